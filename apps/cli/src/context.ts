@@ -1,0 +1,30 @@
+/** What a command gets from the outside, so that tests can be the outside. */
+import type { Clock } from "@klutch/kube";
+
+/** Text in and out. Data goes to `out` (standard output), everything meant for a person to `say` (standard error). */
+export interface Terminal {
+  /** Whether a person can be asked with a prompt. */
+  readonly interactive: boolean;
+  out(text: string): void;
+  /** One line, newline added. */
+  say(line: string): void;
+  /** Shows that something is waited for until the returned function is called. */
+  waiting(what: string): () => void;
+  /** The next line of standard input without its newline; undefined at its end. */
+  readLine(): Promise<string | undefined>;
+  /** The rest of standard input. */
+  readAll(): Promise<string>;
+  /** A yes-or-no question to a person; only called when `interactive`. Undefined when the person cancels. */
+  confirm(question: string): Promise<boolean | undefined>;
+}
+
+/** The outside world of one run. */
+export interface CliContext {
+  readonly terminal: Terminal;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly clock: Clock;
+  /** Aborts on Ctrl-C. */
+  readonly signal: AbortSignal;
+  /** Tries to show the address; failing is no error, the address is printed as well. */
+  openBrowser(url: string): void;
+}

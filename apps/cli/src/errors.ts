@@ -1,0 +1,42 @@
+/** What ends a command, in words for the person who typed it. */
+import { ApiError, KubeconfigError, TransportError } from "@klutch/kube";
+
+/** What kind of trouble it was; for tests and scripts that embed the CLI. */
+export type CliErrorCode =
+  | "Usage"
+  | "ProviderUnreachable"
+  | "NotAProvider"
+  | "ProviderVersion"
+  | "Login"
+  | "Kubeconfig"
+  | "Manifest"
+  | "ExportFailed"
+  | "Timeout"
+  | "PermissionRejected"
+  | "Conflict"
+  | "Cancelled";
+
+/** Ends the command with exit code 1. The message says what happened, to what, and what to do. */
+export class CliError extends Error {
+  readonly code: CliErrorCode;
+
+  constructor(code: CliErrorCode, message: string, options?: { readonly cause?: unknown }) {
+    super(message, options);
+    this.name = "CliError";
+    this.code = code;
+  }
+}
+
+/** One message for any error. Never shows a stack: that is a bug's business, see `KLUTCH_DEBUG` in main.ts. */
+export function errorText(error: unknown): string {
+  if (error instanceof KubeconfigError && error.code === "NotFound") {
+    return `${error.message}. Pass --kubeconfig or set KUBECONFIG to the kubeconfig of the app cluster.`;
+  }
+  if (error instanceof ApiError && error.status === 401) {
+    return `${error.message}. The cluster does not accept these credentials; check --context, --user and --token.`;
+  }
+  if (error instanceof TransportError && error.code === "Tls") {
+    return `${error.message}. The cluster's certificate cannot be verified.`;
+  }
+  return error instanceof Error ? error.message : String(error);
+}

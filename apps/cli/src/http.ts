@@ -1,0 +1,72 @@
+/** Fetching small documents that the person named by address: the provider's description, a manifest. */
+import { CliError } from "./errors.ts";
+
+const timeoutMs = 15_000;
+const maxLength = 1024 * 1024;
+
+/**
+ * The text at `url`. Follows no redirect: credentials will be asked for at the address the person typed, not at one a server
+ * chose. Throws `CliError` that tells an unreachable host, an HTTP error and a redirect apart.
+ */
+export async function fetchText(url: string, signal: AbortSignal): Promise<string> {
+  let response: Response;
+  try {
+    response = await fetch(url, {
+      redirect: "manual",
+      headers: { accept: "application/json", "user-agent": "kubectl-bind" },
+      signal: AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]),
+    });
+  } catch (cause) {
+    if (signal.aborted) throw cause;
+    throw new CliError("ProviderUnreachable", `${url} cannot be reached (${reasonOf(cause)}).`, { cause });
+  }
+  if (response.status >= 300 && response.status < 400) {
+    const target = response.headers.get("location") ?? "another address";
+    throw new CliError(
+      "NotAProvider",
+      `${url} redirects to ${target}, which is not followed. If you trust that address, pass it instead.`,
+    );
+  }
+  if (!response.ok) {
+    throw new CliError(
+      "NotAProvider",
+      `${url} answered HTTP ${response.status}${response.statusText === "" ? "" : ` ${response.statusText}`}. Check the address; a provider's usually ends in /export.`,
+    );
+  }
+  return readBounded(response, url);
+}
+
+async function readBounded(response: Response, url: string): Promise<string> {
+  const decoder = new TextDecoder();
+  let text = "";
+  try {
+    for await (const chunk of response.body ?? []) {
+      text += decoder.decode(chunk, { stream: true });
+      if (text.length > maxLength) break;
+    }
+  } catch (cause) {
+    throw new CliError("ProviderUnreachable", `${url} broke off its answer (${reasonOf(cause)}).`, { cause });
+  }
+  if (text.length <= maxLength) return text + decoder.decode();
+  throw new CliError("NotAProvider", `${url} answered with more than ${maxLength} characters.`);
+}
+
+const words: Readonly<Record<string, string>> = {
+  ECONNREFUSED: "connection refused: nothing listens there",
+  ENOTFOUND: "the host name is not known",
+  EAI_AGAIN: "the host name cannot be looked up",
+  ETIMEDOUT: "no answer in time",
+  UND_ERR_CONNECT_TIMEOUT: "no answer in time",
+  ECONNRESET: "the connection was closed",
+  DEPTH_ZERO_SELF_SIGNED_CERT: "its certificate is self-signed; trust its CA with NODE_EXTRA_CA_CERTS",
+  SELF_SIGNED_CERT_IN_CHAIN: "its CA is not trusted; set NODE_EXTRA_CA_CERTS",
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: "its CA is not trusted; set NODE_EXTRA_CA_CERTS",
+};
+
+function reasonOf(error: unknown): string {
+  if (error instanceof AggregateError && error.errors.length > 0) return reasonOf(error.errors[0]);
+  if (!(error instanceof Error)) return String(error);
+  if (error.name === "TimeoutError") return `no answer within ${timeoutMs / 1000} s`;
+  if ("code" in error && typeof error.code === "string") return words[error.code] ?? error.message;
+  return error.cause === undefined ? error.message : reasonOf(error.cause);
+}

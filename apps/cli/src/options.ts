@@ -1,0 +1,151 @@
+/** The flags, as typed values. Names and defaults: reference/bind.md §3. */
+import { type LoadKubeconfigOptions } from "@klutch/kube";
+import { Secret } from "@klutch/telemetry";
+import { CliError } from "./errors.ts";
+
+/** How objects are printed. */
+export type OutputFormat = "yaml" | "json" | "name";
+
+/** What happens with a provider's permission claims when nobody is there to be asked. */
+export type ClaimAnswer = "ask" | "accept" | "reject";
+
+/** Flags of every command. */
+export interface CommonOptions {
+  /** The app cluster; the same for every step of a command (B25). */
+  readonly connection: LoadKubeconfigOptions;
+  readonly requestTimeoutMs: number | undefined;
+  readonly dryRun: boolean;
+  /** Undefined: yaml for a dry run, a table for bindings. */
+  readonly output: OutputFormat | undefined;
+  readonly showManagedFields: boolean;
+  readonly skipKonnector: boolean;
+  readonly downgradeKonnector: boolean;
+  readonly konnectorImage: string | undefined;
+  readonly claims: ClaimAnswer;
+  /** Of each wait. */
+  readonly timeoutMs: number;
+}
+
+/** Flags of `bind <url>`. */
+export interface BindOptions extends CommonOptions {
+  readonly browser: boolean;
+}
+
+/** Flags of `bind apiservice`. */
+export interface BindApiServiceOptions extends CommonOptions {
+  /** Path or `-`. */
+  readonly file: string | undefined;
+  readonly remoteKubeconfig: string | undefined;
+  readonly remoteKubeconfigNamespace: string | undefined;
+  readonly remoteKubeconfigName: string | undefined;
+  readonly remoteNamespace: string | undefined;
+}
+
+type Values = Readonly<Record<string, unknown>>;
+
+const text = (values: Values, name: string): string | undefined => {
+  const value = values[name];
+  return typeof value === "string" && value !== "" ? value : undefined;
+};
+const flag = (values: Values, name: string): boolean => values[name] === true;
+
+/** Reads the flags that all commands share. Throws `CliError` naming the flag. */
+export function commonOptions(values: Values, env: CommonEnvironment): CommonOptions {
+  if (flag(values, "acceptPermissions") && flag(values, "rejectPermissions")) {
+    throw new CliError("Usage", "--accept-permissions and --reject-permissions exclude each other.");
+  }
+  return {
+    connection: connectionOptions(values, env),
+    requestTimeoutMs: durationMs(text(values, "requestTimeout"), "--request-timeout"),
+    dryRun: flag(values, "dryRun"),
+    output: outputFormat(text(values, "output")),
+    showManagedFields: flag(values, "showManagedFields"),
+    skipKonnector: flag(values, "skipKonnector"),
+    downgradeKonnector: flag(values, "downgradeKonnector"),
+    konnectorImage: text(values, "konnectorImage"),
+    claims: flag(values, "acceptPermissions")
+      ? "accept"
+      : flag(values, "rejectPermissions")
+        ? "reject"
+        : "ask",
+    timeoutMs: durationMs(text(values, "timeout"), "--timeout") ?? defaultTimeoutMs,
+  };
+}
+
+type CommonEnvironment = Readonly<Record<string, string | undefined>>;
+const defaultTimeoutMs = 600_000;
+
+function connectionOptions(values: Values, env: CommonEnvironment): LoadKubeconfigOptions {
+  const token = text(values, "token");
+  const as = text(values, "as");
+  const groups = Array.isArray(values["asGroup"]) ? values["asGroup"].map(String) : [];
+  if (as === undefined && (groups.length > 0 || text(values, "asUid") !== undefined)) {
+    throw new CliError("Usage", "--as-group and --as-uid need --as.");
+  }
+  return {
+    path: text(values, "kubeconfig"),
+    context: text(values, "context"),
+    cluster: text(values, "cluster"),
+    user: text(values, "user"),
+    namespace: text(values, "namespace"),
+    server: text(values, "server"),
+    token: token === undefined ? undefined : new Secret(token),
+    insecureSkipTlsVerify: flag(values, "insecureSkipTlsVerify") ? true : undefined,
+    tlsServerName: text(values, "tlsServerName"),
+    certificateAuthority: text(values, "certificateAuthority"),
+    clientCertificate: text(values, "clientCertificate"),
+    clientKey: text(values, "clientKey"),
+    impersonate: as === undefined ? undefined : { user: as, groups, uid: text(values, "asUid") },
+    env,
+  };
+}
+
+function outputFormat(format: string | undefined): OutputFormat | undefined {
+  if (format === undefined || format === "yaml" || format === "json" || format === "name") return format;
+  throw new CliError("Usage", `-o ${format} is not known; use yaml, json or name.`);
+}
+
+/** Go's short form (`90s`, `10m`, `1m30s`), or seconds; "0" means none. */
+export function durationMs(value: string | undefined, name: string): number | undefined {
+  if (value === undefined || value === "0") return undefined;
+  const parts = [...value.matchAll(/(\d+)(ms|s|m|h|$)/g)];
+  if (parts.map(([all]) => all).join("") !== value) {
+    throw new CliError("Usage", `${name} ${value} is not a duration; write for example 30s or 10m.`);
+  }
+  const units: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, "": 1000 };
+  return parts.reduce((sum, [, count, unit]) => sum + Number(count) * (units[unit ?? ""] ?? 1000), 0);
+}
+
+/** Reads the flags of `bind apiservice` and checks that they fit together. */
+export function bindApiServiceOptions(
+  values: Values,
+  url: string | undefined,
+  env: CommonEnvironment,
+): BindApiServiceOptions {
+  const options = {
+    ...commonOptions(values, env),
+    file: text(values, "file"),
+    remoteKubeconfig: text(values, "remoteKubeconfig"),
+    remoteKubeconfigNamespace: text(values, "remoteKubeconfigNamespace"),
+    remoteKubeconfigName: text(values, "remoteKubeconfigName"),
+    remoteNamespace: text(values, "remoteNamespace"),
+  };
+  const problems = [
+    (options.file === undefined) === (url === undefined)
+      ? "give either -f <file> or the URL of a manifest"
+      : undefined,
+    (options.remoteKubeconfigNamespace === undefined) !== (options.remoteKubeconfigName === undefined)
+      ? "--remote-kubeconfig-namespace and --remote-kubeconfig-name go together"
+      : undefined,
+    (options.remoteKubeconfig === undefined) === (options.remoteKubeconfigName === undefined)
+      ? "give either --remote-kubeconfig, or --remote-kubeconfig-namespace with --remote-kubeconfig-name"
+      : undefined,
+  ].filter((problem) => problem !== undefined);
+  if (problems.length > 0) throw new CliError("Usage", `${problems.join("; ")}.`);
+  return options;
+}
+
+/** Reads the flags of `bind <url>`. */
+export function bindOptions(values: Values, env: CommonEnvironment): BindOptions {
+  return { ...commonOptions(values, env), browser: values["browser"] !== false };
+}

@@ -1,0 +1,33 @@
+/** Bounded waiting. */
+import type { CliContext } from "./context.ts";
+import { CliError } from "./errors.ts";
+
+/** Asks `probe` until it gives something; after `timeoutMs` fails with `problem()`, which says what to look at. */
+export async function waitFor<T>(
+  context: CliContext,
+  options: {
+    /** For the spinner: "the provider to accept …". */
+    readonly what: string;
+    readonly timeoutMs: number;
+    readonly problem: () => string;
+    readonly intervalMs?: number | undefined;
+  },
+  probe: () => Promise<T | undefined>,
+): Promise<T> {
+  const { clock, signal } = context;
+  const deadline = clock.monotonic() + options.timeoutMs;
+  const stop = context.terminal.waiting(`Waiting for ${options.what}`);
+  try {
+    for (;;) {
+      const result = await probe();
+      if (result !== undefined) return result;
+      if (clock.monotonic() >= deadline) {
+        const seconds = Math.round(options.timeoutMs / 1000);
+        throw new CliError("Timeout", `Waited ${seconds} s for ${options.what}: ${options.problem()}`);
+      }
+      await clock.sleep(options.intervalMs ?? 500, { signal });
+    }
+  } finally {
+    stop();
+  }
+}

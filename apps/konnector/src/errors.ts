@@ -1,0 +1,35 @@
+/** What can go wrong in the konnector, apart from what its API servers answer. */
+
+/** The process was started with flags or an environment that do not fit. */
+export class ConfigError extends Error {
+  readonly code = "Config";
+  readonly faults: readonly string[];
+
+  constructor(faults: readonly string[], options?: { readonly cause?: unknown }) {
+    super(faults.join("\n"), options);
+    this.name = "ConfigError";
+    this.faults = faults;
+  }
+}
+
+/** The app cluster is not the one that this agent started with (restored or swapped): nothing may be deleted because of what it says. */
+export class WrongClusterError extends Error {
+  readonly code = "WrongCluster";
+
+  constructor(expected: string, found: string | undefined) {
+    super(
+      `the app cluster's kube-system namespace has UID ${found ?? "(none)"} instead of ${expected}; not deleting anything on the provider`,
+    );
+    this.name = "WrongClusterError";
+  }
+}
+
+/** An answer proved a cache to be behind; trying again sees the newer state. */
+export class StaleCacheError extends Error {
+  readonly code = "StaleCache";
+
+  constructor(what: string) {
+    super(`${what} is known only to the live cluster yet; trying again`);
+    this.name = "StaleCacheError";
+  }
+}

@@ -1,0 +1,88 @@
+/**
+ * A client whose credentials can be swapped while it runs (DESIGN §4.11). New requests use the new credentials at once; watches that are
+ * open stay on the connection they have and move over when they end by themselves, so a rotation costs no relist.
+ */
+import type { KubeClient } from "@klutch/kube";
+
+/** A client and the way to replace what is behind it. */
+export interface RotatingClient extends KubeClient {
+  /** Uses `next` from now on; the previous client is closed when its last request and watch have ended. */
+  rotate(next: KubeClient): Promise<void>;
+}
+
+/** One set of credentials and what still uses it. */
+class Generation {
+  readonly client: KubeClient;
+  #users = 0;
+  #isRetired = false;
+  #closing: Promise<void> | undefined;
+
+  constructor(client: KubeClient) {
+    this.client = client;
+  }
+
+  async use<R>(send: (client: KubeClient) => Promise<R>): Promise<R> {
+    this.#users++;
+    try {
+      return await send(this.client);
+    } finally {
+      await this.#leave();
+    }
+  }
+
+  async *stream<R>(open: (client: KubeClient) => AsyncIterable<R>): AsyncGenerator<R> {
+    this.#users++;
+    try {
+      yield* open(this.client);
+    } finally {
+      await this.#leave();
+    }
+  }
+
+  async retire(): Promise<void> {
+    this.#isRetired = true;
+    if (this.#users === 0) await this.close();
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.client[Symbol.asyncDispose]();
+    return this.#closing;
+  }
+
+  async #leave(): Promise<void> {
+    this.#users--;
+    if (this.#isRetired && this.#users === 0) await this.close();
+  }
+}
+
+/** Wraps `first`, which it owns from now on. */
+export function rotatingClient(first: KubeClient): RotatingClient {
+  let current = new Generation(first);
+  const retired: Generation[] = [];
+  return {
+    clusterName: first.clusterName,
+    get: (type, ref, options) => current.use((client) => client.get(type, ref, options)),
+    find: (type, ref, options) => current.use((client) => client.find(type, ref, options)),
+    list: (type, options) => current.use((client) => client.list(type, options)),
+    listAll: (type, options) => current.stream((client) => client.listAll(type, options)),
+    watch: (type, options) => current.stream((client) => client.watch(type, options)),
+    create: (type, object, options) => current.use((client) => client.create(type, object, options)),
+    replace: (type, object, options) => current.use((client) => client.replace(type, object, options)),
+    apply: (type, object, options) => current.use((client) => client.apply(type, object, options)),
+    mergePatch: (type, ref, patch, options) =>
+      current.use((client) => client.mergePatch(type, ref, patch, options)),
+    jsonPatch: (type, ref, operations, options) =>
+      current.use((client) => client.jsonPatch(type, ref, operations, options)),
+    delete: (type, ref, options) => current.use((client) => client.delete(type, ref, options)),
+    request: (options) => current.use((client) => client.request(options)),
+    async rotate(next) {
+      const previous = current;
+      current = new Generation(next);
+      retired.push(previous);
+      await previous.retire();
+    },
+    async [Symbol.asyncDispose]() {
+      await Promise.all([current, ...retired].map((generation) => generation.close()));
+    },
+  };
+}

@@ -1,0 +1,33 @@
+/** Every Klutch kind, wire object, condition, name and naming rule, each defined once. No I/O. */
+export * from "./conditions.ts";
+export * from "./export-snapshot.ts";
+export { base62Hash, boundedName, canonicalJson } from "./hash.ts";
+export * from "./kinds/api-service-binding.ts";
+export * from "./kinds/api-service-export.ts";
+export * from "./kinds/api-service-export-request.ts";
+export * from "./kinds/api-service-export-template.ts";
+export * from "./kinds/api-service-namespace.ts";
+export * from "./kinds/app-cluster-binding.ts";
+export * from "./kinds/cluster-binding.ts";
+export type {
+  ApiObject,
+  ClusterSecretKeyRef,
+  Condition,
+  GroupResource,
+  LocalSecretKeyRef,
+  Metadata,
+  OwnerReference,
+} from "./kinds/common.ts";
+export type {
+  AnsweredPermissionClaim,
+  ClaimOwner,
+  ClaimSelector,
+  PermissionClaim,
+} from "./kinds/permission-claim.ts";
+export * from "./konnector-manifests.ts";
+export * from "./names.ts";
+export * from "./naming.ts";
+export * from "./rbac.ts";
+export * from "./resources.ts";
+export * from "./versions.ts";
+export * from "./wire.ts";

@@ -1,0 +1,75 @@
+/** APIServiceBinding: an API of a provider, bound in an app cluster. reference/bind.md §1.2. */
+import {
+  type CustomResourceDefinition,
+  customResourceDefinition,
+  list,
+  object,
+  type Schema,
+  string,
+} from "@klutch/schema";
+import { bindGroup } from "../names.ts";
+import {
+  ageColumn,
+  type ApiObject,
+  bindCategories,
+  type ClusterSecretKeyRef,
+  clusterSecretKeyRef,
+  type Condition,
+  conditions,
+  readyColumn,
+} from "./common.ts";
+import { type AnsweredPermissionClaim, answeredPermissionClaim } from "./permission-claim.ts";
+
+export interface APIServiceBindingSpec {
+  readonly kubeconfigSecretRef: ClusterSecretKeyRef;
+  readonly permissionClaims?: readonly AnsweredPermissionClaim[] | undefined;
+}
+
+export interface APIServiceBindingStatus {
+  readonly providerPrettyName?: string | undefined;
+  readonly conditions?: readonly Condition[] | undefined;
+}
+
+/** Named like the CRD and the export: `<resource>.<group>`. */
+export interface APIServiceBinding extends ApiObject {
+  readonly spec: APIServiceBindingSpec;
+  readonly status?: APIServiceBindingStatus | undefined;
+}
+
+const spec: Schema<APIServiceBindingSpec> = object(
+  { kubeconfigSecretRef: clusterSecretKeyRef },
+  {
+    permissionClaims: list(answeredPermissionClaim, {
+      description: "The provider's claims and the answers to them.",
+    }),
+  },
+);
+
+const status: Schema<APIServiceBindingStatus> = object(
+  {},
+  { providerPrettyName: string({ description: "What the provider calls itself." }), conditions },
+);
+
+export const apiServiceBindingCrd: CustomResourceDefinition = customResourceDefinition({
+  group: bindGroup,
+  version: "v1alpha1",
+  kind: "APIServiceBinding",
+  plural: "apiservicebindings",
+  scope: "Namespaced",
+  shortNames: ["sb"],
+  categories: bindCategories,
+  description: "Binds an API of a provider in this cluster.",
+  fields: { spec, status },
+  columns: [
+    { name: "Provider", type: "string", jsonPath: ".status.providerPrettyName" },
+    {
+      name: "Resources",
+      type: "string",
+      jsonPath: ".metadata.annotations.kube-bind\\.io/resources",
+      priority: 1,
+    },
+    readyColumn,
+    { name: "Message", type: "string", jsonPath: '.status.conditions[?(@.type=="Ready")].message' },
+    ageColumn,
+  ],
+});

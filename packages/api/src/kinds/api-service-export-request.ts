@@ -1,0 +1,86 @@
+/** APIServiceExportRequest: an app cluster asks for APIs. reference/bind.md §1.4. */
+import {
+  anyObject,
+  type CustomResourceDefinition,
+  customResourceDefinition,
+  list,
+  object,
+  oneOf,
+  type Schema,
+  string,
+} from "@klutch/schema";
+import { bindGroup } from "../names.ts";
+import {
+  ageColumn,
+  type ApiObject,
+  bindCategories,
+  type Condition,
+  conditions,
+  groupField,
+  readyColumn,
+  resourceField,
+} from "./common.ts";
+import { type PermissionClaim, permissionClaim } from "./permission-claim.ts";
+
+/** One API that is asked for. */
+export interface RequestedResource {
+  readonly group?: string | undefined;
+  readonly resource: string;
+  readonly versions?: readonly string[] | undefined;
+  readonly permissionClaims?: readonly PermissionClaim[] | undefined;
+}
+
+export interface APIServiceExportRequestSpec {
+  readonly resources: readonly RequestedResource[];
+  readonly parameters?: Readonly<Record<string, unknown>> | undefined;
+}
+
+export interface APIServiceExportRequestStatus {
+  readonly phase?: "Pending" | "Failed" | "Succeeded" | undefined;
+  readonly terminalMessage?: string | undefined;
+  readonly conditions?: readonly Condition[] | undefined;
+}
+
+export interface APIServiceExportRequest extends ApiObject {
+  readonly spec: APIServiceExportRequestSpec;
+  readonly status?: APIServiceExportRequestStatus | undefined;
+}
+
+const resource: Schema<RequestedResource> = object(
+  { resource: resourceField },
+  { group: groupField, versions: list(string()), permissionClaims: list(permissionClaim) },
+);
+
+const spec: Schema<APIServiceExportRequestSpec> = object(
+  {
+    resources: list(resource, {
+      minItems: 1,
+      rules: [{ rule: "self == oldSelf", message: "resources are immutable" }],
+    }),
+  },
+  { parameters: anyObject({ rules: [{ rule: "self == oldSelf", message: "parameters are immutable" }] }) },
+);
+
+const status: Schema<APIServiceExportRequestStatus> = object(
+  {},
+  {
+    phase: oneOf(["Pending", "Failed", "Succeeded"], { default: "Pending" }),
+    terminalMessage: string(),
+    conditions,
+  },
+  // Without it the default of `phase` would apply only once somebody wrote a status.
+  { default: {} },
+);
+
+export const apiServiceExportRequestCrd: CustomResourceDefinition = customResourceDefinition({
+  group: bindGroup,
+  version: "v1alpha1",
+  kind: "APIServiceExportRequest",
+  plural: "apiserviceexportrequests",
+  scope: "Namespaced",
+  categories: bindCategories,
+  description: "Asks the provider for APIs.",
+  fields: { spec, status },
+  required: ["spec"],
+  columns: [readyColumn, ageColumn],
+});

@@ -1,0 +1,65 @@
+/** APIServiceExportTemplate: makes a CRD of the provider available for binding. reference/bind.md §1.8. */
+import {
+  type CustomResourceDefinition,
+  customResourceDefinition,
+  list,
+  object,
+  type Schema,
+  string,
+} from "@klutch/schema";
+import { templateGroup } from "../names.ts";
+import { ageColumn, type ApiObject, bindCategories, groupField, resourceField } from "./common.ts";
+import { type PermissionClaim, permissionClaim } from "./permission-claim.ts";
+
+/** The API that is offered. The capital A of its field is on the wire. */
+export interface APIServiceSelector {
+  readonly group?: string | undefined;
+  readonly resource: string;
+  readonly version?: string | undefined;
+}
+
+export interface APIServiceExportTemplateSpec {
+  readonly APIServiceSelector: APIServiceSelector;
+  readonly permissionClaims?: readonly PermissionClaim[] | undefined;
+}
+
+export interface APIServiceExportTemplate extends ApiObject {
+  readonly spec: APIServiceExportTemplateSpec;
+  readonly status?: Readonly<Record<string, never>> | undefined;
+}
+
+const spec: Schema<APIServiceExportTemplateSpec> = object(
+  {
+    APIServiceSelector: object(
+      { resource: resourceField },
+      { group: groupField, version: string({ minLength: 1 }) },
+      { description: "The API that is offered." },
+    ),
+  },
+  {
+    permissionClaims: list(permissionClaim, {
+      description: "What the provider needs in an app cluster for it.",
+    }),
+  },
+);
+
+export const apiServiceExportTemplateCrd: CustomResourceDefinition = customResourceDefinition({
+  group: templateGroup,
+  version: "v1alpha1",
+  kind: "APIServiceExportTemplate",
+  plural: "apiserviceexporttemplates",
+  scope: "Namespaced",
+  categories: bindCategories,
+  description: "Offers an API of this cluster to app clusters.",
+  fields: { spec, status: object({}) },
+  required: ["spec"],
+  columns: [
+    {
+      name: "Established",
+      type: "string",
+      jsonPath: '.status.conditions[?(@.type=="Established")].status',
+      priority: 5,
+    },
+    ageColumn,
+  ],
+});

@@ -1,0 +1,193 @@
+/** APIServiceExport: the schema of an API as one app cluster gets it. reference/bind.md §1.3. */
+import {
+  anyObject,
+  boolean,
+  type CustomResourceDefinition,
+  customResourceDefinition,
+  integer,
+  list,
+  object,
+  oneOf,
+  type Schema,
+  string,
+} from "@klutch/schema";
+import { bindGroup } from "../names.ts";
+import { ageColumn, type ApiObject, bindCategories, type Condition, conditions } from "./common.ts";
+import { type PermissionClaim, permissionClaim } from "./permission-claim.ts";
+
+/** Names of a CRD. */
+export interface CrdNames {
+  readonly kind: string;
+  readonly plural: string;
+  readonly singular?: string | undefined;
+  readonly listKind?: string | undefined;
+  readonly shortNames?: readonly string[] | undefined;
+  readonly categories?: readonly string[] | undefined;
+}
+
+/** A printer column of a CRD. */
+export interface ExportColumn {
+  readonly name: string;
+  readonly type: string;
+  readonly jsonPath: string;
+  readonly description?: string | undefined;
+  readonly format?: string | undefined;
+  readonly priority?: number | undefined;
+}
+
+/** One version of the exported kind. */
+export interface ExportVersion {
+  readonly name: string;
+  readonly served: boolean;
+  readonly storage: boolean;
+  readonly schema: { readonly openAPIV3Schema: Readonly<Record<string, unknown>> };
+  readonly deprecated?: boolean | undefined;
+  readonly deprecationWarning?: string | undefined;
+  readonly subresources?:
+    | {
+        readonly status?: Readonly<Record<string, unknown>> | undefined;
+        readonly scale?:
+          | {
+              readonly specReplicasPath: string;
+              readonly statusReplicasPath: string;
+              readonly labelSelectorPath?: string | undefined;
+            }
+          | undefined;
+      }
+    | undefined;
+  readonly additionalPrinterColumns?: readonly ExportColumn[] | undefined;
+}
+
+/** Whether the agent watches each service namespace, or the whole provider cluster. */
+export type InformerScope = "Cluster" | "Namespaced";
+/** How cluster-scoped objects of different app clusters are kept apart. */
+export type ClusterScopedIsolation = "Prefixed" | "Namespaced" | "None";
+
+export interface APIServiceExportSpec {
+  readonly group: string;
+  readonly names: CrdNames;
+  readonly scope: "Cluster" | "Namespaced";
+  readonly versions: readonly ExportVersion[];
+  readonly informerScope: InformerScope;
+  readonly clusterScopedIsolation?: ClusterScopedIsolation | undefined;
+  readonly permissionClaims?: readonly PermissionClaim[] | undefined;
+}
+
+export interface APIServiceExportStatus {
+  readonly acceptedNames?: CrdNames | undefined;
+  readonly storedVersions?: readonly string[] | undefined;
+  readonly conditions?: readonly Condition[] | undefined;
+}
+
+/** Lives in the cluster namespace, named like the CRD. */
+export interface APIServiceExport extends ApiObject {
+  readonly spec: APIServiceExportSpec;
+  readonly status?: APIServiceExportStatus | undefined;
+}
+
+const names: Schema<CrdNames> = object(
+  { kind: string(), plural: string() },
+  {
+    singular: string(),
+    listKind: string(),
+    shortNames: list(string(), { listType: "atomic" }),
+    categories: list(string(), { listType: "atomic" }),
+  },
+);
+
+const version: Schema<ExportVersion> = object(
+  {
+    name: string({ minLength: 1, pattern: "^v[1-9][0-9]*([a-z]+[1-9][0-9]*)?$" }),
+    served: boolean({ default: true }),
+    storage: boolean(),
+    schema: object({ openAPIV3Schema: anyObject({ mapType: "atomic" }) }),
+  },
+  {
+    deprecated: boolean(),
+    deprecationWarning: string(),
+    subresources: object(
+      {},
+      {
+        status: anyObject(),
+        scale: object(
+          { specReplicasPath: string(), statusReplicasPath: string() },
+          { labelSelectorPath: string() },
+        ),
+      },
+    ),
+    additionalPrinterColumns: list(
+      object(
+        { name: string(), type: string(), jsonPath: string() },
+        { description: string(), format: string(), priority: integer({ format: "int32" }) },
+      ),
+      { listType: "map", mapKeys: ["name"] },
+    ),
+  },
+);
+
+const spec: Schema<APIServiceExportSpec> = object(
+  {
+    group: string(),
+    names,
+    scope: oneOf(["Cluster", "Namespaced"]),
+    versions: list(version, { minItems: 1, listType: "map", mapKeys: ["name"] }),
+    informerScope: oneOf(["Cluster", "Namespaced"], {
+      description: "Whether the agent watches the whole provider cluster or each service namespace.",
+      rules: [{ rule: "self == oldSelf", message: "informerScope is immutable" }],
+    }),
+  },
+  {
+    clusterScopedIsolation: oneOf(["Prefixed", "Namespaced", "None"], {
+      description: "How cluster-scoped objects of different app clusters are kept apart.",
+    }),
+    permissionClaims: list(permissionClaim),
+  },
+  {
+    rules: [
+      {
+        rule: 'self.scope == "Namespaced" || self.informerScope == "Cluster"',
+        message: "informerScope must be Cluster for cluster-scoped resources",
+      },
+      {
+        rule: 'self.scope == "Namespaced" || has(self.clusterScopedIsolation)',
+        message: "clusterScopedIsolation must be set for cluster-scoped resources",
+      },
+      {
+        rule: 'self.scope == "Cluster" || !has(self.clusterScopedIsolation)',
+        message: "clusterScopedIsolation must not be set for namespaced resources",
+      },
+    ],
+  },
+);
+
+const status: Schema<APIServiceExportStatus> = object(
+  {},
+  { acceptedNames: names, storedVersions: list(string()), conditions },
+);
+
+export const apiServiceExportCrd: CustomResourceDefinition = customResourceDefinition({
+  group: bindGroup,
+  version: "v1alpha1",
+  kind: "APIServiceExport",
+  plural: "apiserviceexports",
+  scope: "Namespaced",
+  categories: bindCategories,
+  description: "The schema of an API as it is offered to one app cluster.",
+  fields: { spec, status },
+  required: ["spec"],
+  rules: [
+    {
+      rule: 'self.metadata.name == self.spec.names.plural + "." + self.spec.group',
+      message: "metadata.name must be <plural>.<group>",
+    },
+  ],
+  columns: [
+    {
+      name: "Established",
+      type: "string",
+      jsonPath: '.status.conditions[?(@.type=="Established")].status',
+      priority: 5,
+    },
+    ageColumn,
+  ],
+});

@@ -1,0 +1,35 @@
+/** APIServiceNamespace: maps a namespace of an app cluster to one of the provider. reference/bind.md §1.5. */
+import {
+  type CustomResourceDefinition,
+  customResourceDefinition,
+  object,
+  type Schema,
+  string,
+} from "@klutch/schema";
+import { bindGroup } from "../names.ts";
+import { ageColumn, type ApiObject, bindCategories } from "./common.ts";
+
+export interface APIServiceNamespaceStatus {
+  /** Name of the service namespace, once it exists. */
+  readonly namespace?: string | undefined;
+}
+
+/** Named like the consumer's namespace. The konnector creates it, the backend fills the status. */
+export interface APIServiceNamespace extends ApiObject {
+  readonly spec?: Readonly<Record<string, never>> | undefined;
+  readonly status?: APIServiceNamespaceStatus | undefined;
+}
+
+const status: Schema<APIServiceNamespaceStatus> = object({}, { namespace: string() });
+
+export const apiServiceNamespaceCrd: CustomResourceDefinition = customResourceDefinition({
+  group: bindGroup,
+  version: "v1alpha1",
+  kind: "APIServiceNamespace",
+  plural: "apiservicenamespaces",
+  scope: "Namespaced",
+  categories: bindCategories,
+  description: "Maps a namespace of an app cluster to a namespace of the provider.",
+  fields: { spec: object({}), status },
+  columns: [{ name: "Namespace", type: "string", jsonPath: ".status.namespace" }, ageColumn],
+});

@@ -1,0 +1,73 @@
+/** AppClusterBinding: binds an app cluster from the provider's side, without an agent in it. reference/bind.md §1.7. */
+import {
+  anyObject,
+  boolean,
+  type CustomResourceDefinition,
+  customResourceDefinition,
+  list,
+  object,
+  type Schema,
+} from "@klutch/schema";
+import { bindGroup } from "../names.ts";
+import {
+  ageColumn,
+  type ApiObject,
+  bindCategories,
+  type ClusterSecretKeyRef,
+  clusterSecretKeyRef,
+  type Condition,
+  conditions,
+  type GroupResource,
+  groupResource,
+  readyColumn,
+} from "./common.ts";
+
+export interface AppClusterBindingSpec {
+  readonly kubeconfigSecretRef: ClusterSecretKeyRef;
+  readonly apiExports?: readonly GroupResource[] | undefined;
+  readonly konnector?:
+    | {
+        readonly deploy?: boolean | undefined;
+        /** Fields of a container that replace those of the generated one. */
+        readonly overrides?: Readonly<Record<string, unknown>> | undefined;
+      }
+    | undefined;
+}
+
+export interface AppClusterBindingStatus {
+  readonly conditions?: readonly Condition[] | undefined;
+}
+
+export interface AppClusterBinding extends ApiObject {
+  readonly spec: AppClusterBindingSpec;
+  readonly status?: AppClusterBindingStatus | undefined;
+}
+
+const spec: Schema<AppClusterBindingSpec> = object(
+  { kubeconfigSecretRef: clusterSecretKeyRef },
+  {
+    apiExports: list(groupResource, { description: "The APIs to bind." }),
+    konnector: object(
+      {},
+      {
+        deploy: boolean({ description: "Whether the provider runs the agent." }),
+        overrides: anyObject({
+          description: "Fields of the agent's container, merged into the generated one.",
+        }),
+      },
+    ),
+  },
+);
+
+export const appClusterBindingCrd: CustomResourceDefinition = customResourceDefinition({
+  group: bindGroup,
+  version: "v1alpha1",
+  kind: "AppClusterBinding",
+  plural: "appclusterbindings",
+  scope: "Namespaced",
+  categories: bindCategories,
+  description: "Binds an app cluster from the provider's side.",
+  fields: { spec, status: object({}, { conditions }) },
+  required: ["spec"],
+  columns: [readyColumn, ageColumn],
+});

@@ -1,0 +1,78 @@
+/** ClusterBinding: one app cluster, seen from the provider. reference/bind.md §1.6. */
+import {
+  anyObject,
+  type CustomResourceDefinition,
+  customResourceDefinition,
+  object,
+  type Schema,
+  string,
+} from "@klutch/schema";
+import { bindGroup } from "../names.ts";
+import {
+  ageColumn,
+  type ApiObject,
+  bindCategories,
+  type Condition,
+  conditions,
+  type LocalSecretKeyRef,
+  localSecretKeyRef,
+  readyColumn,
+} from "./common.ts";
+
+export interface ClusterBindingSpec {
+  readonly kubeconfigSecretRef: LocalSecretKeyRef;
+  readonly providerPrettyName: string;
+  readonly serviceProviderSpec?: Readonly<Record<string, unknown>> | undefined;
+}
+
+export interface ClusterBindingStatus {
+  /** RFC 3339. */
+  readonly lastHeartbeatTime?: string | undefined;
+  /** Go duration such as `5m0s`. */
+  readonly heartbeatInterval?: string | undefined;
+  readonly konnectorVersion?: string | undefined;
+  readonly conditions?: readonly Condition[] | undefined;
+}
+
+/** The only one of its cluster namespace, called `cluster`. */
+export interface ClusterBinding extends ApiObject {
+  readonly spec: ClusterBindingSpec;
+  readonly status?: ClusterBindingStatus | undefined;
+}
+
+const spec: Schema<ClusterBindingSpec> = object(
+  {
+    kubeconfigSecretRef: localSecretKeyRef,
+    providerPrettyName: string({ minLength: 1, description: "What the provider calls itself." }),
+  },
+  { serviceProviderSpec: anyObject() },
+);
+
+const status: Schema<ClusterBindingStatus> = object(
+  {},
+  {
+    lastHeartbeatTime: string({ format: "date-time", description: "When the agent was last seen." }),
+    heartbeatInterval: string({ description: "How often the agent reports." }),
+    konnectorVersion: string({ description: "Version of the agent." }),
+    conditions,
+  },
+);
+
+export const clusterBindingCrd: CustomResourceDefinition = customResourceDefinition({
+  group: bindGroup,
+  version: "v1alpha1",
+  kind: "ClusterBinding",
+  plural: "clusterbindings",
+  scope: "Namespaced",
+  categories: bindCategories,
+  description: "An app cluster that is bound to this provider.",
+  fields: { spec, status },
+  required: ["spec"],
+  rules: [{ rule: 'self.metadata.name == "cluster"', message: "the name must be cluster" }],
+  columns: [
+    { name: "Konnector Version", type: "string", jsonPath: ".status.konnectorVersion" },
+    { name: "Last Heartbeat", type: "date", jsonPath: ".status.lastHeartbeatTime" },
+    readyColumn,
+    ageColumn,
+  ],
+});

@@ -1,0 +1,132 @@
+/** Shapes that several kinds share. Source: reference/bind.md §1.1. */
+import { list, object, oneOf, type Schema, string } from "@klutch/schema";
+
+/** `metadata`, structurally that of @klutch/kube, which this package may not import. */
+export interface Metadata {
+  readonly name?: string | undefined;
+  readonly generateName?: string | undefined;
+  readonly namespace?: string | undefined;
+  readonly uid?: string | undefined;
+  readonly resourceVersion?: string | undefined;
+  readonly generation?: number | undefined;
+  readonly creationTimestamp?: string | undefined;
+  readonly deletionTimestamp?: string | undefined;
+  readonly deletionGracePeriodSeconds?: number | undefined;
+  readonly labels?: Readonly<Record<string, string>> | undefined;
+  readonly annotations?: Readonly<Record<string, string>> | undefined;
+  readonly finalizers?: readonly string[] | undefined;
+  readonly ownerReferences?: readonly OwnerReference[] | undefined;
+  readonly managedFields?: readonly unknown[] | undefined;
+}
+
+/** `metadata.ownerReferences[]`. */
+export interface OwnerReference {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly name: string;
+  readonly uid: string;
+  readonly controller?: boolean | undefined;
+  readonly blockOwnerDeletion?: boolean | undefined;
+}
+
+/** What every object of a kind has. */
+export interface ApiObject {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly metadata: Metadata;
+}
+
+/** Names a resource; the core group is "". */
+export interface GroupResource {
+  readonly group?: string | undefined;
+  readonly resource: string;
+}
+
+/** A key of a Secret in the same namespace. */
+export interface LocalSecretKeyRef {
+  readonly name: string;
+  readonly key: "kubeconfig";
+}
+
+/** A key of a Secret anywhere in the cluster. */
+export interface ClusterSecretKeyRef extends LocalSecretKeyRef {
+  readonly namespace: string;
+}
+
+/** A condition as Cluster API has it: with a severity that is set only while the status is False. */
+export interface Condition {
+  readonly type: string;
+  /** `True`, `False` or `Unknown`; the schema does not enforce it. */
+  readonly status: string;
+  /** `Error`, `Warning` or `Info`; only while the status is False. */
+  readonly severity?: string | undefined;
+  /** RFC 3339, whole seconds. */
+  readonly lastTransitionTime: string;
+  readonly reason?: string | undefined;
+  readonly message?: string | undefined;
+}
+
+const groupPattern = "^(|[a-z0-9]([-a-z0-9]*[a-z0-9](\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*)?)$";
+const resourcePattern = "^[a-z][-a-z0-9]*[a-z0-9]$";
+
+/** Fields of a GroupResource, to be spread into larger objects. */
+export const groupField: Schema<string> = string({
+  default: "",
+  pattern: groupPattern,
+  description: "API group; empty for the core group.",
+});
+/** See `groupField`. */
+export const resourceField: Schema<string> = string({
+  pattern: resourcePattern,
+  description: "Lower-case plural name of the resource.",
+});
+
+export const groupResource: Schema<GroupResource> = object(
+  { resource: resourceField },
+  { group: groupField },
+);
+
+const secretName = string({ minLength: 1, description: "Name of the Secret." });
+const secretKey = oneOf(["kubeconfig"], { description: "Key of the Secret that holds the kubeconfig." });
+const immutableReference = [
+  { rule: "self == oldSelf", message: "kubeconfigSecretRef is immutable" },
+] as const;
+
+export const localSecretKeyRef: Schema<LocalSecretKeyRef> = object(
+  { name: secretName, key: secretKey },
+  {},
+  { description: "The Secret with the kubeconfig, in this namespace.", rules: immutableReference },
+);
+
+export const clusterSecretKeyRef: Schema<ClusterSecretKeyRef> = object(
+  {
+    name: secretName,
+    key: secretKey,
+    namespace: string({ minLength: 1, description: "Namespace of the Secret." }),
+  },
+  {},
+  { description: "The Secret with the kubeconfig.", rules: immutableReference },
+);
+
+/** `status.conditions`. */
+export const conditions: Schema<readonly Condition[]> = list(
+  object(
+    {
+      type: string(),
+      status: string(),
+      lastTransitionTime: string({ format: "date-time" }),
+    },
+    { severity: string(), reason: string(), message: string() },
+  ),
+  { description: "What is known about the object, one entry for each aspect." },
+);
+
+/** `Ready` and `Age`, which several kinds show. */
+export const readyColumn = {
+  name: "Ready",
+  type: "string",
+  jsonPath: '.status.conditions[?(@.type=="Ready")].status',
+} as const;
+export const ageColumn = { name: "Age", type: "date", jsonPath: ".metadata.creationTimestamp" } as const;
+/** Category of all bind kinds. */
+export const bindCategories: readonly string[] = ["kube-bindings"];

@@ -1,0 +1,121 @@
+/** What the plugin installs in an app cluster: namespace, account, rights and Deployment of the konnector. */
+import { consumerNamespace, konnectorName } from "./names.ts";
+import { konnectorClusterRules, konnectorNamespaceRules } from "./rbac.ts";
+
+/** A manifest as JSON. */
+export interface Manifest {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly metadata: {
+    readonly name: string;
+    readonly namespace?: string | undefined;
+    readonly labels?: Readonly<Record<string, string>> | undefined;
+  };
+  readonly [field: string]: unknown;
+}
+
+/** Repository of the konnector's image. */
+export const konnectorRepository = "public.ecr.aws/w5n9a2g2/klutch/konnector";
+
+/** In the order in which they have to be applied. */
+export function konnectorManifests(options: { readonly image: string }): readonly Manifest[] {
+  const inNamespace = { namespace: consumerNamespace, labels: { app: konnectorName } };
+  const subjects = [{ kind: "ServiceAccount", name: konnectorName, namespace: consumerNamespace }];
+  const group = "rbac.authorization.k8s.io";
+  return [
+    { apiVersion: "v1", kind: "Namespace", metadata: { name: consumerNamespace } },
+    { apiVersion: "v1", kind: "ServiceAccount", metadata: { name: konnectorName, ...inNamespace } },
+    {
+      apiVersion: `${group}/v1`,
+      kind: "ClusterRole",
+      metadata: { name: "klutch-bind-konnector", labels: { app: konnectorName } },
+      rules: konnectorClusterRules,
+    },
+    {
+      apiVersion: `${group}/v1`,
+      kind: "ClusterRoleBinding",
+      metadata: { name: "klutch-bind-konnector", labels: { app: konnectorName } },
+      roleRef: { apiGroup: group, kind: "ClusterRole", name: "klutch-bind-konnector" },
+      subjects,
+    },
+    {
+      apiVersion: `${group}/v1`,
+      kind: "Role",
+      metadata: { name: "klutch-bind-konnector", ...inNamespace },
+      rules: konnectorNamespaceRules,
+    },
+    {
+      apiVersion: `${group}/v1`,
+      kind: "RoleBinding",
+      metadata: { name: "klutch-bind-konnector", ...inNamespace },
+      roleRef: { apiGroup: group, kind: "Role", name: "klutch-bind-konnector" },
+      subjects,
+    },
+    {
+      apiVersion: "apps/v1",
+      kind: "Deployment",
+      metadata: { name: konnectorName, ...inNamespace },
+      spec: deploymentSpec(options.image),
+    },
+  ];
+}
+
+function deploymentSpec(image: string): Readonly<Record<string, unknown>> {
+  const fromField = (name: string, fieldPath: string): unknown => ({
+    name,
+    valueFrom: { fieldRef: { fieldPath } },
+  });
+  const probe = (path: string): unknown => ({
+    httpGet: { path, port: 8080 },
+    periodSeconds: 10,
+    timeoutSeconds: 5,
+  });
+  return {
+    replicas: 2,
+    selector: { matchLabels: { app: konnectorName } },
+    template: {
+      metadata: { labels: { app: konnectorName } },
+      spec: {
+        serviceAccountName: konnectorName,
+        securityContext: {
+          runAsNonRoot: true,
+          runAsUser: 65_532,
+          seccompProfile: { type: "RuntimeDefault" },
+        },
+        containers: [
+          {
+            name: konnectorName,
+            image,
+            args: ["--lease-namespace=$(POD_NAMESPACE)"],
+            env: [fromField("POD_NAME", "metadata.name"), fromField("POD_NAMESPACE", "metadata.namespace")],
+            ports: [{ name: "health", containerPort: 8080 }],
+            livenessProbe: probe("/healthz"),
+            readinessProbe: probe("/readyz"),
+            resources: { requests: { cpu: "50m", memory: "128Mi" }, limits: { memory: "512Mi" } },
+            securityContext: {
+              allowPrivilegeEscalation: false,
+              readOnlyRootFilesystem: true,
+              capabilities: { drop: ["ALL"] },
+            },
+          },
+        ],
+      },
+    },
+  };
+}
+
+/** Role and role binding of the konnector for one bound API. */
+export function bindingRoleManifests(name: string, rules: readonly unknown[]): readonly Manifest[] {
+  const group = "rbac.authorization.k8s.io";
+  const metadata = { name, labels: { app: konnectorName } };
+  return [
+    { apiVersion: `${group}/v1`, kind: "ClusterRole", metadata, rules },
+    {
+      apiVersion: `${group}/v1`,
+      kind: "ClusterRoleBinding",
+      metadata,
+      roleRef: { apiGroup: group, kind: "ClusterRole", name },
+      subjects: [{ kind: "ServiceAccount", name: konnectorName, namespace: consumerNamespace }],
+    },
+  ];
+}

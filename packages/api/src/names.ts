@@ -1,0 +1,42 @@
+/** Names on the wire, each defined once. Source: reference/bind.md §1.10. */
+
+/** API group of the bind kinds. */
+export const bindGroup = "klutch.anynines.com";
+/** API group of APIServiceExportTemplate. */
+export const templateGroup = "example-backend.klutch.anynines.com";
+/** API group of the provider's kinds. */
+export const dataservicesGroup = "dataservices.anynines.com";
+/** API group of the claims and composites of the shipped Configuration. */
+export const claimGroup = "anynines.com";
+
+/** Finalizer of synced objects in the app cluster. */
+export const syncerFinalizer = "klutch.anynines.com/syncer";
+/** Finalizer of AppClusterBinding. */
+export const appClusterBindingFinalizer = "klutch.anynines.com/appclusterbinding-cleanup";
+
+/** "true" on objects that are synced, on both sides. */
+export const boundAnnotation = "klutch.anynines.com/bound";
+/** `Provider` or `Consumer` on claimed objects. */
+export const resourceOwnerAnnotation = "klutch.anynines.com/resource-owner";
+/** Cluster namespace on cluster-scoped objects of the provider. */
+export const clusterNamespaceAnnotation = "klutch.anynines.com/cluster-namespace";
+/** `<cluster namespace>/<consumer namespace>` on service namespaces. */
+export const serviceNamespaceAnnotation = "klutch.anynines.com/api-service-namespace";
+/** `<oidc subject>#<cluster id>` on cluster namespaces. */
+export const identityAnnotation = "example-backend.klutch.anynines.com/identity";
+/** Hash of the CRD-derived part of an export's spec. */
+export const sourceSpecHashAnnotation = "klutch.anynines.com/source-spec-hash";
+
+/** Field manager of every server-side apply that Klutch makes. */
+export const fieldManager = "klutch.anynines.com";
+
+/** Name of the service account, its token Secret and the role bindings in a cluster namespace. */
+export const binderName = "klutch-binder";
+/** Namespace of Klutch in an app cluster; also the name of the konnector's lease. */
+export const consumerNamespace = "klutch-bind";
+/** Name of the konnector's service account and Deployment. */
+export const konnectorName = "konnector";
+/** Name of the kubeconfig Secret in a cluster namespace, and the only key that kubeconfig Secrets may use. */
+export const kubeconfigKey = "kubeconfig";
+/** Name of the one ClusterBinding in a cluster namespace. */
+export const clusterBindingName = "cluster";

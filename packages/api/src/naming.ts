@@ -1,0 +1,45 @@
+/** How names on the two sides follow from each other. Source: reference/bind.md §1.10. */
+import { base62Hash, boundedName } from "./hash.ts";
+
+/** `<plural>.<group>`: name of the CRD, the export and the binding of a resource. */
+export function crdNameOf(resource: {
+  readonly resource: string;
+  readonly group?: string | undefined;
+}): string {
+  return resource.group === undefined || resource.group === ""
+    ? resource.resource
+    : `${resource.resource}.${resource.group}`;
+}
+
+/**
+ * Namespace of the provider that mirrors `consumerNamespace`. Names longer than 63 characters get a hashed tail (B27); that a name
+ * belongs to this tenant is proven by the namespace's annotation, never by the name alone (S9).
+ */
+export function serviceNamespaceName(clusterNamespace: string, consumerNamespace: string): string {
+  return boundedName(`${clusterNamespace}-${consumerNamespace}`);
+}
+
+/** Value of the annotation that says whose a service namespace is. */
+export function serviceNamespaceOwner(clusterNamespace: string, consumerNamespace: string): string {
+  return `${clusterNamespace}/${consumerNamespace}`;
+}
+
+/** Name on the provider of a cluster-scoped object under isolation `Prefixed`. */
+export function prefixedName(clusterNamespace: string, name: string): string {
+  return boundedName(`${clusterNamespace}-${name}`, 253);
+}
+
+/** Identity of an app cluster in the login: from the UID of its namespace `klutch-bind`. */
+export function clusterIdOf(namespaceUid: string): string {
+  return base62Hash(namespaceUid).slice(0, 6);
+}
+
+/** Name of the role and role binding of one bound API in the app cluster. */
+export function bindingRoleName(bindingName: string): string {
+  return `klutch-bind-konnector:${bindingName}`;
+}
+
+/** Name of the ClusterRole with a tenant's rights on exported kinds. */
+export function binderClusterRoleName(clusterNamespace: string): string {
+  return `klutch-binder-${clusterNamespace}`;
+}

@@ -1,0 +1,164 @@
+/** What the backend and the plugin say to each other over HTTP. Source: reference/bind.md §1.9. */
+import { bindGroup } from "./names.ts";
+import type { APIServiceExportRequestSpec } from "./kinds/api-service-export-request.ts";
+
+/** Answer of `GET /export`. Its apiVersion is the bare `v1alpha1`, and existing plugins insist on it. */
+export interface BindingProvider {
+  readonly kind: "BindingProvider";
+  readonly apiVersion: "v1alpha1";
+  readonly providerPrettyName: string;
+  readonly version: string;
+  readonly authenticationMethods: readonly {
+    readonly method: "OAuth2CodeGrant";
+    readonly oauth2CodeGrant: { readonly authenticatedURL: string };
+  }[];
+}
+
+/** A request inside a BindingResponse. */
+export interface ExportRequestResponse {
+  readonly apiVersion: string;
+  readonly kind: "APIServiceExportRequest";
+  readonly metadata: { readonly name: string };
+  readonly spec: APIServiceExportRequestSpec;
+  readonly status: Readonly<Record<string, never>>;
+}
+
+/** What the plugin gets when a person has bound an API. `kubeconfig` is standard base64. */
+export interface BindingResponse {
+  readonly kind: "BindingResponse";
+  readonly apiVersion: "klutch.anynines.com/v1alpha1";
+  readonly authentication: { readonly oauth2CodeGrant: { readonly sid: string; readonly id: string } };
+  readonly kubeconfig: string;
+  readonly requests: readonly ExportRequestResponse[];
+}
+
+/** A wire object that is not what it should be; names the field. */
+export class WireError extends Error {
+  readonly code = "Wire";
+  readonly field: string;
+
+  constructor(field: string, problem: string) {
+    super(`${field}: ${problem}`);
+    this.name = "WireError";
+    this.field = field;
+  }
+}
+
+const bindApiVersion = `${bindGroup}/v1alpha1` as const;
+
+/** Checks the body of `GET /export`. Throws `WireError`. */
+export function decodeBindingProvider(value: unknown): BindingProvider {
+  const root = record(value, "BindingProvider");
+  expectText(root, "kind", "BindingProvider");
+  expectText(root, "apiVersion", "v1alpha1");
+  const methods = array(root["authenticationMethods"], "authenticationMethods");
+  for (const [index, method] of methods.entries()) {
+    const field = `authenticationMethods[${index}]`;
+    const entry = record(method, field);
+    if (entry["method"] !== "OAuth2CodeGrant") continue;
+    const url = text(
+      record(entry["oauth2CodeGrant"], `${field}.oauth2CodeGrant`)["authenticatedURL"],
+      `${field}.oauth2CodeGrant.authenticatedURL`,
+    );
+    return {
+      kind: "BindingProvider",
+      apiVersion: "v1alpha1",
+      providerPrettyName: typeof root["providerPrettyName"] === "string" ? root["providerPrettyName"] : "",
+      version: typeof root["version"] === "string" ? root["version"] : "",
+      authenticationMethods: [{ method: "OAuth2CodeGrant", oauth2CodeGrant: { authenticatedURL: url } }],
+    };
+  }
+  throw new WireError(
+    "authenticationMethods",
+    "no OAuth2CodeGrant among them, which is the only one this plugin knows",
+  );
+}
+
+/** Standard base64 of the JSON, which both alphabets' decoders of existing plugins take (B15); encode it for a query. */
+export function encodeBindingResponse(response: BindingResponse): string {
+  return Buffer.from(JSON.stringify(response)).toString("base64");
+}
+
+/** Reads a response in either base64 alphabet. Throws `WireError`. */
+export function decodeBindingResponse(encoded: string): BindingResponse {
+  let value: unknown;
+  try {
+    value = JSON.parse(Buffer.from(encoded.replaceAll(" ", "+"), "base64").toString("utf8"));
+  } catch {
+    throw new WireError("response", "is not base64 of JSON");
+  }
+  const root = record(value, "response");
+  expectText(root, "kind", "BindingResponse");
+  expectText(root, "apiVersion", bindApiVersion);
+  const grant = record(
+    record(root["authentication"], "authentication")["oauth2CodeGrant"],
+    "authentication.oauth2CodeGrant",
+  );
+  const requests = array(root["requests"], "requests").map((item, index) =>
+    decodeRequest(item, `requests[${index}]`),
+  );
+  if (requests.length === 0) throw new WireError("requests", "is empty");
+  return {
+    kind: "BindingResponse",
+    apiVersion: bindApiVersion,
+    authentication: {
+      oauth2CodeGrant: {
+        sid: text(grant["sid"], "sid"),
+        id: typeof grant["id"] === "string" ? grant["id"] : "",
+      },
+    },
+    kubeconfig: text(root["kubeconfig"], "kubeconfig"),
+    requests,
+  };
+}
+
+/** Checks an APIServiceExportRequest that came from a response or a file. Throws `WireError`. */
+export function decodeRequest(value: unknown, field: string): ExportRequestResponse {
+  const root = record(value, field);
+  expectText(root, "kind", "APIServiceExportRequest", field);
+  expectText(root, "apiVersion", bindApiVersion, field);
+  const metadata = record(root["metadata"] ?? {}, `${field}.metadata`);
+  const spec = record(root["spec"], `${field}.spec`);
+  const resources = array(spec["resources"], `${field}.spec.resources`);
+  if (resources.length === 0) throw new WireError(`${field}.spec.resources`, "is empty");
+  for (const [index, resource] of resources.entries()) {
+    text(
+      record(resource, `${field}.spec.resources[${index}]`)["resource"],
+      `${field}.spec.resources[${index}].resource`,
+    );
+  }
+  return {
+    apiVersion: bindApiVersion,
+    kind: "APIServiceExportRequest",
+    metadata: { name: typeof metadata["name"] === "string" ? metadata["name"] : "" },
+    spec: spec as unknown as APIServiceExportRequestSpec,
+    status: {},
+  };
+}
+
+function record(value: unknown, field: string): Readonly<Record<string, unknown>> {
+  if (typeof value !== "object" || value === null || Array.isArray(value))
+    throw new WireError(field, "is not an object");
+  return Object.fromEntries(Object.entries(value));
+}
+
+function array(value: unknown, field: string): readonly unknown[] {
+  if (!Array.isArray(value)) throw new WireError(field, "is not a list");
+  return value;
+}
+
+function text(value: unknown, field: string): string {
+  if (typeof value !== "string" || value === "") throw new WireError(field, "is missing or not a text");
+  return value;
+}
+
+function expectText(
+  root: Readonly<Record<string, unknown>>,
+  name: string,
+  wanted: string,
+  parent = "",
+): void {
+  const field = parent === "" ? name : `${parent}.${name}`;
+  if (root[name] !== wanted)
+    throw new WireError(field, `is ${JSON.stringify(root[name])}, but ${JSON.stringify(wanted)} is needed`);
+}

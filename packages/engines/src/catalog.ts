@@ -1,0 +1,99 @@
+/** The upstream servers, their versions, and how each is linked. Versions are pinned by `engines/<module>/go.mod`. */
+
+/** One server to obtain. */
+export interface EngineDefinition {
+  readonly name: EngineName;
+  readonly version: string;
+  /** Folder under `engines/` whose go.mod pins it. */
+  readonly module: string;
+  /** Go package of its main function. */
+  readonly package: string;
+  /** `-X` linker settings. */
+  readonly linkerSettings: readonly string[];
+  /** Folders of its Go module that are installed beside the program. */
+  readonly extraFolders?: { readonly goModule: string; readonly folders: readonly string[] } | undefined;
+}
+
+/** Names of all servers. */
+export type EngineName =
+  | "etcd"
+  | "kube-apiserver"
+  | "kube-controller-manager"
+  | "kubectl"
+  | "crane"
+  | "dex"
+  | "crossplane"
+  | "crossplane-rbac";
+
+const kubernetesVersion = "v1.34.4";
+const crossplaneVersion = "v2.3.4";
+const kubernetesSettings = [`k8s.io/component-base/version.gitVersion=${kubernetesVersion}`];
+const crossplaneSettings = [
+  `github.com/crossplane/crossplane-runtime/v2/pkg/version.version=${crossplaneVersion}`,
+];
+
+const kubernetes = (name: EngineName): EngineDefinition => ({
+  name,
+  version: kubernetesVersion,
+  module: "kubernetes",
+  package: `k8s.io/kubernetes/cmd/${name}`,
+  linkerSettings: kubernetesSettings,
+});
+
+const crossplane = (name: EngineName, linkerSettings: readonly string[]): EngineDefinition => ({
+  name,
+  version: crossplaneVersion,
+  module: "crossplane",
+  package: "github.com/crossplane/crossplane/v2/cmd/crossplane",
+  linkerSettings,
+});
+
+/** In the order in which they are built: what is needed first, and what shares compiled packages, first. */
+export const engineDefinitions: readonly EngineDefinition[] = [
+  {
+    name: "etcd",
+    version: "v3.6.4",
+    module: "etcd",
+    package: "go.etcd.io/etcd/server/v3",
+    linkerSettings: [],
+  },
+  kubernetes("kube-apiserver"),
+  kubernetes("kube-controller-manager"),
+  kubernetes("kubectl"),
+  {
+    name: "crane",
+    version: "v0.22.1",
+    module: "crane",
+    package: "github.com/google/go-containerregistry/cmd/crane",
+    linkerSettings: [],
+  },
+  {
+    name: "dex",
+    version: "v2.44.0",
+    module: "dex",
+    package: "github.com/dexidp/dex/cmd/dex",
+    linkerSettings: [],
+  },
+  {
+    ...crossplane("crossplane", crossplaneSettings),
+    extraFolders: {
+      goModule: "github.com/crossplane/crossplane/v2",
+      folders: ["cluster/crds", "cluster/webhookconfigurations"],
+    },
+  },
+  // The RBAC manager always listens on :8080 for metrics and has no flag for it; a linker setting turns the listener off.
+  crossplane("crossplane-rbac", [
+    ...crossplaneSettings,
+    "sigs.k8s.io/controller-runtime/pkg/metrics/server.DefaultBindAddress=0",
+  ]),
+];
+
+/** All names, in build order. */
+export const engineNames: readonly EngineName[] = engineDefinitions.map((engine) => engine.name);
+
+/** The definition of `name`. */
+export function engineDefinition(name: EngineName): EngineDefinition {
+  const found = engineDefinitions.find((engine) => engine.name === name);
+  if (found === undefined) throw new RangeError(`unknown engine ${name}`);
+  return found;
+}

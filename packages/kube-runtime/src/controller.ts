@@ -1,0 +1,164 @@
+/** Works through a queue of keys with a reconcile function. */
+import {
+  ApiError,
+  type Clock,
+  FencedError,
+  isConflict,
+  type KubeObject,
+  type Random,
+  systemClock,
+} from "@klutch/kube";
+import { type Logger, type Metrics, silentLogger } from "@klutch/telemetry";
+import { TerminalError } from "./errors.ts";
+import type { Informer } from "./informer.ts";
+import type { Change } from "./store.ts";
+import { type Lane, WorkQueue } from "./work-queue.ts";
+
+/** What a reconcile may ask for. */
+export interface ReconcileResult {
+  /** Look again after this time, although nothing changed. */
+  readonly requeueAfterMs?: number | undefined;
+}
+
+/** What a reconcile gets besides the key. */
+export interface ReconcileContext {
+  readonly signal: AbortSignal;
+  readonly logger: Logger;
+}
+
+/** Makes the world fit the object named by the key. Throw to be called again later; level-driven, so the key is all it gets. */
+// oxlint-disable-next-line typescript/no-invalid-void-type
+export type Reconcile = (
+  key: string,
+  context: ReconcileContext,
+) => Promise<ReconcileResult | undefined | void>;
+
+/** Options of a controller. */
+export interface ControllerOptions {
+  readonly name: string;
+  readonly reconcile: Reconcile;
+  /** Keys worked on at the same time. Default 4. */
+  readonly workers?: number | undefined;
+  readonly logger?: Logger | undefined;
+  readonly metrics?: Metrics | undefined;
+  readonly clock?: Clock | undefined;
+  readonly random?: Random | undefined;
+}
+
+/** One queue, some workers, one reconcile function. */
+export class Controller {
+  readonly name: string;
+  readonly #reconcile: Reconcile;
+  readonly #workers: number;
+  readonly #logger: Logger;
+  readonly #clock: Clock;
+  readonly #queue: WorkQueue;
+  readonly #measure: (result: string, seconds: number) => void;
+
+  constructor(options: ControllerOptions) {
+    this.name = options.name;
+    this.#reconcile = options.reconcile;
+    this.#workers = options.workers ?? 4;
+    this.#logger = (options.logger ?? silentLogger).child({ controller: options.name });
+    this.#clock = options.clock ?? systemClock;
+    this.#queue = new WorkQueue({ clock: this.#clock, random: options.random });
+    this.#measure = createMeasure(options.name, options.metrics, this.#queue);
+  }
+
+  /** Keys that wait, for tests and metrics. */
+  get pending(): number {
+    return this.#queue.size + this.#queue.workingSize;
+  }
+
+  enqueue(
+    key: string,
+    options: { readonly lane?: Lane | undefined; readonly afterMs?: number | undefined } = {},
+  ): void {
+    if (options.afterMs === undefined) this.#queue.add(key, options);
+    else this.#queue.addAfter(key, options.afterMs, options);
+  }
+
+  /** Enqueues the keys that `keysOf` names for each change. Default: the object's own key. */
+  watch<T extends KubeObject>(
+    informer: Informer<T>,
+    keysOf: (change: Change<T>) => Iterable<string> = (change) => [change.key],
+    options: { readonly lane?: Lane | undefined } = {},
+  ): Disposable {
+    return informer.onChange((change) => {
+      for (const key of keysOf(change)) this.#queue.add(key, options);
+    });
+  }
+
+  /** Works until the signal aborts; resolves when the last reconcile has ended. May be started again: keys are kept. */
+  async start(options: { readonly signal: AbortSignal }): Promise<void> {
+    const { signal } = options;
+    await Promise.all(Array.from({ length: this.#workers }, () => this.#work(signal)));
+  }
+
+  async #work(signal: AbortSignal): Promise<void> {
+    for (;;) {
+      const key = await this.#queue.take({ signal });
+      if (key === undefined) return;
+      await this.#process(key, signal);
+      this.#queue.done(key);
+    }
+  }
+
+  async #process(key: string, signal: AbortSignal): Promise<void> {
+    const logger = this.#logger.child({ key });
+    const started = this.#clock.monotonic();
+    let outcome = "success";
+    try {
+      const result = await this.#reconcile(key, { signal, logger });
+      this.#queue.forget(key);
+      if (result?.requeueAfterMs !== undefined) {
+        outcome = "requeue_after";
+        this.#queue.addAfter(key, result.requeueAfterMs);
+      }
+    } catch (error) {
+      outcome = this.#failed(key, error, signal, logger);
+    }
+    this.#measure(outcome, (this.#clock.monotonic() - started) / 1000);
+  }
+
+  #failed(key: string, error: unknown, signal: AbortSignal, logger: Logger): string {
+    if (signal.aborted || error instanceof FencedError) {
+      // For the next term; nobody takes keys until then.
+      this.#queue.addRateLimited(key);
+      return "aborted";
+    }
+    if (error instanceof TerminalError) {
+      logger.error("reconcile failed, waiting for a change", { error });
+      this.#queue.forget(key);
+      return "terminal_error";
+    }
+    const atLeastMs = error instanceof ApiError ? error.retryAfterMs : undefined;
+    const retryInMs = Math.round(this.#queue.addRateLimited(key, { atLeastMs }));
+    // Somebody else was faster: expected, and cured by looking again.
+    if (isConflict(error)) logger.debug("object changed meanwhile, trying again", { retryInMs });
+    else logger.warn("reconcile failed, trying again", { error, retryInMs });
+    return "error";
+  }
+}
+
+/** Names of controller-runtime, so that existing dashboards fit. */
+function createMeasure(
+  name: string,
+  metrics: Metrics | undefined,
+  queue: WorkQueue,
+): (result: string, seconds: number) => void {
+  if (metrics === undefined) return () => {};
+  const controller = name.replace(/[^a-zA-Z0-9]/g, "_");
+  const total = metrics.counter(`controller_runtime_reconcile_total_${controller}`, `Reconciles of ${name}`, [
+    "result",
+  ]);
+  const time = metrics.histogram(
+    `controller_runtime_reconcile_time_seconds_${controller}`,
+    `Time of a reconcile of ${name}`,
+  );
+  metrics.observedGauge(`workqueue_depth_${controller}`, `Keys waiting in ${name}`, () => queue.size);
+  return (result, seconds) => {
+    total.inc({ result });
+    time.observe(seconds);
+  };
+}

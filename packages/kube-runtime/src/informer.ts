@@ -1,0 +1,194 @@
+/** A cache of one resource in one scope of one cluster, kept current by a watcher and shared by all who need it. */
+import {
+  type Clock,
+  keyOf,
+  type KubeClient,
+  type KubeObject,
+  type Random,
+  type ResourceType,
+  type Scope,
+  systemClock,
+  systemRandom,
+} from "@klutch/kube";
+import { type Logger, silentLogger } from "@klutch/telemetry";
+import { type Change, type Indexer, Store } from "./store.ts";
+import { runWatcher, type WatchSink } from "./watcher.ts";
+
+/** What to cache. */
+export interface InformerOptions<T extends KubeObject> extends Scope {
+  readonly client: KubeClient;
+  readonly type: ResourceType;
+  /** Only metadata is fetched and kept. Default false. */
+  readonly metadataOnly?: boolean | undefined;
+  /** Applied before an object is kept. Default: drops `managedFields`. */
+  readonly transform?: ((object: T) => T) | undefined;
+  readonly indexes?: Readonly<Record<string, Indexer<T>>> | undefined;
+  readonly logger?: Logger | undefined;
+  readonly clock?: Clock | undefined;
+  readonly random?: Random | undefined;
+  /** How long the watch may be silent before it is replaced. Default 90 000. */
+  readonly idleTimeoutMs?: number | undefined;
+}
+
+/** What is known of a cache's connection. */
+export interface InformerStatus {
+  readonly synced: boolean;
+  /** Monotonic milliseconds of the last sign of life; 0 before the first. */
+  readonly lastEventAt: number;
+  /** No sign of life for twice the idle limit: what the cache says may be old. */
+  readonly stale: boolean;
+  readonly lastError: unknown;
+  readonly resourceVersion: string;
+}
+
+/** See the module comment. Handlers run synchronously inside the watch loop and must only enqueue. */
+export class Informer<T extends KubeObject> implements AsyncDisposable {
+  readonly type: ResourceType;
+  readonly #options: InformerOptions<T>;
+  readonly #clock: Clock;
+  readonly #logger: Logger;
+  readonly #store: Store<T>;
+  readonly #handlers = new Set<(change: Change<T>) => void>();
+  readonly #synced = Promise.withResolvers<void>();
+  readonly #abort = new AbortController();
+  #running: Promise<void> | undefined;
+  #isSynced = false;
+  #lastEventAt = 0;
+  #lastError: unknown;
+  #resourceVersion = "";
+
+  constructor(options: InformerOptions<T>) {
+    this.type = options.type;
+    this.#options = options;
+    this.#clock = options.clock ?? systemClock;
+    this.#logger = (options.logger ?? silentLogger).child({
+      resource: options.type.plural,
+      cluster: options.client.clusterName,
+    });
+    const { transform, indexes } = options;
+    this.#store = new Store<T>({ transform, indexes, onChange: (change) => this.#notify(change) });
+    // Nobody may be waiting when the informer is disposed before its first list.
+    this.#synced.promise.catch(() => undefined);
+  }
+
+  get size(): number {
+    return this.#store.size;
+  }
+
+  get synced(): boolean {
+    return this.#isSynced;
+  }
+
+  /** Starts the watch; runs until the signal aborts or the informer is disposed. A second call does nothing. */
+  start(options: { readonly signal?: AbortSignal | undefined } = {}): void {
+    if (this.#running !== undefined) return;
+    const signals = [this.#abort.signal, options.signal].filter((signal) => signal !== undefined);
+    const signal = AbortSignal.any(signals);
+    const { client, type, namespace, labelSelector, fieldSelector, metadataOnly, idleTimeoutMs } =
+      this.#options;
+    this.#running = runWatcher<T>({
+      client,
+      type,
+      namespace,
+      labelSelector,
+      fieldSelector,
+      metadataOnly,
+      idleTimeoutMs,
+      sink: this.#sink(),
+      clock: this.#clock,
+      random: this.#options.random ?? systemRandom,
+      signal,
+    });
+  }
+
+  /** Resolves after the first complete list. */
+  async whenSynced(options: { readonly signal?: AbortSignal | undefined } = {}): Promise<void> {
+    if (options.signal === undefined) return this.#synced.promise;
+    const { promise, reject } = Promise.withResolvers<never>();
+    const onAbort = (): void =>
+      reject(new Error(`stopped waiting for the cache of ${this.type.plural}`, { cause: this.#lastError }));
+    if (options.signal.aborted) onAbort();
+    options.signal.addEventListener("abort", onAbort, { once: true });
+    try {
+      await Promise.race([this.#synced.promise, promise]);
+    } finally {
+      options.signal.removeEventListener("abort", onAbort);
+    }
+  }
+
+  get(key: string): T | undefined {
+    return this.#store.get(key);
+  }
+
+  list(): IterableIterator<T> {
+    return this.#store.values();
+  }
+
+  byIndex(index: string, value: string): readonly T[] {
+    return this.#store.byIndex(index, value);
+  }
+
+  /** Calls `handler` for each change from now on; what is cached already comes first, as added. */
+  onChange(handler: (change: Change<T>) => void): Disposable {
+    this.#handlers.add(handler);
+    for (const object of this.#store.values()) handler({ type: "added", key: keyOf(object), object });
+    return { [Symbol.dispose]: () => void this.#handlers.delete(handler) };
+  }
+
+  status(): InformerStatus {
+    const limitMs = 2 * (this.#options.idleTimeoutMs ?? 90_000);
+    return {
+      synced: this.#isSynced,
+      lastEventAt: this.#lastEventAt,
+      stale: this.#isSynced && this.#clock.monotonic() - this.#lastEventAt > limitMs,
+      lastError: this.#lastError,
+      resourceVersion: this.#resourceVersion,
+    };
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#abort.abort(new Error(`the cache of ${this.type.plural} was closed`));
+    this.#handlers.clear();
+    await this.#running;
+    this.#synced.reject(new Error(`the cache of ${this.type.plural} was closed`));
+  }
+
+  #sink(): WatchSink<T> {
+    return {
+      put: (object) => this.#store.put(object),
+      remove: (object) => this.#store.remove(keyOf(object)),
+      replaceAll: (objects, resourceVersion) => this.#replaceAll(objects, resourceVersion),
+      alive: (resourceVersion) => this.#alive(resourceVersion),
+      failed: (error) => {
+        this.#lastError = error;
+        this.#logger.warn("watch interrupted, resuming", { error });
+      },
+    };
+  }
+
+  #replaceAll(objects: readonly T[], resourceVersion: string): void {
+    const present = new Set(objects.map((object) => keyOf(object)));
+    const gone = Array.from(this.#store.keys()).filter((key) => !present.has(key));
+    for (const key of gone) this.#store.remove(key);
+    for (const object of objects) this.#store.put(object);
+    this.#alive(resourceVersion);
+    if (this.#isSynced) return;
+    this.#isSynced = true;
+    this.#synced.resolve();
+  }
+
+  #alive(resourceVersion: string): void {
+    this.#lastEventAt = this.#clock.monotonic();
+    if (resourceVersion !== "") this.#resourceVersion = resourceVersion;
+  }
+
+  #notify(change: Change<T>): void {
+    for (const handler of this.#handlers) {
+      try {
+        handler(change);
+      } catch (error) {
+        this.#logger.error("a change handler failed", { key: change.key, error });
+      }
+    }
+  }
+}

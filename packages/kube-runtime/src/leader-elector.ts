@@ -1,0 +1,212 @@
+/**
+ * A lease in the cluster decides which process may write (KEP-589 style). The elector is the write guard of the other clients:
+ * a write is refused when the last renewal is older than the renew deadline, which is shorter than the lease, so that the
+ * lease cannot have passed on yet.
+ */
+import {
+  type Clock,
+  FencedError,
+  isAlreadyExists,
+  isConflict,
+  type KubeClient,
+  type KubeObject,
+  type ResourceType,
+  systemClock,
+  type WriteGuard,
+} from "@klutch/kube";
+import { type Logger, silentLogger } from "@klutch/telemetry";
+
+/** Options of an elector. Times in milliseconds. */
+export interface LeaderElectorOptions {
+  /** Must not carry this elector as its write guard. */
+  readonly client: KubeClient;
+  readonly namespace: string;
+  readonly name: string;
+  /** Unique among the competitors, such as the pod's name. */
+  readonly identity: string;
+  /** Default 15 000. */
+  readonly leaseDurationMs?: number | undefined;
+  /** Default 10 000. */
+  readonly renewDeadlineMs?: number | undefined;
+  /** Default 2 000. */
+  readonly retryPeriodMs?: number | undefined;
+  readonly clock?: Clock | undefined;
+  readonly logger?: Logger | undefined;
+}
+
+interface Lease extends KubeObject {
+  readonly spec: {
+    readonly holderIdentity?: string | undefined;
+    readonly leaseDurationSeconds?: number | undefined;
+    readonly acquireTime?: string | undefined;
+    readonly renewTime?: string | undefined;
+    readonly leaseTransitions?: number | undefined;
+  };
+}
+
+const leases: ResourceType = {
+  group: "coordination.k8s.io",
+  version: "v1",
+  plural: "leases",
+  kind: "Lease",
+  namespaced: true,
+};
+
+/** See the module comment. */
+export class LeaderElector implements WriteGuard {
+  readonly #options: LeaderElectorOptions;
+  readonly #clock: Clock;
+  readonly #logger: Logger;
+  readonly #leaseDurationMs: number;
+  readonly #renewDeadlineMs: number;
+  readonly #retryPeriodMs: number;
+  #term: AbortController | undefined;
+  #renewedAt = Number.NEGATIVE_INFINITY;
+  /** What was last seen of a foreign lease, by our own clock: other machines' clocks are not trusted. */
+  #observed: { readonly version: string; readonly at: number } | undefined;
+  #waiters: ((signal: AbortSignal) => void)[] = [];
+
+  constructor(options: LeaderElectorOptions) {
+    this.#options = options;
+    this.#clock = options.clock ?? systemClock;
+    this.#logger = (options.logger ?? silentLogger).child({ lease: `${options.namespace}/${options.name}` });
+    this.#leaseDurationMs = options.leaseDurationMs ?? 15_000;
+    this.#renewDeadlineMs = options.renewDeadlineMs ?? 10_000;
+    this.#retryPeriodMs = options.retryPeriodMs ?? 2_000;
+  }
+
+  isLeader(): boolean {
+    return this.#term !== undefined && this.#clock.monotonic() - this.#renewedAt < this.#renewDeadlineMs;
+  }
+
+  /** Throws `FencedError` unless this process holds the lease right now. */
+  assertMayWrite(): void {
+    if (!this.isLeader()) throw new FencedError(`not writing: the lease ${this.#options.name} is not ours`);
+  }
+
+  /** Of the present term; aborted when there is none. */
+  get signal(): AbortSignal {
+    return (
+      this.#term?.signal ?? AbortSignal.abort(new FencedError(`the lease ${this.#options.name} is not ours`))
+    );
+  }
+
+  /** Resolves to the term's signal as soon as this process leads. */
+  whenLeading(): Promise<AbortSignal> {
+    if (this.#term !== undefined && this.isLeader()) return Promise.resolve(this.#term.signal);
+    const { promise, resolve } = Promise.withResolvers<AbortSignal>();
+    this.#waiters.push(resolve);
+    return promise;
+  }
+
+  /** Competes for and renews the lease until the signal aborts, then gives it back. */
+  async run(options: { readonly signal: AbortSignal }): Promise<void> {
+    const { signal } = options;
+    while (!signal.aborted) {
+      await this.#tryOnce(signal);
+      this.#checkDeadline();
+      await this.#clock.sleep(this.#retryPeriodMs, { signal }).catch(() => undefined);
+    }
+    await this.#release();
+  }
+
+  async #tryOnce(signal: AbortSignal): Promise<void> {
+    const started = this.#clock.monotonic();
+    const timeout = new AbortController();
+    const cancel = this.#clock.schedule(this.#renewDeadlineMs / 2, () =>
+      timeout.abort(new Error("the lease request took too long")),
+    );
+    try {
+      const held = await this.#acquireOrRenew(AbortSignal.any([signal, timeout.signal]));
+      // Counted from before the request: the server's time of renewal cannot be earlier.
+      if (held) this.#lead(started);
+      else this.#end("another process holds the lease");
+    } catch (error) {
+      if (!signal.aborted) this.#logger.warn("the lease could not be renewed", { error });
+    } finally {
+      cancel();
+    }
+  }
+
+  async #acquireOrRenew(signal: AbortSignal): Promise<boolean> {
+    const { client, namespace, name, identity } = this.#options;
+    const lease = await client.find<Lease>(leases, { namespace, name }, { signal });
+    try {
+      if (lease === undefined) {
+        await client.create(leases, this.#leaseObject(undefined), { signal });
+        return true;
+      }
+      const { holderIdentity = "" } = lease.spec;
+      if (holderIdentity !== identity && holderIdentity !== "" && !this.#hasExpired(lease)) return false;
+      await client.replace(leases, this.#leaseObject(lease), { signal });
+      return true;
+    } catch (error) {
+      if (isConflict(error) || isAlreadyExists(error)) return false;
+      throw error;
+    }
+  }
+
+  #hasExpired(lease: Lease): boolean {
+    const version = lease.metadata.resourceVersion ?? "";
+    const now = this.#clock.monotonic();
+    if (this.#observed?.version !== version) this.#observed = { version, at: now };
+    const durationMs = (lease.spec.leaseDurationSeconds ?? 0) * 1000;
+    return now - this.#observed.at > durationMs;
+  }
+
+  #leaseObject(previous: Lease | undefined): Lease {
+    const { namespace, name, identity } = this.#options;
+    const now = `${new Date(this.#clock.now()).toISOString().slice(0, -1)}000Z`;
+    const isRenewal = previous?.spec.holderIdentity === identity;
+    return {
+      apiVersion: "coordination.k8s.io/v1",
+      kind: "Lease",
+      metadata: { namespace, name, resourceVersion: previous?.metadata.resourceVersion },
+      spec: {
+        holderIdentity: identity,
+        leaseDurationSeconds: Math.round(this.#leaseDurationMs / 1000),
+        acquireTime: isRenewal ? previous.spec.acquireTime : now,
+        renewTime: now,
+        leaseTransitions:
+          (previous?.spec.leaseTransitions ?? 0) + (isRenewal || previous === undefined ? 0 : 1),
+      },
+    };
+  }
+
+  #lead(renewedAt: number): void {
+    this.#renewedAt = renewedAt;
+    if (this.#term !== undefined) return;
+    this.#term = new AbortController();
+    this.#logger.info("leading");
+    for (const resolve of this.#waiters.splice(0)) resolve(this.#term.signal);
+  }
+
+  #checkDeadline(): void {
+    if (this.#term !== undefined && !this.isLeader()) this.#end("the lease was not renewed in time");
+  }
+
+  #end(reason: string): void {
+    if (this.#term === undefined) return;
+    this.#logger.warn("no longer leading", { reason });
+    this.#term.abort(new FencedError(reason));
+    this.#term = undefined;
+    this.#renewedAt = Number.NEGATIVE_INFINITY;
+  }
+
+  /** Lets the next process start at once. Whoever writes must have stopped before. */
+  async #release(): Promise<void> {
+    if (this.#term === undefined) return;
+    this.#end("stopping");
+    const { client, namespace, name, identity } = this.#options;
+    try {
+      const lease = await client.find<Lease>(leases, { namespace, name });
+      if (lease?.spec.holderIdentity !== identity) return;
+      await client.replace(leases, {
+        ...lease,
+        spec: { ...lease.spec, holderIdentity: "", leaseDurationSeconds: 1 },
+      });
+    } catch (error) {
+      this.#logger.warn("the lease could not be given back; it expires by itself", { error });
+    }
+  }
+}

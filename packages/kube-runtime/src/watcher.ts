@@ -1,0 +1,192 @@
+/**
+ * Keeps a sink equal to what the server has, for ever. The states and what leads from one to the next:
+ *
+ * | state    | outcome                               | next state                | wait     |
+ * |----------|---------------------------------------|---------------------------|----------|
+ * | listing  | complete                              | watching at its version   | none     |
+ * | listing  | streaming list not offered            | listing by pages          | none     |
+ * | listing  | failed                                | listing                   | back-off |
+ * | watching | the server closed the stream          | watching at last version  | short    |
+ * | watching | version too old (410)                 | listing                   | back-off |
+ * | watching | failed or stalled                     | watching at last version  | back-off |
+ *
+ * While a new list is read the sink keeps serving the old content; what the new list lacks is removed when it is complete.
+ */
+import {
+  ApiError,
+  type Clock,
+  isGone,
+  type KubeClient,
+  type KubeObject,
+  type Random,
+  type ResourceType,
+  type Scope,
+} from "@klutch/kube";
+import { Backoff } from "./backoff.ts";
+
+/** Where the objects go. Calls come one at a time and in the server's order. */
+export interface WatchSink<T> {
+  put(object: T): void;
+  remove(object: T): void;
+  /** The sink's content must become exactly `objects`. */
+  replaceAll(objects: readonly T[], resourceVersion: string): void;
+  /** Something arrived, a bookmark included: the connection lives. */
+  alive(resourceVersion: string): void;
+  failed(error: unknown): void;
+}
+
+/** What the watcher is doing. */
+export type WatcherState =
+  | { readonly kind: "listing"; readonly mode: "stream" | "pages" }
+  | { readonly kind: "watching"; readonly mode: "stream" | "pages"; readonly resourceVersion: string };
+
+/** How a connection ended. `resourceVersion` is the last one seen, if the list was complete by then. */
+export interface WatcherOutcome {
+  readonly resourceVersion?: string | undefined;
+  /** Absent when the server closed the stream in order. */
+  readonly error?: unknown;
+}
+
+/** What to do next. */
+export interface WatcherStep {
+  readonly state: WatcherState;
+  readonly wait: "none" | "short" | "backoff";
+}
+
+/** The table above. */
+export function nextStep(state: WatcherState, outcome: WatcherOutcome): WatcherStep {
+  const { mode } = state;
+  const { error, resourceVersion } = outcome;
+  if (resourceVersion === undefined) {
+    const unsupported =
+      mode === "stream" && error instanceof ApiError && [400, 404, 422].includes(error.status);
+    return unsupported
+      ? { state: { kind: "listing", mode: "pages" }, wait: "none" }
+      : { state: { kind: "listing", mode }, wait: "backoff" };
+  }
+  if (isGone(error)) return { state: { kind: "listing", mode }, wait: "backoff" };
+  const wait =
+    error !== undefined ? "backoff" : state.kind === "listing" && mode === "pages" ? "none" : "short";
+  return { state: { kind: "watching", mode, resourceVersion }, wait };
+}
+
+/** Options of `runWatcher`. */
+export interface WatcherOptions<T extends KubeObject> extends Scope {
+  readonly client: KubeClient;
+  readonly type: ResourceType;
+  readonly sink: WatchSink<T>;
+  readonly metadataOnly?: boolean | undefined;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly signal: AbortSignal;
+  /** Default 90 000: bookmarks come every 60 s. */
+  readonly idleTimeoutMs?: number | undefined;
+}
+
+/** The server ends a watch after a random time between these, so that reconnects of many agents do not meet. */
+const shortestWatchSeconds = 300;
+const longestWatchSeconds = 600;
+const healthyAfterMs = 60_000;
+const shortWaitMs = 50;
+
+/** Runs until the signal aborts; never throws otherwise. */
+export async function runWatcher<T extends KubeObject>(options: WatcherOptions<T>): Promise<void> {
+  const { clock, signal, sink } = options;
+  const backoff = new Backoff({ baseMs: 800, capMs: 30_000, random: options.random });
+  let state: WatcherState = { kind: "listing", mode: "stream" };
+  while (!signal.aborted) {
+    const started = clock.monotonic();
+    const outcome = await connect(state, options);
+    if (signal.aborted) return;
+    if (clock.monotonic() - started > healthyAfterMs) backoff.reset();
+    if (outcome.error !== undefined) sink.failed(outcome.error);
+    const step = nextStep(state, outcome);
+    state = step.state;
+    const waitMs =
+      step.wait === "none" ? 0 : step.wait === "short" ? shortWaitMs : waitAfter(outcome.error, backoff);
+    if (waitMs > 0) await clock.sleep(waitMs, { signal }).catch(() => undefined);
+  }
+}
+
+function waitAfter(error: unknown, backoff: Backoff): number {
+  const asked = error instanceof ApiError ? (error.retryAfterMs ?? 0) : 0;
+  return Math.max(asked, backoff.next());
+}
+
+async function connect<T extends KubeObject>(
+  state: WatcherState,
+  options: WatcherOptions<T>,
+): Promise<WatcherOutcome> {
+  let resourceVersion = state.kind === "watching" ? state.resourceVersion : undefined;
+  try {
+    if (state.kind === "listing" && state.mode === "pages") return await listPages(options);
+    for await (const version of stream(state, options)) resourceVersion = version;
+    return { resourceVersion };
+  } catch (error) {
+    return { resourceVersion, error };
+  }
+}
+
+async function listPages<T extends KubeObject>(options: WatcherOptions<T>): Promise<WatcherOutcome> {
+  const { client, type, sink, signal } = options;
+  const objects: T[] = [];
+  let resourceVersion = "";
+  let continueToken: string | undefined;
+  do {
+    const page = await client.list<T>(type, { ...scopeOf(options), limit: 500, continueToken, signal });
+    for (const item of page.items) objects.push(item);
+    ({ resourceVersion, continueToken } = page);
+  } while (continueToken !== undefined);
+  sink.replaceAll(objects, resourceVersion);
+  return { resourceVersion };
+}
+
+/** One watch connection; yields the version that is safe to resume from after each event. */
+async function* stream<T extends KubeObject>(
+  state: WatcherState,
+  options: WatcherOptions<T>,
+): AsyncGenerator<string> {
+  const { sink, signal, idleTimeoutMs, random } = options;
+  // Undefined once the list is complete: then events go to the sink directly.
+  let initial: Map<string, T> | undefined = state.kind === "listing" ? new Map() : undefined;
+  const events = options.client.watch<T>(options.type, {
+    ...scopeOf(options),
+    resourceVersion: state.kind === "watching" ? state.resourceVersion : undefined,
+    sendInitialEvents: state.kind === "listing",
+    timeoutSeconds: Math.round(
+      shortestWatchSeconds + random() * (longestWatchSeconds - shortestWatchSeconds),
+    ),
+    idleTimeoutMs,
+    signal,
+  });
+  for await (const event of events) {
+    if (event.type === "BOOKMARK") {
+      if (initial !== undefined && event.initialEventsEnd) {
+        sink.replaceAll([...initial.values()], event.resourceVersion);
+        initial = undefined;
+      }
+      sink.alive(event.resourceVersion);
+      if (initial === undefined) yield event.resourceVersion;
+      continue;
+    }
+    const { object } = event;
+    if (initial !== undefined) {
+      const key = object.metadata.uid ?? "";
+      if (event.type === "DELETED") initial.delete(key);
+      else initial.set(key, object);
+      continue;
+    }
+    if (event.type === "DELETED") sink.remove(object);
+    else sink.put(object);
+    const version = object.metadata.resourceVersion ?? "";
+    sink.alive(version);
+    yield version;
+  }
+}
+
+function scopeOf(
+  options: Scope & { readonly metadataOnly?: boolean | undefined },
+): Scope & { metadataOnly?: boolean | undefined } {
+  const { namespace, labelSelector, fieldSelector, metadataOnly } = options;
+  return { namespace, labelSelector, fieldSelector, metadataOnly };
+}

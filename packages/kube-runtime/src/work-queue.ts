@@ -1,0 +1,200 @@
+/**
+ * Keys that wait for work. A key waits at most once and is never handed out while it is being worked on: if it is added again
+ * meanwhile, it comes back after `done`. Lanes let what a person did overtake bulk work; each lane is first in, first out.
+ */
+import { type Clock, type Random, systemClock, systemRandom } from "@klutch/kube";
+import { backoffLimit } from "./backoff.ts";
+import { DelayHeap } from "./delay-heap.ts";
+
+/** Importance, highest first. */
+export type Lane = "user" | "normal" | "resync";
+
+/** Options of a queue. */
+export interface WorkQueueOptions {
+  /** First wait after a failure. Default 5. */
+  readonly baseDelayMs?: number | undefined;
+  /** Longest wait after failures. Default 60 000. */
+  readonly maxDelayMs?: number | undefined;
+  readonly clock?: Clock | undefined;
+  readonly random?: Random | undefined;
+}
+
+const lanes: readonly Lane[] = ["user", "normal", "resync"];
+/** Every so many takes the least important lane goes first, so that none starves. */
+const fairTurn = 8;
+
+/** See the module comment. `K` is compared by value of its text: use strings. */
+export class WorkQueue<K extends string = string> {
+  readonly #clock: Clock;
+  readonly #random: Random;
+  readonly #limits: { readonly baseMs: number; readonly capMs: number };
+  readonly #waiting = new Map<Lane, Set<K>>(lanes.map((lane) => [lane, new Set()]));
+  readonly #working = new Set<K>();
+  /** Added again while being worked on, with the lane to come back in. */
+  readonly #again = new Map<K, Lane>();
+  readonly #failures = new Map<K, number>();
+  readonly #delayed = new DelayHeap<{ readonly key: K; readonly lane: Lane }>();
+  readonly #takers: ((key: K | undefined) => void)[] = [];
+  #cancelTimer: (() => void) | undefined;
+  #timerDueAt = Number.POSITIVE_INFINITY;
+  #takes = 0;
+  #isShutDown = false;
+
+  constructor(options: WorkQueueOptions = {}) {
+    this.#clock = options.clock ?? systemClock;
+    this.#random = options.random ?? systemRandom;
+    this.#limits = { baseMs: options.baseDelayMs ?? 5, capMs: options.maxDelayMs ?? 60_000 };
+  }
+
+  /** Keys that could be taken now. */
+  get size(): number {
+    return lanes.reduce((sum, lane) => sum + this.#lane(lane).size, 0);
+  }
+
+  /** Keys that wait for their time. */
+  get delayedSize(): number {
+    return this.#delayed.size;
+  }
+
+  /** Keys that are being worked on. */
+  get workingSize(): number {
+    return this.#working.size;
+  }
+
+  /** Adds the key, or moves it to a more important lane. Default lane `normal`. */
+  add(key: K, options: { readonly lane?: Lane | undefined } = {}): void {
+    if (this.#isShutDown) return;
+    const lane = options.lane ?? "normal";
+    if (this.#working.has(key)) {
+      this.#again.set(key, moreImportant(lane, this.#again.get(key)));
+      return;
+    }
+    const present = lanes.find((candidate) => this.#lane(candidate).has(key));
+    if (present !== undefined && lanes.indexOf(present) <= lanes.indexOf(lane)) return;
+    if (present !== undefined) this.#lane(present).delete(key);
+    this.#lane(lane).add(key);
+    this.#handOut();
+  }
+
+  /** Adds the key after `delayMs`. */
+  addAfter(key: K, delayMs: number, options: { readonly lane?: Lane | undefined } = {}): void {
+    if (this.#isShutDown) return;
+    if (delayMs <= 0) {
+      this.add(key, options);
+      return;
+    }
+    this.#delayed.push(this.#clock.monotonic() + delayMs, { key, lane: options.lane ?? "normal" });
+    this.#armTimer();
+  }
+
+  /** Adds the key after a wait that grows with each call until `forget`. Gives back the wait. */
+  addRateLimited(
+    key: K,
+    options: { readonly lane?: Lane | undefined; readonly atLeastMs?: number | undefined } = {},
+  ): number {
+    const failures = this.#failures.get(key) ?? 0;
+    this.#failures.set(key, failures + 1);
+    const upper = backoffLimit(this.#limits, failures);
+    const delayMs = Math.max(options.atLeastMs ?? 0, upper * (0.5 + this.#random() * 0.5));
+    this.addAfter(key, delayMs, options);
+    return delayMs;
+  }
+
+  /** The key's work succeeded: its next failure waits shortly again. */
+  forget(key: K): void {
+    this.#failures.delete(key);
+  }
+
+  /** Failures since the last `forget`. */
+  failuresOf(key: K): number {
+    return this.#failures.get(key) ?? 0;
+  }
+
+  /** Waits for a key; undefined when the queue was shut down or the signal aborted. Call `done` when its work ended. */
+  take(options: { readonly signal?: AbortSignal | undefined } = {}): Promise<K | undefined> {
+    const { signal } = options;
+    if (this.#isShutDown || signal?.aborted === true) return Promise.resolve(undefined);
+    const key = this.#next();
+    if (key !== undefined) return Promise.resolve(key);
+    const { promise, resolve } = Promise.withResolvers<K | undefined>();
+    const taker = (taken: K | undefined): void => {
+      signal?.removeEventListener("abort", onAbort);
+      resolve(taken);
+    };
+    const onAbort = (): void => {
+      const index = this.#takers.indexOf(taker);
+      if (index >= 0) this.#takers.splice(index, 1);
+      resolve(undefined);
+    };
+    signal?.addEventListener("abort", onAbort, { once: true });
+    this.#takers.push(taker);
+    return promise;
+  }
+
+  /** The key's work ended, well or not. */
+  done(key: K): void {
+    this.#working.delete(key);
+    const lane = this.#again.get(key);
+    this.#again.delete(key);
+    if (lane !== undefined) this.add(key, { lane });
+  }
+
+  /** Takes end with undefined; nothing is added any more. */
+  shutDown(): void {
+    this.#isShutDown = true;
+    this.#cancelTimer?.();
+    for (const taker of this.#takers.splice(0)) taker(undefined);
+  }
+
+  #lane(lane: Lane): Set<K> {
+    const set = this.#waiting.get(lane);
+    if (set === undefined) throw new RangeError(`unknown lane ${lane}`);
+    return set;
+  }
+
+  #handOut(): void {
+    while (this.#takers.length > 0) {
+      const key = this.#next();
+      if (key === undefined) return;
+      this.#takers.shift()?.(key);
+    }
+  }
+
+  #next(): K | undefined {
+    const order = ++this.#takes % fairTurn === 0 ? lanes.toReversed() : lanes;
+    for (const lane of order) {
+      const set = this.#lane(lane);
+      const [key] = set;
+      if (key === undefined) continue;
+      set.delete(key);
+      this.#working.add(key);
+      return key;
+    }
+    this.#takes--;
+    return undefined;
+  }
+
+  /** One timer for all delayed keys, set to the earliest. */
+  #armTimer(): void {
+    const dueAt = this.#delayed.nextDueAt;
+    if (dueAt === undefined || dueAt >= this.#timerDueAt) return;
+    this.#cancelTimer?.();
+    this.#timerDueAt = dueAt;
+    this.#cancelTimer = this.#clock.schedule(Math.max(0, dueAt - this.#clock.monotonic()), () =>
+      this.#onTimer(),
+    );
+  }
+
+  #onTimer(): void {
+    this.#timerDueAt = Number.POSITIVE_INFINITY;
+    const now = this.#clock.monotonic();
+    for (let due = this.#delayed.popDue(now); due !== undefined; due = this.#delayed.popDue(now)) {
+      this.add(due.key, { lane: due.lane });
+    }
+    this.#armTimer();
+  }
+}
+
+function moreImportant(left: Lane, right: Lane | undefined): Lane {
+  return right !== undefined && lanes.indexOf(right) < lanes.indexOf(left) ? right : left;
+}

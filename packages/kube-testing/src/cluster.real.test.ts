@@ -1,0 +1,57 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import {
+  isForbidden,
+  parseForeignKubeconfig,
+  KubeconfigError,
+  serviceAccountToken,
+  createKubeClient,
+} from "@klutch/kube";
+import { startCluster } from "./cluster.ts";
+import { waitFor } from "./wait-for.ts";
+
+const namespaces = { group: "", version: "v1", plural: "namespaces", kind: "Namespace", namespaced: false };
+const accounts = {
+  group: "",
+  version: "v1",
+  plural: "serviceaccounts",
+  kind: "ServiceAccount",
+  namespaced: true,
+};
+
+test("a cluster authorises by RBAC, issues tokens, and its controller manager makes accounts and ends namespaces", async () => {
+  await using cluster = await startCluster({ controllerManager: true });
+  const { client, config } = cluster;
+  await client.create(namespaces, { apiVersion: "v1", kind: "Namespace", metadata: { name: "a" } });
+  const account = { namespace: "a", name: "default" };
+  await waitFor("the default service account", () => client.find(accounts, account));
+  const { token } = await serviceAccountToken(client, account, { expirationSeconds: 600 });
+  await using nobody = createKubeClient({ ...config, auth: { kind: "token", token } });
+  await assert.rejects(nobody.list(namespaces), isForbidden);
+  await client.delete(namespaces, { name: "a" });
+  await waitFor(
+    "the namespace to be gone",
+    async () => (await client.find(namespaces, { name: "a" })) === undefined,
+  );
+  assert.throws(
+    () => parseForeignKubeconfig(cluster.kubeconfig),
+    (error) => error instanceof KubeconfigError && error.field.endsWith("namespace"),
+  );
+});
+
+test("two clusters run side by side and leave no process behind", async () => {
+  const first = await startCluster({ name: "first" });
+  const second = await startCluster({ name: "second" });
+  assert.notEqual(first.url, second.url);
+  await Promise.all([first[Symbol.asyncDispose](), second[Symbol.asyncDispose]()]);
+  const groups = [...first.processes, ...second.processes].map(({ pid }) => pid);
+  await waitFor("every process group to be gone", () => groups.every((group) => !groupExists(group)));
+});
+
+function groupExists(group: number): boolean {
+  try {
+    return process.kill(-group, 0);
+  } catch {
+    return false;
+  }
+}

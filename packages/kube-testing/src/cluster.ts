@@ -1,0 +1,234 @@
+/** A real cluster's control plane (etcd, kube-apiserver, optionally kube-controller-manager) as processes on loopback. */
+import { generateKeyPairSync, randomBytes } from "node:crypto";
+import { access, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { reservePorts, resolveEngine, type RunningProcess, startProcess } from "@klutch/engines";
+import { type ClusterConfig, createKubeClient, formatKubeconfig, type KubeClient } from "@klutch/kube";
+import { Secret } from "@klutch/telemetry";
+
+/** Options of `startCluster`. */
+export interface ClusterOptions {
+  /** For messages and log files. Default `cluster`. */
+  readonly name?: string | undefined;
+  /** Runs garbage collection, namespace deletion, service accounts and role aggregation. Default false. */
+  readonly controllerManager?: boolean | undefined;
+  /** Default false: etcd does not wait for the disk. Set it for figures of record and for data that must survive. */
+  readonly fsync?: boolean | undefined;
+  /** Kept between starts when given; otherwise temporary and removed. */
+  readonly dataDir?: string | undefined;
+  /** etcd client, etcd peer, API server. Default: free ones. */
+  readonly ports?: readonly [number, number, number] | undefined;
+  /** Default true. Without it fresh CRDs answer sooner, but nothing scales. */
+  readonly watchCache?: boolean | undefined;
+}
+
+/** A cluster that runs. Disposing it stops its processes and removes a temporary data folder. */
+export interface TestCluster extends AsyncDisposable {
+  readonly url: string;
+  /** Of the administrator (system:masters), for set-up only. */
+  readonly config: ClusterConfig;
+  /** The same as YAML text. */
+  readonly kubeconfig: string;
+  /** A client of the administrator. */
+  readonly client: KubeClient;
+  readonly dataDir: string;
+  readonly apiServer: RunningProcess;
+  readonly etcd: RunningProcess;
+  readonly processes: readonly RunningProcess[];
+}
+
+/** Starts a cluster; ready means the API server answers and its bootstrap roles exist. */
+export async function startCluster(options: ClusterOptions = {}): Promise<TestCluster> {
+  const stack = new AsyncDisposableStack();
+  try {
+    const dataDir = options.dataDir ?? (await temporaryFolder(stack));
+    const ports = options.ports ?? (await freePorts(stack));
+    const files = await prepareFiles(dataDir);
+    const name = options.name ?? "cluster";
+    const etcd = stack.use(await startEtcd(name, dataDir, ports, options.fsync ?? false));
+    const apiServer = await startApiServer(name, dataDir, ports, files, options.watchCache ?? true);
+    stack.use(apiServer);
+    const config: ClusterConfig = {
+      name,
+      server: `https://127.0.0.1:${ports[2]}`,
+      ca: await readFile(join(dataDir, "certs", "apiserver.crt"), "utf8"),
+      auth: { kind: "token", token: new Secret(files.adminToken) },
+    };
+    const client = createKubeClient(config, { userAgent: "klutch-admin", flowControl: false });
+    stack.defer(() => client[Symbol.asyncDispose]());
+    const processes = [etcd, apiServer];
+    if (options.controllerManager === true) {
+      processes.push(stack.use(await startControllerManager(name, dataDir, config)));
+    }
+    const owned = stack.move();
+    return {
+      url: config.server,
+      config,
+      kubeconfig: formatKubeconfig(config),
+      client,
+      dataDir,
+      apiServer,
+      etcd,
+      processes,
+      [Symbol.asyncDispose]: () => owned.disposeAsync(),
+    };
+  } catch (error) {
+    await stack.disposeAsync();
+    throw error;
+  }
+}
+
+/** Starts `count` clusters at the same time. */
+export async function startClusters(count: number, options: ClusterOptions = {}): Promise<TestCluster[]> {
+  const names = Array.from({ length: count }, (_, index) => `${options.name ?? "cluster"}-${index}`);
+  const results = await Promise.allSettled(names.map((name) => startCluster({ ...options, name })));
+  const failure = results.find((result) => result.status === "rejected");
+  const clusters = results.flatMap((result) => (result.status === "fulfilled" ? [result.value] : []));
+  if (failure === undefined) return clusters;
+  await Promise.all(clusters.map((cluster) => cluster[Symbol.asyncDispose]()));
+  throw failure.reason;
+}
+
+type Ports = readonly [number, number, number];
+
+async function temporaryFolder(stack: AsyncDisposableStack): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), "klutch-cluster-"));
+  stack.defer(() => rm(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+async function freePorts(stack: AsyncDisposableStack): Promise<Ports> {
+  const [first = 0, second = 0, third = 0] = stack.use(await reservePorts(3)).ports;
+  return [first, second, third];
+}
+
+interface ClusterFiles {
+  readonly adminToken: string;
+  readonly tokenFile: string;
+  readonly accountKey: string;
+}
+
+/** Keys of the cluster; made once and kept with its data. */
+async function prepareFiles(dataDir: string): Promise<ClusterFiles> {
+  await mkdir(dataDir, { recursive: true });
+  const tokenFile = join(dataDir, "admin-token.csv");
+  const accountKey = join(dataDir, "service-account.key");
+  if (!(await exists(tokenFile))) {
+    const { privateKey } = generateKeyPairSync("rsa", { modulusLength: 2048 });
+    await writeFile(accountKey, privateKey.export({ type: "pkcs1", format: "pem" }), { mode: 0o600 });
+    const token = randomBytes(24).toString("hex");
+    await writeFile(tokenFile, `${token},admin,admin,"system:masters"\n`, { mode: 0o600 });
+  }
+  const adminToken = (await readFile(tokenFile, "utf8")).split(",")[0] ?? "";
+  return { adminToken, tokenFile, accountKey };
+}
+
+async function startEtcd(
+  name: string,
+  dataDir: string,
+  ports: Ports,
+  fsync: boolean,
+): Promise<RunningProcess> {
+  const client = `http://127.0.0.1:${ports[0]}`;
+  const peer = `http://127.0.0.1:${ports[1]}`;
+  return startProcess({
+    name: `${name} etcd`,
+    command: await resolveEngine("etcd"),
+    args: [
+      `--data-dir=${join(dataDir, "etcd")}`,
+      `--listen-client-urls=${client}`,
+      `--advertise-client-urls=${client}`,
+      `--listen-peer-urls=${peer}`,
+      `--initial-advertise-peer-urls=${peer}`,
+      `--initial-cluster=default=${peer}`,
+      "--log-level=warn",
+      ...(fsync ? [] : ["--unsafe-no-fsync"]),
+    ],
+    logFile: join(dataDir, "etcd.log"),
+    ready: async () => (await fetch(`${client}/health`)).ok,
+  });
+}
+
+async function startApiServer(
+  name: string,
+  dataDir: string,
+  ports: Ports,
+  files: ClusterFiles,
+  watchCache: boolean,
+): Promise<RunningProcess> {
+  const certs = join(dataDir, "certs");
+  return startProcess({
+    name: `${name} kube-apiserver`,
+    command: await resolveEngine("kube-apiserver"),
+    args: [
+      `--etcd-servers=http://127.0.0.1:${ports[0]}`,
+      `--secure-port=${ports[2]}`,
+      "--bind-address=127.0.0.1",
+      `--cert-dir=${certs}`,
+      `--service-account-key-file=${files.accountKey}`,
+      `--service-account-signing-key-file=${files.accountKey}`,
+      "--service-account-issuer=https://kubernetes.default.svc",
+      `--token-auth-file=${files.tokenFile}`,
+      "--authorization-mode=RBAC",
+      "--service-cluster-ip-range=10.0.0.0/24",
+      "--disable-admission-plugins=ServiceAccount",
+      "--endpoint-reconciler-type=none",
+      `--watch-cache=${watchCache}`,
+    ],
+    logFile: join(dataDir, "kube-apiserver.log"),
+    ready: () => apiServerReady(`https://127.0.0.1:${ports[2]}`, certs, files.adminToken),
+    // It waits for open watches of clients that did not notice; they lose nothing by a hard end.
+    stopTimeoutMs: 8_000,
+  });
+}
+
+/** Ready and past its bootstrap: the default roles exist. */
+async function apiServerReady(server: string, certs: string, token: string): Promise<boolean> {
+  const ca = await readFile(join(certs, "apiserver.crt"), "utf8");
+  await using client = createKubeClient(
+    { name: "probe", server, ca, auth: { kind: "token", token: new Secret(token) } },
+    { flowControl: false },
+  );
+  await client.request({ method: "GET", path: "/readyz" });
+  return true;
+}
+
+const controllers = [
+  "garbage-collector-controller",
+  "namespace-controller",
+  "serviceaccount-controller",
+  "serviceaccount-token-controller",
+  "root-ca-certificate-publisher-controller",
+  "clusterrole-aggregation-controller",
+];
+
+async function startControllerManager(
+  name: string,
+  dataDir: string,
+  config: ClusterConfig,
+): Promise<RunningProcess> {
+  const kubeconfig = join(dataDir, "controller-manager.kubeconfig");
+  await writeFile(kubeconfig, formatKubeconfig(config), { mode: 0o600 });
+  return startProcess({
+    name: `${name} kube-controller-manager`,
+    command: await resolveEngine("kube-controller-manager"),
+    args: [
+      `--kubeconfig=${kubeconfig}`,
+      "--secure-port=0",
+      "--leader-elect=false",
+      `--root-ca-file=${join(dataDir, "certs", "apiserver.crt")}`,
+      `--service-account-private-key-file=${join(dataDir, "service-account.key")}`,
+      "--use-service-account-credentials=false",
+      `--controllers=${controllers.join(",")}`,
+    ],
+    logFile: join(dataDir, "kube-controller-manager.log"),
+  });
+}
+
+async function exists(path: string): Promise<boolean> {
+  return access(path).then(
+    () => true,
+    () => false,
+  );
+}

@@ -1,0 +1,3 @@
+/** Real API servers for tests, benchmarks and the sandbox, and faults that they will not produce on demand. */
+export { type ClusterOptions, startCluster, startClusters, type TestCluster } from "./cluster.ts";
+export { waitFor, type WaitOptions } from "./wait-for.ts";

@@ -1,0 +1,37 @@
+/** Waiting for a condition with a deadline, instead of sleeping. */
+import { setTimeout as sleep } from "node:timers/promises";
+
+/** How long and how often. */
+export interface WaitOptions {
+  /** Default 20 000. */
+  readonly timeoutMs?: number | undefined;
+  /** Default 50. */
+  readonly intervalMs?: number | undefined;
+}
+
+/**
+ * Asks `probe` until it gives something other than undefined, null or false, and returns that. An error of the probe counts as
+ * "not yet". Throws with the description and the last answer or error when the time is up.
+ */
+export async function waitFor<T>(
+  description: string,
+  probe: () => T | undefined | null | false | Promise<T | undefined | null | false>,
+  options: WaitOptions = {},
+): Promise<T> {
+  const timeoutMs = options.timeoutMs ?? 20_000;
+  const deadline = performance.now() + timeoutMs;
+  let last: unknown;
+  for (;;) {
+    try {
+      const answer = await probe();
+      if (answer !== undefined && answer !== null && answer !== false) return answer;
+      last = answer;
+    } catch (error) {
+      last = error;
+    }
+    if (performance.now() > deadline) {
+      throw new Error(`waited ${timeoutMs} ms for ${description}; last: ${String(last)}`, { cause: last });
+    }
+    await sleep(options.intervalMs ?? 50);
+  }
+}

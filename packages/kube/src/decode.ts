@@ -1,0 +1,97 @@
+/** The boundary where the server's JSON becomes typed objects. The only file of this package that uses `as`. */
+import { ApiError, TransportError } from "./errors.ts";
+import type { KubeObject, ListPage } from "./types.ts";
+
+/** Whether `value` is a JSON object. */
+export function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** A whole number of 16 digits or more: it may not fit a double. May also match inside a string, which only costs time. */
+const longNumber = /[[:,]\s*-?\d{16}/;
+const wholeNumber = /^-?\d+$/;
+
+/** Parts of the JSON text access proposal that the compiler's library does not know. */
+const exactJson = JSON as unknown as {
+  parse(
+    text: string,
+    reviver: (key: string, value: unknown, context: { readonly source?: string }) => unknown,
+  ): unknown;
+  rawJSON(text: string): unknown;
+};
+
+/**
+ * Parses JSON text; `what` names the answer in the error. A whole number that a double cannot hold (int64 beyond 2^53) becomes
+ * a frozen raw value that `JSON.stringify` prints digit by digit, so that an object can be forwarded unchanged; do not compute
+ * with it.
+ */
+export function parseJson(text: string, what: string): unknown {
+  try {
+    if (!longNumber.test(text)) return JSON.parse(text);
+    return exactJson.parse(text, (_key, value, { source = "" }) =>
+      typeof value === "number" && !Number.isSafeInteger(value) && wholeNumber.test(source)
+        ? exactJson.rawJSON(source)
+        : value,
+    );
+  } catch (cause) {
+    throw new TransportError("Decode", `${what} is not JSON: ${text.slice(0, 120)}`, { cause });
+  }
+}
+
+/**
+ * Takes an object of the API on trust: the server validated it against the schema, and the caller names the type it asked
+ * for. Only the envelope is checked.
+ */
+export function decodeObject<T extends KubeObject>(value: unknown, what: string): T {
+  if (!isRecord(value) || !isRecord(value["metadata"])) {
+    throw new TransportError("Decode", `${what} is not a Kubernetes object`);
+  }
+  return value as unknown as T;
+}
+
+/** Decodes one page; items get the list's apiVersion and kind, which the server leaves out of them. */
+export function decodeList<T extends KubeObject>(value: unknown, what: string, kind: string): ListPage<T> {
+  if (!isRecord(value) || !isRecord(value["metadata"]))
+    throw new TransportError("Decode", `${what} is not a list`);
+  const { metadata, apiVersion, items } = value;
+  const list = Array.isArray(items) ? (items as readonly unknown[]) : [];
+  const token = metadata["continue"];
+  return {
+    resourceVersion: typeof metadata["resourceVersion"] === "string" ? metadata["resourceVersion"] : "",
+    continueToken: typeof token === "string" && token !== "" ? token : undefined,
+    items: list.map((item) => {
+      const object = decodeObject<T>(item, what);
+      return object.kind === undefined ? { ...object, apiVersion: String(apiVersion), kind } : object;
+    }),
+  };
+}
+
+/** Reads a `Status` body, or makes the best of any other error answer. */
+export function decodeError(
+  status: number,
+  text: string,
+  retryAfter: string | undefined,
+  what: string,
+): ApiError {
+  let body: unknown;
+  try {
+    body = JSON.parse(text);
+  } catch {
+    body = undefined;
+  }
+  const fields = isRecord(body) ? body : {};
+  const message = typeof fields["message"] === "string" ? fields["message"] : text.slice(0, 300).trim();
+  return new ApiError({
+    status,
+    reason: typeof fields["reason"] === "string" ? fields["reason"] : "",
+    message: `${what}: ${message === "" ? `HTTP ${status}` : message}`,
+    details: fields["details"],
+    retryAfterMs: retryAfterOf(retryAfter, fields["details"]),
+  });
+}
+
+/** Seconds of a Retry-After header, else of the status details, in milliseconds. */
+function retryAfterOf(header: string | undefined, details: unknown): number | undefined {
+  const seconds = Number(header ?? (isRecord(details) ? details["retryAfterSeconds"] : undefined));
+  return Number.isFinite(seconds) && seconds > 0 ? seconds * 1000 : undefined;
+}

@@ -1,0 +1,70 @@
+/** What a cluster serves. */
+import { isRecord } from "./decode.ts";
+import { isNotFound } from "./errors.ts";
+import type { KubeClient, KubeObject, ResourceType } from "./types.ts";
+
+/** What is known of the resource that is looked for. */
+export interface ResourceQuery {
+  readonly group: string;
+  /** Default: the group's preferred version. */
+  readonly version?: string | undefined;
+  readonly kind?: string | undefined;
+  readonly plural?: string | undefined;
+}
+
+/** Asks the server's discovery for one resource; undefined when it is not served. */
+export async function discoverResource(
+  client: KubeClient,
+  query: ResourceQuery,
+  options: { readonly signal?: AbortSignal | undefined } = {},
+): Promise<ResourceType | undefined> {
+  try {
+    const version = query.version ?? (await preferredVersion(client, query.group, options));
+    const path = query.group === "" ? `/api/${version}` : `/apis/${query.group}/${version}`;
+    const answer = await client.request({ method: "GET", path, ...options });
+    const list = isRecord(answer) && Array.isArray(answer["resources"]) ? answer["resources"] : [];
+    for (const item of list) {
+      if (!isRecord(item) || String(item["name"]).includes("/")) continue;
+      if (item["kind"] !== query.kind && item["name"] !== query.plural) continue;
+      const plural = String(item["name"]);
+      return {
+        group: query.group,
+        version,
+        plural,
+        kind: String(item["kind"]),
+        namespaced: item["namespaced"] === true,
+      };
+    }
+    return undefined;
+  } catch (error) {
+    if (isNotFound(error)) return undefined;
+    throw error;
+  }
+}
+
+async function preferredVersion(
+  client: KubeClient,
+  group: string,
+  options: { readonly signal?: AbortSignal | undefined },
+): Promise<string> {
+  if (group === "") return "v1";
+  const answer = await client.request({ method: "GET", path: `/apis/${group}`, ...options });
+  const preferred = isRecord(answer) ? answer["preferredVersion"] : undefined;
+  return isRecord(preferred) ? String(preferred["version"]) : "v1";
+}
+
+/** The resource that a CustomResourceDefinition serves: `version`, or its first served one. Undefined when none is served. */
+export function resourceTypeOf(crd: KubeObject, version?: string): ResourceType | undefined {
+  const { spec } = crd;
+  if (!isRecord(spec) || !isRecord(spec["names"]) || !Array.isArray(spec["versions"])) return undefined;
+  const served = spec["versions"].filter(isRecord).filter((item) => item["served"] === true);
+  const chosen = served.find((item) => version === undefined || item["name"] === version);
+  if (chosen === undefined) return undefined;
+  return {
+    group: String(spec["group"]),
+    version: String(chosen["name"]),
+    plural: String(spec["names"]["plural"]),
+    kind: String(spec["names"]["kind"]),
+    namespaced: spec["scope"] === "Namespaced",
+  };
+}

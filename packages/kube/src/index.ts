@@ -1,0 +1,31 @@
+/** Talking to one Kubernetes API server. Knows no Klutch kind. */
+export { createKubeClient, type KubeClientOptions } from "./client.ts";
+export { type Clock, systemClock } from "./clock.ts";
+export { type ClusterAuth, type ClusterConfig, type Impersonation, inClusterConfig } from "./config.ts";
+export { isRecord } from "./decode.ts";
+export { discoverResource, type ResourceQuery, resourceTypeOf } from "./discovery.ts";
+export {
+  ApiError,
+  FencedError,
+  isAlreadyExists,
+  isConflict,
+  isForbidden,
+  isGone,
+  isInvalid,
+  isNotFound,
+  isTooManyRequests,
+  TransportError,
+  type TransportErrorCode,
+  WatchStalledError,
+} from "./errors.ts";
+export type { FlowControlOptions } from "./flow-control.ts";
+export { parseForeignKubeconfig } from "./foreign-kubeconfig.ts";
+export { formatKubeconfig } from "./format-kubeconfig.ts";
+export { jsonEqual } from "./json-equal.ts";
+export { loadKubeconfig, type LoadKubeconfigOptions } from "./kubeconfig.ts";
+export { KubeconfigError, type KubeconfigErrorCode } from "./kubeconfig-errors.ts";
+export { apiVersionOf, describe, keyOf, refOf } from "./paths.ts";
+export { type Random, systemRandom } from "./random.ts";
+export { type ServiceAccountToken, serviceAccountToken } from "./token-request.ts";
+export type * from "./types.ts";
+export { formatYaml, parseYaml, parseYamlDocuments } from "./yaml.ts";

@@ -1,0 +1,44 @@
+/** Request paths and keys of resources and objects. */
+import type { KubeObject, ObjectRef, ResourceType } from "./types.ts";
+
+/** `group/version`, or just the version for the core group. */
+export function apiVersionOf(type: ResourceType): string {
+  return type.group === "" ? type.version : `${type.group}/${type.version}`;
+}
+
+/** Path of the collection, in `namespace` or across all. */
+export function collectionPath(type: ResourceType, namespace?: string): string {
+  const root = type.group === "" ? `/api/${type.version}` : `/apis/${type.group}/${type.version}`;
+  const scope = namespace === undefined ? "" : `/namespaces/${encodeURIComponent(namespace)}`;
+  return `${root}${scope}/${type.plural}`;
+}
+
+/** Path of one object. Throws when the reference does not fit the resource's scope: that is a programming error. */
+export function objectPath(type: ResourceType, ref: ObjectRef, subresource?: string): string {
+  if (type.namespaced !== (ref.namespace !== undefined)) {
+    throw new RangeError(
+      `${type.kind} ${ref.name}: a ${type.namespaced ? "namespace is required" : "cluster-scoped object has no namespace"}`,
+    );
+  }
+  const path = `${collectionPath(type, ref.namespace)}/${encodeURIComponent(ref.name)}`;
+  return subresource === undefined ? path : `${path}/${subresource}`;
+}
+
+/** `namespace/name`, or the name of a cluster-scoped object. */
+export function keyOf(
+  object: KubeObject | { readonly metadata: { readonly name?: string; readonly namespace?: string } },
+): string {
+  const { namespace, name = "" } = object.metadata;
+  return namespace === undefined ? name : `${namespace}/${name}`;
+}
+
+/** The reference that `keyOf` made the key from. */
+export function refOf(key: string): ObjectRef {
+  const slash = key.indexOf("/");
+  return slash < 0 ? { name: key } : { namespace: key.slice(0, slash), name: key.slice(slash + 1) };
+}
+
+/** For messages: `Secret default/a`. */
+export function describe(type: ResourceType, ref: ObjectRef): string {
+  return `${type.kind} ${ref.namespace === undefined ? "" : `${ref.namespace}/`}${ref.name}`;
+}

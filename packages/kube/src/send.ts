@@ -1,0 +1,133 @@
+/** Sends one short request: flow control, write guard, metrics, and a bounded wait when the server says "later". */
+import type { Metrics } from "@klutch/telemetry";
+import type { Clock } from "./clock.ts";
+import { decodeError } from "./decode.ts";
+import { ApiError, isTooManyRequests, TransportError } from "./errors.ts";
+import type { FlowControl } from "./flow-control.ts";
+import type { Random } from "./random.ts";
+import type { Transport, WireRequest } from "./transport.ts";
+import type { WriteGuard } from "./types.ts";
+
+/** A request with JSON body, and what it means. */
+export interface SendRequest {
+  readonly method: WireRequest["method"];
+  readonly path: string;
+  readonly body?: unknown;
+  readonly contentType?: string | undefined;
+  readonly accept?: string | undefined;
+  readonly signal?: AbortSignal | undefined;
+  /** For messages: `get Secret default/a`. */
+  readonly what: string;
+  /** Guarded by the lease. A raw request counts as a write unless it is a GET. */
+  readonly isWrite?: boolean | undefined;
+  /** Its latency says nothing about load. */
+  readonly isList?: boolean | undefined;
+}
+
+/** Resolves to the body's text of a 2xx answer; throws `ApiError`, `TransportError` or `FencedError`. */
+export type Send = (request: SendRequest) => Promise<string>;
+
+/** A refused request (429) has had no effect, so sending it again is safe; after so many times the caller decides. */
+const maxThrottledTries = 5;
+const defaultRetryAfterMs = 1000;
+
+/** The sender of one client. */
+export function createSender(parts: {
+  readonly transport: Transport;
+  readonly flow: FlowControl | undefined;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly metrics: Metrics | undefined;
+  readonly writeGuard: WriteGuard | undefined;
+  readonly clusterName: string;
+}): Send {
+  const measure = createMeasure(parts.metrics, parts.clusterName, parts.flow);
+  return async (request) => {
+    for (let attempt = 1; ; attempt++) {
+      const permit = await parts.flow?.acquire(request.signal);
+      const started = parts.clock.monotonic();
+      try {
+        const text = await sendGuarded(parts.transport, request, parts.writeGuard);
+        const latencyMs = parts.clock.monotonic() - started;
+        permit?.done(request.isList === true ? {} : { latencyMs });
+        measure(request, 200, latencyMs);
+        return text;
+      } catch (error) {
+        const latencyMs = parts.clock.monotonic() - started;
+        measure(request, error instanceof ApiError ? error.status : 0, latencyMs);
+        const throttledForMs = throttledFor(error, parts.random);
+        permit?.done(
+          throttledForMs !== undefined
+            ? { throttledForMs }
+            : error instanceof ApiError && error.status < 500
+              ? { latencyMs }
+              : {},
+        );
+        if (!mayRepeat(request, error, attempt)) throw error;
+        if (parts.flow === undefined)
+          await parts.clock.sleep(throttledForMs ?? 0, { signal: request.signal });
+      }
+    }
+  };
+}
+
+/** A 429 has had no effect. A read whose kept-alive connection the server closed just then is repeated once. */
+function mayRepeat(request: SendRequest, error: unknown, attempt: number): boolean {
+  if (isTooManyRequests(error)) return attempt < maxThrottledTries;
+  return (
+    request.method === "GET" && attempt === 1 && error instanceof TransportError && error.code === "Reset"
+  );
+}
+
+/** Jitter of up to a fifth keeps the clients that were refused together from coming back together. */
+function throttledFor(error: unknown, random: Random): number | undefined {
+  if (!isTooManyRequests(error)) return undefined;
+  return (error.retryAfterMs ?? defaultRetryAfterMs) * (1 + random() / 5);
+}
+
+async function sendGuarded(
+  transport: Transport,
+  request: SendRequest,
+  guard: WriteGuard | undefined,
+): Promise<string> {
+  const { what, body, isWrite, isList: _isList, signal, ...wire } = request;
+  const guarded = guard !== undefined && (isWrite ?? request.method !== "GET");
+  if (guarded) guard.assertMayWrite();
+  const signals = [signal, guarded ? guard.signal : undefined].filter((one) => one !== undefined);
+  const response = await transport.send({
+    ...wire,
+    body: body === undefined ? undefined : JSON.stringify(body),
+    signal: signals.length > 1 ? AbortSignal.any(signals) : signals[0],
+  });
+  const text = await response.text();
+  if (response.status >= 200 && response.status < 300) return text;
+  throw decodeError(response.status, text, response.retryAfter, what);
+}
+
+type Measure = (request: SendRequest, status: number, latencyMs: number) => void;
+
+function createMeasure(
+  metrics: Metrics | undefined,
+  cluster: string,
+  flow: FlowControl | undefined,
+): Measure {
+  if (metrics === undefined) return () => {};
+  const requests = metrics.counter("klutch_api_requests_total", "Requests to API servers", [
+    "cluster",
+    "method",
+    "code",
+  ]);
+  const seconds = metrics.histogram(
+    "klutch_api_request_duration_seconds",
+    "Duration of requests to API servers",
+    ["cluster", "method"],
+  );
+  const limit = metrics.gauge("klutch_api_in_flight_limit", "Limit of the adaptive flow control", [
+    "cluster",
+  ]);
+  return (request, status, latencyMs) => {
+    requests.inc({ cluster, method: request.method, code: status === 0 ? "error" : String(status) });
+    seconds.observe(latencyMs / 1000, { cluster, method: request.method });
+    if (flow !== undefined) limit.set(flow.limit, { cluster });
+  };
+}

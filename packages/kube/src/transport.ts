@@ -1,0 +1,131 @@
+/** One connection pool to one API server. HTTP/2 by default, so that many watches share few connections. */
+import { Agent, request } from "undici";
+import { type AuthSource, createAuthSource } from "./auth.ts";
+import type { Clock } from "./clock.ts";
+import type { ClusterConfig, Impersonation } from "./config.ts";
+import { TransportError, toTransportError } from "./errors.ts";
+
+/** A request on the wire. */
+export interface WireRequest {
+  readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
+  /** Path with query. */
+  readonly path: string;
+  readonly body?: string | undefined;
+  readonly contentType?: string | undefined;
+  readonly accept?: string | undefined;
+  readonly signal?: AbortSignal | undefined;
+  /** Longest silence inside the body. Default 60 000. */
+  readonly bodyTimeoutMs?: number | undefined;
+}
+
+/** An answer whose body has not been read. */
+export interface WireResponse {
+  readonly status: number;
+  readonly retryAfter: string | undefined;
+  readonly body: AsyncIterable<Uint8Array>;
+  text(): Promise<string>;
+  /** Gives the connection back without reading the rest. */
+  discard(): Promise<void>;
+}
+
+/** Sends requests with the cluster's credentials. */
+export interface Transport {
+  send(request: WireRequest): Promise<WireResponse>;
+  close(): Promise<void>;
+}
+
+const headersTimeoutMs = 30_000;
+const connectTimeoutMs = 10_000;
+
+/** The pool for `config`. Credentials are added per request, so rotating them does not touch connections. */
+export function createTransport(
+  config: ClusterConfig,
+  options: { userAgent: string; clock: Clock; requestTimeoutMs?: number | undefined },
+): Transport {
+  const agent = createAgent(config, options.requestTimeoutMs ?? headersTimeoutMs);
+  const auth = createAuthSource(config.auth, options.clock);
+  return {
+    async send(wire) {
+      const first = await sendOnce(config, agent, auth, options.userAgent, wire);
+      if (first.status !== 401 || (config.auth.kind !== "exec" && config.auth.kind !== "tokenFile"))
+        return first;
+      // The cached credential has been replaced or has expired early: read it anew, once.
+      await first.discard();
+      auth.invalidate();
+      return sendOnce(config, agent, auth, options.userAgent, wire);
+    },
+    close: () => agent.destroy(),
+  };
+}
+
+function createAgent(config: ClusterConfig, headersTimeout: number): Agent {
+  const { auth } = config;
+  return new Agent({
+    allowH2: config.http2 ?? true,
+    headersTimeout,
+    connect: {
+      timeout: connectTimeoutMs,
+      rejectUnauthorized: config.insecureSkipTlsVerify !== true,
+      ...(config.ca === undefined ? {} : { ca: config.ca }),
+      ...(config.tlsServerName === undefined ? {} : { servername: config.tlsServerName }),
+      ...(auth.kind === "clientCertificate" ? { cert: auth.cert, key: auth.key.reveal() } : {}),
+    },
+  });
+}
+
+async function sendOnce(
+  config: ClusterConfig,
+  agent: Agent,
+  auth: AuthSource,
+  userAgent: string,
+  wire: WireRequest,
+): Promise<WireResponse> {
+  const action = `${wire.method} ${config.server}${wire.path.split("?")[0]}`;
+  const authorization = await auth.header();
+  const headers: Record<string, string | string[]> = {
+    "user-agent": userAgent,
+    accept: wire.accept ?? "application/json",
+    ...impersonationHeaders(config.impersonate),
+  };
+  if (authorization !== undefined) headers["authorization"] = authorization;
+  if (wire.body !== undefined) headers["content-type"] = wire.contentType ?? "application/json";
+  try {
+    const response = await request(`${config.server}${wire.path}`, {
+      method: wire.method,
+      dispatcher: agent,
+      headers,
+      body: wire.body ?? null,
+      bodyTimeout: wire.bodyTimeoutMs ?? 60_000,
+      ...(wire.signal === undefined ? {} : { signal: wire.signal }),
+    });
+    const retryAfter = response.headers["retry-after"];
+    const translate = (error: unknown): never => {
+      throw toTransportError(error, action, wire.signal);
+    };
+    return {
+      status: response.statusCode,
+      retryAfter: typeof retryAfter === "string" ? retryAfter : undefined,
+      body: chunks(response.body),
+      text: () => response.body.text().catch(translate),
+      discard: () => response.body.dump({ limit: 65_536 }).catch(() => undefined),
+    };
+  } catch (error) {
+    throw toTransportError(error, action, wire.signal);
+  }
+}
+
+function impersonationHeaders(as: Impersonation | undefined): Record<string, string | string[]> {
+  if (as === undefined) return {};
+  return {
+    "impersonate-user": as.user,
+    ...(as.groups.length === 0 ? {} : { "impersonate-group": [...as.groups] }),
+    ...(as.uid === undefined ? {} : { "impersonate-uid": as.uid }),
+  };
+}
+
+async function* chunks(body: AsyncIterable<unknown>): AsyncGenerator<Uint8Array> {
+  for await (const chunk of body) {
+    if (!(chunk instanceof Uint8Array)) throw new TransportError("Decode", "the body is not binary");
+    yield chunk;
+  }
+}

@@ -1,0 +1,63 @@
+/** Decodes a watch stream into events. Policy (resume, relist, back-off) belongs to @klutch/kube-runtime. */
+import { decodeError, decodeObject, isRecord, parseJson } from "./decode.ts";
+import { TransportError, WatchStalledError } from "./errors.ts";
+import { splitLines } from "./lines.ts";
+import type { WireResponse } from "./transport.ts";
+import type { KubeObject, WatchEvent } from "./types.ts";
+
+/**
+ * Yields the events of an open watch until the server ends it. Throws `ApiError` for an ERROR event (410 means: list again),
+ * `WatchStalledError` after `idleTimeoutMs` of silence, `TransportError` when the connection breaks.
+ */
+export async function* decodeWatch<T extends KubeObject>(
+  response: WireResponse,
+  options: {
+    readonly what: string;
+    readonly idleTimeoutMs: number;
+    readonly signal: AbortSignal | undefined;
+  },
+): AsyncGenerator<WatchEvent<T>> {
+  try {
+    for await (const line of splitLines(response.body)) yield decodeEvent<T>(line, options.what);
+  } catch (error) {
+    if (options.signal?.aborted === true) throw options.signal.reason;
+    if (isIdleTimeout(error)) throw new WatchStalledError(options.idleTimeoutMs, { cause: error });
+    if (
+      error instanceof Error &&
+      "code" in error &&
+      (error.code === "Api" || error instanceof TransportError)
+    )
+      throw error;
+    throw new TransportError("Reset", `${options.what}: the watch connection broke`, { cause: error });
+  }
+}
+
+function decodeEvent<T extends KubeObject>(line: string, what: string): WatchEvent<T> {
+  const event = parseJson(line, what);
+  if (!isRecord(event)) throw new TransportError("Decode", `${what}: an event is not an object`);
+  const { type, object } = event;
+  switch (type) {
+    case "ADDED":
+    case "MODIFIED":
+    case "DELETED":
+      return { type, object: decodeObject<T>(object, what) };
+    case "BOOKMARK": {
+      const { metadata } = decodeObject(object, what);
+      return {
+        type,
+        resourceVersion: metadata.resourceVersion ?? "",
+        initialEventsEnd: metadata.annotations?.["k8s.io/initial-events-end"] === "true",
+      };
+    }
+    case "ERROR": {
+      const status = isRecord(object) && typeof object["code"] === "number" ? object["code"] : 500;
+      throw decodeError(status, JSON.stringify(object), undefined, what);
+    }
+    default:
+      throw new TransportError("Decode", `${what}: unknown event type ${JSON.stringify(type)}`);
+  }
+}
+
+function isIdleTimeout(error: unknown): boolean {
+  return error instanceof Error && "code" in error && error.code === "UND_ERR_BODY_TIMEOUT";
+}

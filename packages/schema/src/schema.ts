@@ -1,0 +1,169 @@
+/**
+ * Builders for structural schemas, the subset of OpenAPI v3 that CustomResourceDefinitions accept
+ * (Kubernetes docs, "Specifying a structural schema"). A schema knows the TypeScript type of the values it accepts.
+ */
+
+/** The JSON that goes into a CRD. */
+export type JsonSchema = Readonly<Record<string, unknown>>;
+
+/** A schema for values of `T`; invariant, so that a declared type must be exactly what the schema accepts. */
+export interface Schema<T> {
+  readonly json: JsonSchema;
+  readonly accepts?: (value: T) => T;
+}
+
+/** The type of a schema's values. */
+export type Infer<S> = S extends Schema<infer T> ? T : never;
+
+/** A CEL rule (KEP-2876). */
+export interface Rule {
+  readonly rule: string;
+  readonly message?: string | undefined;
+}
+
+/** What every schema may say. */
+export interface CommonOptions {
+  readonly description?: string | undefined;
+  readonly rules?: readonly Rule[] | undefined;
+  readonly nullable?: boolean | undefined;
+}
+
+interface StringOptions extends CommonOptions {
+  readonly default?: string | undefined;
+  readonly pattern?: string | undefined;
+  readonly format?: string | undefined;
+  readonly minLength?: number | undefined;
+  readonly maxLength?: number | undefined;
+}
+
+interface NumberOptions extends CommonOptions {
+  readonly default?: number | undefined;
+  readonly minimum?: number | undefined;
+  readonly maximum?: number | undefined;
+  readonly format?: "int32" | "int64" | "double" | undefined;
+}
+
+/** Text. */
+export function string(options: StringOptions = {}): Schema<string> {
+  return build("string", options);
+}
+
+/** One of a closed set of texts. */
+export function oneOf<const V extends readonly string[]>(
+  values: V,
+  options: CommonOptions & { readonly default?: V[number] | undefined } = {},
+): Schema<V[number]> {
+  return build("string", { ...options, enum: values });
+}
+
+/** A whole number. */
+export function integer(options: NumberOptions = {}): Schema<number> {
+  return build("integer", options);
+}
+
+/** Any number. */
+export function number(options: NumberOptions = {}): Schema<number> {
+  return build("number", options);
+}
+
+/** True or false. */
+export function boolean(
+  options: CommonOptions & { readonly default?: boolean | undefined } = {},
+): Schema<boolean> {
+  return build("boolean", options);
+}
+
+/** Options of a list. */
+export interface ListOptions extends CommonOptions {
+  readonly default?: readonly unknown[] | undefined;
+  readonly minItems?: number | undefined;
+  readonly maxItems?: number | undefined;
+  /** How server-side apply merges it. Default: atomic, as the API server has it. */
+  readonly listType?: "atomic" | "set" | "map" | undefined;
+  readonly mapKeys?: readonly string[] | undefined;
+}
+
+/** A list of equal items. */
+export function list<T>(item: Schema<T>, options: ListOptions = {}): Schema<readonly T[]> {
+  const { listType, mapKeys, ...rest } = options;
+  return build("array", {
+    ...rest,
+    items: item.json,
+    "x-kubernetes-list-type": listType,
+    "x-kubernetes-list-map-keys": mapKeys,
+  });
+}
+
+/** Any keys, equal values. */
+export function map<T>(value: Schema<T>, options: CommonOptions = {}): Schema<Readonly<Record<string, T>>> {
+  return build("object", { ...options, additionalProperties: value.json });
+}
+
+/** An object whose content is nobody's business here: kept as it is. */
+export function anyObject(
+  options: CommonOptions & { readonly mapType?: "atomic" | undefined } = {},
+): Schema<Readonly<Record<string, unknown>>> {
+  const { mapType, ...rest } = options;
+  return build("object", {
+    ...rest,
+    "x-kubernetes-map-type": mapType,
+    "x-kubernetes-preserve-unknown-fields": true,
+  });
+}
+
+/** Any JSON value, kept as it is. */
+export function anyValue(options: CommonOptions = {}): Schema<unknown> {
+  return { json: clean({ ...common(options), "x-kubernetes-preserve-unknown-fields": true }) };
+}
+
+/** A number or a text such as `50%`. */
+export function integerOrString(options: CommonOptions = {}): Schema<number | string> {
+  return {
+    json: clean({
+      ...common(options),
+      anyOf: [{ type: "integer" }, { type: "string" }],
+      "x-kubernetes-int-or-string": true,
+    }),
+  };
+}
+
+type Fields = Readonly<Record<string, { readonly json: JsonSchema }>>;
+
+/** The value type of an object schema with required and optional fields. */
+export type ObjectOf<R, O> = { readonly [K in keyof R]: Infer<R[K]> } & {
+  readonly [K in keyof O]?: Infer<O[K]> | undefined;
+};
+
+/** Options of an object. */
+export interface ObjectOptions extends CommonOptions {
+  readonly default?: Readonly<Record<string, unknown>> | undefined;
+}
+
+/** An object with required and optional fields, printed in the order given. */
+export function object<R extends Fields, O extends Fields = Record<never, never>>(
+  required: R,
+  optional?: O,
+  options: ObjectOptions = {},
+): Schema<ObjectOf<R, O>> {
+  const fields = { ...required, ...optional };
+  const properties = Object.fromEntries(Object.entries(fields).map(([name, field]) => [name, field.json]));
+  const names = Object.keys(required);
+  return build("object", { ...options, properties, required: names.length === 0 ? undefined : names });
+}
+
+function build<T, X extends CommonOptions = CommonOptions>(type: string, options: X): Schema<T> {
+  const { description: _description, rules: _rules, nullable: _nullable, ...rest } = options;
+  return { json: clean({ type, ...rest, ...common(options) }) };
+}
+
+function common(options: CommonOptions): Readonly<Record<string, unknown>> {
+  return {
+    description: options.description,
+    nullable: options.nullable,
+    "x-kubernetes-validations": options.rules?.map((rule) => clean({ ...rule })),
+  };
+}
+
+function clean(value: Readonly<Record<string, unknown>>): JsonSchema {
+  return Object.fromEntries(Object.entries(value).filter(([, field]) => field !== undefined));
+}

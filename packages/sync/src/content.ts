@@ -1,0 +1,123 @@
+/** What of an object crosses from one cluster to the other (spec up, adoption down). */
+import { boundAnnotation, clusterNamespaceAnnotation, syncerFinalizer } from "@klutch/api";
+import { contains, jsonHash } from "./json.ts";
+import { type FieldPath, ownedFields, surplusPaths } from "./fields.ts";
+import { filterMetadata, type MetadataRule } from "./metadata-rules.ts";
+import type { Tenant } from "./namespaces.ts";
+import type { Ref, SyncObject } from "./types.ts";
+
+/** Whether the object carries `klutch.anynines.com/bound: "true"`; any other value does not count (B23). */
+export function isBound(object: SyncObject): boolean {
+  return object.metadata.annotations?.[boundAnnotation] === "true";
+}
+
+/**
+ * The body of the server-side apply that makes the provider's object what the consumer wants: every top-level field except `status`,
+ * labels and annotations by rule, the `bound` annotation; for cluster-scoped objects also the mark and the owner that tie it to the
+ * tenant (reference/bind.md §4.8). Holds nothing that a server sets.
+ */
+export function providerContent(
+  consumer: SyncObject,
+  target: Ref,
+  tenant: Tenant,
+  rule: MetadataRule,
+): SyncObject {
+  const { metadata, status: _status, ...fields } = consumer;
+  const labels = filterMetadata(metadata.labels, rule);
+  const annotations = { ...filterMetadata(metadata.annotations, rule), [boundAnnotation]: "true" };
+  if (target.namespace !== undefined) {
+    return { ...fields, metadata: { ...target, ...(labels === undefined ? {} : { labels }), annotations } };
+  }
+  return {
+    ...fields,
+    metadata: {
+      ...target,
+      ...(labels === undefined ? {} : { labels }),
+      annotations: { ...annotations, [clusterNamespaceAnnotation]: tenant.namespace },
+      ownerReferences: [
+        { apiVersion: "v1", kind: "Namespace", name: tenant.namespace, uid: tenant.namespaceUid },
+      ],
+    },
+  };
+}
+
+/**
+ * The consumer's object for one that only the provider has (adoption). Owner references and finalizers stay behind: they point at
+ * objects of the other cluster, and its garbage collector would delete the copy (S13). It is born with our finalizer.
+ */
+export function adoptedContent(provider: SyncObject, target: Ref): SyncObject {
+  const { metadata, status: _status, ...fields } = provider;
+  const annotations = Object.fromEntries(
+    Object.entries(metadata.annotations ?? {}).filter(([key]) => key !== clusterNamespaceAnnotation),
+  );
+  return {
+    ...fields,
+    metadata: {
+      ...target,
+      ...(metadata.labels === undefined ? {} : { labels: metadata.labels }),
+      annotations: { ...annotations, [boundAnnotation]: "true" },
+      finalizers: [syncerFinalizer],
+    },
+  };
+}
+
+/** What one write led to: a server may store something else than was sent (webhooks, pruning), and that is final until a side changes. */
+export interface AppliedRecord {
+  readonly wanted: string;
+  readonly observed: string;
+}
+
+/** The record of a write of `wanted` after which the object looked like `observed`. */
+export function recordOf(wanted: unknown, observed: unknown): AppliedRecord {
+  return { wanted: jsonHash(wanted), observed: jsonHash(observed) };
+}
+
+/** Whether `record` says that exactly this was already written and left exactly this behind. */
+export function isSettled(record: AppliedRecord | undefined, wanted: unknown, observed: unknown): boolean {
+  return (
+    record !== undefined && record.wanted === jsonHash(wanted) && record.observed === jsonHash(observed)
+  );
+}
+
+/** The part of a provider object that an apply can change; the `observed` of its record. */
+export function appliedPart(object: SyncObject): unknown {
+  const { status: _status, metadata, ...fields } = object;
+  const { labels, annotations, ownerReferences } = metadata;
+  return { ...fields, metadata: { labels, annotations, ownerReferences } };
+}
+
+/**
+ * Whether the provider's object must be applied: a wanted value is missing or different, or a field that only we hold is no longer
+ * wanted (B4). Fields of others never count, so late-initialised fields cause no writes.
+ */
+export function needsApply(
+  wanted: SyncObject,
+  observed: SyncObject | undefined,
+  record?: AppliedRecord,
+): boolean {
+  if (observed === undefined) return true;
+  const owned = ownedFields(observed);
+  const differs =
+    !contains(appliedPart(observed), appliedPart(wanted)) ||
+    surplusPaths(owned.applied, wanted).length > 0 ||
+    surplusPaths(owned.legacy, wanted).length > 0;
+  return differs && !isSettled(record, wanted, appliedPart(observed));
+}
+
+/** A merge patch that removes what an older agent's update left behind; undefined when nothing is left. Lists are not looked into. */
+export function legacyRemoval(wanted: SyncObject, observed: SyncObject): object | undefined {
+  const paths = surplusPaths(ownedFields(observed).legacy, wanted).filter((path) =>
+    path.every((step) => typeof step === "string" && !/^[kvi]:/.test(step)),
+  );
+  return paths.length === 0 ? undefined : removalTree(paths);
+}
+
+function removalTree(paths: readonly FieldPath[]): Readonly<Record<string, unknown>> {
+  const heads = new Set(paths.map(([head = ""]) => head));
+  return Object.fromEntries(
+    [...heads].map((head) => {
+      const tails = paths.filter(([first]) => first === head).map(([, ...tail]) => tail);
+      return [head, tails.some((tail) => tail.length === 0) ? null : removalTree(tails)];
+    }),
+  );
+}

@@ -1,0 +1,125 @@
+/**
+ * Who owns what in an object: `metadata.managedFields` (KEP-555) reduced to the question the engine asks: is there a field that only
+ * we hold in place and that is no longer wanted? If so, an apply without it removes it (B4).
+ */
+import { fieldManager } from "@klutch/api";
+import { isRecord, type SyncObject } from "./types.ts";
+
+/** `fieldsV1`: keys `f:<name>`, `k:<keys as JSON>`, `v:<value as JSON>`, `i:<index>` and `.`. */
+export type FieldSet = Readonly<Record<string, unknown>>;
+
+/** One step into an object: a field name, or the index of a list item. */
+export type FieldPath = readonly (string | number)[];
+
+/** The manager under which the reference's agent created upstream objects (reference/bind.md §1.10). */
+export const legacyManager = "konnector";
+
+/** Fields of one object that our managers own and nobody else does. */
+export interface OwnedFields {
+  /** Owned by server-side apply: the next apply without them removes them. */
+  readonly applied: FieldSet;
+  /** Owned by the update of an older agent: they must be removed by name. */
+  readonly legacy: FieldSet;
+}
+
+/** Our exclusive fields of the object; empty when the object carries no `managedFields`. */
+export function ownedFields(object: SyncObject): OwnedFields {
+  let applied: FieldSet = {};
+  let legacy: FieldSet = {};
+  const others: FieldSet[] = [];
+  for (const entry of object.metadata.managedFields ?? []) {
+    if (!isRecord(entry) || !isRecord(entry["fieldsV1"])) continue;
+    const fields = entry["fieldsV1"];
+    if (entry["manager"] === fieldManager && entry["operation"] === "Apply") applied = fields;
+    else if (entry["manager"] === legacyManager && entry["subresource"] === undefined) legacy = fields;
+    else others.push(fields);
+  }
+  for (const other of others) {
+    applied = without(applied, other);
+    legacy = without(legacy, other);
+  }
+  return { applied, legacy: without(legacy, applied) };
+}
+
+/**
+ * The same object with only those `managedFields` that `ownedFields` would read again, already reduced; for caches. Applying it twice
+ * changes nothing.
+ */
+export function reduceManagedFields<T extends SyncObject>(object: T): T {
+  if (object.metadata.managedFields === undefined) return object;
+  const { applied, legacy } = ownedFields(object);
+  const entries = [
+    { manager: fieldManager, operation: "Apply", fieldsV1: applied },
+    { manager: legacyManager, operation: "Update", fieldsV1: legacy },
+  ].filter(({ fieldsV1 }) => Object.keys(fieldsV1).length > 0);
+  return { ...object, metadata: { ...object.metadata, managedFields: entries } };
+}
+
+/** Paths in `fields` for which `wanted` has no value. Of `metadata` only labels and annotations count; `status` never does. */
+export function surplusPaths(fields: FieldSet, wanted: unknown): FieldPath[] {
+  const found: FieldPath[] = [];
+  for (const [key, child] of Object.entries(fields)) {
+    const name = key.slice(2);
+    if (!key.startsWith("f:") || name === "status" || name === "apiVersion" || name === "kind") continue;
+    if (name !== "metadata") {
+      collect({ [key]: child }, wanted, [], found);
+      continue;
+    }
+    const metadata = isRecord(wanted) ? wanted["metadata"] : undefined;
+    if (!isRecord(child)) continue;
+    const kept = Object.fromEntries(
+      Object.entries(child).filter(([field]) => field === "f:labels" || field === "f:annotations"),
+    );
+    collect(kept, metadata, ["metadata"], found);
+  }
+  return found;
+}
+
+function collect(fields: FieldSet, value: unknown, path: FieldPath, found: FieldPath[]): void {
+  for (const [key, child] of Object.entries(fields)) {
+    if (key === ".") continue;
+    const step = stepOf(key, value);
+    if (step === undefined) {
+      found.push([...path, key]);
+      continue;
+    }
+    if (step.value === undefined) found.push([...path, step.name]);
+    else if (isRecord(child)) collect(child, step.value, [...path, step.name], found);
+  }
+}
+
+function stepOf(key: string, value: unknown): { name: string | number; value: unknown } | undefined {
+  const text = key.slice(2);
+  if (key.startsWith("f:")) {
+    return { name: text, value: isRecord(value) ? value[text] : undefined };
+  }
+  if (!Array.isArray(value)) return undefined;
+  if (key.startsWith("i:")) return { name: Number(text), value: value[Number(text)] };
+  const wanted: unknown = JSON.parse(text);
+  const index = value.findIndex((item) => (key.startsWith("k:") ? matchesKeys(item, wanted) : item === wanted));
+  return index < 0 ? undefined : { name: index, value: value[index] };
+}
+
+function matchesKeys(item: unknown, keys: unknown): boolean {
+  return (
+    isRecord(item) && isRecord(keys) && Object.entries(keys).every(([name, value]) => item[name] === value)
+  );
+}
+
+/** The leaves of `left` that are not in `right`; inner nodes without own leaves disappear. */
+function without(left: FieldSet, right: FieldSet): FieldSet {
+  const rest: Record<string, unknown> = {};
+  for (const [key, child] of Object.entries(left)) {
+    const other = right[key];
+    if (other === undefined) {
+      rest[key] = child;
+      continue;
+    }
+    if (!isRecord(child) || Object.keys(child).length === 0) continue;
+    // A leaf on the other side means that the other manager holds the whole value below.
+    if (!isRecord(other) || Object.keys(other).length === 0) continue;
+    const inner = without(child, other);
+    if (Object.keys(inner).length > 0) rest[key] = inner;
+  }
+  return rest;
+}

@@ -1,0 +1,55 @@
+/** Comparing JSON values, the only arithmetic of the engine. */
+import { createHash } from "node:crypto";
+import { isRecord } from "./types.ts";
+
+/** Whether two JSON values are equal; key order does not matter and an `undefined` field equals an absent one. */
+export function jsonEqual(left: unknown, right: unknown): boolean {
+  return contains(left, right) && contains(right, left);
+}
+
+/**
+ * Whether everything in `wanted` is in `observed`. Objects may hold more fields (defaults, other writers' fields); lists must have
+ * the same length, because without the schema an additional item cannot be told from a foreign one.
+ */
+export function contains(observed: unknown, wanted: unknown): boolean {
+  if (observed === wanted || wanted === undefined) return true;
+  if (Array.isArray(wanted)) {
+    if (!Array.isArray(observed) || observed.length !== wanted.length) return false;
+    return wanted.every((item, index) => contains(observed[index], item));
+  }
+  if (!isRecord(wanted) || !isRecord(observed)) return false;
+  for (const key of Object.keys(wanted)) {
+    if (!contains(observed[key], wanted[key])) return false;
+  }
+  return true;
+}
+
+/** A hash that is equal for equal JSON values, whatever their key order. 128 bits, base64url: enough to detect change, not a proof. */
+export function jsonHash(value: unknown): string {
+  const hash = createHash("sha256");
+  write(value, (text) => hash.update(text));
+  return hash.digest("base64url").slice(0, 22);
+}
+
+function write(value: unknown, emit: (text: string) => void): void {
+  if (Array.isArray(value)) {
+    emit("[");
+    for (const item of value) {
+      write(item, emit);
+      emit(",");
+    }
+    emit("]");
+  } else if (isRecord(value)) {
+    emit("{");
+    for (const key of Object.keys(value).toSorted()) {
+      const member = value[key];
+      if (member === undefined) continue;
+      emit(`${JSON.stringify(key)}:`);
+      write(member, emit);
+      emit(",");
+    }
+    emit("}");
+  } else {
+    emit(JSON.stringify(value) ?? "null");
+  }
+}

@@ -1,0 +1,62 @@
+/** Which labels and annotations travel up (DESIGN §4.4). */
+
+/** Patterns with `*` for any characters; a key travels when one `allow` pattern and no `deny` pattern matches it. */
+export interface MetadataRule {
+  readonly allow: readonly string[];
+  readonly deny: readonly string[];
+}
+
+/**
+ * Everything except what is Klutch's own, what steers the control plane's machinery (a tenant's `crossplane.io/external-name` could
+ * take over another tenant's service) and what would make a GitOps tool or Helm of the control plane believe that it owns the copy.
+ */
+export const defaultMetadataRule: MetadataRule = {
+  allow: ["*"],
+  deny: [
+    "klutch.anynines.com/*",
+    "*.klutch.anynines.com/*",
+    "crossplane.io/*",
+    "*.crossplane.io/*",
+    "kubectl.kubernetes.io/*",
+    "kubernetes.io/*",
+    "meta.helm.sh/*",
+    "helm.sh/*",
+    "app.kubernetes.io/managed-by",
+    "app.kubernetes.io/instance",
+    "argocd.argoproj.io/*",
+    "*.toolkit.fluxcd.io/*",
+  ],
+};
+
+/** The entries that the rule lets through; undefined when none is left. */
+export function filterMetadata(
+  entries: Readonly<Record<string, string>> | undefined,
+  rule: MetadataRule,
+): Readonly<Record<string, string>> | undefined {
+  if (entries === undefined) return undefined;
+  const kept = Object.entries(entries).filter(([key]) => travels(key, rule));
+  return kept.length === 0 ? undefined : Object.fromEntries(kept);
+}
+
+/** Whether a label or annotation with this key travels. */
+export function travels(key: string, rule: MetadataRule): boolean {
+  return (
+    rule.allow.some((pattern) => matchesPattern(key, pattern)) &&
+    !rule.deny.some((pattern) => matchesPattern(key, pattern))
+  );
+}
+
+/** Whether `text` matches `pattern`, in which `*` stands for any characters. Linear in the length of the text. */
+export function matchesPattern(text: string, pattern: string): boolean {
+  const [first = "", ...rest] = pattern.split("*");
+  if (rest.length === 0) return text === pattern;
+  if (!text.startsWith(first)) return false;
+  const last = rest.pop() ?? "";
+  let position = first.length;
+  for (const part of rest) {
+    const found = text.indexOf(part, position);
+    if (found < 0) return false;
+    position = found + part.length;
+  }
+  return text.length - last.length >= position && text.endsWith(last);
+}

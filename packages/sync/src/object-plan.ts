@@ -1,0 +1,158 @@
+/**
+ * The decision for one pair of objects: what to write, given what both clusters show. Deterministic, no I/O; carrying the plan out and
+ * asking again leads to an empty plan.
+ *
+ * | consumer  | provider          | plan |
+ * |-----------|-------------------|------|
+ * | –         | – or deleting     | nothing |
+ * | –         | bound             | orphan: interlock (orphans.ts), never a delete by itself |
+ * | –         | not bound         | adopt: create the consumer's object |
+ * | deleting  | – (cache)         | confirm live, then release the finalizer |
+ * | deleting  | bound             | delete it, keep the finalizer (B6) |
+ * | deleting  | deleting          | wait |
+ * | deleting  | not bound         | not ours: release the finalizer, leave it |
+ * | alive     | namespace unmapped| ask for the mapping, wait |
+ * | alive     | deleting          | status down, wait until it is gone, then recreate (B6) |
+ * | alive     | other tenant's    | hold |
+ * | alive     | – or alive        | finalizer, apply if needed, status down if different |
+ */
+import { clusterNamespaceAnnotation, syncerFinalizer } from "@klutch/api";
+import {
+  type AppliedRecord,
+  adoptedContent,
+  isBound,
+  isSettled,
+  legacyRemoval,
+  needsApply,
+  providerContent,
+} from "./content.ts";
+import { jsonEqual } from "./json.ts";
+import type { MetadataRule } from "./metadata-rules.ts";
+import { type Mapping, providerRefOf, type Tenant } from "./namespaces.ts";
+import { isDeleting, type Ref, refOfObject, type SyncObject } from "./types.ts";
+
+/** Everything the decision depends on. */
+export interface ObservedPair {
+  /** The consumer's reference, also when the object is not there. */
+  readonly ref: Ref;
+  readonly consumer: SyncObject | undefined;
+  readonly provider: SyncObject | undefined;
+  readonly mapping: Mapping;
+  readonly tenant: Tenant;
+  readonly rule: MetadataRule;
+  /** What earlier writes of this process left behind. */
+  readonly applied?: AppliedRecord | undefined;
+  readonly projected?: AppliedRecord | undefined;
+}
+
+/** One write. They are carried out in order; the first failure ends the plan. */
+export type Step =
+  | { readonly do: "createMapping"; readonly consumerNamespace: string }
+  /** Finalizer and `bound` mark by server-side apply; `uid` keeps it from creating an object. */
+  | { readonly do: "markConsumer"; readonly ref: Ref; readonly uid: string }
+  | { readonly do: "applyProvider"; readonly content: SyncObject; readonly uid: string | undefined }
+  | { readonly do: "patchProvider"; readonly ref: Ref; readonly patch: object }
+  | { readonly do: "deleteProvider"; readonly ref: Ref; readonly uid: string }
+  /** Only after a live look shows that `providerRef` (when known) is gone. */
+  | {
+      readonly do: "releaseConsumer";
+      readonly ref: Ref;
+      readonly uid: string;
+      readonly confirmGone: Ref | undefined;
+    }
+  | { readonly do: "writeStatus"; readonly ref: Ref; readonly uid: string; readonly status: unknown }
+  | { readonly do: "createConsumer"; readonly content: SyncObject };
+
+/** What a pair waits for; told to people as an event on the claim. */
+export type Waiting =
+  | "mapping"
+  | "providerDeletion"
+  | "providerReplacement"
+  | "orphanConfirmation"
+  | "foreignObject";
+
+/** The decision. Without steps and without `waiting` the pair is in sync. */
+export interface PairPlan {
+  readonly steps: readonly Step[];
+  readonly waiting?: Waiting | undefined;
+}
+
+const nothing: PairPlan = { steps: [] };
+
+/** Decides for one pair. */
+export function planPair(observed: ObservedPair): PairPlan {
+  const { consumer } = observed;
+  if (consumer === undefined) return planWithoutConsumer(observed);
+  return isDeleting(consumer) ? planDeletion(observed, consumer) : planAlive(observed, consumer);
+}
+
+function planWithoutConsumer({ ref, provider, tenant }: ObservedPair): PairPlan {
+  if (provider === undefined || isDeleting(provider) || isForeign(provider, ref, tenant)) return nothing;
+  if (isBound(provider)) return { steps: [], waiting: "orphanConfirmation" };
+  return { steps: [{ do: "createConsumer", content: adoptedContent(provider, ref) }] };
+}
+
+function planDeletion(observed: ObservedPair, consumer: SyncObject): PairPlan {
+  const { ref, provider, mapping, tenant } = observed;
+  const held = consumer.metadata.finalizers?.includes(syncerFinalizer) === true;
+  const uid = consumer.metadata.uid ?? "";
+  if (provider !== undefined && isBound(provider) && !isForeign(provider, ref, tenant)) {
+    if (isDeleting(provider)) return { steps: [], waiting: "providerDeletion" };
+    const step: Step = {
+      do: "deleteProvider",
+      ref: refOfObject(provider),
+      uid: provider.metadata.uid ?? "",
+    };
+    return { steps: [step], waiting: "providerDeletion" };
+  }
+  if (!held) return nothing;
+  if (ref.namespace !== undefined && mapping.state === "pending") return { steps: [], waiting: "mapping" };
+  // A cache that has not seen an object proves nothing; one that shows somebody else's object does.
+  const confirmGone = provider === undefined ? providerRefOf(tenant, ref, mapping) : undefined;
+  return { steps: [{ do: "releaseConsumer", ref, uid, confirmGone }] };
+}
+
+function planAlive(observed: ObservedPair, consumer: SyncObject): PairPlan {
+  const { ref, provider, mapping, tenant, rule } = observed;
+  const target = providerRefOf(tenant, ref, mapping);
+  if (target === undefined) {
+    const { namespace = "" } = ref;
+    return mapping.state === "missing"
+      ? { steps: [{ do: "createMapping", consumerNamespace: namespace }], waiting: "mapping" }
+      : { steps: [], waiting: "mapping" };
+  }
+  if (provider !== undefined && isForeign(provider, ref, tenant)) return { steps: [], waiting: "foreignObject" };
+  const status = planStatus(observed, consumer);
+  if (provider !== undefined && isDeleting(provider)) return { steps: status, waiting: "providerReplacement" };
+  const wanted = providerContent(consumer, target, tenant, rule);
+  const steps: Step[] = [];
+  const uid = consumer.metadata.uid ?? "";
+  if (consumer.metadata.finalizers?.includes(syncerFinalizer) !== true) {
+    steps.push({ do: "markConsumer", ref, uid });
+  }
+  const removal = provider === undefined ? undefined : legacyRemoval(wanted, provider);
+  if (removal !== undefined) steps.push({ do: "patchProvider", ref: target, patch: removal });
+  if (needsApply(wanted, provider, observed.applied)) {
+    steps.push({ do: "applyProvider", content: wanted, uid: provider?.metadata.uid });
+  }
+  return { steps: [...steps, ...status] };
+}
+
+/**
+ * Status down: the consumer shows exactly the provider's status. A provider object that was just created has none yet; the old one
+ * stays until the new arrives, so a claim does not flicker when its upstream is recreated.
+ */
+function planStatus(observed: ObservedPair, consumer: SyncObject): readonly Step[] {
+  const { provider, ref, projected } = observed;
+  if (provider?.status === undefined || jsonEqual(consumer.status, provider.status)) return [];
+  if (isSettled(projected, provider.status, consumer.status)) return [];
+  return [{ do: "writeStatus", ref, uid: consumer.metadata.uid ?? "", status: provider.status }];
+}
+
+/** A cluster-scoped provider object without our tenant's mark belongs to somebody else, whatever its name says. */
+function isForeign(provider: SyncObject, ref: Ref, tenant: Tenant): boolean {
+  return (
+    ref.namespace === undefined &&
+    provider.metadata.annotations?.[clusterNamespaceAnnotation] !== tenant.namespace
+  );
+}

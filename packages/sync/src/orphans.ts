@@ -1,0 +1,33 @@
+/**
+ * The interlock before the only upstream delete that no deletion timestamp announced (DESIGN §4.2): a bound object of the provider whose
+ * consumer is not to be found. It dies only after two live 404s from the same cluster, a grace time apart.
+ */
+
+/** What is known of one orphan. Times are monotonic milliseconds. */
+export interface OrphanObservation {
+  /** When a live look at the consumer first answered 404; undefined before that. */
+  readonly missingSince: number | undefined;
+  readonly now: number;
+  readonly graceMs: number;
+  /** Orphans confirmed within the last `windowMs` by this session, this one not counted. */
+  readonly recentDeletions: number;
+  /** More than so many within the window are held. */
+  readonly breakerLimit: number;
+}
+
+/** What to do next with an orphan. */
+export type OrphanPlan =
+  | { readonly do: "lookLive" }
+  | { readonly do: "wait"; readonly waitMs: number }
+  /** One more live look, and delete if it is still missing. */
+  | { readonly do: "confirmAndDelete" }
+  /** Too many at once: a wiped cluster looks exactly like this. */
+  | { readonly do: "hold" };
+
+/** Decides for one orphan. */
+export function planOrphan(observed: OrphanObservation): OrphanPlan {
+  if (observed.missingSince === undefined) return { do: "lookLive" };
+  const waitMs = observed.missingSince + observed.graceMs - observed.now;
+  if (waitMs > 0) return { do: "wait", waitMs };
+  return observed.recentDeletions >= observed.breakerLimit ? { do: "hold" } : { do: "confirmAndDelete" };
+}

@@ -1,0 +1,77 @@
+/** The log interface of every part: constant message, variable parts as lower-camel keys (STYLE §7.11). */
+import { pino } from "pino";
+
+/** Values of a log line. Put `Secret<T>` in, never a bare credential. */
+export type LogFields = Readonly<Record<string, unknown>>;
+
+/** Severity, least first. */
+export type LogLevel = "debug" | "info" | "warn" | "error" | "silent";
+
+/** What the parts log through. `error` takes the thrown value as `fields.error`. */
+export interface Logger {
+  debug(message: string, fields?: LogFields): void;
+  info(message: string, fields?: LogFields): void;
+  warn(message: string, fields?: LogFields): void;
+  error(message: string, fields?: LogFields): void;
+  /** A logger that adds `fields` to each of its lines. */
+  child(fields: LogFields): Logger;
+}
+
+/** Options of `createLogger`. */
+export interface LoggerOptions {
+  /** Name of the part, written as `logger`. */
+  readonly name: string;
+  /** Default `info`. */
+  readonly level?: LogLevel | undefined;
+  /** Called with each finished line, newline included. Default: standard error. */
+  readonly write?: ((line: string) => void) | undefined;
+}
+
+/** JSON lines with `time` in RFC 3339. */
+export function createLogger(options: LoggerOptions): Logger {
+  const write = options.write;
+  const destination = write === undefined ? pino.destination({ dest: 2, sync: true }) : { write };
+  return wrap(
+    pino(
+      {
+        base: { logger: options.name },
+        level: options.level ?? "info",
+        timestamp: pino.stdTimeFunctions.isoTime,
+        formatters: { level: (label) => ({ level: label }) },
+        serializers: { error: describeError },
+      },
+      destination,
+    ),
+  );
+}
+
+/** A logger that writes nothing. */
+export const silentLogger: Logger = {
+  debug() {},
+  info() {},
+  warn() {},
+  error() {},
+  child: () => silentLogger,
+};
+
+function wrap(target: pino.Logger): Logger {
+  return {
+    debug: (message, fields) => target.debug(fields ?? {}, message),
+    info: (message, fields) => target.info(fields ?? {}, message),
+    warn: (message, fields) => target.warn(fields ?? {}, message),
+    error: (message, fields) => target.error(fields ?? {}, message),
+    child: (fields) => wrap(target.child(fields)),
+  };
+}
+
+/** Message chain and stack of an error; never its enumerable fields, which may hold a request. */
+function describeError(error: unknown): unknown {
+  if (!(error instanceof Error)) return String(error);
+  const cause = error.cause === undefined ? undefined : describeError(error.cause);
+  return {
+    name: error.name,
+    message: error.message,
+    stack: error.stack,
+    ...(cause === undefined ? {} : { cause }),
+  };
+}

@@ -1,0 +1,72 @@
+/** Who may import whom: the table of docs/architecture.md as data. */
+
+/** What a folder may import, besides itself, Node's own modules and `telemetry`. */
+export interface FolderRule {
+  readonly parts: readonly string[];
+  readonly thirdParty: readonly string[];
+}
+
+const pure: FolderRule = { parts: [], thirdParty: [] };
+const anything = [
+  "schema",
+  "api",
+  "sync",
+  "kube",
+  "kube-runtime",
+  "kube-testing",
+  "telemetry",
+  "osb",
+  "crossplane",
+  "oci",
+  "engines",
+];
+
+/** Rules by folder. A folder that is not listed may import nothing, so a new one must be added here on purpose. */
+export const folderRules: Readonly<Record<string, FolderRule>> = {
+  "packages/schema": pure,
+  "packages/api": { parts: ["schema"], thirdParty: [] },
+  "packages/sync": { parts: ["api"], thirdParty: [] },
+  "packages/telemetry": { parts: [], thirdParty: ["pino", "prom-client"] },
+  "packages/kube": { parts: [], thirdParty: ["undici", "js-yaml"] },
+  "packages/kube-runtime": { parts: ["kube"], thirdParty: [] },
+  "packages/kube-testing": { parts: ["kube", "engines"], thirdParty: [] },
+  "packages/osb": { parts: [], thirdParty: ["undici"] },
+  "packages/crossplane": {
+    parts: ["kube-runtime", "kube"],
+    thirdParty: ["@bufbuild/protobuf", "@connectrpc/connect", "@connectrpc/connect-node"],
+  },
+  "packages/oci": pure,
+  "packages/engines": pure,
+  "apps/konnector": { parts: ["sync", "api", "kube-runtime", "kube"], thirdParty: [] },
+  "apps/backend": {
+    parts: ["api", "kube-runtime", "kube"],
+    thirdParty: ["hono", "@hono/node-server", "openid-client", "jose"],
+  },
+  "apps/cli": { parts: ["api", "kube"], thirdParty: ["commander", "@clack/prompts", "yocto-spinner"] },
+  "apps/provider-anynines": { parts: ["api", "crossplane", "kube-runtime", "kube", "osb"], thirdParty: [] },
+  "apps/function-klutch": { parts: ["api", "crossplane"], thirdParty: [] },
+  "apps/broker": { parts: [], thirdParty: ["hono", "@hono/node-server", "pg"] },
+  "apps/sandbox": { parts: ["api", "engines", "kube", "kube-testing", "oci"], thirdParty: ["pg"] },
+  tools: { parts: anything, thirdParty: [] },
+  bench: { parts: anything, thirdParty: [] },
+  e2e: { parts: anything, thirdParty: ["pg", "playwright-core", "axe-core"] },
+};
+
+/** What test files may import on top of their folder's rule. */
+export const testRule: FolderRule = {
+  parts: anything,
+  thirdParty: ["fast-check", "oidc-provider", "playwright-core", "axe-core", "pg", "undici"],
+};
+
+/** The rule's key for a file path, such as `packages/kube` or `tools`. */
+export function folderOf(path: string): string {
+  const [first = "", second = ""] = path.split("/");
+  return first === "packages" || first === "apps" ? `${first}/${second}` : first;
+}
+
+/** Module specifiers of the static and dynamic imports and re-exports in `text`. */
+export function importsOf(text: string): string[] {
+  const pattern =
+    /(?:^|\n)\s*(?:import|export)\b[^;"'`]*?from\s*["']([^"']+)["']|\bimport\s*\(\s*["']([^"']+)["']|(?:^|\n)import\s+["']([^"']+)["']/g;
+  return [...text.matchAll(pattern)].map((match) => match[1] ?? match[2] ?? match[3] ?? "");
+}

@@ -1,0 +1,35 @@
+/** The tracked and not yet tracked text files of the repository, for the checks. */
+import { execFileSync } from "node:child_process";
+import { existsSync, readFileSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { repositoryRoot } from "../root.ts";
+
+/** A file of the repository. */
+export interface SourceFile {
+  /** Relative to the repository root. */
+  readonly path: string;
+  readonly text: string;
+}
+
+/** Every file that git tracks or would track and that `select` accepts, sorted by path. */
+export function sourceFiles(select: (path: string) => boolean): SourceFile[] {
+  const list = execFileSync("git", ["ls-files", "--cached", "--others", "--exclude-standard", "-z"], {
+    cwd: repositoryRoot,
+    encoding: "utf8",
+    maxBuffer: 64 * 1024 * 1024,
+  });
+  return [...new Set(list.split("\0"))]
+    .filter((path) => path !== "" && select(path) && isFile(path))
+    .toSorted()
+    .map((path) => ({ path, text: readFileSync(join(repositoryRoot, path), "utf8") }));
+}
+
+function isFile(path: string): boolean {
+  const absolute = join(repositoryRoot, path);
+  return existsSync(absolute) && statSync(absolute).isFile();
+}
+
+/** Whether the path is TypeScript that people write. */
+export function isHandWritten(path: string): boolean {
+  return path.endsWith(".ts") && !path.includes("/gen/");
+}

@@ -1,0 +1,7 @@
+/** The environment variables the test command reads. */
+
+/** Path of the browser to use instead of looking for one. */
+export const chromiumOverride: string | undefined = process.env["KLUTCH_CHROMIUM"];
+
+/** Where programs are looked for. */
+export const searchPath: string = process.env["PATH"] ?? "";

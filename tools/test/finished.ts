@@ -1,0 +1,27 @@
+/** Reads the runner's events: which of them end a test. */
+import type { TestEvent } from "node:test/reporters";
+
+/** A test that ended; suites and the runner's own wrapper for a file do not count. */
+export interface FinishedTest {
+  readonly name: string;
+  /** Absolute. */
+  readonly file: string;
+  readonly outcome: "passed" | "failed" | "skipped";
+  readonly milliseconds: number;
+  readonly error?: unknown;
+}
+
+/** The test that `event` ends, if it ends one. A file that fails to load counts as one failed test. */
+export function finishedTest(event: TestEvent): FinishedTest | undefined {
+  if (event.type !== "test:pass" && event.type !== "test:fail") return undefined;
+  const { name, file = name, details, skip } = event.data;
+  if (details.type === "suite") return undefined;
+  const isFileWrapper = event.data.nesting === 0 && (name === file || file.endsWith(`/${name}`));
+  if (event.type === "test:pass") {
+    if (isFileWrapper) return undefined;
+    const skipped = skip !== undefined && skip !== false;
+    return { name, file, outcome: skipped ? "skipped" : "passed", milliseconds: details.duration_ms };
+  }
+  const { error } = event.data.details;
+  return { name, file, outcome: "failed", milliseconds: details.duration_ms, error: error.cause ?? error };
+}
