@@ -1,6 +1,9 @@
 /** Every Klutch kind, wire object, condition, name and naming rule, each defined once. No I/O. */
+export * from "./claims.ts";
 export * from "./conditions.ts";
+export * from "./crds.ts";
 export * from "./export-snapshot.ts";
+export * from "./function-input.ts";
 export { base62Hash, boundedName, canonicalJson } from "./hash.ts";
 export * from "./kinds/api-service-binding.ts";
 export * from "./kinds/api-service-export.ts";
@@ -24,9 +27,14 @@ export type {
   ClaimSelector,
   PermissionClaim,
 } from "./kinds/permission-claim.ts";
+export * from "./kinds/provider-config.ts";
+export * from "./kinds/service-instance.ts";
 export * from "./konnector-manifests.ts";
 export * from "./names.ts";
 export * from "./naming.ts";
+export * from "./packages.ts";
+export * from "./postgresql-parameters.ts";
+export * from "./postgresql-plans.ts";
 export * from "./rbac.ts";
 export * from "./resources.ts";
 export * from "./versions.ts";

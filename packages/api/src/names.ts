@@ -40,3 +40,12 @@ export const konnectorName = "konnector";
 export const kubeconfigKey = "kubeconfig";
 /** Name of the one ClusterBinding in a cluster namespace. */
 export const clusterBindingName = "cluster";
+/** API group of the composition function's input. */
+export const fnGroup = "fn.klutch.anynines.com";
+
+/** Labels that Crossplane puts on what belongs to a claim. */
+export const claimNameLabel = "crossplane.io/claim-name";
+/** See `claimNameLabel`. */
+export const claimNamespaceLabel = "crossplane.io/claim-namespace";
+/** Kind of data service of a managed ServiceBinding. */
+export const instanceTypeLabel = "klutch.io/instance-type";

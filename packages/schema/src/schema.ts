@@ -140,11 +140,17 @@ export interface ObjectOptions extends CommonOptions {
 }
 
 /** An object with required and optional fields, printed in the order given. */
-export function object<R extends Fields, O extends Fields = Record<never, never>>(
+export function object<R extends Fields>(required: R): Schema<ObjectOf<R, unknown>>;
+export function object<R extends Fields, O extends Fields>(
   required: R,
-  optional?: O,
+  optional: O,
+  options?: ObjectOptions,
+): Schema<ObjectOf<R, O>>;
+export function object(
+  required: Fields,
+  optional: Fields = {},
   options: ObjectOptions = {},
-): Schema<ObjectOf<R, O>> {
+): { readonly json: JsonSchema } {
   const fields = { ...required, ...optional };
   const properties = Object.fromEntries(Object.entries(fields).map(([name, field]) => [name, field.json]));
   const names = Object.keys(required);

@@ -78,7 +78,8 @@ export function isSelected(scope: ClaimScope, ref: Ref, labels: SyncObject["meta
   return (
     listed(scope.names, ref.name) &&
     listed(scope.namespaces, ref.namespace ?? "*") &&
-    (scope.labelSelectors.length === 0 || scope.labelSelectors.some((wanted) => contains(labels ?? {}, wanted)))
+    (scope.labelSelectors.length === 0 ||
+      scope.labelSelectors.some((wanted) => contains(labels ?? {}, wanted)))
   );
 }
 
@@ -190,7 +191,10 @@ function sameCopy(copy: SyncObject, content: SyncObject): boolean {
   for (const key of keys) {
     if (key === "metadata" || key === "status") continue;
     // Payloads are atomic: a key that was removed at the source must go, so containment is asked both ways.
-    if (!contains(copy[key], content[key]) || (isPayload(key) && !contains(content[key] ?? {}, copy[key] ?? {}))) {
+    if (
+      !contains(copy[key], content[key]) ||
+      (isPayload(key) && !contains(content[key] ?? {}, copy[key] ?? {}))
+    ) {
       return false;
     }
   }

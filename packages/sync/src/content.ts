@@ -74,9 +74,7 @@ export function recordOf(wanted: unknown, observed: unknown): AppliedRecord {
 
 /** Whether `record` says that exactly this was already written and left exactly this behind. */
 export function isSettled(record: AppliedRecord | undefined, wanted: unknown, observed: unknown): boolean {
-  return (
-    record !== undefined && record.wanted === jsonHash(wanted) && record.observed === jsonHash(observed)
-  );
+  return record !== undefined && record.wanted === jsonHash(wanted) && record.observed === jsonHash(observed);
 }
 
 /** The part of a provider object that an apply can change; the `observed` of its record. */

@@ -96,7 +96,9 @@ function stepOf(key: string, value: unknown): { name: string | number; value: un
   if (!Array.isArray(value)) return undefined;
   if (key.startsWith("i:")) return { name: Number(text), value: value[Number(text)] };
   const wanted: unknown = JSON.parse(text);
-  const index = value.findIndex((item) => (key.startsWith("k:") ? matchesKeys(item, wanted) : item === wanted));
+  const index = value.findIndex((item) =>
+    key.startsWith("k:") ? matchesKeys(item, wanted) : item === wanted,
+  );
   return index < 0 ? undefined : { name: index, value: value[index] };
 }
 

@@ -121,9 +121,11 @@ function planAlive(observed: ObservedPair, consumer: SyncObject): PairPlan {
       ? { steps: [{ do: "createMapping", consumerNamespace: namespace }], waiting: "mapping" }
       : { steps: [], waiting: "mapping" };
   }
-  if (provider !== undefined && isForeign(provider, ref, tenant)) return { steps: [], waiting: "foreignObject" };
+  if (provider !== undefined && isForeign(provider, ref, tenant))
+    return { steps: [], waiting: "foreignObject" };
   const status = planStatus(observed, consumer);
-  if (provider !== undefined && isDeleting(provider)) return { steps: status, waiting: "providerReplacement" };
+  if (provider !== undefined && isDeleting(provider))
+    return { steps: status, waiting: "providerReplacement" };
   const wanted = providerContent(consumer, target, tenant, rule);
   const steps: Step[] = [];
   const uid = consumer.metadata.uid ?? "";

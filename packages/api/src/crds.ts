@@ -1,0 +1,35 @@
+/** All CRDs of Klutch, by where they are installed. */
+import type { CustomResourceDefinition } from "@klutch/schema";
+import { apiServiceBindingCrd } from "./kinds/api-service-binding.ts";
+import { apiServiceExportCrd } from "./kinds/api-service-export.ts";
+import { apiServiceExportRequestCrd } from "./kinds/api-service-export-request.ts";
+import { apiServiceExportTemplateCrd } from "./kinds/api-service-export-template.ts";
+import { apiServiceNamespaceCrd } from "./kinds/api-service-namespace.ts";
+import { appClusterBindingCrd } from "./kinds/app-cluster-binding.ts";
+import { backupCrd, restoreCrd } from "./kinds/backup.ts";
+import { clusterBindingCrd } from "./kinds/cluster-binding.ts";
+import { managedServiceBindingCrd } from "./kinds/managed-service-binding.ts";
+import { providerConfigCrd, providerConfigUsageCrd, storeConfigCrd } from "./kinds/provider-config.ts";
+import { serviceInstanceCrd } from "./kinds/service-instance.ts";
+
+/** The bind kinds of the control plane cluster. An app cluster needs only APIServiceBinding. */
+export const bindCrds: readonly CustomResourceDefinition[] = [
+  apiServiceBindingCrd,
+  apiServiceExportCrd,
+  apiServiceExportRequestCrd,
+  apiServiceExportTemplateCrd,
+  apiServiceNamespaceCrd,
+  appClusterBindingCrd,
+  clusterBindingCrd,
+];
+
+/** The kinds of the provider, which its Crossplane package carries. */
+export const providerCrds: readonly CustomResourceDefinition[] = [
+  backupCrd,
+  managedServiceBindingCrd,
+  providerConfigCrd,
+  providerConfigUsageCrd,
+  restoreCrd,
+  serviceInstanceCrd,
+  storeConfigCrd,
+];

@@ -1,0 +1,18 @@
+/** Input of `function-klutch` in a Composition: which kind of composite it is to compose. */
+import { fnGroup } from "./names.ts";
+
+/** `pipeline[].input` of a Composition. */
+export interface FunctionInput {
+  readonly apiVersion: "fn.klutch.anynines.com/v1alpha1";
+  readonly kind: "Input";
+  readonly resource: "postgresql-instance" | "service-binding";
+  /** CF organisation that instances are made in, where the broker wants one. */
+  readonly organizationGuid?: string | undefined;
+  /** CF space that instances are made in. */
+  readonly spaceGuid?: string | undefined;
+}
+
+/** The input for a resource. */
+export function functionInput(resource: FunctionInput["resource"]): FunctionInput {
+  return { apiVersion: `${fnGroup}/v1alpha1`, kind: "Input", resource };
+}

@@ -1,0 +1,169 @@
+/** What the provider's managed resources share. Source: reference/provider.md §1.1. */
+import {
+  type CrdOptions,
+  type CustomResourceDefinition,
+  customResourceDefinition,
+  integer,
+  list,
+  map,
+  object,
+  oneOf,
+  type PrinterColumn,
+  type Schema,
+  string,
+} from "@klutch/schema";
+import { dataservicesGroup } from "../names.ts";
+import type { ApiObject } from "./common.ts";
+
+/** A condition of a managed resource; no severity, unlike the bind kinds'. */
+export interface ManagedCondition {
+  readonly type: string;
+  readonly status: string;
+  /** RFC 3339. */
+  readonly lastTransitionTime: string;
+  readonly reason: string;
+  readonly message?: string | undefined;
+  readonly observedGeneration?: number | undefined;
+}
+
+/** Names a Secret. */
+export interface SecretReference {
+  readonly name: string;
+  readonly namespace: string;
+}
+
+/** Names a key of a Secret. */
+export interface SecretKeySelector extends SecretReference {
+  readonly key: string;
+}
+
+/** How a reference is resolved. */
+export interface ReferencePolicy {
+  readonly resolution?: "Required" | "Optional" | undefined;
+  readonly resolve?: "Always" | "IfNotPresent" | undefined;
+}
+
+/** Names a ProviderConfig or StoreConfig. */
+export interface ConfigReference {
+  readonly name: string;
+  readonly policy?: ReferencePolicy | undefined;
+}
+
+/** What Crossplane's provider runtime expects in every managed resource's spec. */
+export interface ManagedSpec {
+  readonly providerConfigRef?: ConfigReference | undefined;
+  readonly deletionPolicy?: "Orphan" | "Delete" | undefined;
+  readonly managementPolicies?: readonly ManagementAction[] | undefined;
+  readonly writeConnectionSecretToRef?: SecretReference | undefined;
+  readonly publishConnectionDetailsTo?:
+    | {
+        readonly name: string;
+        readonly configRef?: ConfigReference | undefined;
+        readonly metadata?:
+          | {
+              readonly annotations?: Readonly<Record<string, string>> | undefined;
+              readonly labels?: Readonly<Record<string, string>> | undefined;
+              readonly type?: string | undefined;
+            }
+          | undefined;
+      }
+    | undefined;
+}
+
+/** What a provider may do with the external resource. */
+export type ManagementAction = "Observe" | "Create" | "Update" | "Delete" | "LateInitialize" | "*";
+
+/** A managed resource of any kind. */
+export interface ManagedResource extends ApiObject {
+  readonly spec: ManagedSpec;
+  readonly status?: { readonly conditions?: readonly ManagedCondition[] | undefined } | undefined;
+}
+
+const reference = (description: string): Schema<ConfigReference> =>
+  object(
+    { name: string() },
+    {
+      policy: object(
+        {},
+        {
+          resolution: oneOf(["Required", "Optional"], { default: "Required" }),
+          resolve: oneOf(["Always", "IfNotPresent"]),
+        },
+      ),
+    },
+    { default: { name: "default" }, description },
+  );
+
+export const secretReference: Schema<SecretReference> = object({ name: string(), namespace: string() });
+export const secretKeySelector: Schema<SecretKeySelector> = object({
+  key: string(),
+  name: string(),
+  namespace: string(),
+});
+
+/** The fields of `ManagedSpec`, to be spread into a kind's spec. */
+export const managedSpecFields: {
+  readonly [K in keyof ManagedSpec]-?: Schema<Exclude<ManagedSpec[K], undefined>>;
+} = {
+  providerConfigRef: reference("The ProviderConfig with the address and credentials of the backend."),
+  deletionPolicy: oneOf(["Orphan", "Delete"], {
+    default: "Delete",
+    description: "Whether the external resource is deleted with this object.",
+  }),
+  managementPolicies: list(oneOf(["Observe", "Create", "Update", "Delete", "LateInitialize", "*"]), {
+    default: ["*"],
+    description: "What the provider may do with the external resource.",
+  }),
+  writeConnectionSecretToRef: secretReference,
+  publishConnectionDetailsTo: object(
+    { name: string() },
+    {
+      configRef: reference("The store to publish to."),
+      metadata: object({}, { annotations: map(string()), labels: map(string()), type: string() }),
+    },
+  ),
+};
+
+export const managedConditions: Schema<readonly ManagedCondition[]> = list(
+  object(
+    {
+      type: string(),
+      status: string(),
+      lastTransitionTime: string({ format: "date-time" }),
+      reason: string(),
+    },
+    { message: string(), observedGeneration: integer({ format: "int64" }) },
+  ),
+  {
+    listType: "map",
+    mapKeys: ["type"],
+    description: "What is known about the resource, one entry for each aspect.",
+  },
+);
+
+const managedColumns: readonly PrinterColumn[] = [
+  { name: "READY", type: "string", jsonPath: ".status.conditions[?(@.type=='Ready')].status" },
+  { name: "SYNCED", type: "string", jsonPath: ".status.conditions[?(@.type=='Synced')].status" },
+  { name: "EXTERNAL-NAME", type: "string", jsonPath: ".metadata.annotations.crossplane\\.io/external-name" },
+  { name: "AGE", type: "date", jsonPath: ".metadata.creationTimestamp" },
+];
+
+/** The CRD of a cluster-scoped kind of the provider. */
+export function dataservicesCrd(
+  options: Pick<CrdOptions, "kind" | "plural" | "fields" | "description" | "required" | "statusSubresource"> &
+    Partial<Pick<CrdOptions, "categories" | "columns">>,
+): CustomResourceDefinition {
+  return customResourceDefinition({ group: dataservicesGroup, version: "v1", scope: "Cluster", ...options });
+}
+
+/** The CRD of a managed resource. */
+export function managedCrd(
+  options: Pick<CrdOptions, "kind" | "plural" | "fields" | "description">,
+): CustomResourceDefinition {
+  return dataservicesCrd({
+    ...options,
+    required: ["spec"],
+    categories: ["crossplane", "managed", "anynines"],
+    columns: managedColumns,
+  });
+}

@@ -1,0 +1,100 @@
+/** ServiceInstance: a service instance at a broker. Source: reference/provider.md §1.2. */
+import {
+  anyValue,
+  boolean,
+  type CustomResourceDefinition,
+  map,
+  object,
+  type Schema,
+  string,
+} from "@klutch/schema";
+import type { ApiObject } from "./common.ts";
+import {
+  type ManagedCondition,
+  managedConditions,
+  managedCrd,
+  type ManagedSpec,
+  managedSpecFields,
+} from "./managed-common.ts";
+
+/** Who asks, for the broker's records (OSB "Originating Identity"). */
+export interface OriginatingIdentity {
+  readonly platform?: string | undefined;
+  readonly value?: string | undefined;
+}
+
+export interface ServiceInstanceParameters {
+  readonly acceptsIncomplete: boolean;
+  readonly serviceName: string;
+  readonly planName: string;
+  readonly organizationGuid: string;
+  readonly spaceGuid: string;
+  readonly parameters?: Readonly<Record<string, unknown>> | undefined;
+  readonly context?: Readonly<Record<string, string>> | undefined;
+  readonly originatingIdentity?: OriginatingIdentity | undefined;
+}
+
+export interface ServiceInstanceObservation {
+  readonly state?: string | undefined;
+  readonly provisionedAt?: string | undefined;
+  readonly deletedAt?: string | undefined;
+  readonly createdAt?: string | undefined;
+  readonly updatedAt?: string | undefined;
+  readonly planId?: string | undefined;
+  readonly serviceId?: string | undefined;
+  readonly instanceId?: string | undefined;
+  readonly parameters?: Readonly<Record<string, unknown>> | undefined;
+}
+
+export interface ServiceInstance extends ApiObject {
+  readonly spec: ManagedSpec & { readonly forProvider: ServiceInstanceParameters };
+  readonly status?:
+    | {
+        readonly atProvider?: ServiceInstanceObservation | undefined;
+        /** Key of the broker's operation that runs. */
+        readonly pendingOperation?: string | undefined;
+        readonly conditions?: readonly ManagedCondition[] | undefined;
+      }
+    | undefined;
+}
+
+export const originatingIdentity: Schema<OriginatingIdentity> = object(
+  {},
+  { platform: string(), value: string() },
+);
+
+const forProvider: Schema<ServiceInstanceParameters> = object(
+  {
+    acceptsIncomplete: boolean({ default: true, description: "The broker may answer before it is done." }),
+    serviceName: string({ description: "Name of the offering in the catalog." }),
+    planName: string({ description: "Name of the plan in the catalog." }),
+    organizationGuid: string(),
+    spaceGuid: string(),
+  },
+  { parameters: map(anyValue()), context: map(string()), originatingIdentity },
+);
+
+const atProvider: Schema<ServiceInstanceObservation> = object(
+  {},
+  {
+    state: string(),
+    provisionedAt: string(),
+    deletedAt: string(),
+    createdAt: string(),
+    updatedAt: string(),
+    planId: string(),
+    serviceId: string(),
+    instanceId: string(),
+    parameters: map(anyValue()),
+  },
+);
+
+export const serviceInstanceCrd: CustomResourceDefinition = managedCrd({
+  kind: "ServiceInstance",
+  plural: "serviceinstances",
+  description: "A service instance at a service broker.",
+  fields: {
+    spec: object({ forProvider }, managedSpecFields),
+    status: object({}, { atProvider, pendingOperation: string(), conditions: managedConditions }),
+  },
+});

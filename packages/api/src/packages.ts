@@ -1,0 +1,86 @@
+/** The Crossplane packages: their metadata and Compositions. Source: reference/engines.md §8, §9. */
+import { functionInput, type FunctionInput } from "./function-input.ts";
+import { claimGroup } from "./names.ts";
+import { klutchVersion } from "./versions.ts";
+
+/** Repository paths inside a registry. */
+export const packageRepositories = {
+  configuration: "klutch/configuration-dataservices",
+  function: "klutch/function-klutch",
+  provider: "klutch/provider-anynines",
+} as const;
+
+/** Crossplane names an automatically installed package after its repository path. */
+export const functionName = "klutch-function-klutch";
+/** See `functionName`. */
+export const providerName = "klutch-provider-anynines";
+/** Name under which the Configuration is installed. */
+export const configurationName = "klutch-configuration-dataservices";
+
+/** Any Crossplane manifest. */
+export interface PackageManifest {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly metadata: { readonly name: string };
+  readonly spec?: unknown;
+}
+
+const metaApiVersion = "meta.pkg.crossplane.io/v1";
+const crossplane = { version: ">=v2.0.0" };
+
+/** Meta document of the Configuration; `registry` is `host:port` or a host with a path. */
+export function configurationMeta(registry: string): PackageManifest {
+  const dependency = (kind: string, repository: string): unknown => ({
+    apiVersion: "pkg.crossplane.io/v1",
+    kind,
+    package: `${registry}/${repository}`,
+    version: klutchVersion,
+  });
+  return {
+    apiVersion: metaApiVersion,
+    kind: "Configuration",
+    metadata: { name: "configuration-dataservices" },
+    spec: {
+      crossplane,
+      dependsOn: [
+        dependency("Function", packageRepositories.function),
+        dependency("Provider", packageRepositories.provider),
+      ],
+    },
+  };
+}
+
+/** Meta document of the Function. */
+export const functionMeta: PackageManifest = {
+  apiVersion: metaApiVersion,
+  kind: "Function",
+  metadata: { name: "function-klutch" },
+  spec: { crossplane },
+};
+
+/** Meta document of the Provider. */
+export const providerMeta: PackageManifest = {
+  apiVersion: metaApiVersion,
+  kind: "Provider",
+  metadata: { name: "provider-anynines" },
+  spec: { crossplane, capabilities: [] },
+};
+
+function composition(name: string, kind: string, resource: FunctionInput["resource"]): PackageManifest {
+  return {
+    apiVersion: "apiextensions.crossplane.io/v1",
+    kind: "Composition",
+    metadata: { name },
+    spec: {
+      compositeTypeRef: { apiVersion: `${claimGroup}/v1`, kind },
+      mode: "Pipeline",
+      pipeline: [{ step: "compose", functionRef: { name: functionName }, input: functionInput(resource) }],
+    },
+  };
+}
+
+/** All Compositions. */
+export const compositions: readonly PackageManifest[] = [
+  composition("a9s-postgresql", "XPostgresqlInstance", "postgresql-instance"),
+  composition("a9s-servicebinding", "XServiceBinding", "service-binding"),
+];
