@@ -1,1 +1,2 @@
-export {};
+/** The composition function of the data services. */
+export { compose } from "./compose.ts";

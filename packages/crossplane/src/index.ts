@@ -1,1 +1,29 @@
-export {};
+/** Crossplane from the outside: managed resources and composition functions. */
+export { type FunctionServer, serveFunction, type ServeFunctionOptions } from "./function/server.ts";
+export type {
+  Compose,
+  ComposeCondition,
+  ComposeRequest,
+  ComposeResponse,
+  ComposeResult,
+  DesiredResource,
+  Json,
+  ObservedResource,
+} from "./function/types.ts";
+export { keysOfManagedChange } from "./managed/changes.ts";
+export { connectionIsMissing } from "./managed/connection-secret.ts";
+export {
+  type CallOptions,
+  type Connect,
+  type ConnectionDetails,
+  type ExternalClient,
+  ExternalError,
+  type Managed,
+  type Observation,
+  type Recorder,
+} from "./managed/external.ts";
+export {
+  createManagedReconcile,
+  managedFinalizer,
+  type ManagedReconcilerOptions,
+} from "./managed/reconciler.ts";

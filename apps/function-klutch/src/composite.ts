@@ -1,0 +1,102 @@
+/** What is read of a composite and of a managed resource that exists. */
+import { claimNameLabel, claimNamespaceLabel } from "@klutch/api";
+import type { ComposeCondition, ComposeRequest, ComposeResponse, Json } from "@klutch/crossplane";
+
+/** Whose the composite is. */
+export interface ClaimIdentity {
+  readonly name: string;
+  readonly namespace: string;
+}
+
+/** Name of the only composed resource. */
+export const composedName = "managed";
+
+export function isJson(value: unknown): value is Json {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** Follows `path`; undefined as soon as something is missing. */
+export function at(value: unknown, ...path: readonly string[]): unknown {
+  return path.reduce<unknown>((current, name) => (isJson(current) ? current[name] : undefined), value);
+}
+
+/** A text at `path`, or "". */
+export function textAt(value: unknown, ...path: readonly string[]): string {
+  const found = at(value, ...path);
+  return typeof found === "string" ? found : "";
+}
+
+/**
+ * The claim of a legacy composite, from the labels Crossplane puts on it; for a namespaced composite, which has no claim, its own
+ * name and namespace. Undefined when neither is there.
+ */
+export function claimOf(composite: Json): ClaimIdentity | undefined {
+  const name = textAt(composite, "metadata", "labels", claimNameLabel);
+  const namespace = textAt(composite, "metadata", "labels", claimNamespaceLabel);
+  if (name !== "" && namespace !== "") return { name, namespace };
+  const own = {
+    name: textAt(composite, "metadata", "name"),
+    namespace: textAt(composite, "metadata", "namespace"),
+  };
+  return own.name !== "" && own.namespace !== "" ? own : undefined;
+}
+
+/** Labels of what belongs to the claim. */
+export function claimLabels(claim: ClaimIdentity): Readonly<Record<string, string>> {
+  return { [claimNameLabel]: claim.name, [claimNamespaceLabel]: claim.namespace };
+}
+
+/** Stops the pipeline: the composite belongs to nobody. */
+export const noClaim: ComposeResponse = {
+  resources: {},
+  results: [
+    {
+      severity: "fatal",
+      message: "the composite has neither a claim nor a namespace; create it through its claim",
+    },
+  ],
+};
+
+/** The answer with the one managed resource, its readiness, what it reports, and its problem if it has one. */
+export function answer(
+  request: ComposeRequest,
+  resource: Json,
+  reported: readonly string[],
+): ComposeResponse {
+  const observed = request.observed[composedName]?.resource;
+  const conditions = conditionsOf(observed);
+  const ready = conditions.find(({ type }) => type === "Ready");
+  const managed: Json = Object.fromEntries(
+    reported
+      .map((field) => [field, at(observed, "status", "atProvider", field)])
+      .filter(([, value]) => value !== undefined),
+  );
+  return {
+    resources: { [composedName]: { resource, ready: ready?.status === "True" } },
+    compositeStatus: { managed: { ...managed, conditions: at(observed, "status", "conditions") ?? [] } },
+    conditions: problemOf(conditions),
+  };
+}
+
+/** Brings what the broker said to the claim, word for word. */
+function problemOf(conditions: readonly ComposeCondition[]): readonly ComposeCondition[] {
+  const synced = conditions.find(({ type }) => type === "Synced");
+  if (synced === undefined) return [];
+  const { status, reason, message } = synced;
+  return [{ type: "ManagedResourceSynced", status, reason, message }];
+}
+
+function conditionsOf(observed: unknown): readonly ComposeCondition[] {
+  const list = at(observed, "status", "conditions");
+  if (!Array.isArray(list)) return [];
+  return list.filter(isJson).map((condition) => {
+    const status = condition["status"];
+    const message = textAt(condition, "message");
+    return {
+      type: textAt(condition, "type"),
+      status: status === "True" || status === "False" ? status : "Unknown",
+      reason: textAt(condition, "reason"),
+      ...(message === "" ? {} : { message }),
+    };
+  });
+}

@@ -1,0 +1,27 @@
+/** ServiceBinding claim → ServiceBinding of the provider, with its Secret in the claim's namespace. reference/provider.md §5.5. */
+import { instanceTypeLabel, managedServiceBindings } from "@klutch/api";
+import type { Compose, Json } from "@klutch/crossplane";
+import { answer, at, claimLabels, claimOf, noClaim, textAt } from "./composite.ts";
+
+const reported = ["serviceBindingID", "state", "connectionDetails"];
+
+export const composeServiceBinding: Compose = (request) => {
+  const { composite } = request;
+  const claim = claimOf(composite);
+  if (claim === undefined) return noClaim;
+  const type = textAt(composite, "spec", "serviceInstanceType");
+  const resource: Json = {
+    apiVersion: `${managedServiceBindings.group}/${managedServiceBindings.version}`,
+    kind: managedServiceBindings.kind,
+    metadata: { labels: { ...claimLabels(claim), [instanceTypeLabel]: type } },
+    spec: {
+      forProvider: {
+        instanceName: textAt(composite, "spec", "instanceRef"),
+        acceptsIncomplete: at(composite, "spec", "acceptsIncomplete") !== false,
+      },
+      providerConfigRef: { name: `${type}-service-broker` },
+      writeConnectionSecretToRef: { namespace: claim.namespace, name: `${claim.name}-creds` },
+    },
+  };
+  return answer(request, resource, reported);
+};

@@ -1,0 +1,102 @@
+/** Between protobuf messages and plain objects. */
+import { create, type JsonObject } from "@bufbuild/protobuf";
+import {
+  type RunFunctionRequest,
+  type RunFunctionResponse,
+  RunFunctionResponseSchema,
+  Ready,
+  Severity,
+  Status,
+  Target,
+} from "../gen/run_function_pb.js";
+import type {
+  ComposeRequest,
+  ComposeResponse,
+  ComposeResult,
+  DesiredResource,
+  Json,
+  ObservedResource,
+} from "./types.ts";
+
+/** How long Crossplane may reuse an answer. It is also the rhythm in which a composite without events is looked at again. */
+const answerTtlSeconds = 60n;
+
+/** Reads a request. */
+export function decodeRequest(request: RunFunctionRequest): ComposeRequest {
+  const observed: Record<string, ObservedResource> = {};
+  for (const [name, { resource, connectionDetails }] of Object.entries(request.observed?.resources ?? {})) {
+    observed[name] = { resource: resource ?? {}, connection: connectionDetails };
+  }
+  return { composite: request.observed?.composite?.resource ?? {}, observed, input: request.input };
+}
+
+/** Writes an answer; what earlier steps of the pipeline want is kept. */
+export function encodeResponse(request: RunFunctionRequest, answer: ComposeResponse): RunFunctionResponse {
+  const fatal = answer.results?.some(({ severity }) => severity === "fatal") === true;
+  return create(RunFunctionResponseSchema, {
+    meta: { tag: request.meta?.tag ?? "", ttl: { seconds: answerTtlSeconds, nanos: 0 } },
+    ...(request.context === undefined ? {} : { context: request.context }),
+    desired: fatal ? desiredBefore(request) : merged(request, answer),
+    results: (answer.results ?? []).map(encodeResult),
+    conditions: (answer.conditions ?? []).map(({ type, status, reason, message }) => ({
+      type,
+      reason,
+      status: statuses[status],
+      target: Target.COMPOSITE_AND_CLAIM,
+      ...(message === undefined ? {} : { message }),
+    })),
+  });
+}
+
+const statuses = {
+  True: Status.CONDITION_TRUE,
+  False: Status.CONDITION_FALSE,
+  Unknown: Status.CONDITION_UNKNOWN,
+} as const;
+const severities = { fatal: Severity.FATAL, warning: Severity.WARNING, normal: Severity.NORMAL } as const;
+
+function encodeResult({ severity, message }: ComposeResult): {
+  severity: Severity;
+  message: string;
+  target: Target;
+} {
+  return { severity: severities[severity], message, target: Target.COMPOSITE_AND_CLAIM };
+}
+
+type Desired = NonNullable<RunFunctionRequest["desired"]>;
+
+function desiredBefore(request: RunFunctionRequest): Omit<Desired, "$typeName" | "$unknown"> {
+  const { composite, resources = {} } = request.desired ?? {};
+  return composite === undefined ? { resources } : { resources, composite };
+}
+
+function merged(request: RunFunctionRequest, answer: ComposeResponse): NonNullable<MessageInit> {
+  const before = desiredBefore(request);
+  const resources = Object.entries(answer.resources).map(
+    ([name, desired]) => [name, encodeDesired(desired)] as const,
+  );
+  const status = answer.compositeStatus;
+  return {
+    resources: { ...before.resources, ...Object.fromEntries(resources) },
+    composite: {
+      resource: toJson({ ...before.composite?.resource, ...(status === undefined ? {} : { status }) }),
+      connectionDetails: { ...before.composite?.connectionDetails, ...answer.connection },
+    },
+  };
+}
+
+type MessageInit = Parameters<typeof create<typeof RunFunctionResponseSchema>>[1] extends infer T
+  ? T extends { desired?: infer D }
+    ? D
+    : never
+  : never;
+
+function encodeDesired(desired: DesiredResource): { resource: JsonObject; ready: Ready } {
+  return { resource: toJson(desired.resource), ready: desired.ready ? Ready.TRUE : Ready.FALSE };
+}
+
+/** A copy that surely is JSON: fields that are undefined are gone. */
+function toJson(value: Json): JsonObject {
+  const copy: JsonObject = JSON.parse(JSON.stringify(value)) as JsonObject;
+  return copy;
+}

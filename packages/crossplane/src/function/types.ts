@@ -1,0 +1,56 @@
+/** A composition function in plain words: what is asked, what is answered. No protobuf here. */
+
+/** Any JSON object. */
+export type Json = Readonly<Record<string, unknown>>;
+
+/** A composed resource that exists. */
+export interface ObservedResource {
+  readonly resource: Json;
+  readonly connection: Readonly<Record<string, Uint8Array>>;
+}
+
+/** What Crossplane asks. */
+export interface ComposeRequest {
+  /** The composite resource as it exists. */
+  readonly composite: Json;
+  /** Composed resources that exist, by the name this function gave them. */
+  readonly observed: Readonly<Record<string, ObservedResource>>;
+  /** The pipeline step's input. */
+  readonly input: Json | undefined;
+}
+
+/** A composed resource that is wanted. Leave out `metadata.name`: Crossplane names it. */
+export interface DesiredResource {
+  readonly resource: Json;
+  /** Whether the composite may count it as ready; Crossplane derives nothing itself. */
+  readonly ready: boolean;
+}
+
+/** Something for the event log of the composite and its claim. */
+export interface ComposeResult {
+  /** `fatal` stops the pipeline: nothing is changed. */
+  readonly severity: "fatal" | "warning" | "normal";
+  readonly message: string;
+}
+
+/** A condition of the composite and its claim. */
+export interface ComposeCondition {
+  readonly type: string;
+  readonly status: "True" | "False" | "Unknown";
+  readonly reason: string;
+  readonly message?: string | undefined;
+}
+
+/** What the function answers. */
+export interface ComposeResponse {
+  readonly resources: Readonly<Record<string, DesiredResource>>;
+  /** `status` of the composite; copied to the claim. */
+  readonly compositeStatus?: Json | undefined;
+  /** Connection details of the composite, filtered by its definition. */
+  readonly connection?: Readonly<Record<string, Uint8Array>> | undefined;
+  readonly results?: readonly ComposeResult[] | undefined;
+  readonly conditions?: readonly ComposeCondition[] | undefined;
+}
+
+/** Decides; pure, so that it can be tested and called again at any time. */
+export type Compose = (request: ComposeRequest) => ComposeResponse;

@@ -1,0 +1,116 @@
+/** Publishes connection details as a Secret that the managed resource owns. */
+import { isAlreadyExists, type KubeClient, type KubeObject, type ResourceType } from "@klutch/kube";
+import { type ConnectionDetails, ExternalError, type Managed } from "./external.ts";
+
+interface SecretObject extends KubeObject {
+  readonly type?: string | undefined;
+  readonly data?: Readonly<Record<string, string>> | undefined;
+}
+
+const secrets: ResourceType = {
+  group: "",
+  version: "v1",
+  plural: "secrets",
+  kind: "Secret",
+  namespaced: true,
+};
+const secretType = "connection.crossplane.io/v1alpha1";
+
+/**
+ * Creates the Secret or brings it up to date; without details nothing is made, so an empty Secret never appears. Writes only when
+ * something differs. Throws `ExternalError` when a Secret of that name belongs to somebody else.
+ */
+export async function publishConnection(
+  client: KubeClient,
+  managed: Managed,
+  details: ConnectionDetails | undefined,
+  options: { readonly signal: AbortSignal },
+): Promise<void> {
+  const ref = managed.spec.writeConnectionSecretToRef;
+  if (ref === undefined || details === undefined || Object.keys(details).length === 0) return;
+  const wanted = secretOf(managed, ref, details);
+  const present = await client.find<SecretObject>(secrets, ref, options);
+  if (present === undefined) {
+    try {
+      await client.create(secrets, wanted, options);
+    } catch (error) {
+      // Somebody was faster; the next reconcile sees whose it is.
+      if (!isAlreadyExists(error)) throw error;
+    }
+    return;
+  }
+  if (!isOwned(present, managed)) {
+    throw new ExternalError(
+      `cannot create or update connection secret: refusing to modify uncontrolled secret of type ${JSON.stringify(present.type ?? "")}`,
+    );
+  }
+  if (sameData(present.data ?? {}, wanted.data ?? {})) return;
+  await client.replace(secrets, { ...present, data: wanted.data }, options);
+}
+
+/** Deletes the Secret if the managed resource owns it: garbage collection may be slow, and credentials are gone at the backend. */
+export async function removeConnection(
+  client: KubeClient,
+  managed: Managed,
+  options: { readonly signal: AbortSignal },
+): Promise<void> {
+  const ref = managed.spec.writeConnectionSecretToRef;
+  if (ref === undefined) return;
+  const present = await client.find<SecretObject>(secrets, ref, options);
+  if (present === undefined || !isOwned(present, managed)) return;
+  await client.delete(secrets, ref, { ...options, preconditions: { uid: present.metadata.uid } });
+}
+
+/** Whether the Secret is missing although it should be there. */
+export async function connectionIsMissing(
+  client: KubeClient,
+  managed: Managed,
+  options: { readonly signal: AbortSignal },
+): Promise<boolean> {
+  const ref = managed.spec.writeConnectionSecretToRef;
+  return ref !== undefined && (await client.find(secrets, ref, options)) === undefined;
+}
+
+function isOwned(secret: SecretObject, managed: Managed): boolean {
+  return (
+    secret.metadata.ownerReferences?.some(
+      ({ uid, controller }) => controller === true && uid === managed.metadata.uid,
+    ) === true
+  );
+}
+
+function secretOf(
+  managed: Managed,
+  ref: { name: string; namespace: string },
+  details: ConnectionDetails,
+): SecretObject {
+  const { name = "", uid = "" } = managed.metadata;
+  const data = Object.entries(details).map(
+    ([key, value]) => [key, Buffer.from(value).toString("base64")] as const,
+  );
+  return {
+    apiVersion: "v1",
+    kind: "Secret",
+    type: secretType,
+    metadata: {
+      name: ref.name,
+      namespace: ref.namespace,
+      ownerReferences: [
+        {
+          apiVersion: managed.apiVersion,
+          kind: managed.kind,
+          name,
+          uid,
+          controller: true,
+          blockOwnerDeletion: true,
+        },
+      ],
+    },
+    data: Object.fromEntries(data),
+  };
+}
+
+function sameData(left: Readonly<Record<string, string>>, right: Readonly<Record<string, string>>): boolean {
+  const keys = Object.keys(left);
+  return keys.length === Object.keys(right).length && keys.every((key) => left[key] === right[key]);
+}

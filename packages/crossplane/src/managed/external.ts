@@ -1,0 +1,84 @@
+/** What a managed kind must bring: how to look at and change its external resource. */
+import type { KubeObject } from "@klutch/kube";
+
+/** A condition of a managed resource (Crossplane's resource model). */
+export interface ManagedCondition {
+  readonly type: string;
+  readonly status: string;
+  readonly reason: string;
+  readonly message?: string | undefined;
+  readonly lastTransitionTime: string;
+  readonly observedGeneration?: number | undefined;
+}
+
+/** A managed resource, as far as the reconciler looks at it. */
+export interface Managed extends KubeObject {
+  readonly spec: {
+    readonly providerConfigRef?: { readonly name: string } | undefined;
+    readonly deletionPolicy?: "Orphan" | "Delete" | undefined;
+    readonly managementPolicies?: readonly string[] | undefined;
+    readonly writeConnectionSecretToRef?: { readonly name: string; readonly namespace: string } | undefined;
+  };
+  readonly status?: { readonly conditions?: readonly ManagedCondition[] | undefined } | undefined;
+}
+
+/** Connection details: keys and values of the Secret. */
+export type ConnectionDetails = Readonly<Record<string, string>>;
+
+/** What an observation found. */
+export interface Observation {
+  /** Whether there is anything at the backend that would have to be deleted. */
+  readonly exists: boolean;
+  /** Whether it is as the spec wants it. Ignored while it does not exist. */
+  readonly upToDate: boolean;
+  readonly ready: "available" | "creating" | "deleting" | "unavailable";
+  /** Shown in the Ready condition. Never a credential. */
+  readonly message?: string | undefined;
+  /** Merged into `status`; `undefined` leaves what is there. */
+  readonly status?: Readonly<Record<string, unknown>> | undefined;
+  /** Written to the Secret when given and not empty. */
+  readonly connection?: ConnectionDetails | undefined;
+  /** When to look again; default: the kind's poll interval. */
+  readonly pollAfterMs?: number | undefined;
+}
+
+/** Options of each call. */
+export interface CallOptions {
+  readonly signal: AbortSignal;
+}
+
+/** The external resource of one managed resource. Each call must be safe to repeat after a crash at any point. */
+export interface ExternalClient {
+  observe(options: CallOptions): Promise<Observation>;
+  create(options: CallOptions): Promise<void>;
+  update(options: CallOptions): Promise<void>;
+  delete(options: CallOptions): Promise<void>;
+}
+
+/**
+ * Stores what the external client must not forget, before it goes on: annotations of the managed resource, merged; `undefined`
+ * removes one. Resolves when the API server has it.
+ */
+export type Recorder = (annotations: Readonly<Record<string, string | undefined>>) => Promise<void>;
+
+/** Makes the external client of one managed resource. */
+export type Connect<M extends Managed> = (
+  managed: M,
+  context: { readonly signal: AbortSignal; readonly record: Recorder },
+) => Promise<ExternalClient>;
+
+/** Something the user should read in the condition word for word. Other errors are reported too, by their message. */
+export class ExternalError extends Error {
+  readonly code = "External";
+  /** When to try again, if the backend said so. */
+  readonly retryAfterMs: number | undefined;
+
+  constructor(
+    message: string,
+    options?: { readonly cause?: unknown; readonly retryAfterMs?: number | undefined },
+  ) {
+    super(message, options);
+    this.name = "ExternalError";
+    this.retryAfterMs = options?.retryAfterMs;
+  }
+}

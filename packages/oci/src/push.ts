@@ -1,0 +1,64 @@
+/** Pushes an image to a registry (OCI distribution specification 1.1). */
+import { OciError } from "./errors.ts";
+import type { Blob, Image } from "./image.ts";
+
+/** Where to. */
+export interface PushTarget {
+  /** Base URL, such as `http://127.0.0.1:5000`. */
+  readonly registry: string;
+  /** Path of the repository, such as `klutch/function-klutch`. */
+  readonly repository: string;
+  readonly tag: string;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** Uploads the blobs that the registry lacks, then the manifest under the tag. Throws `OciError`. */
+export async function pushImage(image: Image, target: PushTarget): Promise<void> {
+  for (const part of image.blobs) await pushBlob(part, target);
+  const { manifest } = image;
+  const response = await call(target, "PUT", `manifests/${target.tag}`, manifest);
+  if (response.status !== 201) throw await failure("manifest", target, response);
+}
+
+async function pushBlob(part: Blob, target: PushTarget): Promise<void> {
+  const present = await call(target, "HEAD", `blobs/${part.digest}`);
+  if (present.status === 200) return;
+  const started = await call(target, "POST", "blobs/uploads/");
+  const location = started.headers.get("location");
+  if (started.status !== 202 || location === null) throw await failure("upload", target, started);
+  const url = new URL(location, target.registry);
+  url.searchParams.set("digest", part.digest);
+  const response = await send(url.href, "PUT", part, target.signal);
+  if (response.status !== 201) throw await failure("blob", target, response);
+}
+
+function call(target: PushTarget, method: string, path: string, body?: Blob): Promise<Response> {
+  return send(`${target.registry}/v2/${target.repository}/${path}`, method, body, target.signal);
+}
+
+async function send(
+  url: string,
+  method: string,
+  body: Blob | undefined,
+  signal: AbortSignal | undefined,
+): Promise<Response> {
+  try {
+    return await fetch(url, {
+      method,
+      ...(signal === undefined ? {} : { signal }),
+      ...(body === undefined
+        ? {}
+        : { body: Uint8Array.from(body.bytes), headers: { "content-type": body.mediaType } }),
+    });
+  } catch (cause) {
+    signal?.throwIfAborted();
+    throw new OciError(`the registry at ${new URL(url).origin} cannot be reached`, { cause });
+  }
+}
+
+async function failure(what: string, target: PushTarget, response: Response): Promise<OciError> {
+  const text = (await response.text()).slice(0, 300);
+  return new OciError(
+    `the registry ${target.registry} refused the ${what} of ${target.repository}:${target.tag}: HTTP ${response.status} ${text}`,
+  );
+}

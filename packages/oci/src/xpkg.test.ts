@@ -1,0 +1,42 @@
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { test } from "node:test";
+import { gunzipSync } from "node:zlib";
+import { tar } from "./tar.ts";
+import { buildXpkg } from "./xpkg.ts";
+
+test("the same package text gives the same digest, another text another", () => {
+  assert.equal(buildXpkg("a: 1\n").manifest.digest, buildXpkg("a: 1\n").manifest.digest);
+  assert.notEqual(buildXpkg("a: 1\n").manifest.digest, buildXpkg("a: 2\n").manifest.digest);
+});
+
+test("the layer is a gzipped tar with package.yaml, and the config names its uncompressed digest", () => {
+  const { blobs, manifest } = buildXpkg("kind: Configuration\n");
+  const [config, layer] = blobs;
+  assert.ok(config !== undefined && layer !== undefined);
+  const listing = execFileSync("tar", ["-xOzf", "-", "package.yaml"], {
+    input: layer.bytes,
+    encoding: "utf8",
+  });
+  assert.equal(listing, "kind: Configuration\n");
+  const text = Buffer.from(config.bytes).toString();
+  assert.ok(text.includes(`io.crossplane.xpkg:${layer.digest}`));
+  assert.ok(Buffer.from(manifest.bytes).toString().includes('"io.crossplane.xpkg":"base"'));
+  assert.equal(gunzipSync(layer.bytes).length % 512, 0);
+});
+
+test("tar itself reads the archive, block-sized content and an empty file included", () => {
+  const files = [
+    { path: "empty", content: new Uint8Array() },
+    { path: "folder/block", content: Buffer.alloc(512, "x") },
+  ];
+  const listing = execFileSync("tar", ["-tvf", "-"], { input: tar(files), encoding: "utf8" });
+  assert.match(listing, /^-rw-r--r-- 0\/0\s+0 .* empty\n-rw-r--r-- 0\/0\s+512 .* folder\/block\n$/);
+});
+
+test("a path that does not fit is refused by name", () => {
+  assert.throws(
+    () => tar([{ path: "x".repeat(101), content: new Uint8Array() }]),
+    /must have 1 to 100 bytes/,
+  );
+});
