@@ -1,0 +1,165 @@
+import assert from "node:assert/strict";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import { type TestContext, test } from "node:test";
+import { createOsbClient, type OsbClient } from "./client.ts";
+import { isGone, isRefusal, mayHaveLeftOrphan, OsbError, OsbTransportError } from "./errors.ts";
+
+/** A server that answers as the test says: only a fake produces these faults on demand. The real broker is apps/broker. */
+async function broker(
+  t: TestContext,
+  handle: (request: IncomingMessage, response: ServerResponse) => void,
+): Promise<{ client: OsbClient; requests: IncomingMessage[] }> {
+  const requests: IncomingMessage[] = [];
+  const server = createServer((request, response) => {
+    requests.push(request);
+    handle(request, response);
+  });
+  const { promise, resolve } = Promise.withResolvers<void>();
+  server.listen(0, "127.0.0.1", resolve);
+  await promise;
+  const address = server.address();
+  assert.ok(typeof address === "object" && address !== null);
+  const client = createOsbClient({
+    url: `http://127.0.0.1:${address.port}/`,
+    auth: { kind: "basic", username: "u", password: "p" },
+    timeoutMs: 300,
+  });
+  t.after(async () => {
+    await client[Symbol.asyncDispose]();
+    server.closeAllConnections();
+    server.close();
+  });
+  return { client, requests };
+}
+
+const json =
+  (status: number, body: unknown, headers: Record<string, string> = {}) =>
+  (_request: IncomingMessage, response: ServerResponse): void => {
+    response.writeHead(status, { "content-type": "application/json", ...headers }).end(JSON.stringify(body));
+  };
+const plan = { serviceId: "s", planId: "p" };
+const provision = { ...plan, instanceId: "i/1", organizationGuid: "o", spaceGuid: "sp" };
+
+test("a request carries version, credentials, identity and escaped identifiers", async (t) => {
+  const { client, requests } = await broker(t, json(201, {}));
+  await client.provision(provision, { identity: { platform: "kubernetes", value: { username: "x" } } });
+  const [request] = requests;
+  assert.equal(request?.url, "/v2/service_instances/i%2F1?accepts_incomplete=true");
+  assert.equal(request.headers["x-broker-api-version"], "2.17");
+  assert.equal(request.headers.authorization, `Basic ${Buffer.from("u:p").toString("base64")}`);
+  assert.equal(
+    request.headers["x-broker-api-originating-identity"],
+    `kubernetes ${Buffer.from('{"username":"x"}').toString("base64")}`,
+  );
+});
+
+test("provider defect 1: 202 without an operation is accepted", async (t) => {
+  const { client } = await broker(t, json(202, {}, { "retry-after": "7" }));
+  assert.deepEqual(await client.provision(provision), { kind: "accepted", retryAfterMs: 7000 });
+});
+
+test("provider defect 10: a plain 404 without a proprietary code means gone", async (t) => {
+  const { client } = await broker(t, json(404, {}));
+  await assert.rejects(client.fetchInstance("i"), isGone);
+});
+
+test("410 on a delete is success", async (t) => {
+  const { client } = await broker(t, json(410, {}));
+  assert.deepEqual(await client.deprovision({ ...plan, instanceId: "i" }), { kind: "done" });
+});
+
+test("the broker's words reach the error, and a refusal leaves no orphan", async (t) => {
+  const { client } = await broker(
+    t,
+    json(422, { error: "InstanceLimitError", description: "quota of 3 reached" }),
+  );
+  await assert.rejects(client.provision(provision), (error) => {
+    assert.ok(error instanceof OsbError);
+    assert.equal(error.message, "InstanceLimitError: quota of 3 reached");
+    assert.ok(isRefusal(error));
+    assert.ok(!mayHaveLeftOrphan(error));
+    return true;
+  });
+});
+
+test("an HTML error page gives a clear error without its text", async (t) => {
+  const { client } = await broker(t, (_request, response) =>
+    response.writeHead(502).end("<html>secret</html>"),
+  );
+  await assert.rejects(client.provision(provision), (error) => {
+    assert.ok(error instanceof OsbError);
+    assert.match(error.message, /^the broker answered PUT .* with HTTP 502$/);
+    assert.ok(mayHaveLeftOrphan(error));
+    return true;
+  });
+});
+
+const garbage: readonly (readonly [string, (client: OsbClient) => Promise<unknown>, unknown, RegExp])[] = [
+  ["a catalog without services", (client) => client.catalog(), {}, /services is not a list/],
+  [
+    "a plan without an id",
+    (client) => client.catalog(),
+    { services: [{ id: "a", name: "b", plans: [{ name: "c" }] }] },
+    /services\[0\]\.plans\[0\]\.id/,
+  ],
+  [
+    "an unknown state",
+    (client) => client.lastOperation({ instanceId: "i" }),
+    { state: "done" },
+    /state is "done"/,
+  ],
+  [
+    "a bind without credentials",
+    (client) => client.bind({ ...plan, instanceId: "i", bindingId: "b" }),
+    {},
+    /credentials is missing/,
+  ],
+  [
+    "an operation that is a number",
+    (client) => client.provision(provision),
+    { operation: 3 },
+    /operation is not a text/,
+  ],
+];
+for (const [what, call, body, message] of garbage) {
+  test(`garbage is named: ${what}`, async (t) => {
+    const { client } = await broker(t, json(what.includes("operation that") ? 202 : 200, body));
+    await assert.rejects(call(client), (error) => {
+      assert.ok(error instanceof OsbTransportError);
+      assert.equal(error.code, "Garbage");
+      assert.match(error.message, message);
+      return true;
+    });
+  });
+}
+
+test("text that is not JSON is garbage", async (t) => {
+  const { client } = await broker(t, (_request, response) => response.writeHead(200).end("hello"));
+  await assert.rejects(client.catalog(), { code: "Garbage" });
+});
+
+test("a broker that does not answer is a time-out, which may have left an orphan", async (t) => {
+  const { client } = await broker(t, () => {});
+  await assert.rejects(client.provision(provision), (error) => {
+    assert.ok(error instanceof OsbTransportError);
+    assert.equal(error.code, "Timeout");
+    assert.ok(mayHaveLeftOrphan(error));
+    return true;
+  });
+});
+
+test("a broker that is not there is unreachable, which leaves no orphan", async () => {
+  await using client = createOsbClient({ url: "http://127.0.0.1:1" });
+  await assert.rejects(client.catalog(), (error) => {
+    assert.ok(error instanceof OsbTransportError);
+    assert.equal(error.code, "Unreachable");
+    assert.ok(!mayHaveLeftOrphan(error));
+    return true;
+  });
+});
+
+test("the caller's abort ends the call with the caller's reason", async (t) => {
+  const { client } = await broker(t, () => {});
+  const reason = new Error("enough");
+  await assert.rejects(client.catalog({ signal: AbortSignal.abort(reason) }), reason);
+});

@@ -1,0 +1,161 @@
+/** The boundary where a broker's answers become typed. Every fault names the field. */
+import { OsbTransportError } from "./errors.ts";
+import type {
+  BindOutcome,
+  Catalog,
+  FetchedBinding,
+  FetchedInstance,
+  LastOperation,
+  Outcome,
+  Plan,
+  Service,
+} from "./types.ts";
+
+type Json = Readonly<Record<string, unknown>>;
+
+/** Parses a JSON object. */
+export function parseObject(text: string, action: string): Json {
+  let value: unknown;
+  try {
+    value = text === "" ? {} : JSON.parse(text);
+  } catch (cause) {
+    throw new OsbTransportError("Garbage", `the broker answered ${action} with something that is not JSON`, {
+      cause,
+    });
+  }
+  if (!isObject(value)) throw garbage(action, "the body", "is not an object");
+  return value;
+}
+
+export function decodeCatalog(body: Json, action: string): Catalog {
+  return {
+    services: list(body, "services", action).map((item, index) =>
+      service(item, `services[${index}]`, action),
+    ),
+  };
+}
+
+function service(value: unknown, field: string, action: string): Service {
+  const body = object(value, field, action);
+  return {
+    id: text(body, "id", field, action),
+    name: text(body, "name", field, action),
+    description: optionalText(body, "description"),
+    bindable: body["bindable"] === true,
+    instancesRetrievable: body["instances_retrievable"] === true,
+    bindingsRetrievable: body["bindings_retrievable"] === true,
+    planUpdateable: body["plan_updateable"] === true,
+    plans: list(body, "plans", action).map((item, index) => plan(item, `${field}.plans[${index}]`, action)),
+  };
+}
+
+function plan(value: unknown, field: string, action: string): Plan {
+  const body = object(value, field, action);
+  const { maximum_polling_duration: seconds, plan_updateable: updateable } = body;
+  return {
+    id: text(body, "id", field, action),
+    name: text(body, "name", field, action),
+    description: optionalText(body, "description"),
+    ...(typeof seconds === "number" ? { maximumPollingDuration: seconds } : {}),
+    ...(typeof updateable === "boolean" ? { planUpdateable: updateable } : {}),
+  };
+}
+
+export function decodeOutcome(
+  status: number,
+  body: Json,
+  action: string,
+  retryAfterMs: number | undefined,
+): Outcome {
+  return status === 202 ? accepted(body, action, retryAfterMs) : { kind: "done" };
+}
+
+export function decodeBind(
+  status: number,
+  body: Json,
+  action: string,
+  retryAfterMs: number | undefined,
+): BindOutcome {
+  if (status === 202) return accepted(body, action, retryAfterMs);
+  const { credentials } = body;
+  if (!isObject(credentials)) throw garbage(action, "credentials", "is missing or not an object");
+  return { kind: "done", credentials };
+}
+
+function accepted(
+  body: Json,
+  action: string,
+  retryAfterMs: number | undefined,
+): Extract<Outcome, { kind: "accepted" }> {
+  const { operation } = body;
+  if (operation !== undefined && operation !== null && typeof operation !== "string") {
+    throw garbage(action, "operation", "is not a text");
+  }
+  return { kind: "accepted", ...(typeof operation === "string" ? { operation } : {}), retryAfterMs };
+}
+
+export function decodeLastOperation(
+  body: Json,
+  action: string,
+  retryAfterMs: number | undefined,
+): LastOperation {
+  const { state, instance_usable: usable } = body;
+  if (state !== "in progress" && state !== "succeeded" && state !== "failed") {
+    throw garbage(action, "state", `is ${JSON.stringify(state)}, not "in progress", "succeeded" or "failed"`);
+  }
+  return {
+    state,
+    description: optionalText(body, "description"),
+    retryAfterMs,
+    ...(typeof usable === "boolean" ? { instanceUsable: usable } : {}),
+  };
+}
+
+export function decodeInstance(body: Json): FetchedInstance {
+  const { parameters } = body;
+  return {
+    serviceId: optionalText(body, "service_id") || undefined,
+    planId: optionalText(body, "plan_id") || undefined,
+    ...(isObject(parameters) ? { parameters } : {}),
+  };
+}
+
+export function decodeBinding(body: Json): FetchedBinding {
+  const { credentials } = body;
+  return isObject(credentials) ? { credentials } : {};
+}
+
+/** A text field, or "" when it is absent or something else. */
+export function optionalText(body: Json, name: string): string {
+  const value = body[name];
+  return typeof value === "string" ? value : "";
+}
+
+function isObject(value: unknown): value is Json {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+function object(value: unknown, field: string, action: string): Json {
+  if (!isObject(value)) throw garbage(action, field, "is not an object");
+  return value;
+}
+
+function list(body: Json, name: string, action: string): readonly unknown[] {
+  const value = body[name];
+  if (!Array.isArray(value)) throw garbage(action, name, "is not a list");
+  return value;
+}
+
+function text(body: Json, name: string, field: string, action: string): string {
+  const value = body[name];
+  if (typeof value !== "string" || value === "")
+    throw garbage(action, `${field}.${name}`, "is missing or not a text");
+  return value;
+}
+
+function garbage(action: string, field: string, problem: string): OsbTransportError {
+  return new OsbTransportError(
+    "Garbage",
+    `the broker answered ${action} with an object whose ${field} ${problem}`,
+  );
+}

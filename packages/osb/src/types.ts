@@ -1,0 +1,68 @@
+/** Wire objects of the Open Service Broker API 2.17, as far as a platform needs them. */
+
+export interface Plan {
+  readonly id: string;
+  readonly name: string;
+  readonly description: string;
+  readonly planUpdateable?: boolean | undefined;
+  /** Seconds. */
+  readonly maximumPollingDuration?: number | undefined;
+}
+
+export interface Service {
+  readonly id: string;
+  readonly name: string;
+  readonly description: string;
+  readonly bindable: boolean;
+  readonly instancesRetrievable: boolean;
+  readonly bindingsRetrievable: boolean;
+  readonly planUpdateable: boolean;
+  readonly plans: readonly Plan[];
+}
+
+export interface Catalog {
+  readonly services: readonly Service[];
+}
+
+/** Answer to a create, update or delete. */
+export type Outcome =
+  | { readonly kind: "done" }
+  /** `operation` is optional in the specification. */
+  | {
+      readonly kind: "accepted";
+      readonly operation?: string | undefined;
+      readonly retryAfterMs?: number | undefined;
+    };
+
+/** Answer to a bind. */
+export type BindOutcome =
+  | { readonly kind: "done"; readonly credentials: Readonly<Record<string, unknown>> }
+  | {
+      readonly kind: "accepted";
+      readonly operation?: string | undefined;
+      readonly retryAfterMs?: number | undefined;
+    };
+
+export interface LastOperation {
+  readonly state: "in progress" | "succeeded" | "failed";
+  readonly description: string;
+  readonly retryAfterMs?: number | undefined;
+  /** Of a failed update: whether the instance is still usable. */
+  readonly instanceUsable?: boolean | undefined;
+}
+
+export interface FetchedInstance {
+  readonly serviceId?: string | undefined;
+  readonly planId?: string | undefined;
+  readonly parameters?: Readonly<Record<string, unknown>> | undefined;
+}
+
+export interface FetchedBinding {
+  readonly credentials?: Readonly<Record<string, unknown>> | undefined;
+}
+
+/** Who asks (header `X-Broker-API-Originating-Identity`). */
+export interface OriginatingIdentity {
+  readonly platform: string;
+  readonly value: unknown;
+}
