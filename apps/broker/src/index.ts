@@ -1,1 +1,3 @@
-export {};
+/** The sandbox's service broker for PostgreSQL. */
+export { type RunningBroker, startBroker } from "./broker.ts";
+export type { BrokerConfig } from "./config.ts";

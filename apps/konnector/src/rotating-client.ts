@@ -44,9 +44,9 @@ class Generation {
     if (this.#users === 0) await this.close();
   }
 
-  close(): Promise<void> {
-    this.#closing ??= this.client[Symbol.asyncDispose]();
-    return this.#closing;
+  async close(): Promise<void> {
+    this.#closing ??= Promise.resolve(this.client[Symbol.asyncDispose]());
+    await this.#closing;
   }
 
   async #leave(): Promise<void> {

@@ -1,7 +1,7 @@
 /** Short, stable names from long ones. */
 import { createHash } from "node:crypto";
 
-const alphabet = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+const alphabet = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
 
 /** SHA-224 in base 62, as the wire contract uses it for identities and source hashes. */
 export function base62Hash(text: string): string {

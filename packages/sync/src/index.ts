@@ -1,1 +1,18 @@
-export {};
+/** The sync engine's decisions: pure functions from what both clusters show to what is to be written. No I/O. */
+export * from "./claimed.ts";
+export * from "./content.ts";
+export * from "./crd-plan.ts";
+export {
+  type FieldPath,
+  legacyManager,
+  type OwnedFields,
+  ownedFields,
+  reduceManagedFields,
+  surplusPaths,
+} from "./fields.ts";
+export { contains, jsonEqual, jsonHash } from "./json.ts";
+export * from "./metadata-rules.ts";
+export * from "./namespaces.ts";
+export * from "./object-plan.ts";
+export * from "./orphans.ts";
+export { isDeleting, type Ref, type SyncMeta, type SyncObject, type SyncOwner } from "./types.ts";

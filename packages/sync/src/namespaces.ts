@@ -1,5 +1,5 @@
 /** Where a consumer object stands on the provider, and back. */
-import { clusterNamespaceAnnotation } from "@klutch/api";
+import { clusterNamespaceAnnotation, prefixedName } from "@klutch/api";
 import type { Ref, SyncObject } from "./types.ts";
 
 /** The provider's side of one consumer cluster. */
@@ -30,11 +30,6 @@ export function mappingOf(serviceNamespace: SyncObject | undefined): Mapping {
     : { state: "pending" };
 }
 
-/** Name on the provider of a cluster-scoped consumer object: isolation `Prefixed` (reference/bind.md §4.8). */
-export function prefixedProviderName(tenant: Tenant, consumerName: string): string {
-  return `${tenant.namespace}-${consumerName}`;
-}
-
 /** The consumer's name of a cluster-scoped provider object; undefined when the object belongs to another tenant or to nobody. */
 export function consumerNameOf(tenant: Tenant, provider: SyncObject): string | undefined {
   const prefix = `${tenant.namespace}-`;
@@ -62,7 +57,9 @@ export function planMappingRelease(observed: {
 
 /** Reference of the consumer object on the provider; undefined while its namespace is not mapped. */
 export function providerRefOf(tenant: Tenant, consumer: Ref, mapping: Mapping): Ref | undefined {
-  if (consumer.namespace === undefined) return { name: prefixedProviderName(tenant, consumer.name) };
+  if (consumer.namespace === undefined) {
+    return { name: prefixedName(tenant.namespace, consumer.name) };
+  }
   return mapping.state === "ready"
     ? { namespace: mapping.providerNamespace, name: consumer.name }
     : undefined;

@@ -96,6 +96,8 @@ export class CachePool implements AsyncDisposable {
 
 function keyOfScope(scope: CacheScope): string {
   const { type, namespace = "*", labelSelector = "", fieldSelector = "", metadataOnly = false } = scope;
-  const selector = [labelSelector, fieldSelector, metadataOnly ? "metadata" : ""].filter((part) => part !== "");
+  const selector = [labelSelector, fieldSelector, metadataOnly ? "metadata" : ""].filter(
+    (part) => part !== "",
+  );
   return [`${type.plural}.${type.group}/${type.version}`, namespace, ...selector].join(" ");
 }

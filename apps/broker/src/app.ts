@@ -1,0 +1,161 @@
+/** HTTP of the broker. */
+import { createHash, timingSafeEqual } from "node:crypto";
+import { type Context, Hono } from "hono";
+import { bodyLimit } from "hono/body-limit";
+import type { Logger } from "@klutch/telemetry";
+import { catalog, serviceId } from "./catalog.ts";
+import { BrokerError } from "./errors.ts";
+import type { BrokerService, Input } from "./service.ts";
+
+/** Options of `createApp`. */
+export interface AppOptions {
+  readonly service: BrokerService;
+  readonly username: string;
+  readonly password: string;
+  readonly logger: Logger;
+}
+
+const instancePath = "/v2/service_instances/:instance";
+const bindingPath = `${instancePath}/service_bindings/:binding`;
+
+/** The application; `fetch` serves it. */
+export function createApp(options: AppOptions): Hono {
+  const { service, logger } = options;
+  const app = new Hono();
+  app.onError((error, context) => errorAnswer(error, context, logger));
+  app.get("/healthz", (context) => context.json({ status: "ok" }));
+  app.use("/v2/*", bodyLimit({ maxSize: 256 * 1024 }));
+  app.use("/v2/*", async (context, next) => {
+    checkAuthorization(context.req.header("authorization"), options);
+    checkVersion(context.req.header("x-broker-api-version"));
+    await next();
+  });
+  app.get("/v2/catalog", (context) => context.json(catalog));
+  addInstanceRoutes(app, service);
+  addBindingRoutes(app, service);
+  app.notFound((context) =>
+    context.json({ error: "NotFound", description: `no such path: ${context.req.path}` }, 404),
+  );
+  return app;
+}
+
+function addInstanceRoutes(app: Hono, service: BrokerService): void {
+  app.put(instancePath, async (context) => {
+    const id = identifier(context, "instance");
+    requireAsync(context);
+    const made = await service.provision(id, await body(context));
+    return made === "accepted" ? context.json({ operation: "provision" }, 202) : context.json({}, 200);
+  });
+  app.patch(instancePath, async (context) => {
+    const id = identifier(context, "instance");
+    requireAsync(context);
+    await service.update(id, await body(context));
+    return context.json({ operation: "update" }, 202);
+  });
+  app.delete(instancePath, async (context) => {
+    const id = identifier(context, "instance");
+    requireAsync(context);
+    await service.deprovision(id, context.req.query());
+    return context.json({ operation: "deprovision" }, 202);
+  });
+  app.get(instancePath, async (context) => {
+    const instance = await service.instance(identifier(context, "instance"));
+    if (instance.operation === "provision" && instance.state !== "succeeded") {
+      throw new BrokerError(404, "InstanceNotFound", "the instance is not provisioned yet");
+    }
+    if (instance.state === "in progress")
+      throw new BrokerError(422, "ConcurrencyError", "the instance is being changed");
+    return context.json({ service_id: serviceId, plan_id: instance.planId, parameters: instance.parameters });
+  });
+  app.get(`${instancePath}/last_operation`, async (context) => {
+    const { operation, state, description } = await service
+      .instance(identifier(context, "instance"))
+      .catch((error) => {
+        // Asked about a deprovision that is done: the specification wants 410.
+        if (error instanceof BrokerError && context.req.query("operation") === "deprovision") {
+          throw new BrokerError(410, "InstanceNotFound", error.message);
+        }
+        throw error;
+      });
+    if (state === "in progress") context.header("Retry-After", "1");
+    return context.json({ state, description: description === "" ? `${operation} is running` : description });
+  });
+}
+
+function addBindingRoutes(app: Hono, service: BrokerService): void {
+  app.put(bindingPath, async (context) => {
+    const ids = [identifier(context, "instance"), identifier(context, "binding")] as const;
+    const { made, credentials } = await service.bind(...ids, await body(context));
+    return context.json({ credentials }, made === "created" ? 201 : 200);
+  });
+  app.get(bindingPath, async (context) => {
+    const ids = [identifier(context, "instance"), identifier(context, "binding")] as const;
+    return context.json({ credentials: await service.credentials(...ids) });
+  });
+  app.delete(bindingPath, async (context) => {
+    const ids = [identifier(context, "instance"), identifier(context, "binding")] as const;
+    await service.unbind(...ids, context.req.query());
+    return context.json({});
+  });
+}
+
+/** Identifiers are opaque but must be printable and short enough to keep. */
+function identifier(context: Context, name: "instance" | "binding"): string {
+  const value = context.req.param(name) ?? "";
+  if (!/^[\x21-\x7e]{1,255}$/.test(value)) {
+    throw new BrokerError(
+      400,
+      "BadRequest",
+      `the ${name} id must have 1 to 255 printable characters without spaces`,
+    );
+  }
+  return value;
+}
+
+function requireAsync(context: Context): void {
+  if (context.req.query("accepts_incomplete") !== "true") {
+    throw new BrokerError(
+      422,
+      "AsyncRequired",
+      "This service plan requires client support for asynchronous service operations.",
+    );
+  }
+}
+
+async function body(context: Context): Promise<Input> {
+  const value: unknown = await context.req.json().catch(() => undefined);
+  if (typeof value !== "object" || value === null || Array.isArray(value)) {
+    throw new BrokerError(400, "BadRequest", "the body is not a JSON object");
+  }
+  return Object.fromEntries(Object.entries(value));
+}
+
+function checkAuthorization(header: string | undefined, options: AppOptions): void {
+  const expected = `Basic ${Buffer.from(`${options.username}:${options.password}`).toString("base64")}`;
+  const digest = (text: string): Buffer => createHash("sha256").update(text).digest();
+  if (!timingSafeEqual(digest(header ?? ""), digest(expected))) {
+    throw new BrokerError(401, "Unauthorized", "username or password is wrong");
+  }
+}
+
+function checkVersion(header: string | undefined): void {
+  const version = /^2\.(\d+)$/.exec(header ?? "");
+  if (version === null || Number(version[1]) < 13) {
+    throw new BrokerError(
+      412,
+      "PreconditionFailed",
+      `X-Broker-API-Version is ${header ?? "missing"}; 2.13 or newer is needed`,
+    );
+  }
+}
+
+function errorAnswer(error: Error, context: Context, logger: Logger): Response {
+  if (error instanceof BrokerError) {
+    return context.json({ error: error.error, description: error.message }, error.status);
+  }
+  if ("status" in error && error.status === 413) {
+    return context.json({ error: "BadRequest", description: "the body is larger than 256 KiB" }, 413);
+  }
+  logger.error("request failed", { path: context.req.path, error });
+  return context.json({ error: "InternalServerError", description: "the broker failed; see its log" }, 500);
+}

@@ -1,0 +1,214 @@
+/** The broker's rules: which request is possible when (OSB 2.17). Operations on instances run after the answer. */
+import { randomBytes } from "node:crypto";
+import type { Logger } from "@klutch/telemetry";
+import { findPlan, serviceId } from "./catalog.ts";
+import type { Credentials, Databases } from "./databases.ts";
+import { BrokerError } from "./errors.ts";
+import { checkParameters, mergeParameters } from "./parameters.ts";
+import type { Binding, Instance, Operation, Store } from "./store.ts";
+
+/** A request body or query. */
+export type Input = Readonly<Record<string, unknown>>;
+
+/** Whether something was made or was already there. */
+export type Made = "created" | "present" | "accepted";
+
+/** See the module comment. */
+export class BrokerService {
+  readonly #store: Store;
+  readonly #databases: Databases;
+  readonly #logger: Logger;
+  readonly #running = new Map<string, Promise<void>>();
+
+  constructor(parts: { readonly store: Store; readonly databases: Databases; readonly logger: Logger }) {
+    this.#store = parts.store;
+    this.#databases = parts.databases;
+    this.#logger = parts.logger;
+  }
+
+  /** Takes up the operations that a crash interrupted. */
+  async resume(): Promise<void> {
+    for (const instance of await this.#store.unfinished()) this.#start(instance.id, instance.operation);
+  }
+
+  /** Waits for running operations. */
+  async drain(): Promise<void> {
+    await Promise.allSettled(this.#running.values());
+  }
+
+  async provision(id: string, body: Input): Promise<Made> {
+    const planId = this.#checkPlan(body);
+    for (const field of ["organization_guid", "space_guid"]) requireText(body, field);
+    const parameters = mergeParameters({}, checkParameters(body["parameters"]));
+    if (await this.#store.insert(id, planId, parameters)) {
+      this.#start(id, "provision");
+      return "accepted";
+    }
+    const present = await this.#store.instance(id);
+    const same =
+      present?.planId === planId &&
+      JSON.stringify(sorted(present.parameters)) === JSON.stringify(sorted(parameters));
+    if (!same)
+      throw new BrokerError(
+        409,
+        "InstanceAlreadyExistsError",
+        `instance ${id} exists with another plan or other parameters`,
+      );
+    if (
+      present.operation === "provision" &&
+      present.state === "failed" &&
+      (await this.#store.begin(id, "provision"))
+    ) {
+      this.#start(id, "provision");
+      return "accepted";
+    }
+    return present.state === "in progress" ? "accepted" : "present";
+  }
+
+  async update(id: string, body: Input): Promise<Made> {
+    const instance = await this.instance(id);
+    checkService(body);
+    const planId = body["plan_id"] === undefined ? instance.planId : this.#checkPlan(body);
+    const parameters = mergeParameters(instance.parameters, checkParameters(body["parameters"]));
+    if (!(await this.#store.begin(id, "update", { planId, parameters }))) throw busy(id);
+    this.#start(id, "update");
+    return "accepted";
+  }
+
+  async deprovision(id: string, query: Input): Promise<void> {
+    checkService(query);
+    requireText(query, "plan_id");
+    if ((await this.#store.instance(id)) === undefined)
+      throw new BrokerError(410, "InstanceNotFound", `instance ${id} does not exist`);
+    if (await this.#store.begin(id, "deprovision")) this.#start(id, "deprovision");
+  }
+
+  /** The instance. Throws 404. */
+  async instance(id: string): Promise<Instance> {
+    const instance = await this.#store.instance(id);
+    if (instance === undefined)
+      throw new BrokerError(404, "InstanceNotFound", `instance ${id} does not exist`);
+    return instance;
+  }
+
+  async bind(
+    instanceId: string,
+    id: string,
+    body: Input,
+  ): Promise<{ readonly made: Made; readonly credentials: Credentials }> {
+    const instance = await this.#usable(instanceId);
+    if (this.#checkPlan(body) !== instance.planId) {
+      throw new BrokerError(400, "BadRequest", `plan_id is not the plan of instance ${instanceId}`);
+    }
+    const present = await this.#store.binding(id);
+    if (present !== undefined && present.instanceId !== instanceId) {
+      throw new BrokerError(409, "BindingAlreadyExists", `binding ${id} belongs to another instance`);
+    }
+    const binding: Binding = present ?? { instanceId, id, salt: randomBytes(24).toString("base64url") };
+    await this.#store.insertBinding(binding);
+    // Two requests at once: both must hand out the password that was stored first.
+    const stored = (await this.#store.binding(id)) ?? binding;
+    return {
+      made: present === undefined ? "created" : "present",
+      credentials: await this.#databases.bind(stored),
+    };
+  }
+
+  /** Credentials of a binding. Throws 404. */
+  async credentials(instanceId: string, id: string): Promise<Credentials> {
+    const binding = await this.#store.binding(id);
+    if (binding?.instanceId !== instanceId)
+      throw new BrokerError(404, "BindingNotFound", `binding ${id} does not exist`);
+    return this.#databases.credentials(binding);
+  }
+
+  async unbind(instanceId: string, id: string, query: Input): Promise<void> {
+    checkService(query);
+    requireText(query, "plan_id");
+    const binding = await this.#store.binding(id);
+    if (binding?.instanceId !== instanceId)
+      throw new BrokerError(410, "BindingNotFound", `binding ${id} does not exist`);
+    await this.#databases.unbind(binding);
+    await this.#store.removeBinding(id);
+  }
+
+  async #usable(id: string): Promise<Instance> {
+    const instance = await this.instance(id);
+    if (instance.state === "in progress") throw busy(id);
+    if (instance.operation === "provision" && instance.state === "failed") {
+      throw new BrokerError(
+        422,
+        "InstanceNotProvisioned",
+        `instance ${id} could not be provisioned: ${instance.description}`,
+      );
+    }
+    return instance;
+  }
+
+  #checkPlan(body: Input): string {
+    checkService(body);
+    const plan = findPlan(requireText(body, "plan_id"));
+    if (plan === undefined)
+      throw new BrokerError(
+        400,
+        "BadRequest",
+        `plan_id ${JSON.stringify(body["plan_id"])} is not in the catalog`,
+      );
+    return plan.id;
+  }
+
+  /** Runs the operation unless it runs already. A deprovision waits for what runs before. */
+  #start(id: string, operation: Operation): void {
+    const before = this.#running.get(id) ?? Promise.resolve();
+    const work = before.then(() => this.#work(id, operation));
+    this.#running.set(id, work);
+    void work.finally(() => {
+      if (this.#running.get(id) === work) this.#running.delete(id);
+    });
+  }
+
+  async #work(id: string, operation: Operation): Promise<void> {
+    const instance = await this.#store.instance(id);
+    if (instance === undefined || instance.operation !== operation || instance.state !== "in progress")
+      return;
+    try {
+      if (operation === "deprovision") {
+        await this.#databases.drop(id, await this.#store.bindingsOf(id));
+        await this.#store.remove(id);
+      } else {
+        await this.#databases.ensure(instance);
+        await this.#store.finish(id, operation, "succeeded", `${operation} succeeded`);
+      }
+      this.#logger.info("operation succeeded", { instance: id, operation });
+    } catch (error) {
+      this.#logger.error("operation failed", { instance: id, operation, error });
+      const reason = error instanceof Error ? error.message : String(error);
+      await this.#store.finish(id, operation, "failed", `${operation} failed: ${reason}`);
+    }
+  }
+}
+
+function busy(id: string): BrokerError {
+  return new BrokerError(422, "ConcurrencyError", `another operation on instance ${id} is in progress`);
+}
+
+function checkService(input: Input): void {
+  if (requireText(input, "service_id") !== serviceId) {
+    throw new BrokerError(
+      400,
+      "BadRequest",
+      `service_id ${JSON.stringify(input["service_id"])} is not in the catalog`,
+    );
+  }
+}
+
+function requireText(input: Input, field: string): string {
+  const value = input[field];
+  if (typeof value !== "string" || value === "")
+    throw new BrokerError(400, "BadRequest", `${field} is missing or not a text`);
+  return value;
+}
+
+function sorted(parameters: Input): unknown {
+  return Object.entries(parameters).toSorted(([left], [right]) => (left < right ? -1 : 1));
+}

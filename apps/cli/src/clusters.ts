@@ -1,0 +1,105 @@
+/** The two clusters of a command. They have different types, so that one cannot be passed for the other. */
+import { readFile } from "node:fs/promises";
+import { consumerNamespace, kubeconfigKey, secrets } from "@klutch/api";
+import {
+  type ClusterConfig,
+  createKubeClient,
+  type DynamicObject,
+  KubeconfigError,
+  type KubeClient,
+  loadKubeconfig,
+  parseForeignKubeconfig,
+} from "@klutch/kube";
+import { CliError } from "./errors.ts";
+import type { BindApiServiceOptions, CommonOptions } from "./options.ts";
+
+/** The app cluster. */
+export interface Consumer extends AsyncDisposable {
+  readonly side: "consumer";
+  readonly client: KubeClient;
+}
+
+/** The control plane cluster, as the tenant that this app cluster is there. */
+export interface Provider extends AsyncDisposable {
+  readonly side: "provider";
+  readonly client: KubeClient;
+  readonly config: ClusterConfig;
+  /** The cluster namespace. */
+  readonly namespace: string;
+}
+
+/** Field manager of what the plugin writes. */
+export const pluginManager = "kubectl-bind";
+const userAgent = "kubectl-bind";
+
+/** Connects with the person's kubeconfig and flags. Sends nothing yet. */
+export async function connectConsumer(options: CommonOptions): Promise<Consumer> {
+  const config = await loadKubeconfig(options.connection);
+  const client = createKubeClient(config, { userAgent, requestTimeoutMs: options.requestTimeoutMs });
+  return { side: "consumer", client, [Symbol.asyncDispose]: () => client[Symbol.asyncDispose]() };
+}
+
+/**
+ * Connects with a kubeconfig that the provider made. It is reduced to server, CA, credential and namespace first; one that would
+ * run programs, read files or use proxies is refused with the reason. Sends nothing yet.
+ */
+export function connectProvider(
+  text: string,
+  origin: string,
+  options: { readonly namespace?: string | undefined; readonly requestTimeoutMs?: number | undefined },
+): Provider {
+  const config = reduce(text, origin, options.namespace);
+  const client = createKubeClient(
+    { ...config, name: "provider" },
+    { userAgent, requestTimeoutMs: options.requestTimeoutMs },
+  );
+  return {
+    side: "provider",
+    client,
+    config,
+    namespace: config.namespace ?? "",
+    [Symbol.asyncDispose]: () => client[Symbol.asyncDispose](),
+  };
+}
+
+function reduce(text: string, origin: string, namespace: string | undefined): ClusterConfig {
+  try {
+    return parseForeignKubeconfig(text, { namespace });
+  } catch (cause) {
+    if (!(cause instanceof KubeconfigError)) throw cause;
+    throw new CliError("Kubeconfig", `The kubeconfig from ${origin} cannot be used: ${cause.message}.`, {
+      cause,
+    });
+  }
+}
+
+/** The kubeconfig that the flags of `bind apiservice` name, and where it came from. */
+export async function remoteKubeconfig(
+  consumer: Consumer,
+  options: BindApiServiceOptions,
+  signal: AbortSignal,
+): Promise<{ readonly text: string; readonly origin: string }> {
+  if (options.remoteKubeconfig !== undefined) {
+    const path = options.remoteKubeconfig;
+    try {
+      return { text: await readFile(path, "utf8"), origin: path };
+    } catch (cause) {
+      throw new CliError("Kubeconfig", `--remote-kubeconfig ${path} cannot be read.`, { cause });
+    }
+  }
+  const { remoteKubeconfigNamespace: namespace = consumerNamespace, remoteKubeconfigName: name = "" } = options;
+  const origin = `Secret ${namespace}/${name}`;
+  const secret = await consumer.client.find<DynamicObject>(secrets, { namespace, name }, { signal });
+  if (secret === undefined) throw new CliError("Kubeconfig", `${origin} does not exist in the app cluster.`);
+  const text = kubeconfigOf(secret);
+  if (text === undefined) throw new CliError("Kubeconfig", `${origin} has no key ${kubeconfigKey}.`);
+  return { text, origin };
+}
+
+/** The kubeconfig in a Secret. */
+export function kubeconfigOf(secret: DynamicObject): string | undefined {
+  const { data } = secret;
+  if (typeof data !== "object" || data === null) return undefined;
+  const value: unknown = Object.entries(data).find(([key]) => key === kubeconfigKey)?.[1];
+  return typeof value === "string" ? Buffer.from(value, "base64").toString("utf8") : undefined;
+}

@@ -1,0 +1,55 @@
+/** The two clusters as the agent holds them. Their types differ, so that a write to the wrong one does not compile (B10). */
+import type { Clock, KubeClient, Random } from "@klutch/kube";
+import type { Tenant } from "@klutch/sync";
+import type { Logger } from "@klutch/telemetry";
+import type { CachePool } from "./cache/pool.ts";
+import type { KonnectorMetrics } from "./metrics.ts";
+
+/** The app cluster. */
+export interface ConsumerCluster {
+  readonly side: "consumer";
+  readonly client: KubeClient;
+  readonly pool: CachePool;
+  /** UID of kube-system: the identity of the cluster. */
+  readonly uid: string;
+}
+
+/** One control plane, as one tenant sees it. */
+export interface ProviderCluster {
+  readonly side: "provider";
+  readonly client: KubeClient;
+  readonly pool: CachePool;
+  readonly tenant: Tenant;
+}
+
+/** Times in milliseconds. */
+export interface Timing {
+  /** Between two live looks before something is deleted upward that nobody was seen to delete. Default 10 000. */
+  readonly graceMs: number;
+  /** Unannounced upstream deletions within a minute and session; more are held. Default 25. */
+  readonly breakerLimit: number;
+  /** A heartbeat is due after this. Default 150 000: half of the interval that is promised to the backend. */
+  readonly heartbeatMs: number;
+  /** After this without filled caches the bindings say so. Default 30 000. */
+  readonly syncTimeoutMs: number;
+  /** A claim's wait is told as an event when it lasts longer. Default 5 000. */
+  readonly tellAfterMs: number;
+}
+
+/** The defaults. */
+export const defaultTiming: Timing = {
+  graceMs: 10_000,
+  breakerLimit: 25,
+  heartbeatMs: 150_000,
+  syncTimeoutMs: 30_000,
+  tellAfterMs: 5_000,
+};
+
+/** What every part of the agent gets. */
+export interface Environment {
+  readonly logger: Logger;
+  readonly metrics: KonnectorMetrics;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly timing: Timing;
+}

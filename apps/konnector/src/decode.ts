@@ -1,0 +1,22 @@
+/** The boundary where cached objects become typed kinds: the API server validated them against the CRDs. The only file with `as`. */
+import type { APIServiceBinding, APIServiceExport, ClusterBinding, Condition } from "@klutch/api";
+import { type DynamicObject, isRecord, type KubeObject } from "@klutch/kube";
+import type { SyncObject } from "@klutch/sync";
+
+export const asBinding = (object: DynamicObject): APIServiceBinding => object as unknown as APIServiceBinding;
+export const asExport = (object: DynamicObject): APIServiceExport => object as unknown as APIServiceExport;
+export const asClusterBinding = (object: DynamicObject): ClusterBinding => object as unknown as ClusterBinding;
+export const asDynamic = (object: KubeObject | SyncObject): DynamicObject => object as DynamicObject;
+
+/** Conditions of any object; a metav1 condition has the same first fields. */
+export function conditionsOf(object: KubeObject | undefined): readonly Condition[] {
+  const status = object?.status;
+  return isRecord(status) && Array.isArray(status["conditions"]) ? (status["conditions"] as Condition[]) : [];
+}
+
+/** Text of a Secret's key; undefined when the key is absent or empty. */
+export function secretText(secret: DynamicObject | undefined, key: string): string | undefined {
+  const data = secret?.["data"];
+  const value = isRecord(data) ? data[key] : undefined;
+  return typeof value === "string" && value !== "" ? Buffer.from(value, "base64").toString("utf8") : undefined;
+}

@@ -1,0 +1,24 @@
+/** What the konnector counts. Labels hold kinds and results, never names. */
+import type { CounterMetric, HistogramMetric, Metrics } from "@klutch/telemetry";
+
+/** The agent's own metrics. */
+export interface KonnectorMetrics {
+  /** By resource and step (`applyProvider`, `writeStatus`, …). */
+  readonly writes: CounterMetric;
+  /** By resource and `success` or `error`. */
+  readonly reconciles: CounterMetric;
+  /** Seconds of one reconcile, by resource. */
+  readonly duration: HistogramMetric;
+  /** Swaps of provider credentials. */
+  readonly rotations: CounterMetric;
+}
+
+/** Registers them; call once per registry. */
+export function konnectorMetrics(metrics: Metrics): KonnectorMetrics {
+  return {
+    writes: metrics.counter("klutch_sync_writes_total", "Writes of the sync engine", ["resource", "step"]),
+    reconciles: metrics.counter("klutch_sync_reconciles_total", "Pairs looked at", ["resource", "result"]),
+    duration: metrics.histogram("klutch_sync_reconcile_seconds", "Time of one look at a pair", ["resource"]),
+    rotations: metrics.counter("klutch_credential_rotations_total", "Swaps of provider credentials"),
+  };
+}

@@ -1,0 +1,110 @@
+/**
+ * One resource of the provider, as far as this tenant may see it: one cache for the whole cluster, or one for each service namespace
+ * (reference/bind.md §4.8, informer scope). A mapping that disappears just releases its cache (B3).
+ */
+import { type DynamicObject, keyOf, type ObjectRef, type ResourceType } from "@klutch/kube";
+import type { Change } from "@klutch/kube-runtime";
+import type { Logger } from "@klutch/telemetry";
+import type { CacheLease } from "../cache/pool.ts";
+import type { SharedCache } from "../cache/shared-cache.ts";
+import type { ProviderCluster } from "../clusters.ts";
+import type { NamespaceMap } from "./namespace-map.ts";
+
+/** Options of a view. */
+export interface ProviderViewOptions {
+  readonly provider: ProviderCluster;
+  readonly type: ResourceType;
+  readonly clusterWide: boolean;
+  readonly namespaces: NamespaceMap;
+  readonly logger: Logger;
+  readonly onChange: (change: Change<DynamicObject>) => void;
+  /** A cache is filled: what it does not hold is absent from now on. Undefined for the whole cluster. */
+  readonly onSynced: (consumerNamespace: string | undefined) => void;
+}
+
+interface Part {
+  readonly lease: CacheLease;
+  readonly subscription: Disposable;
+  readonly providerNamespace: string | undefined;
+}
+
+const wholeCluster = "";
+
+/** See the module comment. */
+export class ProviderView implements AsyncDisposable {
+  readonly #options: ProviderViewOptions;
+  /** By consumer namespace. */
+  readonly #parts = new Map<string, Part>();
+  readonly #closing = new Set<Promise<void>>();
+  readonly #abort = new AbortController();
+  #subscription: Disposable | undefined;
+
+  constructor(options: ProviderViewOptions) {
+    this.#options = options;
+    if (options.clusterWide) {
+      this.#open(wholeCluster, undefined);
+      return;
+    }
+    this.#subscription = options.namespaces.onChange((namespace) => this.#follow(namespace));
+    for (const [namespace] of options.namespaces.ready()) this.#follow(namespace);
+  }
+
+  /** Whether absence from the cache of this provider namespace means anything yet. */
+  isSynced(providerNamespace: string | undefined): boolean {
+    return this.#cacheOf(providerNamespace)?.informer.synced === true;
+  }
+
+  get(ref: ObjectRef): DynamicObject | undefined {
+    return this.#cacheOf(ref.namespace)?.get(keyOf({ metadata: ref }));
+  }
+
+  /** Remembers what a write of ours answered. */
+  wrote(object: DynamicObject): void {
+    this.#cacheOf(object.metadata.namespace)?.wrote(object);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#abort.abort(new Error("the view was closed"));
+    this.#subscription?.[Symbol.dispose]();
+    for (const namespace of [...this.#parts.keys()]) this.#close(namespace);
+    await Promise.all(this.#closing);
+  }
+
+  #cacheOf(providerNamespace: string | undefined): SharedCache | undefined {
+    if (this.#options.clusterWide) return this.#parts.get(wholeCluster)?.lease.cache;
+    const consumerNamespace = this.#options.namespaces.consumerNamespaceOf(providerNamespace ?? "");
+    return consumerNamespace === undefined ? undefined : this.#parts.get(consumerNamespace)?.lease.cache;
+  }
+
+  #follow(consumerNamespace: string): void {
+    const mapping = this.#options.namespaces.mapping(consumerNamespace);
+    const wanted = mapping.state === "ready" ? mapping.providerNamespace : undefined;
+    const part = this.#parts.get(consumerNamespace);
+    if (part?.providerNamespace === wanted) return;
+    if (part !== undefined) this.#close(consumerNamespace);
+    if (wanted !== undefined) this.#open(consumerNamespace, wanted);
+  }
+
+  #open(key: string, providerNamespace: string | undefined): void {
+    const { provider, type, onChange, onSynced, logger } = this.#options;
+    const lease = provider.pool.acquire({ type, namespace: providerNamespace });
+    const subscription = lease.cache.informer.onChange(onChange);
+    this.#parts.set(key, { lease, subscription, providerNamespace });
+    lease.cache.informer.whenSynced({ signal: this.#abort.signal }).then(
+      () => onSynced(key === wholeCluster ? undefined : key),
+      (error: unknown) => logger.debug("a provider cache was closed before it was filled", { error }),
+    );
+  }
+
+  #close(key: string): void {
+    const part = this.#parts.get(key);
+    if (part === undefined) return;
+    this.#parts.delete(key);
+    part.subscription[Symbol.dispose]();
+    const closed = Promise.resolve(part.lease[Symbol.asyncDispose]()).catch((error: unknown) =>
+      this.#options.logger.warn("a provider cache could not be closed", { error }),
+    );
+    this.#closing.add(closed);
+    void closed.finally(() => this.#closing.delete(closed));
+  }
+}

@@ -1,0 +1,122 @@
+/** The CRD of the app cluster that follows from an export (reference/bind.md §4.7). */
+import {
+  type APIServiceExportSpec,
+  bindGroup,
+  crdFromExport,
+  type OwnerReference,
+  type PermissionClaim,
+} from "@klutch/api";
+import { contains, jsonHash } from "./json.ts";
+import type { SyncObject } from "./types.ts";
+
+/** On CRDs that we wrote: hash of what was wanted, to notice what an export no longer has. */
+export const crdHashAnnotation = "klutch.anynines.com/export-hash";
+
+/** The binding that is to own the CRD. */
+export interface BindingIdentity {
+  readonly name: string;
+  readonly uid: string;
+}
+
+/** What to do with the CRD. */
+export type CrdPlan =
+  | { readonly do: "nothing" }
+  | { readonly do: "create"; readonly crd: SyncObject }
+  | { readonly do: "replace"; readonly crd: SyncObject }
+  /** Somebody else's CRD; it is never touched. `owner` says whose. */
+  | { readonly do: "leaveForeign"; readonly owner: string };
+
+/**
+ * Decides for one CRD. A CRD whose owner is a binding of the same name that is no longer there is taken over: binding again gives the
+ * binding a new UID, and the API must not be lost to its own past.
+ */
+export function planCrd(observed: {
+  readonly spec: APIServiceExportSpec;
+  readonly binding: BindingIdentity;
+  readonly crd: SyncObject | undefined;
+  /** Whether an APIServiceBinding with this UID exists. */
+  readonly bindingExists: (uid: string) => boolean;
+}): CrdPlan {
+  const { spec, binding, crd } = observed;
+  const owner: OwnerReference = {
+    apiVersion: `${bindGroup}/v1alpha1`,
+    kind: "APIServiceBinding",
+    name: binding.name,
+    uid: binding.uid,
+    controller: true,
+  };
+  const body = crdFromExport(spec, owner);
+  const hash = jsonHash(body.spec);
+  const annotations = { [crdHashAnnotation]: hash };
+  if (crd === undefined) {
+    return { do: "create", crd: { ...body, metadata: { ...body.metadata, annotations } } };
+  }
+  const foreign = foreignOwner(crd, binding, observed.bindingExists);
+  if (foreign !== undefined) return { do: "leaveForeign", owner: foreign };
+  const isOwned = crd.metadata.ownerReferences?.some(({ uid }) => uid === binding.uid) === true;
+  const isCurrent = crd.metadata.annotations?.[crdHashAnnotation] === hash && contains(crd.spec, body.spec);
+  if (isOwned && isCurrent) return { do: "nothing" };
+  const { labels, uid, resourceVersion, annotations: present, finalizers } = crd.metadata;
+  return {
+    do: "replace",
+    crd: {
+      ...body,
+      metadata: {
+        ...body.metadata,
+        uid,
+        resourceVersion,
+        ...(labels === undefined ? {} : { labels }),
+        ...(finalizers === undefined ? {} : { finalizers }),
+        annotations: { ...present, ...annotations },
+        ownerReferences: [...othersThanBindings(crd), owner],
+      },
+    },
+  };
+}
+
+/** Whose the CRD is when it is not ours; undefined when it is ours or may be taken over. */
+function foreignOwner(
+  crd: SyncObject,
+  binding: BindingIdentity,
+  bindingExists: (uid: string) => boolean,
+): string | undefined {
+  const owners = (crd.metadata.ownerReferences ?? []).filter((owner) => isBinding(owner));
+  const [owner] = owners;
+  if (owner === undefined) return "nobody that Klutch knows";
+  if (owners.some(({ uid }) => uid === binding.uid)) return undefined;
+  if (owner.name === binding.name && !bindingExists(owner.uid)) return undefined;
+  return `APIServiceBinding ${owner.name} (${owner.uid})`;
+}
+
+function othersThanBindings(crd: SyncObject): readonly OwnerReference[] {
+  return (crd.metadata.ownerReferences ?? []).filter((owner) => !isBinding(owner));
+}
+
+function isBinding(owner: OwnerReference): boolean {
+  return owner.kind === "APIServiceBinding" && owner.apiVersion.startsWith(`${bindGroup}/`);
+}
+
+/** The version that is synced: the storage one when served, so that no write is converted; else the first served one. */
+export function syncedVersion(
+  spec: APIServiceExportSpec,
+): APIServiceExportSpec["versions"][number] | undefined {
+  const served = spec.versions.filter((version) => version.served);
+  return served.find((version) => version.storage) ?? served[0];
+}
+
+/** The accepted claims that the export really makes; an acceptance of something that is not asked for grants nothing. */
+export function effectiveClaims<T extends PermissionClaim & { readonly state: "Accepted" | "Rejected" }>(
+  answered: readonly T[],
+  asked: readonly PermissionClaim[],
+): readonly T[] {
+  return answered.filter(
+    (answer) =>
+      answer.state === "Accepted" &&
+      asked.some(
+        (claim) =>
+          claim.resource === answer.resource &&
+          (claim.group ?? "") === (answer.group ?? "") &&
+          claim.selector?.owner === answer.selector?.owner,
+      ),
+  );
+}
