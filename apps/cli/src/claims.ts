@@ -41,11 +41,13 @@ function referencesOf({ selector }: PermissionClaim): string {
 function detailsOf(claim: PermissionClaim): string[] {
   const { create, update, onConflict, selector } = claim;
   const lines: string[] = [];
-  if (create?.replaceExisting === true) lines.push("Objects of the same name that exist already are replaced.");
+  if (create?.replaceExisting === true)
+    lines.push("Objects of the same name that exist already are replaced.");
   if (onConflict?.recreateWhenConsumerSideDeleted === true && selector?.owner !== "Consumer") {
     lines.push("An object that you delete is created again.");
   }
-  if ((update?.fields?.length ?? 0) > 0) lines.push(`Only these fields are changed: ${update?.fields?.join(", ")}.`);
+  if ((update?.fields?.length ?? 0) > 0)
+    lines.push(`Only these fields are changed: ${update?.fields?.join(", ")}.`);
   if ((update?.preserving?.length ?? 0) > 0) {
     lines.push(`These fields keep your values: ${update?.preserving?.join(", ")}.`);
   }
@@ -91,7 +93,8 @@ const question = "Do you accept this Permission?";
 async function ask({ terminal }: CliContext): Promise<boolean> {
   if (terminal.interactive) {
     const answer = await terminal.confirm(question);
-    if (answer === undefined) throw new CliError("Cancelled", "Cancelled. Nothing was changed in this cluster.");
+    if (answer === undefined)
+      throw new CliError("Cancelled", "Cancelled. Nothing was changed in this cluster.");
     return answer;
   }
   for (;;) {

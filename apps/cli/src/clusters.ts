@@ -87,7 +87,8 @@ export async function remoteKubeconfig(
       throw new CliError("Kubeconfig", `--remote-kubeconfig ${path} cannot be read.`, { cause });
     }
   }
-  const { remoteKubeconfigNamespace: namespace = consumerNamespace, remoteKubeconfigName: name = "" } = options;
+  const { remoteKubeconfigNamespace: namespace = consumerNamespace, remoteKubeconfigName: name = "" } =
+    options;
   const origin = `Secret ${namespace}/${name}`;
   const secret = await consumer.client.find<DynamicObject>(secrets, { namespace, name }, { signal });
   if (secret === undefined) throw new CliError("Kubeconfig", `${origin} does not exist in the app cluster.`);

@@ -130,7 +130,10 @@ export async function existingBinding(
     consumer.client.find(customResourceDefinitions, { name }, { signal }),
   ]);
   const secretRef = binding?.spec.kubeconfigSecretRef;
-  if (secretRef !== undefined && (secretRef.name !== secretName || secretRef.namespace !== consumerNamespace)) {
+  if (
+    secretRef !== undefined &&
+    (secretRef.name !== secretName || secretRef.namespace !== consumerNamespace)
+  ) {
     throw new CliError(
       "Conflict",
       `APIServiceBinding ${consumerNamespace}/${name} exists and belongs to another service provider (Secret ${secretRef.namespace}/${secretRef.name}). Delete it first if you want to change the provider.`,
@@ -138,7 +141,9 @@ export async function existingBinding(
   }
   const owned = crd?.metadata.ownerReferences?.some(
     (owner) =>
-      owner.kind === "APIServiceBinding" && owner.name === name && owner.apiVersion.startsWith(`${bindGroup}/`),
+      owner.kind === "APIServiceBinding" &&
+      owner.name === name &&
+      owner.apiVersion.startsWith(`${bindGroup}/`),
   );
   if (crd !== undefined && owned !== true) {
     throw new CliError(
@@ -193,6 +198,9 @@ export async function createBinding(
 }
 
 /** The resource that an export offers. */
-export function resourceOf({ spec }: APIServiceExport): { readonly group: string; readonly resource: string } {
+export function resourceOf({ spec }: APIServiceExport): {
+  readonly group: string;
+  readonly resource: string;
+} {
   return { group: spec.group, resource: spec.names.plural };
 }

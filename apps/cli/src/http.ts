@@ -40,7 +40,8 @@ async function readBounded(response: Response, url: string): Promise<string> {
   const decoder = new TextDecoder();
   let text = "";
   try {
-    for await (const chunk of response.body ?? []) {
+    const chunks: AsyncIterable<Uint8Array> | undefined = response.body ?? undefined;
+    for await (const chunk of chunks ?? []) {
       text += decoder.decode(chunk, { stream: true });
       if (text.length > maxLength) break;
     }
@@ -58,6 +59,7 @@ const words: Readonly<Record<string, string>> = {
   ETIMEDOUT: "no answer in time",
   UND_ERR_CONNECT_TIMEOUT: "no answer in time",
   ECONNRESET: "the connection was closed",
+  ERR_SSL_WRONG_VERSION_NUMBER: "it does not speak TLS; the address may have to start with http://",
   DEPTH_ZERO_SELF_SIGNED_CERT: "its certificate is self-signed; trust its CA with NODE_EXTRA_CA_CERTS",
   SELF_SIGNED_CERT_IN_CHAIN: "its CA is not trusted; set NODE_EXTRA_CA_CERTS",
   UNABLE_TO_VERIFY_LEAF_SIGNATURE: "its CA is not trusted; set NODE_EXTRA_CA_CERTS",
@@ -67,6 +69,7 @@ function reasonOf(error: unknown): string {
   if (error instanceof AggregateError && error.errors.length > 0) return reasonOf(error.errors[0]);
   if (!(error instanceof Error)) return String(error);
   if (error.name === "TimeoutError") return `no answer within ${timeoutMs / 1000} s`;
-  if ("code" in error && typeof error.code === "string") return words[error.code] ?? error.message;
-  return error.cause === undefined ? error.message : reasonOf(error.cause);
+  const known = "code" in error && typeof error.code === "string" ? words[error.code] : undefined;
+  if (known !== undefined) return known;
+  return error.cause === undefined ? (error.message.split("\n")[0] ?? "") : reasonOf(error.cause);
 }

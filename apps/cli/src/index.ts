@@ -1,1 +1,6 @@
-export {};
+/** `kubectl-bind` and `klutch`, for embedding: the sandbox runs them in its own process. */
+export { openBrowser } from "./browser.ts";
+export type { CliContext, Terminal } from "./context.ts";
+export { CliError, type CliErrorCode } from "./errors.ts";
+export { runCli } from "./program.ts";
+export { createTerminal } from "./terminal.ts";

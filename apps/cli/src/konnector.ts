@@ -70,7 +70,8 @@ export async function konnectorImage(consumer: Consumer, signal: AbortSignal): P
   if (deployment === undefined || !isRecord(deployment.spec)) return undefined;
   const template = deployment.spec["template"];
   const pod = isRecord(template) ? template["spec"] : undefined;
-  const containers = isRecord(pod) && Array.isArray(pod["containers"]) ? pod["containers"].filter(isRecord) : [];
+  const containers =
+    isRecord(pod) && Array.isArray(pod["containers"]) ? pod["containers"].filter(isRecord) : [];
   const container = containers.find((one) => one["name"] === konnectorName) ?? containers[0];
   return typeof container?.["image"] === "string" ? container["image"] : "";
 }
@@ -96,7 +97,8 @@ export async function applyManifests(
 ): Promise<void> {
   for (const manifest of manifests) {
     const type = resourceOfKind[manifest.kind];
-    if (type === undefined) throw new CliError("Manifest", `${manifest.kind} cannot be applied by this plugin.`);
+    if (type === undefined)
+      throw new CliError("Manifest", `${manifest.kind} cannot be applied by this plugin.`);
     await consumer.client.apply(type, manifest, { fieldManager: pluginManager, force: true, signal });
   }
 }
@@ -112,7 +114,9 @@ export async function installKonnector(
     return;
   }
   await applyManifests(consumer, konnectorManifests({ image: plan.image }), context.signal);
-  context.terminal.say(`Installed konnector ${plan.image} in namespace ${consumerNamespace}: ${plan.reason}.`);
+  context.terminal.say(
+    `Installed konnector ${plan.image} in namespace ${consumerNamespace}: ${plan.reason}.`,
+  );
 }
 
 /** Waits until the kind APIServiceBinding is served, which the konnector installs when it starts. */

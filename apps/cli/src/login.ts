@@ -105,7 +105,12 @@ export async function startCallbackServer(sessionId: string): Promise<CallbackSe
     const verdict = judge(query, sessionId);
     if (verdict.kind === "foreign") {
       problem = verdict.problem;
-      page(response, 400, "Not accepted", `This answer does not belong to the login that is waiting: ${problem}.`);
+      page(
+        response,
+        400,
+        "Not accepted",
+        `This answer does not belong to the login that is waiting: ${problem}.`,
+      );
       return;
     }
     done = true;
@@ -172,7 +177,9 @@ interface Listening {
 }
 
 /** `localhost` may mean 127.0.0.1 or ::1; both are served where the machine has both. */
-async function listen(handler: (request: IncomingMessage, response: ServerResponse) => void): Promise<Listening> {
+async function listen(
+  handler: (request: IncomingMessage, response: ServerResponse) => void,
+): Promise<Listening> {
   const open = async (host: string, port: number): Promise<Server> => {
     const server = createServer({ maxHeaderSize }, handler);
     server.listen(port, host);
@@ -187,11 +194,14 @@ async function listen(handler: (request: IncomingMessage, response: ServerRespon
   return {
     port,
     async close() {
-      for (const server of servers) {
-        server.close();
-        server.closeAllConnections();
-      }
-      await Promise.all(servers.map((server) => (server.listening ? once(server, "close") : undefined)));
+      await Promise.all(
+        servers.map(async (server) => {
+          const closed = once(server, "close");
+          server.close();
+          server.closeAllConnections();
+          await closed;
+        }),
+      );
     },
   };
 }

@@ -51,7 +51,13 @@ export function columns(rows: readonly (readonly string[])[]): string {
     for (const [index, cell] of row.entries()) widths[index] = Math.max(widths[index] ?? 0, cell.length);
   }
   return rows
-    .map((row) => `${row.map((cell, index) => cell.padEnd(widths[index] ?? 0)).join("   ").trimEnd()}\n`)
+    .map(
+      (row) =>
+        `${row
+          .map((cell, index) => cell.padEnd(widths[index] ?? 0))
+          .join("   ")
+          .trimEnd()}\n`,
+    )
     .join("");
 }
 

@@ -49,8 +49,12 @@ function decode(text: string, url: string): BindingProvider {
     return decodeBindingProvider(value);
   } catch (cause) {
     if (!(cause instanceof WireError)) throw cause;
-    throw new CliError("NotAProvider", `${url} is not a Klutch backend this plugin knows: ${cause.message}.`, {
-      cause,
-    });
+    throw new CliError(
+      "NotAProvider",
+      `${url} is not a Klutch backend this plugin knows: ${cause.message}.`,
+      {
+        cause,
+      },
+    );
   }
 }

@@ -5,7 +5,8 @@ import type { SyncObject } from "@klutch/sync";
 
 export const asBinding = (object: DynamicObject): APIServiceBinding => object as unknown as APIServiceBinding;
 export const asExport = (object: DynamicObject): APIServiceExport => object as unknown as APIServiceExport;
-export const asClusterBinding = (object: DynamicObject): ClusterBinding => object as unknown as ClusterBinding;
+export const asClusterBinding = (object: DynamicObject): ClusterBinding =>
+  object as unknown as ClusterBinding;
 export const asDynamic = (object: KubeObject | SyncObject): DynamicObject => object as DynamicObject;
 
 /** Conditions of any object; a metav1 condition has the same first fields. */
@@ -18,5 +19,7 @@ export function conditionsOf(object: KubeObject | undefined): readonly Condition
 export function secretText(secret: DynamicObject | undefined, key: string): string | undefined {
   const data = secret?.["data"];
   const value = isRecord(data) ? data[key] : undefined;
-  return typeof value === "string" && value !== "" ? Buffer.from(value, "base64").toString("utf8") : undefined;
+  return typeof value === "string" && value !== ""
+    ? Buffer.from(value, "base64").toString("utf8")
+    : undefined;
 }

@@ -1,1 +1,2 @@
-export {};
+/** The Crossplane provider for service brokers. */
+export { type ProviderOptions, runProvider } from "./provider.ts";

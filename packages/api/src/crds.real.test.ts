@@ -16,7 +16,7 @@ test("a real API server establishes every CRD", async () => {
   for (const crd of [...bindCrds, ...providerCrds]) await client.create<KubeObject>(crdType, crd);
   for (const { metadata } of [...bindCrds, ...providerCrds]) {
     await waitFor(`${metadata.name} to be established`, async () => {
-      const { status } = await client.get<DynamicObject>(crdType, metadata);
+      const { status } = await client.get<DynamicObject>(crdType, { name: metadata.name });
       const { conditions = [] } = (status ?? {}) as {
         conditions?: { type: string; status: string; message: string }[];
       };

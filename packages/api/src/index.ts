@@ -27,6 +27,16 @@ export type {
   ClaimSelector,
   PermissionClaim,
 } from "./kinds/permission-claim.ts";
+export type {
+  ConfigReference,
+  ManagedCondition,
+  ManagedResource,
+  ManagedSpec,
+  ManagementAction,
+  SecretKeySelector,
+  SecretReference,
+} from "./kinds/managed-common.ts";
+export * from "./kinds/managed-service-binding.ts";
 export * from "./kinds/provider-config.ts";
 export * from "./kinds/service-instance.ts";
 export * from "./konnector-manifests.ts";

@@ -1,11 +1,10 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
-import { once } from "node:events";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
+import { type ReservedPorts, reservePorts } from "@klutch/engines";
 import { startCluster, type TestCluster, waitFor } from "@klutch/kube-testing";
 import { createKubeClient } from "./client.ts";
 import { isRecord, parseJson } from "./decode.ts";
@@ -51,11 +50,13 @@ const widgets: ResourceType = {
 let cluster: TestCluster;
 let client: KubeClient;
 let etcdPort: number;
+let reserved: ReservedPorts;
 
 before(async () => {
-  const ports = [await freePort(), await freePort(), await freePort()] as const;
-  etcdPort = ports[0];
-  cluster = await startCluster({ name: "kube", ports });
+  reserved = await reservePorts(3);
+  const [etcd = 0, peer = 0, apiServer = 0] = reserved.ports;
+  etcdPort = etcd;
+  cluster = await startCluster({ name: "kube", ports: [etcd, peer, apiServer] });
   client = cluster.client;
   const crd = await client.create<KubeObject>(crds, widgetDefinition());
   assert.deepEqual(resourceTypeOf(crd), widgets);
@@ -63,16 +64,10 @@ before(async () => {
     discoverResource(client, { group: widgets.group, kind: "Widget" }),
   );
 });
-after(() => cluster[Symbol.asyncDispose]());
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const address = server.address();
-  server.close();
-  await once(server, "close");
-  return typeof address === "object" && address !== null ? address.port : 0;
-}
+after(async () => {
+  await cluster[Symbol.asyncDispose]();
+  await reserved[Symbol.asyncDispose]();
+});
 
 function widgetDefinition(): KubeObject {
   const open = { type: "object", "x-kubernetes-preserve-unknown-fields": true };

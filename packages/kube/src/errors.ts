@@ -109,7 +109,7 @@ export function toTransportError(error: unknown, action: string, signal?: AbortS
   if (error instanceof ApiError || error instanceof TransportError || error instanceof FencedError)
     return error;
   const code = codeOf(error);
-  const text = error instanceof Error && error.message !== "" ? error.message : code;
+  const text = error instanceof Error && error.message !== "" ? error.message.split("\n")[0] : code;
   return new TransportError(classify(code), `${action}: ${text}`, { cause: error });
 }
 

@@ -66,7 +66,9 @@ export interface BindRequest extends DeleteRequest {
 }
 
 /** Which operation to ask for. */
-export interface PollRequest extends Partial<PlanRef> {
+export interface PollRequest {
+  readonly serviceId?: string | undefined;
+  readonly planId?: string | undefined;
   readonly instanceId: string;
   readonly bindingId?: string | undefined;
   readonly operation?: string | undefined;

@@ -2,7 +2,7 @@
  * One informer, shared by all who need its resource and scope, that shows this process its own writes at once. Without that, a
  * reconcile that runs before the watch delivers our write would do the same write again.
  */
-import { type Clock, type DynamicObject, keyOf } from "@klutch/kube";
+import { type Clock, type DynamicObject, keyOf, type ObjectRef } from "@klutch/kube";
 import type { Change, Informer } from "@klutch/kube-runtime";
 import { isNewer } from "./resource-version.ts";
 
@@ -60,4 +60,9 @@ export class SharedCache implements AsyncDisposable {
     const isCaughtUp = change.type === "deleted" ? isSame : !isNewer(written.object, change.object);
     if (isCaughtUp) this.#written.delete(change.key);
   }
+}
+
+/** The key under which caches hold the object of this reference. */
+export function keyOfRef({ namespace, name }: ObjectRef): string {
+  return namespace === undefined ? name : `${namespace}/${name}`;
 }

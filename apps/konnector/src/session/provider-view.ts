@@ -2,11 +2,11 @@
  * One resource of the provider, as far as this tenant may see it: one cache for the whole cluster, or one for each service namespace
  * (reference/bind.md §4.8, informer scope). A mapping that disappears just releases its cache (B3).
  */
-import { type DynamicObject, keyOf, type ObjectRef, type ResourceType } from "@klutch/kube";
+import type { DynamicObject, ObjectRef, ResourceType } from "@klutch/kube";
 import type { Change } from "@klutch/kube-runtime";
 import type { Logger } from "@klutch/telemetry";
 import type { CacheLease } from "../cache/pool.ts";
-import type { SharedCache } from "../cache/shared-cache.ts";
+import { keyOfRef, type SharedCache } from "../cache/shared-cache.ts";
 import type { ProviderCluster } from "../clusters.ts";
 import type { NamespaceMap } from "./namespace-map.ts";
 
@@ -55,7 +55,7 @@ export class ProviderView implements AsyncDisposable {
   }
 
   get(ref: ObjectRef): DynamicObject | undefined {
-    return this.#cacheOf(ref.namespace)?.get(keyOf({ metadata: ref }));
+    return this.#cacheOf(ref.namespace)?.get(keyOfRef(ref));
   }
 
   /** Remembers what a write of ours answered. */

@@ -1,0 +1,127 @@
+/**
+ * The common part of both commands: from export requests to bindings. Everything that can be refused is found out first; the app
+ * cluster is written to only when the provider has made the exports and the person has answered all questions.
+ */
+import {
+  type AnsweredPermissionClaim,
+  type APIServiceBinding,
+  type APIServiceExport,
+  bindingRoleManifests,
+  bindingRoleName,
+  bindingRules,
+  crdNameOf,
+  type ExportRequestResponse,
+  type PermissionClaim,
+  type PolicyRule,
+} from "@klutch/api";
+import { answerClaims } from "./claims.ts";
+import type { Consumer, Provider } from "./clusters.ts";
+import {
+  bindingOf,
+  createBinding,
+  ensureNamespace,
+  existingBinding,
+  findKubeconfigSecret,
+  resourceOf,
+  writeKubeconfigSecret,
+} from "./consumer.ts";
+import type { CliContext } from "./context.ts";
+import { requestExports } from "./export-request.ts";
+import {
+  applyManifests,
+  installKonnector,
+  konnectorImage,
+  planKonnector,
+  waitForBindingKind,
+} from "./konnector.ts";
+import type { CommonOptions } from "./options.ts";
+
+/** One API and what was decided about it. */
+interface Decision {
+  readonly name: string;
+  readonly resource: { readonly group: string; readonly resource: string };
+  readonly claims: readonly AnsweredPermissionClaim[];
+  /** Exists already and stays as it is. */
+  readonly existing: APIServiceBinding | undefined;
+}
+
+/** Binds all APIs of the requests. Running it again after a failure completes what is missing. */
+export async function bindApis(
+  context: CliContext,
+  consumer: Consumer,
+  provider: Provider,
+  requests: readonly ExportRequestResponse[],
+  options: CommonOptions,
+): Promise<APIServiceBinding[]> {
+  const { signal } = context;
+  const secretName = await findKubeconfigSecret(consumer, provider, signal);
+  for (const request of requests) {
+    for (const resource of request.spec.resources) {
+      await existingBinding(consumer, crdNameOf(resource), secretName, signal);
+    }
+  }
+  const decisions: Decision[] = [];
+  for (const request of requests) {
+    for (const exported of await requestExports(context, provider, request, options.timeoutMs)) {
+      decisions.push(await decide(context, consumer, exported, secretName, options));
+    }
+  }
+  await ensureNamespace(context, consumer);
+  const plan = planKonnector(await konnectorImage(consumer, signal), options);
+  await installKonnector(context, consumer, plan);
+  const writtenName = await writeKubeconfigSecret(context, consumer, provider, secretName);
+  await waitForBindingKind(context, consumer, options);
+  const bindings: APIServiceBinding[] = [];
+  for (const decision of decisions) {
+    bindings.push(await carryOut(context, consumer, decision, writtenName));
+  }
+  return bindings;
+}
+
+async function decide(
+  context: CliContext,
+  consumer: Consumer,
+  exported: APIServiceExport,
+  secretName: string | undefined,
+  options: CommonOptions,
+): Promise<Decision> {
+  const resource = resourceOf(exported);
+  const name = crdNameOf(resource);
+  const existing = await existingBinding(consumer, name, secretName, context.signal);
+  if (existing !== undefined) {
+    context.terminal.say(`APIServiceBinding ${name} exists; its permissions stay as they were answered.`);
+    return { name, resource, claims: existing.spec.permissionClaims ?? [], existing };
+  }
+  context.terminal.say(`Binding ${name} gives the konnector in this cluster these rights:`);
+  for (const rule of bindingRules(resource, [])) context.terminal.say(`  ${describeRule(rule)}`);
+  const rightsOf = (claim: PermissionClaim): string[] =>
+    bindingRules(resource, [claim]).slice(bindingRules(resource, []).length).map(describeRule);
+  const claims = exported.spec.permissionClaims ?? [];
+  return {
+    name,
+    resource,
+    claims: await answerClaims(context, name, claims, options.claims, rightsOf),
+    existing,
+  };
+}
+
+/** `get, list on secrets`, or `… on widgets.example.org`. */
+export function describeRule({ verbs, resources = [], apiGroups = [] }: PolicyRule): string {
+  const group = apiGroups[0] === undefined || apiGroups[0] === "" ? "" : `.${apiGroups[0]}`;
+  return `${verbs.join(", ")} on ${resources.map((resource) => `${resource}${group}`).join(", ")}`;
+}
+
+async function carryOut(
+  context: CliContext,
+  consumer: Consumer,
+  decision: Decision,
+  secretName: string,
+): Promise<APIServiceBinding> {
+  const { name, resource, claims, existing } = decision;
+  const rules = bindingRules(resource, claims);
+  await applyManifests(consumer, bindingRoleManifests(bindingRoleName(name), rules), context.signal);
+  if (existing !== undefined) return existing;
+  const created = await createBinding(context, consumer, bindingOf(name, secretName, claims));
+  context.terminal.say(`Created APIServiceBinding ${created.metadata.namespace}/${name}.`);
+  return created;
+}

@@ -1,0 +1,80 @@
+/**
+ * What `--dry-run` prints: the objects a real run would write. It changes nothing in either cluster (B25). `bind <url>` reads
+ * the provider's description and stops before the login, because choosing an API in the browser already makes a tenant there.
+ */
+import {
+  type AnsweredPermissionClaim,
+  bindingRoleManifests,
+  bindingRoleName,
+  bindingRules,
+  crdNameOf,
+  type ExportRequestResponse,
+  kubeconfigKey,
+  konnectorManifests,
+} from "@klutch/api";
+import type { DynamicObject, KubeObject } from "@klutch/kube";
+import type { Consumer, Provider } from "./clusters.ts";
+import {
+  bindingOf,
+  existingBinding,
+  findKubeconfigSecret,
+  kubeconfigSecret,
+  namespaceManifest,
+  namespaceUid,
+} from "./consumer.ts";
+import type { CliContext } from "./context.ts";
+import { exportRequestOf } from "./export-request.ts";
+import { konnectorImage, planKonnector } from "./konnector.ts";
+import type { CommonOptions } from "./options.ts";
+
+/** Of a Secret that a dry run would create, whose random name is not decided yet. */
+const undecidedSecretName = "kubeconfig-xxxxxxxx";
+
+/** The namespace and the konnector, as far as they would be written. */
+export async function plannedBase(
+  context: CliContext,
+  consumer: Consumer,
+  options: CommonOptions,
+): Promise<KubeObject[]> {
+  const { signal } = context;
+  const missing = (await namespaceUid(consumer, signal)) === undefined;
+  const plan = planKonnector(await konnectorImage(consumer, signal), options);
+  context.terminal.say(
+    `Konnector ${plan.kind === "apply" ? `${plan.image} would be installed` : "would be left as it is"}: ${plan.reason}.`,
+  );
+  if (plan.kind === "apply") return [...konnectorManifests({ image: plan.image })];
+  return missing ? [namespaceManifest] : [];
+}
+
+/** Everything that `bind apiservice` would write, in both clusters. The credential is left out of the Secret. */
+export async function plannedApis(
+  context: CliContext,
+  consumer: Consumer,
+  provider: Provider,
+  requests: readonly ExportRequestResponse[],
+  options: CommonOptions,
+): Promise<KubeObject[]> {
+  const secretName = await findKubeconfigSecret(consumer, provider, context.signal);
+  const objects: KubeObject[] = requests.map((request) => exportRequestOf(request, provider.namespace));
+  objects.push(...(await plannedBase(context, consumer, options)));
+  objects.push(redacted(kubeconfigSecret(secretName ?? undecidedSecretName, provider)));
+  for (const resource of requests.flatMap(({ spec }) => spec.resources)) {
+    const name = crdNameOf(resource);
+    const existing = await existingBinding(consumer, name, secretName, context.signal);
+    const claims = (resource.permissionClaims ?? []).map(
+      (claim): AnsweredPermissionClaim => ({
+        ...claim,
+        state: options.claims === "reject" ? "Rejected" : "Accepted",
+      }),
+    );
+    objects.push(...bindingRoleManifests(bindingRoleName(name), bindingRules(resource, claims)));
+    if (existing === undefined) objects.push(bindingOf(name, secretName ?? undecidedSecretName, claims));
+  }
+  return objects;
+}
+
+function redacted(secret: DynamicObject): KubeObject {
+  const { data: _data, ...rest } = secret;
+  const withHint = { ...rest, stringData: { [kubeconfigKey]: "[redacted]" } };
+  return withHint;
+}

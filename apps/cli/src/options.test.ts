@@ -1,0 +1,77 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { bindApiServiceOptions, bindOptions, commonOptions, durationMs } from "./options.ts";
+
+test("B25: every connection flag reaches the connection of the app cluster", () => {
+  const { connection, requestTimeoutMs } = commonOptions(
+    {
+      kubeconfig: "/k",
+      context: "c",
+      cluster: "cl",
+      user: "u",
+      namespace: "n",
+      server: "https://s",
+      token: "t",
+      as: "jane",
+      asGroup: ["a", "b"],
+      asUid: "1",
+      certificateAuthority: "/ca",
+      clientCertificate: "/cert",
+      clientKey: "/key",
+      insecureSkipTlsVerify: true,
+      tlsServerName: "name",
+      requestTimeout: "5s",
+    },
+    { HOME: "/h" },
+  );
+  const { token, ...rest } = connection;
+  assert.equal(token?.reveal(), "t");
+  assert.deepEqual(rest, {
+    path: "/k",
+    context: "c",
+    cluster: "cl",
+    user: "u",
+    namespace: "n",
+    server: "https://s",
+    insecureSkipTlsVerify: true,
+    tlsServerName: "name",
+    certificateAuthority: "/ca",
+    clientCertificate: "/cert",
+    clientKey: "/key",
+    impersonate: { user: "jane", groups: ["a", "b"], uid: "1" },
+    env: { HOME: "/h" },
+  });
+  assert.equal(requestTimeoutMs, 5000);
+});
+
+test("defaults: ten minutes for each wait, questions are asked, the browser is opened", () => {
+  const options = bindOptions({}, {});
+  assert.deepEqual(
+    [options.timeoutMs, options.claims, options.browser, options.dryRun, options.output],
+    [600_000, "ask", true, false, undefined],
+  );
+});
+
+test("durations are read in Go's form or in seconds, and nonsense is refused by name", () => {
+  const values = ["90s", "10m", "1m30s", "1h", "250ms", "15"].map((value) => durationMs(value, "--timeout"));
+  assert.deepEqual(values, [90_000, 600_000, 90_000, 3_600_000, 250, 15_000]);
+  assert.equal(durationMs("0", "--timeout"), undefined);
+  for (const value of ["soon", "10x", "m", "-5s", "1.5h"]) {
+    assert.throws(() => durationMs(value, "--timeout"), { code: "Usage", message: /--timeout/ });
+  }
+});
+
+test("flags that exclude each other or are incomplete are named, all at once", () => {
+  assert.throws(() => commonOptions({ acceptPermissions: true, rejectPermissions: true }, {}), {
+    message: /exclude each other/,
+  });
+  assert.throws(() => commonOptions({ output: "wide" }, {}), { message: /-o wide/ });
+  assert.throws(() => commonOptions({ asGroup: ["a"] }, {}), { message: /need --as/ });
+  assert.throws(() => bindApiServiceOptions({ remoteKubeconfigName: "a" }, undefined, {}), {
+    message: /-f <file>.*--remote-kubeconfig-namespace and --remote-kubeconfig-name/,
+  });
+  assert.throws(() => bindApiServiceOptions({ file: "f", remoteKubeconfig: "r" }, "http://x", {}), {
+    message: /either -f <file> or the URL/,
+  });
+  assert.equal(bindApiServiceOptions({ file: "-", remoteKubeconfig: "r" }, undefined, {}).file, "-");
+});

@@ -1,0 +1,138 @@
+/** Commands and flags. One executable with two names: `kubectl-bind` is the command `bind` of `klutch`. */
+import { klutchVersion } from "@klutch/api";
+import { Command, CommanderError, Option } from "commander";
+import { bind } from "./bind.ts";
+import { bindApiService } from "./bind-apiservice.ts";
+import type { CliContext } from "./context.ts";
+import { errorText } from "./errors.ts";
+import { bindApiServiceOptions, bindOptions } from "./options.ts";
+
+/** Runs one command line. Returns the exit code: 0, or 1 after one message on standard error. */
+export async function runCli(name: string, args: readonly string[], context: CliContext): Promise<number> {
+  try {
+    await createProgram(name, context).parseAsync(withoutValues(args), { from: "user" });
+    return 0;
+  } catch (error) {
+    // Commander has printed help, version or its message already.
+    if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 1;
+    const shown: unknown = context.signal.aborted ? context.signal.reason : error;
+    context.terminal.say(`error: ${errorText(shown)}`);
+    if (context.env["KLUTCH_DEBUG"] === "1" && error instanceof Error) {
+      context.terminal.say(error.stack ?? "");
+    }
+    return 1;
+  }
+}
+
+/** Go programs take `--flag=true`; scripts that were written for the existing plugin pass such values. */
+function withoutValues(args: readonly string[]): string[] {
+  return args.flatMap((arg) => {
+    const match = /^(--[a-z-]+)=(true|false)$/.exec(arg);
+    if (match?.[1] === undefined) return [arg];
+    return match[2] === "true" ? [match[1]] : [];
+  });
+}
+
+function createProgram(name: string, context: CliContext): Command {
+  if (name !== "klutch") return bindCommand("kubectl-bind", context).version(klutchVersion);
+  return prepare(new Command("klutch"), context)
+    .description("Use APIs of a control plane cluster in your own cluster.")
+    .version(klutchVersion)
+    .addCommand(bindCommand("bind", context));
+}
+
+function prepare(command: Command, context: CliContext): Command {
+  return command.exitOverride().configureOutput({
+    writeOut: (text) => context.terminal.out(text),
+    writeErr: (text) => context.terminal.say(text.trimEnd()),
+  });
+}
+
+function bindCommand(name: string, context: CliContext): Command {
+  const command = prepare(new Command(name), context)
+    .description("Bind APIs of a service provider in the current cluster.")
+    .argument("[url]", "address of the provider, for example https://klutch.example.com/export")
+    .option("--no-browser", "print the login address without opening a browser")
+    .addHelpText("after", examples)
+    .action(async (url: string | undefined) => {
+      if (url === undefined) command.help();
+      else await bind(context, url, bindOptions(command.opts(), context.env));
+    });
+  addCommonFlags(command);
+  command.addCommand(apiServiceCommand(context));
+  return command;
+}
+
+const examples = `
+Examples:
+  # Log in to a provider in the browser and bind an API
+  kubectl bind https://klutch.example.com/export
+
+  # Bind without being asked, for scripts
+  kubectl bind https://klutch.example.com/export --accept-permissions --no-browser
+
+  # Bind the API of a manifest with a kubeconfig of the provider
+  kubectl bind apiservice --remote-kubeconfig provider.kubeconfig -f request.yaml`;
+
+function apiServiceCommand(context: CliContext): Command {
+  const command = prepare(new Command("apiservice"), context)
+    .description("Bind the APIs of an APIServiceExportRequest with a kubeconfig of the provider.")
+    .configureHelp({ showGlobalOptions: true })
+    .argument("[url]", "address of the manifest, when it is not given with -f")
+    .option("-f, --file <path>", "manifest of an APIServiceExportRequest; - for standard input")
+    .option("--remote-kubeconfig <path>", "kubeconfig of the provider")
+    .option("--remote-kubeconfig-namespace <name>", "namespace of a Secret with the kubeconfig")
+    .option("--remote-kubeconfig-name <name>", "name of that Secret; its key is kubeconfig")
+    .option("--remote-namespace <name>", "namespace at the provider, in place of the kubeconfig's")
+    .action(async (url: string | undefined) => {
+      await bindApiService(context, url, bindApiServiceOptions(command.optsWithGlobals(), url, context.env));
+    });
+  return command;
+}
+
+function addCommonFlags(command: Command): void {
+  command
+    .option("-d, --dry-run", "print what would be written; change nothing in either cluster")
+    .option("-o, --output <format>", "yaml, json or name")
+    .option("--show-managed-fields", "keep metadata.managedFields in the output")
+    .option("--skip-konnector", "do not install or change the konnector")
+    .option("--konnector-image <image>", "install the konnector with this image, also with --skip-konnector")
+    .option("--downgrade-konnector", "replace a konnector that is newer than this plugin")
+    .option("--accept-permissions", "accept all permission claims without asking")
+    .option("--reject-permissions", "reject all optional permission claims without asking")
+    .option("--timeout <duration>", "longest time of each wait", "10m");
+  addConnectionFlags(command);
+  for (const flags of ignoredFlags) command.addOption(new Option(flags).hideHelp());
+}
+
+function addConnectionFlags(command: Command): void {
+  command
+    .option("--kubeconfig <path>", "kubeconfig of the app cluster (default: KUBECONFIG, ~/.kube/config)")
+    .option("--context <name>", "context of the kubeconfig")
+    .option("--cluster <name>", "cluster of the kubeconfig")
+    .option("--user <name>", "user of the kubeconfig")
+    .option("-n, --namespace <name>", "accepted as by kubectl; Klutch's objects are always in klutch-bind")
+    .option("-s, --server <url>", "address of the API server")
+    .option("--token <token>", "bearer token for the API server")
+    .option("--as <user>", "user to impersonate")
+    .option("--as-group <group...>", "groups to impersonate")
+    .option("--as-uid <uid>", "UID to impersonate")
+    .option("--certificate-authority <path>", "certificate authority of the API server")
+    .option("--client-certificate <path>", "client certificate")
+    .option("--client-key <path>", "key of the client certificate")
+    .option("--insecure-skip-tls-verify", "do not verify the API server's certificate")
+    .option("--tls-server-name <name>", "name to verify the API server's certificate against")
+    .option("--request-timeout <duration>", "longest wait for one answer, 0 for none", "0");
+}
+
+/** Flags of the existing plugin that scripts may pass and that change nothing here. */
+const ignoredFlags = [
+  "--no-banner",
+  "--cache-dir <path>",
+  "--disable-compression",
+  "--allow-missing-template-keys [value]",
+  "-v, --v <level>",
+  "--vmodule <pattern>",
+  "--logging-format <format>",
+  "--log-flush-frequency <duration>",
+] as const;

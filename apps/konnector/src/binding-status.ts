@@ -1,0 +1,104 @@
+/**
+ * The status of APIServiceBindings. Many parts know something about a binding; they report it here, and this one writer puts it into
+ * the object, so that parts of one process never conflict with each other.
+ */
+import { apiServiceBindings, type NewCondition, setConditions } from "@klutch/api";
+import { type DynamicObject, jsonEqual, refOf } from "@klutch/kube";
+import { Controller } from "@klutch/kube-runtime";
+import type { SharedCache } from "./cache/shared-cache.ts";
+import type { ConsumerCluster, Environment } from "./clusters.ts";
+import { asBinding } from "./decode.ts";
+
+interface Facts {
+  readonly conditions: Map<string, NewCondition>;
+  prettyName: string | undefined;
+}
+
+/** See the module comment. */
+export class BindingStatus {
+  readonly #consumer: ConsumerCluster;
+  readonly #bindings: SharedCache;
+  readonly #environment: Environment;
+  readonly #facts = new Map<string, Facts>();
+  readonly #controller: Controller;
+  readonly #handlers = new Set<(key: string) => void>();
+
+  constructor(consumer: ConsumerCluster, bindings: SharedCache, environment: Environment) {
+    this.#consumer = consumer;
+    this.#bindings = bindings;
+    this.#environment = environment;
+    const { logger, clock, random } = environment;
+    this.#controller = new Controller({
+      name: "binding-status",
+      workers: 1,
+      logger,
+      clock,
+      random,
+      reconcile: (key, { signal }) => this.#write(key, signal),
+    });
+  }
+
+  /** Writes until the signal aborts. */
+  async run(signal: AbortSignal): Promise<void> {
+    using _subscription = this.#controller.watch(this.#bindings.informer);
+    await this.#controller.start({ signal });
+  }
+
+  /** Reports a condition of the binding with this key (`namespace/name`). */
+  report(key: string, condition: NewCondition): void {
+    const { conditions } = this.#factsOf(key);
+    if (jsonEqual(conditions.get(condition.type), condition)) return;
+    conditions.set(condition.type, condition);
+    this.#controller.enqueue(key);
+    for (const handler of this.#handlers) handler(key);
+  }
+
+  /** Reports what the provider calls itself. */
+  reportPrettyName(key: string, prettyName: string): void {
+    const facts = this.#factsOf(key);
+    if (facts.prettyName === prettyName) return;
+    facts.prettyName = prettyName;
+    this.#controller.enqueue(key);
+  }
+
+  /** What was last reported. */
+  reported(key: string, type: string): NewCondition | undefined {
+    return this.#facts.get(key)?.conditions.get(type);
+  }
+
+  /** Calls `handler` with the key of each binding about which something new was reported. */
+  onReport(handler: (key: string) => void): Disposable {
+    this.#handlers.add(handler);
+    return { [Symbol.dispose]: () => void this.#handlers.delete(handler) };
+  }
+
+  #factsOf(key: string): Facts {
+    const facts = this.#facts.get(key) ?? { conditions: new Map(), prettyName: undefined };
+    this.#facts.set(key, facts);
+    return facts;
+  }
+
+  async #write(key: string, signal: AbortSignal): Promise<void> {
+    const cached = this.#bindings.get(key);
+    if (cached === undefined) {
+      this.#facts.delete(key);
+      return;
+    }
+    const facts = this.#facts.get(key);
+    if (facts === undefined) return;
+    const binding = asBinding(cached);
+    const now = this.#environment.clock.now();
+    const conditions = setConditions(binding.status?.conditions, [...facts.conditions.values()], now);
+    const providerPrettyName = facts.prettyName ?? binding.status?.providerPrettyName;
+    const status = { conditions, ...(providerPrettyName === undefined ? {} : { providerPrettyName }) };
+    if (jsonEqual(status, binding.status)) return;
+    const patch = { metadata: { resourceVersion: binding.metadata.resourceVersion }, status };
+    const answer = await this.#consumer.client.mergePatch<DynamicObject>(
+      apiServiceBindings,
+      refOf(key),
+      patch,
+      { subresource: "status", signal },
+    );
+    this.#bindings.wrote(answer);
+  }
+}

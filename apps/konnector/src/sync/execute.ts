@@ -1,0 +1,221 @@
+/** Carries out the steps of a plan: the only place where claims and their upstream objects are written. */
+import { apiServiceNamespaces, bindGroup, boundAnnotation, fieldManager, syncerFinalizer } from "@klutch/api";
+import {
+  apiVersionOf,
+  type DynamicObject,
+  isAlreadyExists,
+  isNotFound,
+  keyOf,
+  type ResourceType,
+} from "@klutch/kube";
+import { reduceManagedFields, type Step } from "@klutch/sync";
+import { keyOfRef, type SharedCache } from "../cache/shared-cache.ts";
+import type { ConsumerCluster, ProviderCluster } from "../clusters.ts";
+import { asDynamic } from "../decode.ts";
+import { StaleCacheError } from "../errors.ts";
+import type { NamespaceMap } from "../session/namespace-map.ts";
+import type { ProviderView } from "../session/provider-view.ts";
+
+/** Where steps are carried out. */
+export interface ExecutionContext {
+  readonly type: ResourceType;
+  /** Whether status is written through the subresource; without it, with the object (B11). */
+  readonly statusSubresource: boolean;
+  readonly consumer: ConsumerCluster;
+  readonly provider: ProviderCluster;
+  readonly consumerCache: SharedCache;
+  readonly view: ProviderView;
+  readonly namespaces: NamespaceMap;
+  /** Called after each write that was answered. */
+  readonly onWrite: (step: Step["do"]) => void;
+}
+
+/** Carries out one step. Gives back the object that the server answered with, where there is one. */
+export async function executeStep(
+  context: ExecutionContext,
+  step: Step,
+  signal: AbortSignal,
+): Promise<DynamicObject | undefined> {
+  const answer = await write(context, step, signal);
+  context.onWrite(step.do);
+  return answer;
+}
+
+function write(
+  context: ExecutionContext,
+  step: Step,
+  signal: AbortSignal,
+): Promise<DynamicObject | undefined> {
+  switch (step.do) {
+    case "createMapping":
+      return createMapping(context, step.consumerNamespace, signal);
+    case "markConsumer":
+      return markConsumer(context, step, signal);
+    case "applyProvider":
+      return applyProvider(context, step, signal);
+    case "patchProvider":
+      return patchProvider(context, step, signal);
+    case "deleteProvider":
+      return deleteProvider(context, step, signal);
+    case "releaseConsumer":
+      return releaseConsumer(context, step, signal);
+    case "writeStatus":
+      return writeStatus(context, step, signal);
+    case "createConsumer":
+      return createConsumer(context, step, signal);
+    default:
+      return step satisfies never;
+  }
+}
+
+type StepOf<D extends Step["do"]> = Extract<Step, { readonly do: D }>;
+
+async function createMapping(
+  { provider, namespaces }: ExecutionContext,
+  consumerNamespace: string,
+  signal: AbortSignal,
+): Promise<undefined> {
+  const mapping: DynamicObject = {
+    apiVersion: `${bindGroup}/v1alpha1`,
+    kind: apiServiceNamespaces.kind,
+    metadata: { namespace: provider.tenant.namespace, name: consumerNamespace },
+    spec: {},
+  };
+  try {
+    namespaces.wrote(await provider.client.create<DynamicObject>(apiServiceNamespaces, mapping, { signal }));
+  } catch (error) {
+    // Another syncer was faster, or the old mapping is still being deleted: its event comes.
+    if (!isAlreadyExists(error)) throw error;
+  }
+}
+
+async function markConsumer(
+  { consumer, type, consumerCache }: ExecutionContext,
+  { ref, uid }: StepOf<"markConsumer">,
+  signal: AbortSignal,
+): Promise<DynamicObject> {
+  const content: DynamicObject = {
+    apiVersion: apiVersionOf(type),
+    kind: type.kind,
+    metadata: {
+      ...ref,
+      uid,
+      finalizers: [syncerFinalizer],
+      annotations: { [boundAnnotation]: "true" },
+    },
+  };
+  const answer = await consumer.client.apply<DynamicObject>(type, content, {
+    fieldManager,
+    force: true,
+    signal,
+  });
+  consumerCache.wrote(withoutManagedFields(answer));
+  return answer;
+}
+
+async function applyProvider(
+  { provider, type, view }: ExecutionContext,
+  { content, uid }: StepOf<"applyProvider">,
+  signal: AbortSignal,
+): Promise<DynamicObject> {
+  const metadata = uid === undefined ? content.metadata : { ...content.metadata, uid };
+  const answer = await provider.client.apply<DynamicObject>(
+    type,
+    { ...asDynamic(content), metadata },
+    { fieldManager, force: true, signal },
+  );
+  const reduced = reduceManagedFields(answer);
+  view.wrote(reduced);
+  return reduced;
+}
+
+async function patchProvider(
+  { provider, type, view }: ExecutionContext,
+  { ref, patch }: StepOf<"patchProvider">,
+  signal: AbortSignal,
+): Promise<DynamicObject> {
+  const answer = await provider.client.mergePatch<DynamicObject>(type, ref, patch, { fieldManager, signal });
+  const reduced = reduceManagedFields(answer);
+  view.wrote(reduced);
+  return reduced;
+}
+
+async function deleteProvider(
+  { provider, type }: ExecutionContext,
+  { ref, uid }: StepOf<"deleteProvider">,
+  signal: AbortSignal,
+): Promise<undefined> {
+  await provider.client.delete(type, ref, { preconditions: { uid }, signal });
+}
+
+/** The finalizer goes only when the live provider shows that nothing of ours is left (B6). */
+async function releaseConsumer(
+  { consumer, provider, type, consumerCache, view }: ExecutionContext,
+  { ref, uid, confirmGone }: StepOf<"releaseConsumer">,
+  signal: AbortSignal,
+): Promise<undefined> {
+  if (confirmGone !== undefined) {
+    const found = await provider.client.find<DynamicObject>(type, confirmGone, { signal });
+    if (found !== undefined) {
+      view.wrote(reduceManagedFields(found));
+      throw new StaleCacheError(`${type.kind} ${keyOf(found)} on the provider`);
+    }
+  }
+  const cached = consumerCache.get(keyOfRef(ref));
+  const index = cached?.metadata.finalizers?.indexOf(syncerFinalizer) ?? -1;
+  if (index < 0) return;
+  const path = `/metadata/finalizers/${index}`;
+  const operations = [
+    { op: "test", path: "/metadata/uid", value: uid },
+    { op: "test", path, value: syncerFinalizer },
+    { op: "remove", path },
+  ];
+  try {
+    await consumer.client.jsonPatch(type, ref, operations, { fieldManager, signal });
+  } catch (error) {
+    if (!isNotFound(error)) throw error;
+  }
+}
+
+async function writeStatus(
+  { consumer, type, statusSubresource, consumerCache }: ExecutionContext,
+  { ref, uid, status }: StepOf<"writeStatus">,
+  signal: AbortSignal,
+): Promise<DynamicObject | undefined> {
+  const operations = [
+    { op: "test", path: "/metadata/uid", value: uid },
+    { op: "add", path: "/status", value: status },
+  ];
+  const subresource = statusSubresource ? "status" : undefined;
+  try {
+    const options = { fieldManager, subresource, signal };
+    const answer = await consumer.client.jsonPatch<DynamicObject>(type, ref, operations, options);
+    const reduced = withoutManagedFields(answer);
+    consumerCache.wrote(reduced);
+    return reduced;
+  } catch (error) {
+    if (isNotFound(error)) return undefined;
+    throw error;
+  }
+}
+
+async function createConsumer(
+  { consumer, type, consumerCache }: ExecutionContext,
+  { content }: StepOf<"createConsumer">,
+  signal: AbortSignal,
+): Promise<undefined> {
+  try {
+    const answer = await consumer.client.create<DynamicObject>(type, asDynamic(content), {
+      fieldManager,
+      signal,
+    });
+    consumerCache.wrote(withoutManagedFields(answer));
+  } catch (error) {
+    if (isAlreadyExists(error)) throw new StaleCacheError(`${type.kind} ${keyOf(asDynamic(content))}`);
+    throw error;
+  }
+}
+
+function withoutManagedFields(object: DynamicObject): DynamicObject {
+  return { ...object, metadata: { ...object.metadata, managedFields: undefined } };
+}

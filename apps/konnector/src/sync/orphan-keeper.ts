@@ -1,0 +1,96 @@
+/** Carries out the interlock of `planOrphan` for one session: live looks, grace time, breaker (DESIGN §4.2). */
+import { namespaces } from "@klutch/api";
+import type { DynamicObject, ObjectRef, ResourceType } from "@klutch/kube";
+import type { ReconcileResult } from "@klutch/kube-runtime";
+import { planOrphan, type SyncObject } from "@klutch/sync";
+import type { ConsumerCluster, Environment, ProviderCluster } from "../clusters.ts";
+import { WrongClusterError } from "../errors.ts";
+
+/** An upstream object whose claim is not to be found. */
+export interface Orphan {
+  readonly type: ResourceType;
+  /** Key of the claim that is missing. */
+  readonly key: string;
+  readonly consumerRef: ObjectRef;
+  readonly orphan: SyncObject;
+}
+
+const breakerWindowMs = 60_000;
+
+/** See the module comment. */
+export class OrphanKeeper {
+  readonly #consumer: ConsumerCluster;
+  readonly #provider: ProviderCluster;
+  readonly #environment: Environment;
+  readonly #missingSince = new Map<string, number>();
+  #deletions: number[] = [];
+
+  constructor(consumer: ConsumerCluster, provider: ProviderCluster, environment: Environment) {
+    this.#consumer = consumer;
+    this.#provider = provider;
+    this.#environment = environment;
+  }
+
+  /** The claim is there, or its upstream is gone: a later absence starts anew. */
+  forget(type: ResourceType, key: string): void {
+    if (this.#missingSince.size > 0) this.#missingSince.delete(idOf(type, key));
+  }
+
+  /** Looks at one orphan; deletes it only when the interlock allows. */
+  async look(orphan: Orphan, signal: AbortSignal): Promise<ReconcileResult | undefined> {
+    const { clock, timing, logger } = this.#environment;
+    const id = idOf(orphan.type, orphan.key);
+    const now = clock.monotonic();
+    this.#deletions = this.#deletions.filter((at) => now - at < breakerWindowMs);
+    const plan = planOrphan({
+      missingSince: this.#missingSince.get(id),
+      now,
+      graceMs: timing.graceMs,
+      recentDeletions: this.#deletions.length,
+      breakerLimit: timing.breakerLimit,
+    });
+    if (plan.do === "wait") return { requeueAfterMs: plan.waitMs };
+    if (plan.do === "hold") {
+      logger.error("too many upstream objects lost their claims at once, holding their deletion", {
+        resource: orphan.type.plural,
+        key: orphan.key,
+        limit: timing.breakerLimit,
+      });
+      return { requeueAfterMs: breakerWindowMs };
+    }
+    if (await this.#isAlive(orphan, signal)) {
+      this.#missingSince.delete(id);
+      return { requeueAfterMs: timing.graceMs };
+    }
+    if (plan.do === "lookLive") {
+      this.#missingSince.set(id, clock.monotonic());
+      return { requeueAfterMs: timing.graceMs };
+    }
+    await this.#delete(orphan, signal);
+    this.#missingSince.delete(id);
+    return undefined;
+  }
+
+  async #isAlive(orphan: Orphan, signal: AbortSignal): Promise<boolean> {
+    const { client, uid } = this.#consumer;
+    const kubeSystem = await client.find<DynamicObject>(namespaces, { name: "kube-system" }, { signal });
+    if (kubeSystem?.metadata.uid !== uid) throw new WrongClusterError(uid, kubeSystem?.metadata.uid);
+    return (await client.find(orphan.type, orphan.consumerRef, { signal })) !== undefined;
+  }
+
+  async #delete({ type, key, orphan }: Orphan, signal: AbortSignal): Promise<void> {
+    const { name = "", namespace, uid } = orphan.metadata;
+    this.#deletions.push(this.#environment.clock.monotonic());
+    this.#environment.logger.info("the claim is gone, deleting what it left on the provider", {
+      resource: type.plural,
+      key,
+      namespace,
+      name,
+    });
+    await this.#provider.client.delete(type, { name, namespace }, { preconditions: { uid }, signal });
+  }
+}
+
+function idOf(type: ResourceType, key: string): string {
+  return `${type.plural}.${type.group} ${key}`;
+}

@@ -1,0 +1,174 @@
+/** Wires the managed kinds: caches, reconcilers, controllers. */
+import {
+  claimNameLabel,
+  claimNamespaceLabel,
+  type ManagedServiceBinding,
+  managedServiceBindings,
+  type ProviderConfig,
+  providerConfigs,
+  type ServiceInstance,
+  serviceInstances,
+} from "@klutch/api";
+import {
+  connectionIsMissing,
+  createManagedReconcile,
+  keysOfManagedChange,
+  type Managed,
+} from "@klutch/crossplane";
+import { type Clock, type KubeClient, type Random, systemClock, systemRandom } from "@klutch/kube";
+import { Controller, Informer, type LeaderElector, runManager } from "@klutch/kube-runtime";
+import type { Logger, Metrics } from "@klutch/telemetry";
+import { Brokers } from "./brokers.ts";
+import { createHealthReconcile } from "./health.ts";
+import { ServiceBindingClient } from "./service-binding.ts";
+import { ServiceInstanceClient } from "./service-instance.ts";
+import { ensureUsage, removeUsage } from "./usage.ts";
+
+/** What the readiness probe asks of a cache. */
+export type ObservedCache = Pick<Informer<Managed>, "type" | "synced" | "status">;
+
+/** What the provider runs with. */
+export interface ProviderOptions {
+  readonly client: KubeClient;
+  readonly logger: Logger;
+  readonly metrics: Metrics;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly pollIntervalMs: number;
+  readonly workers: number;
+  readonly elector?: LeaderElector | undefined;
+  readonly clock?: Clock | undefined;
+  readonly random?: Random | undefined;
+  readonly signal: AbortSignal;
+  /** Gets the caches, for the readiness probe. */
+  readonly onCaches?: ((caches: readonly ObservedCache[]) => void) | undefined;
+}
+
+const byClaim = "claim";
+const claimIndex = (labels: Readonly<Record<string, string>> | undefined): readonly string[] => {
+  const { [claimNameLabel]: name, [claimNamespaceLabel]: namespace } = labels ?? {};
+  return name === undefined || namespace === undefined ? [] : [`${namespace}/${name}`];
+};
+
+/** Runs until the signal aborts. */
+export async function runProvider(options: ProviderOptions): Promise<void> {
+  const { client, logger, metrics, pollIntervalMs, workers, signal } = options;
+  const clock = options.clock ?? systemClock;
+  const random = options.random ?? systemRandom;
+  await using brokers = new Brokers({ client, clock, env: options.env });
+  await using instances = new Informer<ServiceInstance>({
+    client,
+    type: serviceInstances,
+    logger,
+    indexes: { [byClaim]: ({ metadata }) => claimIndex(metadata.labels) },
+  });
+  await using bindings = new Informer<ManagedServiceBinding>({
+    client,
+    type: managedServiceBindings,
+    logger,
+    indexes: { [byClaim]: (binding) => instanceKeys(binding) },
+  });
+  await using configs = new Informer<ProviderConfig>({ client, type: providerConfigs, logger });
+  options.onCaches?.([instances, bindings]);
+  const usages = new Set<string>();
+  const common = { client, clock, random, pollIntervalMs };
+  const released = (managed: Managed, call: { readonly signal: AbortSignal }): Promise<void> =>
+    removeUsage(client, managed, call);
+  const instanceController = new Controller({
+    name: "serviceinstance",
+    workers,
+    logger,
+    metrics,
+    reconcile: createManagedReconcile<ServiceInstance>({
+      ...common,
+      type: serviceInstances,
+      informer: instances,
+      released,
+      connect: async (managed, { record, signal: callSignal }) => {
+        await ensureUsage(client, managed, usages, { signal: callSignal });
+        const broker = await brokers.get(configNameOf(managed), { signal: callSignal });
+        return new ServiceInstanceClient({
+          managed,
+          broker,
+          record,
+          clock,
+          bindings: () => bindingsOf(bindings, managed),
+        });
+      },
+    }),
+  });
+  const bindingController = new Controller({
+    name: "servicebinding",
+    workers,
+    logger,
+    metrics,
+    reconcile: createManagedReconcile<ManagedServiceBinding>({
+      ...common,
+      type: managedServiceBindings,
+      informer: bindings,
+      released,
+      connect: async (managed, { record, signal: callSignal }) => {
+        await ensureUsage(client, managed, usages, { signal: callSignal });
+        const broker = await brokers.get(configNameOf(managed), { signal: callSignal });
+        return new ServiceBindingClient({
+          managed,
+          broker,
+          record,
+          clock,
+          instance: () => instanceOf(instances, managed),
+          secretIsMissing: (call) => connectionIsMissing(client, managed, call),
+        });
+      },
+    }),
+  });
+  const healthController = new Controller({
+    name: "providerconfig-health",
+    workers: 2,
+    logger,
+    metrics,
+    reconcile: createHealthReconcile({ client, informer: configs, brokers, clock }),
+  });
+  instanceController.watch(instances, keysOfManagedChange);
+  bindingController.watch(bindings, keysOfManagedChange);
+  // A binding that waits for its instance goes on at once, and an instance that waits for its bindings too.
+  bindingController.watch(instances, ({ object }) =>
+    claimIndex(object.metadata.labels).flatMap((key) =>
+      bindings.byIndex(byClaim, key).map(({ metadata }) => metadata.name ?? ""),
+    ),
+  );
+  instanceController.watch(bindings, ({ type, object }) => {
+    const instance = type === "deleted" ? instanceOf(instances, object) : undefined;
+    return instance?.metadata.name === undefined ? [] : [instance.metadata.name];
+  });
+  healthController.watch(configs);
+  const controllers = [instanceController, bindingController, healthController];
+  await runManager({
+    informers: [instances, bindings, configs],
+    controllers,
+    elector: options.elector,
+    logger,
+    signal,
+  });
+}
+
+function configNameOf(managed: Managed): string {
+  return managed.spec.providerConfigRef?.name ?? "default";
+}
+
+/** `<claim namespace>/<claim name>` of the instance that a binding names: always in the binding's own claim namespace. */
+function instanceKeys(binding: ManagedServiceBinding): readonly string[] {
+  const namespace = binding.metadata.labels?.[claimNamespaceLabel];
+  return namespace === undefined ? [] : [`${namespace}/${binding.spec.forProvider.instanceName}`];
+}
+
+function instanceOf(
+  instances: Informer<ServiceInstance>,
+  binding: ManagedServiceBinding,
+): ServiceInstance | undefined {
+  const found = instanceKeys(binding).flatMap((key) => instances.byIndex(byClaim, key));
+  return found.length === 1 ? found[0] : undefined;
+}
+
+function bindingsOf(bindings: Informer<ManagedServiceBinding>, instance: ServiceInstance): readonly string[] {
+  const found = claimIndex(instance.metadata.labels).flatMap((key) => bindings.byIndex(byClaim, key));
+  return found.map(({ metadata }) => metadata.labels?.[claimNameLabel] ?? metadata.name ?? "");
+}

@@ -1,0 +1,40 @@
+/** ProviderConfigUsages: who uses a ProviderConfig. Source: reference/provider.md §1.7. */
+import { type ProviderConfigUsage, providerConfigUsages } from "@klutch/api";
+import type { Managed } from "@klutch/crossplane";
+import { isAlreadyExists, type KubeClient } from "@klutch/kube";
+
+/** Makes sure the usage exists. `known` says that it was made before in this process, so that no request is needed. */
+export async function ensureUsage(
+  client: KubeClient,
+  managed: Managed,
+  known: Set<string>,
+  options: { readonly signal: AbortSignal },
+): Promise<void> {
+  const { uid = "", name = "" } = managed.metadata;
+  const config = managed.spec.providerConfigRef?.name ?? "default";
+  if (known.has(`${uid}/${config}`)) return;
+  const { apiVersion, kind } = managed;
+  const owner = { apiVersion, kind, name, uid, controller: true, blockOwnerDeletion: true };
+  const usage: ProviderConfigUsage = {
+    apiVersion: "dataservices.anynines.com/v1",
+    kind: "ProviderConfigUsage",
+    metadata: { name: uid, labels: { "crossplane.io/provider-config": config }, ownerReferences: [owner] },
+    providerConfigRef: { name: config },
+    resourceRef: { apiVersion, kind, name, uid },
+  };
+  try {
+    await client.create(providerConfigUsages, usage, options);
+  } catch (error) {
+    if (!isAlreadyExists(error)) throw error;
+  }
+  known.add(`${uid}/${config}`);
+}
+
+/** Removes the usage of a managed resource that is gone. */
+export async function removeUsage(
+  client: KubeClient,
+  managed: Managed,
+  options: { readonly signal: AbortSignal },
+): Promise<void> {
+  await client.delete(providerConfigUsages, { name: managed.metadata.uid ?? "" }, options);
+}
