@@ -69,8 +69,8 @@ export async function bindApis(
   await ensureNamespace(context, consumer);
   const plan = planKonnector(await konnectorImage(consumer, signal), options);
   await installKonnector(context, consumer, plan);
-  const writtenName = await writeKubeconfigSecret(context, consumer, provider, secretName);
   await waitForBindingKind(context, consumer, options);
+  const writtenName = await writeKubeconfigSecret(context, consumer, provider, secretName);
   const bindings: APIServiceBinding[] = [];
   for (const decision of decisions) {
     bindings.push(await carryOut(context, consumer, decision, writtenName));
@@ -105,10 +105,11 @@ async function decide(
   };
 }
 
-/** `get, list on secrets`, or `… on widgets.example.org`. */
+/** `get, list on secrets`, or `… on widgets.example.org/status`. */
 export function describeRule({ verbs, resources = [], apiGroups = [] }: PolicyRule): string {
   const group = apiGroups[0] === undefined || apiGroups[0] === "" ? "" : `.${apiGroups[0]}`;
-  return `${verbs.join(", ")} on ${resources.map((resource) => `${resource}${group}`).join(", ")}`;
+  const names = resources.map((resource) => resource.replace(/^[^/]+/, (plural) => `${plural}${group}`));
+  return `${verbs.join(", ")} on ${names.join(", ")}`;
 }
 
 async function carryOut(

@@ -25,7 +25,7 @@ export async function waitFor<T>(
         const seconds = Math.round(options.timeoutMs / 1000);
         throw new CliError("Timeout", `Waited ${seconds} s for ${options.what}: ${options.problem()}`);
       }
-      await clock.sleep(options.intervalMs ?? 500, { signal });
+      await clock.sleep(options.intervalMs ?? 250, { signal });
     }
   } finally {
     stop();

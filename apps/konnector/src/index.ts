@@ -1,1 +1,5 @@
-export {};
+/** The sync agent of an app cluster. */
+export type { Timing } from "./clusters.ts";
+export { type ConfigSource, type KonnectorConfig, parseConfig } from "./config.ts";
+export { ConfigError } from "./errors.ts";
+export { type KonnectorOptions, runKonnector } from "./konnector.ts";

@@ -11,7 +11,13 @@ import {
   setConditions,
   trueCondition,
 } from "@klutch/api";
-import { type DynamicObject, jsonEqual, KubeconfigError, type ObjectRef, parseForeignKubeconfig } from "@klutch/kube";
+import {
+  type DynamicObject,
+  jsonEqual,
+  KubeconfigError,
+  type ObjectRef,
+  parseForeignKubeconfig,
+} from "@klutch/kube";
 import { Controller, type ReconcileResult } from "@klutch/kube-runtime";
 import type { CacheLease } from "../cache/pool.ts";
 import { keyOfRef, type SharedCache } from "../cache/shared-cache.ts";
@@ -92,9 +98,7 @@ export class Heartbeat {
       await this.#write(binding, secretValid, signal);
     } catch (error) {
       const message = `the provider did not take the heartbeat: ${error instanceof Error ? error.message : ""}`;
-      this.#options.report(
-        falseCondition("Heartbeating", "ClusterBindingUpdateFailed", "Warning", message),
-      );
+      this.#options.report(falseCondition("Heartbeating", "ClusterBindingUpdateFailed", "Warning", message));
       throw error;
     }
     this.#options.report(trueCondition("Heartbeating"));

@@ -1,11 +1,5 @@
 /** Keeps all objects of one bound resource in sync: feeds pairs to `planPair` and carries the plans out. */
-import {
-  ApiError,
-  type DynamicObject,
-  type ObjectRef,
-  refOf,
-  type ResourceType,
-} from "@klutch/kube";
+import { ApiError, type DynamicObject, type ObjectRef, refOf, type ResourceType } from "@klutch/kube";
 import { type Change, Controller, type ReconcileContext, type ReconcileResult } from "@klutch/kube-runtime";
 import {
   appliedPart,

@@ -1,0 +1,49 @@
+/** Makes objects what they should be, with one field manager and no needless write. */
+import { isRecord, jsonEqual, type KubeClient, type KubeObject, type ResourceType } from "@klutch/kube";
+
+/** Field manager of the backend's own objects. */
+export const backendFieldManager = "klutch-backend";
+
+/** Whether every field of `wanted` stands with that value in `present`; lists must be equal. */
+export function covers(present: unknown, wanted: unknown): boolean {
+  if (!isRecord(wanted)) return jsonEqual(present, wanted);
+  return (
+    isRecord(present) &&
+    Object.entries(wanted).every(([name, value]) => value === undefined || covers(present[name], value))
+  );
+}
+
+/** Applies `object` unless the live one already has all of it. Gives back what the cluster has. */
+export async function ensure<T extends KubeObject>(
+  client: KubeClient,
+  type: ResourceType,
+  object: KubeObject,
+  options: { readonly signal: AbortSignal },
+): Promise<T> {
+  const { name = "", namespace } = object.metadata;
+  const present = await client.find<T>(
+    type,
+    { name, ...(namespace === undefined ? {} : { namespace }) },
+    options,
+  );
+  if (present !== undefined && covers(present, object)) return present;
+  return client.apply<T>(type, object, { ...options, fieldManager: backendFieldManager, force: true });
+}
+
+/** Writes the status unless it is already there. */
+export async function ensureStatus<T extends KubeObject>(
+  client: KubeClient,
+  type: ResourceType,
+  object: T,
+  status: Readonly<Record<string, unknown>>,
+  options: { readonly signal: AbortSignal },
+): Promise<void> {
+  if (covers(object.status ?? {}, status)) return;
+  const { name = "", namespace, resourceVersion } = object.metadata;
+  await client.mergePatch(
+    type,
+    { name, ...(namespace === undefined ? {} : { namespace }) },
+    { metadata: { resourceVersion }, status },
+    { ...options, subresource: "status" },
+  );
+}

@@ -1,0 +1,196 @@
+/** Wires the whole backend: caches, controllers, login, pages. */
+import {
+  type APIServiceExport,
+  type APIServiceExportRequest,
+  apiServiceExportRequests,
+  apiServiceExports,
+  type APIServiceExportTemplate,
+  apiServiceExportTemplates,
+  type APIServiceNamespace,
+  apiServiceNamespaces,
+  type ClusterBinding,
+  clusterBindings,
+  customResourceDefinitions,
+  identityAnnotation,
+  namespaces,
+  serviceNamespaceAnnotation,
+} from "@klutch/api";
+import type { Hono } from "hono";
+import { type Clock, type ClusterConfig, type KubeClient, type KubeObject, keyOf } from "@klutch/kube";
+import { Controller, Informer, type LeaderElector, runManager } from "@klutch/kube-runtime";
+import type { Logger, Metrics } from "@klutch/telemetry";
+import type { BackendConfig } from "./config.ts";
+import { createClusterBindingReconcile } from "./controllers/cluster-bindings.ts";
+import { byNamespace, type Caches, type ControllerContext, namespaceOf } from "./controllers/context.ts";
+import { createExportRequestReconcile } from "./controllers/export-requests.ts";
+import { createExportReconcile } from "./controllers/exports.ts";
+import { createServiceNamespaceReconcile } from "./controllers/service-namespaces.ts";
+import { createApp } from "./http/app.ts";
+import { LoginFlow } from "./http/login-flow.ts";
+import { createSealer } from "./http/sealed-cookie.ts";
+import { Offers } from "./offers.ts";
+import { IdentityProvider } from "./oidc/identity-provider.ts";
+import { createBind } from "./provisioning/bind.ts";
+import { createCredentialIssuer } from "./provisioning/credentials.ts";
+import { byIdentity } from "./provisioning/tenant.ts";
+
+/** What the backend runs with. */
+export interface BackendOptions {
+  readonly config: BackendConfig;
+  /** Address and CA that the backend itself uses; the default of what app clusters get. */
+  readonly cluster: ClusterConfig;
+  readonly client: KubeClient;
+  /** For controllers: guarded by the lease. */
+  readonly controllerClient: KubeClient;
+  readonly elector?: LeaderElector | undefined;
+  readonly logger: Logger;
+  readonly metrics: Metrics;
+  readonly clock: Clock;
+  readonly signal: AbortSignal;
+}
+
+/** A backend that is wired. `run` starts caches and controllers and ends with the signal. */
+export interface Backend {
+  readonly app: Hono;
+  /** Why it should get no requests now, or undefined. */
+  problem(): string | undefined;
+  run(): Promise<void>;
+}
+
+export function createBackend(options: BackendOptions): Backend {
+  const { config, client, controllerClient, logger, clock, signal } = options;
+  const caches = createCaches(client, logger);
+  const templates = new Informer<APIServiceExportTemplate>({
+    client,
+    type: apiServiceExportTemplates,
+    logger,
+  });
+  const { consumerScope, clusterScopedIsolation, prettyName } = config;
+  const offers = new Offers({ templates, crds: caches.crds, consumerScope });
+  const external = {
+    server: config.external.address ?? options.cluster.server,
+    ca: config.external.ca ?? options.cluster.ca,
+    tlsServerName: config.external.serverName,
+  };
+  const issuer = { external, lifetimeSeconds: config.credentialSeconds, clock };
+  const credentials = createCredentialIssuer({ ...issuer, client });
+  const identityProvider = new IdentityProvider(config.oidc, clock);
+  const secure = config.tls !== undefined || config.oidc.callbackUrl.startsWith("https://");
+  const login = new LoginFlow({
+    identityProvider,
+    loginSealer: createSealer("login", config.cookieKeys),
+    sessionSealer: createSealer("session", config.cookieKeys),
+    secure,
+  });
+  const tenant = { client, namespaceCache: caches.namespaces, prefix: config.namespacePrefix, prettyName };
+  const app = createApp({
+    prettyName,
+    login,
+    offers,
+    secure,
+    logger,
+    bind: createBind({ offers, tenant, credentials, signal }),
+    authorizeUrl: config.oidc.authorizeUrl,
+    allowedRedirects: config.allowedRedirects,
+  });
+  const controllers = createControllers(options, {
+    client: controllerClient,
+    caches,
+    offers,
+    consumerScope,
+    clusterScopedIsolation,
+    clock,
+    credentials: createCredentialIssuer({ ...issuer, client: controllerClient }),
+  });
+  const { requests, exports, mappings, bindings, crds, namespaces: namespaceCache } = caches;
+  const informers = [requests, exports, mappings, bindings, crds, namespaceCache, templates] as const;
+  return {
+    app,
+    problem: () => problemOf(informers) ?? identityProvider.problem,
+    async run() {
+      void identityProvider.probe();
+      await runManager({ informers, controllers, elector: options.elector, logger, signal });
+      await Promise.all(informers.map((informer) => informer[Symbol.asyncDispose]()));
+    },
+  };
+}
+
+type AnyInformer = Pick<Informer<KubeObject>, "type" | "synced" | "status">;
+
+function problemOf(informers: readonly AnyInformer[]): string | undefined {
+  const bad = informers.find((informer) => !informer.synced || informer.status().stale);
+  return bad === undefined ? undefined : `the cache of ${bad.type.plural} is not up to date`;
+}
+
+function createCaches(client: KubeClient, logger: Logger): Caches {
+  const common = { client, logger };
+  const indexes = { [byNamespace]: namespaceOf };
+  return {
+    requests: new Informer<APIServiceExportRequest>({ ...common, type: apiServiceExportRequests }),
+    exports: new Informer<APIServiceExport>({ ...common, type: apiServiceExports, indexes }),
+    mappings: new Informer<APIServiceNamespace>({ ...common, type: apiServiceNamespaces }),
+    bindings: new Informer<ClusterBinding>({ ...common, type: clusterBindings, indexes }),
+    crds: new Informer<KubeObject>({ ...common, type: customResourceDefinitions }),
+    namespaces: new Informer<KubeObject>({
+      ...common,
+      type: namespaces,
+      metadataOnly: true,
+      indexes: {
+        [byIdentity]: ({ metadata }) => {
+          const identity = metadata.annotations?.[identityAnnotation];
+          return identity === undefined ? [] : [identity];
+        },
+      },
+    }),
+  };
+}
+
+function createControllers(options: BackendOptions, context: ControllerContext): readonly Controller[] {
+  const { logger, metrics } = options;
+  const { caches } = context;
+  const requests = new Controller({
+    name: "exportrequests",
+    reconcile: createExportRequestReconcile(context),
+    logger,
+    metrics,
+  });
+  const exports = new Controller({
+    name: "exports",
+    reconcile: createExportReconcile(context),
+    logger,
+    metrics,
+  });
+  const mappings = new Controller({
+    name: "servicenamespaces",
+    reconcile: createServiceNamespaceReconcile(context),
+    logger,
+    metrics,
+  });
+  const bindings = new Controller({
+    name: "clusterbindings",
+    reconcile: createClusterBindingReconcile(context),
+    logger,
+    metrics,
+  });
+  requests.watch(caches.requests);
+  exports.watch(caches.exports);
+  exports.watch(caches.crds, ({ key }) =>
+    [...caches.exports.list()].filter(({ metadata }) => metadata.name === key).map((object) => keyOf(object)),
+  );
+  // Requests that wait for a CRD go on when it appears.
+  requests.watch(caches.crds, () =>
+    [...caches.requests.list()]
+      .filter(({ status }) => (status?.phase ?? "Pending") === "Pending")
+      .map((object) => keyOf(object)),
+  );
+  mappings.watch(caches.mappings);
+  mappings.watch(caches.namespaces, ({ object }) => {
+    const owner = object.metadata.annotations?.[serviceNamespaceAnnotation];
+    return owner === undefined ? [] : [owner];
+  });
+  bindings.watch(caches.bindings);
+  bindings.watch(caches.exports, ({ object }) =>
+    caches.bindings.byIndex(byNamespace, object.metadata.namespace ?? "").map((binding) => keyOf(binding)),
+  );
+  return [requests, exports, mappings, bindings];
+}

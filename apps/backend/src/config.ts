@@ -1,0 +1,215 @@
+/** Flags of the backend. Source: reference/bind.md §2.2. All faults are reported at once. */
+import { readFile } from "node:fs/promises";
+import { parseArgs } from "node:util";
+import type { InformerScope, ClusterScopedIsolation } from "@klutch/api";
+import { Secret } from "@klutch/telemetry";
+
+/** How the backend runs. */
+export interface BackendConfig {
+  readonly kubeconfig: string | undefined;
+  readonly namespacePrefix: string;
+  readonly prettyName: string;
+  readonly consumerScope: InformerScope;
+  readonly clusterScopedIsolation: ClusterScopedIsolation;
+  readonly external: {
+    readonly address: string | undefined;
+    readonly ca: string | undefined;
+    readonly serverName: string | undefined;
+  };
+  readonly oidc: {
+    readonly issuer: string;
+    readonly clientId: string;
+    readonly clientSecret: Secret<string>;
+    readonly callbackUrl: string;
+    readonly authorizeUrl: string | undefined;
+  };
+  readonly cookieKeys: { readonly signing: Secret<Buffer>; readonly encryption: Secret<Buffer> | undefined };
+  readonly host: string;
+  readonly port: number;
+  readonly tls: { readonly cert: string; readonly key: string } | undefined;
+  readonly probePort: number;
+  readonly leaseNamespace: string;
+  /** Exact URLs besides loopback that a login may return to. */
+  readonly allowedRedirects: readonly string[];
+  /** Lifetime of an app cluster's credentials in seconds. */
+  readonly credentialSeconds: number;
+  readonly verbose: boolean;
+}
+
+/** Several faults of the command line, one line each. */
+export class ConfigError extends Error {
+  readonly code = "Config";
+}
+
+const text = (fallback = ""): { readonly type: "string"; readonly default: string } => ({
+  type: "string",
+  default: fallback,
+});
+const flag = { type: "boolean", default: false } as const;
+
+const options = {
+  kubeconfig: text(),
+  "namespace-prefix": text("cluster"),
+  "pretty-name": text("Example Backend"),
+  "consumer-scope": text("Namespaced"),
+  "cluster-scoped-isolation": text("Prefixed"),
+  "external-address": text(),
+  "external-ca-file": text(),
+  "external-server-name": text(),
+  "oidc-issuer-client-id": text(),
+  "oidc-issuer-client-secret": text(),
+  "oidc-issuer-url": text(),
+  "oidc-callback-url": text(),
+  "oidc-authorize-url": text(),
+  "cookie-signing-key": text(),
+  "cookie-encryption-key": text(),
+  "listen-address": text("127.0.0.1:8080"),
+  "tls-cert-file": text(),
+  "tls-key-file": text(),
+  "control-plane-mode": flag,
+  "probe-port": text("8081"),
+  "lease-namespace": text("klutch-backend"),
+  "allowed-redirect": { type: "string", multiple: true, default: [] as string[] },
+  "credential-lifetime": text("24h"),
+  v: text("2"),
+} as const;
+
+/** Reads flags; secrets may also come from OIDC_CLIENT_SECRET, COOKIE_SIGNING_KEY, COOKIE_ENCRYPTION_KEY. */
+export async function readConfig(
+  args: readonly string[],
+  env: Readonly<Record<string, string | undefined>>,
+): Promise<BackendConfig> {
+  const { values } = parseArgs({ args: [...args], options });
+  const faults: string[] = [];
+  const need = (name: string, value: string): string => {
+    if (value === "") faults.push(`--${name} is required`);
+    return value;
+  };
+  if (values["control-plane-mode"])
+    faults.push("--control-plane-mode is not available in this version; see docs/known-limits.md");
+  const secretOf = (name: string, value: string, variable: string): string =>
+    need(name, value === "" ? (env[variable] ?? "") : value);
+  const external = values["external-address"];
+  if (external !== "" && !external.startsWith("https://"))
+    faults.push(`--external-address: ${external} must start with https://`);
+  const listen = /^(?<host>.*):(?<port>\d+)$/.exec(values["listen-address"]);
+  if (listen === null)
+    faults.push(`--listen-address: ${JSON.stringify(values["listen-address"])} is not host:port`);
+  const config: BackendConfig = {
+    kubeconfig: values.kubeconfig || undefined,
+    namespacePrefix: need("namespace-prefix", values["namespace-prefix"]),
+    prettyName: need("pretty-name", values["pretty-name"]),
+    consumerScope: choice("consumer-scope", values["consumer-scope"], ["Namespaced", "Cluster"], faults),
+    clusterScopedIsolation: choice(
+      "cluster-scoped-isolation",
+      values["cluster-scoped-isolation"],
+      ["Prefixed", "Namespaced", "None"],
+      faults,
+    ),
+    external: {
+      address: external || undefined,
+      ca: await optionalFile("external-ca-file", values["external-ca-file"], faults),
+      serverName: values["external-server-name"] || undefined,
+    },
+    oidc: {
+      issuer: url("oidc-issuer-url", need("oidc-issuer-url", values["oidc-issuer-url"]), faults),
+      clientId: need("oidc-issuer-client-id", values["oidc-issuer-client-id"]),
+      clientSecret: new Secret(
+        secretOf("oidc-issuer-client-secret", values["oidc-issuer-client-secret"], "OIDC_CLIENT_SECRET"),
+      ),
+      callbackUrl: url("oidc-callback-url", need("oidc-callback-url", values["oidc-callback-url"]), faults),
+      authorizeUrl: url("oidc-authorize-url", values["oidc-authorize-url"], faults) || undefined,
+    },
+    cookieKeys: {
+      signing: cookieKey(
+        "cookie-signing-key",
+        secretOf("cookie-signing-key", values["cookie-signing-key"], "COOKIE_SIGNING_KEY"),
+        [32, 64],
+        faults,
+      ),
+      encryption: encryptionKey(
+        values["cookie-encryption-key"] || (env["COOKIE_ENCRYPTION_KEY"] ?? ""),
+        faults,
+      ),
+    },
+    host: listen?.groups?.["host"] ?? "",
+    port: Number(listen?.groups?.["port"]),
+    tls: await tlsFiles(values["tls-cert-file"], values["tls-key-file"], faults),
+    probePort: Number(values["probe-port"]),
+    leaseNamespace: values["lease-namespace"],
+    allowedRedirects: values["allowed-redirect"],
+    credentialSeconds: seconds(values["credential-lifetime"], faults),
+    verbose: Number(values.v) > 2,
+  };
+  if (faults.length > 0) throw new ConfigError(faults.join("\n"));
+  return config;
+}
+
+function choice<const T extends readonly string[]>(
+  name: string,
+  value: string,
+  allowed: T,
+  faults: string[],
+): T[number] {
+  const found = allowed.find((one): one is T[number] => one.toLowerCase() === value.toLowerCase());
+  if (found === undefined)
+    faults.push(`--${name}: ${JSON.stringify(value)} must be one of ${allowed.join(", ")}`);
+  return found ?? allowed[0] ?? "";
+}
+
+function url(name: string, value: string, faults: string[]): string {
+  if (value !== "" && !URL.canParse(value)) faults.push(`--${name}: ${JSON.stringify(value)} is not a URL`);
+  return value;
+}
+
+/** Standard base64 of one of the lengths. The key itself is never in the message. */
+function cookieKey(
+  name: string,
+  value: string,
+  lengths: readonly number[],
+  faults: string[],
+): Secret<Buffer> {
+  const key = Buffer.from(value, "base64");
+  if (value !== "" && !lengths.includes(key.length)) {
+    faults.push(
+      `--${name}: has ${key.length} bytes after base64 decoding; ${lengths.join(" or ")} are needed`,
+    );
+  }
+  return new Secret(key);
+}
+
+function encryptionKey(value: string, faults: string[]): Secret<Buffer> | undefined {
+  return value === "" ? undefined : cookieKey("cookie-encryption-key", value, [16, 24, 32], faults);
+}
+
+async function optionalFile(name: string, path: string, faults: string[]): Promise<string | undefined> {
+  if (path === "") return undefined;
+  try {
+    return await readFile(path, "utf8");
+  } catch {
+    faults.push(`--${name}: ${path} cannot be read`);
+    return undefined;
+  }
+}
+
+async function tlsFiles(certFile: string, keyFile: string, faults: string[]): Promise<BackendConfig["tls"]> {
+  if ((certFile === "") !== (keyFile === "")) {
+    faults.push(
+      "--tls-cert-file and --tls-key-file belong together: with only one the backend would serve plain HTTP",
+    );
+  }
+  const [cert, key] = await Promise.all([
+    optionalFile("tls-cert-file", certFile, faults),
+    optionalFile("tls-key-file", keyFile, faults),
+  ]);
+  return cert === undefined || key === undefined ? undefined : { cert, key };
+}
+
+function seconds(value: string, faults: string[]): number {
+  const match = /^(?<number>\d+)(?<unit>[smh])$/.exec(value);
+  const result =
+    Number(match?.groups?.["number"]) * ({ s: 1, m: 60, h: 3600 }[match?.groups?.["unit"] ?? "s"] ?? 1);
+  if (!Number.isFinite(result) || result < 600)
+    faults.push(`--credential-lifetime: ${JSON.stringify(value)} must be at least 10m, such as 24h`);
+  return result;
+}

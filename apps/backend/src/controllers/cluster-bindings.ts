@@ -1,0 +1,118 @@
+/** Watches over each bound app cluster: is its agent alive, and are its rights exactly those of its exports. */
+import {
+  binderClusterRoleName,
+  binderName,
+  type ClusterBinding,
+  clusterBindings,
+  clusterRoleBindings,
+  clusterRoles,
+  exportRules,
+  falseCondition,
+  type NewCondition,
+  setConditions,
+  trueCondition,
+} from "@klutch/api";
+import type { Reconcile } from "@klutch/kube-runtime";
+import { ensure, ensureStatus } from "../apply.ts";
+import { ensureBinderRoleBinding } from "../provisioning/tenant.ts";
+import { byNamespace, type ControllerContext } from "./context.ts";
+
+/** Keys are `namespace/name` of ClusterBindings. */
+export function createClusterBindingReconcile(context: ControllerContext): Reconcile {
+  const { caches, client, clock, credentials } = context;
+  return async (key, { signal }) => {
+    const binding = caches.bindings.get(key);
+    if (binding === undefined || binding.metadata.deletionTimestamp !== undefined) return undefined;
+    const namespace = binding.metadata.namespace ?? "";
+    await ensureBinderRoleBinding(client, namespace, binderName, namespace, { signal });
+    await ensureRights(context, namespace, signal);
+    const { renewInMs } = await credentials.ensure(namespace, { signal });
+    const { condition, lookAgainMs } = healthOf(binding, clock.now());
+    const conditions = setConditions(binding.status?.conditions, [condition], clock.now());
+    await ensureStatus(client, clusterBindings, binding, { conditions }, { signal });
+    return { requeueAfterMs: Math.min(renewInMs, lookAgainMs) };
+  };
+}
+
+/** Rights on exported and claimed kinds: in Namespaced scope only inside service namespaces, never cluster-wide (S2). */
+async function ensureRights(
+  context: ControllerContext,
+  namespace: string,
+  signal: AbortSignal,
+): Promise<void> {
+  const { client, caches, consumerScope } = context;
+  const name = binderClusterRoleName(namespace);
+  const group = "rbac.authorization.k8s.io";
+  const uid = caches.namespaces.get(namespace)?.metadata.uid;
+  const metadata = {
+    name,
+    ...(uid === undefined
+      ? {}
+      : { ownerReferences: [{ apiVersion: "v1", kind: "Namespace", name: namespace, uid }] }),
+  };
+  const rules = exportRules(caches.exports.byIndex(byNamespace, namespace));
+  const role = { apiVersion: `${group}/v1`, kind: "ClusterRole", metadata, rules };
+  await ensure(client, clusterRoles, role, { signal });
+  if (consumerScope === "Namespaced") {
+    const surplus = await client.find(clusterRoleBindings, { name }, { signal });
+    if (surplus !== undefined) await client.delete(clusterRoleBindings, { name }, { signal });
+    return;
+  }
+  const roleBinding = {
+    apiVersion: `${group}/v1`,
+    kind: "ClusterRoleBinding",
+    metadata,
+    roleRef: { apiGroup: group, kind: "ClusterRole", name },
+    subjects: [{ kind: "ServiceAccount", name: binderName, namespace }],
+  };
+  await ensure(client, clusterRoleBindings, roleBinding, { signal });
+}
+
+const neverSeenAgainMs = 60_000;
+
+/** Whether the agent reports as often as it promised; and when to look again, because silence causes no event (B1, B2). */
+export function healthOf(
+  binding: ClusterBinding,
+  now: number,
+): { readonly condition: NewCondition; readonly lookAgainMs: number } {
+  const { lastHeartbeatTime, heartbeatInterval } = binding.status ?? {};
+  const notHealthy = (reason: string, severity: "Info" | "Error", message: string): NewCondition =>
+    falseCondition("Healthy", reason, severity, message);
+  if (lastHeartbeatTime === undefined) {
+    const condition = notHealthy(
+      "FirstHeartbeatPending",
+      "Info",
+      "Waiting for the first heartbeat of the konnector",
+    );
+    return { condition, lookAgainMs: neverSeenAgainMs };
+  }
+  const intervalMs = goDuration(heartbeatInterval);
+  if (intervalMs === undefined) {
+    const condition = notHealthy(
+      "HeartbeatIntervalMissing",
+      "Info",
+      "The konnector does not say how often it reports",
+    );
+    return { condition, lookAgainMs: neverSeenAgainMs };
+  }
+  const silentMs = now - Date.parse(lastHeartbeatTime);
+  if (silentMs > 2 * intervalMs) {
+    const condition = notHealthy(
+      "HeartbeatTimeout",
+      "Error",
+      `No heartbeat of the konnector since ${lastHeartbeatTime}`,
+    );
+    return { condition, lookAgainMs: neverSeenAgainMs };
+  }
+  return { condition: trueCondition("Healthy"), lookAgainMs: 2 * intervalMs - silentMs + 1_000 };
+}
+
+/** Milliseconds of a Go duration such as `5m0s`. */
+export function goDuration(text: string | undefined): number | undefined {
+  if (text === undefined || !/^(\d+(\.\d+)?(h|ms|m|s))+$/.test(text)) return undefined;
+  const units: Readonly<Record<string, number>> = { h: 3_600_000, m: 60_000, s: 1_000, ms: 1 };
+  return [...text.matchAll(/(\d+(?:\.\d+)?)(h|ms|m|s)/g)].reduce(
+    (sum, [, number, unit]) => sum + Number(number) * (units[unit ?? ""] ?? 0),
+    0,
+  );
+}

@@ -1,0 +1,113 @@
+/** Turns export requests into exports. A piece that is missing is Pending, never an error that gives up at once. */
+import {
+  type APIServiceExport,
+  type APIServiceExportRequest,
+  apiServiceExportRequests,
+  apiServiceExports,
+  crdNameOf,
+  exportFromCrd,
+  ExportError,
+  falseCondition,
+  type NewCondition,
+  type RequestedResource,
+  setConditions,
+  sourceSpecHashAnnotation,
+  trueCondition,
+} from "@klutch/api";
+import { isAlreadyExists } from "@klutch/kube";
+import type { Reconcile } from "@klutch/kube-runtime";
+import { ensureStatus } from "../apply.ts";
+import type { ControllerContext } from "./context.ts";
+
+/** How long a request may wait for a CRD or template. */
+const failAfterMs = 60_000;
+/** How long a finished request stays for whoever wants to read it. */
+const removeAfterMs = 600_000;
+const lookAgainMs = 5_000;
+
+/** Keys are `namespace/name` of requests. */
+export function createExportRequestReconcile(context: ControllerContext): Reconcile {
+  const { caches, client, clock } = context;
+  return async (key, { signal }) => {
+    const request = caches.requests.get(key);
+    if (request === undefined || request.metadata.deletionTimestamp !== undefined) return undefined;
+    const ageMs = clock.now() - Date.parse(request.metadata.creationTimestamp ?? "");
+    const { namespace = "", name = "" } = request.metadata;
+    if ((request.status?.phase ?? "Pending") !== "Pending") {
+      if (ageMs < removeAfterMs) return { requeueAfterMs: removeAfterMs - ageMs };
+      await client.delete(apiServiceExportRequests, { namespace, name }, { signal });
+      return undefined;
+    }
+    const problem = await exportAll(context, request, namespace, signal);
+    const condition = problem ?? trueCondition("ExportsReady");
+    const failed = problem !== undefined && ageMs > failAfterMs;
+    const phase = problem === undefined ? "Succeeded" : failed ? "Failed" : "Pending";
+    const conditions = setConditions(request.status?.conditions, [condition], clock.now());
+    const terminalMessage = failed ? problem.message : undefined;
+    await ensureStatus(
+      client,
+      apiServiceExportRequests,
+      request,
+      { phase, terminalMessage, conditions },
+      { signal },
+    );
+    return { requeueAfterMs: phase === "Pending" ? lookAgainMs : removeAfterMs };
+  };
+}
+
+async function exportAll(
+  context: ControllerContext,
+  request: APIServiceExportRequest,
+  namespace: string,
+  signal: AbortSignal,
+): Promise<NewCondition | undefined> {
+  for (const resource of request.spec.resources) {
+    const problem = await exportOne(context, resource, namespace, signal);
+    if (problem !== undefined) return problem;
+  }
+  return undefined;
+}
+
+async function exportOne(
+  context: ControllerContext,
+  resource: RequestedResource,
+  namespace: string,
+  signal: AbortSignal,
+): Promise<NewCondition | undefined> {
+  const { caches, offers, client, consumerScope, clusterScopedIsolation } = context;
+  const name = crdNameOf(resource);
+  const notReady = (reason: string, message: string): NewCondition =>
+    falseCondition("ExportsReady", reason, "Error", message);
+  const crd = caches.crds.get(name);
+  if (crd === undefined)
+    return notReady("CRDNotFound", `CustomResourceDefinition ${name} does not exist in the provider cluster`);
+  if (caches.exports.get(`${namespace}/${name}`) !== undefined) return undefined;
+  const template = offers.template(resource.group ?? "", resource.resource);
+  if (template === undefined)
+    return notReady("CRDNotFound", `${name} is not offered: no APIServiceExportTemplate selects it`);
+  try {
+    const { spec, hash } = exportFromCrd(crd);
+    if (spec.scope === "Cluster" && consumerScope !== "Cluster") {
+      return notReady(
+        "CRDInvalid",
+        `${name} is cluster-scoped, which needs --consumer-scope=cluster in the backend`,
+      );
+    }
+    const object: APIServiceExport = {
+      apiVersion: "klutch.anynines.com/v1alpha1",
+      kind: "APIServiceExport",
+      metadata: { namespace, name, annotations: { [sourceSpecHashAnnotation]: hash } },
+      spec: {
+        ...spec,
+        informerScope: consumerScope,
+        permissionClaims: template.spec.permissionClaims ?? [],
+        ...(spec.scope === "Cluster" ? { clusterScopedIsolation } : {}),
+      },
+    };
+    await client.create(apiServiceExports, object, { signal });
+  } catch (error) {
+    if (error instanceof ExportError) return notReady("CRDInvalid", error.message);
+    if (!isAlreadyExists(error)) throw error;
+  }
+  return undefined;
+}

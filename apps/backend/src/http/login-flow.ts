@@ -1,0 +1,127 @@
+/** The login as the browser goes through it: two sealed cookies, nothing kept in the server. */
+import type { Context } from "hono";
+import { deleteCookie, getCookie, setCookie } from "hono/cookie";
+import { UserError } from "../errors.ts";
+import type { Identity, IdentityProvider } from "../oidc/identity-provider.ts";
+import { randomToken, type Sealer } from "./sealed-cookie.ts";
+
+/** What the plugin asked for. */
+export interface LoginRequest {
+  readonly redirectUrl: string;
+  readonly sessionId: string;
+  readonly clusterId: string;
+}
+
+/** A person who logged in, and what for. */
+export interface Session extends LoginRequest, Identity {
+  readonly csrf: string;
+}
+
+/** Parts of `LoginFlow`. */
+export interface LoginFlowOptions {
+  readonly identityProvider: Pick<IdentityProvider, "begin" | "finish">;
+  readonly loginSealer: Sealer;
+  readonly sessionSealer: Sealer;
+  /** Whether browsers reach us over TLS; then cookies are Secure. */
+  readonly secure: boolean;
+}
+
+const loginSeconds = 600;
+const sessionSeconds = 3600;
+const loginFields = ["redirectUrl", "sessionId", "clusterId", "state", "nonce", "verifier"] as const;
+const sessionFields = ["redirectUrl", "sessionId", "clusterId", "issuer", "subject", "csrf"] as const;
+
+/** See the module comment. */
+export class LoginFlow {
+  readonly #options: LoginFlowOptions;
+
+  constructor(options: LoginFlowOptions) {
+    this.#options = options;
+  }
+
+  /** Binds the login to this browser; gives back the identity provider's URL. */
+  async begin(context: Context, request: LoginRequest): Promise<string> {
+    const { url, secrets } = await this.#options.identityProvider.begin();
+    const sealed = await this.#options.loginSealer.seal({ ...request, ...secrets }, loginSeconds);
+    this.#setCookie(context, loginCookie, sealed, loginSeconds);
+    return url;
+  }
+
+  /** The second half, at the callback. The login cookie is used up whatever happens, so a callback cannot be played again. */
+  async finish(context: Context): Promise<Session> {
+    const sealed = getCookie(context, this.#name(loginCookie));
+    deleteCookie(context, this.#name(loginCookie), { path: "/", secure: this.#options.secure });
+    const login = sealed === undefined ? undefined : await this.#options.loginSealer.open(sealed);
+    if (login === "expired") throw expired("The login took longer than ten minutes.");
+    if (login === undefined) {
+      throw new UserError(400, "This login was not started in this browser, or it was already used.", again);
+    }
+    const { redirectUrl, sessionId, clusterId, state, nonce, verifier } = pick(login, loginFields);
+    const url = new URL(context.req.url);
+    if (url.searchParams.get("state") !== state) {
+      throw new UserError(400, "The answer of the identity provider does not belong to this login.", again);
+    }
+    const { issuer, subject } = await this.#options.identityProvider.finish(url.search, {
+      state,
+      nonce,
+      verifier,
+    });
+    const session: Session = { redirectUrl, sessionId, clusterId, issuer, subject, csrf: randomToken() };
+    const value = await this.#options.sessionSealer.seal({ ...session }, sessionSeconds);
+    this.#setCookie(context, sessionCookie(sessionId), value, sessionSeconds);
+    return session;
+  }
+
+  /** The session that the query names. Throws `UserError` 401. */
+  async session(context: Context, sessionId: string | undefined): Promise<Session> {
+    if (sessionId === undefined || !/^[\w-]{1,64}$/.test(sessionId)) throw expired("You are not logged in.");
+    const sealed = getCookie(context, this.#name(sessionCookie(sessionId)));
+    const value = sealed === undefined ? undefined : await this.#options.sessionSealer.open(sealed);
+    if (value === undefined) throw expired("You are not logged in.");
+    if (value === "expired") throw expired("Your login has expired.");
+    const session = pick(value, sessionFields);
+    if (session.sessionId !== sessionId) throw expired("You are not logged in.");
+    return session;
+  }
+
+  #setCookie(context: Context, name: string, value: string, maxAge: number): void {
+    const { secure } = this.#options;
+    // Lax: the identity provider sends the browser back from another site, by a top-level GET.
+    setCookie(context, this.#name(name), value, {
+      path: "/",
+      httpOnly: true,
+      secure,
+      sameSite: "Lax",
+      maxAge,
+    });
+  }
+
+  /** The `__Host-` prefix ties a cookie to exactly this host, but browsers accept it only over TLS. */
+  #name(name: string): string {
+    return this.#options.secure ? `__Host-${name}` : name;
+  }
+}
+
+const loginCookie = "klutch-bind-login";
+const again = "Start again with kubectl bind.";
+
+function sessionCookie(sessionId: string): string {
+  return `klutch-bind-${sessionId}`;
+}
+
+function expired(message: string): UserError {
+  return new UserError(401, message, again);
+}
+
+/** Exactly the wanted fields. Throws when one is missing: a value sealed by another version. */
+function pick<const F extends readonly string[]>(
+  value: Readonly<Record<string, string>>,
+  fields: F,
+): { readonly [K in F[number]]: string } {
+  const entries = fields.map((field) => {
+    const text = value[field];
+    if (text === undefined) throw expired("Your login is from another version of the backend.");
+    return [field, text] as const;
+  });
+  return Object.fromEntries(entries) as { readonly [K in F[number]]: string };
+}

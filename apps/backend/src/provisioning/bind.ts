@@ -1,0 +1,55 @@
+/** Binds an API for a person: makes the tenant's place and answers with what the plugin needs. */
+import { crdNameOf, encodeBindingResponse } from "@klutch/api";
+import { UserError } from "../errors.ts";
+import type { Session } from "../http/login-flow.ts";
+import type { Offers } from "../offers.ts";
+import type { CredentialIssuer } from "./credentials.ts";
+import { ensureTenant, type TenantContext } from "./tenant.ts";
+
+/** Gives back the encoded BindingResponse. Throws `UserError` before anything is made when the API is not offered. */
+export type Bind = (
+  session: Session,
+  api: { readonly resource: string; readonly group: string },
+) => Promise<string>;
+
+export function createBind(parts: {
+  readonly offers: Offers;
+  readonly tenant: TenantContext;
+  readonly credentials: CredentialIssuer;
+  readonly signal: AbortSignal;
+}): Bind {
+  const { offers, tenant, credentials, signal } = parts;
+  return async (session, api) => {
+    const offer = offers.find(api.group, api.resource);
+    if (offer === undefined) {
+      throw new UserError(
+        404,
+        `${crdNameOf(api)} is not offered here.`,
+        "Choose one of the APIs on the page.",
+      );
+    }
+    const namespace = await ensureTenant(tenant, session, { signal });
+    const { kubeconfig } = await credentials.ensure(namespace, { signal });
+    return encodeBindingResponse({
+      kind: "BindingResponse",
+      apiVersion: "klutch.anynines.com/v1alpha1",
+      authentication: {
+        oauth2CodeGrant: { sid: session.sessionId, id: `${session.issuer}/${session.subject}` },
+      },
+      kubeconfig: Buffer.from(kubeconfig).toString("base64"),
+      requests: [
+        {
+          apiVersion: "klutch.anynines.com/v1alpha1",
+          kind: "APIServiceExportRequest",
+          metadata: { name: crdNameOf(api) },
+          spec: {
+            resources: [
+              { group: api.group, resource: api.resource, permissionClaims: offer.permissionClaims },
+            ],
+          },
+          status: {},
+        },
+      ],
+    });
+  };
+}

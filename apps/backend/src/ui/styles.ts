@@ -1,0 +1,24 @@
+/** The one style sheet, served by the backend itself. Colours have a contrast of at least 4.5:1 in both schemes. */
+export const styleSheet = `
+:root { color-scheme: light dark; --ink: #1c2330; --soft: #4b5568; --paper: #f5f6f9; --card: #ffffff; --line: #d5dae3; --accent: #0b57a4; --on-accent: #ffffff; --warn: #8a3b00; }
+@media (prefers-color-scheme: dark) { :root { --ink: #e8ecf4; --soft: #aab4c6; --paper: #12161e; --card: #1b212c; --line: #333c4c; --accent: #7db8f5; --on-accent: #0d1520; --warn: #ffb37a; } }
+* { box-sizing: border-box; }
+body { margin: 0; background: var(--paper); color: var(--ink); font: 1rem/1.55 system-ui, sans-serif; }
+header, main, footer { max-width: 46rem; margin: 0 auto; padding: 1.5rem 1.25rem; }
+header { padding-bottom: 0; display: flex; align-items: center; gap: .7rem; font-weight: 650; }
+header .mark { width: 1.6rem; height: 1.6rem; border-radius: .45rem; background: var(--accent); color: var(--on-accent); display: grid; place-items: center; font-size: .95rem; }
+h1 { font-size: 1.65rem; line-height: 1.25; margin: .25rem 0 .5rem; }
+h2 { font-size: 1.15rem; margin: 0; }
+p { margin: .4rem 0; }
+.soft { color: var(--soft); }
+ul.apis { list-style: none; margin: 1.5rem 0 0; padding: 0; display: grid; gap: 1rem; }
+.card { background: var(--card); border: 1px solid var(--line); border-radius: .8rem; padding: 1.15rem 1.25rem; display: grid; gap: .5rem; }
+.card code, p code { font: .9em ui-monospace, monospace; overflow-wrap: anywhere; }
+.facts { margin: 0; padding-left: 1.1rem; color: var(--soft); }
+.facts li { margin: .15rem 0; }
+button { justify-self: start; font: inherit; font-weight: 600; border: 0; border-radius: .55rem; padding: .6rem 1.1rem; background: var(--accent); color: var(--on-accent); cursor: pointer; }
+button:hover { filter: brightness(1.08); }
+:focus-visible { outline: 3px solid var(--accent); outline-offset: 3px; }
+.problem { border-left: .35rem solid var(--warn); }
+footer { color: var(--soft); font-size: .9rem; }
+`;

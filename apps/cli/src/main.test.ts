@@ -1,0 +1,73 @@
+import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
+import { mkdtemp, rm, symlink } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { PassThrough } from "node:stream";
+import { text } from "node:stream/consumers";
+import { type TestContext, test } from "node:test";
+import { klutchVersion } from "@klutch/api";
+import { createTerminal } from "./terminal.ts";
+
+interface Finished {
+  readonly code: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** Runs the executable under one of its names. */
+async function run(t: TestContext, name: string, args: readonly string[]): Promise<Finished> {
+  const folder = await mkdtemp(join(tmpdir(), "klutch-main-"));
+  t.after(() => rm(folder, { recursive: true }));
+  const path = join(folder, name);
+  await symlink(join(import.meta.dirname, "main.ts"), path);
+  return new Promise((resolve) => {
+    const child = execFile(process.execPath, [path, ...args], (error, stdout, stderr) => {
+      resolve({ code: typeof error?.code === "number" ? error.code : 0, stdout, stderr });
+    });
+    child.stdin?.end();
+  });
+}
+
+test("one executable, two names", async (t) => {
+  const [plugin, klutch] = await Promise.all([
+    run(t, "kubectl-bind", ["--help"]),
+    run(t, "klutch", ["--help"]),
+  ]);
+  assert.match(plugin.stdout, /^Usage: kubectl-bind .*\[url\]/);
+  assert.match(klutch.stdout, /^Usage: klutch /);
+  assert.equal((await run(t, "klutch", ["--version"])).stdout.trim(), klutchVersion);
+});
+
+test("a failure is one line on standard error and exit code 1, without a stack", async (t) => {
+  const failed = await run(t, "kubectl-bind", ["provider.test"]);
+  assert.deepEqual(failed, {
+    code: 1,
+    stdout: "",
+    stderr: "error: provider.test is not an address; it must start with http:// or https://.\n",
+  });
+});
+
+test("without a terminal, lines are read one by one and waiting is a plain line", async () => {
+  const [stdin, stdout, stderr] = [new PassThrough(), new PassThrough(), new PassThrough()];
+  using terminal = createTerminal({ stdin, stdout, stderr });
+  assert.equal(terminal.interactive, false);
+  stdin.end("yes\nno");
+  assert.deepEqual(
+    [await terminal.readLine(), await terminal.readLine(), await terminal.readLine()],
+    ["yes", "no", undefined],
+  );
+  terminal.waiting("Waiting for x")();
+  terminal.say("said");
+  terminal.out("data");
+  stderr.end();
+  stdout.end();
+  assert.deepEqual([await text(stderr), await text(stdout)], ["Waiting for x …\nsaid\n", "data"]);
+});
+
+test("the whole of standard input can be a manifest", async () => {
+  const stdin = new PassThrough();
+  using terminal = createTerminal({ stdin, stdout: new PassThrough(), stderr: new PassThrough() });
+  stdin.end("a: 1\nb: 2\n");
+  assert.equal(await terminal.readAll(), "a: 1\nb: 2\n");
+});

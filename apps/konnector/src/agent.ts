@@ -1,0 +1,191 @@
+/** The top of the agent: APIServiceBindings and the Secrets they name become sessions (reference/bind.md §4.3). Lives for one term of the lease. */
+import { apiServiceBindings, falseCondition, secrets, trueCondition } from "@klutch/api";
+import {
+  type ClusterConfig,
+  type KubeClient,
+  KubeconfigError,
+  type ObjectRef,
+  parseForeignKubeconfig,
+} from "@klutch/kube";
+import { Controller } from "@klutch/kube-runtime";
+import { jsonHash } from "@klutch/sync";
+import { BindingStatus } from "./binding-status.ts";
+import type { CacheLease } from "./cache/pool.ts";
+import { keyOfRef } from "./cache/shared-cache.ts";
+import type { ConsumerCluster, Environment } from "./clusters.ts";
+import { asBinding, secretText } from "./decode.ts";
+import { addressOf, Session } from "./session/session.ts";
+
+/** What the agent needs. */
+export interface AgentOptions {
+  readonly consumer: ConsumerCluster;
+  /** Makes a client for a provider; its writes must be fenced. */
+  readonly createProviderClient: (config: ClusterConfig) => KubeClient;
+  readonly environment: Environment;
+}
+
+/** One referenced Secret and what came of it. */
+interface Provider {
+  readonly lease: CacheLease;
+  readonly subscription: Disposable;
+  session: Session | undefined;
+  textHash: string | undefined;
+}
+
+/** See the module comment. */
+export class Agent implements AsyncDisposable {
+  readonly #options: AgentOptions;
+  readonly #bindings: CacheLease;
+  readonly #status: BindingStatus;
+  readonly #controller: Controller;
+  /** By `namespace/name` of the Secret. */
+  readonly #providers = new Map<string, Provider>();
+
+  constructor(options: AgentOptions) {
+    this.#options = options;
+    const { consumer, environment } = options;
+    const { logger, clock, random } = environment;
+    this.#bindings = consumer.pool.acquire({ type: apiServiceBindings });
+    this.#status = new BindingStatus(consumer, this.#bindings.cache, environment);
+    this.#controller = new Controller({
+      name: "providers",
+      workers: 1,
+      logger,
+      clock,
+      random,
+      reconcile: (secretKey, { signal }) => this.#reconcile(secretKey, signal),
+    });
+  }
+
+  /** Works until the signal aborts. */
+  async run(signal: AbortSignal): Promise<void> {
+    using _subscription = this.#controller.watch(this.#bindings.cache.informer, ({ object }) => {
+      const secretKey = keyOfRef(asBinding(object).spec.kubeconfigSecretRef);
+      return [secretKey];
+    });
+    try {
+      await this.#bindings.cache.informer.whenSynced({ signal });
+    } catch (error) {
+      if (signal.aborted) return;
+      throw error;
+    }
+    await Promise.all([this.#controller.start({ signal }), this.#status.run(signal)]);
+  }
+
+  /** What keeps the agent from being current. */
+  problems(): string[] {
+    return this.#providers
+      .values()
+      .flatMap(({ session }) => session?.problems() ?? [])
+      .toArray();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await Promise.all([...this.#providers.keys()].map((key) => this.#drop(key)));
+    await this.#bindings[Symbol.asyncDispose]();
+  }
+
+  async #reconcile(secretKey: string, signal: AbortSignal): Promise<void> {
+    const keys = this.#bindingsOf(secretKey);
+    if (keys.length === 0) {
+      await this.#drop(secretKey);
+      return;
+    }
+    const provider = this.#providers.get(secretKey) ?? this.#watchSecret(secretKey);
+    const { informer } = provider.lease.cache;
+    if (!informer.synced) return;
+    const config = this.#read(secretKey, provider, keys);
+    if (config !== undefined) await this.#use(secretKey, provider, config);
+    if (!signal.aborted) provider.session?.setBindings(keys);
+  }
+
+  #bindingsOf(secretKey: string): readonly string[] {
+    return [...this.#bindings.cache.informer.list()]
+      .filter((object) => keyOfRef(asBinding(object).spec.kubeconfigSecretRef) === secretKey)
+      .map(({ metadata }) => `${metadata.namespace ?? ""}/${metadata.name ?? ""}`);
+  }
+
+  /** The kubeconfig of the Secret; undefined, with the reason on the bindings, when it cannot be used. */
+  #read(
+    secretKey: string,
+    provider: Provider,
+    keys: readonly string[],
+  ): { readonly config: ClusterConfig; readonly textHash: string } | undefined {
+    const refuse = (reason: string, message: string): undefined => {
+      const condition = falseCondition("SecretValid", reason, "Error", message);
+      for (const key of keys) this.#status.report(key, condition);
+    };
+    const repair = "Run kubectl bind again to repair it.";
+    const secret = provider.lease.cache.get(secretKey);
+    if (secret === undefined) {
+      return refuse("KubeconfigSecretNotFound", `Secret ${secretKey} does not exist. ${repair}`);
+    }
+    const text = secretText(secret, "kubeconfig");
+    if (text === undefined) {
+      return refuse("KubeconfigSecretInvalid", `Secret ${secretKey} has no key kubeconfig. ${repair}`);
+    }
+    try {
+      const config = { ...parseForeignKubeconfig(text), name: "provider" };
+      for (const key of keys) this.#status.report(key, trueCondition("SecretValid"));
+      return { config, textHash: jsonHash(text) };
+    } catch (error) {
+      if (!(error instanceof KubeconfigError)) throw error;
+      return refuse("KubeconfigSecretInvalid", `Secret ${secretKey}: ${error.message}. ${repair}`);
+    }
+  }
+
+  /** A session that runs is kept while the Secret is missing or unusable: its heartbeat brings a good one over. */
+  async #use(
+    secretKey: string,
+    provider: Provider,
+    { config, textHash }: { readonly config: ClusterConfig; readonly textHash: string },
+  ): Promise<void> {
+    if (provider.textHash === textHash && provider.session !== undefined) return;
+    provider.textHash = textHash;
+    if (provider.session?.address === addressOf(config)) {
+      await provider.session.rotate(config);
+      return;
+    }
+    await provider.session?.[Symbol.asyncDispose]();
+    const { consumer, createProviderClient, environment } = this.#options;
+    provider.session = new Session({
+      config,
+      createClient: createProviderClient,
+      secretRef: refOfKey(secretKey),
+      consumerSecret: provider.lease.cache,
+      consumer,
+      bindings: this.#bindings.cache,
+      status: this.#status,
+      environment,
+    });
+  }
+
+  #watchSecret(secretKey: string): Provider {
+    const { namespace, name } = refOfKey(secretKey);
+    const { consumer, environment } = this.#options;
+    const fieldSelector = `metadata.name=${name}`;
+    const lease = consumer.pool.acquire({ type: secrets, namespace, fieldSelector });
+    const subscription = this.#controller.watch(lease.cache.informer, () => [secretKey]);
+    const provider: Provider = { lease, subscription, session: undefined, textHash: undefined };
+    this.#providers.set(secretKey, provider);
+    lease.cache.informer.whenSynced().then(
+      () => this.#controller.enqueue(secretKey),
+      (error: unknown) => environment.logger.debug("a Secret watch was closed", { secretKey, error }),
+    );
+    return provider;
+  }
+
+  async #drop(secretKey: string): Promise<void> {
+    const provider = this.#providers.get(secretKey);
+    if (provider === undefined) return;
+    this.#providers.delete(secretKey);
+    provider.subscription[Symbol.dispose]();
+    await provider.session?.[Symbol.asyncDispose]();
+    await provider.lease[Symbol.asyncDispose]();
+  }
+}
+
+function refOfKey(key: string): ObjectRef {
+  const slash = key.indexOf("/");
+  return { namespace: key.slice(0, slash), name: key.slice(slash + 1) };
+}

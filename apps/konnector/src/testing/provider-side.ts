@@ -1,0 +1,174 @@
+/** What the backend makes in the control plane for one bound app cluster, made by hand, so that the agent is tested alone. */
+import { readdir, readFile } from "node:fs/promises";
+import {
+  type APIServiceExportSpec,
+  apiServiceExports,
+  apiServiceNamespaces,
+  binderName,
+  binderRules,
+  clusterBindingName,
+  clusterBindings,
+  clusterRoleBindings,
+  clusterRoles,
+  customResourceDefinitions,
+  exportFromCrd,
+  isTrue,
+  kubeconfigKey,
+  namespaces,
+  type PermissionClaim,
+  roleBindings,
+  secrets,
+  serviceAccounts,
+  serviceNamespaceName,
+} from "@klutch/api";
+import {
+  type DynamicObject,
+  formatKubeconfig,
+  type KubeObject,
+  parseYaml,
+  serviceAccountToken,
+} from "@klutch/kube";
+import { type TestCluster, waitFor } from "@klutch/kube-testing";
+import { asDynamic, conditionsOf } from "../decode.ts";
+
+/** The cluster namespace. */
+export const tenantNamespace = "cluster-test";
+const group = "rbac.authorization.k8s.io";
+const binder = { namespace: tenantNamespace, name: binderName };
+
+/** Applies the shipped CRDs of the bind kinds and waits until they are served. */
+export async function installBindCrds(cluster: TestCluster): Promise<void> {
+  const folder = new URL("../../../../deploy/crds/", import.meta.url);
+  const files = (await readdir(folder)).filter((file) => file.includes("klutch.anynines.com"));
+  for (const file of files)
+    await installCrd(cluster, parseYaml(await readFile(new URL(file, folder), "utf8")));
+}
+
+/** Creates one CRD and waits until it is served. */
+export async function installCrd({ client }: TestCluster, crd: unknown): Promise<void> {
+  const created = await client.create<KubeObject>(customResourceDefinitions, crd as KubeObject);
+  const name = created.metadata.name ?? "";
+  await waitFor(`CRD ${name}`, async () =>
+    isTrue(conditionsOf(await client.get(customResourceDefinitions, { name })), "Established"),
+  );
+}
+
+/** Makes tenant namespace, account with the shipped rights, ClusterBinding and kubeconfig Secret. Gives back the kubeconfig. */
+export async function prepareTenant(provider: TestCluster, exported: readonly string[]): Promise<string> {
+  const { client } = provider;
+  const create = (type: Parameters<typeof client.create>[0], object: object): Promise<KubeObject> =>
+    client.create<KubeObject>(type, object as KubeObject);
+  await create(namespaces, { apiVersion: "v1", kind: "Namespace", metadata: { name: tenantNamespace } });
+  await create(serviceAccounts, { apiVersion: "v1", kind: "ServiceAccount", metadata: binder });
+  await create(clusterRoles, role(binderName, binderRules));
+  await create(
+    clusterRoles,
+    role(`${binderName}-${tenantNamespace}`, [
+      { apiGroups: ["test.klutch.example"], resources: exported, verbs: ["*"] },
+      { apiGroups: [""], resources: ["secrets"], verbs: ["*"] },
+    ]),
+  );
+  await create(roleBindings, bind(tenantNamespace, binderName));
+  await create(clusterBindings, {
+    apiVersion: "klutch.anynines.com/v1alpha1",
+    kind: "ClusterBinding",
+    metadata: { namespace: tenantNamespace, name: clusterBindingName },
+    spec: { kubeconfigSecretRef: { name: kubeconfigKey, key: kubeconfigKey }, providerPrettyName: "Test" },
+  });
+  const kubeconfig = await freshKubeconfig(provider);
+  await create(secrets, secret(tenantNamespace, kubeconfigKey, { [kubeconfigKey]: kubeconfig }));
+  return kubeconfig;
+}
+
+/** A kubeconfig of the tenant with a new token. */
+export async function freshKubeconfig({ client, config }: TestCluster): Promise<string> {
+  const { token } = await serviceAccountToken(client, binder, { expirationSeconds: 3600 });
+  return formatKubeconfig({
+    ...config,
+    name: "provider",
+    namespace: tenantNamespace,
+    auth: { kind: "token", token },
+  });
+}
+
+/** Gives the tenant rights in the whole provider cluster, as consumer scope Cluster does. */
+export async function grantClusterWide({ client }: TestCluster): Promise<void> {
+  await client.create<DynamicObject>(clusterRoleBindings, {
+    ...bind(undefined, `${binderName}-${tenantNamespace}`),
+    kind: "ClusterRoleBinding",
+  });
+}
+
+/** Exports a CRD to the tenant. */
+export async function exportCrd(
+  { client }: TestCluster,
+  crd: KubeObject,
+  extra: Partial<APIServiceExportSpec> = {},
+  claims: readonly PermissionClaim[] = [],
+): Promise<void> {
+  const { spec } = exportFromCrd(crd);
+  await client.create<KubeObject>(apiServiceExports, {
+    apiVersion: "klutch.anynines.com/v1alpha1",
+    kind: "APIServiceExport",
+    metadata: { namespace: tenantNamespace, name: crd.metadata.name },
+    spec: { ...spec, informerScope: "Namespaced", permissionClaims: claims, ...extra },
+  });
+}
+
+/** Answers APIServiceNamespaces as the backend's controller does, until the signal aborts; deletes the namespace when they go. */
+export async function serveNamespaces({ client }: TestCluster, signal: AbortSignal): Promise<void> {
+  const scope = { namespace: tenantNamespace, signal };
+  try {
+    const { items, resourceVersion } = await client.list<DynamicObject>(apiServiceNamespaces, scope);
+    for (const item of items) await serveOne(client, item);
+    for await (const event of client.watch<DynamicObject>(apiServiceNamespaces, {
+      ...scope,
+      resourceVersion,
+    })) {
+      if (event.type === "ADDED") await serveOne(client, event.object);
+    }
+  } catch (error) {
+    if (!signal.aborted) throw error;
+  }
+}
+
+async function serveOne(client: TestCluster["client"], { metadata }: DynamicObject): Promise<void> {
+  const name = serviceNamespaceName(tenantNamespace, metadata.name ?? "");
+  if ((await client.find(namespaces, { name })) === undefined) {
+    await client.create(namespaces, { apiVersion: "v1", kind: "Namespace", metadata: { name } });
+    await client.create(roleBindings, asDynamic(bind(name, `${binderName}-${tenantNamespace}`)));
+  }
+  const ref = { namespace: tenantNamespace, name: metadata.name ?? "" };
+  await client.mergePatch(
+    apiServiceNamespaces,
+    ref,
+    { status: { namespace: name } },
+    { subresource: "status" },
+  );
+}
+
+/** A Secret from plain texts. */
+export function secret(
+  namespace: string,
+  name: string,
+  texts: Readonly<Record<string, string>>,
+): DynamicObject {
+  const data = Object.fromEntries(
+    Object.entries(texts).map(([key, text]) => [key, Buffer.from(text).toString("base64")]),
+  );
+  return { apiVersion: "v1", kind: "Secret", metadata: { namespace, name }, type: "Opaque", data };
+}
+
+function role(name: string, rules: readonly unknown[]): object {
+  return { apiVersion: `${group}/v1`, kind: "ClusterRole", metadata: { name }, rules };
+}
+
+function bind(namespace: string | undefined, roleName: string): DynamicObject {
+  return {
+    apiVersion: `${group}/v1`,
+    kind: "RoleBinding",
+    metadata: { name: binderName, namespace },
+    roleRef: { apiGroup: group, kind: "ClusterRole", name: roleName },
+    subjects: [{ kind: "ServiceAccount", ...binder }],
+  };
+}

@@ -1,0 +1,200 @@
+/** Two real clusters, a provider side made by hand, and konnectors that run in this process. */
+import {
+  apiServiceBindings,
+  consumerNamespace,
+  namespaces,
+  type PermissionClaim,
+  secrets,
+} from "@klutch/api";
+import {
+  type ClusterConfig,
+  createKubeClient,
+  type DynamicObject,
+  type KubeClient,
+  type KubeObject,
+  type ResourceType,
+} from "@klutch/kube";
+import { startClusters, type TestCluster, waitFor } from "@klutch/kube-testing";
+import { createMetrics, silentLogger } from "@klutch/telemetry";
+import type { Timing } from "../clusters.ts";
+import { runKonnector } from "../konnector.ts";
+import { installBindCrds, secret, serveNamespaces } from "./provider-side.ts";
+
+/** What the tests work with. */
+export interface World extends AsyncDisposable {
+  readonly consumer: TestCluster;
+  readonly provider: TestCluster;
+}
+
+/** Boots the clusters and the provider's answering machine for namespaces. */
+export async function startWorld(): Promise<World> {
+  await using stack = new AsyncDisposableStack();
+  const [consumer, provider] = await startClusters(2);
+  if (consumer === undefined || provider === undefined) throw new Error("two clusters were asked for");
+  stack.use(consumer);
+  stack.use(provider);
+  await installBindCrds(provider);
+  const stop = new AbortController();
+  const serving = serveNamespaces(provider, stop.signal);
+  stack.defer(() => serving);
+  stack.defer(() => stop.abort());
+  for (const name of [consumerNamespace, "app"]) {
+    await consumer.client.create(namespaces, { apiVersion: "v1", kind: "Namespace", metadata: { name } });
+  }
+  const owned = stack.move();
+  return { consumer, provider, [Symbol.asyncDispose]: () => owned.disposeAsync() };
+}
+
+/** A konnector that runs in this process. */
+export interface RunningKonnector extends AsyncDisposable {
+  readonly probePort: number;
+  /** Writes put on the wire since the start, as `cluster VERB resource`. */
+  readonly writes: readonly string[];
+  /** Watches opened since the start, as `cluster resource`. */
+  readonly watches: readonly string[];
+}
+
+/** Options of a konnector in a test. */
+export interface StartOptions {
+  readonly identity?: string | undefined;
+  readonly timing?: Partial<Timing> | undefined;
+  readonly logger?: typeof silentLogger | undefined;
+}
+
+/** Starts one; disposing it stops it in order. */
+export async function startKonnector(world: World, options: StartOptions = {}): Promise<RunningKonnector> {
+  const stop = new AbortController();
+  const listening = Promise.withResolvers<number>();
+  const writes: string[] = [];
+  const watches: string[] = [];
+  const running = runKonnector({
+    config: {
+      kubeconfig: undefined,
+      leaseName: consumerNamespace,
+      leaseNamespace: consumerNamespace,
+      identity: options.identity ?? "test",
+      probeHost: "127.0.0.1",
+      probePort: 0,
+      logLevel: "info",
+      installCrd: true,
+    },
+    cluster: world.consumer.config,
+    logger: options.logger ?? silentLogger,
+    metrics: createMetrics(),
+    signal: stop.signal,
+    timing: { graceMs: 300, tellAfterMs: 200, ...options.timing },
+    onListening: listening.resolve,
+    createClient: (config: ClusterConfig, clientOptions) =>
+      counting(createKubeClient(config, clientOptions), writes, watches),
+  });
+  running.catch(listening.reject);
+  const probePort = await listening.promise;
+  return {
+    probePort,
+    writes,
+    watches,
+    async [Symbol.asyncDispose]() {
+      stop.abort(new Error("the test ended"));
+      await running;
+    },
+  };
+}
+
+/** A client that writes down what it sends; leases are left out. */
+function counting(client: KubeClient, writes: string[], watches: string[]): KubeClient {
+  const write = (verb: string, type: ResourceType): void => {
+    if (type.plural !== "leases") writes.push(`${client.clusterName} ${verb} ${type.plural}`);
+  };
+  return {
+    clusterName: client.clusterName,
+    get: (type, ref, options) => client.get(type, ref, options),
+    find: (type, ref, options) => client.find(type, ref, options),
+    list: (type, options) => client.list(type, options),
+    listAll: (type, options) => client.listAll(type, options),
+    watch: (type, options) => {
+      watches.push(`${client.clusterName} ${type.plural}`);
+      return client.watch(type, options);
+    },
+    create: (type, object, options) => (write("create", type), client.create(type, object, options)),
+    replace: (type, object, options) => (write("replace", type), client.replace(type, object, options)),
+    apply: (type, object, options) => (write("apply", type), client.apply(type, object, options)),
+    mergePatch: (type, ref, patch, options) => (
+      write(`merge ${options?.subresource ?? ""}`, type), client.mergePatch(type, ref, patch, options)
+    ),
+    jsonPatch: (type, ref, operations, options) => (
+      write(`json ${options?.subresource ?? ""}`, type), client.jsonPatch(type, ref, operations, options)
+    ),
+    delete: (type, ref, options) => (write("delete", type), client.delete(type, ref, options)),
+    request: (options) => client.request(options),
+    [Symbol.asyncDispose]: () => client[Symbol.asyncDispose](),
+  };
+}
+
+/** Does what the plugin does in the app cluster: Secret and binding. */
+export async function bindApi(
+  { consumer }: World,
+  name: string,
+  kubeconfig: string,
+  claims: readonly (PermissionClaim & { readonly state: "Accepted" | "Rejected" })[] = [],
+): Promise<void> {
+  const ref = { namespace: consumerNamespace, name: "kubeconfig-test" };
+  if ((await consumer.client.find(secrets, ref)) === undefined) {
+    await consumer.client.create(secrets, secret(ref.namespace, ref.name, { kubeconfig }));
+  }
+  await waitFor("bindings to be served", () => consumer.client.list(apiServiceBindings));
+  await consumer.client.create<KubeObject>(apiServiceBindings, {
+    apiVersion: "klutch.anynines.com/v1alpha1",
+    kind: "APIServiceBinding",
+    metadata: { namespace: consumerNamespace, name },
+    spec: { kubeconfigSecretRef: { ...ref, key: "kubeconfig" }, permissionClaims: claims },
+  });
+}
+
+/** A widget of the test API. */
+export function widget(
+  type: ResourceType,
+  name: string,
+  spec: unknown,
+  metadata: object = {},
+): DynamicObject {
+  return {
+    apiVersion: `${type.group}/${type.version}`,
+    kind: type.kind,
+    metadata: { ...(type.namespaced ? { namespace: "app" } : {}), name, ...metadata },
+    spec,
+  };
+}
+
+/** A resource and its CRD; every object keeps unknown fields of spec and status. */
+export function testApi(
+  plural: string,
+  kind: string,
+  options: { readonly namespaced?: boolean; readonly statusSubresource?: boolean } = {},
+): { readonly type: ResourceType; readonly crd: KubeObject; readonly name: string } {
+  const { namespaced = true, statusSubresource = true } = options;
+  const group = "test.klutch.example";
+  const open = { type: "object", "x-kubernetes-preserve-unknown-fields": true };
+  const version = {
+    name: "v1",
+    served: true,
+    storage: true,
+    ...(statusSubresource ? { subresources: { status: {} } } : {}),
+    schema: { openAPIV3Schema: { type: "object", properties: { spec: open, status: open } } },
+  };
+  const name = `${plural}.${group}`;
+  return {
+    name,
+    type: { group, version: "v1", plural, kind, namespaced },
+    crd: {
+      apiVersion: "apiextensions.k8s.io/v1",
+      kind: "CustomResourceDefinition",
+      metadata: { name },
+      spec: {
+        group,
+        scope: namespaced ? "Namespaced" : "Cluster",
+        names: { plural, singular: kind.toLowerCase(), kind, listKind: `${kind}List` },
+        versions: [version],
+      },
+    },
+  };
+}
