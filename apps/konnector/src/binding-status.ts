@@ -2,7 +2,14 @@
  * The status of APIServiceBindings. Many parts know something about a binding; they report it here, and this one writer puts it into
  * the object, so that parts of one process never conflict with each other.
  */
-import { apiServiceBindings, type NewCondition, setConditions } from "@klutch/api";
+import {
+  type APIServiceBinding,
+  apiServiceBindings,
+  falseCondition,
+  findCondition,
+  type NewCondition,
+  setConditions,
+} from "@klutch/api";
 import { type DynamicObject, jsonEqual, refOf } from "@klutch/kube";
 import { Controller } from "@klutch/kube-runtime";
 import type { SharedCache } from "./cache/shared-cache.ts";
@@ -88,7 +95,11 @@ export class BindingStatus {
     if (facts === undefined) return;
     const binding = asBinding(cached);
     const now = this.#environment.clock.now();
-    const conditions = setConditions(binding.status?.conditions, [...facts.conditions.values()], now);
+    const conditions = setConditions(
+      binding.status?.conditions,
+      [...pendingConditions(binding, facts), ...facts.conditions.values()],
+      now,
+    );
     const providerPrettyName = facts.prettyName ?? binding.status?.providerPrettyName;
     const status = { conditions, ...(providerPrettyName === undefined ? {} : { providerPrettyName }) };
     if (jsonEqual(status, binding.status)) return;
@@ -101,4 +112,16 @@ export class BindingStatus {
     );
     this.#bindings.wrote(answer);
   }
+}
+
+const expected = ["SecretValid", "InformersSynced", "Heartbeating", "Connected", "SchemaInSync"];
+
+/** What nobody has said anything about yet, neither now nor before a restart: without it, `Ready` would come too early. */
+function pendingConditions(binding: APIServiceBinding, facts: Facts): readonly NewCondition[] {
+  return expected
+    .filter(
+      (type) =>
+        !facts.conditions.has(type) && findCondition(binding.status?.conditions, type) === undefined,
+    )
+    .map((type) => falseCondition(type, "Pending", "Info", "not checked yet"));
 }

@@ -20,7 +20,6 @@ import { exportCrd, installCrd, prepareTenant, secret, tenantNamespace } from ".
 import { bindApi, startKonnector, startWorld, testApi, widget } from "./testing/world.ts";
 
 const world = await startWorld();
-after(() => world[Symbol.asyncDispose]());
 const { consumer, provider } = world;
 const widgets = testApi("widgets", "Widget");
 const gadgets = testApi("gadgets", "Gadget", { statusSubresource: false });
@@ -37,7 +36,10 @@ const kubeconfig = await prepareTenant(provider, ["widgets", "gadgets"]);
 await exportCrd(provider, widgets.crd, {}, [claim]);
 await exportCrd(provider, gadgets.crd);
 const konnector = await startKonnector(world);
-after(() => konnector[Symbol.asyncDispose]());
+after(async () => {
+  await konnector[Symbol.asyncDispose]();
+  await world[Symbol.asyncDispose]();
+});
 
 const above = { namespace: serviceNamespace };
 const below = { namespace: "app" };

@@ -15,7 +15,7 @@ import {
   type ResourceType,
 } from "@klutch/kube";
 import { startClusters, type TestCluster, waitFor } from "@klutch/kube-testing";
-import { createMetrics, silentLogger } from "@klutch/telemetry";
+import { createLogger, createMetrics, type silentLogger } from "@klutch/telemetry";
 import type { Timing } from "../clusters.ts";
 import { runKonnector } from "../konnector.ts";
 import { installBindCrds, secret, serveNamespaces } from "./provider-side.ts";
@@ -79,7 +79,7 @@ export async function startKonnector(world: World, options: StartOptions = {}): 
       installCrd: true,
     },
     cluster: world.consumer.config,
-    logger: options.logger ?? silentLogger,
+    logger: createLogger({ name: "k", level: "debug" }),
     metrics: createMetrics(),
     signal: stop.signal,
     timing: { graceMs: 300, tellAfterMs: 200, ...options.timing },
