@@ -46,7 +46,10 @@ export const folderRules: Readonly<Record<string, FolderRule>> = {
   "apps/provider-anynines": { parts: ["api", "crossplane", "kube-runtime", "kube", "osb"], thirdParty: [] },
   "apps/function-klutch": { parts: ["api", "crossplane"], thirdParty: [] },
   "apps/broker": { parts: [], thirdParty: ["hono", "@hono/node-server", "pg"] },
-  "apps/sandbox": { parts: ["api", "engines", "kube", "kube-testing", "oci"], thirdParty: ["pg"] },
+  "apps/sandbox": {
+    parts: ["api", "engines", "kube", "kube-testing", "oci"],
+    thirdParty: ["pg", "@peculiar/x509", "reflect-metadata"],
+  },
   tools: { parts: anything, thirdParty: [] },
   bench: { parts: anything, thirdParty: [] },
   e2e: { parts: anything, thirdParty: ["pg", "playwright-core", "axe-core"] },

@@ -120,8 +120,7 @@ const expected = ["SecretValid", "InformersSynced", "Heartbeating", "Connected",
 function pendingConditions(binding: APIServiceBinding, facts: Facts): readonly NewCondition[] {
   return expected
     .filter(
-      (type) =>
-        !facts.conditions.has(type) && findCondition(binding.status?.conditions, type) === undefined,
+      (type) => !facts.conditions.has(type) && findCondition(binding.status?.conditions, type) === undefined,
     )
     .map((type) => falseCondition(type, "Pending", "Info", "not checked yet"));
 }

@@ -63,6 +63,9 @@ export async function runKonnector(options: KonnectorOptions): Promise<void> {
     clock,
     logger,
   });
+  metrics.observedGauge("klutch_leader", "Whether this process holds the lease", () =>
+    elector.isLeader() ? 1 : 0,
+  );
   const guarded = { userAgent, logger, metrics, clock, writeGuard: elector };
   const client = stack.use(createClient(consumerConfig, guarded));
   const pool = stack.use(new CachePool({ client, logger, clock, random }));

@@ -24,7 +24,7 @@ import { runProvider } from "./provider.ts";
 
 const stack = new AsyncDisposableStack();
 after(() => stack.disposeAsync());
-const cluster = stack.use(await startCluster({ name: "provider" }));
+const cluster = stack.use(await startCluster({ name: "provider", controllerManager: true }));
 const postgres = stack.use(await startPostgres());
 const folder = await mkdtemp(join(tmpdir(), "klutch-provider-"));
 stack.defer(() => rm(folder, { recursive: true, force: true }));
@@ -212,7 +212,10 @@ test("instance and binding live their whole life; nothing is left at the broker"
     await gone(serviceInstances, { name: "one" });
     await gone(secrets, { namespace: "team", name: "one-b-creds" });
     assert.deepEqual(await databases(), []);
-    assert.deepEqual((await client.list(providerConfigUsages)).items, []);
+    await waitFor(
+      "usages to be collected",
+      async () => (await client.list(providerConfigUsages)).items.length === 0,
+    );
     await assert.rejects(sql(credentials["uri"] ?? "", "select 1"));
   } finally {
     await stop();

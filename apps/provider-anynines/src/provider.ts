@@ -22,7 +22,7 @@ import { Brokers } from "./brokers.ts";
 import { createHealthReconcile } from "./health.ts";
 import { ServiceBindingClient } from "./service-binding.ts";
 import { ServiceInstanceClient } from "./service-instance.ts";
-import { ensureUsage, removeUsage } from "./usage.ts";
+import { ensureUsage } from "./usage.ts";
 
 /** What the readiness probe asks of a cache. */
 export type ObservedCache = Pick<Informer<Managed>, "type" | "synced" | "status">;
@@ -71,8 +71,6 @@ export async function runProvider(options: ProviderOptions): Promise<void> {
   options.onCaches?.([instances, bindings]);
   const usages = new Set<string>();
   const common = { client, clock, random, pollIntervalMs };
-  const released = (managed: Managed, call: { readonly signal: AbortSignal }): Promise<void> =>
-    removeUsage(client, managed, call);
   const instanceController = new Controller({
     name: "serviceinstance",
     workers,
@@ -82,7 +80,6 @@ export async function runProvider(options: ProviderOptions): Promise<void> {
       ...common,
       type: serviceInstances,
       informer: instances,
-      released,
       connect: async (managed, { record, signal: callSignal }) => {
         await ensureUsage(client, managed, usages, { signal: callSignal });
         const broker = await brokers.get(configNameOf(managed), { signal: callSignal });
@@ -105,7 +102,6 @@ export async function runProvider(options: ProviderOptions): Promise<void> {
       ...common,
       type: managedServiceBindings,
       informer: bindings,
-      released,
       connect: async (managed, { record, signal: callSignal }) => {
         await ensureUsage(client, managed, usages, { signal: callSignal });
         const broker = await brokers.get(configNameOf(managed), { signal: callSignal });

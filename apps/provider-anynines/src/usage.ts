@@ -1,4 +1,7 @@
-/** ProviderConfigUsages: who uses a ProviderConfig. Source: reference/provider.md §1.7. */
+/**
+ * ProviderConfigUsages: who uses a ProviderConfig (reference/provider.md §1.7). They belong to the managed resource, so garbage
+ * collection removes them; Crossplane gives a provider no right to delete them.
+ */
 import { type ProviderConfigUsage, providerConfigUsages } from "@klutch/api";
 import type { Managed } from "@klutch/crossplane";
 import { isAlreadyExists, type KubeClient } from "@klutch/kube";
@@ -28,13 +31,4 @@ export async function ensureUsage(
     if (!isAlreadyExists(error)) throw error;
   }
   known.add(`${uid}/${config}`);
-}
-
-/** Removes the usage of a managed resource that is gone. */
-export async function removeUsage(
-  client: KubeClient,
-  managed: Managed,
-  options: { readonly signal: AbortSignal },
-): Promise<void> {
-  await client.delete(providerConfigUsages, { name: managed.metadata.uid ?? "" }, options);
 }

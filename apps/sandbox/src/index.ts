@@ -1,1 +1,3 @@
-export {};
+/** The whole of Klutch as local processes. */
+export { readConfig, type SandboxConfig } from "./config.ts";
+export { runSandbox } from "./sandbox.ts";

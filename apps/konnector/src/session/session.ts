@@ -50,6 +50,9 @@ export class Session implements AsyncDisposable {
   readonly #running: Promise<void>;
   #bindingKeys: readonly string[] = [];
   #apis: BoundApis | undefined;
+  /** What holds for all bindings, by condition type. */
+  readonly #known = new Map<string, NewCondition>();
+  #prettyName: string | undefined;
 
   constructor(options: SessionOptions) {
     const { config, createClient, environment, consumer } = options;
@@ -80,8 +83,9 @@ export class Session implements AsyncDisposable {
   setBindings(keys: readonly string[]): void {
     this.#bindingKeys = keys;
     this.#apis?.setBindings(keys);
-    const synced = this.#apis === undefined ? undefined : trueCondition("InformersSynced");
-    if (synced !== undefined) this.#report(synced);
+    // A binding that is new here learns what is already known of the provider.
+    for (const condition of this.#known.values()) this.#report(condition);
+    if (this.#prettyName !== undefined) this.#reportPrettyName(this.#prettyName);
   }
 
   /** What keeps the session's caches from being current. */
@@ -149,9 +153,10 @@ export class Session implements AsyncDisposable {
       secretRef,
       consumerSecret,
       report: (condition) => this.#report(condition),
-      reportPrettyName: (name) => this.#bindingKeys.forEach((key) => status.reportPrettyName(key, name)),
+      reportPrettyName: (name) => this.#reportPrettyName(name),
     });
     this.#apis = apis;
+    this.#report(trueCondition("InformersSynced"));
     this.setBindings(this.#bindingKeys);
     environment.logger.info("connected to the provider", { server: this.address });
     await Promise.all([
@@ -182,7 +187,13 @@ export class Session implements AsyncDisposable {
     }
   }
 
+  #reportPrettyName(prettyName: string): void {
+    this.#prettyName = prettyName;
+    for (const key of this.#bindingKeys) this.#options.status.reportPrettyName(key, prettyName);
+  }
+
   #report(condition: NewCondition): void {
+    this.#known.set(condition.type, condition);
     for (const key of this.#bindingKeys) this.#options.status.report(key, condition);
   }
 }

@@ -15,7 +15,7 @@ import {
   type ResourceType,
 } from "@klutch/kube";
 import { startClusters, type TestCluster, waitFor } from "@klutch/kube-testing";
-import { createLogger, createMetrics, type silentLogger } from "@klutch/telemetry";
+import { createMetrics, type Logger, silentLogger } from "@klutch/telemetry";
 import type { Timing } from "../clusters.ts";
 import { runKonnector } from "../konnector.ts";
 import { installBindCrds, secret, serveNamespaces } from "./provider-side.ts";
@@ -52,13 +52,15 @@ export interface RunningKonnector extends AsyncDisposable {
   readonly writes: readonly string[];
   /** Watches opened since the start, as `cluster resource`. */
   readonly watches: readonly string[];
+  /** How often the lease was looked at. */
+  leaseLooks(): number;
 }
 
 /** Options of a konnector in a test. */
 export interface StartOptions {
   readonly identity?: string | undefined;
   readonly timing?: Partial<Timing> | undefined;
-  readonly logger?: typeof silentLogger | undefined;
+  readonly logger?: Logger | undefined;
 }
 
 /** Starts one; disposing it stops it in order. */
@@ -67,6 +69,7 @@ export async function startKonnector(world: World, options: StartOptions = {}): 
   const listening = Promise.withResolvers<number>();
   const writes: string[] = [];
   const watches: string[] = [];
+  const reads: string[] = [];
   const running = runKonnector({
     config: {
       kubeconfig: undefined,
@@ -79,13 +82,13 @@ export async function startKonnector(world: World, options: StartOptions = {}): 
       installCrd: true,
     },
     cluster: world.consumer.config,
-    logger: createLogger({ name: "k", level: "debug" }),
+    logger: options.logger ?? silentLogger,
     metrics: createMetrics(),
     signal: stop.signal,
     timing: { graceMs: 300, tellAfterMs: 200, ...options.timing },
     onListening: listening.resolve,
     createClient: (config: ClusterConfig, clientOptions) =>
-      counting(createKubeClient(config, clientOptions), writes, watches),
+      counting(createKubeClient(config, clientOptions), { writes, watches, reads }),
   });
   running.catch(listening.reject);
   const probePort = await listening.promise;
@@ -93,6 +96,7 @@ export async function startKonnector(world: World, options: StartOptions = {}): 
     probePort,
     writes,
     watches,
+    leaseLooks: () => reads.filter((read) => read === "consumer leases").length,
     async [Symbol.asyncDispose]() {
       stop.abort(new Error("the test ended"));
       await running;
@@ -101,14 +105,20 @@ export async function startKonnector(world: World, options: StartOptions = {}): 
 }
 
 /** A client that writes down what it sends; leases are left out. */
-function counting(client: KubeClient, writes: string[], watches: string[]): KubeClient {
+function counting(
+  client: KubeClient,
+  { writes, watches, reads }: { writes: string[]; watches: string[]; reads: string[] },
+): KubeClient {
   const write = (verb: string, type: ResourceType): void => {
     if (type.plural !== "leases") writes.push(`${client.clusterName} ${verb} ${type.plural}`);
   };
   return {
     clusterName: client.clusterName,
     get: (type, ref, options) => client.get(type, ref, options),
-    find: (type, ref, options) => client.find(type, ref, options),
+    find: (type, ref, options) => {
+      reads.push(`${client.clusterName} ${type.plural}`);
+      return client.find(type, ref, options);
+    },
     list: (type, options) => client.list(type, options),
     listAll: (type, options) => client.listAll(type, options),
     watch: (type, options) => {

@@ -47,8 +47,6 @@ export interface ManagedReconcilerOptions<M extends Managed> {
   readonly pollIntervalMs?: number | undefined;
   /** Longest duration of one pass. Default 90 000. */
   readonly deadlineMs?: number | undefined;
-  /** Called once the external resource is gone and before the finalizer goes, to release what `connect` holds. */
-  readonly released?: ((managed: M, options: { readonly signal: AbortSignal }) => Promise<void>) | undefined;
   readonly clock: Clock;
   readonly random: Random;
 }
@@ -130,7 +128,6 @@ class Pass<M extends Managed> {
       }
       await removeConnection(this.#options.client, this.#managed, this.#context);
     }
-    await this.#options.released?.(this.#managed, this.#context);
     await this.#patchMetadata({
       finalizers: (this.#managed.metadata.finalizers ?? []).filter((name) => name !== managedFinalizer),
     });

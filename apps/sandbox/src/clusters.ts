@@ -1,0 +1,25 @@
+/** Starts the three clusters at the same time. */
+import { join } from "node:path";
+import { startCluster, type TestCluster } from "@klutch/kube-testing";
+import type { SandboxState } from "./state.ts";
+import type { Clusters } from "./world.ts";
+
+export async function startClusters(state: SandboxState, stack: AsyncDisposableStack): Promise<Clusters> {
+  const { ports, folder } = state;
+  const start = async (name: string, etcd: number, peer: number, api: number): Promise<TestCluster> =>
+    stack.use(
+      await startCluster({
+        name,
+        controllerManager: true,
+        fsync: true,
+        dataDir: join(folder, "clusters", name),
+        ports: [etcd, peer, api],
+      }),
+    );
+  const [controlPlane, appA, appB] = await Promise.all([
+    start("control-plane", ports.controlPlaneEtcd, ports.controlPlanePeer, ports.controlPlaneApi),
+    start("app-a", ports.appAEtcd, ports.appAPeer, ports.appAApi),
+    start("app-b", ports.appBEtcd, ports.appBPeer, ports.appBApi),
+  ]);
+  return { controlPlane, appA, appB };
+}

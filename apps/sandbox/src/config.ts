@@ -1,0 +1,33 @@
+/** Flags and environment of the sandbox. */
+import { homedir } from "node:os";
+import { join, resolve } from "node:path";
+import { parseArgs } from "node:util";
+
+/** How the sandbox runs. */
+export interface SandboxConfig {
+  /** Where everything is kept between starts. */
+  readonly folder: string;
+  readonly reset: boolean;
+  readonly demo: boolean;
+  /** End after the demo instead of staying up. */
+  readonly exit: boolean;
+}
+
+/** Reads the command line and the environment. */
+export function readConfig(
+  args: readonly string[],
+  env: Readonly<Record<string, string | undefined>>,
+): SandboxConfig {
+  const { values } = parseArgs({
+    args: [...args],
+    options: {
+      dir: { type: "string" },
+      reset: { type: "boolean", default: false },
+      "no-demo": { type: "boolean", default: false },
+      exit: { type: "boolean", default: false },
+    },
+  });
+  const stateHome = env["XDG_STATE_HOME"] ?? join(homedir(), ".local", "state");
+  const folder = values.dir ?? env["KLUTCH_STATE_DIR"] ?? join(stateHome, "klutch", "sandbox");
+  return { folder: resolve(folder), reset: values.reset, demo: !values["no-demo"], exit: values.exit };
+}

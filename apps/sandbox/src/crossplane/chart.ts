@@ -1,0 +1,37 @@
+/** The rights of Crossplane as its Helm chart has them, rendered without Helm: only a name and a namespace are filled in. */
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { type DynamicObject, isRecord, parseYamlDocuments } from "@klutch/kube";
+import { crossplaneNamespace } from "../world.ts";
+
+const templates = [
+  "serviceaccount.yaml",
+  "clusterrole.yaml",
+  "clusterrolebinding.yaml",
+  "rbac-manager-serviceaccount.yaml",
+  "rbac-manager-clusterrole.yaml",
+  "rbac-manager-clusterrolebinding.yaml",
+  "rbac-manager-allowed-provider-permissions.yaml",
+  "rbac-manager-managed-clusterroles.yaml",
+];
+
+/** The objects of the chart's account and role templates. */
+export async function crossplaneRbac(engineFolder: string): Promise<readonly DynamicObject[]> {
+  const folder = join(engineFolder, "cluster", "charts", "crossplane", "templates");
+  const texts = await Promise.all(templates.map((name) => readFile(join(folder, name), "utf8")));
+  return texts
+    .flatMap((text) => parseYamlDocuments(render(text)))
+    .filter((value): value is DynamicObject => isRecord(value) && "kind" in value);
+}
+
+/** Conditions of the templates are all true by default; labels and annotations of Helm are left out. */
+export function render(text: string): string {
+  const withoutLoops = text.replaceAll(
+    /^\s*\{\{-?\s*(?:with|range)[^}]*\}\}[\s\S]*?^\s*\{\{-?\s*end\s*-?\}\}\s*$/gm,
+    "",
+  );
+  return withoutLoops
+    .replaceAll(/\{\{\s*template "crossplane\.name" \.\s*\}\}/g, "crossplane")
+    .replaceAll(/\{\{\s*\.Release\.Namespace\s*\}\}/g, crossplaneNamespace)
+    .replaceAll(/\{\{-?[^}]*\}\}/g, "");
+}

@@ -1,0 +1,60 @@
+/** Our Crossplane packages, pushed to a local registry and installed from it. */
+import { join } from "node:path";
+import {
+  compositions,
+  configurationMeta,
+  configurationName,
+  functionMeta,
+  functionName,
+  klutchVersion,
+  packageRepositories,
+  providerCrds,
+  providerMeta,
+  providerName,
+  xrds,
+} from "@klutch/api";
+import { resolveEngine, startProcess } from "@klutch/engines";
+import { type DynamicObject, formatYaml } from "@klutch/kube";
+import { buildXpkg, pushImage } from "@klutch/oci";
+import { applyAll } from "../objects.ts";
+import type { World } from "../world.ts";
+
+/** Starts the registry. It must run before core, which takes packages for missing otherwise. */
+export async function startRegistry(world: Pick<World, "state" | "stack">): Promise<string> {
+  const { state, stack } = world;
+  const address = `127.0.0.1:${state.ports.registry}`;
+  stack.use(
+    await startProcess({
+      name: "registry",
+      command: await resolveEngine("crane"),
+      args: ["registry", "serve", "--address", address],
+      logFile: join(state.folder, "registry.log"),
+      ready: async () => (await fetch(`http://${address}/v2/`)).ok,
+    }),
+  );
+  const push = (repository: string, documents: readonly unknown[]): Promise<void> =>
+    pushImage(buildXpkg(documents.map(formatYaml).join("---\n")), {
+      registry: `http://${address}`,
+      repository,
+      tag: klutchVersion,
+    });
+  await push(packageRepositories.function, [functionMeta]);
+  await push(packageRepositories.provider, [providerMeta, ...providerCrds]);
+  await push(packageRepositories.configuration, [configurationMeta(address), ...xrds, ...compositions]);
+  return address;
+}
+
+/** Installs the three packages. Function and Provider are named as the Configuration's dependencies would be. */
+export async function installPackages(world: World, registry: string): Promise<void> {
+  const install = (kind: string, name: string, repository: string): DynamicObject => ({
+    apiVersion: "pkg.crossplane.io/v1",
+    kind,
+    metadata: { name },
+    spec: { package: `${registry}/${repository}:${klutchVersion}`, packagePullPolicy: "IfNotPresent" },
+  });
+  await applyAll(world.clusters.controlPlane.client, [
+    install("Function", functionName, packageRepositories.function),
+    install("Provider", providerName, packageRepositories.provider),
+    install("Configuration", configurationName, packageRepositories.configuration),
+  ]);
+}

@@ -1,0 +1,142 @@
+/**
+ * The runtime controller that `--package-runtime=External` leaves to others (reference/engines.md §5): for each active revision a TLS
+ * Secret, and in its status that the runtime is healthy and, for a function, where it listens. For the provider also a Deployment
+ * without replicas, from which the RBAC manager learns the provider's service account.
+ */
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { type DynamicObject, isRecord, type KubeClient, type ResourceType } from "@klutch/kube";
+import type { CertificateFolders } from "../certificates.ts";
+import { conditionOf } from "../objects.ts";
+import { crossplaneNamespace, type World } from "../world.ts";
+
+/** Service account of the provider's process. */
+export const providerAccount = "provider-anynines";
+
+const pkg = (kind: string, plural: string): ResourceType => ({
+  group: "pkg.crossplane.io",
+  version: "v1",
+  plural,
+  kind,
+  namespaced: false,
+});
+const functionRevisions = pkg("FunctionRevision", "functionrevisions");
+const providerRevisions = pkg("ProviderRevision", "providerrevisions");
+const secrets: ResourceType = {
+  group: "",
+  version: "v1",
+  plural: "secrets",
+  kind: "Secret",
+  namespaced: true,
+};
+const deployments: ResourceType = {
+  group: "apps",
+  version: "v1",
+  plural: "deployments",
+  kind: "Deployment",
+  namespaced: true,
+};
+const manager = { fieldManager: "klutch-package-runtime", force: true } as const;
+const pollMs = 400;
+
+/** Looks after revisions until the sandbox ends. */
+export function runPackageRuntime(world: World, certificates: CertificateFolders): Promise<void> {
+  return loop(world, async () => {
+    const { client } = world.clusters.controlPlane;
+    const endpoint = `dns:///localhost:${world.state.ports.function}`;
+    for (const revision of (await client.list<DynamicObject>(functionRevisions)).items) {
+      await serveRevision(client, functionRevisions, revision, certificates, endpoint);
+    }
+    for (const revision of (await client.list<DynamicObject>(providerRevisions)).items) {
+      await serveRevision(client, providerRevisions, revision, certificates, undefined);
+      if (isActive(revision)) await applyStubDeployment(client, revision);
+    }
+  });
+}
+
+async function loop(world: World, once: () => Promise<void>): Promise<void> {
+  while (!world.signal.aborted) {
+    // A conflict or a server that is just starting: the next round mends it.
+    await once().catch(() => undefined);
+    await sleep(pollMs, undefined, { signal: world.signal }).catch(() => undefined);
+  }
+}
+
+function isActive(revision: DynamicObject): boolean {
+  return isRecord(revision.spec) && revision.spec["desiredState"] === "Active";
+}
+
+async function serveRevision(
+  client: KubeClient,
+  type: ResourceType,
+  revision: DynamicObject,
+  certificates: CertificateFolders,
+  endpoint: string | undefined,
+): Promise<void> {
+  const { name = "", generation } = revision.metadata;
+  const status = isRecord(revision.status) ? revision.status : {};
+  if (!isActive(revision)) return;
+  if (conditionOf(revision, "RuntimeHealthy") === "True" && status["endpoint"] === endpoint) return;
+  const secretName = `${name}-tls`;
+  const read = async (file: string): Promise<string> =>
+    (await readFile(join(certificates.functionServer, file))).toString("base64");
+  const [certificate, key, authority] = await Promise.all([read("tls.crt"), read("tls.key"), read("ca.crt")]);
+  const secret: DynamicObject = {
+    apiVersion: "v1",
+    kind: "Secret",
+    metadata: { namespace: crossplaneNamespace, name: secretName },
+    data: { "tls.crt": certificate, "tls.key": key, "ca.crt": authority },
+  };
+  await client.apply(secrets, secret, manager);
+  const condition = {
+    type: "RuntimeHealthy",
+    status: "True",
+    reason: "HealthyPackageRevision",
+    observedGeneration: generation,
+    lastTransitionTime: new Date().toISOString().replace(/\.\d+Z$/, "Z"),
+  };
+  const body: DynamicObject = {
+    apiVersion: revision.apiVersion,
+    kind: revision.kind,
+    metadata: { name },
+    status: { tlsServerSecretName: secretName, endpoint, conditions: [condition] },
+  };
+  await client.apply(type, body, { ...manager, subresource: "status" });
+}
+
+async function applyStubDeployment(client: KubeClient, revision: DynamicObject): Promise<void> {
+  const { name = "", uid = "" } = revision.metadata;
+  if ((await client.find(deployments, { namespace: crossplaneNamespace, name })) !== undefined) return;
+  const labels = { "pkg.crossplane.io/revision": name };
+  const object: DynamicObject = {
+    apiVersion: "apps/v1",
+    kind: "Deployment",
+    metadata: {
+      namespace: crossplaneNamespace,
+      name,
+      ownerReferences: [
+        {
+          apiVersion: revision.apiVersion,
+          kind: revision.kind,
+          name,
+          uid,
+          controller: true,
+          blockOwnerDeletion: true,
+        },
+      ],
+    },
+    spec: {
+      replicas: 0,
+      selector: { matchLabels: labels },
+      template: {
+        metadata: { labels },
+        spec: {
+          serviceAccountName: providerAccount,
+          containers: [{ name: "package-runtime", image: "runs-as-a-process" }],
+        },
+      },
+    },
+  };
+  await client.apply(deployments, object, manager);
+}

@@ -1,0 +1,173 @@
+/** The main job, start to end: bind, claim, use, delete. Everything happens with the tools and rights a developer has. */
+import { execFile } from "node:child_process";
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { type DynamicObject, isRecord, type ResourceType } from "@klutch/kube";
+import { waitFor } from "@klutch/kube-testing";
+import pg from "pg";
+import { waitForConditions } from "../objects.ts";
+import type { PeoplesTools } from "../tools.ts";
+import type { World } from "../world.ts";
+import { bindApi } from "./bind.ts";
+import { bindingManifest, bindingName, demoNamespace, instanceManifest, instanceName } from "./claims.ts";
+
+const run = promisify(execFile);
+const claim = (kind: string, plural: string): ResourceType => ({
+  group: "anynines.com",
+  version: "v1",
+  plural,
+  kind,
+  namespaced: true,
+});
+const instances = claim("PostgresqlInstance", "postgresqlinstances");
+const bindings = claim("ServiceBinding", "servicebindings");
+const secrets: ResourceType = {
+  group: "",
+  version: "v1",
+  plural: "secrets",
+  kind: "Secret",
+  namespaced: true,
+};
+const managed = (kind: string, plural: string): ResourceType => ({
+  group: "dataservices.anynines.com",
+  version: "v1",
+  plural,
+  kind,
+  namespaced: false,
+});
+
+/** What the demo needs to know of the sandbox. */
+export interface DemoInput {
+  readonly world: World;
+  readonly tools: PeoplesTools;
+  readonly backendUrl: string;
+  /** Of the server behind the broker, to see that things are really gone. */
+  readonly postgresUrl: string;
+}
+
+/** Runs the demo; throws when any step does not end as it should. */
+export async function runDemo(input: DemoInput): Promise<void> {
+  const { world, tools, backendUrl } = input;
+  const { progress } = world;
+  for (const resource of ["postgresqlinstances", "servicebindings"]) {
+    await progress.step(`kubectl bind: ${resource}.anynines.com into app cluster A`, () =>
+      bindApi(tools, backendUrl, resource, (line) => progress.say(line)),
+    );
+  }
+  await progress.step("kubectl apply: a PostgresqlInstance and a ServiceBinding", () => applyClaims(input));
+  const credentials = await progress.step(
+    "wait until both claims are Ready in app cluster A and the Secret is there",
+    () => arrive(input),
+  );
+  await progress.step("SQL with exactly these credentials", () => useDatabase(input, credentials));
+  await progress.step("kubectl delete: both claims", () => deleteClaims(input));
+  await progress.step("look whether anything is left", () => lookForLeftovers(input, credentials));
+}
+
+function kubectl(
+  tools: PeoplesTools,
+  ...args: readonly string[]
+): Promise<{ stdout: string; stderr: string }> {
+  return run(join(tools.bin, "kubectl"), ["--kubeconfig", tools.kubeconfigs.appA, ...args]);
+}
+
+async function applyClaims({ world, tools }: DemoInput): Promise<void> {
+  const files = [
+    ["namespace.yaml", `apiVersion: v1\nkind: Namespace\nmetadata:\n  name: ${demoNamespace}\n`],
+    ["postgresqlinstance.yaml", instanceManifest],
+    ["servicebinding.yaml", bindingManifest],
+  ] as const;
+  for (const [name, text] of files) {
+    const path = join(world.state.folder, name);
+    await writeFile(path, text);
+    // The binding above has just made the kinds; discovery may lag for a moment.
+    const { stdout } = await waitFor(`kubectl apply -f ${name}`, () => kubectl(tools, "apply", "-f", path), {
+      timeoutMs: 60_000,
+    });
+    world.progress.say(stdout.trim());
+  }
+}
+
+type Credentials = Readonly<Record<string, string>>;
+
+async function arrive({ world }: DemoInput): Promise<Credentials> {
+  const { client } = world.clusters.appA;
+  await waitForConditions(client, instances, { namespace: demoNamespace, name: instanceName }, ["Ready"]);
+  await waitForConditions(client, bindings, { namespace: demoNamespace, name: bindingName }, ["Ready"]);
+  const secret = await waitFor(`Secret ${bindingName}-creds`, () =>
+    client.find<DynamicObject>(secrets, { namespace: demoNamespace, name: `${bindingName}-creds` }),
+  );
+  const data = isRecord(secret["data"]) ? secret["data"] : {};
+  world.progress.say(
+    `Secret ${demoNamespace}/${bindingName}-creds has the keys ${Object.keys(data).toSorted().join(", ")}`,
+  );
+  const decode = (value: unknown): string => Buffer.from(String(value), "base64").toString("utf8");
+  return Object.fromEntries(Object.entries(data).map(([key, value]) => [key, decode(value)]));
+}
+
+async function useDatabase({ world }: DemoInput, credentials: Credentials): Promise<void> {
+  const { host, port, name, username, password } = credentials;
+  const client = new pg.Client({ host, port: Number(port), database: name, user: username, password });
+  await client.connect();
+  try {
+    await client.query("create table greetings (id serial primary key, words text not null)");
+    await client.query("insert into greetings (words) values ($1)", ["Hello from app cluster A"]);
+    const { rows } = await client.query<{ words: string; version: string; who: string }>(
+      "select words, current_setting('server_version') as version, session_user as who from greetings",
+    );
+    const [row] = rows;
+    world.progress.say(`PostgreSQL ${row?.version} answered ${row?.who}: ${row?.words}`);
+    if (row?.who !== username) throw new Error(`the database sees ${row?.who}, not ${username}`);
+  } finally {
+    await client.end();
+  }
+}
+
+async function deleteClaims({ tools, world }: DemoInput): Promise<void> {
+  for (const [plural, name] of [
+    ["servicebindings.anynines.com", bindingName],
+    ["postgresqlinstances.anynines.com", instanceName],
+  ] as const) {
+    const { stdout } = await kubectl(tools, "delete", plural, name, "-n", demoNamespace, "--timeout=120s");
+    world.progress.say(stdout.trim());
+  }
+}
+
+async function lookForLeftovers({ world, postgresUrl }: DemoInput, credentials: Credentials): Promise<void> {
+  const { appA, controlPlane } = world.clusters;
+  const gone = (what: string, probe: () => Promise<boolean>): Promise<true> =>
+    waitFor(`${what} to be gone`, probe, { timeoutMs: 60_000 });
+  await gone("the Secret in app cluster A", async () => {
+    return (
+      (await appA.client.find(secrets, { namespace: demoNamespace, name: `${bindingName}-creds` })) ===
+      undefined
+    );
+  });
+  for (const type of [
+    instances,
+    bindings,
+    managed("ServiceInstance", "serviceinstances"),
+    managed("ServiceBinding", "servicebindings"),
+  ]) {
+    await gone(
+      `${type.kind} (${type.group}) in the control plane`,
+      async () => (await controlPlane.client.list(type)).items.length === 0,
+    );
+  }
+  const admin = new pg.Client({ connectionString: postgresUrl });
+  await admin.connect();
+  try {
+    const left = async (query: string, value: string | undefined): Promise<boolean> =>
+      ((await admin.query(query, [value])).rowCount ?? 0) === 0;
+    await gone("the database", () =>
+      left("select 1 from pg_database where datname = $1", credentials["name"]),
+    );
+    await gone("the database user", () =>
+      left("select 1 from pg_roles where rolname = $1", credentials["username"]),
+    );
+  } finally {
+    await admin.end();
+  }
+  world.progress.say("claims, managed resources, Secret, database and database user are gone");
+}

@@ -1,0 +1,23 @@
+/** `npm run sandbox`. */
+import { readConfig } from "./config.ts";
+import { createProgress } from "./progress.ts";
+import { runSandbox } from "./sandbox.ts";
+
+const config = readConfig(process.argv.slice(2), process.env);
+const stop = new AbortController();
+for (const name of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
+  process.on(name, () => stop.abort(new Error(`stopped by ${name}`)));
+}
+const progress = createProgress(
+  (line) => console.log(line),
+  () => performance.now(),
+);
+try {
+  await runSandbox(config, progress, stop.signal);
+} catch (error) {
+  if (!stop.signal.aborted) {
+    console.error(`\nThe sandbox failed: ${error instanceof Error ? error.message : String(error)}`);
+    console.error(`Logs are in ${config.folder}; npm run sandbox -- --reset starts anew.`);
+    process.exitCode = 1;
+  }
+}

@@ -1,0 +1,31 @@
+/** What is printed when the sandbox is up. */
+import { sandboxUser } from "./services/dex.ts";
+import type { PeoplesTools } from "./tools.ts";
+import type { World } from "./world.ts";
+
+export function report(world: World, tools: PeoplesTools, backendUrl: string, issuer: string): string {
+  const { state, clusters } = world;
+  const { controlPlane, appA, appB } = tools.kubeconfigs;
+  return `
+Klutch is up.
+
+  binding page         ${backendUrl}/export   (user ${sandboxUser.email}, password ${sandboxUser.password})
+  identity provider    ${issuer}
+  control plane        ${clusters.controlPlane.url}   ${controlPlane}
+  app cluster A        ${clusters.appA.url}   ${appA}
+  app cluster B        ${clusters.appB.url}   ${appB}
+  logs and data        ${state.folder}
+
+Try next, in another terminal:
+
+  export PATH="${tools.bin}:$PATH"
+  export KUBECONFIG="${appB}"
+  kubectl bind ${backendUrl}/export             # log in, choose an API, bind app cluster B
+  kubectl get apiservicebindings -n klutch-bind
+  kubectl create namespace demo && kubectl apply -f ${state.folder}/postgresqlinstance.yaml
+  kubectl get postgresqlinstances -n demo --watch
+  KUBECONFIG="${controlPlane}" kubectl get managed
+
+Ctrl-C ends every process; the next start takes up where this one ended.
+`;
+}

@@ -1,0 +1,103 @@
+/** Starts everything in the order in which the parts need each other. */
+import { join } from "node:path";
+import { engineNames, resolveEngines } from "@klutch/engines";
+import { ensureCertificates } from "./certificates.ts";
+import { startClusters } from "./clusters.ts";
+import type { SandboxConfig } from "./config.ts";
+import { startCrossplane } from "./crossplane/install.ts";
+import { installPackages, startRegistry } from "./crossplane/packages.ts";
+import { runPackageRuntime } from "./crossplane/runtime.ts";
+import { runDemo } from "./demo/demo.ts";
+import { superviseKonnectors } from "./konnectors.ts";
+import { waitForConditions } from "./objects.ts";
+import type { Progress } from "./progress.ts";
+import { report } from "./report.ts";
+import { offerApis, startBackend } from "./services/backend.ts";
+import { startBroker } from "./services/broker.ts";
+import { startDex } from "./services/dex.ts";
+import { configureProvider, startFunction, startProvider } from "./services/packages.ts";
+import { openState } from "./state.ts";
+import { writeTools } from "./tools.ts";
+import type { World } from "./world.ts";
+
+/** Runs the sandbox until the signal aborts, or until the demo is over with `exit`. */
+export async function runSandbox(
+  config: SandboxConfig,
+  progress: Progress,
+  signal: AbortSignal,
+): Promise<void> {
+  await using stack = new AsyncDisposableStack();
+  await progress.step("servers from the cache, or built once from their Go modules (about ten minutes)", () =>
+    resolveEngines(engineNames, { progress: (line) => progress.say(line), signal }),
+  );
+  const state = await openState(config.folder, config.reset);
+  if (state.isKept) progress.say(`taking up the state in ${state.folder} (--reset starts anew)`);
+  const certificates = await ensureCertificates(join(state.folder, "certificates"), new Date());
+  const base = { state, stack };
+  const started = progress.step("two app clusters and a control plane cluster", () =>
+    startClusters(state, stack),
+  );
+  const [clusters, registry, issuer, postgresUrl] = await Promise.all([
+    started,
+    startRegistry(base),
+    startDex(base),
+    startBroker(base),
+    startFunction(base, certificates),
+  ]);
+  const stop = new AbortController();
+  const world: World = { state, clusters, progress, stack, signal: AbortSignal.any([signal, stop.signal]) };
+  await progress.step("Crossplane", () => startCrossplane(world, certificates));
+  const tasks = [runPackageRuntime(world, certificates)];
+  const [, backendUrl] = await Promise.all([
+    progress.step("Configuration, Function and Provider from the local registry", () =>
+      startPackages(world, registry),
+    ),
+    progress.step("backend", () => startBackend(world, issuer)),
+  ]);
+  await offerApis(world);
+  for (const cluster of [clusters.appA, clusters.appB]) tasks.push(superviseKonnectors(world, cluster));
+  const tools = await writeTools(world);
+  progress.say(`ready after ${progress.elapsed().toFixed(1)} s`);
+  if (config.demo && !signal.aborted) await runDemo({ world, tools, backendUrl, postgresUrl });
+  console.log(report(world, tools, backendUrl, issuer));
+  if (!config.exit) await untilAborted(signal);
+  progress.say("stopping …");
+  stop.abort(new Error("stopping"));
+  await Promise.all(tasks);
+}
+
+const pkg = (kind: string, plural: string) =>
+  ({ group: "pkg.crossplane.io", version: "v1", plural, kind, namespaced: false }) as const;
+const xrd = {
+  group: "apiextensions.crossplane.io",
+  version: "v1",
+  plural: "compositeresourcedefinitions",
+  kind: "CompositeResourceDefinition",
+  namespaced: false,
+} as const;
+
+async function startPackages(world: World, registry: string): Promise<void> {
+  const { client } = world.clusters.controlPlane;
+  await installPackages(world, registry);
+  const provider = startProvider(world);
+  for (const [kind, plural, name] of [
+    ["Function", "functions", "klutch-function-klutch"],
+    ["Provider", "providers", "klutch-provider-anynines"],
+    ["Configuration", "configurations", "klutch-configuration-dataservices"],
+  ] as const) {
+    await waitForConditions(client, pkg(kind, plural), { name }, ["Installed", "Healthy"], 180_000);
+    world.progress.say(`${kind} ${name} is Installed and Healthy`);
+  }
+  for (const name of ["xpostgresqlinstances.anynines.com", "xservicebindings.anynines.com"]) {
+    await waitForConditions(client, xrd, { name }, ["Established", "Offered"]);
+  }
+  await provider;
+  await configureProvider(world);
+}
+
+function untilAborted(signal: AbortSignal): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  signal.addEventListener("abort", () => resolve(), { once: true });
+  if (signal.aborted) resolve();
+  return promise;
+}

@@ -1,0 +1,110 @@
+/** The processes behind our Function and Provider packages. */
+import { mkdir } from "node:fs/promises";
+import { connect } from "node:net";
+import { join } from "node:path";
+import type { RunningProcess } from "@klutch/engines";
+import { type DynamicObject, isRecord } from "@klutch/kube";
+import { waitFor } from "@klutch/kube-testing";
+import { accountKubeconfig, ensureAccount } from "../accounts.ts";
+import type { CertificateFolders } from "../certificates.ts";
+import { providerAccount } from "../crossplane/runtime.ts";
+import { startApp } from "../node-process.ts";
+import { applyAll } from "../objects.ts";
+import { crossplaneNamespace, type World } from "../world.ts";
+import { brokerUser } from "./broker.ts";
+
+/** Starts the composition function. It must listen before Crossplane learns its address. */
+export async function startFunction(
+  world: Pick<World, "state" | "stack">,
+  certificates: CertificateFolders,
+): Promise<void> {
+  const { state, stack } = world;
+  const port = state.ports.function;
+  stack.use(
+    await startApp("function-klutch", {
+      args: [`--address=127.0.0.1:${port}`, `--tls-certs-dir=${certificates.functionServer}`],
+      logFile: join(state.folder, "function.log"),
+      ready: () => accepts(port),
+    }),
+  );
+}
+
+const clusterRoleBindings = {
+  group: "rbac.authorization.k8s.io",
+  version: "v1",
+  plural: "clusterrolebindings",
+  kind: "ClusterRoleBinding",
+  namespaced: false,
+};
+
+/** Starts the provider once the RBAC manager has given its account the rights of the package. */
+export async function startProvider(world: World): Promise<RunningProcess> {
+  const { state, stack, clusters } = world;
+  const { client } = clusters.controlPlane;
+  const account = { namespace: crossplaneNamespace, name: providerAccount };
+  await ensureAccount(client, account.namespace, account.name);
+  await waitFor(
+    "the provider's rights",
+    async () => {
+      const { items } = await client.list<DynamicObject>(clusterRoleBindings);
+      return items.some(({ metadata, ...rest }) => {
+        const subjects = "subjects" in rest && Array.isArray(rest["subjects"]) ? rest["subjects"] : [];
+        const isOurs = metadata.name?.startsWith("crossplane:provider:") === true;
+        return isOurs && subjects.some((subject) => isRecord(subject) && subject["name"] === account.name);
+      });
+    },
+    { timeoutMs: 120_000, intervalMs: 300 },
+  );
+  const folder = join(state.folder, "provider");
+  await mkdir(folder, { recursive: true });
+  const kubeconfig = await accountKubeconfig(clusters.controlPlane, account, folder, stack);
+  const probe = `127.0.0.1:${state.ports.providerProbe}`;
+  return stack.use(
+    await startApp("provider-anynines", {
+      args: [`--health-probe-bind-address=${probe}`],
+      env: { KUBECONFIG: kubeconfig },
+      logFile: join(folder, "provider.log"),
+      ready: async () => (await fetch(`http://${probe}/readyz`)).ok,
+    }),
+  );
+}
+
+/** Tells the provider where the broker is and how to log in. */
+export async function configureProvider(world: World): Promise<void> {
+  const { state, clusters } = world;
+  const key = (name: string): unknown => ({
+    secretRef: { namespace: crossplaneNamespace, name: "postgresql-broker", key: name },
+  });
+  await applyAll(clusters.controlPlane.client, [
+    {
+      apiVersion: "v1",
+      kind: "Secret",
+      metadata: { namespace: crossplaneNamespace, name: "postgresql-broker" },
+      data: {
+        username: Buffer.from(brokerUser).toString("base64"),
+        password: Buffer.from(state.secrets.brokerPassword).toString("base64"),
+      },
+    },
+    {
+      apiVersion: "dataservices.anynines.com/v1",
+      kind: "ProviderConfig",
+      metadata: { name: "postgresql-service-broker" },
+      spec: {
+        url: `http://127.0.0.1:${state.ports.broker}`,
+        serviceType: "servicebroker",
+        healthCheckEndpoint: "/healthz",
+        providerCredentials: { source: "Secret", username: key("username"), password: key("password") },
+      },
+    },
+  ]);
+}
+
+function accepts(port: number): Promise<boolean> {
+  const { promise, resolve } = Promise.withResolvers<boolean>();
+  const socket = connect(port, "127.0.0.1", () => {
+    socket.destroy();
+    resolve(true);
+  });
+  socket.on("error", () => resolve(false));
+  return promise;
+}

@@ -1,0 +1,170 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { resourceOwnerAnnotation } from "@klutch/api";
+import fc from "fast-check";
+import {
+  claimedFromLabel,
+  type ClaimScope,
+  type ClaimedPlan,
+  needsRecreation,
+  type ObservedClaimed,
+  planClaimed,
+} from "./claimed.ts";
+import type { SyncMeta, SyncObject } from "./types.ts";
+
+const all = { names: ["*"], namespaces: ["*"], labelSelectors: [] };
+const providerOwned: ClaimScope = { owner: "Provider", ...all };
+const consumerOwned: ClaimScope = { owner: "Consumer", ...all };
+const either: ClaimScope = { owner: undefined, ...all };
+const consumerRef = { namespace: "app", name: "s" };
+const providerRef = { namespace: "cluster-a-app", name: "s" };
+
+function secret(namespace: string, data: object, metadata: SyncMeta = {}): SyncObject {
+  return {
+    apiVersion: "v1",
+    kind: "Secret",
+    metadata: { namespace, name: "s", uid: `${namespace}-uid`, resourceVersion: "1", ...metadata },
+    type: "Opaque",
+    data,
+  };
+}
+const above = (data: object, metadata?: SyncMeta): SyncObject => secret("cluster-a-app", data, metadata);
+const below = (data: object, metadata?: SyncMeta): SyncObject => secret("app", data, metadata);
+const copyMarks = (owner: string): SyncMeta => ({
+  annotations: { [resourceOwnerAnnotation]: owner },
+  labels: { [claimedFromLabel]: "tenant" },
+});
+
+function plan(observed: Partial<ObservedClaimed>): ClaimedPlan {
+  return planClaimed({
+    scope: providerOwned,
+    consumer: undefined,
+    provider: undefined,
+    consumerRef,
+    providerRef,
+    tenantUid: "tenant",
+    ...observed,
+  });
+}
+
+test("S1: with owner Provider no consumer object ever goes up, whatever both sides hold", () => {
+  const marks = fc.constantFrom<SyncMeta>({}, copyMarks("Provider"), copyMarks("Consumer"), {
+    annotations: { [resourceOwnerAnnotation]: "" },
+  });
+  const side = fc.option(marks, { nil: undefined });
+  fc.assert(
+    fc.property(side, side, (up, down) => {
+      const consumer = down === undefined ? undefined : below({ a: "x" }, down);
+      const provider = up === undefined ? undefined : above({ a: "y" }, up);
+      const { step } = plan({ consumer, provider });
+      assert.notEqual(step?.on, "provider");
+    }),
+  );
+});
+
+test("a provider's Secret comes down marked, without owners and finalizers", () => {
+  const owners = [{ apiVersion: "v1", kind: "Pod", name: "p", uid: "u" }];
+  const { step } = plan({ provider: above({ a: "x" }, { finalizers: ["f"], ownerReferences: owners }) });
+  assert.deepEqual(step, {
+    do: "create",
+    on: "consumer",
+    content: {
+      apiVersion: "v1",
+      kind: "Secret",
+      type: "Opaque",
+      data: { a: "x" },
+      metadata: {
+        ...consumerRef,
+        labels: { [claimedFromLabel]: "tenant" },
+        annotations: { [resourceOwnerAnnotation]: "Provider" },
+      },
+    },
+  });
+});
+
+test("a copy that is as it should be causes no write; an edit or a removed key does", () => {
+  const provider = above({ a: "x" });
+  assert.deepEqual(plan({ provider, consumer: below({ a: "x" }, copyMarks("Provider")) }), {});
+  for (const data of [{ a: "edited" }, { a: "x", more: "y" }, {}]) {
+    const { step } = plan({ provider, consumer: below(data, copyMarks("Provider")) });
+    assert.equal(step?.do, "replace");
+  }
+});
+
+test("an object of the consumer's own is a conflict and is left alone", () => {
+  assert.deepEqual(plan({ provider: above({}), consumer: below({}) }), { conflict: true });
+  assert.deepEqual(plan({ consumer: below({}) }), {});
+});
+
+test("B21: when the provider's object goes, the copy goes from the consumer's namespace, after a live look", () => {
+  const { step } = plan({ consumer: below({}, copyMarks("Provider")) });
+  assert.deepEqual(step, {
+    do: "delete",
+    on: "consumer",
+    ref: consumerRef,
+    uid: "app-uid",
+    unlessFound: providerRef,
+  });
+  const deletionTimestamp = "2026-01-01T00:00:00Z";
+  const dying = plan({
+    consumer: below({}, copyMarks("Provider")),
+    provider: above({}, { deletionTimestamp }),
+  });
+  assert.ok(dying.step?.do === "delete");
+  assert.deepEqual(dying.step.ref, consumerRef);
+});
+
+test("B22: an absent side is just absent", () => {
+  assert.deepEqual(plan({}), {});
+  assert.deepEqual(plan({ scope: consumerOwned }), {});
+  assert.deepEqual(plan({ scope: either }), {});
+});
+
+test("S12: what a claim does not select is not brought down, and is removed when it was", () => {
+  const scope: ClaimScope = { ...providerOwned, names: ["other"] };
+  assert.deepEqual(plan({ scope, provider: above({}) }), {});
+  const removed = plan({ scope, provider: above({}), consumer: below({}, copyMarks("Provider")) });
+  assert.equal(removed.step?.do, "delete");
+  const labelled: ClaimScope = { ...providerOwned, labelSelectors: [{ app: "db" }] };
+  assert.deepEqual(plan({ scope: labelled, provider: above({}) }), {});
+  const matching = plan({ scope: labelled, provider: above({}, { labels: { app: "db" } }) });
+  assert.equal(matching.step?.do, "create");
+});
+
+test("the copy of another provider is not ours to delete", () => {
+  const metadata = { ...copyMarks("Provider"), labels: { [claimedFromLabel]: "another tenant" } };
+  assert.deepEqual(plan({ consumer: below({}, metadata) }), {});
+});
+
+test("what every cluster has for itself stays in its cluster", () => {
+  const token = { ...above({}), type: "kubernetes.io/service-account-token" };
+  assert.deepEqual(plan({ provider: token }), {});
+  const root: SyncObject = {
+    ...above({}),
+    kind: "ConfigMap",
+    metadata: { namespace: "cluster-a-app", name: "kube-root-ca.crt" },
+  };
+  assert.deepEqual(plan({ provider: root }), {});
+});
+
+test("with owner Consumer the mirror image holds", () => {
+  const { step } = plan({ scope: consumerOwned, consumer: below({ a: "x" }) });
+  assert.ok(step?.do === "create" && step.on === "provider");
+  assert.equal(step.content.metadata.annotations?.[resourceOwnerAnnotation], "Consumer");
+  assert.deepEqual(plan({ scope: consumerOwned, provider: above({}) }), {});
+  const gone = plan({ scope: consumerOwned, provider: above({}, copyMarks("Consumer")) });
+  assert.ok(gone.step?.do === "delete" && gone.step.on === "provider");
+});
+
+test("without an owner the side that has it owns it, and two unmarked objects are a conflict", () => {
+  assert.equal(plan({ scope: either, provider: above({}) }).step?.on, "consumer");
+  assert.equal(plan({ scope: either, consumer: below({}) }).step?.on, "provider");
+  assert.deepEqual(plan({ scope: either, consumer: below({}), provider: above({}) }), { conflict: true });
+});
+
+test("an immutable type forces deletion and creation", () => {
+  const copy = below({ a: "x" });
+  assert.equal(needsRecreation(copy, { ...copy, type: "kubernetes.io/tls" }), true);
+  assert.equal(needsRecreation(copy, { ...copy, data: { a: "y" } }), false);
+  assert.equal(needsRecreation({ ...copy, immutable: true }, copy), true);
+});

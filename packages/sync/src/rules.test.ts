@@ -1,0 +1,172 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { type APIServiceExportSpec, clusterNamespaceAnnotation } from "@klutch/api";
+import fc from "fast-check";
+import { crdHashAnnotation, effectiveClaims, planCrd, syncedVersion } from "./crd-plan.ts";
+import { ownedFields, reduceManagedFields, surplusPaths } from "./fields.ts";
+import { contains, jsonEqual, jsonHash } from "./json.ts";
+import { matchesPattern, travels } from "./metadata-rules.ts";
+import { consumerNameOf, mappingOf, planMappingRelease, providerRefOf } from "./namespaces.ts";
+import { planOrphan } from "./orphans.ts";
+import { appliedBy, fieldsOf, providerWidget } from "./testing/objects.ts";
+import type { SyncObject } from "./types.ts";
+
+test("equality, containment and hash agree", () => {
+  fc.assert(
+    fc.property(fc.jsonValue(), fc.jsonValue(), (left, right) => {
+      assert.equal(jsonEqual(left, right), jsonHash(left) === jsonHash(right));
+      assert.equal(jsonEqual(left, right), contains(left, right) && contains(right, left));
+      assert.ok(jsonEqual(left, JSON.parse(JSON.stringify(left))));
+    }),
+  );
+  assert.ok(contains({ a: 1, b: { c: 2, d: 3 } }, { b: { c: 2 } }));
+  assert.ok(!contains({ a: [1, 2] }, { a: [1] }));
+  assert.ok(jsonEqual({ a: undefined, b: 1 }, { b: 1 }));
+});
+
+test("reducing managed fields twice is reducing them once, and keeps exactly what the decision needs", () => {
+  const keys = fc.constantFrom("a", "b", "c");
+  const tree = fc.dictionary(keys, fc.dictionary(keys, fc.constant({})));
+  fc.assert(
+    fc.property(tree, tree, tree, (ours, legacy, others) => {
+      const managedFields = [
+        appliedBy("klutch.anynines.com", "Apply", { "f:spec": fieldsOf(ours) }),
+        appliedBy("konnector", "Update", { "f:spec": fieldsOf(legacy) }),
+        appliedBy("crossplane", "Update", { "f:spec": fieldsOf(others) }),
+      ];
+      const object = providerWidget({}, { managedFields });
+      const reduced = reduceManagedFields(object);
+      assert.deepEqual(ownedFields(reduced), ownedFields(object));
+      assert.deepEqual(reduceManagedFields(reduced), reduced);
+    }),
+  );
+});
+
+test("list items are found by their keys, values and positions", () => {
+  const fields = {
+    "f:spec": {
+      "f:env": { 'k:{"name":"a"}': { "f:value": {} }, 'k:{"name":"b"}': { ".": {} } },
+      "f:set": { 'v:"x"': {}, 'v:"y"': {} },
+    },
+    "f:status": { "f:phase": {} },
+    "f:metadata": { "f:finalizers": { 'v:"z"': {} }, "f:labels": { "f:gone": {} } },
+  };
+  const wanted = { metadata: { labels: {} }, spec: { env: [{ name: "a", value: "1" }], set: ["x"] } };
+  assert.deepEqual(surplusPaths(fields, wanted), [
+    ["spec", "env", 'k:{"name":"b"}'],
+    ["spec", "set", 'v:"y"'],
+    ["metadata", "labels", "gone"],
+  ]);
+});
+
+test("patterns match any characters at their stars, and only there", () => {
+  assert.ok(matchesPattern("a.crossplane.io/x", "*.crossplane.io/*"));
+  assert.ok(!matchesPattern("notcrossplane.io/x", "*.crossplane.io/*"));
+  assert.ok(matchesPattern("ab", "a*b") && matchesPattern("axxb", "a*b") && !matchesPattern("a", "a*a"));
+  fc.assert(fc.property(fc.string(), (text) => matchesPattern(text, "*")));
+  assert.ok(!travels("a", { allow: ["a"], deny: ["*"] }));
+});
+
+test("names of cluster-scoped objects map there and back, and never to another tenant", () => {
+  const label = fc.stringMatching(/^[a-z][a-z0-9-]{0,20}[a-z0-9]$/);
+  fc.assert(
+    fc.property(label, label, label, (mine, theirs, name) => {
+      const owner = { namespace: mine, namespaceUid: "u" };
+      const ref = providerRefOf(owner, { name }, { state: "missing" });
+      assert.ok(ref !== undefined);
+      const metadata = { ...ref, annotations: { [clusterNamespaceAnnotation]: mine } };
+      const object: SyncObject = { apiVersion: "v1", kind: "K", metadata };
+      assert.equal(consumerNameOf(owner, object), name);
+      if (theirs !== mine) {
+        assert.equal(consumerNameOf({ namespace: theirs, namespaceUid: "v" }, object), undefined);
+      }
+    }),
+  );
+});
+
+test("a mapping is ready when the backend named a namespace, and missing while it is being deleted", () => {
+  const mapping = (status: unknown, deletionTimestamp?: string): SyncObject => ({
+    apiVersion: "v1",
+    kind: "APIServiceNamespace",
+    metadata: { name: "app", deletionTimestamp },
+    status,
+  });
+  assert.deepEqual(mappingOf(undefined), { state: "missing" });
+  assert.deepEqual(mappingOf(mapping(undefined)), { state: "pending" });
+  assert.deepEqual(mappingOf(mapping({ namespace: "" })), { state: "pending" });
+  assert.deepEqual(mappingOf(mapping({ namespace: "x" })), { state: "ready", providerNamespace: "x" });
+  assert.deepEqual(mappingOf(mapping({ namespace: "x" }, "now")), { state: "missing" });
+});
+
+test("a mapping and an orphan are let go only after two live looks, the grace time apart", () => {
+  const look = { cachedNamespaceExists: false, missingSince: undefined, now: 1000, graceMs: 100 };
+  assert.equal(planMappingRelease({ ...look, cachedNamespaceExists: true, missingSince: 0 }), "keep");
+  assert.equal(planMappingRelease(look), "lookLive");
+  assert.deepEqual(planMappingRelease({ ...look, missingSince: 950 }), { waitMs: 50 });
+  assert.equal(planMappingRelease({ ...look, missingSince: 900 }), "lookLive");
+  const orphan = { missingSince: undefined, now: 1000, graceMs: 100, recentDeletions: 0, breakerLimit: 2 };
+  assert.deepEqual(planOrphan(orphan), { do: "lookLive" });
+  assert.deepEqual(planOrphan({ ...orphan, missingSince: 990 }), { do: "wait", waitMs: 90 });
+  assert.deepEqual(planOrphan({ ...orphan, missingSince: 900 }), { do: "confirmAndDelete" });
+  assert.deepEqual(planOrphan({ ...orphan, missingSince: 900, recentDeletions: 2 }), { do: "hold" });
+});
+
+const spec: APIServiceExportSpec = {
+  group: "example.org",
+  names: { kind: "Widget", plural: "widgets" },
+  scope: "Namespaced",
+  informerScope: "Namespaced",
+  versions: [
+    { name: "v1", served: true, storage: false, schema: { openAPIV3Schema: { type: "object" } } },
+    { name: "v2", served: true, storage: true, schema: { openAPIV3Schema: { type: "object" } } },
+  ],
+};
+const binding = { name: "widgets.example.org", uid: "new" };
+const bindingExists = (uid: string): boolean => uid === "new" || uid === "other";
+
+test("a missing CRD is created with the owner that the plugin reads, and then left alone", () => {
+  const plan = planCrd({ spec, binding, crd: undefined, bindingExists });
+  assert.ok(plan.do === "create");
+  assert.deepEqual(plan.crd.metadata.ownerReferences, [
+    {
+      apiVersion: "klutch.anynines.com/v1alpha1",
+      kind: "APIServiceBinding",
+      name: "widgets.example.org",
+      uid: "new",
+      controller: true,
+    },
+  ]);
+  const served = { ...plan.crd, spec: { ...(plan.crd.spec as object), preserveUnknownFields: false } };
+  assert.deepEqual(planCrd({ spec, binding, crd: served, bindingExists }), { do: "nothing" });
+  const changed = { ...spec, versions: spec.versions.slice(1) };
+  assert.equal(planCrd({ spec: changed, binding, crd: served, bindingExists }).do, "replace");
+  const edited = { ...served, spec: { ...(served.spec as object), scope: "Cluster" } };
+  assert.equal(planCrd({ spec, binding, crd: edited, bindingExists }).do, "replace");
+});
+
+test("B7: a CRD of an earlier binding of the same name is taken over; any other is foreign", () => {
+  const owned = (name: string, uid: string): SyncObject => ({
+    apiVersion: "apiextensions.k8s.io/v1",
+    kind: "CustomResourceDefinition",
+    metadata: {
+      name: "widgets.example.org",
+      annotations: { [crdHashAnnotation]: "old" },
+      ownerReferences: [{ apiVersion: "klutch.anynines.com/v1alpha1", kind: "APIServiceBinding", name, uid }],
+    },
+  });
+  const plan = (crd: SyncObject): string => planCrd({ spec, binding, crd, bindingExists }).do;
+  assert.equal(plan(owned("widgets.example.org", "deleted")), "replace");
+  assert.equal(plan(owned("widgets.example.org", "other")), "leaveForeign");
+  assert.equal(plan(owned("another", "deleted")), "leaveForeign");
+  assert.equal(plan({ ...owned("x", "y"), metadata: { name: "widgets.example.org" } }), "leaveForeign");
+});
+
+test("the storage version is synced when it is served, and only asked-for claims count as accepted", () => {
+  assert.equal(syncedVersion(spec)?.name, "v2");
+  const claim = { group: "", resource: "secrets", version: "v1", selector: { owner: "Provider" } } as const;
+  const accepted = { ...claim, state: "Accepted" } as const;
+  assert.deepEqual(effectiveClaims([accepted], [claim]), [accepted]);
+  assert.deepEqual(effectiveClaims([{ ...claim, state: "Rejected" }], [claim]), []);
+  assert.deepEqual(effectiveClaims([accepted], []), []);
+  assert.deepEqual(effectiveClaims([{ ...accepted, selector: { owner: "Consumer" } }], [claim]), []);
+});
