@@ -7,7 +7,7 @@ import {
   type ObjectRef,
   parseForeignKubeconfig,
 } from "@klutch/kube";
-import { Controller } from "@klutch/kube-runtime";
+import { Controller, type ReconcileResult } from "@klutch/kube-runtime";
 import { jsonHash } from "@klutch/sync";
 import { BindingStatus } from "./binding-status.ts";
 import type { CacheLease } from "./cache/pool.ts";
@@ -31,6 +31,9 @@ interface Provider {
   session: Session | undefined;
   textHash: string | undefined;
 }
+
+/** How soon a Secret that cannot be read is reported and looked at again. */
+const unreadableRetryMs = 2_000;
 
 /** See the module comment. */
 export class Agent implements AsyncDisposable {
@@ -85,18 +88,30 @@ export class Agent implements AsyncDisposable {
     await this.#bindings[Symbol.asyncDispose]();
   }
 
-  async #reconcile(secretKey: string, signal: AbortSignal): Promise<void> {
+  async #reconcile(secretKey: string, signal: AbortSignal): Promise<ReconcileResult | undefined> {
     const keys = this.#bindingsOf(secretKey);
     if (keys.length === 0) {
       await this.#drop(secretKey);
-      return;
+      return undefined;
     }
     const provider = this.#providers.get(secretKey) ?? this.#watchSecret(secretKey);
     const { informer } = provider.lease.cache;
-    if (!informer.synced) return;
+    if (!informer.synced) {
+      const { lastError } = informer.status();
+      if (lastError !== undefined) this.#reportUnreadable(secretKey, keys, lastError);
+      return { requeueAfterMs: unreadableRetryMs };
+    }
     const config = this.#read(secretKey, provider, keys);
     if (config !== undefined) await this.#use(secretKey, provider, config);
     if (!signal.aborted) provider.session?.setBindings(keys);
+    return undefined;
+  }
+
+  #reportUnreadable(secretKey: string, keys: readonly string[], error: unknown): void {
+    const why = error instanceof Error ? error.message : String(error);
+    const message = `Secret ${secretKey} cannot be read: ${why}`;
+    const condition = falseCondition("SecretValid", "KubeconfigSecretNotFound", "Error", message);
+    for (const key of keys) this.#status.report(key, condition);
   }
 
   #bindingsOf(secretKey: string): readonly string[] {

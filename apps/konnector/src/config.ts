@@ -59,7 +59,8 @@ export function parseConfig(source: ConfigSource): KonnectorConfig {
   if (!Number.isInteger(probePort) || probePort < 0 || probePort > 65_535) {
     faults.push(`--probe-port must be a port number, not "${values["probe-port"]}"`);
   }
-  const verbose = Number(values.v ?? 0) >= 4;
+  // Go programs take `-v=4`, which leaves the equals sign in the value here.
+  const verbose = Number((values.v ?? "0").replace(/^=/, "")) >= 4;
   const logLevel = logLevels.find((level) => level === (values["log-level"] ?? (verbose ? "debug" : "info")));
   if (logLevel === undefined) faults.push(`--log-level must be one of ${logLevels.join(", ")}`);
   if (values["lease-name"] === "") faults.push("--lease-name must not be empty");

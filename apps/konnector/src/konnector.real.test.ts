@@ -177,6 +177,21 @@ test("S1: the provider's Secret comes down, and no Secret of the app cluster goe
   assert.equal(kept?.metadata.annotations, undefined);
 });
 
+test("B13: an answer to a claim takes effect at once, without restart", async () => {
+  const ref = { namespace: consumerNamespace, name: widgets.name };
+  const answer = async (state: "Accepted" | "Rejected"): Promise<void> => {
+    await consumer.client.mergePatch(apiServiceBindings, ref, {
+      spec: { permissionClaims: [{ ...claim, state }] },
+    });
+  };
+  const watched = konnector.watches.filter((watch) => watch === "consumer secrets").length;
+  await answer("Rejected");
+  await provider.client.create(secrets, secret(serviceNamespace, "late", { password: "x" }));
+  await answer("Accepted");
+  await waitFor("the Secret that was made meanwhile", () => onConsumer(secrets, "late"));
+  assert.ok(konnector.watches.filter((watch) => watch === "consumer secrets").length > watched);
+});
+
 test("an upstream object that the provider deletes is made again", async () => {
   const before = await onProvider(widgets.type, "one");
   await provider.client.delete(widgets.type, { ...above, name: "one" });

@@ -44,13 +44,8 @@ const userAgent = "konnector";
 export async function runKonnector(options: KonnectorOptions): Promise<void> {
   const { config, cluster, logger, metrics, signal } = options;
   const { clock = systemClock, random = systemRandom, createClient = createKubeClient } = options;
-  const environment: Environment = {
-    logger,
-    clock,
-    random,
-    metrics: konnectorMetrics(metrics),
-    timing: { ...defaultTiming, ...options.timing },
-  };
+  const timing = { ...defaultTiming, ...options.timing };
+  const environment: Environment = { logger, clock, random, metrics: konnectorMetrics(metrics), timing };
   const consumerConfig = { ...cluster, name: "consumer" };
   await using stack = new AsyncDisposableStack();
   // The lease has a client of its own: a guarded one could never take the lease.
@@ -63,46 +58,86 @@ export async function runKonnector(options: KonnectorOptions): Promise<void> {
     clock,
     logger,
   });
-  metrics.observedGauge("klutch_leader", "Whether this process holds the lease", () =>
-    elector.isLeader() ? 1 : 0,
-  );
   const guarded = { userAgent, logger, metrics, clock, writeGuard: elector };
   const client = stack.use(createClient(consumerConfig, guarded));
   const pool = stack.use(new CachePool({ client, logger, clock, random }));
-  let agent: Agent | undefined;
-  const probes = stack.use(
-    await startProbes({
-      host: config.probeHost,
-      port: config.probePort,
-      healthChecks: { leaderElection: () => undefined },
-      readyChecks: {
-        caches: () => [...pool.problems(), ...(agent?.problems() ?? [])].join(", ") || undefined,
-      },
-      metrics,
-    }),
-  );
-  options.onListening?.(probes.port);
+  const terms = new Terms({
+    elector,
+    client,
+    pool,
+    environment,
+    installCrd: config.installCrd,
+    createProviderClient: (provider) => createClient(provider, guarded),
+  });
+  stack.use(await serveProbes(options, elector, () => [...pool.problems(), ...terms.problems()]));
   const lease = new AbortController();
   const election = elector.run({ signal: lease.signal });
   try {
-    const uid = await clusterUid(client, environment, signal);
-    if (uid === undefined) return;
-    const consumer: ConsumerCluster = { side: "consumer", client, pool, uid };
-    const createProviderClient = (provider: ClusterConfig): KubeClient => createClient(provider, guarded);
-    while (!signal.aborted) {
-      const term = await leading(elector, signal);
-      if (term === undefined) break;
-      const both = AbortSignal.any([signal, term]);
-      if (config.installCrd) await installCrd(consumer, environment, both);
-      await using current = new Agent({ consumer, createProviderClient, environment });
-      agent = current;
-      await current.run(both);
-      agent = undefined;
-    }
+    await terms.run(signal);
   } finally {
     // The lease is given back only after the last write has ended.
     lease.abort(new Error("stopping"));
     await election;
+  }
+}
+
+async function serveProbes(
+  { config, metrics, onListening }: KonnectorOptions,
+  elector: LeaderElector,
+  problems: () => readonly string[],
+): Promise<AsyncDisposable> {
+  metrics.observedGauge("klutch_leader", "Whether this process holds the lease", () =>
+    elector.isLeader() ? 1 : 0,
+  );
+  const probes = await startProbes({
+    host: config.probeHost,
+    port: config.probePort,
+    // A process that waits for the lease is well; one that lost it does not write, so it is well, too.
+    healthChecks: { leaderElection: () => undefined },
+    readyChecks: { caches: () => problems().join(", ") || undefined },
+    metrics,
+  });
+  onListening?.(probes.port);
+  return probes;
+}
+
+interface TermsOptions {
+  readonly elector: LeaderElector;
+  readonly client: KubeClient;
+  readonly pool: CachePool;
+  readonly environment: Environment;
+  readonly installCrd: boolean;
+  readonly createProviderClient: (config: ClusterConfig) => KubeClient;
+}
+
+/** One agent for each term of the lease: what one term knew is not trusted in the next. */
+class Terms {
+  readonly #options: TermsOptions;
+  #agent: Agent | undefined;
+
+  constructor(options: TermsOptions) {
+    this.#options = options;
+  }
+
+  problems(): readonly string[] {
+    return this.#agent?.problems() ?? [];
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    const { elector, client, pool, environment, installCrd: install, createProviderClient } = this.#options;
+    const uid = await clusterUid(client, environment, signal);
+    if (uid === undefined) return;
+    const consumer: ConsumerCluster = { side: "consumer", client, pool, uid };
+    while (!signal.aborted) {
+      const term = await leading(elector, signal);
+      if (term === undefined) return;
+      const both = AbortSignal.any([signal, term]);
+      if (install) await installCrd(consumer, environment, both);
+      await using agent = new Agent({ consumer, createProviderClient, environment });
+      this.#agent = agent;
+      await agent.run(both);
+      this.#agent = undefined;
+    }
   }
 }
 

@@ -1,6 +1,12 @@
 /** The konnector between two real API servers: restarts, lease, rotation, namespaces, cluster-scoped kinds, foreign input. */
 import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { after, test } from "node:test";
+import { fileURLToPath } from "node:url";
 import {
   apiServiceBindings,
   apiServiceNamespaces,
@@ -13,6 +19,7 @@ import {
   namespaces,
   secrets,
 } from "@klutch/api";
+import { reservePorts } from "@klutch/engines";
 import type { DynamicObject, KubeObject } from "@klutch/kube";
 import { waitFor } from "@klutch/kube-testing";
 import { conditionsOf, secretText } from "./decode.ts";
@@ -267,4 +274,23 @@ test("a kubeconfig that would run a program is refused with the field, and a wro
     return found?.reason === "InformerSyncTimeout" ? found : undefined;
   });
   assert.match(unreachable.message ?? "", /https:\/\/127\.0\.0\.1:1 cannot be used/);
+});
+
+test("as a process it stands by behind the leader, is ready, and stops in order on SIGTERM", async (t) => {
+  const folder = await mkdtemp(join(tmpdir(), "klutch-konnector-"));
+  t.after(() => rm(folder, { recursive: true }));
+  const path = join(folder, "kubeconfig");
+  await writeFile(path, consumer.kubeconfig);
+  await using reserved = await reservePorts(1);
+  const [port] = reserved.ports;
+  const main = fileURLToPath(new URL("main.ts", import.meta.url));
+  const flags = [`--kubeconfig=${path}`, `--lease-namespace=${consumerNamespace}`, `--probe-port=${port}`];
+  const child = spawn(process.execPath, [main, "--probe-host=127.0.0.1", ...flags], { stdio: "ignore" });
+  t.after(() => child.kill("SIGKILL"));
+  await waitFor("readiness", async () => (await fetch(`http://127.0.0.1:${port}/readyz`)).ok);
+  const metrics = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
+  assert.match(metrics, /^klutch_leader 0$/m);
+  const exited = once(child, "exit");
+  child.kill("SIGTERM");
+  assert.deepEqual(await exited, [0, null]);
 });

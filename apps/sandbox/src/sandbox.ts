@@ -77,9 +77,13 @@ const xrd = {
 } as const;
 
 async function startPackages(world: World, registry: string): Promise<void> {
-  const { client } = world.clusters.controlPlane;
   await installPackages(world, registry);
-  const provider = startProvider(world);
+  await Promise.all([startProvider(world), packagesHealthy(world)]);
+  await configureProvider(world);
+}
+
+async function packagesHealthy(world: World): Promise<void> {
+  const { client } = world.clusters.controlPlane;
   for (const [kind, plural, name] of [
     ["Function", "functions", "klutch-function-klutch"],
     ["Provider", "providers", "klutch-provider-anynines"],
@@ -91,8 +95,6 @@ async function startPackages(world: World, registry: string): Promise<void> {
   for (const name of ["xpostgresqlinstances.anynines.com", "xservicebindings.anynines.com"]) {
     await waitForConditions(client, xrd, { name }, ["Established", "Offered"]);
   }
-  await provider;
-  await configureProvider(world);
 }
 
 function untilAborted(signal: AbortSignal): Promise<void> {

@@ -68,7 +68,8 @@ export function bindingRules(
   const group = resource.group ?? "";
   const accepted = claims.filter((claim) => !("state" in claim) || claim.state === "Accepted");
   return [
-    { apiGroups: [group], resources: [resource.resource], verbs: [...read, "update", "patch"] },
+    // `create` is for objects that only the provider has and that the app cluster adopts.
+    { apiGroups: [group], resources: [resource.resource], verbs: [...read, "create", "update", "patch"] },
     { apiGroups: [group], resources: [`${resource.resource}/status`], verbs: ["get", "update", "patch"] },
     ...accepted.map((claim) => ({
       apiGroups: [claim.group ?? ""],
@@ -99,7 +100,7 @@ export const backendRules: readonly PolicyRule[] = [
   { apiGroups: [templateGroup], resources: ["apiserviceexporttemplates"], verbs: read },
   { apiGroups: ["apiextensions.k8s.io"], resources: ["customresourcedefinitions"], verbs: read },
   { apiGroups: [""], resources: ["namespaces"], verbs: [...read, "create", "patch", "update", "delete"] },
-  { apiGroups: [""], resources: ["serviceaccounts"], verbs: ["get", "create"] },
+  { apiGroups: [""], resources: ["serviceaccounts"], verbs: ["get", "create", "patch"] },
   { apiGroups: [""], resources: ["serviceaccounts/token"], verbs: ["create"] },
   { apiGroups: [""], resources: ["secrets"], verbs: ["get", "create", "update", "patch"] },
   { apiGroups: ["coordination.k8s.io"], resources: ["leases"], verbs: ["get", "create", "update", "patch"] },

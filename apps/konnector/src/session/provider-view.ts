@@ -66,7 +66,7 @@ export class ProviderView implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     this.#abort.abort(new Error("the view was closed"));
     this.#subscription?.[Symbol.dispose]();
-    for (const namespace of [...this.#parts.keys()]) this.#close(namespace);
+    for (const namespace of this.#parts.keys()) this.#close(namespace);
     await Promise.all(this.#closing);
   }
 

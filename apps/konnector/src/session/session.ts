@@ -127,7 +127,7 @@ export class Session implements AsyncDisposable {
 
   /** Works until the signal aborts; throws when the provider cannot be reached or its caches do not fill. */
   async #connected(signal: AbortSignal): Promise<void> {
-    const { consumer, bindings, status, environment, secretRef, consumerSecret } = this.#options;
+    const { consumer, bindings, status, environment } = this.#options;
     const provider: ProviderCluster = {
       side: "provider",
       client: this.#client,
@@ -147,24 +147,30 @@ export class Session implements AsyncDisposable {
     const events = this.#events;
     const parts = { consumer, provider, environment };
     const apis = stack.use(new BoundApis({ ...parts, bindings, exports, namespaces: map, status, events }));
-    const heartbeat = new Heartbeat({
-      ...parts,
-      clusterBindings: own,
-      secretRef,
-      consumerSecret,
-      report: (condition) => this.#report(condition),
-      reportPrettyName: (name) => this.#reportPrettyName(name),
-    });
     this.#apis = apis;
     this.#report(trueCondition("InformersSynced"));
     this.setBindings(this.#bindingKeys);
     environment.logger.info("connected to the provider", { server: this.address });
     await Promise.all([
       apis.run(signal),
-      heartbeat.run(signal),
+      this.#heartbeat(provider, own).run(signal),
       keepMappings({ ...parts, mappings, consumerNamespaces }, signal),
     ]);
     this.#apis = undefined;
+  }
+
+  #heartbeat(provider: ProviderCluster, own: SharedCache): Heartbeat {
+    const { consumer, environment, secretRef, consumerSecret } = this.#options;
+    return new Heartbeat({
+      consumer,
+      provider,
+      environment,
+      clusterBindings: own,
+      secretRef,
+      consumerSecret,
+      report: (condition) => this.#report(condition),
+      reportPrettyName: (name) => this.#reportPrettyName(name),
+    });
   }
 
   async #tenant(signal: AbortSignal): Promise<Tenant> {

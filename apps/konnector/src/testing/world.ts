@@ -1,10 +1,21 @@
 /** Two real clusters, a provider side made by hand, and konnectors that run in this process. */
 import {
+  type AnsweredPermissionClaim,
   apiServiceBindings,
+  bindingRoleManifests,
+  bindingRoleName,
+  bindingRules,
+  clusterRoleBindings,
+  clusterRoles,
   consumerNamespace,
+  konnectorManifests,
+  konnectorName,
+  type Manifest,
   namespaces,
-  type PermissionClaim,
+  roleBindings,
+  roles,
   secrets,
+  serviceAccounts,
 } from "@klutch/api";
 import {
   type ClusterConfig,
@@ -13,6 +24,7 @@ import {
   type KubeClient,
   type KubeObject,
   type ResourceType,
+  serviceAccountToken,
 } from "@klutch/kube";
 import { startClusters, type TestCluster, waitFor } from "@klutch/kube-testing";
 import { createMetrics, type Logger, silentLogger } from "@klutch/telemetry";
@@ -38,9 +50,12 @@ export async function startWorld(): Promise<World> {
   const serving = serveNamespaces(provider, stop.signal);
   stack.defer(() => serving);
   stack.defer(() => stop.abort());
-  for (const name of [consumerNamespace, "app"]) {
-    await consumer.client.create(namespaces, { apiVersion: "v1", kind: "Namespace", metadata: { name } });
-  }
+  await consumer.client.create(namespaces, {
+    apiVersion: "v1",
+    kind: "Namespace",
+    metadata: { name: "app" },
+  });
+  await install(consumer, konnectorManifests({ image: "none" }));
   const owned = stack.move();
   return { consumer, provider, [Symbol.asyncDispose]: () => owned.disposeAsync() };
 }
@@ -81,7 +96,7 @@ export async function startKonnector(world: World, options: StartOptions = {}): 
       logLevel: "info",
       installCrd: true,
     },
-    cluster: world.consumer.config,
+    cluster: await agentConfig(world.consumer),
     logger: options.logger ?? silentLogger,
     metrics: createMetrics(),
     signal: stop.signal,
@@ -140,17 +155,37 @@ function counting(
   };
 }
 
-/** Does what the plugin does in the app cluster: Secret and binding. */
+/** The agent's own account, with just the rights of the shipped manifests and of the bindings. */
+async function agentConfig({ client, config }: TestCluster): Promise<ClusterConfig> {
+  const account = { namespace: consumerNamespace, name: konnectorName };
+  const { token } = await serviceAccountToken(client, account, { expirationSeconds: 3600 });
+  return { ...config, auth: { kind: "token", token } };
+}
+
+const installable = [namespaces, serviceAccounts, clusterRoles, clusterRoleBindings, roles, roleBindings];
+
+async function install({ client }: TestCluster, manifests: readonly Manifest[]): Promise<void> {
+  for (const manifest of manifests) {
+    const type = installable.find(({ kind }) => kind === manifest.kind);
+    // Of the Deployment the tests play the part themselves.
+    if (type !== undefined) await client.apply(type, manifest, { fieldManager: "test", force: true });
+  }
+}
+
+/** Does what the plugin does in the app cluster: Secret, rights and binding. */
 export async function bindApi(
   { consumer }: World,
   name: string,
   kubeconfig: string,
-  claims: readonly (PermissionClaim & { readonly state: "Accepted" | "Rejected" })[] = [],
+  claims: readonly AnsweredPermissionClaim[] = [],
 ): Promise<void> {
   const ref = { namespace: consumerNamespace, name: "kubeconfig-test" };
   if ((await consumer.client.find(secrets, ref)) === undefined) {
     await consumer.client.create(secrets, secret(ref.namespace, ref.name, { kubeconfig }));
   }
+  const [resource = "", ...group] = name.split(".");
+  const rules = bindingRules({ group: group.join("."), resource }, claims);
+  await install(consumer, bindingRoleManifests(bindingRoleName(name), rules));
   await waitFor("bindings to be served", () => consumer.client.list(apiServiceBindings));
   await consumer.client.create<KubeObject>(apiServiceBindings, {
     apiVersion: "klutch.anynines.com/v1alpha1",

@@ -5,17 +5,15 @@ import { type DynamicObject, isRecord, parseYamlDocuments } from "@klutch/kube";
 import { crossplaneNamespace } from "../world.ts";
 
 const templates = [
-  "serviceaccount.yaml",
   "clusterrole.yaml",
   "clusterrolebinding.yaml",
-  "rbac-manager-serviceaccount.yaml",
   "rbac-manager-clusterrole.yaml",
   "rbac-manager-clusterrolebinding.yaml",
   "rbac-manager-allowed-provider-permissions.yaml",
   "rbac-manager-managed-clusterroles.yaml",
 ];
 
-/** The objects of the chart's account and role templates. */
+/** The objects of the chart's role templates. */
 export async function crossplaneRbac(engineFolder: string): Promise<readonly DynamicObject[]> {
   const folder = join(engineFolder, "cluster", "charts", "crossplane", "templates");
   const texts = await Promise.all(templates.map((name) => readFile(join(folder, name), "utf8")));
@@ -30,7 +28,9 @@ export function render(text: string): string {
     /^\s*\{\{-?\s*(?:with|range)[^}]*\}\}[\s\S]*?^\s*\{\{-?\s*end\s*-?\}\}\s*$/gm,
     "",
   );
+  // Lines whose value is a setting belong to the branch that is not taken when the setting is empty.
   return withoutLoops
+    .replaceAll(/^.*:\s*\{\{\s*\.Values\.[^}]*\}\}\s*$/gm, "")
     .replaceAll(/\{\{\s*template "crossplane\.name" \.\s*\}\}/g, "crossplane")
     .replaceAll(/\{\{\s*\.Release\.Namespace\s*\}\}/g, crossplaneNamespace)
     .replaceAll(/\{\{-?[^}]*\}\}/g, "");

@@ -24,13 +24,15 @@ export async function startCrossplane(world: World, certificates: CertificateFol
   const engineFolder = dirname(program);
   await applyAll(controlPlane.client, [
     { apiVersion: "v1", kind: "Namespace", metadata: { name: crossplaneNamespace } },
-    ...(await crossplaneRbac(engineFolder)).map(inNamespace),
+    ...["crossplane", "rbac-manager"].map(account),
+    ...(await crossplaneRbac(engineFolder)),
     webhookService,
     // Without them the first init fails, because their kinds are not discovered yet.
     ...(await readManifests(join(engineFolder, "cluster", "crds"))),
   ]);
   const folder = join(state.folder, "crossplane");
-  await mkdir(folder, { recursive: true });
+  // Core does not make its cache folders, and a package that cannot be cached cannot be installed.
+  for (const name of ["xpkg", "xfn"]) await mkdir(join(folder, name), { recursive: true });
   const core = await accountKubeconfig(
     controlPlane,
     { namespace: crossplaneNamespace, name: "crossplane" },
@@ -80,11 +82,8 @@ export async function startCrossplane(world: World, certificates: CertificateFol
   );
 }
 
-/** The chart leaves the namespace to Helm. */
-function inNamespace(object: DynamicObject): DynamicObject {
-  return object.kind === "ServiceAccount"
-    ? { ...object, metadata: { ...object.metadata, namespace: crossplaneNamespace } }
-    : object;
+function account(name: string): DynamicObject {
+  return { apiVersion: "v1", kind: "ServiceAccount", metadata: { namespace: crossplaneNamespace, name } };
 }
 
 /** The API server resolves an ExternalName Service for webhooks itself. */

@@ -1,0 +1,121 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { type DynamicObject, type KubeClient, systemRandom, type WatchEvent } from "@klutch/kube";
+import { waitFor } from "@klutch/kube-testing";
+import { silentLogger } from "@klutch/telemetry";
+import { fakeClient } from "../testing/fake-client.ts";
+import { byNamespace, CachePool } from "./pool.ts";
+import { isNewer } from "./resource-version.ts";
+
+const type = { group: "", version: "v1", plural: "secrets", kind: "Secret", namespaced: true };
+
+function object(name: string, resourceVersion: string, uid = "u"): DynamicObject {
+  return { apiVersion: "v1", kind: "Secret", metadata: { namespace: "a", name, resourceVersion, uid } };
+}
+
+/** A client whose watch is fed by hand. */
+function scripted(initial: readonly DynamicObject[]): {
+  readonly client: KubeClient;
+  readonly send: (event: WatchEvent<DynamicObject>) => void;
+  readonly watches: () => number;
+} {
+  const pending: WatchEvent<DynamicObject>[] = [];
+  let wake = (): void => {};
+  let watches = 0;
+  const client = fakeClient({
+    list: () => Promise.resolve({ items: initial, resourceVersion: "10" }),
+    async *watch(options) {
+      watches++;
+      if (options?.sendInitialEvents === true) {
+        for (const item of initial) yield { type: "ADDED", object: item };
+        yield { type: "BOOKMARK", resourceVersion: "10", initialEventsEnd: true };
+      }
+      while (options?.signal?.aborted !== true) {
+        const event = pending.shift();
+        if (event !== undefined) yield event;
+        else {
+          await new Promise<void>((resolve) => {
+            wake = resolve;
+            options?.signal?.addEventListener("abort", () => resolve(), { once: true });
+          });
+        }
+      }
+    },
+  });
+  return {
+    client,
+    send(event) {
+      pending.push(event);
+      wake();
+    },
+    watches: () => watches,
+  };
+}
+
+let now = 0;
+const clock = {
+  now: () => now,
+  monotonic: () => now,
+  sleep: () => Promise.resolve(),
+  schedule: () => () => {},
+};
+
+function poolOf(client: KubeClient): CachePool {
+  return new CachePool({ client, logger: silentLogger, clock, random: systemRandom });
+}
+
+test("one watch serves all who need the same scope, and ends with the last of them", async () => {
+  const { client, watches } = scripted([object("one", "5")]);
+  await using pool = poolOf(client);
+  const first = pool.acquire({ type });
+  const second = pool.acquire({ type });
+  const other = pool.acquire({ type, namespace: "a" });
+  assert.equal(first.cache, second.cache);
+  assert.equal(pool.size, 2);
+  await first.cache.informer.whenSynced();
+  assert.equal(first.cache.informer.byIndex(byNamespace, "a").length, 1);
+  await first[Symbol.asyncDispose]();
+  await first[Symbol.asyncDispose]();
+  assert.equal(pool.size, 2);
+  await second[Symbol.asyncDispose]();
+  await other[Symbol.asyncDispose]();
+  assert.equal(pool.size, 0);
+  assert.equal(watches(), 2);
+});
+
+test("an own write is seen at once, until the watch has caught up or the object is gone", async () => {
+  const { client, send } = scripted([object("one", "5")]);
+  await using pool = poolOf(client);
+  const { cache } = pool.acquire({ type });
+  await cache.informer.whenSynced();
+  const written = object("one", "12");
+  cache.wrote(written);
+  assert.equal(cache.get("a/one"), written);
+  cache.wrote(object("two", "13", "other"));
+  assert.equal(cache.get("a/two")?.metadata.resourceVersion, "13");
+  send({ type: "MODIFIED", object: object("one", "14") });
+  await waitFor("the newer version", () => cache.get("a/one")?.metadata.resourceVersion === "14");
+  cache.wrote(object("one", "13"));
+  assert.equal(cache.get("a/one")?.metadata.resourceVersion, "14");
+  cache.wrote(object("one", "16"));
+  send({ type: "DELETED", object: object("one", "17") });
+  await waitFor("the deletion", () => cache.get("a/one") === undefined);
+});
+
+test("an own write that the watch never shows is forgotten after a while", async () => {
+  const { client } = scripted([]);
+  await using pool = poolOf(client);
+  const { cache } = pool.acquire({ type });
+  await cache.informer.whenSynced();
+  cache.wrote(object("ghost", "11"));
+  assert.ok(cache.get("a/ghost"));
+  now += 31_000;
+  assert.equal(cache.get("a/ghost"), undefined);
+});
+
+test("versions compare as numbers of any length", () => {
+  const newer = (left: string, right: string): boolean => isNewer(object("a", left), object("a", right));
+  assert.ok(newer("10", "9") && !newer("9", "10") && !newer("9", "9"));
+  assert.ok(newer("100000000000000000001", "100000000000000000000"));
+  assert.ok(newer("x", "y") && !newer("x", "x"));
+});

@@ -1,0 +1,71 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { parseConfig } from "./config.ts";
+import { ConfigError } from "./errors.ts";
+
+const parse = (args: readonly string[], env: Record<string, string> = {}): ReturnType<typeof parseConfig> =>
+  parseConfig({ args, env, randomName: () => "random" });
+
+function faultsOf(args: readonly string[]): readonly string[] {
+  try {
+    parse(args);
+  } catch (error) {
+    if (error instanceof ConfigError) return error.faults;
+    throw error;
+  }
+  return [];
+}
+
+test("without flags the defaults of the shipped manifests hold", () => {
+  assert.deepEqual(parse([]), {
+    kubeconfig: undefined,
+    leaseName: "klutch-bind",
+    leaseNamespace: "kube-system",
+    identity: "random",
+    probeHost: undefined,
+    probePort: 8080,
+    logLevel: "info",
+    installCrd: true,
+  });
+});
+
+test("the pod's name and namespace become lease identity and lease namespace; a flag wins", () => {
+  const env = { POD_NAME: "pod", POD_NAMESPACE: "ns" };
+  const { identity, leaseNamespace } = parse([], env);
+  assert.deepEqual([identity, leaseNamespace], ["pod", "ns"]);
+  assert.equal(parse(["--lease-namespace=other"], env).leaseNamespace, "other");
+});
+
+test("flags of existing manifests are understood, also the log flags", () => {
+  const config = parse([
+    "--kubeconfig=/k",
+    "--lease-name=l",
+    "-v=5",
+    "--vmodule=a=1",
+    "--logging-format=json",
+  ]);
+  assert.equal(config.kubeconfig, "/k");
+  assert.equal(config.leaseName, "l");
+  assert.equal(config.logLevel, "debug");
+});
+
+test("control-plane mode names every missing flag, and says that it is not yet available", () => {
+  const faults = faultsOf(["--control-plane-mode", "--app-cluster-kubeconfig-secret-key="]);
+  for (const flag of [
+    "--app-cluster-kubeconfig-secret-name",
+    "--app-cluster-kubeconfig-secret-namespace",
+    "--app-cluster-kubeconfig-secret-key",
+    "--binding-root-namespace",
+  ]) {
+    assert.ok(
+      faults.some((fault) => fault.startsWith(`${flag} `)),
+      flag,
+    );
+  }
+  assert.match(faults.at(-1) ?? "", /not yet available/);
+});
+
+test("all faults are listed at once", () => {
+  assert.equal(faultsOf(["--probe-port=x", "--log-level=loud", "--lease-name="]).length, 3);
+  assert.match(faultsOf(["--unknown"])[0] ?? "", /--unknown/);
+});
