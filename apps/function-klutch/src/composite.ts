@@ -66,11 +66,8 @@ export function answer(
   const observed = request.observed[composedName]?.resource;
   const conditions = conditionsOf(observed);
   const ready = conditions.find(({ type }) => type === "Ready");
-  const managed: Json = Object.fromEntries(
-    reported
-      .map((field) => [field, at(observed, "status", "atProvider", field)])
-      .filter(([, value]) => value !== undefined),
-  );
+  const values = reported.map((field) => [field, at(observed, "status", "atProvider", field)] as const);
+  const managed: Json = Object.fromEntries<unknown>(values.filter(([, value]) => value !== undefined));
   return {
     resources: { [composedName]: { resource, ready: ready?.status === "True" } },
     compositeStatus: { managed: { ...managed, conditions: at(observed, "status", "conditions") ?? [] } },

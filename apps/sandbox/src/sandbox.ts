@@ -37,7 +37,7 @@ export async function runSandbox(
   const started = progress.step("two app clusters and a control plane cluster", () =>
     startClusters(state, stack),
   );
-  const [clusters, registry, issuer, postgresUrl] = await Promise.all([
+  const [clusters, registry, issuer, postgresUrl] = await together([
     started,
     startRegistry(base),
     startDex(base),
@@ -48,7 +48,7 @@ export async function runSandbox(
   const world: World = { state, clusters, progress, stack, signal: AbortSignal.any([signal, stop.signal]) };
   await progress.step("Crossplane", () => startCrossplane(world, certificates));
   const tasks = [runPackageRuntime(world, certificates)];
-  const [, backendUrl] = await Promise.all([
+  const [, backendUrl] = await together([
     progress.step("Configuration, Function and Provider from the local registry", () =>
       startPackages(world, registry),
     ),
@@ -95,6 +95,14 @@ async function packagesHealthy(world: World): Promise<void> {
   for (const name of ["xpostgresqlinstances.anynines.com", "xservicebindings.anynines.com"]) {
     await waitForConditions(client, xrd, { name }, ["Established", "Offered"]);
   }
+}
+
+/** As `Promise.all`, but waits for all even when one fails: what the others start must be known before it can be stopped. */
+async function together<const T extends readonly Promise<unknown>[]>(
+  promises: T,
+): Promise<{ -readonly [K in keyof T]: Awaited<T[K]> }> {
+  await Promise.allSettled(promises);
+  return Promise.all(promises);
 }
 
 function untilAborted(signal: AbortSignal): Promise<void> {

@@ -1,6 +1,6 @@
 /** What is kept between starts besides the servers' own data: ports, so that kubeconfigs and URLs stay valid, and passwords. */
 import { randomBytes } from "node:crypto";
-import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
+import { chmod, mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { reservePorts } from "@klutch/engines";
 
@@ -51,7 +51,9 @@ export interface SandboxState {
 /** Loads the state, or makes a new one; `reset` throws the old one away. */
 export async function openState(folder: string, reset: boolean): Promise<SandboxState> {
   if (reset) await rm(folder, { recursive: true, force: true });
-  await mkdir(folder, { recursive: true, mode: 0o755 });
+  await mkdir(folder, { recursive: true });
+  // PostgreSQL runs as another user when the sandbox runs as root, and must be able to enter.
+  await chmod(folder, 0o755);
   const file = join(folder, "sandbox.json");
   const kept = await readFile(file, "utf8").catch(() => undefined);
   if (kept !== undefined)

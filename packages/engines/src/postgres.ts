@@ -168,6 +168,13 @@ async function initialise(
       "--locale=C",
     ];
     await run(join(installation, "bin", "initdb"), args, { cwd: root, ...identity });
+  } catch (cause) {
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    throw new EngineError(
+      "NotReady",
+      `initdb failed in ${root}; user ${identity.uid ?? "of this process"} must be able to enter every folder on the way: ${reason}`,
+      { cause },
+    );
   } finally {
     await rm(passwordFile, { force: true });
   }

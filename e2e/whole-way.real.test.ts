@@ -1,0 +1,137 @@
+import assert from "node:assert/strict";
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, test } from "node:test";
+import {
+  createKubeClient,
+  type DynamicObject,
+  isInvalid,
+  type KubeClient,
+  loadKubeconfig,
+} from "@klutch/kube";
+import { waitFor } from "@klutch/kube-testing";
+
+const folder = await mkdtemp(join(tmpdir(), "klutch-e2e-"));
+after(() => rm(folder, { recursive: true, force: true }));
+const main = join(import.meta.dirname, "..", "apps", "sandbox", "src", "main.ts");
+
+interface Sandbox {
+  readonly child: ChildProcess;
+  readonly printed: () => string;
+  readonly exited: Promise<unknown>;
+}
+
+function start(...args: readonly string[]): Sandbox {
+  const child = spawn(process.execPath, [main, "--dir", folder, ...args], {
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  let printed = "";
+  for (const stream of [child.stdout, child.stderr])
+    stream.on("data", (chunk: Buffer) => (printed += chunk.toString()));
+  return { child, printed: () => printed, exited: once(child, "exit") };
+}
+
+/** Process ids whose command line names the sandbox's folder. */
+async function leftovers(): Promise<readonly string[]> {
+  const ids = (await readdir("/proc")).filter((name) => /^\d+$/.test(name));
+  const lines = await Promise.all(
+    ids.map(async (id) => [id, await readFile(`/proc/${id}/cmdline`, "utf8").catch(() => "")] as const),
+  );
+  return lines
+    .filter(([, line]) => line.includes(folder))
+    .map(([id, line]) => `${id} ${line.replaceAll("\0", " ")}`);
+}
+
+test("from nothing to a working database password, and back to nothing", { timeout: 240_000 }, async () => {
+  const sandbox = start("--exit");
+  await sandbox.exited;
+  const text = sandbox.printed();
+  assert.equal(sandbox.child.exitCode, 0, text);
+  for (const line of [
+    /Function klutch-function-klutch is Installed and Healthy/,
+    /Provider klutch-provider-anynines is Installed and Healthy/,
+    /Configuration klutch-configuration-dataservices is Installed and Healthy/,
+    /Created APIServiceBinding klutch-bind\/servicebindings\.anynines\.com/,
+    /has the keys host, hosts, name, password, port, uri, username/,
+    /answered u[0-9a-f]{32}: Hello from app cluster A/,
+    /claims, managed resources, Secret, database and database user are gone/,
+    /kubectl bind http:\/\/127\.0\.0\.1:\d+\/export/,
+  ]) {
+    assert.match(text, line);
+  }
+  assert.deepEqual(await leftovers(), []);
+  await assertNoSecretInLogs();
+});
+
+test("a second start takes up the kept state: bindings work, a bad claim is refused, Ctrl-C ends every process", {
+  timeout: 240_000,
+}, async () => {
+  const sandbox = start("--no-demo");
+  try {
+    await waitFor("the sandbox to be up", () => sandbox.printed().includes("Klutch is up."), {
+      timeoutMs: 120_000,
+    });
+    await using appA = createKubeClient(await loadKubeconfig({ path: join(folder, "app-a.kubeconfig") }));
+    await assert.rejects(
+      claim(appA, "too-big", { service: "a9s-postgresql17", plan: "postgresql-huge" }),
+      (error) => {
+        assert.ok(isInvalid(error), String(error));
+        assert.match(error.message, /Unsupported plan used for postgresql/);
+        return true;
+      },
+    );
+    await claim(appA, "second", { service: "a9s-postgresql17", plan: "postgresql-single-nano" });
+    const isReady = async (): Promise<boolean> => {
+      const object = await appA.get<DynamicObject>(instances, { namespace: "demo", name: "second" });
+      return JSON.stringify(object.status ?? {}).includes('"state":"provisioned"');
+    };
+    await waitFor("the claim's status", isReady, { timeoutMs: 90_000 });
+    await appA.delete(instances, { namespace: "demo", name: "second" });
+    await waitFor(
+      "the claim to be gone",
+      async () => (await appA.find(instances, { namespace: "demo", name: "second" })) === undefined,
+      { timeoutMs: 60_000 },
+    );
+  } finally {
+    sandbox.child.kill("SIGINT");
+    await sandbox.exited;
+  }
+  assert.match(sandbox.printed(), /taking up the state/);
+  assert.deepEqual(await leftovers(), []);
+});
+
+const instances = {
+  group: "anynines.com",
+  version: "v1",
+  plural: "postgresqlinstances",
+  kind: "PostgresqlInstance",
+  namespaced: true,
+};
+
+async function claim(client: KubeClient, name: string, spec: object): Promise<DynamicObject> {
+  const object = {
+    apiVersion: "anynines.com/v1",
+    kind: "PostgresqlInstance",
+    metadata: { namespace: "demo", name },
+    spec,
+  };
+  return client.create<DynamicObject>(instances, object);
+}
+
+/** No log of any process holds a password or token of the sandbox. */
+async function assertNoSecretInLogs(): Promise<void> {
+  const state = JSON.parse(await readFile(join(folder, "sandbox.json"), "utf8")) as {
+    secrets: Record<string, string>;
+  };
+  const files = (await readdir(folder, { recursive: true })).filter((name) => name.endsWith(".log"));
+  assert.ok(files.length > 10, `only ${files.length} logs found`);
+  for (const file of files) {
+    const text = await readFile(join(folder, file), "utf8");
+    for (const [name, secret] of Object.entries(state.secrets))
+      assert.ok(!text.includes(secret), `${file} shows ${name}`);
+    assert.doesNotMatch(text, /Bearer ey|eyJhbGciOi/, `${file} shows a token`);
+  }
+}
