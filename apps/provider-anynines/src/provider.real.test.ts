@@ -212,9 +212,11 @@ test("instance and binding live their whole life; nothing is left at the broker"
     await gone(serviceInstances, { name: "one" });
     await gone(secrets, { namespace: "team", name: "one-b-creds" });
     assert.deepEqual(await databases(), []);
+    // The collector looks for new kinds every half minute.
     await waitFor(
       "usages to be collected",
       async () => (await client.list(providerConfigUsages)).items.length === 0,
+      { timeoutMs: 90_000 },
     );
     await assert.rejects(sql(credentials["uri"] ?? "", "select 1"));
   } finally {
