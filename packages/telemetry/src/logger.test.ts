@@ -33,6 +33,14 @@ test("an error is logged with its chain of causes but without its fields, which 
   assert.doesNotMatch(text, /hunter2/);
 });
 
+test("a cause that is not an error, such as a query with a code, is not logged", () => {
+  const { lines, logger } = capture();
+  logger.info("refused", {
+    error: new Error("login failed", { cause: new URLSearchParams("code=hunter2") }),
+  });
+  assert.doesNotMatch(JSON.stringify(lines), /hunter2/);
+});
+
 test("lines below the level are not written", () => {
   const { lines, logger } = capture({ level: "warn" });
   logger.info("no");

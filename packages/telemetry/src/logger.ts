@@ -64,14 +64,12 @@ function wrap(target: pino.Logger): Logger {
   };
 }
 
-/** Message chain and stack of an error; never its enumerable fields, which may hold a request. */
+/**
+ * Message chain and stack of an error; never its enumerable fields, which may hold a request, and no cause that is not itself an error:
+ * libraries put whole queries and bodies there.
+ */
 function describeError(error: unknown): unknown {
   if (!(error instanceof Error)) return String(error);
-  const cause = error.cause === undefined ? undefined : describeError(error.cause);
-  return {
-    name: error.name,
-    message: error.message,
-    stack: error.stack,
-    ...(cause === undefined ? {} : { cause }),
-  };
+  const { name, message, stack, cause } = error;
+  return { name, message, stack, ...(cause instanceof Error ? { cause: describeError(cause) } : {}) };
 }

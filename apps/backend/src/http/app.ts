@@ -17,7 +17,7 @@ import { securityHeaders } from "./security-headers.ts";
 export interface AppOptions {
   readonly prettyName: string;
   readonly login: LoginFlow;
-  readonly offers: Offers;
+  readonly offers: Pick<Offers, "list">;
   readonly bind: Bind;
   /** Public URL of /authorize; default: derived from the request. */
   readonly authorizeUrl: string | undefined;
@@ -149,7 +149,13 @@ function derivedAuthorizeUrl(context: Context, secure: boolean): string {
 function errorAnswer(options: AppOptions, error: Error, context: Context): Response | Promise<Response> {
   noStore(context);
   if (error instanceof UserError) {
-    options.logger.info("request refused", { path: context.req.path, status: error.status, error });
+    const { status, message: reason, cause } = error;
+    options.logger.info("request refused", {
+      path: context.req.path,
+      status,
+      reason,
+      ...(cause === undefined ? {} : { error: cause }),
+    });
     return context.html(errorPage(options.prettyName, error.message, error.advice), error.status);
   }
   options.logger.error("request failed", { path: context.req.path, error });

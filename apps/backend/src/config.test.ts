@@ -1,0 +1,70 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { ConfigError, readConfig } from "./config.ts";
+
+const key = Buffer.alloc(32, 1).toString("base64");
+const good = [
+  "--oidc-issuer-url=https://idp.example.org",
+  "--oidc-issuer-client-id=klutch",
+  "--oidc-issuer-client-secret=very-secret",
+  "--oidc-callback-url=https://bind.example.org/callback",
+  `--cookie-signing-key=${key}`,
+];
+
+test("good flags are read; enumerations do not mind case", async () => {
+  const config = await readConfig(
+    [...good, "--consumer-scope=CLUSTER", "--cluster-scoped-isolation=none"],
+    {},
+  );
+  assert.equal(config.consumerScope, "Cluster");
+  assert.equal(config.clusterScopedIsolation, "None");
+  assert.equal(config.port, 8080);
+  assert.equal(config.credentialSeconds, 86_400);
+});
+
+test("every fault is told at once, by flag, without the value of a secret (B16, B18, S15)", async () => {
+  const bad = [
+    "--oidc-issuer-url=nowhere",
+    "--oidc-issuer-client-secret=very-secret",
+    "--cookie-signing-key=dG9vIHNob3J0",
+    "--cookie-encryption-key=dG9vIHNob3J0",
+    "--cluster-scoped-isolation=sometimes",
+    "--external-address=http://plain.example.org",
+    "--tls-cert-file=/does/not/exist",
+    "--credential-lifetime=1m",
+    "--control-plane-mode",
+  ];
+  await assert.rejects(readConfig(bad, {}), (error) => {
+    assert.ok(error instanceof ConfigError);
+    for (const flag of [
+      "--oidc-issuer-url",
+      "--oidc-issuer-client-id is required",
+      "--oidc-callback-url is required",
+      "--cookie-signing-key: has 9 bytes",
+      "--cookie-encryption-key: has 9 bytes",
+      "--cluster-scoped-isolation",
+      "--external-address",
+      "--tls-cert-file and --tls-key-file belong together",
+      "--tls-cert-file: /does/not/exist",
+      "--credential-lifetime",
+      "--control-plane-mode is not available",
+    ]) {
+      assert.ok(error.message.includes(flag), `${flag} is missing in:\n${error.message}`);
+    }
+    assert.ok(!error.message.includes("very-secret") && !error.message.includes("dG9v"));
+    return true;
+  });
+});
+
+test("B16: a 64-byte signing key goes together with an encryption key, and secrets may come from the environment", async () => {
+  const signing = Buffer.alloc(64, 1).toString("base64");
+  const args = good.filter((flag) => !flag.includes("secret") && !flag.includes("signing"));
+  const env = {
+    OIDC_CLIENT_SECRET: "s",
+    COOKIE_SIGNING_KEY: signing,
+    COOKIE_ENCRYPTION_KEY: Buffer.alloc(16).toString("base64"),
+  };
+  const { cookieKeys } = await readConfig(args, env);
+  assert.equal(cookieKeys.signing.reveal().length, 64);
+  assert.equal(cookieKeys.encryption?.reveal().length, 16);
+});

@@ -1,0 +1,235 @@
+import assert from "node:assert/strict";
+import { after, test } from "node:test";
+import { createLogger } from "@klutch/telemetry";
+import { type Landed, TestBrowser } from "../testing/browser.ts";
+import { type LoginWorld, sampleResponse, startLoginWorld } from "../testing/login-world.ts";
+
+const lines: string[] = [];
+const logger = createLogger({ name: "test", write: (line) => lines.push(line) });
+const world = await startLoginWorld({ logger, allowedRedirects: ["https://console.example.org/bound"] });
+after(() => world[Symbol.asyncDispose]());
+
+const authorize = (query: string, of: LoginWorld = world): string => `${of.url}/authorize?${query}`;
+const started = "s=session1&c=abc123&p=4321";
+
+/** Logs in at the identity provider, up to where `stopAt` begins. */
+async function logIn(browser: TestBrowser, query = started, stopAt?: string): Promise<Landed> {
+  let page = await browser.go(authorize(query), {}, stopAt);
+  if (page.html.includes('name="password"')) {
+    page = await browser.submit(page, 'name="password"', { login: "someone", password: "x" }, stopAt);
+  }
+  if (page.html.includes('value="consent"')) page = await browser.submit(page, 'value="consent"', {}, stopAt);
+  return page;
+}
+
+test("a login, a choice, and the answer arrives at the plugin intact", async () => {
+  const browser = new TestBrowser();
+  const page = await logIn(browser);
+  assert.equal(page.url.pathname, "/resources");
+  assert.match(page.html, /Bind Database/);
+  assert.match(page.html, /place secrets in your namespaces \(required\)/);
+  const answer = await browser.submit(page, 'value="databases"', {}, "http://localhost:4321");
+  assert.equal(answer.status, 303);
+  assert.equal(answer.url.pathname, "/callback");
+  assert.equal(answer.url.searchParams.get("response"), sampleResponse);
+  const last = world.bound.at(-1);
+  assert.deepEqual(
+    [last?.resource, last?.group, last?.session.subject],
+    ["databases", "example.org", "someone"],
+  );
+  assert.equal(last?.session.issuer, world.issuer);
+  assert.equal(last?.session.clusterId, "abc123");
+});
+
+for (const target of [
+  "https://evil.example.com/",
+  "http://localhost.evil.example.com/cb",
+  "http://user@localhost:1/",
+  "https://localhost:1/",
+  "javascript:alert(1)",
+  "https://console.example.org/bound/other",
+]) {
+  test(`S3: a redirect to ${target} is refused before anything else happens`, async () => {
+    const browser = new TestBrowser();
+    const page = await browser.go(authorize(`s=x&c=y&u=${encodeURIComponent(target)}`));
+    assert.equal(page.status, 400);
+    assert.equal(page.url.host, new URL(world.url).host);
+    assert.match(page.html, /cannot be started/);
+    assert.equal(page.headers.getSetCookie().length, 0);
+  });
+}
+
+test("an exactly listed redirect and every loopback form are accepted", async () => {
+  for (const target of [
+    "https://console.example.org/bound",
+    "http://127.0.0.1:99/cb",
+    "http://[::1]:99/cb",
+  ]) {
+    const page = await new TestBrowser().go(
+      authorize(`s=x&c=y&u=${encodeURIComponent(target)}`),
+      {},
+      world.issuer,
+    );
+    assert.equal(page.status, 302, target);
+  }
+});
+
+test("a missing or malformed parameter is named", async () => {
+  for (const [query, words] of [
+    ["c=abc&p=1", /session id/],
+    ["s=abc&p=1", /cluster id/],
+    ["s=abc&c=abc", /neither p/],
+    ["s=abc&c=abc&p=70000", /not a port/],
+    ["s=%3Cscript%3E&c=abc&p=1", /session id/],
+  ] as const) {
+    const page = await new TestBrowser().go(authorize(query));
+    assert.equal(page.status, 400);
+    assert.match(page.html, words);
+  }
+});
+
+const callback = `${world.url}/callback`;
+
+test("S4: a tampered state is refused, and the login is used up", async () => {
+  const browser = new TestBrowser();
+  const back = await logIn(browser, started, callback);
+  const genuine = back.url.href;
+  const forged = new URL(genuine);
+  forged.searchParams.set("state", "forged");
+  const refused = await browser.go(forged.href);
+  assert.equal(refused.status, 400);
+  assert.match(refused.html, /does not belong to this login/);
+  assert.equal((await browser.go(genuine)).status, 400);
+});
+
+test("S4: a callback that is played again is refused, also with the cookie it had", async () => {
+  const browser = new TestBrowser();
+  const back = await logIn(browser, started, callback);
+  const host = new URL(world.url).host;
+  const kept = new Map(browser.cookies.get(host));
+  assert.equal((await browser.go(back.url.href)).status, 200);
+  const again = await browser.go(back.url.href);
+  assert.equal(again.status, 400);
+  assert.match(again.html, /already used/);
+  browser.cookies.set(host, kept);
+  const withCookie = await browser.go(back.url.href);
+  assert.equal(withCookie.status, 401);
+  assert.match(withCookie.html, /invalid_grant/);
+});
+
+test("S4: a callback in another browser is refused", async () => {
+  const back = await logIn(new TestBrowser(), started, callback);
+  const page = await new TestBrowser().go(back.url.href);
+  assert.equal(page.status, 400);
+  assert.match(page.html, /not started in this browser/);
+});
+
+test("B26: what the identity provider says against a login is shown", async () => {
+  const browser = new TestBrowser();
+  const toProvider = await browser.go(authorize(started), {}, world.issuer);
+  const state = toProvider.url.searchParams.get("state") ?? "";
+  const query = new URLSearchParams({
+    error: "access_denied",
+    error_description: "not for you",
+    state,
+    iss: world.issuer,
+  });
+  const page = await browser.go(`${callback}?${query.toString()}`);
+  assert.equal(page.status, 401);
+  assert.match(page.html, /access_denied: not for you/);
+});
+
+test("S4: the login asks for PKCE, state and nonce", async () => {
+  const { url } = await new TestBrowser().go(authorize(started), {}, world.issuer);
+  assert.equal(url.searchParams.get("code_challenge_method"), "S256");
+  for (const name of ["code_challenge", "state", "nonce"])
+    assert.ok((url.searchParams.get(name) ?? "").length >= 43, name);
+});
+
+test("a wrong issuer is one clear message, and the reason stays with the operator", async () => {
+  await using wrong = await startLoginWorld({ issuerOverride: `${world.issuer}/elsewhere` });
+  const page = await new TestBrowser().go(authorize(started, wrong));
+  assert.equal(page.status, 503);
+  assert.match(page.html, /identity provider cannot be used/);
+});
+
+test("without a login there is no page and nothing can be bound", async () => {
+  const before = world.bound.length;
+  const browser = new TestBrowser();
+  assert.equal((await browser.go(`${world.url}/resources?s=session1`)).status, 401);
+  assert.equal(
+    (await browser.go(`${world.url}/bind?s=session1&resource=databases&group=example.org`)).status,
+    401,
+  );
+  const headers = { "content-type": "application/x-www-form-urlencoded" };
+  const body = "s=session1&resource=databases&group=example.org&csrf=x";
+  assert.equal((await browser.go(`${world.url}/bind`, { method: "POST", body, headers })).status, 401);
+  assert.equal(world.bound.length, before);
+});
+
+test("S6: a form without the session's token and a link from another site bind nothing", async () => {
+  const browser = new TestBrowser();
+  const page = await logIn(browser);
+  const before = world.bound.length;
+  const forged = await browser.submit(page, 'value="databases"', { csrf: "guess" });
+  assert.equal(forged.status, 403);
+  const link = `${world.url}/bind?s=session1&resource=databases&group=example.org`;
+  const foreign = await browser.go(link, { headers: { "sec-fetch-site": "cross-site" } });
+  assert.equal(foreign.status, 403);
+  assert.equal(world.bound.length, before);
+  const own = await browser.go(
+    link,
+    { headers: { "sec-fetch-site": "same-origin" } },
+    "http://localhost:4321",
+  );
+  assert.equal(own.status, 303);
+});
+
+test("a session of one login does not open another's page", async () => {
+  const browser = new TestBrowser();
+  await logIn(browser);
+  const host = new URL(world.url).host;
+  const jar = browser.cookies.get(host);
+  jar?.set("klutch-bind-other", jar.get("klutch-bind-session1") ?? "");
+  assert.equal((await browser.go(`${world.url}/resources?s=other`)).status, 401);
+});
+
+test("S6: cookies are HttpOnly, Lax, short-lived, small and unreadable", async () => {
+  const response = await fetch(authorize(started), { redirect: "manual" });
+  const [cookie = ""] = response.headers.getSetCookie();
+  assert.match(cookie, /; HttpOnly/i);
+  assert.match(cookie, /; SameSite=Lax/i);
+  assert.match(cookie, /Max-Age=600/i);
+  assert.ok(cookie.length < 1500, `${cookie.length} bytes`);
+  assert.ok(!Buffer.from(cookie, "base64").toString("latin1").includes("session1"));
+});
+
+test("pages forbid scripts, frames, sniffing and caching, and name no other host", async () => {
+  const page = await logIn(new TestBrowser());
+  const policy = page.headers.get("content-security-policy") ?? "";
+  assert.match(policy, /default-src 'none'/);
+  assert.match(policy, /frame-ancestors 'none'/);
+  assert.doesNotMatch(policy, /script-src|unsafe/);
+  assert.equal(page.headers.get("x-content-type-options"), "nosniff");
+  assert.match(page.headers.get("cache-control") ?? "", /no-store/);
+  assert.doesNotMatch(page.html, /https?:\/\/(?!127\.0\.0\.1)/);
+});
+
+test("GET /export describes the login at the host that was asked, and refuses a malformed Host", async () => {
+  const response = await fetch(`${world.url}/export`);
+  assert.deepEqual(await response.json(), {
+    kind: "BindingProvider",
+    apiVersion: "v1alpha1",
+    providerPrettyName: "Test Provider",
+    version: "v1.6.0",
+    authenticationMethods: [
+      { method: "OAuth2CodeGrant", oauth2CodeGrant: { authenticatedURL: `${world.url}/authorize` } },
+    ],
+  });
+});
+
+test("no state, code, token or cookie is ever logged", () => {
+  const text = lines.join("");
+  assert.ok(lines.length > 5);
+  assert.deepEqual(/.{60}(?:[?&](?:code|state)=|eyJ|klutch-bind-session1=).{30}/.exec(text)?.[0], undefined);
+});

@@ -1,0 +1,110 @@
+/** The backend's HTTP side on loopback with a real, certified identity provider in the same process. */
+import { createServer, type Server } from "node:http";
+import { serve } from "@hono/node-server";
+import { systemClock } from "@klutch/kube";
+import { type Logger, Secret, silentLogger } from "@klutch/telemetry";
+import type { Hono } from "hono";
+import Provider from "oidc-provider";
+import { createApp } from "../http/app.ts";
+import { LoginFlow, type Session } from "../http/login-flow.ts";
+import { createSealer } from "../http/sealed-cookie.ts";
+import type { OfferedApi } from "../offers.ts";
+import { IdentityProvider } from "../oidc/identity-provider.ts";
+
+/** What the tests work with. */
+export interface LoginWorld extends AsyncDisposable {
+  readonly url: string;
+  readonly issuer: string;
+  /** Every call of the bind function. */
+  readonly bound: { readonly session: Session; readonly resource: string; readonly group: string }[];
+}
+
+/** Options of `startLoginWorld`. */
+export interface LoginWorldOptions {
+  /** What the backend is told the issuer is; default: the real one. */
+  readonly issuerOverride?: string | undefined;
+  readonly offers?: readonly OfferedApi[] | undefined;
+  readonly allowedRedirects?: readonly string[] | undefined;
+  readonly logger?: Logger | undefined;
+}
+
+const clientId = "klutch";
+const clientSecret = "a-client-secret-of-the-tests";
+
+/** One API with a claim. */
+export const sampleOffer: OfferedApi = {
+  resource: "databases",
+  group: "example.org",
+  kind: "Database",
+  scope: "Namespaced",
+  description: "A database with its own user.",
+  permissionClaims: [
+    { group: "", resource: "secrets", version: "v1", required: true, selector: { owner: "Provider" } },
+  ],
+};
+
+/** What the recorded bind function answers: with characters that a careless URL would lose. */
+export const sampleResponse = "ab+/cd==";
+
+export async function startLoginWorld(options: LoginWorldOptions = {}): Promise<LoginWorld> {
+  await using stack = new AsyncDisposableStack();
+  // The port must be known before the application that is served there can be made.
+  const served: { app?: Hono } = {};
+  const handle = (request: Request): Response | Promise<Response> =>
+    served.app?.fetch(request) ?? new Response("not ready");
+  const { promise: listening, resolve } = Promise.withResolvers<number>();
+  const server = serve({ fetch: handle, hostname: "127.0.0.1", port: 0 }, ({ port }) => resolve(port));
+  stack.defer(() => void server.close());
+  const url = `http://127.0.0.1:${await listening}`;
+  const issuer = await startIdentityProvider(stack, `${url}/callback`);
+  const bound: LoginWorld["bound"] = [];
+  const cookieKeys = { signing: new Secret(Buffer.alloc(32, 7)), encryption: undefined };
+  const oidc = {
+    issuer: options.issuerOverride ?? issuer,
+    clientId,
+    clientSecret: new Secret(clientSecret),
+    callbackUrl: `${url}/callback`,
+    authorizeUrl: undefined,
+  };
+  served.app = createApp({
+    prettyName: "Test Provider",
+    login: new LoginFlow({
+      identityProvider: new IdentityProvider(oidc, systemClock),
+      loginSealer: createSealer("login", cookieKeys),
+      sessionSealer: createSealer("session", cookieKeys),
+      secure: false,
+    }),
+    offers: { list: () => options.offers ?? [sampleOffer] },
+    bind: (session, api) => {
+      bound.push({ session, ...api });
+      return Promise.resolve(sampleResponse);
+    },
+    authorizeUrl: undefined,
+    allowedRedirects: options.allowedRedirects ?? [],
+    secure: false,
+    logger: options.logger ?? silentLogger,
+  });
+  const owned = stack.move();
+  return { url, issuer, bound, [Symbol.asyncDispose]: () => owned.disposeAsync() };
+}
+
+async function startIdentityProvider(stack: AsyncDisposableStack, redirectUri: string): Promise<string> {
+  const server: Server = createServer();
+  const { promise, resolve } = Promise.withResolvers<void>();
+  server.listen(0, "127.0.0.1", resolve);
+  await promise;
+  stack.defer(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  const address = server.address();
+  const issuer = `http://127.0.0.1:${typeof address === "object" && address !== null ? address.port : 0}`;
+  const provider = new Provider(issuer, {
+    clients: [{ client_id: clientId, client_secret: clientSecret, redirect_uris: [redirectUri] }],
+    pkce: { required: () => true },
+    cookies: { keys: ["a-cookie-key-of-the-tests"] },
+  });
+  const handle = provider.callback();
+  server.on("request", (request, response) => void handle(request, response));
+  return issuer;
+}
