@@ -1,0 +1,152 @@
+import assert from "node:assert/strict";
+import { createServer } from "node:http";
+import { createRequire } from "node:module";
+import { accessSync, constants, readFileSync } from "node:fs";
+import { delimiter, join } from "node:path";
+import { after, test } from "node:test";
+import { type Browser, chromium, type Page } from "playwright-core";
+import { sampleOffer, sampleResponse, startLoginWorld } from "../testing/login-world.ts";
+
+const backup = { ...sampleOffer, resource: "backups", kind: "Backup", description: "", permissionClaims: [] };
+const world = await startLoginWorld({ offers: [sampleOffer, backup] });
+const browser: Browser = await chromium.launch({
+  executablePath: findChromium(),
+  args: ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update"],
+});
+after(async () => {
+  await browser.close();
+  await world[Symbol.asyncDispose]();
+});
+const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+
+function findChromium(): string {
+  const named = process.env["KLUTCH_CHROMIUM"];
+  const names = ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable"];
+  const folders = (process.env["PATH"] ?? "").split(delimiter);
+  const candidates =
+    named === undefined ? names.flatMap((name) => folders.map((folder) => join(folder, name))) : [named];
+  for (const path of candidates) {
+    try {
+      accessSync(path, constants.X_OK);
+      return path;
+    } catch {
+      // Not here; the next candidate may be.
+    }
+  }
+  throw new Error(
+    `no browser found (${names.join(", ")} on PATH); install Debian's chromium or set KLUTCH_CHROMIUM`,
+  );
+}
+
+/** Keeps a picture when KLUTCH_SCREENSHOTS names a folder. */
+async function picture(page: Page, name: string): Promise<void> {
+  const folder = process.env["KLUTCH_SCREENSHOTS"];
+  if (folder !== undefined) await page.screenshot({ path: join(folder, `${name}.png`), fullPage: true });
+}
+
+/** Violations that axe-core finds, as readable lines. The page forbids scripts, so axe is put in by the debugger. */
+async function violations(page: Page): Promise<readonly string[]> {
+  await page.evaluate(axe);
+  const found = await page.evaluate(
+    `axe.run(document).then((result) => result.violations.map((one) => one.id + ": " + one.nodes.map((node) => node.html).join(" | ")))`,
+  );
+  assert.ok(Array.isArray(found));
+  return found.map(String);
+}
+
+/** What the plugin would be: takes the answer. */
+async function plugin(): Promise<{ readonly port: number; readonly answer: Promise<URL> } & AsyncDisposable> {
+  const { promise: answer, resolve } = Promise.withResolvers<URL>();
+  const server = createServer((request, response) => {
+    if (request.url?.startsWith("/callback") === true) resolve(new URL(request.url, "http://localhost"));
+    response.end("<!doctype html><html lang=en><title>done</title><main><h1>Done</h1></main></html>");
+  });
+  const listening = Promise.withResolvers<void>();
+  server.listen(0, "localhost", () => listening.resolve());
+  await listening.promise;
+  const address = server.address();
+  return {
+    port: typeof address === "object" && address !== null ? address.port : 0,
+    answer,
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections();
+      server.close();
+      await Promise.resolve();
+    },
+  };
+}
+
+async function logIn(page: Page, port: number): Promise<void> {
+  await page.goto(`${world.url}/authorize?s=browser1&c=abc123&p=${port}`);
+  await page.fill('input[name="login"]', "someone");
+  await page.fill('input[name="password"]', "x");
+  await page.click('button[type="submit"]');
+  await page.click('button[type="submit"]');
+  await page.waitForURL("**/resources?s=browser1");
+}
+
+for (const colorScheme of ["light", "dark"] as const) {
+  test(`a person logs in, sees the APIs and binds one with the keyboard alone (${colorScheme})`, {
+    timeout: 120_000,
+  }, async () => {
+    await using receiver = await plugin();
+    const context = await browser.newContext({
+      colorScheme,
+      viewport: { width: 900, height: 760 },
+      bypassCSP: true,
+    });
+    const page = await context.newPage();
+    const problems: string[] = [];
+    page.on("console", (message) => {
+      // Only ours: the identity provider's sign-in page has fonts from elsewhere. Browsers ask for a favicon on their own.
+      const { url } = message.location();
+      if (message.type() === "error" && url.startsWith(world.url) && !url.endsWith("/favicon.ico")) {
+        problems.push(message.text());
+      }
+    });
+    await logIn(page, receiver.port);
+    assert.equal(await page.locator("h1").innerText(), "Choose an API for your cluster");
+    await picture(page, `choose-${colorScheme}`);
+    assert.deepEqual(await violations(page), []);
+    await page.keyboard.press("Tab");
+    const focused = page.locator(":focus");
+    assert.equal(await focused.innerText(), "Bind Database");
+    await picture(page, `focus-${colorScheme}`);
+    await page.keyboard.press("Enter");
+    const answer = await receiver.answer;
+    assert.equal(answer.searchParams.get("response"), sampleResponse);
+    assert.deepEqual(problems, []);
+    await context.close();
+  });
+}
+
+test("the strict policy lets the form reach the plugin, and the page fits a phone", {
+  timeout: 120_000,
+}, async () => {
+  await using receiver = await plugin();
+  const context = await browser.newContext({ viewport: { width: 360, height: 740 } });
+  const page = await context.newPage();
+  await logIn(page, receiver.port);
+  const width: unknown = await page.evaluate("document.documentElement.scrollWidth");
+  assert.ok(Number(width) <= 360, `the page is ${String(width)} px wide`);
+  await picture(page, "phone");
+  await page.click("button.backups");
+  await receiver.answer;
+  assert.equal(world.bound.at(-1)?.resource, "backups");
+  await context.close();
+});
+
+test("an error page says what happened and passes the accessibility check", {
+  timeout: 120_000,
+}, async () => {
+  const context = await browser.newContext({ bypassCSP: true, viewport: { width: 900, height: 500 } });
+  const page = await context.newPage();
+  await page.goto(`${world.url}/authorize?s=a&c=b&u=https://evil.example.com/`);
+  assert.match(
+    await page.locator("main").innerText(),
+    /redirect to https:\/\/evil\.example\.com is not allowed/,
+  );
+  await picture(page, "refused");
+  assert.deepEqual(await violations(page), []);
+  await context.close();
+});
