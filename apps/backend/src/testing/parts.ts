@@ -1,0 +1,40 @@
+/** Caches of a test's own, for provisioning without the HTTP side. */
+import {
+  type APIServiceExportTemplate,
+  apiServiceExportTemplates,
+  customResourceDefinitions,
+  identityAnnotation,
+  namespaces,
+} from "@klutch/api";
+import type { KubeClient, KubeObject } from "@klutch/kube";
+import { Informer } from "@klutch/kube-runtime";
+import { Offers } from "../offers.ts";
+import { byIdentity } from "../provisioning/tenant.ts";
+
+/** What provisioning reads. */
+export interface BackendParts {
+  readonly offers: Offers;
+  readonly namespaces: Informer<KubeObject>;
+}
+
+export async function backendParts(
+  client: KubeClient,
+  signal: AbortSignal,
+  stack: AsyncDisposableStack,
+): Promise<BackendParts> {
+  const templates = stack.use(
+    new Informer<APIServiceExportTemplate>({ client, type: apiServiceExportTemplates }),
+  );
+  const crds = stack.use(new Informer<KubeObject>({ client, type: customResourceDefinitions }));
+  const namespaceCache = stack.use(
+    new Informer<KubeObject>({
+      client,
+      type: namespaces,
+      metadataOnly: true,
+      indexes: { [byIdentity]: ({ metadata }) => [metadata.annotations?.[identityAnnotation] ?? ""] },
+    }),
+  );
+  for (const informer of [templates, crds, namespaceCache]) informer.start({ signal });
+  await Promise.all([templates.whenSynced(), crds.whenSynced(), namespaceCache.whenSynced()]);
+  return { offers: new Offers({ templates, crds, consumerScope: "Namespaced" }), namespaces: namespaceCache };
+}
