@@ -92,6 +92,9 @@ test("cluster-scoped objects get the tenant's prefix, mark and owner, and their 
   });
   assert.deepEqual(untouched.spec, { of: "somebody else" });
   assert.equal(await consumer.client.find(zones.type, { name: `${tenantNamespace}-taken` }), undefined);
+  await waitFor("the event that says the name is taken", () =>
+    konnector.writes.includes("consumer create events"),
+  );
 });
 
 test("a claim costs three writes and none that fail", async () => {

@@ -1,12 +1,12 @@
 /**
  * Free ports that stay ours. Asking the kernel for a port and closing it again leaves a gap in which another process gets the
- * same one, so ports come from below the kernel's own range, and a file names the process each belongs to.
+ * same one, so ports come from below the kernel's own range and are held by a lock file.
  */
-import { readFile, rm, writeFile } from "node:fs/promises";
+import { mkdir, rm } from "node:fs/promises";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { acquireFileLock } from "./file-lock.ts";
+import { isRunning, ownerOf, tryCreate } from "./file-lock.ts";
 
 const firstPort = 20_000;
 const portCount = 12_000;
@@ -16,20 +16,15 @@ export interface ReservedPorts extends AsyncDisposable {
   readonly ports: readonly number[];
 }
 
-/** Reserves `count` ports on loopback for this process. Ports of processes that no longer run are taken over. */
+/** Reserves `count` ports on loopback for this process. */
 export async function reservePorts(count: number): Promise<ReservedPorts> {
-  // One folder for each user: nobody can write into another's.
-  const folder = join(tmpdir(), `klutch-ports-${process.getuid?.() ?? "user"}`);
-  await using _lock = await acquireFileLock(join(folder, "lock"));
+  const folder = join(tmpdir(), "klutch-ports");
+  await mkdir(folder, { recursive: true });
   const ports: number[] = [];
-  // Starting points differ between processes, so that a port does not change hands at once.
+  // Starting points differ between processes, so that they rarely try the same port.
   for (let step = 0; ports.length < count && step < portCount; step++) {
     const port = firstPort + ((process.pid * 97 + step) % portCount);
-    const path = join(folder, String(port));
-    if (!(await hasLivingOwner(path)) && (await isPortFree(port))) {
-      await writeFile(path, String(process.pid));
-      ports.push(port);
-    }
+    if ((await claim(join(folder, String(port)))) && (await isFree(port))) ports.push(port);
   }
   if (ports.length < count)
     throw new Error(`no ${count} free ports between ${firstPort} and ${firstPort + portCount}`);
@@ -41,26 +36,18 @@ export async function reservePorts(count: number): Promise<ReservedPorts> {
   };
 }
 
-/** Whether nothing listens on the port on loopback at this moment. */
-export function isPortFree(port: number): Promise<boolean> {
+async function claim(path: string): Promise<boolean> {
+  if (await tryCreate(path)) return true;
+  const owner = await ownerOf(path);
+  if (owner === undefined || isRunning(owner)) return false;
+  await rm(path, { force: true });
+  return tryCreate(path);
+}
+
+function isFree(port: number): Promise<boolean> {
   const { promise, resolve } = Promise.withResolvers<boolean>();
   const server = createServer();
   server.once("error", () => resolve(false));
   server.listen(port, "127.0.0.1", () => server.close(() => resolve(true)));
   return promise;
-}
-
-async function hasLivingOwner(path: string): Promise<boolean> {
-  const text = await readFile(path, "utf8").catch(() => "");
-  const pid = Number(text);
-  return text !== "" && Number.isInteger(pid) && isRunning(pid);
-}
-
-function isRunning(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    return error instanceof Error && "code" in error && error.code === "EPERM";
-  }
 }

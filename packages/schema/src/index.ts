@@ -1,17 +1,15 @@
-/** Builders, printers, a validator and a differ for structural schemas. */
+/** Builders and printers for structural schemas. */
 export {
   type CrdOptions,
   type CustomResourceDefinition,
   customResourceDefinition,
   type PrinterColumn,
 } from "./crd.ts";
-export { breakingChanges, diffSchemas, type SchemaChange } from "./diff.ts";
 export {
   anyObject,
   anyValue,
   boolean,
   type CommonOptions,
-  embedded,
   type Infer,
   integer,
   integerOrString,
@@ -28,4 +26,3 @@ export {
   type Schema,
   string,
 } from "./schema.ts";
-export { accepts, describeProblem, type Problem, problemsOf } from "./validate.ts";

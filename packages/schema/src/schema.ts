@@ -111,15 +111,6 @@ export function anyObject(
   });
 }
 
-/** A whole Kubernetes object inside another one: apiVersion, kind and metadata are checked, the rest is kept as it is. */
-export function embedded(options: CommonOptions = {}): Schema<Readonly<Record<string, unknown>>> {
-  return build("object", {
-    ...options,
-    "x-kubernetes-embedded-resource": true,
-    "x-kubernetes-preserve-unknown-fields": true,
-  });
-}
-
 /** Any JSON value, kept as it is. */
 export function anyValue(options: CommonOptions = {}): Schema<unknown> {
   return { json: clean({ ...common(options), "x-kubernetes-preserve-unknown-fields": true }) };
