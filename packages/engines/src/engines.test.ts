@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { createHash } from "node:crypto";
 import { once } from "node:events";
-import { chmod, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { chmod, mkdtemp, readdir, readFile, rm, utimes, writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -51,6 +51,15 @@ test("a lock whose owner has died is taken over", async () => {
   await once(child, "exit");
   const path = join(folder, "stale.lock");
   await writeFile(path, String(child.pid));
+  await using _lock = await acquireFileLock(path);
+  assert.equal(await readFile(path, "utf8"), String(process.pid));
+});
+
+test("a lock file that names nobody is taken over once it is old", async () => {
+  const path = join(folder, "nameless.lock");
+  await writeFile(path, "not a process id");
+  const longAgo = new Date(Date.now() - 60_000);
+  await utimes(path, longAgo, longAgo);
   await using _lock = await acquireFileLock(path);
   assert.equal(await readFile(path, "utf8"), String(process.pid));
 });

@@ -1,10 +1,12 @@
 /** A lock between processes: a file that holds the owner's process id, made with O_EXCL. */
-import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { dirname } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 
 /** How often a waiting process looks again. */
 const pollMs = 200;
+/** Far longer than writing a process id takes. */
+const abandonedAfterMs = 5_000;
 
 /**
  * Waits until `path` is ours and returns the release. A lock whose owner no longer runs is taken over. `onWait` is called once
@@ -21,7 +23,7 @@ export async function acquireFileLock(
   let waiting = false;
   while (!(await tryCreate(path))) {
     const owner = await ownerOf(path);
-    if (owner !== undefined && !isRunning(owner)) {
+    if (owner === undefined ? await isAbandoned(path) : !isRunning(owner)) {
       await rm(path, { force: true });
       continue;
     }
@@ -31,6 +33,15 @@ export async function acquireFileLock(
   }
   return { [Symbol.asyncDispose]: () => rm(path, { force: true }) };
 }
+
+/** A file that names nobody is a lock whose owner died before it wrote its name, or is no lock of ours at all. */
+async function isAbandoned(path: string): Promise<boolean> {
+  const found = await stat(path).catch(() => undefined);
+  return found !== undefined && systemNow() - found.mtimeMs > abandonedAfterMs;
+}
+
+/** File times are wall-clock times. */
+const systemNow = (): number => performance.timeOrigin + performance.now();
 
 /** Creates the lock file for this process; false when it exists. */
 export async function tryCreate(path: string): Promise<boolean> {

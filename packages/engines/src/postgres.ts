@@ -61,7 +61,7 @@ export async function resolvePostgres(
       ? join(tmpdir(), "klutch-postgres")
       : join(options.cacheFolder ?? cacheFolder, "postgres");
   const target = join(base, version);
-  await using _lock = await acquireFileLock(`${target}.lock`);
+  await using _lock = await acquireFileLock(`${target}.owner`);
   if (await exists(join(target, "bin", "postgres"))) return target;
   const partial = await mkdtemp(`${target}.partial-`);
   try {

@@ -25,7 +25,7 @@ export async function resolveEngine(name: EngineName, options: ResolveOptions = 
   const target = join(options.cacheFolder ?? cacheFolder, "engines", name, await engineKey(engine));
   const program = join(target, name);
   if (await exists(program)) return program;
-  await using _lock = await acquireFileLock(`${target}.lock`, {
+  await using _lock = await acquireFileLock(`${target}.owner`, {
     signal: options.signal,
     onWait: (pid) => options.progress?.(`${name}: process ${pid} is obtaining it, waiting …`),
   });
