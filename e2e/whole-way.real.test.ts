@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
+import { connect } from "node:http2";
 import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -74,6 +75,7 @@ test("a second start takes up the kept state: bindings work, a bad claim is refu
     await waitFor("the sandbox to be up", () => sandbox.printed().includes("Klutch is up."), {
       timeoutMs: 120_000,
     });
+    await assertFunctionWantsCertificate();
     await using appA = createKubeClient(await loadKubeconfig({ path: join(folder, "app-a.kubeconfig") }));
     await assert.rejects(
       claim(appA, "too-big", { service: "a9s-postgresql17", plan: "postgresql-huge" }),
@@ -119,6 +121,29 @@ async function claim(client: KubeClient, name: string, spec: object): Promise<Dy
     spec,
   };
   return client.create<DynamicObject>(instances, object);
+}
+
+/** The composition function answers a client with the authority's certificate, and none without. */
+async function assertFunctionWantsCertificate(): Promise<void> {
+  const { ports } = JSON.parse(await readFile(join(folder, "sandbox.json"), "utf8")) as {
+    ports: { function: number };
+  };
+  const read = (name: string): Promise<string> =>
+    readFile(join(folder, "certificates", "crossplane-client", name), "utf8");
+  const [ca, cert, key] = await Promise.all([read("ca.crt"), read("tls.crt"), read("tls.key")]);
+  const answer = async (credentials: object): Promise<string> => {
+    const session = connect(`https://localhost:${ports.function}`, { ca, ...credentials });
+    const { promise, resolve } = Promise.withResolvers<string>();
+    session.on("error", (error) => resolve(`refused: ${error.message}`));
+    const stream = session.request({ ":path": "/" });
+    stream.on("error", (error) => resolve(`refused: ${error.message}`));
+    stream.on("response", (headers) => resolve(`answered ${headers[":status"]}`));
+    const result = await promise;
+    session.destroy();
+    return result;
+  };
+  assert.match(await answer({ cert, key }), /^answered \d+$/);
+  assert.match(await answer({}), /^refused: .*certificate/i);
 }
 
 /** No log of any process holds a password or token of the sandbox. */
