@@ -8,6 +8,7 @@ import {
   type KubeClient,
   serviceAccountToken,
 } from "@klutch/kube";
+import type { Supervision } from "./supervise.ts";
 
 const serviceAccounts = {
   group: "",
@@ -43,7 +44,7 @@ export async function accountKubeconfig(
   cluster: AdminCluster,
   account: { readonly namespace: string; readonly name: string },
   folder: string,
-  stack: AsyncDisposableStack,
+  { stack, progress }: Supervision,
 ): Promise<string> {
   const base = join(folder, `${cluster.config.name}-${account.name}`);
   const renew = async (): Promise<void> => {
@@ -54,7 +55,11 @@ export async function accountKubeconfig(
     await rename(`${base}.token.new`, `${base}.token`);
   };
   await renew();
-  const timer = setInterval(() => void renew().catch(() => undefined), renewEveryMs);
+  const timer = setInterval(() => {
+    renew().catch((error: unknown) => {
+      progress.say(`the token of ${account.namespace}/${account.name} was not renewed: ${String(error)}`);
+    });
+  }, renewEveryMs);
   stack.defer(() => clearInterval(timer));
   const { config } = cluster;
   const text = formatKubeconfig({

@@ -1,11 +1,12 @@
 /** Starts the three clusters at the same time. */
 import { join } from "node:path";
 import { startCluster, type TestCluster } from "@klutch/kube-testing";
-import type { SandboxState } from "./state.ts";
-import type { Clusters } from "./world.ts";
+import { reportEnd } from "./supervise.ts";
+import type { Clusters, Foundation } from "./world.ts";
 
-export async function startClusters(state: SandboxState, stack: AsyncDisposableStack): Promise<Clusters> {
-  const { ports, folder } = state;
+export async function startClusters(foundation: Foundation): Promise<Clusters> {
+  const { stack } = foundation;
+  const { ports, folder } = foundation.state;
   const start = async (name: string, etcd: number, peer: number, api: number): Promise<TestCluster> =>
     stack.use(
       await startCluster({
@@ -21,5 +22,7 @@ export async function startClusters(state: SandboxState, stack: AsyncDisposableS
     start("app-a", ports.appAEtcd, ports.appAPeer, ports.appAApi),
     start("app-b", ports.appBEtcd, ports.appBPeer, ports.appBApi),
   ]);
+  for (const { processes } of [controlPlane, appA, appB])
+    for (const server of processes) reportEnd(foundation, server);
   return { controlPlane, appA, appB };
 }

@@ -27,7 +27,11 @@ export function readConfig(
       exit: { type: "boolean", default: false },
     },
   });
-  const stateHome = env["XDG_STATE_HOME"] ?? join(homedir(), ".local", "state");
-  const folder = values.dir ?? env["KLUTCH_STATE_DIR"] ?? join(stateHome, "klutch", "sandbox");
-  return { folder: resolve(folder), reset: values.reset, demo: !values["no-demo"], exit: values.exit };
+  // Set to nothing counts as not set.
+  const valueOf = (name: string): string | undefined => (env[name] === "" ? undefined : env[name]);
+  const stateHome = valueOf("XDG_STATE_HOME") ?? join(homedir(), ".local", "state");
+  const folder = resolve(values.dir ?? valueOf("KLUTCH_STATE_DIR") ?? join(stateHome, "klutch", "sandbox"));
+  if (`${homedir()}/`.startsWith(folder.endsWith("/") ? folder : `${folder}/`))
+    throw new Error(`${folder} is no folder for a sandbox, because --reset would empty it`);
+  return { folder, reset: values.reset, demo: !values["no-demo"], exit: values.exit };
 }

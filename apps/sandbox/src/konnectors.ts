@@ -2,11 +2,11 @@
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { RunningProcess } from "@klutch/engines";
+import { type RunningProcess, startProcess } from "@klutch/engines";
 import { type DynamicObject, isRecord } from "@klutch/kube";
 import type { TestCluster } from "@klutch/kube-testing";
 import { accountKubeconfig } from "./accounts.ts";
-import { startApp } from "./node-process.ts";
+import { appProcess } from "./node-process.ts";
 import type { World } from "./world.ts";
 
 const deployments = {
@@ -23,6 +23,7 @@ const pollMs = 500;
 /** Looks after one app cluster until the sandbox ends. */
 export async function superviseKonnectors(world: World, cluster: TestCluster): Promise<void> {
   let running: readonly RunningProcess[] = [];
+  let kubeconfig: string | undefined;
   let generation: number | undefined;
   while (!world.signal.aborted) {
     const object = await cluster.client.find<DynamicObject>(deployments, deployment).catch(() => undefined);
@@ -30,10 +31,14 @@ export async function superviseKonnectors(world: World, cluster: TestCluster): P
     const died = running.some((process) => process.hasExited);
     if (wanted !== undefined && (wanted !== generation || died)) {
       await Promise.all(running.map((process) => process.stop()));
-      running = await startReplicas(world, cluster, object).catch((error: unknown) => {
+      try {
+        // The account comes with the Deployment.
+        kubeconfig ??= await accountKubeconfig(cluster, account, await logFolder(world), world);
+        running = await startReplicas(world, cluster, object, kubeconfig);
+      } catch (error) {
         world.progress.say(`the konnector of ${cluster.config.name} did not start: ${String(error)}`);
-        return [];
-      });
+        running = [];
+      }
       generation = wanted;
     }
     await sleep(died ? 5 * pollMs : pollMs, undefined, { signal: world.signal }).catch(() => undefined);
@@ -45,34 +50,46 @@ async function startReplicas(
   world: World,
   cluster: TestCluster,
   object: DynamicObject | undefined,
+  kubeconfig: string,
 ): Promise<readonly RunningProcess[]> {
-  const folder = join(world.state.folder, "konnectors");
-  await mkdir(folder, { recursive: true });
-  const kubeconfig = await accountKubeconfig(cluster, account, folder, world.stack);
-  const { args, replicas } = describe(object);
+  const folder = await logFolder(world);
+  const { args, replicas } = describeDeployment(object);
   const names = Array.from({ length: replicas }, (_, index) => `konnector-${index}`);
   return Promise.all(
     names.map(async (name) => {
       const env = { POD_NAME: name, POD_NAMESPACE: account.namespace };
-      const expanded = args.map((arg) =>
-        arg.replaceAll(
-          /\$\((\w+)\)/g,
-          (_, variable: string) => new Map(Object.entries(env)).get(variable) ?? "",
-        ),
-      );
-      const process = await startApp("konnector", {
+      const options = appProcess("konnector", {
         name: `${cluster.config.name} ${name}`,
-        args: [...expanded, "--probe-host=127.0.0.1", "--probe-port=0"],
+        args: [...expandVariables(args, env), "--probe-host=127.0.0.1", "--probe-port=0"],
         env: { ...env, KUBECONFIG: kubeconfig },
         logFile: join(folder, `${cluster.config.name}-${name}.log`),
       });
-      return world.stack.use(process);
+      return world.stack.use(await startProcess(options));
     }),
   );
 }
 
+async function logFolder(world: World): Promise<string> {
+  const folder = join(world.state.folder, "konnectors");
+  await mkdir(folder, { recursive: true });
+  return folder;
+}
+
+/** `$(NAME)` becomes the variable's value; an unknown variable stays as it is, and `$$(NAME)` is the text `$(NAME)`, as in a kubelet. */
+export function expandVariables(
+  args: readonly string[],
+  env: Readonly<Record<string, string>>,
+): readonly string[] {
+  const values = new Map(Object.entries(env));
+  return args.map((arg) =>
+    arg.replaceAll(/\$\$|\$\((\w+)\)/g, (found: string, name: string | undefined) =>
+      name === undefined ? "$" : (values.get(name) ?? found),
+    ),
+  );
+}
+
 /** Arguments of the first container and the number of replicas. */
-function describe(object: DynamicObject | undefined): {
+export function describeDeployment(object: DynamicObject | undefined): {
   readonly args: readonly string[];
   readonly replicas: number;
 } {

@@ -11,13 +11,18 @@ for (const name of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
 const progress = createProgress(
   (line) => console.log(line),
   () => performance.now(),
+  stop.signal,
 );
 try {
   await runSandbox(config, progress, stop.signal);
 } catch (error) {
-  if (!stop.signal.aborted) {
+  if (stop.signal.aborted) {
+    process.exitCode = 130;
+  } else {
     console.error(`\nThe sandbox failed: ${error instanceof Error ? error.message : String(error)}`);
     console.error(`Logs are in ${config.folder}; npm run sandbox -- --reset starts anew.`);
     process.exitCode = 1;
   }
 }
+// A start that was given up may still wait for something; its servers end with this process.
+process.exit();

@@ -1,24 +1,24 @@
 /** Runs one of Klutch's own programs with the Node that runs the sandbox. */
 import { join } from "node:path";
-import { type ProcessOptions, type RunningProcess, startProcess } from "@klutch/engines";
+import type { ProcessOptions } from "@klutch/engines";
 
 /** Folder of the apps. */
 const apps = join(import.meta.dirname, "..", "..");
 
-/** Starts `apps/<app>/src/main.ts`. */
-export function startApp(
+/** How to start `apps/<app>/src/main.ts`. */
+export function appProcess(
   app: string,
   options: Omit<ProcessOptions, "command" | "args" | "name"> & {
     readonly args?: readonly string[];
     readonly name?: string;
   },
-): Promise<RunningProcess> {
+): ProcessOptions {
   const { args = [], name = app, ...rest } = options;
-  return startProcess({
+  return {
     ...rest,
     name,
     command: process.execPath,
     // As in the images: a small young generation keeps memory close to what is in use.
     args: ["--max-semi-space-size=2", join(apps, app, "src", "main.ts"), ...args],
-  });
+  };
 }

@@ -22,7 +22,7 @@ Try next, in another terminal:
   export KUBECONFIG="${appB}"
   kubectl bind ${backendUrl}/export             # log in, choose an API, bind app cluster B
   kubectl get apiservicebindings -n klutch-bind
-  kubectl create namespace demo && kubectl apply -f ${state.folder}/postgresqlinstance.yaml
+  kubectl apply -f ${state.folder}/namespace.yaml -f ${state.folder}/postgresqlinstance.yaml
   kubectl get postgresqlinstances -n demo --watch
   KUBECONFIG="${controlPlane}" kubectl get managed
 

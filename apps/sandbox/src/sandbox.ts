@@ -18,7 +18,7 @@ import { startDex } from "./services/dex.ts";
 import { configureProvider, startFunction, startProvider } from "./services/packages.ts";
 import { openState } from "./state.ts";
 import { writeTools } from "./tools.ts";
-import type { World } from "./world.ts";
+import type { Foundation, World } from "./world.ts";
 
 /** Runs the sandbox until the signal aborts, or until the demo is over with `exit`. */
 export async function runSandbox(
@@ -30,13 +30,11 @@ export async function runSandbox(
   await progress.step("servers from the cache, or built once from their Go modules (about ten minutes)", () =>
     resolveEngines(engineNames, { progress: (line) => progress.say(line), signal }),
   );
-  const state = await openState(config.folder, config.reset);
+  const state = await openState(config.folder, config.reset, stack);
   if (state.isKept) progress.say(`taking up the state in ${state.folder} (--reset starts anew)`);
   const certificates = await ensureCertificates(join(state.folder, "certificates"), new Date());
-  const base = { state, stack };
-  const started = progress.step("two app clusters and a control plane cluster", () =>
-    startClusters(state, stack),
-  );
+  const base: Foundation = { state, stack, progress };
+  const started = progress.step("two app clusters and a control plane cluster", () => startClusters(base));
   const [clusters, registry, issuer, postgresUrl] = await together([
     started,
     startRegistry(base),
@@ -45,7 +43,7 @@ export async function runSandbox(
     startFunction(base, certificates),
   ]);
   const stop = new AbortController();
-  const world: World = { state, clusters, progress, stack, signal: AbortSignal.any([signal, stop.signal]) };
+  const world: World = { ...base, clusters, signal: AbortSignal.any([signal, stop.signal]) };
   await progress.step("Crossplane", () => startCrossplane(world, certificates));
   const tasks = [runPackageRuntime(world, certificates)];
   const [, backendUrl] = await together([

@@ -1,8 +1,10 @@
 /** What is kept between starts besides the servers' own data: ports, so that kubeconfigs and URLs stay valid, and passwords. */
 import { randomBytes } from "node:crypto";
-import { chmod, mkdir, readFile, rm, writeFile } from "node:fs/promises";
+import { chmod, mkdir, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { reservePorts } from "@klutch/engines";
+import { isPortFree, reservePorts, tryFileLock } from "@klutch/engines";
+import { isRecord } from "@klutch/kube";
+import { waitFor } from "@klutch/kube-testing";
 
 const portNames = [
   "controlPlaneEtcd",
@@ -30,14 +32,16 @@ const portNames = [
 /** Fixed ports by purpose. */
 export type Ports = { readonly [K in (typeof portNames)[number]]: number };
 
+const secretMakers = {
+  postgresPassword: (): string => randomBytes(24).toString("base64url"),
+  brokerPassword: (): string => randomBytes(24).toString("base64url"),
+  brokerKey: (): string => randomBytes(32).toString("hex"),
+  oidcClientSecret: (): string => randomBytes(24).toString("base64url"),
+  cookieKey: (): string => randomBytes(32).toString("base64"),
+};
+
 /** Passwords and keys of the sandbox's own servers. */
-export interface SandboxSecrets {
-  readonly postgresPassword: string;
-  readonly brokerPassword: string;
-  readonly brokerKey: string;
-  readonly oidcClientSecret: string;
-  readonly cookieKey: string;
-}
+export type SandboxSecrets = { readonly [K in keyof typeof secretMakers]: string };
 
 /** See the module comment. */
 export interface SandboxState {
@@ -48,28 +52,98 @@ export interface SandboxState {
   readonly isKept: boolean;
 }
 
-/** Loads the state, or makes a new one; `reset` throws the old one away. */
-export async function openState(folder: string, reset: boolean): Promise<SandboxState> {
-  if (reset) await rm(folder, { recursive: true, force: true });
+const stateFile = "sandbox.json";
+const lockFile = "sandbox.mutex";
+/** Servers of a sandbox that was killed end by themselves within this time. */
+const portsFreeWithinMs = 8_000;
+
+/**
+ * Loads the state, or makes a new one; `reset` throws the old one away. What an older version did not keep yet is added. The folder is
+ * ours until the stack is disposed: throws when another sandbox uses it, or when another program took one of its ports.
+ */
+export async function openState(
+  folder: string,
+  reset: boolean,
+  stack: AsyncDisposableStack,
+): Promise<SandboxState> {
   await mkdir(folder, { recursive: true });
   // PostgreSQL runs as another user when the sandbox runs as root, and must be able to enter.
   await chmod(folder, 0o755);
-  const file = join(folder, "sandbox.json");
-  const kept = await readFile(file, "utf8").catch(() => undefined);
-  if (kept !== undefined)
-    return { folder, isKept: true, ...(JSON.parse(kept) as Pick<SandboxState, "ports" | "secrets">) };
+  const lock = await tryFileLock(join(folder, lockFile));
+  if (lock === undefined)
+    throw new Error(`another sandbox runs with ${folder}; stop it, or use another folder with --dir`);
+  stack.use(lock);
+  if (reset) await empty(folder);
+  const kept = await readKept(join(folder, stateFile));
+  const ports = await completePorts(kept?.["ports"]);
+  const secrets = completeSecrets(kept?.["secrets"]);
+  await writeFile(join(folder, `${stateFile}.new`), JSON.stringify({ ports, secrets }, undefined, 2), {
+    mode: 0o600,
+  });
+  await rename(join(folder, `${stateFile}.new`), join(folder, stateFile));
+  await requireFreePorts(ports);
+  return { folder, ports, secrets, isKept: kept !== undefined };
+}
+
+async function empty(folder: string): Promise<void> {
+  for (const name of await readdir(folder))
+    if (!name.startsWith(lockFile)) await rm(join(folder, name), { recursive: true, force: true });
+}
+
+async function readKept(file: string): Promise<Readonly<Record<string, unknown>> | undefined> {
+  const text = await readFile(file, "utf8").catch(() => undefined);
+  if (text === undefined) return undefined;
+  try {
+    const value: unknown = JSON.parse(text);
+    if (isRecord(value)) return value;
+  } catch (cause) {
+    throw new Error(`${file} is no state of a sandbox; --reset starts anew`, { cause });
+  }
+  throw new Error(`${file} is no state of a sandbox; --reset starts anew`);
+}
+
+async function completePorts(kept: unknown): Promise<Ports> {
+  const known = isRecord(kept) ? kept : {};
   await using reserved = await reservePorts(portNames.length);
   const ports = Object.fromEntries(
-    portNames.map((name, index) => [name, reserved.ports[index]]),
-  ) as unknown as Ports;
-  const secret = (): string => randomBytes(24).toString("base64url");
-  const secrets = {
-    postgresPassword: secret(),
-    brokerPassword: secret(),
-    brokerKey: randomBytes(32).toString("hex"),
-    oidcClientSecret: secret(),
-    cookieKey: randomBytes(32).toString("base64"),
+    portNames.map((name, index) => [name, known[name] ?? reserved.ports[index]]),
+  );
+  if (!isPorts(ports)) throw new Error("the kept state has a port that is no number; --reset starts anew");
+  return ports;
+}
+
+function isPorts(value: Readonly<Record<string, unknown>>): value is Ports {
+  return portNames.every((name) => Number.isInteger(value[name]));
+}
+
+function completeSecrets(kept: unknown): SandboxSecrets {
+  const known = isRecord(kept) ? kept : {};
+  const secret = (name: keyof SandboxSecrets): string => {
+    const value = known[name];
+    return typeof value === "string" ? value : secretMakers[name]();
   };
-  await writeFile(file, JSON.stringify({ ports, secrets }, undefined, 2), { mode: 0o600 });
-  return { folder, ports, secrets, isKept: false };
+  return {
+    postgresPassword: secret("postgresPassword"),
+    brokerPassword: secret("brokerPassword"),
+    brokerKey: secret("brokerKey"),
+    oidcClientSecret: secret("oidcClientSecret"),
+    cookieKey: secret("cookieKey"),
+  };
+}
+
+async function requireFreePorts(ports: Ports): Promise<void> {
+  let taken: readonly string[] = [];
+  const areFree = async (): Promise<boolean> => {
+    const free = await Promise.all(portNames.map((name) => isPortFree(ports[name])));
+    taken = portNames.flatMap((name, index) => (free[index] === true ? [] : [`${ports[name]} (${name})`]));
+    return taken.length === 0;
+  };
+  try {
+    await waitFor("the sandbox's ports to be free", areFree, { timeoutMs: portsFreeWithinMs });
+  } catch (cause) {
+    throw new Error(
+      `another program uses port ${taken.join(", ")} on loopback; stop it, or choose new ports with --reset`,
+      { cause },
+    );
+  }
 }

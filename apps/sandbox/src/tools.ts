@@ -1,7 +1,8 @@
-/** The commands a person uses with the sandbox, in one folder to put on PATH, and a kubeconfig for each cluster. */
+/** What a person needs to use the sandbox: commands in one folder to put on PATH, a kubeconfig for each cluster, claims to apply. */
 import { chmod, mkdir, rm, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { resolveEngine } from "@klutch/engines";
+import { claimFiles } from "./demo/claims.ts";
 import type { World } from "./world.ts";
 
 /** Where things are for people. */
@@ -27,6 +28,7 @@ export async function writeTools(world: World): Promise<PeoplesTools> {
     await writeFile(path, `#!/bin/sh\nexec "${process.execPath}" "${join(links, name)}" "$@"\n`);
     await chmod(path, 0o755);
   }
+  for (const [name, text] of claimFiles) await writeFile(join(folder, name), text);
   const write = async (name: string, text: string): Promise<string> => {
     const path = join(folder, `${name}.kubeconfig`);
     await writeFile(path, text, { mode: 0o600 });

@@ -10,12 +10,21 @@ export interface Clusters {
   readonly appB: TestCluster;
 }
 
-/** See the module comment. Everything that must end with the sandbox is in `stack`. */
-export interface World {
+/** What is there before any cluster. Everything that must end with the sandbox is in `stack`. */
+export interface Foundation {
   readonly state: SandboxState;
-  readonly clusters: Clusters;
   readonly progress: Progress;
   readonly stack: AsyncDisposableStack;
+}
+
+/** What Crossplane needs. */
+export interface ControlPlane extends Foundation {
+  readonly clusters: Pick<Clusters, "controlPlane">;
+}
+
+/** See the module comment. */
+export interface World extends Foundation {
+  readonly clusters: Clusters;
   readonly signal: AbortSignal;
 }
 

@@ -1,7 +1,7 @@
 /** The composites and claims of the shipped Configuration as XRDs. Source: reference/provider.md §5.1–5.4. */
 import { anyObject, boolean, type JsonSchema, object, oneOf, string } from "@klutch/schema";
 import { claimGroup } from "./names.ts";
-import { postgresqlParameters } from "./postgresql-parameters.ts";
+import { foreignParameters, postgresqlParameters } from "./postgresql-parameters.ts";
 import { postgresqlRules } from "./postgresql-plans.ts";
 
 /** A CompositeResourceDefinition (apiextensions.crossplane.io/v1) as JSON. */
@@ -77,9 +77,17 @@ const immutable = (field: string): { readonly rule: string; readonly message: st
 
 const parameters = object(
   {},
-  Object.fromEntries(postgresqlParameters.map(({ name, schema }) => [name, schema])),
+  Object.fromEntries(
+    [...postgresqlParameters, ...foreignParameters].map(({ name, schema }) => [name, schema]),
+  ),
   { description: "Settings of the database server." },
 );
+
+/** A claim written for the other PostgreSQL is told so; without the field, the setting would be dropped without a word. */
+const foreignParameterRules = foreignParameters.map(({ name }) => ({
+  rule: `!has(self.parameters) || !has(self.parameters.${name})`,
+  message: `parameters.${name} is not supported for a9s-postgresql`,
+}));
 
 /** PostgresqlInstance. */
 export const postgresqlInstanceXrd: CompositeResourceDefinition = xrd({
@@ -98,7 +106,7 @@ export const postgresqlInstanceXrd: CompositeResourceDefinition = xrd({
         description: "Only for databases that run in the cluster.",
       }),
     },
-    { rules: postgresqlRules },
+    { rules: [...postgresqlRules, ...foreignParameterRules] },
   ),
 });
 

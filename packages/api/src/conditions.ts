@@ -62,15 +62,11 @@ export function setConditions(
   return summary === undefined ? changed : setCondition(changed, summary, now);
 }
 
-/** Worst first: what `Ready` takes its status, reason and message from. */
-const order: readonly string[] = ["False/Error", "False/Warning", "False/Info", "True/", "Unknown/"];
+/** Worst first: what `Ready` takes its status, reason and message from. A True weighs more than an Unknown; the wire has it so. */
+const order: readonly string[] = ["False/Error", "False/Warning", "False/Info", "True", "Unknown"];
 
 /** `Ready` as the summary of all others; undefined when there are none. */
 export function summarizeReady(conditions: readonly Condition[]): NewCondition | undefined {
-  const rank = (condition: Condition): number => {
-    const index = order.indexOf(`${condition.status}/${condition.severity ?? ""}`);
-    return index < 0 ? order.length : index;
-  };
   const [worst] = conditions
     .filter(({ type }) => type !== ready)
     .toSorted((left, right) => rank(left) - rank(right) || left.type.localeCompare(right.type));
@@ -83,6 +79,14 @@ export function summarizeReady(conditions: readonly Condition[]): NewCondition |
 /** RFC 3339 in UTC with whole seconds, as metav1.Time prints it. */
 export function wholeSeconds(now: number): string {
   return new Date(now).toISOString().replace(/\.\d+Z$/, "Z");
+}
+
+function rank({ status, severity }: Condition): number {
+  // Whoever writes False without a severity did not say that it is harmless.
+  const key =
+    status === "False" ? `False/${severity === undefined || severity === "" ? "Error" : severity}` : status;
+  const index = order.indexOf(key);
+  return index < 0 ? order.length : index;
 }
 
 function sameState(left: NewCondition, right: NewCondition): boolean {

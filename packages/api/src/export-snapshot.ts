@@ -1,7 +1,26 @@
 /** A CRD of the provider as an export, and an export as a CRD of the app cluster. Source: reference/bind.md §4.7, §5.2. */
-import type { CustomResourceDefinition } from "@klutch/schema";
+import {
+  accepts,
+  anyObject,
+  boolean,
+  type CustomResourceDefinition,
+  describeProblem,
+  list,
+  object,
+  oneOf,
+  problemsOf,
+  type Schema,
+  string,
+} from "@klutch/schema";
 import { base62Hash, canonicalJson } from "./hash.ts";
-import type { APIServiceExportSpec, CrdNames, ExportVersion } from "./kinds/api-service-export.ts";
+import {
+  type APIServiceExportSpec,
+  type CrdNames,
+  crdNames,
+  type ExportVersion,
+  exportVersion,
+  versionOptions,
+} from "./kinds/api-service-export.ts";
 import type { OwnerReference } from "./kinds/common.ts";
 
 /** The part of an export's spec that follows from the CRD. */
@@ -13,9 +32,9 @@ export interface CrdSource {
   readonly spec?: unknown;
 }
 
-interface CrdVersion extends ExportVersion {
-  readonly selectableFields?: unknown;
-}
+type CrdVersion = Omit<ExportVersion, "schema"> & {
+  readonly schema?: { readonly openAPIV3Schema?: Readonly<Record<string, unknown>> | undefined } | undefined;
+};
 
 interface CrdSpec {
   readonly group: string;
@@ -25,6 +44,16 @@ interface CrdSpec {
   readonly conversion?: { readonly strategy?: string | undefined } | undefined;
 }
 
+const crdVersion: Schema<CrdVersion> = object(
+  { name: string(), served: boolean(), storage: boolean() },
+  { ...versionOptions, schema: object({}, { openAPIV3Schema: anyObject() }) },
+);
+
+const crdSpec: Schema<CrdSpec> = object(
+  { group: string(), names: crdNames, scope: oneOf(["Cluster", "Namespaced"]), versions: list(crdVersion) },
+  { conversion: object({}, { strategy: string() }) },
+);
+
 /** Why a CRD cannot be exported. */
 export class ExportError extends Error {
   readonly code = "CRDInvalid";
@@ -33,7 +62,8 @@ export class ExportError extends Error {
 /**
  * The snapshot and its hash. Only served versions are exported; behind a conversion webhook, which the app cluster cannot reach,
  * only one: the storage version if it is served, else the first served one. Exactly one exported version is marked as storage,
- * also when the provider's is not served (B24). Throws `ExportError` when nothing is served or a schema is missing.
+ * also when the provider's is not served (B24). Throws `ExportError` when nothing is served, a schema is missing or a version's name
+ * is none that exports may have.
  */
 export function exportFromCrd(crd: CrdSource): { readonly spec: ExportSnapshot; readonly hash: string } {
   const source = crdSpecOf(crd);
@@ -42,27 +72,25 @@ export function exportFromCrd(crd: CrdSource): { readonly spec: ExportSnapshot; 
   const storage = served.find((version) => version.storage) ?? served[0];
   if (storage === undefined) throw new ExportError(`CustomResourceDefinition ${name} serves no version`);
   const exported = source.conversion?.strategy === "Webhook" ? [storage] : served;
-  const versions = exported.map((version) => exportVersion(version, version.name === storage.name, name));
+  const versions = exported.map((version) => versionOf(version, version.name === storage.name, name));
   const spec: ExportSnapshot = { group: source.group, names: source.names, scope: source.scope, versions };
   return { spec, hash: base62Hash(canonicalJson(spec)) };
 }
 
-function crdSpecOf(crd: CrdSource): CrdSpec {
-  const { spec } = crd;
-  if (typeof spec !== "object" || spec === null || !("versions" in spec) || !Array.isArray(spec.versions)) {
-    throw new ExportError(`${crd.metadata.name ?? ""} is not a CustomResourceDefinition`);
-  }
-  // The API server validated it; the field names are those of apiextensions.k8s.io/v1.
-  return spec as unknown as CrdSpec;
+function crdSpecOf({ metadata, spec }: CrdSource): CrdSpec {
+  if (accepts(crdSpec, spec)) return spec;
+  const [problem] = problemsOf(crdSpec.json, spec, "spec");
+  const why = problem === undefined ? "" : `: ${describeProblem(problem)}`;
+  throw new ExportError(`${metadata.name ?? ""} is not a CustomResourceDefinition${why}`);
 }
 
-function exportVersion(version: CrdVersion, storage: boolean, crdName: string): ExportVersion {
+function versionOf(version: CrdVersion, storage: boolean, crdName: string): ExportVersion {
   const schema = version.schema?.openAPIV3Schema;
   if (schema === undefined) {
     throw new ExportError(`version ${version.name} of CustomResourceDefinition ${crdName} has no schema`);
   }
   const { name, deprecated, deprecationWarning, subresources, additionalPrinterColumns } = version;
-  return {
+  const exported: ExportVersion = {
     name,
     served: true,
     storage,
@@ -72,6 +100,11 @@ function exportVersion(version: CrdVersion, storage: boolean, crdName: string): 
     ...(subresources === undefined ? {} : { subresources }),
     ...(additionalPrinterColumns === undefined ? {} : { additionalPrinterColumns }),
   };
+  const [problem] = problemsOf(exportVersion.json, exported);
+  if (problem === undefined) return exported;
+  throw new ExportError(
+    `version ${name} of CustomResourceDefinition ${crdName} cannot be exported: ${describeProblem(problem)}`,
+  );
 }
 
 /** The CRD that the app cluster gets; `owner` is the APIServiceBinding, in the form the existing plugin reads. */

@@ -6,11 +6,22 @@ export * from "./export-snapshot.ts";
 export * from "./function-input.ts";
 export { base62Hash, boundedName, canonicalJson } from "./hash.ts";
 export * from "./kinds/api-service-binding.ts";
-export * from "./kinds/api-service-export.ts";
+export {
+  type APIServiceExport,
+  apiServiceExportCrd,
+  type APIServiceExportSpec,
+  type APIServiceExportStatus,
+  type ClusterScopedIsolation,
+  type CrdNames,
+  type ExportColumn,
+  type ExportVersion,
+  type InformerScope,
+} from "./kinds/api-service-export.ts";
 export * from "./kinds/api-service-export-request.ts";
 export * from "./kinds/api-service-export-template.ts";
 export * from "./kinds/api-service-namespace.ts";
 export * from "./kinds/app-cluster-binding.ts";
+export * from "./kinds/backup.ts";
 export * from "./kinds/cluster-binding.ts";
 export type {
   ApiObject,

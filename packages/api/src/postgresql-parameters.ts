@@ -75,3 +75,10 @@ export const postgresqlParameters: readonly ParameterDefinition[] = [
   parameter("logStatement", "log_statement", oneOf(["none", "ddl", "mod", "all"])),
   parameter("logErrorVerbosity", "log_error_verbosity", oneOf(["DEFAULT", "VERBOSE", "TERSE"])),
 ];
+
+/** Parameters that only a8s PostgreSQL has; claims know them in order to refuse them by name. */
+export const foreignParameters: readonly Omit<ParameterDefinition, "brokerKey">[] = [
+  { name: "maxLocksPerTransaction", schema: atLeast(10) },
+  { name: "sslCiphers", schema: string() },
+  { name: "sslMinProtocolVersion", schema: oneOf(["TLSv1", "TLSv1.1", "TLSv1.2", "TLSv1.3"]) },
+];

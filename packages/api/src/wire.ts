@@ -1,6 +1,7 @@
 /** What the backend and the plugin say to each other over HTTP. Source: reference/bind.md §1.9. */
+import { accepts, problemsOf } from "@klutch/schema";
+import { exportRequestSpec, type APIServiceExportRequestSpec } from "./kinds/api-service-export-request.ts";
 import { bindGroup } from "./names.ts";
-import type { APIServiceExportRequestSpec } from "./kinds/api-service-export-request.ts";
 
 /** Answer of `GET /export`. Its apiVersion is the bare `v1alpha1`, and existing plugins insist on it. */
 export interface BindingProvider {
@@ -118,22 +119,34 @@ export function decodeRequest(value: unknown, field: string): ExportRequestRespo
   expectText(root, "kind", "APIServiceExportRequest", field);
   expectText(root, "apiVersion", bindApiVersion, field);
   const metadata = record(root["metadata"] ?? {}, `${field}.metadata`);
-  const spec = record(root["spec"], `${field}.spec`);
-  const resources = array(spec["resources"], `${field}.spec.resources`);
-  if (resources.length === 0) throw new WireError(`${field}.spec.resources`, "is empty");
-  for (const [index, resource] of resources.entries()) {
-    text(
-      record(resource, `${field}.spec.resources[${index}]`)["resource"],
-      `${field}.spec.resources[${index}].resource`,
+  const spec = withoutNulls(record(root["spec"], `${field}.spec`));
+  if (array(record(spec, field)["resources"], `${field}.spec.resources`).length === 0)
+    throw new WireError(`${field}.spec.resources`, "is empty");
+  if (!accepts(exportRequestSpec, spec)) {
+    const [problem] = problemsOf(exportRequestSpec.json, spec, `${field}.spec`);
+    throw new WireError(
+      problem?.field ?? field,
+      `is ${problem?.value ?? "wrong"}, expected ${problem?.expected ?? ""}`,
     );
   }
   return {
     apiVersion: bindApiVersion,
     kind: "APIServiceExportRequest",
     metadata: { name: typeof metadata["name"] === "string" ? metadata["name"] : "" },
-    spec: spec as unknown as APIServiceExportRequestSpec,
+    spec,
     status: {},
   };
+}
+
+/** A Go program writes an empty list or map that it did not set as null, which means as much as nothing. */
+function withoutNulls(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withoutNulls);
+  if (typeof value !== "object" || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value)
+      .filter(([, field]) => field !== null)
+      .map(([name, field]) => [name, withoutNulls(field)]),
+  );
 }
 
 function record(value: unknown, field: string): Readonly<Record<string, unknown>> {

@@ -1,19 +1,13 @@
 import assert from "node:assert/strict";
-import { spawn } from "node:child_process";
 import { createHash } from "node:crypto";
-import { once } from "node:events";
-import { chmod, mkdtemp, readdir, readFile, rm, utimes, writeFile } from "node:fs/promises";
+import { chmod, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { after, test } from "node:test";
-import { setTimeout as sleep } from "node:timers/promises";
-import { buildEngine } from "./build.ts";
-import { engineDefinition } from "./catalog.ts";
-import { acquireFileLock, isRunning } from "./file-lock.ts";
+import { buildEngine, modulesFolder } from "./build.ts";
+import { engineDefinition, engineNames } from "./catalog.ts";
 import { fetchPrebuilt, prebuiltName } from "./prebuilt.ts";
-import { reservePorts } from "./ports.ts";
-import { startProcess } from "./process.ts";
 import { resolveEngine } from "./resolve.ts";
 
 const folder = await mkdtemp(join(tmpdir(), "klutch-engines-"));
@@ -27,48 +21,6 @@ async function fakeGo(name: string, script: string): Promise<string> {
   await chmod(path, 0o755);
   return path;
 }
-
-async function until(condition: () => boolean): Promise<void> {
-  const deadline = performance.now() + 15_000;
-  while (!condition()) {
-    assert.ok(performance.now() < deadline, "the condition did not come true");
-    await sleep(20);
-  }
-}
-
-test("two who want the same lock have it one after the other", async () => {
-  const path = join(folder, "a.lock");
-  const first = await acquireFileLock(path);
-  let waited = 0;
-  const second = acquireFileLock(path, { onWait: (pid) => void (waited = pid) });
-  await until(() => waited === process.pid);
-  await first[Symbol.asyncDispose]();
-  await (await second)[Symbol.asyncDispose]();
-});
-
-test("a lock whose owner has died is taken over", async () => {
-  const child = spawn("true");
-  await once(child, "exit");
-  const path = join(folder, "stale.lock");
-  await writeFile(path, String(child.pid));
-  await using _lock = await acquireFileLock(path);
-  assert.equal(await readFile(path, "utf8"), String(process.pid));
-});
-
-test("a lock file that names nobody is taken over once it is old", async () => {
-  const path = join(folder, "nameless.lock");
-  await writeFile(path, "not a process id");
-  const longAgo = new Date(Date.now() - 60_000);
-  await utimes(path, longAgo, longAgo);
-  await using _lock = await acquireFileLock(path);
-  assert.equal(await readFile(path, "utf8"), String(process.pid));
-});
-
-test("reserved ports are not given out twice", async () => {
-  await using first = await reservePorts(5);
-  await using second = await reservePorts(5);
-  assert.equal(new Set([...first.ports, ...second.ports]).size, 10);
-});
 
 test("without Go the error says which engine needs which version", async () => {
   await assert.rejects(buildEngine(crane, folder, { goCommand: join(folder, "no-such-go") }), {
@@ -95,7 +47,12 @@ test("a build that fails shows the compiler's words and leaves nothing in the ca
     code: "BuildFailed",
     message: /building crane v\S+ failed[\s\S]*no network here/,
   });
-  assert.deepEqual(await readdir(join(cacheFolder, "engines", "crane")), []);
+  const left = await readdir(join(cacheFolder, "engines", "crane"));
+  // The lock's file stays.
+  assert.deepEqual(
+    left.filter((name) => !name.endsWith(".mutex")),
+    [],
+  );
 });
 
 test("two processes' worth of callers build an engine once, and the second is told that it waits", async () => {
@@ -109,6 +66,38 @@ test("two processes' worth of callers build an engine once, and the second is to
   assert.equal(new Set(paths).size, 1);
   assert.equal(await readFile(log, "utf8"), "x\n");
   assert.ok(said.some((line) => line.includes("waiting")));
+});
+
+test("what a killed process left half-made is removed, not used", async () => {
+  const goCommand = await fakeGo(
+    "quick-go",
+    'case "$1" in env) echo go1.99.0;; *) while [ "$1" != "-o" ]; do shift; done; echo built > "$2";; esac',
+  );
+  const options = { cacheFolder: join(folder, "half"), goCommand };
+  const program = await resolveEngine("crane", options);
+  const target = dirname(program);
+  await rm(target, { recursive: true });
+  await mkdir(`${target}.partial-abc`);
+  await writeFile(join(`${target}.partial-abc`, "crane"), "half");
+  assert.equal(await resolveEngine("crane", options), program);
+  assert.equal(await readFile(program, "utf8"), "built\n");
+  assert.ok((await readdir(dirname(target))).every((name) => !name.includes(".partial-")));
+});
+
+test("every engine's version is the one that its go.mod pins", async () => {
+  // Dex is pinned by a commit of its release, because its release tags are no Go module versions.
+  for (const name of engineNames.filter((engine) => engine !== "dex")) {
+    const { module, version, package: goPackage } = engineDefinition(name);
+    const text = await readFile(join(modulesFolder, module, "go.mod"), "utf8");
+    const pins = [...text.matchAll(/^\s*(?:require )?(\S+) (v\S+)/gm)].filter(
+      ([, path = ""]) => goPackage === path || goPackage.startsWith(`${path}/`),
+    );
+    assert.deepEqual(
+      pins.map(([, , pinned]) => pinned),
+      [version],
+      name,
+    );
+  }
 });
 
 test("a prebuilt program is used only when it is what was pinned", async (t) => {
@@ -134,36 +123,4 @@ test("a prebuilt program is used only when it is what was pinned", async (t) => 
   );
   assert.equal(await fetchPrebuilt(crane, target, { mirrorUrl, checksums: pin("the program") }), true);
   assert.deepEqual(await readFile(join(target, "crane")), bytes);
-});
-
-test("a process that ends before it is ready shows the end of its log", async () => {
-  const options = {
-    name: "server",
-    command: "/bin/sh",
-    args: ["-c", "echo port is taken >&2; exit 3"],
-    logFile: join(folder, "server.log"),
-    ready: () => Promise.resolve(false),
-  };
-  await assert.rejects(startProcess(options), {
-    code: "ProcessEnded",
-    message: /ended with code 3:\n[\s\S]*port is taken/,
-  });
-});
-
-test("a server ends when the process that started it is killed", async () => {
-  const pidFile = join(folder, "server.pid");
-  const program = `import { startProcess } from ${JSON.stringify(join(import.meta.dirname, "process.ts"))};
-    await startProcess({ name: "s", command: "/bin/sh", args: ["-c", "echo $$ > ${pidFile}; exec sleep 600"], logFile: ${JSON.stringify(join(folder, "s.log"))} });
-    setInterval(() => {}, 1000);`;
-  const parent = spawn(process.execPath, ["--input-type=module-typescript", "-e", program], {
-    stdio: "ignore",
-  });
-  let server = 0;
-  while (server === 0) {
-    server = Number(await readFile(pidFile, "utf8").catch(() => ""));
-    await sleep(20);
-  }
-  assert.ok(isRunning(server));
-  parent.kill("SIGKILL");
-  await until(() => !isRunning(server));
 });

@@ -4,12 +4,15 @@ import { join } from "node:path";
 
 const env = process.env;
 
+/** Set to nothing counts as not set. */
+const valueOf = (name: string): string | undefined => (env[name] === "" ? undefined : env[name]);
+
 /** Where obtained servers are kept between runs: `KLUTCH_CACHE_DIR`, else `klutch` in the user's cache folder. */
 export const cacheFolder: string =
-  env["KLUTCH_CACHE_DIR"] ?? join(env["XDG_CACHE_HOME"] ?? join(homedir(), ".cache"), "klutch");
+  valueOf("KLUTCH_CACHE_DIR") ?? join(valueOf("XDG_CACHE_HOME") ?? join(homedir(), ".cache"), "klutch");
 
 /** Base URL of a mirror of prebuilt servers; their checksums are pinned in `engines/prebuilt.json`. Default: none. */
-export const mirrorUrl: string | undefined = env["KLUTCH_ENGINES_URL"];
+export const mirrorUrl: string | undefined = valueOf("KLUTCH_ENGINES_URL");
 
 /** What child processes inherit. */
 export const inheritedEnvironment: Readonly<Record<string, string | undefined>> = env;

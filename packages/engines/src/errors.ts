@@ -5,6 +5,7 @@ export type EngineErrorCode =
   | "BuildFailed"
   | "ChecksumMismatch"
   | "PackageMissing"
+  | "UnsafeFolder"
   | "ProcessEnded"
   | "NotReady";
 

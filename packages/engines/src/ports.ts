@@ -1,12 +1,12 @@
 /**
  * Free ports that stay ours. Asking the kernel for a port and closing it again leaves a gap in which another process gets the
- * same one, so ports come from below the kernel's own range and are held by a lock file.
+ * same one, so ports come from below the kernel's own range, and a file names the process each belongs to.
  */
-import { mkdir, rm } from "node:fs/promises";
+import { readFile, rm, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { isRunning, ownerOf, tryCreate } from "./file-lock.ts";
+import { acquireFileLock } from "./file-lock.ts";
 
 const firstPort = 20_000;
 const portCount = 12_000;
@@ -16,15 +16,20 @@ export interface ReservedPorts extends AsyncDisposable {
   readonly ports: readonly number[];
 }
 
-/** Reserves `count` ports on loopback for this process. */
+/** Reserves `count` ports on loopback for this process. Ports of processes that no longer run are taken over. */
 export async function reservePorts(count: number): Promise<ReservedPorts> {
-  const folder = join(tmpdir(), "klutch-ports");
-  await mkdir(folder, { recursive: true });
+  // One folder for each user: nobody can write into another's.
+  const folder = join(tmpdir(), `klutch-ports-${process.getuid?.() ?? "user"}`);
+  await using _lock = await acquireFileLock(join(folder, "mutex"));
   const ports: number[] = [];
-  // Starting points differ between processes, so that they rarely try the same port.
+  // Starting points differ between processes, so that a port does not change hands at once.
   for (let step = 0; ports.length < count && step < portCount; step++) {
     const port = firstPort + ((process.pid * 97 + step) % portCount);
-    if ((await claim(join(folder, String(port)))) && (await isFree(port))) ports.push(port);
+    const path = join(folder, String(port));
+    if (!(await hasLivingOwner(path)) && (await isPortFree(port))) {
+      await writeFile(path, String(process.pid));
+      ports.push(port);
+    }
   }
   if (ports.length < count)
     throw new Error(`no ${count} free ports between ${firstPort} and ${firstPort + portCount}`);
@@ -36,18 +41,26 @@ export async function reservePorts(count: number): Promise<ReservedPorts> {
   };
 }
 
-async function claim(path: string): Promise<boolean> {
-  if (await tryCreate(path)) return true;
-  const owner = await ownerOf(path);
-  if (owner === undefined || isRunning(owner)) return false;
-  await rm(path, { force: true });
-  return tryCreate(path);
-}
-
-function isFree(port: number): Promise<boolean> {
+/** Whether nothing listens on the port on loopback at this moment. */
+export function isPortFree(port: number): Promise<boolean> {
   const { promise, resolve } = Promise.withResolvers<boolean>();
   const server = createServer();
   server.once("error", () => resolve(false));
   server.listen(port, "127.0.0.1", () => server.close(() => resolve(true)));
   return promise;
+}
+
+async function hasLivingOwner(path: string): Promise<boolean> {
+  const text = await readFile(path, "utf8").catch(() => "");
+  const pid = Number(text);
+  return text !== "" && Number.isInteger(pid) && isRunning(pid);
+}
+
+function isRunning(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return error instanceof Error && "code" in error && error.code === "EPERM";
+  }
 }

@@ -1,5 +1,4 @@
 /** PostgreSQL from its npm platform package, with its own data folder. */
-import { createHash } from "node:crypto";
 import { execFile } from "node:child_process";
 import {
   access,
@@ -11,6 +10,7 @@ import {
   readFile,
   rename,
   rm,
+  stat,
   symlink,
   writeFile,
 } from "node:fs/promises";
@@ -56,12 +56,14 @@ export async function resolvePostgres(
 ): Promise<string> {
   const { folder: source, version } = await platformPackage();
   // Under the system's temporary folder when the cache is in a home that `nobody` may not enter.
-  const base =
-    process.getuid?.() === 0
-      ? join(tmpdir(), "klutch-postgres")
-      : join(options.cacheFolder ?? cacheFolder, "postgres");
+  const isShared = process.getuid?.() === 0;
+  const base = isShared
+    ? join(tmpdir(), "klutch-postgres")
+    : join(options.cacheFolder ?? cacheFolder, "postgres");
+  await mkdir(base, { recursive: true });
+  if (isShared) await requireOwnFolder(base);
   const target = join(base, version);
-  await using _lock = await acquireFileLock(`${target}.owner`);
+  await using _lock = await acquireFileLock(`${target}.mutex`);
   if (await exists(join(target, "bin", "postgres"))) return target;
   const partial = await mkdtemp(`${target}.partial-`);
   try {
@@ -74,6 +76,16 @@ export async function resolvePostgres(
     await rm(partial, { recursive: true, force: true });
   }
   return target;
+}
+
+/** Programs are run from it, so nobody else may have put something there. */
+async function requireOwnFolder(folder: string): Promise<void> {
+  const { uid, mode } = await stat(folder);
+  if (uid === process.getuid?.() && (mode & 0o022) === 0) return;
+  throw new EngineError(
+    "UnsafeFolder",
+    `${folder} belongs to another user or is writable for others; remove it and run the command again`,
+  );
 }
 
 async function platformPackage(): Promise<{ folder: string; version: string }> {
@@ -109,35 +121,40 @@ async function makeSymlinks(listFile: string, folder: string): Promise<void> {
 
 /** Starts a server on loopback that accepts password logins only. */
 export async function startPostgres(options: StartPostgresOptions = {}): Promise<PostgresServer> {
+  await using stack = new AsyncDisposableStack();
   const installation = await resolvePostgres();
-  const temporary = options.dataDir === undefined ? await mkdtemp(join(tmpdir(), "klutch-pg-")) : undefined;
-  const root = options.dataDir ?? temporary ?? "";
+  const root = options.dataDir ?? (await temporaryFolder(stack));
   const data = join(root, "data");
   const identity = process.getuid?.() === 0 ? unprivileged : {};
   const password = options.password ?? "postgres";
-  if (!(await exists(join(data, "PG_VERSION"))))
-    await initialise(installation, root, data, password, identity);
-  const reserved = options.port === undefined ? await reservePorts(1) : undefined;
-  const port = options.port ?? reserved?.ports[0] ?? 0;
-  const server = await startProcess({
-    name: "postgres",
-    command: join(installation, "bin", "postgres"),
-    args: ["-D", data, "-p", String(port), "-h", "127.0.0.1", "-k", "", "-c", "max_connections=200"],
-    logFile: options.logFile ?? join(root, "postgres.log"),
-    ready: () => accepts(port),
-    cwd: root,
-    ...identity,
-  });
+  if (!(await exists(data))) await initialise(installation, root, data, password, identity);
+  const port = options.port ?? stack.use(await reservePorts(1)).ports[0] ?? 0;
+  const server = stack.use(
+    await startProcess({
+      name: "postgres",
+      command: join(installation, "bin", "postgres"),
+      args: ["-D", data, "-p", String(port), "-h", "127.0.0.1", "-k", "", "-c", "max_connections=200"],
+      logFile: options.logFile ?? join(root, "postgres.log"),
+      ready: () => acceptsLogins(port),
+      cwd: root,
+      // Ends sessions instead of waiting for them.
+      stopSignal: "SIGINT",
+      ...identity,
+    }),
+  );
+  const owned = stack.move();
   return {
     port,
     url: `postgres://postgres:${encodeURIComponent(password)}@127.0.0.1:${port}/postgres`,
     process: server,
-    async [Symbol.asyncDispose]() {
-      await server.stop();
-      await reserved?.[Symbol.asyncDispose]();
-      if (temporary !== undefined) await rm(temporary, { recursive: true, force: true });
-    },
+    [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };
+}
+
+async function temporaryFolder(stack: AsyncDisposableStack): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), "klutch-pg-"));
+  stack.defer(() => rm(folder, { recursive: true, force: true }));
+  return folder;
 }
 
 async function initialise(
@@ -148,26 +165,19 @@ async function initialise(
   identity: { readonly uid?: number; readonly gid?: number },
 ): Promise<void> {
   await mkdir(root, { recursive: true });
-  const passwordFile = join(root, `.password-${createHash("sha256").update(root).digest("hex").slice(0, 8)}`);
+  const passwordFile = join(root, ".password");
+  const partial = `${data}.partial`;
+  await rm(partial, { recursive: true, force: true });
   await writeFile(passwordFile, password, { mode: 0o600 });
   if (identity.uid !== undefined && identity.gid !== undefined) {
     await chown(root, identity.uid, identity.gid);
     await chown(passwordFile, identity.uid, identity.gid);
   }
+  const authentication = ["-U", "postgres", "-A", "scram-sha-256", `--pwfile=${passwordFile}`];
+  const args = ["-D", partial, ...authentication, "-E", "UTF8", "--locale=C"];
   try {
-    const args = [
-      "-D",
-      data,
-      "-U",
-      "postgres",
-      "-A",
-      "scram-sha-256",
-      `--pwfile=${passwordFile}`,
-      "-E",
-      "UTF8",
-      "--locale=C",
-    ];
     await run(join(installation, "bin", "initdb"), args, { cwd: root, ...identity });
+    await rename(partial, data);
   } catch (cause) {
     const reason = cause instanceof Error ? cause.message : String(cause);
     throw new EngineError(
@@ -180,13 +190,22 @@ async function initialise(
   }
 }
 
-function accepts(port: number): Promise<boolean> {
+/** Whether a login would be asked for its password: a server that is still starting accepts connections, but refuses logins. */
+function acceptsLogins(port: number): Promise<boolean> {
   const { promise, resolve } = Promise.withResolvers<boolean>();
-  const socket = connect(port, "127.0.0.1", () => {
+  const parameters = Buffer.from("user\0postgres\0database\0postgres\0\0");
+  const head = Buffer.alloc(8);
+  head.writeInt32BE(head.length + parameters.length, 0);
+  // Version 3.0 of the protocol.
+  head.writeInt32BE(3 << 16, 4);
+  const socket = connect(port, "127.0.0.1", () => socket.write(Buffer.concat([head, parameters])));
+  socket.once("data", (answer) => {
     socket.destroy();
-    resolve(true);
+    // "R" asks for authentication, "E" is an error.
+    resolve(answer.toString("latin1", 0, 1) === "R");
   });
   socket.on("error", () => resolve(false));
+  socket.on("close", () => resolve(false));
   return promise;
 }
 

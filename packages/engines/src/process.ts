@@ -1,10 +1,11 @@
 /**
- * Runs a server as a child process that cannot outlive this one: a small shell beside it watches a pipe and ends the server when
- * the pipe closes, which the kernel does even when this process is killed.
+ * Runs a server as a child process that cannot outlive this one: a small shell beside it reads from a pipe that only this process
+ * holds open. The kernel closes the pipe when this process ends, also by SIGKILL, and then the shell ends the server's group.
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { closeSync, openSync, readFileSync } from "node:fs";
 import { mkdir } from "node:fs/promises";
+import { constants } from "node:os";
 import { dirname } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { inheritedEnvironment } from "./environment.ts";
@@ -27,43 +28,46 @@ export interface ProcessOptions {
   readonly readyTimeoutMs?: number | undefined;
   readonly uid?: number | undefined;
   readonly gid?: number | undefined;
+  /** What asks the server to end. Default SIGTERM. */
+  readonly stopSignal?: NodeJS.Signals | undefined;
   /** How long the server may take to end by itself. Default 10 000. */
   readonly stopTimeoutMs?: number | undefined;
+  /** Gives up waiting for readiness, and ends the server. */
+  readonly signal?: AbortSignal | undefined;
 }
 
 /** A server that runs. */
 export interface RunningProcess extends AsyncDisposable {
   readonly name: string;
-  /** Process group of the server. */
+  /** Of the server, and of its process group. */
   readonly pid: number;
+  readonly logFile: string;
+  /** The exit code; 128 and the signal's number when a signal ended it. */
   readonly exited: Promise<number>;
   readonly hasExited: boolean;
-  /** SIGTERM, then SIGKILL after `stopTimeoutMs`. */
+  /** Asks the server to end, then SIGKILL after `stopTimeoutMs`. */
   stop(): Promise<void>;
   /** SIGKILL at once, as a crash would. */
   kill(): Promise<void>;
 }
 
-const watchdog = `
-"$@" </dev/null 3<&- &
-child=$!
-trap 'kill -TERM "$child" 2>/dev/null' TERM
-{ cat <&3 >/dev/null; kill -TERM "$child" 2>/dev/null; sleep 5; kill -KILL "$child" 2>/dev/null; } >/dev/null 2>&1 &
-watcher=$!
-while :; do
-  wait "$child"; code=$?
-  kill -0 "$child" 2>/dev/null || break
-done
-kill -KILL "$watcher" 2>/dev/null
-exit "$code"
+/** The server takes the place of the shell that started it, so its exit code and its signals need no interpreter. */
+const watched = `
+{
+  read -r _ <&3
+  kill -TERM $$
+  for _ in 1 2 3 4 5; do kill -0 $$ && sleep 1; done
+  kill -KILL -$$
+} </dev/null >/dev/null 2>&1 &
+exec "$@" 3<&-
 `;
 const readyPollMs = 40;
 
 /** Starts the process and waits until it is ready. Throws `EngineError` with the end of its log when it is not. */
 export async function startProcess(options: ProcessOptions): Promise<RunningProcess> {
+  options.signal?.throwIfAborted();
   await mkdir(dirname(options.logFile), { recursive: true });
-  const child = spawnWatched(options);
-  const running = follow(options, child);
+  const running = follow(options, spawnWatched(options));
   try {
     await waitUntilReady(options, running);
     return running;
@@ -76,7 +80,7 @@ export async function startProcess(options: ProcessOptions): Promise<RunningProc
 function spawnWatched(options: ProcessOptions): ChildProcess {
   const log = openSync(options.logFile, "a");
   try {
-    return spawn("/bin/sh", ["-c", watchdog, options.name, options.command, ...options.args], {
+    return spawn("/bin/sh", ["-c", watched, options.name, options.command, ...options.args], {
       // Its own process group: Ctrl-C in a terminal must reach only us, so that servers end in order.
       detached: true,
       cwd: options.cwd,
@@ -95,27 +99,20 @@ function follow(options: ProcessOptions, child: ChildProcess): RunningProcess {
   let hasExited = false;
   const finish = (code: number): void => {
     hasExited = true;
+    // What the server left behind in its group, and the shell that watches us.
+    killGroup(child.pid);
     child.stdio[3]?.destroy();
     resolve(code);
   };
   child.on("error", () => finish(127));
-  child.on("exit", (code) => finish(code ?? 137));
-  const pid = child.pid ?? 0;
-  const signalGroup = (signal: NodeJS.Signals): void => {
-    try {
-      process.kill(-pid, signal);
-    } catch {
-      // The group is gone already, which is what we want.
-    }
-  };
+  child.on("exit", (code, signal) => finish(code ?? 128 + (signal === null ? 0 : constants.signals[signal])));
   const kill = async (): Promise<void> => {
-    if (hasExited) return;
-    signalGroup("SIGKILL");
+    if (!hasExited) killGroup(child.pid);
     await exited;
   };
   const stop = async (): Promise<void> => {
     if (hasExited) return;
-    child.kill("SIGTERM");
+    child.kill(options.stopSignal ?? "SIGTERM");
     const abort = new AbortController();
     const limit = sleep(options.stopTimeoutMs ?? 10_000, undefined, { signal: abort.signal }).catch(
       () => undefined,
@@ -126,7 +123,8 @@ function follow(options: ProcessOptions, child: ChildProcess): RunningProcess {
   };
   return {
     name: options.name,
-    pid,
+    pid: child.pid ?? 0,
+    logFile: options.logFile,
     exited,
     get hasExited() {
       return hasExited;
@@ -137,22 +135,55 @@ function follow(options: ProcessOptions, child: ChildProcess): RunningProcess {
   };
 }
 
-async function waitUntilReady(options: ProcessOptions, running: RunningProcess): Promise<void> {
-  const deadline = performance.now() + (options.readyTimeoutMs ?? 60_000);
-  while (options.ready !== undefined) {
-    if (running.hasExited) {
-      const code = await running.exited;
-      throw new EngineError(
-        "ProcessEnded",
-        `${options.name} ended with code ${code}:\n${logTail(options.logFile)}`,
-      );
-    }
-    if (await options.ready().catch(() => false)) return;
-    if (performance.now() > deadline) {
-      throw new EngineError("NotReady", `${options.name} did not get ready:\n${logTail(options.logFile)}`);
-    }
-    await sleep(readyPollMs);
+/** Does nothing for a process that could not be started: a group id of 0 would mean our own group. */
+function killGroup(pid: number | undefined): void {
+  if (pid === undefined) return;
+  try {
+    process.kill(-pid, "SIGKILL");
+  } catch {
+    // The group is gone already, which is what we want.
   }
+}
+
+async function waitUntilReady(options: ProcessOptions, running: RunningProcess): Promise<void> {
+  const { ready, signal, readyTimeoutMs = 60_000 } = options;
+  if (ready === undefined) return;
+  const deadline = AbortSignal.timeout(readyTimeoutMs);
+  const ended = running.exited.then((code) => {
+    const log = logTail(options.logFile);
+    throw new EngineError("ProcessEnded", `${options.name} ended with code ${code}:\n${log}`);
+  });
+  // Once the server is ready, its end is no failure to start.
+  ended.catch(() => undefined);
+  const stopped = rejectionOf(signal === undefined ? [deadline] : [deadline, signal]);
+  let lastProblem: unknown = "it did not say so";
+  const asked = async (): Promise<boolean> => {
+    try {
+      return await ready();
+    } catch (error) {
+      lastProblem = error;
+      return false;
+    }
+  };
+  try {
+    while (!(await Promise.race([asked(), ended, stopped])))
+      await Promise.race([sleep(readyPollMs), ended, stopped]);
+  } catch (error) {
+    if (signal?.aborted === true || !deadline.aborted) throw error;
+    const text = `${options.name} was not ready after ${readyTimeoutMs / 1000} s: ${String(lastProblem)}\n`;
+    throw new EngineError("NotReady", text + logTail(options.logFile), { cause: lastProblem });
+  }
+}
+
+/** Rejects when one of the signals aborts. */
+function rejectionOf(signals: readonly AbortSignal[]): Promise<never> {
+  const { promise, reject } = Promise.withResolvers<never>();
+  // Nobody may be listening any more when it happens.
+  promise.catch(() => undefined);
+  const any = AbortSignal.any([...signals]);
+  any.addEventListener("abort", () => reject(any.reason), { once: true });
+  if (any.aborted) reject(any.reason);
+  return promise;
 }
 
 /** The last lines of a log. */

@@ -1,7 +1,7 @@
 /** Finds, fetches or builds a server; the result is kept outside the tree, keyed by everything that shapes it. */
 import { createHash } from "node:crypto";
-import { access, mkdir, mkdtemp, readFile, rename, rm } from "node:fs/promises";
-import { join } from "node:path";
+import { access, mkdir, mkdtemp, readdir, readFile, rename, rm } from "node:fs/promises";
+import { basename, dirname, join } from "node:path";
 import { buildEngine, modulesFolder } from "./build.ts";
 import { type EngineDefinition, engineDefinition, type EngineName } from "./catalog.ts";
 import { cacheFolder, mirrorUrl } from "./environment.ts";
@@ -17,7 +17,14 @@ export interface ResolveOptions {
   readonly signal?: AbortSignal | undefined;
   /** For tests. Default: `go` on PATH. */
   readonly goCommand?: string | undefined;
+  /** Base URL of a mirror of prebuilt servers. Default: `KLUTCH_ENGINES_URL`, or none. */
+  readonly mirrorUrl?: string | undefined;
+  /** For tests: hex SHA-256 by file name. Default: `engines/prebuilt.json`. */
+  readonly checksums?: ReadonlyMap<string, string> | undefined;
 }
+
+/** How often a build says that it is still running. */
+const heartbeatMs = 30_000;
 
 /** Path of the program, obtained if necessary. Safe to call from many processes at once. Throws `EngineError`. */
 export async function resolveEngine(name: EngineName, options: ResolveOptions = {}): Promise<string> {
@@ -25,9 +32,9 @@ export async function resolveEngine(name: EngineName, options: ResolveOptions = 
   const target = join(options.cacheFolder ?? cacheFolder, "engines", name, await engineKey(engine));
   const program = join(target, name);
   if (await exists(program)) return program;
-  await using _lock = await acquireFileLock(`${target}.owner`, {
+  await using _lock = await acquireFileLock(`${target}.mutex`, {
     signal: options.signal,
-    onWait: (pid) => options.progress?.(`${name}: process ${pid} is obtaining it, waiting …`),
+    onWait: () => options.progress?.(`${name}: another process is obtaining it, waiting …`),
   });
   if (!(await exists(program))) await obtain(engine, target, options);
   return program;
@@ -45,24 +52,46 @@ export async function resolveEngines(
 
 async function obtain(engine: EngineDefinition, target: string, options: ResolveOptions): Promise<void> {
   const started = performance.now();
+  const seconds = (): string => `${((performance.now() - started) / 1000).toFixed(0)} s`;
   const say = (text: string): void => options.progress?.(`${engine.name} ${engine.version}: ${text}`);
-  await mkdir(join(target, ".."), { recursive: true });
-  const folder = await mkdtemp(`${target}.partial-`);
+  await removePartials(target);
+  const folder = await mkdtemp(`${target}${partialSuffix}`);
   try {
-    const checksums = await pinnedChecksums();
     const { signal, goCommand } = options;
-    if (await fetchPrebuilt(engine, folder, { mirrorUrl, checksums, signal })) {
+    const mirror = {
+      mirrorUrl: options.mirrorUrl ?? mirrorUrl,
+      checksums: options.checksums ?? (await pinnedChecksums()),
+    };
+    if (await fetchPrebuilt(engine, folder, { ...mirror, signal })) {
       say("fetched from the mirror");
     } else {
       say("building from its Go modules …");
+      using _heartbeat = every(heartbeatMs, () => say(`still building after ${seconds()} …`));
       await buildEngine(engine, folder, { signal, goCommand });
-      say(`built in ${((performance.now() - started) / 1000).toFixed(0)} s`);
+      say(`built in ${seconds()}`);
     }
     // A rename is atomic: either the whole folder is there or nothing is.
     await rename(folder, target);
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
+}
+
+const partialSuffix = ".partial-";
+
+/** What a process left that was killed while it worked; we hold the lock, so nobody works on it now. */
+async function removePartials(target: string): Promise<void> {
+  const folder = dirname(target);
+  await mkdir(folder, { recursive: true });
+  for (const name of await readdir(folder)) {
+    if (name.startsWith(`${basename(target)}${partialSuffix}`))
+      await rm(join(folder, name), { recursive: true, force: true });
+  }
+}
+
+function every(milliseconds: number, run: () => void): Disposable {
+  const timer = setInterval(run, milliseconds);
+  return { [Symbol.dispose]: () => clearInterval(timer) };
 }
 
 /** Changes whenever the program would: version, module pins, linker settings, platform. */

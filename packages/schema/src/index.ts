@@ -1,15 +1,17 @@
-/** Builders and printers for structural schemas. */
+/** Builders, printers, a validator and a differ for structural schemas. */
 export {
   type CrdOptions,
   type CustomResourceDefinition,
   customResourceDefinition,
   type PrinterColumn,
 } from "./crd.ts";
+export { breakingChanges, diffSchemas, type SchemaChange } from "./diff.ts";
 export {
   anyObject,
   anyValue,
   boolean,
   type CommonOptions,
+  embedded,
   type Infer,
   integer,
   integerOrString,
@@ -17,6 +19,7 @@ export {
   list,
   type ListOptions,
   map,
+  nullable,
   number,
   object,
   type ObjectOf,
@@ -26,3 +29,4 @@ export {
   type Schema,
   string,
 } from "./schema.ts";
+export { accepts, describeProblem, type Problem, problemsOf } from "./validate.ts";

@@ -25,7 +25,6 @@ export interface Rule {
 export interface CommonOptions {
   readonly description?: string | undefined;
   readonly rules?: readonly Rule[] | undefined;
-  readonly nullable?: boolean | undefined;
 }
 
 interface StringOptions extends CommonOptions {
@@ -111,9 +110,23 @@ export function anyObject(
   });
 }
 
+/** A whole Kubernetes object inside another one: apiVersion, kind and metadata are checked, the rest is kept as it is. */
+export function embedded(options: CommonOptions = {}): Schema<Readonly<Record<string, unknown>>> {
+  return build("object", {
+    ...options,
+    "x-kubernetes-embedded-resource": true,
+    "x-kubernetes-preserve-unknown-fields": true,
+  });
+}
+
 /** Any JSON value, kept as it is. */
 export function anyValue(options: CommonOptions = {}): Schema<unknown> {
   return { json: clean({ ...common(options), "x-kubernetes-preserve-unknown-fields": true }) };
+}
+
+/** What `schema` takes, or null. */
+export function nullable<T>(schema: Schema<T>): Schema<T | null> {
+  return { json: { ...schema.json, nullable: true } };
 }
 
 /** A number or a text such as `50%`. */
@@ -158,14 +171,13 @@ export function object(
 }
 
 function build<T, X extends CommonOptions = CommonOptions>(type: string, options: X): Schema<T> {
-  const { description: _description, rules: _rules, nullable: _nullable, ...rest } = options;
+  const { description: _description, rules: _rules, ...rest } = options;
   return { json: clean({ type, ...rest, ...common(options) }) };
 }
 
 function common(options: CommonOptions): Readonly<Record<string, unknown>> {
   return {
     description: options.description,
-    nullable: options.nullable,
     "x-kubernetes-validations": options.rules?.map((rule) => clean({ ...rule })),
   };
 }

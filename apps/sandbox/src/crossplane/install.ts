@@ -3,22 +3,23 @@ import { execFile } from "node:child_process";
 import { mkdir, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { promisify } from "node:util";
-import { resolveEngine, startProcess } from "@klutch/engines";
+import { resolveEngine } from "@klutch/engines";
 import { type DynamicObject, isRecord } from "@klutch/kube";
 import { waitFor } from "@klutch/kube-testing";
 import { accountKubeconfig } from "../accounts.ts";
 import { inheritedEnvironment } from "../environment.ts";
 import type { CertificateFolders } from "../certificates.ts";
 import { applyAll, readManifests } from "../objects.ts";
-import { crossplaneNamespace, type World } from "../world.ts";
+import { keepProcess } from "../supervise.ts";
+import { crossplaneNamespace, type ControlPlane } from "../world.ts";
 import { crossplaneRbac } from "./chart.ts";
 
 const run = promisify(execFile);
 const secrets = { group: "", version: "v1", plural: "secrets", kind: "Secret", namespaced: true };
 
 /** Starts Crossplane; resolves when core is ready. */
-export async function startCrossplane(world: World, certificates: CertificateFolders): Promise<void> {
-  const { state, stack } = world;
+export async function startCrossplane(world: ControlPlane, certificates: CertificateFolders): Promise<void> {
+  const { state } = world;
   const { controlPlane } = world.clusters;
   const program = await resolveEngine("crossplane");
   const engineFolder = dirname(program);
@@ -37,49 +38,45 @@ export async function startCrossplane(world: World, certificates: CertificateFol
     controlPlane,
     { namespace: crossplaneNamespace, name: "crossplane" },
     folder,
-    stack,
+    world,
   );
   const rbac = await accountKubeconfig(
     controlPlane,
     { namespace: crossplaneNamespace, name: "rbac-manager" },
     folder,
-    stack,
+    world,
   );
   await initialise(world, program, core);
   const serverFolder = await writeServerCertificate(world, folder);
   const { crossplaneMetrics, crossplaneProbe, crossplaneWebhook } = state.ports;
-  stack.use(
-    await startProcess({
-      name: "crossplane core",
-      command: program,
-      args: [
-        "core",
-        "start",
-        "--package-runtime=External",
-        `--metrics-port=${crossplaneMetrics}`,
-        `--health-probe-port=${crossplaneProbe}`,
-        `--webhook-port=${crossplaneWebhook}`,
-        `--tls-server-certs-dir=${serverFolder}`,
-        `--tls-client-certs-dir=${certificates.crossplaneClient}`,
-        `--xpkg-cache-dir=${join(folder, "xpkg")}`,
-        `--xfn-cache-dir=${join(folder, "xfn")}`,
-        "--circuit-breaker-burst=100000",
-        "--circuit-breaker-refill-rate=10000",
-      ],
-      env: { KUBECONFIG: core, POD_NAMESPACE: crossplaneNamespace, POD_SERVICE_ACCOUNT: "crossplane" },
-      logFile: join(folder, "core.log"),
-      ready: async () => (await fetch(`http://127.0.0.1:${crossplaneProbe}/readyz`)).ok,
-    }),
-  );
-  stack.use(
-    await startProcess({
-      name: "crossplane rbac manager",
-      command: await resolveEngine("crossplane-rbac"),
-      args: ["rbac", "start", "--provider-clusterrole=crossplane:allowed-provider-permissions"],
-      env: { KUBECONFIG: rbac },
-      logFile: join(folder, "rbac.log"),
-    }),
-  );
+  await keepProcess(world, {
+    name: "crossplane core",
+    command: program,
+    args: [
+      "core",
+      "start",
+      "--package-runtime=External",
+      `--metrics-port=${crossplaneMetrics}`,
+      `--health-probe-port=${crossplaneProbe}`,
+      `--webhook-port=${crossplaneWebhook}`,
+      `--tls-server-certs-dir=${serverFolder}`,
+      `--tls-client-certs-dir=${certificates.crossplaneClient}`,
+      `--xpkg-cache-dir=${join(folder, "xpkg")}`,
+      `--xfn-cache-dir=${join(folder, "xfn")}`,
+      "--circuit-breaker-burst=100000",
+      "--circuit-breaker-refill-rate=10000",
+    ],
+    env: { KUBECONFIG: core, POD_NAMESPACE: crossplaneNamespace, POD_SERVICE_ACCOUNT: "crossplane" },
+    logFile: join(folder, "core.log"),
+    ready: async () => (await fetch(`http://127.0.0.1:${crossplaneProbe}/readyz`)).ok,
+  });
+  await keepProcess(world, {
+    name: "crossplane rbac manager",
+    command: await resolveEngine("crossplane-rbac"),
+    args: ["rbac", "start", "--provider-clusterrole=crossplane:allowed-provider-permissions"],
+    env: { KUBECONFIG: rbac },
+    logFile: join(folder, "rbac.log"),
+  });
 }
 
 function account(name: string): DynamicObject {
@@ -94,7 +91,7 @@ const webhookService: DynamicObject = {
   spec: { type: "ExternalName", externalName: "localhost" },
 };
 
-async function initialise(world: World, program: string, kubeconfig: string): Promise<void> {
+async function initialise(world: ControlPlane, program: string, kubeconfig: string): Promise<void> {
   const cluster = join(dirname(program), "cluster");
   const env = {
     ...inheritedEnvironment,
@@ -122,7 +119,7 @@ async function initialise(world: World, program: string, kubeconfig: string): Pr
 }
 
 /** From the Secret that init made; core reads files. */
-async function writeServerCertificate(world: World, folder: string): Promise<string> {
+async function writeServerCertificate(world: ControlPlane, folder: string): Promise<string> {
   const secret = await world.clusters.controlPlane.client.get<DynamicObject>(secrets, {
     namespace: crossplaneNamespace,
     name: "crossplane-tls-server",

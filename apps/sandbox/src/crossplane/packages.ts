@@ -13,25 +13,24 @@ import {
   providerName,
   xrds,
 } from "@klutch/api";
-import { resolveEngine, startProcess } from "@klutch/engines";
+import { resolveEngine } from "@klutch/engines";
 import { type DynamicObject, formatYaml } from "@klutch/kube";
 import { buildXpkg, pushImage } from "@klutch/oci";
 import { applyAll } from "../objects.ts";
-import type { World } from "../world.ts";
+import { keepProcess } from "../supervise.ts";
+import type { Foundation, World } from "../world.ts";
 
 /** Starts the registry. It must run before core, which takes packages for missing otherwise. */
-export async function startRegistry(world: Pick<World, "state" | "stack">): Promise<string> {
-  const { state, stack } = world;
+export async function startRegistry(world: Foundation): Promise<string> {
+  const { state } = world;
   const address = `127.0.0.1:${state.ports.registry}`;
-  stack.use(
-    await startProcess({
-      name: "registry",
-      command: await resolveEngine("crane"),
-      args: ["registry", "serve", "--address", address],
-      logFile: join(state.folder, "registry.log"),
-      ready: async () => (await fetch(`http://${address}/v2/`)).ok,
-    }),
-  );
+  await keepProcess(world, {
+    name: "registry",
+    command: await resolveEngine("crane"),
+    args: ["registry", "serve", "--address", address],
+    logFile: join(state.folder, "registry.log"),
+    ready: async () => (await fetch(`http://${address}/v2/`)).ok,
+  });
   const push = (repository: string, documents: readonly unknown[]): Promise<void> =>
     pushImage(buildXpkg(documents.map(formatYaml).join("---\n")), {
       registry: `http://${address}`,

@@ -28,3 +28,10 @@ spec:
   instanceRef: ${instanceName}
   serviceInstanceType: postgresql
 `;
+
+/** Name and text of each file, in the order in which they are applied. */
+export const claimFiles: readonly (readonly [name: string, text: string])[] = [
+  ["namespace.yaml", `apiVersion: v1\nkind: Namespace\nmetadata:\n  name: ${demoNamespace}\n`],
+  ["postgresqlinstance.yaml", instanceManifest],
+  ["servicebinding.yaml", bindingManifest],
+];

@@ -1,6 +1,5 @@
 /** The main job, start to end: bind, claim, use, delete. Everything happens with the tools and rights a developer has. */
 import { execFile } from "node:child_process";
-import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { type DynamicObject, isRecord, type ResourceType } from "@klutch/kube";
@@ -10,7 +9,7 @@ import { waitForConditions } from "../objects.ts";
 import type { PeoplesTools } from "../tools.ts";
 import type { World } from "../world.ts";
 import { bindApi } from "./bind.ts";
-import { bindingManifest, bindingName, demoNamespace, instanceManifest, instanceName } from "./claims.ts";
+import { bindingName, claimFiles, demoNamespace, instanceName } from "./claims.ts";
 
 const run = promisify(execFile);
 const claim = (kind: string, plural: string): ResourceType => ({
@@ -73,14 +72,8 @@ function kubectl(
 }
 
 async function applyClaims({ world, tools }: DemoInput): Promise<void> {
-  const files = [
-    ["namespace.yaml", `apiVersion: v1\nkind: Namespace\nmetadata:\n  name: ${demoNamespace}\n`],
-    ["postgresqlinstance.yaml", instanceManifest],
-    ["servicebinding.yaml", bindingManifest],
-  ] as const;
-  for (const [name, text] of files) {
+  for (const [name] of claimFiles) {
     const path = join(world.state.folder, name);
-    await writeFile(path, text);
     // The binding above has just made the kinds; discovery may lag for a moment.
     const { stdout } = await waitFor(`kubectl apply -f ${name}`, () => kubectl(tools, "apply", "-f", path), {
       timeoutMs: 60_000,

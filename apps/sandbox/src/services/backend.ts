@@ -2,8 +2,9 @@
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { accountKubeconfig } from "../accounts.ts";
-import { startApp } from "../node-process.ts";
+import { appProcess } from "../node-process.ts";
 import { applyAll, readManifests } from "../objects.ts";
+import { keepProcess } from "../supervise.ts";
 import type { World } from "../world.ts";
 import { oidcClientId } from "./dex.ts";
 
@@ -11,7 +12,7 @@ const repository = join(import.meta.dirname, "..", "..", "..", "..");
 
 /** Installs what the control plane needs of Klutch, and starts the backend; gives back its URL. */
 export async function startBackend(world: World, issuer: string): Promise<string> {
-  const { state, stack, clusters } = world;
+  const { state, clusters } = world;
   const { client } = clusters.controlPlane;
   const crds = (await readManifests(join(repository, "deploy", "crds"))).filter(
     ({ metadata }) => metadata.name?.endsWith("klutch.anynines.com") === true,
@@ -23,11 +24,12 @@ export async function startBackend(world: World, issuer: string): Promise<string
   const folder = join(state.folder, "backend");
   await mkdir(folder, { recursive: true });
   const account = { namespace: "klutch-backend", name: "klutch-backend" };
-  const kubeconfig = await accountKubeconfig(clusters.controlPlane, account, folder, stack);
+  const kubeconfig = await accountKubeconfig(clusters.controlPlane, account, folder, world);
   const { backend, backendProbe } = state.ports;
   const url = `http://127.0.0.1:${backend}`;
-  stack.use(
-    await startApp("backend", {
+  await keepProcess(
+    world,
+    appProcess("backend", {
       args: [
         `--listen-address=127.0.0.1:${backend}`,
         `--probe-port=${backendProbe}`,

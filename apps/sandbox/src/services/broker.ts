@@ -1,22 +1,25 @@
 /** The service broker and the PostgreSQL server whose databases it hands out. */
 import { join } from "node:path";
 import { startPostgres } from "@klutch/engines";
-import { startApp } from "../node-process.ts";
-import type { World } from "../world.ts";
+import { appProcess } from "../node-process.ts";
+import { keepProcess, reportEnd } from "../supervise.ts";
+import type { Foundation } from "../world.ts";
 
 /** User of the broker's HTTP API. */
 export const brokerUser = "klutch";
 
 /** Starts both; gives back the superuser's URL, with which the demo looks whether things are really gone. */
-export async function startBroker(world: Pick<World, "state" | "stack">): Promise<string> {
+export async function startBroker(world: Foundation): Promise<string> {
   const { state, stack } = world;
   const { postgresPassword: password, brokerPassword, brokerKey } = state.secrets;
   const postgres = stack.use(
     await startPostgres({ dataDir: join(state.folder, "postgres"), port: state.ports.postgres, password }),
   );
   const address = `127.0.0.1:${state.ports.broker}`;
-  stack.use(
-    await startApp("broker", {
+  reportEnd(world, postgres.process);
+  await keepProcess(
+    world,
+    appProcess("broker", {
       env: {
         BROKER_LISTEN: address,
         BROKER_POSTGRES_URL: postgres.url,

@@ -1,9 +1,10 @@
 /** Dex as identity provider, with one user. */
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { resolveEngine, startProcess } from "@klutch/engines";
+import { resolveEngine } from "@klutch/engines";
 import { formatYaml } from "@klutch/kube";
-import type { World } from "../world.ts";
+import { keepProcess } from "../supervise.ts";
+import type { Foundation } from "../world.ts";
 
 /** The sandbox's only user. The password guards nothing but this machine's loopback. */
 export const sandboxUser = { email: "developer@example.com", password: "password" } as const;
@@ -14,8 +15,8 @@ const passwordHash = "$2a$10$2b2cU8CPhOTaGrs1HRQuAueS7JTT5ZHsHSzYiFPm1leZck7Mc8T
 export const oidcClientId = "klutch-backend";
 
 /** Starts Dex; gives back its issuer. */
-export async function startDex(world: Pick<World, "state" | "stack">): Promise<string> {
-  const { state, stack } = world;
+export async function startDex(world: Foundation): Promise<string> {
+  const { state } = world;
   const folder = join(state.folder, "dex");
   await mkdir(folder, { recursive: true });
   const issuer = `http://127.0.0.1:${state.ports.dex}/dex`;
@@ -43,14 +44,12 @@ export async function startDex(world: Pick<World, "state" | "stack">): Promise<s
     ],
   };
   await writeFile(join(folder, "config.yaml"), formatYaml(config), { mode: 0o600 });
-  stack.use(
-    await startProcess({
-      name: "dex",
-      command: await resolveEngine("dex"),
-      args: ["serve", join(folder, "config.yaml")],
-      logFile: join(folder, "dex.log"),
-      ready: async () => (await fetch(`${issuer}/.well-known/openid-configuration`)).ok,
-    }),
-  );
+  await keepProcess(world, {
+    name: "dex",
+    command: await resolveEngine("dex"),
+    args: ["serve", join(folder, "config.yaml")],
+    logFile: join(folder, "dex.log"),
+    ready: async () => (await fetch(`${issuer}/.well-known/openid-configuration`)).ok,
+  });
   return issuer;
 }

@@ -2,26 +2,24 @@
 import { mkdir } from "node:fs/promises";
 import { connect } from "node:net";
 import { join } from "node:path";
-import type { RunningProcess } from "@klutch/engines";
 import { type DynamicObject, isRecord } from "@klutch/kube";
 import { waitFor } from "@klutch/kube-testing";
 import { accountKubeconfig, ensureAccount } from "../accounts.ts";
 import type { CertificateFolders } from "../certificates.ts";
 import { providerAccount } from "../crossplane/runtime.ts";
-import { startApp } from "../node-process.ts";
+import { appProcess } from "../node-process.ts";
 import { applyAll } from "../objects.ts";
-import { crossplaneNamespace, type World } from "../world.ts";
+import { keepProcess } from "../supervise.ts";
+import { crossplaneNamespace, type Foundation, type World } from "../world.ts";
 import { brokerUser } from "./broker.ts";
 
 /** Starts the composition function. It must listen before Crossplane learns its address. */
-export async function startFunction(
-  world: Pick<World, "state" | "stack">,
-  certificates: CertificateFolders,
-): Promise<void> {
-  const { state, stack } = world;
+export async function startFunction(world: Foundation, certificates: CertificateFolders): Promise<void> {
+  const { state } = world;
   const port = state.ports.function;
-  stack.use(
-    await startApp("function-klutch", {
+  await keepProcess(
+    world,
+    appProcess("function-klutch", {
       args: [`--address=127.0.0.1:${port}`, `--tls-certs-dir=${certificates.functionServer}`],
       logFile: join(state.folder, "function.log"),
       ready: () => accepts(port),
@@ -38,8 +36,8 @@ const clusterRoleBindings = {
 };
 
 /** Starts the provider once the RBAC manager has given its account the rights of the package. */
-export async function startProvider(world: World): Promise<RunningProcess> {
-  const { state, stack, clusters } = world;
+export async function startProvider(world: World): Promise<void> {
+  const { state, clusters } = world;
   const { client } = clusters.controlPlane;
   const account = { namespace: crossplaneNamespace, name: providerAccount };
   await ensureAccount(client, account.namespace, account.name);
@@ -57,10 +55,11 @@ export async function startProvider(world: World): Promise<RunningProcess> {
   );
   const folder = join(state.folder, "provider");
   await mkdir(folder, { recursive: true });
-  const kubeconfig = await accountKubeconfig(clusters.controlPlane, account, folder, stack);
+  const kubeconfig = await accountKubeconfig(clusters.controlPlane, account, folder, world);
   const probe = `127.0.0.1:${state.ports.providerProbe}`;
-  return stack.use(
-    await startApp("provider-anynines", {
+  await keepProcess(
+    world,
+    appProcess("provider-anynines", {
       args: [`--health-probe-bind-address=${probe}`],
       env: { KUBECONFIG: kubeconfig },
       logFile: join(folder, "provider.log"),

@@ -51,7 +51,8 @@ const resource: Schema<RequestedResource> = object(
   { group: groupField, versions: list(string()), permissionClaims: list(permissionClaim) },
 );
 
-const spec: Schema<APIServiceExportRequestSpec> = object(
+/** Also what a request inside a BindingResponse is checked against. */
+export const exportRequestSpec: Schema<APIServiceExportRequestSpec> = object(
   {
     resources: list(resource, {
       minItems: 1,
@@ -80,7 +81,7 @@ export const apiServiceExportRequestCrd: CustomResourceDefinition = customResour
   scope: "Namespaced",
   categories: bindCategories,
   description: "Asks the provider for APIs.",
-  fields: { spec, status },
+  fields: { spec: exportRequestSpec, status },
   required: ["spec"],
   columns: [readyColumn, ageColumn],
 });

@@ -85,7 +85,8 @@ export interface APIServiceExport extends ApiObject {
   readonly status?: APIServiceExportStatus | undefined;
 }
 
-const names: Schema<CrdNames> = object(
+/** Names of a kind, as a CRD has them. */
+export const crdNames: Schema<CrdNames> = object(
   { kind: string(), plural: string() },
   {
     singular: string(),
@@ -95,42 +96,50 @@ const names: Schema<CrdNames> = object(
   },
 );
 
-const version: Schema<ExportVersion> = object(
+type VersionOption = "deprecated" | "deprecationWarning" | "subresources" | "additionalPrinterColumns";
+
+/** What a version of a CRD may also say, in a CRD and in an export alike. */
+export const versionOptions: {
+  readonly [K in VersionOption]: Schema<Exclude<ExportVersion[K], undefined>>;
+} = {
+  deprecated: boolean(),
+  deprecationWarning: string(),
+  subresources: object(
+    {},
+    {
+      status: anyObject(),
+      scale: object(
+        { specReplicasPath: string(), statusReplicasPath: string() },
+        { labelSelectorPath: string() },
+      ),
+    },
+  ),
+  additionalPrinterColumns: list(
+    object(
+      { name: string(), type: string(), jsonPath: string() },
+      { description: string(), format: string(), priority: integer({ format: "int32" }) },
+    ),
+    { listType: "map", mapKeys: ["name"] },
+  ),
+};
+
+/** One version of an export. */
+export const exportVersion: Schema<ExportVersion> = object(
   {
     name: string({ minLength: 1, pattern: "^v[1-9][0-9]*([a-z]+[1-9][0-9]*)?$" }),
     served: boolean({ default: true }),
     storage: boolean(),
     schema: object({ openAPIV3Schema: anyObject({ mapType: "atomic" }) }),
   },
-  {
-    deprecated: boolean(),
-    deprecationWarning: string(),
-    subresources: object(
-      {},
-      {
-        status: anyObject(),
-        scale: object(
-          { specReplicasPath: string(), statusReplicasPath: string() },
-          { labelSelectorPath: string() },
-        ),
-      },
-    ),
-    additionalPrinterColumns: list(
-      object(
-        { name: string(), type: string(), jsonPath: string() },
-        { description: string(), format: string(), priority: integer({ format: "int32" }) },
-      ),
-      { listType: "map", mapKeys: ["name"] },
-    ),
-  },
+  versionOptions,
 );
 
 const spec: Schema<APIServiceExportSpec> = object(
   {
     group: string(),
-    names,
+    names: crdNames,
     scope: oneOf(["Cluster", "Namespaced"]),
-    versions: list(version, { minItems: 1, listType: "map", mapKeys: ["name"] }),
+    versions: list(exportVersion, { minItems: 1, listType: "map", mapKeys: ["name"] }),
     informerScope: oneOf(["Cluster", "Namespaced"], {
       description: "Whether the agent watches the whole provider cluster or each service namespace.",
       rules: [{ rule: "self == oldSelf", message: "informerScope is immutable" }],
@@ -162,7 +171,7 @@ const spec: Schema<APIServiceExportSpec> = object(
 
 const status: Schema<APIServiceExportStatus> = object(
   {},
-  { acceptedNames: names, storedVersions: list(string()), conditions },
+  { acceptedNames: crdNames, storedVersions: list(string()), conditions },
 );
 
 export const apiServiceExportCrd: CustomResourceDefinition = customResourceDefinition({

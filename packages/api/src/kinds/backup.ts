@@ -1,71 +1,130 @@
 /** Backup and Restore of the provider. Source: reference/provider.md §1.4, §1.5. The controllers come with a later issue. */
-import { boolean, type CustomResourceDefinition, integer, object, oneOf, string } from "@klutch/schema";
-import { managedConditions, managedCrd, managedSpecFields } from "./managed-common.ts";
+import {
+  boolean,
+  type CustomResourceDefinition,
+  integer,
+  object,
+  oneOf,
+  type Schema,
+  string,
+} from "@klutch/schema";
+import type { ApiObject } from "./common.ts";
+import {
+  type ManagedCondition,
+  managedConditions,
+  managedCrd,
+  type ManagedSpec,
+  managedSpecFields,
+} from "./managed-common.ts";
+
+/** What to back up. The snake case is on the wire. */
+export interface BackupParameters {
+  /** Name of the claim of the instance. */
+  readonly instanceName: string;
+  readonly encryption_key?: string | undefined;
+  readonly exclude_from_auto_backup?: boolean | undefined;
+  readonly credentials_updated_by_user?: boolean | undefined;
+}
+
+export interface BackupObservation {
+  readonly instanceId?: string | undefined;
+  readonly id?: number | undefined;
+  /** Bytes. */
+  readonly size?: number | undefined;
+  readonly status?: string | undefined;
+  readonly triggered_at?: string | undefined;
+  readonly finished_at?: string | undefined;
+  readonly downloadable?: boolean | undefined;
+}
+
+export interface Backup extends ApiObject {
+  readonly spec: ManagedSpec & { readonly forProvider: BackupParameters };
+  readonly status?:
+    | {
+        readonly atProvider?: BackupObservation | undefined;
+        readonly conditions?: readonly ManagedCondition[] | undefined;
+      }
+    | undefined;
+}
+
+export interface RestoreParameters {
+  /** Name of the claim of the backup. */
+  readonly backupName: string;
+}
+
+export interface RestoreObservation {
+  readonly instanceId?: string | undefined;
+  readonly backupId?: number | undefined;
+  readonly restoreId?: number | undefined;
+  readonly state?: "queued" | "running" | "done" | "failed" | "deleted" | undefined;
+  readonly triggeredAt?: string | undefined;
+  readonly finishedAt?: string | undefined;
+}
+
+export interface Restore extends ApiObject {
+  readonly spec: ManagedSpec & { readonly forProvider: RestoreParameters };
+  readonly status?:
+    | {
+        readonly atProvider?: RestoreObservation | undefined;
+        readonly conditions?: readonly ManagedCondition[] | undefined;
+      }
+    | undefined;
+}
+
+const backupParameters: Schema<BackupParameters> = object(
+  { instanceName: string({ description: "Name of the claim of the instance." }) },
+  {
+    encryption_key: string(),
+    exclude_from_auto_backup: boolean(),
+    credentials_updated_by_user: boolean(),
+  },
+);
+
+const backupObservation: Schema<BackupObservation> = object(
+  {},
+  {
+    instanceId: string(),
+    id: integer(),
+    size: integer({ format: "int64", description: "Bytes." }),
+    status: string(),
+    triggered_at: string(),
+    finished_at: string(),
+    downloadable: boolean(),
+  },
+);
 
 export const backupCrd: CustomResourceDefinition = managedCrd({
   kind: "Backup",
   plural: "backups",
   description: "A backup of a service instance.",
   fields: {
-    spec: object(
-      {
-        forProvider: object(
-          { instanceName: string({ description: "Name of the claim of the instance." }) },
-          {
-            encryption_key: string(),
-            exclude_from_auto_backup: boolean(),
-            credentials_updated_by_user: boolean(),
-          },
-        ),
-      },
-      managedSpecFields,
-    ),
-    status: object(
-      {},
-      {
-        atProvider: object(
-          {},
-          {
-            instanceId: string(),
-            id: integer(),
-            size: integer({ format: "int64", description: "Bytes." }),
-            status: string(),
-            triggered_at: string(),
-            finished_at: string(),
-            downloadable: boolean(),
-          },
-        ),
-        conditions: managedConditions,
-      },
-    ),
+    spec: object({ forProvider: backupParameters }, managedSpecFields),
+    status: object({}, { atProvider: backupObservation, conditions: managedConditions }),
   },
 });
+
+const restoreParameters: Schema<RestoreParameters> = object({
+  backupName: string({ description: "Name of the claim of the backup." }),
+});
+
+const restoreObservation: Schema<RestoreObservation> = object(
+  {},
+  {
+    instanceId: string(),
+    backupId: integer(),
+    restoreId: integer(),
+    state: oneOf(["queued", "running", "done", "failed", "deleted"]),
+    triggeredAt: string(),
+    finishedAt: string(),
+  },
+);
 
 export const restoreCrd: CustomResourceDefinition = managedCrd({
   kind: "Restore",
   plural: "restores",
   description: "Puts a backup back into its service instance.",
   fields: {
-    spec: object(
-      { forProvider: object({ backupName: string({ description: "Name of the claim of the backup." }) }) },
-      managedSpecFields,
-    ),
-    status: object(
-      {},
-      {
-        atProvider: object(
-          {},
-          {
-            instanceId: string(),
-            backupId: integer(),
-            restoreId: integer(),
-            state: oneOf(["queued", "running", "done", "failed", "deleted"]),
-            triggeredAt: string(),
-            finishedAt: string(),
-          },
-        ),
-        conditions: managedConditions,
-      },
-    ),
+    spec: object({ forProvider: restoreParameters }, managedSpecFields),
+    status: object({}, { atProvider: restoreObservation, conditions: managedConditions }),
   },
 });

@@ -66,7 +66,8 @@ export interface Condition {
   readonly message?: string | undefined;
 }
 
-const groupPattern = "^(|[a-z0-9]([-a-z0-9]*[a-z0-9](\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*)?)$";
+/** A DNS-1123 subdomain or nothing. The pattern in the wild refuses a first label of one character, as in `x.example.org`. */
+const groupPattern = "^(|[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*)$";
 const resourcePattern = "^[a-z][-a-z0-9]*[a-z0-9]$";
 
 /** Fields of a GroupResource, to be spread into larger objects. */

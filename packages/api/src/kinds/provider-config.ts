@@ -4,6 +4,7 @@ import {
   boolean,
   type CustomResourceDefinition,
   integer,
+  nullable,
   object,
   oneOf,
   type Schema,
@@ -89,29 +90,28 @@ const spec: Schema<ProviderConfigSpec> = object(
   },
 );
 
+const status: Schema<ProviderConfigStatus> = object(
+  {},
+  {
+    conditions: managedConditions,
+    users: integer({ format: "int64", description: "How many managed resources use it." }),
+    health: object(
+      {},
+      {
+        lastCheckTime: nullable(string({ format: "date-time" })),
+        lastStatus: boolean(),
+        lastMessage: string(),
+      },
+    ),
+  },
+);
+
 export const providerConfigCrd: CustomResourceDefinition = dataservicesCrd({
   kind: "ProviderConfig",
   plural: "providerconfigs",
   description: "Address and credentials of a backend.",
   required: ["spec"],
-  fields: {
-    spec,
-    status: object(
-      {},
-      {
-        conditions: managedConditions,
-        users: integer({ format: "int64", description: "How many managed resources use it." }),
-        health: object(
-          {},
-          {
-            lastCheckTime: string({ format: "date-time", nullable: true }),
-            lastStatus: boolean(),
-            lastMessage: string(),
-          },
-        ),
-      },
-    ),
-  },
+  fields: { spec, status },
   columns: [
     { name: "AGE", type: "date", jsonPath: ".metadata.creationTimestamp" },
     {

@@ -41,11 +41,18 @@ function describe(field: unknown): string {
     "pattern",
     "format",
     "minLength",
+    "maxLength",
     "minItems",
+    "maxItems",
     "minimum",
+    "maximum",
     "nullable",
+    "x-kubernetes-list-type",
+    "x-kubernetes-list-map-keys",
+    "x-kubernetes-map-type",
   ]) {
-    if (field[key] !== undefined) facts.push(`${key} ${JSON.stringify(field[key])}`);
+    if (field[key] !== undefined)
+      facts.push(`${key.replace("x-kubernetes-", "")} ${JSON.stringify(field[key])}`);
   }
   return facts.join(" ");
 }

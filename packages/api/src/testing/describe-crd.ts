@@ -1,4 +1,4 @@
-/** A CRD as the lines of the contract file. For tests. */
+/** A CRD or an XRD as the lines of the contract file. For tests. */
 import type { CustomResourceDefinition } from "@klutch/schema";
 import { contractLines } from "./contract-lines.ts";
 

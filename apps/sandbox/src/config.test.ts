@@ -1,0 +1,31 @@
+import assert from "node:assert/strict";
+import { homedir } from "node:os";
+import { join } from "node:path";
+import { test } from "node:test";
+import { readConfig } from "./config.ts";
+
+test("the folder is the flag's, else the environment's, else the user's state folder", () => {
+  const env = { KLUTCH_STATE_DIR: "/env", XDG_STATE_HOME: "/xdg" };
+  assert.equal(readConfig(["--dir", "/flag"], env).folder, "/flag");
+  assert.equal(readConfig([], env).folder, "/env");
+  assert.equal(readConfig([], { XDG_STATE_HOME: "/xdg" }).folder, "/xdg/klutch/sandbox");
+  const home = join(homedir(), ".local", "state", "klutch", "sandbox");
+  assert.equal(readConfig([], { KLUTCH_STATE_DIR: "", XDG_STATE_HOME: "" }).folder, home);
+});
+
+test("the demo runs and the sandbox stays up unless a flag says otherwise", () => {
+  const { demo, exit, reset } = readConfig([], {});
+  assert.deepEqual({ demo, exit, reset }, { demo: true, exit: false, reset: false });
+  const flags = readConfig(["--no-demo", "--exit", "--reset"], {});
+  assert.deepEqual([flags.demo, flags.exit, flags.reset], [false, true, true]);
+});
+
+test("an unknown flag is refused, because it might have meant --no-demo", () => {
+  assert.throws(() => readConfig(["--nodemo"], {}), /--nodemo/);
+});
+
+test("--reset never empties a folder that is no sandbox's", () => {
+  for (const folder of ["/", homedir()]) {
+    assert.throws(() => readConfig(["--dir", folder, "--reset"], {}), /is no folder for a sandbox/);
+  }
+});

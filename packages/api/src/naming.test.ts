@@ -1,0 +1,81 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import fc from "fast-check";
+import { base62Hash, boundedName, canonicalJson, maxLabelLength } from "./hash.ts";
+import {
+  bindingRoleName,
+  clusterIdOf,
+  crdNameOf,
+  prefixedName,
+  serviceNamespaceName,
+  serviceNamespaceOwner,
+} from "./naming.ts";
+
+const label = fc.oneof(
+  fc.stringMatching(/^[a-z0-9]([-a-z0-9]{0,8}[a-z0-9])?$/),
+  fc.stringMatching(/^[a-z0-9][-a-z0-9]{45,61}[a-z0-9]$/),
+);
+
+test("names follow the wire contract", () => {
+  assert.equal(crdNameOf({ resource: "databases", group: "example.org" }), "databases.example.org");
+  assert.equal(crdNameOf({ resource: "secrets", group: "" }), "secrets");
+  assert.equal(crdNameOf({ resource: "secrets" }), "secrets");
+  assert.equal(serviceNamespaceName("cluster-x7k2p", "team-a"), "cluster-x7k2p-team-a");
+  assert.equal(serviceNamespaceOwner("cluster-x7k2p", "team-a"), "cluster-x7k2p/team-a");
+  assert.equal(prefixedName("cluster-x7k2p", "orders"), "cluster-x7k2p-orders");
+  assert.equal(bindingRoleName("databases.example.org"), "klutch-bind-konnector:databases.example.org");
+});
+
+test("an identity hash is SHA-224 in base 62, digits before small before large letters", () => {
+  assert.equal(base62Hash("klutch"), "27Zd9XOqAoC43WenzEMDTQaK4GDbrDKjhPjxi8");
+  assert.equal(clusterIdOf("klutch"), "27Zd9X");
+});
+
+test("B27: a service namespace for a long name is a valid, readable label that does not change", () => {
+  fc.assert(
+    fc.property(label, (consumer) => {
+      const name = serviceNamespaceName("cluster-x7k2p", consumer);
+      assert.match(name, /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/);
+      assert.ok(name.length <= maxLabelLength);
+      assert.ok(name.startsWith("cluster-x7k2p-"));
+      assert.equal(name, serviceNamespaceName("cluster-x7k2p", consumer));
+    }),
+  );
+});
+
+test("B27: two long names that begin alike stay apart", () => {
+  fc.assert(
+    fc.property(fc.uniqueArray(label, { minLength: 2, maxLength: 20 }), (ends) => {
+      const names = ends.map((end) => boundedName(`${"x".repeat(70)}-${end}`));
+      assert.equal(new Set(names).size, ends.length);
+    }),
+  );
+});
+
+test("S9: whom a service namespace belongs to is told by a value that two tenants cannot share", () => {
+  const tenants = [
+    ["cluster-a", "b-c"],
+    ["cluster-a-b", "c"],
+  ] as const;
+  const [first, second] = tenants.map(([cluster, consumer]) => serviceNamespaceOwner(cluster, consumer));
+  assert.notEqual(first, second);
+});
+
+test("a name that is short enough is left alone", () => {
+  fc.assert(
+    fc.property(label, (name) => {
+      assert.equal(boundedName(name), name);
+    }),
+  );
+});
+
+test("canonical JSON is the same for equal values, whatever the order of their fields", () => {
+  fc.assert(
+    fc.property(fc.dictionary(fc.string(), fc.jsonValue(), { noNullPrototype: true }), (value) => {
+      const reversed = Object.fromEntries(Object.entries(value).toReversed());
+      assert.equal(canonicalJson(reversed), canonicalJson(value));
+      assert.deepEqual(JSON.parse(canonicalJson(value)), JSON.parse(JSON.stringify(value)));
+    }),
+  );
+  assert.equal(canonicalJson({ b: undefined, a: { d: 1, c: [2, 1] } }), '{"a":{"c":[2,1],"d":1}}');
+});

@@ -1,0 +1,157 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { bindingRoleManifests, konnectorManifests } from "./konnector-manifests.ts";
+import {
+  backendRules,
+  binderRules,
+  bindingRules,
+  exportRules,
+  konnectorClusterRules,
+  konnectorNamespaceRules,
+  type PolicyRule,
+} from "./rbac.ts";
+
+const everything = { backendRules, binderRules, konnectorClusterRules, konnectorNamespaceRules };
+/** One line a right: "verb resource.group". */
+const rights = (rules: readonly PolicyRule[]): readonly string[] =>
+  rules
+    .flatMap(({ apiGroups = [], resources = [], verbs }) =>
+      apiGroups.flatMap((group) =>
+        resources.flatMap((resource) =>
+          verbs.map((verb) => `${verb} ${group === "" ? resource : `${resource}.${group}`}`),
+        ),
+      ),
+    )
+    .toSorted();
+
+for (const [name, rules] of Object.entries(everything)) {
+  test(`${name} names every group, resource and verb: no wildcard`, () => {
+    assert.ok(rights(rules).length > 0);
+    for (const right of rights(rules)) assert.ok(!right.includes("*"), right);
+  });
+}
+
+test("only the backend may hand out rights it does not have, and only as cluster roles", () => {
+  const special = Object.entries(everything).flatMap(([name, rules]) =>
+    rights(rules)
+      .filter((right) => /^(escalate|bind|impersonate) /.test(right))
+      .map((right) => `${name}: ${right}`),
+  );
+  assert.deepEqual(special, [
+    "backendRules: bind clusterroles.rbac.authorization.k8s.io",
+    "backendRules: escalate clusterroles.rbac.authorization.k8s.io",
+  ]);
+});
+
+test("the konnector reads no Secret and no foreign kind of an app cluster before something is bound", () => {
+  assert.deepEqual(
+    rights(konnectorClusterRules).filter((right) => /secret|configmap| \*/.test(right)),
+    [],
+  );
+});
+
+test("an app cluster's account can do in its cluster namespace what an existing konnector does", () => {
+  const bind = (resource: string): string => `${resource}.klutch.anynines.com`;
+  const verbs = (resource: string, ...names: readonly string[]): readonly string[] =>
+    names.map((verb) => `${verb} ${resource}`);
+  const all = ["create", "delete", "get", "list", "patch", "update", "watch"];
+  const expected = [
+    ...verbs(bind("apiserviceexportrequests"), ...all),
+    ...verbs(bind("apiservicenamespaces"), ...all),
+    ...verbs(bind("apiserviceexports"), "get", "list", "watch"),
+    ...verbs(bind("apiserviceexports/status"), "get", "patch", "update"),
+    ...verbs(bind("clusterbindings"), "get", "list", "watch"),
+    ...verbs(bind("clusterbindings/status"), "get", "patch", "update"),
+    ...verbs("namespaces", "get"),
+    ...verbs("secrets", "get", "list", "watch"),
+  ];
+  assert.deepEqual(rights(binderRules), expected.toSorted());
+});
+
+const dbs = { group: "example.org", resource: "dbs" };
+const claim = { group: "", resource: "secrets", version: "v1" } as const;
+
+test("a rejected claim gives the konnector no right", () => {
+  const accepted = rights(bindingRules(dbs, [{ ...claim, state: "Accepted" }]));
+  const rejected = rights(bindingRules(dbs, [{ ...claim, state: "Rejected" }]));
+  assert.ok(accepted.includes("create secrets"));
+  assert.deepEqual(
+    rejected.filter((right) => right.includes("secrets")),
+    [],
+  );
+});
+
+test("claimed objects that the consumer owns are only read", () => {
+  const rules = bindingRules(dbs, [{ ...claim, state: "Accepted", selector: { owner: "Consumer" } }]);
+  assert.deepEqual(
+    rights(rules).filter((right) => right.includes("secrets")),
+    ["get secrets", "list secrets", "watch secrets"],
+  );
+});
+
+test("the konnector never deletes a claim of a user", () => {
+  assert.ok(!rights(bindingRules(dbs, [])).includes("delete dbs.example.org"));
+});
+
+test("a tenant's role is the same whatever the order of its exports, with each resource once", () => {
+  const spec = (plural: string): Parameters<typeof exportRules>[0][number] => ({
+    spec: {
+      group: "example.org",
+      names: { kind: plural, plural },
+      scope: "Namespaced",
+      informerScope: "Namespaced",
+      versions: [],
+      permissionClaims: [claim],
+    },
+  });
+  const rules = exportRules([spec("b"), spec("a")]);
+  assert.deepEqual(rules, exportRules([spec("a"), spec("b")]));
+  assert.deepEqual(
+    rules.map(({ resources }) => resources),
+    [["secrets"], ["a"], ["b"]],
+  );
+});
+
+const manifests = konnectorManifests({ image: "example.org/konnector:v1" });
+
+test("the konnector's manifests can be applied in their order", () => {
+  const names = manifests.map(({ kind, metadata }) => `${kind} ${metadata.name}`);
+  assert.deepEqual(names, [
+    "Namespace klutch-bind",
+    "ServiceAccount konnector",
+    "ClusterRole klutch-bind-konnector",
+    "ClusterRoleBinding klutch-bind-konnector",
+    "Role klutch-bind-konnector",
+    "RoleBinding klutch-bind-konnector",
+    "Deployment konnector",
+  ]);
+});
+
+test("the konnector runs twice, unprivileged, with probes and its identity", () => {
+  const text = JSON.stringify(manifests.at(-1));
+  for (const part of [
+    '"replicas":2',
+    '"image":"example.org/konnector:v1"',
+    '"serviceAccountName":"konnector"',
+    '"path":"/healthz","port":8080',
+    '"path":"/readyz","port":8080',
+    '"name":"POD_NAME"',
+    '"name":"POD_NAMESPACE"',
+    '"--lease-namespace=$(POD_NAMESPACE)"',
+    '"runAsNonRoot":true',
+    '"allowPrivilegeEscalation":false',
+    '"readOnlyRootFilesystem":true',
+  ])
+    assert.ok(text.includes(part), part);
+});
+
+test("the role of a bound API is bound to the konnector and to nobody else", () => {
+  const [role, binding] = bindingRoleManifests(
+    "klutch-bind-konnector:dbs.example.org",
+    bindingRules(dbs, []),
+  );
+  assert.equal(role?.metadata.name, binding?.metadata.name);
+  assert.deepEqual(binding?.["subjects"], [
+    { kind: "ServiceAccount", name: "konnector", namespace: "klutch-bind" },
+  ]);
+});

@@ -1,0 +1,43 @@
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { createServer } from "node:net";
+import { join } from "node:path";
+import { test } from "node:test";
+import { isPortFree, reservePorts } from "./ports.ts";
+
+test("ports reserved at the same time, here and in other processes, all differ", async () => {
+  const module = JSON.stringify(join(import.meta.dirname, "ports.ts"));
+  // The ports stay reserved as long as the process runs, so each waits for the others.
+  const body = `import { reservePorts } from ${module}; console.log(JSON.stringify((await reservePorts(20)).ports));
+    process.stdin.resume();`;
+  const children = Array.from({ length: 4 }, () =>
+    spawn(process.execPath, ["--input-type=module", "-e", body], { stdio: ["pipe", "pipe", "inherit"] }),
+  );
+  const [first, second, ...printed] = await Promise.all([
+    reservePorts(20),
+    reservePorts(20),
+    ...children.map(async (child) => String((await once(child.stdout, "data"))[0])),
+  ]);
+  for (const child of children) child.stdin.end();
+  await using _first = first;
+  await using _second = second;
+  const theirs = printed.flatMap((text): unknown => JSON.parse(text));
+  const all = [...first.ports, ...second.ports, ...theirs];
+  assert.equal(all.length, 120);
+  assert.equal(new Set(all).size, 120);
+});
+
+test("a port that somebody listens on is not given out", async () => {
+  await using probe = await reservePorts(1);
+  const [port = 0] = probe.ports;
+  const server = createServer().listen(port, "127.0.0.1");
+  await once(server, "listening");
+  assert.equal(await isPortFree(port), false);
+  await probe[Symbol.asyncDispose]();
+  await using reserved = await reservePorts(30);
+  assert.ok(!reserved.ports.includes(port));
+  server.close();
+  await once(server, "close");
+  assert.equal(await isPortFree(port), true);
+});

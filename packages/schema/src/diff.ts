@@ -1,0 +1,211 @@
+/**
+ * What changes for existing objects when a schema takes the place of another one. A change is `breaking` when a value that the old
+ * schema takes may be refused or lose fields under the new one, and `compatible` otherwise.
+ *
+ * | keyword | breaking | compatible |
+ * |---|---|---|
+ * | type, list type | any change | – (but `integer` → `number`, anything → none) |
+ * | properties | removed without `preserve-unknown-fields` | added |
+ * | required | added, default or not: stored objects are not defaulted before they are compared | removed |
+ * | enum, pattern, bounds, CEL rules | added or stricter; another pattern | removed or wider |
+ * | nullable, preserve-unknown-fields, additionalProperties | taken away | given |
+ * | default | – | any change |
+ *
+ * `anyOf`, `oneOf`, `allOf`, `not`, `multipleOf`, `uniqueItems` and exclusive bounds are compared as text: any difference but their
+ * removal is breaking. Descriptions are no change.
+ */
+import type { JsonSchema } from "./schema.ts";
+import { isLower } from "./validate.ts";
+import { limits, type SchemaView, viewOf } from "./view.ts";
+
+/** One difference. */
+export interface SchemaChange {
+  /** Where, as `spec.claims[].version`; `*` stands for the keys of a map, empty is the root. */
+  readonly field: string;
+  readonly severity: "breaking" | "compatible";
+  /** What is different, for a person. */
+  readonly change: string;
+}
+
+/** All differences, outer ones first; empty when the two take the same values. */
+export function diffSchemas(before: JsonSchema, after: JsonSchema, field = ""): readonly SchemaChange[] {
+  const old = viewOf(before);
+  const next = viewOf(after);
+  const changes: Change[] = [
+    ...typeChanges(old, next),
+    ...flagChanges(old, next),
+    ...textChanges(old, next),
+    ...boundChanges(old, next),
+    ...setChanges(old, next),
+    ...combinatorChanges(before, after),
+  ];
+  return [
+    ...changes.map(([severity, change]): SchemaChange => ({ field, severity, change })),
+    ...propertyChanges(old, next, field),
+    ...diffOf(old.items ?? {}, next.items ?? {}, `${field}[]`),
+    ...diffOf(unknownFields(old), unknownFields(next), join(field, "*")),
+  ];
+}
+
+/** Only those that may harm existing objects. */
+export function breakingChanges(before: JsonSchema, after: JsonSchema): readonly SchemaChange[] {
+  return diffSchemas(before, after).filter(({ severity }) => severity === "breaking");
+}
+
+const uncheckedKeywords: readonly string[] = [
+  "anyOf",
+  "oneOf",
+  "allOf",
+  "not",
+  "exclusiveMinimum",
+  "exclusiveMaximum",
+  "multipleOf",
+  "uniqueItems",
+];
+
+type Change = readonly ["breaking" | "compatible", string];
+
+function typeChanges(old: SchemaView, next: SchemaView): readonly Change[] {
+  const changes: Change[] = [];
+  const from = typeText(old);
+  const to = typeText(next);
+  if (from !== to) {
+    const wider = to === "any" || (from === "integer" && (to === "number" || to === "integer or string"));
+    const widerString = from === "string" && to === "integer or string";
+    changes.push([wider || widerString ? "compatible" : "breaking", `type changes from ${from} to ${to}`]);
+  }
+  const oldList = listText(old);
+  const nextList = listText(next);
+  if (oldList !== nextList) {
+    changes.push([
+      nextList === "atomic" ? "compatible" : "breaking",
+      `list type changes from ${oldList} to ${nextList}`,
+    ]);
+  }
+  return changes;
+}
+
+function typeText(view: SchemaView): string {
+  return view.integerOrString ? "integer or string" : (view.type ?? "any");
+}
+
+function listText(view: SchemaView): string {
+  const type = view.listType ?? "atomic";
+  return type === "map" ? `map by ${view.mapKeys.join(", ")}` : type;
+}
+
+function flagChanges(old: SchemaView, next: SchemaView): readonly Change[] {
+  const changes: Change[] = [];
+  const flag = (before: boolean, after: boolean, what: string): void => {
+    if (before !== after)
+      changes.push([after ? "compatible" : "breaking", `${what} ${after ? "now" : "no longer"}`]);
+  };
+  flag(old.nullable, next.nullable, "takes null");
+  flag(old.preservesUnknown, next.preservesUnknown, "keeps unknown fields");
+  flag(unknownFields(old) !== undefined, unknownFields(next) !== undefined, "takes fields of any name");
+  if (JSON.stringify(old.default) !== JSON.stringify(next.default))
+    changes.push(["compatible", `default changes from ${show(old.default)} to ${show(next.default)}`]);
+  return changes;
+}
+
+function textChanges(old: SchemaView, next: SchemaView): readonly Change[] {
+  const changes: Change[] = [];
+  const keyword = (name: string, before: string | undefined, after: string | undefined): void => {
+    if (before === after) return;
+    const severity = after === undefined ? "compatible" : "breaking";
+    changes.push([severity, `${name} changes from ${before ?? "none"} to ${after ?? "none"}`]);
+  };
+  keyword("pattern", old.pattern, next.pattern);
+  keyword("format", old.format, next.format);
+  return changes;
+}
+
+function boundChanges(old: SchemaView, next: SchemaView): readonly Change[] {
+  return limits.flatMap((limit): readonly Change[] => {
+    const before = old.limits[limit];
+    const after = next.limits[limit];
+    if (before === after) return [];
+    const wider =
+      after === undefined || (before !== undefined && (isLower(limit) ? after < before : after > before));
+    return [
+      [wider ? "compatible" : "breaking", `${limit} changes from ${before ?? "none"} to ${after ?? "none"}`],
+    ];
+  });
+}
+
+function setChanges(old: SchemaView, next: SchemaView): readonly Change[] {
+  const changes: Change[] = [];
+  const refused = next.enum === undefined ? [] : missing(next.enum, old.enum ?? []);
+  if (old.enum === undefined && next.enum !== undefined)
+    changes.push(["breaking", `only ${next.enum.map(show).join(", ")} are taken`]);
+  else if (refused.length > 0) changes.push(["breaking", `no longer takes ${refused.map(show).join(", ")}`]);
+  if (old.enum !== undefined) {
+    const added = next.enum === undefined ? [] : missing(old.enum, next.enum);
+    if (next.enum === undefined) changes.push(["compatible", "takes any value of its type"]);
+    else if (added.length > 0) changes.push(["compatible", `also takes ${added.map(show).join(", ")}`]);
+  }
+  for (const name of missing(old.required, next.required))
+    changes.push(["breaking", `${String(name)} is now required`]);
+  for (const name of missing(next.required, old.required))
+    changes.push(["compatible", `${String(name)} is no longer required`]);
+  for (const rule of missing(old.rules, next.rules)) changes.push(["breaking", `new rule ${String(rule)}`]);
+  for (const rule of missing(next.rules, old.rules))
+    changes.push(["compatible", `no more rule ${String(rule)}`]);
+  return changes;
+}
+
+/** Those of `candidates` that `known` does not have. */
+function missing(known: readonly unknown[], candidates: readonly unknown[]): readonly unknown[] {
+  const texts = new Set(known.map(show));
+  return candidates.filter((candidate) => !texts.has(show(candidate)));
+}
+
+function combinatorChanges(before: JsonSchema, after: JsonSchema): readonly Change[] {
+  // What an integer or string may be stands in its `anyOf` as well.
+  const hasTypes = [before, after].some((schema) => viewOf(schema).integerOrString);
+  return uncheckedKeywords.flatMap((keyword): readonly Change[] =>
+    (hasTypes && keyword === "anyOf") || JSON.stringify(before[keyword]) === JSON.stringify(after[keyword])
+      ? []
+      : [[after[keyword] === undefined ? "compatible" : "breaking", `${keyword} changes`]],
+  );
+}
+
+function propertyChanges(old: SchemaView, next: SchemaView, field: string): readonly SchemaChange[] {
+  const removed = [...old.properties]
+    .filter(([name]) => !next.properties.has(name))
+    .flatMap(([name, schema]): readonly SchemaChange[] => {
+      const after = unknownFields(next);
+      if (after !== undefined) return diffSchemas(schema, after, join(field, name));
+      return [{ field: join(field, name), severity: "breaking", change: "the field is removed" }];
+    });
+  const others = [...next.properties].flatMap(([name, schema]): readonly SchemaChange[] => {
+    const before = old.properties.get(name) ?? unknownFields(old);
+    if (before !== undefined) return diffSchemas(before, schema, join(field, name));
+    return [{ field: join(field, name), severity: "compatible", change: "the field is added" }];
+  });
+  return [...removed, ...others];
+}
+
+/** What a field that is not among the properties may hold; undefined when it is pruned. */
+function unknownFields(view: SchemaView): JsonSchema | undefined {
+  return view.additionalProperties ?? (view.preservesUnknown ? {} : undefined);
+}
+
+/** Without another pair of views for what both leave open. */
+function diffOf(
+  before: JsonSchema | undefined,
+  after: JsonSchema | undefined,
+  field: string,
+): readonly SchemaChange[] {
+  if (before === undefined || after === undefined) return [];
+  const open = Object.keys(before).length === 0 && Object.keys(after).length === 0;
+  return open ? [] : diffSchemas(before, after, field);
+}
+
+function join(field: string, name: string): string {
+  return field === "" ? name : `${field}.${name}`;
+}
+
+function show(value: unknown): string {
+  return value === undefined ? "none" : JSON.stringify(value);
+}

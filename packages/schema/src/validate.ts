@@ -1,0 +1,161 @@
+/** Checks values against structural schemas, as far as that is possible without evaluating CEL. */
+import type { JsonSchema, Schema } from "./schema.ts";
+import { type Limit, limits, record, type SchemaView, viewOf } from "./view.ts";
+
+/** One thing that is wrong with a value. */
+export interface Problem {
+  /** Where, as `spec.claims[0].version`; empty for the value itself. */
+  readonly field: string;
+  /** What is there, shortened JSON; not for values that hold secrets. */
+  readonly value: string;
+  /** What should be there, to be read after "expected". */
+  readonly expected: string;
+}
+
+/**
+ * Everything that is wrong with `value`, in the order of the schema; empty when nothing is. Fields the schema does not know are no
+ * problem: an API server prunes them. Not checked: CEL rules, `anyOf`, `oneOf`, `allOf`, `not`, `multipleOf`, exclusive bounds. Defaults are not filled in, so a
+ * required field that has a default must be there.
+ */
+export function problemsOf(schema: JsonSchema, value: unknown, field = ""): readonly Problem[] {
+  const view = viewOf(schema);
+  if (value === null && view.nullable) return [];
+  const wanted = wantedType(view);
+  if (wanted !== undefined && !hasType(wanted, value)) return [problem(field, value, article(wanted))];
+  return [...valueProblems(view, value, field), ...contentProblems(view, value, field)];
+}
+
+/** Whether a value is of the schema's type; as thorough as `problemsOf`. */
+export function accepts<T>(schema: Schema<T>, value: unknown): value is T {
+  return problemsOf(schema.json, value).length === 0;
+}
+
+/** One line for a person. */
+export function describeProblem({ field, value, expected }: Problem): string {
+  return `${field === "" ? "the value" : field}: is ${value}, expected ${expected}`;
+}
+
+function wantedType(view: SchemaView): string | undefined {
+  return view.integerOrString ? "integer or string" : view.type;
+}
+
+function hasType(type: string, value: unknown): boolean {
+  switch (type) {
+    case "object":
+      return record(value) !== undefined;
+    case "array":
+      return Array.isArray(value);
+    case "integer":
+      return Number.isInteger(value);
+    case "number":
+      return typeof value === "number" && Number.isFinite(value);
+    case "integer or string":
+      return typeof value === "string" || Number.isInteger(value);
+    default:
+      return typeof value === type;
+  }
+}
+
+function article(type: string): string {
+  return /^[aeiou]/.test(type) ? `an ${type}` : `a ${type}`;
+}
+
+function valueProblems(view: SchemaView, value: unknown, field: string): readonly Problem[] {
+  const expected: string[] = [];
+  if (view.enum !== undefined && !view.enum.some((item) => same(item, value)))
+    expected.push(`one of ${view.enum.map((item) => JSON.stringify(item)).join(", ")}`);
+  if (typeof value === "string") {
+    if (view.pattern !== undefined && !matches(view.pattern, value))
+      expected.push(`a string that matches ${view.pattern}`);
+    if (view.format === "date-time" && !isDateTime(value)) expected.push("an RFC 3339 time");
+  }
+  const sizes = sizesOf(value);
+  for (const limit of limits) {
+    const bound = view.limits[limit];
+    const size = sizes[limit];
+    if (bound === undefined || size === undefined) continue;
+    if (isLower(limit) ? size < bound : size > bound) expected.push(`${limit} ${bound}`);
+  }
+  if (Array.isArray(value) && hasDuplicates(view, value)) expected.push(uniqueText(view));
+  return expected.map((text) => problem(field, value, text));
+}
+
+/** Whether the bound is a lower one. */
+export function isLower(limit: Limit): boolean {
+  return limit.startsWith("min");
+}
+
+function sizesOf(value: unknown): Readonly<Partial<Record<Limit, number>>> {
+  if (typeof value === "number") return { minimum: value, maximum: value };
+  if (typeof value === "string") {
+    const length = Array.from(value).length;
+    return { minLength: length, maxLength: length };
+  }
+  if (Array.isArray(value)) return { minItems: value.length, maxItems: value.length };
+  const fields = record(value);
+  if (fields === undefined) return {};
+  const count = Object.keys(fields).length;
+  return { minProperties: count, maxProperties: count };
+}
+
+function contentProblems(view: SchemaView, value: unknown, field: string): readonly Problem[] {
+  const { items } = view;
+  if (Array.isArray(value))
+    return items === undefined
+      ? []
+      : value.flatMap((item: unknown, index) => problemsOf(items, item, `${field}[${index}]`));
+  const fields = record(value);
+  if (fields === undefined) return [];
+  const missing = view.required
+    .filter((name) => fields[name] === undefined)
+    .map((name): Problem => ({ field: join(field, name), value: "missing", expected: "it to be set" }));
+  const wrong = Object.entries(fields).flatMap(([name, item]) => {
+    const schema = view.properties.get(name) ?? view.additionalProperties;
+    return schema === undefined || item === undefined ? [] : problemsOf(schema, item, join(field, name));
+  });
+  return [...missing, ...wrong];
+}
+
+function join(field: string, name: string): string {
+  return field === "" ? name : `${field}.${name}`;
+}
+
+function hasDuplicates(view: SchemaView, items: readonly unknown[]): boolean {
+  if (view.listType !== "set" && view.listType !== "map") return false;
+  const keys = items.map((item) => {
+    const fields = record(item);
+    return view.listType === "map" && fields !== undefined
+      ? JSON.stringify(view.mapKeys.map((name) => fields[name] ?? null))
+      : JSON.stringify(item);
+  });
+  return new Set(keys).size !== keys.length;
+}
+
+function uniqueText(view: SchemaView): string {
+  return view.listType === "map" ? `items that differ in ${view.mapKeys.join(", ")}` : "items that differ";
+}
+
+/** A pattern that this engine cannot read refuses nothing; the API server, whose language it is written in, still checks it. */
+function matches(pattern: string, value: string): boolean {
+  try {
+    return new RegExp(pattern, "u").test(value);
+  } catch {
+    return true;
+  }
+}
+
+function isDateTime(value: string): boolean {
+  return (
+    /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/.test(value) &&
+    !Number.isNaN(Date.parse(value))
+  );
+}
+
+function same(left: unknown, right: unknown): boolean {
+  return left === right || JSON.stringify(left) === JSON.stringify(right);
+}
+
+function problem(field: string, value: unknown, expected: string): Problem {
+  const json = value === undefined ? "nothing" : JSON.stringify(value);
+  return { field, value: json.length > 60 ? `${json.slice(0, 57)}…` : json, expected };
+}
