@@ -14,6 +14,22 @@ export const syncerFinalizer = "klutch.anynines.com/syncer";
 /** Finalizer of AppClusterBinding. */
 export const appClusterBindingFinalizer = "klutch.anynines.com/appclusterbinding-cleanup";
 
+/** Finalizer of APIServiceBinding: unbinding is finished before the binding is gone. */
+export const unbindFinalizer = "klutch.anynines.com/unbind";
+
+/** `Orphan` (default) or `Delete` on an APIServiceBinding: what its deletion does with claims and upstream objects. */
+export const unbindPolicyAnnotation = "klutch.anynines.com/unbind-policy";
+/** On an APIServiceBinding: the hash of a breaking schema that may be rolled out (the condition's message names it). */
+export const releaseSchemaAnnotation = "klutch.anynines.com/release-schema";
+/** On an APIServiceBinding: a new value lets the mass deletion go on that the condition DeletionHeld tells of. */
+export const releaseDeletionsAnnotation = "klutch.anynines.com/release-deletions";
+/** On an APIServiceBinding: UID of the provider's kube-system namespace, pinned at the first contact. */
+export const providerUidAnnotation = "klutch.anynines.com/provider-uid";
+/** On an APIServiceBinding and on claims that wait: since when the provider cannot be reached, RFC 3339. */
+export const unreachableSinceAnnotation = "klutch.anynines.com/unreachable-since";
+/** On the consumer's copies of claimed objects, as a label: UID of the cluster namespace they come from. */
+export const claimedFromLabel = "klutch.anynines.com/claimed-from";
+
 /** "true" on objects that are synced, on both sides. */
 export const boundAnnotation = "klutch.anynines.com/bound";
 /** `Provider` or `Consumer` on claimed objects. */

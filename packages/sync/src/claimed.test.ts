@@ -1,9 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { resourceOwnerAnnotation } from "@klutch/api";
+import { claimedFromLabel, resourceOwnerAnnotation } from "@klutch/api";
 import fc from "fast-check";
 import {
-  claimedFromLabel,
   type ClaimScope,
   type ClaimedPlan,
   needsRecreation,

@@ -8,12 +8,9 @@
  * | Consumer    | Consumer, or nobody |
  * | (both)      | what the source's annotation says; else the only side that has it; two unmarked objects are a conflict |
  */
-import { resourceOwnerAnnotation } from "@klutch/api";
+import { claimedFromLabel, resourceOwnerAnnotation } from "@klutch/api";
 import { contains } from "./json.ts";
 import { isDeleting, isRecord, type Ref, refOfObject, type SyncObject } from "./types.ts";
-
-/** On the consumer's copies: UID of the cluster namespace they come from, so that a watch can select just these. */
-export const claimedFromLabel = "klutch.anynines.com/claimed-from";
 
 /** Who may own, and which objects an accepted claim covers; `*` for any. Names and namespaces are the consumer's. */
 export interface ClaimScope {

@@ -1,9 +1,8 @@
 /** Keeps the claimed objects of one resource (Secrets, ConfigMaps, …) in sync, by owner. One for all exports that claim it. */
-import { fieldManager } from "@klutch/api";
+import { claimedFromLabel, fieldManager } from "@klutch/api";
 import { type DynamicObject, isAlreadyExists, type ObjectRef, refOf, type ResourceType } from "@klutch/kube";
 import { type Change, Controller, type ReconcileContext } from "@klutch/kube-runtime";
 import {
-  claimedFromLabel,
   type ClaimedStep,
   type ClaimScope,
   isSelected,
