@@ -25,7 +25,7 @@ const anything = [
 export const folderRules: Readonly<Record<string, FolderRule>> = {
   "packages/schema": pure,
   "packages/api": { parts: ["schema"], thirdParty: [] },
-  "packages/sync": { parts: ["api"], thirdParty: [] },
+  "packages/sync": { parts: ["api", "schema"], thirdParty: [] },
   "packages/telemetry": { parts: [], thirdParty: ["pino", "prom-client"] },
   "packages/kube": { parts: [], thirdParty: ["undici", "js-yaml"] },
   "packages/kube-runtime": { parts: ["kube"], thirdParty: [] },

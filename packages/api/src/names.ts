@@ -30,6 +30,13 @@ export const unreachableSinceAnnotation = "klutch.anynines.com/unreachable-since
 /** On the consumer's copies of claimed objects, as a label: UID of the cluster namespace they come from. */
 export const claimedFromLabel = "klutch.anynines.com/claimed-from";
 
+/** Name in the app cluster of a cluster-scoped object whose upstream name is a hashed one. */
+export const consumerNameAnnotation = "klutch.anynines.com/consumer-name";
+/** "true" on the provider's claimed objects that were handed out once and are not made again when the consumer deletes its copy. */
+export const deliveredAnnotation = "klutch.anynines.com/delivered";
+/** On copies of claimed objects that are more than payload: hash of the source's part, to notice removed fields. */
+export const sourceHashAnnotation = "klutch.anynines.com/source-hash";
+
 /** "true" on objects that are synced, on both sides. */
 export const boundAnnotation = "klutch.anynines.com/bound";
 /** `Provider` or `Consumer` on claimed objects. */

@@ -6,6 +6,7 @@ export {
   type PrinterColumn,
 } from "./crd.ts";
 export { breakingChanges, diffSchemas, type SchemaChange } from "./diff.ts";
+export { prunedFields } from "./prune.ts";
 export {
   anyObject,
   anyValue,

@@ -2,19 +2,15 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { claimedFromLabel, resourceOwnerAnnotation } from "@klutch/api";
 import fc from "fast-check";
-import {
-  type ClaimScope,
-  type ClaimedPlan,
-  needsRecreation,
-  type ObservedClaimed,
-  planClaimed,
-} from "./claimed.ts";
+import { type ClaimScope, plainScope } from "./claim-scope.ts";
+import { needsRecreation } from "./claimed-content.ts";
+import { type ClaimedPlan, type ObservedClaimed, planClaimed } from "./claimed.ts";
 import type { SyncMeta, SyncObject } from "./types.ts";
 
-const all = { names: ["*"], namespaces: ["*"], labelSelectors: [] };
-const providerOwned: ClaimScope = { owner: "Provider", ...all };
-const consumerOwned: ClaimScope = { owner: "Consumer", ...all };
-const either: ClaimScope = { owner: undefined, ...all };
+const providerOwned = plainScope("Provider");
+const consumerOwned = plainScope("Consumer");
+const either = plainScope(undefined);
+const tenant = { namespace: "cluster-a", namespaceUid: "tenant" };
 const consumerRef = { namespace: "app", name: "s" };
 const providerRef = { namespace: "cluster-a-app", name: "s" };
 
@@ -41,7 +37,7 @@ function plan(observed: Partial<ObservedClaimed>): ClaimedPlan {
     provider: undefined,
     consumerRef,
     providerRef,
-    tenantUid: "tenant",
+    tenant,
     ...observed,
   });
 }

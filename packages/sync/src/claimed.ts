@@ -1,25 +1,22 @@
 /**
  * Claimed resources (Secrets, ConfigMaps, any kind) by owner. The claim that the person accepted decides who may own; an annotation can
- * only narrow that. With an owner `Provider` there is no path by which a consumer's object reaches the provider (S1).
+ * only narrow that. With an owner `Provider` and without `autoAdopt` there is no path by which a consumer's object reaches the
+ * provider (S1).
  *
- * | claim owner | object's owner |
- * |-------------|----------------|
- * | Provider    | Provider, or nobody |
- * | Consumer    | Consumer, or nobody |
- * | (both)      | what the source's annotation says; else the only side that has it; two unmarked objects are a conflict |
+ * | claim owner  | object's owner |
+ * |--------------|----------------|
+ * | Provider     | Provider, or nobody |
+ * | Consumer     | Consumer, or nobody |
+ * | (both)       | what the marks say; else the only side that has it; two unmarked objects are a conflict |
+ * | `autoAdopt`  | an unmarked object that only the consumer has goes up and is the provider's from then on |
+ * | `autoDonate` | an unmarked object that only the provider has comes down and is the consumer's from then on |
  */
-import { claimedFromLabel, resourceOwnerAnnotation } from "@klutch/api";
-import { contains } from "./json.ts";
-import { isDeleting, isRecord, type Ref, refOfObject, type SyncObject } from "./types.ts";
-
-/** Who may own, and which objects an accepted claim covers; `*` for any. Names and namespaces are the consumer's. */
-export interface ClaimScope {
-  readonly owner: "Provider" | "Consumer" | undefined;
-  readonly names: readonly string[];
-  readonly namespaces: readonly string[];
-  /** One of these maps must be contained in the labels; no restriction when empty. */
-  readonly labelSelectors: readonly Readonly<Record<string, string>>[];
-}
+import { claimedFromLabel, deliveredAnnotation, resourceOwnerAnnotation } from "@klutch/api";
+import { type ClaimScope, isSelected } from "./claim-scope.ts";
+import { copyContent, needsRecreation, sameCopy, sourcePatch } from "./claimed-content.ts";
+import { jsonEqual } from "./json.ts";
+import type { Tenant } from "./namespaces.ts";
+import { isDeleting, type Ref, refOfObject, type SyncObject } from "./types.ts";
 
 /** Both sides of one claimed object. */
 export interface ObservedClaimed {
@@ -28,18 +25,35 @@ export interface ObservedClaimed {
   readonly provider: SyncObject | undefined;
   readonly consumerRef: Ref;
   readonly providerRef: Ref;
-  /** UID of the tenant's cluster namespace. */
-  readonly tenantUid: string;
+  readonly tenant: Tenant;
+  /** Whether the resource has a status that is written apart. Default false: a status is not copied. */
+  readonly statusSubresource?: boolean | undefined;
 }
 
-/** The side on which a claimed object is written. */
+/** The side on which something is written. */
 export type Side = "consumer" | "provider";
 
 /** One write. A copy is written whole: nobody but Klutch changes it. */
 export type ClaimedStep =
   /** Fails with AlreadyExists when an object is there that the cache does not show; then look live and decide again. */
   | { readonly do: "create"; readonly on: Side; readonly content: SyncObject }
-  | { readonly do: "replace"; readonly on: Side; readonly content: SyncObject }
+  /** `recreate`: the object must be deleted and made anew. */
+  | { readonly do: "replace"; readonly on: Side; readonly content: SyncObject; readonly recreate: boolean }
+  /** A merge patch of what the copy's side may change in the source. */
+  | {
+      readonly do: "patch";
+      readonly on: Side;
+      readonly ref: Ref;
+      readonly uid: string;
+      readonly patch: Readonly<Record<string, unknown>>;
+    }
+  | {
+      readonly do: "writeStatus";
+      readonly on: Side;
+      readonly ref: Ref;
+      readonly uid: string;
+      readonly status: unknown;
+    }
   /** `unlessFound` is looked up live on the other side first: a cache proves no absence. */
   | {
       readonly do: "delete";
@@ -56,28 +70,30 @@ export interface ClaimedPlan {
   readonly conflict?: boolean | undefined;
 }
 
+type Owner = "Provider" | "Consumer";
+
 const none: ClaimedPlan = {};
 
 /** Decides for one claimed object. */
 export function planClaimed(observed: ObservedClaimed): ClaimedPlan {
-  const owner = ownerOf(observed);
-  if (owner === undefined) return none;
-  if (owner === "conflict") return { conflict: true };
-  return owner === "Provider"
-    ? planCopy(observed, "consumer", observed.provider, observed.consumer)
-    : planCopy(observed, "provider", observed.consumer, observed.provider);
-}
-
-/** Whether a claim covers the object of this consumer reference and these labels. */
-export function isSelected(scope: ClaimScope, ref: Ref, labels: SyncObject["metadata"]["labels"]): boolean {
-  const listed = (list: readonly string[], value: string): boolean =>
-    list.length === 0 || list.includes("*") || list.includes(value);
-  return (
-    listed(scope.names, ref.name) &&
-    listed(scope.namespaces, ref.namespace ?? "*") &&
-    (scope.labelSelectors.length === 0 ||
-      scope.labelSelectors.some((wanted) => contains(labels ?? {}, wanted)))
-  );
+  const { consumer, provider } = observed;
+  const decision = ownerOf(observed);
+  switch (decision) {
+    case undefined:
+      return none;
+    case "conflict":
+      return { conflict: true };
+    case "adopt":
+      return planCopy(observed, "provider", "Provider", consumer, provider);
+    case "donate":
+      return planCopy(observed, "consumer", "Consumer", provider, consumer);
+    case "Provider":
+      return planCopy(observed, "consumer", "Provider", provider, consumer);
+    case "Consumer":
+      return planCopy(observed, "provider", "Consumer", consumer, provider);
+    default:
+      return decision satisfies never;
+  }
 }
 
 /** Objects that every cluster makes for itself; they never cross, whatever a claim says. */
@@ -92,120 +108,106 @@ const clusterSecretTypes: ReadonlySet<string> = new Set([
   "bootstrap.kubernetes.io/token",
 ]);
 
-function markOf(object: SyncObject | undefined): "Provider" | "Consumer" | undefined {
+function markOf(object: SyncObject | undefined): Owner | undefined {
   const mark = object?.metadata.annotations?.[resourceOwnerAnnotation];
   return mark === "Provider" || mark === "Consumer" ? mark : undefined;
 }
 
-function ownerOf(observed: ObservedClaimed): "Provider" | "Consumer" | "conflict" | undefined {
-  const { scope, consumer, provider } = observed;
-  const onProvider = markOf(provider);
-  const onConsumer = markOf(consumer);
-  if (scope.owner === "Provider") {
-    // A copy that went up under another claim, and an object of the consumer's own, are both left alone.
-    if (onProvider === "Consumer" || onConsumer === "Consumer") return undefined;
-    if (consumer !== undefined && onConsumer === undefined) {
-      return provider === undefined ? undefined : "conflict";
-    }
-    return "Provider";
+/** Who may own under this claim. */
+function mayOwn({ owner, autoAdopt, autoDonate }: ClaimScope, candidate: Owner): boolean {
+  if (owner === undefined || owner === candidate) return true;
+  return candidate === "Provider" ? autoAdopt : autoDonate;
+}
+
+function ownerOf({
+  scope,
+  consumer,
+  provider,
+}: ObservedClaimed): Owner | "adopt" | "donate" | "conflict" | undefined {
+  const marked = markOf(provider) ?? markOf(consumer);
+  if (marked !== undefined) {
+    if (!mayOwn(scope, marked)) return undefined;
+    // The other side's unmarked object is its own, unless the claim says that it may be taken.
+    const other = marked === "Provider" ? consumer : provider;
+    const mayTake = scope.replaceExisting || (marked === "Provider" ? scope.autoAdopt : scope.autoDonate);
+    if (other !== undefined && markOf(other) === undefined && !mayTake) return "conflict";
+    // A mark that the consumer gave itself must not make its object go up under a claim of the provider's.
+    const contradicts = markOf(other) !== undefined && markOf(other) !== marked;
+    return contradicts && !mayTake ? undefined : marked;
   }
-  if (scope.owner === "Consumer") {
-    if (onProvider === "Provider" || onConsumer === "Provider") return undefined;
-    if (provider !== undefined && onProvider === undefined) {
-      return consumer === undefined ? undefined : "conflict";
-    }
-    return "Consumer";
+  if (consumer !== undefined && provider !== undefined) {
+    return scope.replaceExisting && mayOwn(scope, "Provider") ? "Provider" : "conflict";
   }
-  const marked = onProvider ?? onConsumer;
-  if (marked !== undefined) return marked;
-  if (consumer === undefined) return provider === undefined ? undefined : "Provider";
-  return provider === undefined ? "Consumer" : "conflict";
+  if (provider !== undefined) {
+    if (scope.autoDonate) return "donate";
+    return mayOwn(scope, "Provider") ? "Provider" : undefined;
+  }
+  if (consumer === undefined) return undefined;
+  if (scope.autoAdopt) return "adopt";
+  return mayOwn(scope, "Consumer") ? "Consumer" : undefined;
 }
 
 function planCopy(
   observed: ObservedClaimed,
   on: Side,
+  mark: Owner,
   source: SyncObject | undefined,
   copy: SyncObject | undefined,
 ): ClaimedPlan {
-  const { scope, consumerRef, providerRef } = observed;
-  const [sourceRef, copyRef] = on === "consumer" ? [providerRef, consumerRef] : [consumerRef, providerRef];
-  const covered =
+  const { scope, consumerRef } = observed;
+  const isCovered =
     source !== undefined &&
     !isDeleting(source) &&
     !belongsToItsCluster(source) &&
-    isSelected(scope, consumerRef, source.metadata.labels);
-  if (!covered) return planRemoval(observed, on, source, copy, sourceRef);
-  const content = copyContent(source, copyRef, on, observed.tenantUid);
-  if (copy === undefined) return { step: { do: "create", on, content } };
+    isSelected(scope, consumerRef, source);
+  if (!isCovered) return planRemoval(observed, on, source, copy);
+  const keepsAway = on === "consumer" && !scope.recreateWhenConsumerSideDeleted;
+  if (copy === undefined) {
+    if (keepsAway && source.metadata.annotations?.[deliveredAnnotation] === "true") return none;
+    return { step: { do: "create", on, content: copyContent(observed, on, mark, source, copy) } };
+  }
   if (isDeleting(copy)) return none;
-  if (sameCopy(copy, content)) return none;
-  const { uid, resourceVersion } = copy.metadata;
-  return {
-    step: {
-      do: "replace",
-      on,
-      content: { ...content, metadata: { ...content.metadata, uid, resourceVersion } },
-    },
-  };
+  const content = copyContent(observed, on, mark, source, copy);
+  if (!sameCopy(copy, content)) {
+    const { uid, resourceVersion } = copy.metadata;
+    const recreate = scope.alwaysRecreate || needsRecreation(copy, content);
+    const metadata = { ...content.metadata, uid, resourceVersion };
+    return { step: { do: "replace", on, content: { ...content, metadata }, recreate } };
+  }
+  return planSource(observed, on, source, copy, keepsAway);
+}
+
+/** The copy is as it should be; what it may tell the source, and the status. */
+function planSource(
+  observed: ObservedClaimed,
+  on: Side,
+  source: SyncObject,
+  copy: SyncObject,
+  keepsAway: boolean,
+): ClaimedPlan {
+  const back: Side = on === "consumer" ? "provider" : "consumer";
+  const patch = sourcePatch(observed.scope, on, source, copy, keepsAway);
+  if (patch !== undefined) {
+    const uid = source.metadata.uid ?? "";
+    return { step: { do: "patch", on: back, ref: refOfObject(source), uid, patch } };
+  }
+  if (observed.statusSubresource !== true || source.status === undefined) return none;
+  if (jsonEqual(source.status, copy.status)) return none;
+  const uid = copy.metadata.uid ?? "";
+  return { step: { do: "writeStatus", on, ref: refOfObject(copy), uid, status: source.status } };
 }
 
 function planRemoval(
-  observed: ObservedClaimed,
+  { providerRef, consumerRef, tenant }: ObservedClaimed,
   on: Side,
   source: SyncObject | undefined,
   copy: SyncObject | undefined,
-  sourceRef: Ref,
 ): ClaimedPlan {
   const mark = on === "consumer" ? "Provider" : "Consumer";
   if (copy === undefined || isDeleting(copy) || markOf(copy) !== mark) return none;
   const from = copy.metadata.labels?.[claimedFromLabel];
-  if (from !== undefined && from !== observed.tenantUid) return none;
-  const unlessFound = source === undefined ? sourceRef : undefined;
+  if (from !== undefined && from !== tenant.namespaceUid) return none;
+  const unlessFound = source !== undefined ? undefined : on === "consumer" ? providerRef : consumerRef;
   const ref = refOfObject(copy);
   return { step: { do: "delete", on, ref, uid: copy.metadata.uid ?? "", unlessFound } };
-}
-
-/** The copy without what a server sets, owner references and finalizers. */
-function copyContent(source: SyncObject, ref: Ref, on: Side, tenantUid: string): SyncObject {
-  const { metadata, status: _status, ...fields } = source;
-  const mark = on === "consumer" ? "Provider" : "Consumer";
-  const annotations = Object.fromEntries(
-    Object.entries(metadata.annotations ?? {}).filter(([key]) => !key.startsWith("kubectl.kubernetes.io/")),
-  );
-  return {
-    ...fields,
-    metadata: {
-      ...ref,
-      labels: { ...metadata.labels, [claimedFromLabel]: tenantUid },
-      annotations: { ...annotations, [resourceOwnerAnnotation]: mark },
-    },
-  };
-}
-
-function sameCopy(copy: SyncObject, content: SyncObject): boolean {
-  const keys = new Set([...Object.keys(copy), ...Object.keys(content)]);
-  for (const key of keys) {
-    if (key === "metadata" || key === "status") continue;
-    // Payloads are atomic: a key that was removed at the source must go, so containment is asked both ways.
-    if (
-      !contains(copy[key], content[key]) ||
-      (isPayload(key) && !contains(content[key] ?? {}, copy[key] ?? {}))
-    ) {
-      return false;
-    }
-  }
-  return (
-    contains(copy.metadata.labels ?? {}, content.metadata.labels) &&
-    contains(copy.metadata.annotations ?? {}, content.metadata.annotations)
-  );
-}
-
-const isPayload = (key: string): boolean => key === "data" || key === "binaryData" || key === "stringData";
-
-/** Whether a replace is impossible because an immutable field differs; then the copy must be deleted and made anew. */
-export function needsRecreation(copy: SyncObject, content: SyncObject): boolean {
-  if (copy.kind !== "Secret" && copy.kind !== "ConfigMap") return false;
-  if (copy["immutable"] === true) return true;
-  return isRecord(copy["data"]) && content["type"] !== undefined && copy["type"] !== content["type"];
 }

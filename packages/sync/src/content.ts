@@ -1,5 +1,10 @@
 /** What of an object crosses from one cluster to the other (spec up, adoption down). */
-import { boundAnnotation, clusterNamespaceAnnotation, syncerFinalizer } from "@klutch/api";
+import {
+  boundAnnotation,
+  clusterNamespaceAnnotation,
+  consumerNameAnnotation,
+  syncerFinalizer,
+} from "@klutch/api";
 import { contains, jsonHash } from "./json.ts";
 import { type FieldPath, ownedFields, surplusPaths } from "./fields.ts";
 import { filterMetadata, type MetadataRule } from "./metadata-rules.ts";
@@ -28,12 +33,18 @@ export function providerContent(
   if (target.namespace !== undefined) {
     return { ...fields, metadata: { ...target, ...(labels === undefined ? {} : { labels }), annotations } };
   }
+  const { name = "" } = metadata;
+  const isHashed = target.name !== name && target.name !== `${tenant.namespace}-${name}`;
   return {
     ...fields,
     metadata: {
       ...target,
       ...(labels === undefined ? {} : { labels }),
-      annotations: { ...annotations, [clusterNamespaceAnnotation]: tenant.namespace },
+      annotations: {
+        ...annotations,
+        [clusterNamespaceAnnotation]: tenant.namespace,
+        ...(isHashed ? { [consumerNameAnnotation]: name } : {}),
+      },
       ownerReferences: [
         { apiVersion: "v1", kind: "Namespace", name: tenant.namespace, uid: tenant.namespaceUid },
       ],
@@ -48,7 +59,9 @@ export function providerContent(
 export function adoptedContent(provider: SyncObject, target: Ref): SyncObject {
   const { metadata, status: _status, ...fields } = provider;
   const annotations = Object.fromEntries(
-    Object.entries(metadata.annotations ?? {}).filter(([key]) => key !== clusterNamespaceAnnotation),
+    Object.entries(metadata.annotations ?? {}).filter(
+      ([key]) => key !== clusterNamespaceAnnotation && key !== consumerNameAnnotation,
+    ),
   );
   return {
     ...fields,

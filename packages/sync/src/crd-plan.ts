@@ -7,7 +7,8 @@ import {
   type PermissionClaim,
 } from "@klutch/api";
 import { contains, jsonHash } from "./json.ts";
-import type { SyncObject } from "./types.ts";
+import { keepStoredVersions } from "./schema-rollout.ts";
+import { isRecord, type SyncObject } from "./types.ts";
 
 /** On CRDs that we wrote: hash of what was wanted, to notice what an export no longer has. */
 export const crdHashAnnotation = "klutch.anynines.com/export-hash";
@@ -45,8 +46,9 @@ export function planCrd(observed: {
     uid: binding.uid,
     controller: true,
   };
-  const body = crdFromExport(spec, owner);
-  const hash = jsonHash(body.spec);
+  const wanted = crdFromExport(spec, owner);
+  const hash = jsonHash(wanted.spec);
+  const body = crd === undefined ? wanted : { ...wanted, spec: withStoredVersions(wanted.spec, crd) };
   const annotations = { [crdHashAnnotation]: hash };
   if (crd === undefined) {
     return { do: "create", crd: { ...body, metadata: { ...body.metadata, annotations } } };
@@ -74,6 +76,15 @@ export function planCrd(observed: {
   };
 }
 
+function withStoredVersions(
+  wanted: Readonly<Record<string, unknown>>,
+  crd: SyncObject,
+): Readonly<Record<string, unknown>> {
+  const stored: readonly unknown[] =
+    isRecord(crd.status) && Array.isArray(crd.status["storedVersions"]) ? crd.status["storedVersions"] : [];
+  return keepStoredVersions(wanted, crd.spec, stored.map(String));
+}
+
 /** Whose the CRD is when it is not ours; undefined when it is ours or may be taken over. */
 function foreignOwner(
   crd: SyncObject,
@@ -96,12 +107,52 @@ function isBinding(owner: OwnerReference): boolean {
   return owner.kind === "APIServiceBinding" && owner.apiVersion.startsWith(`${bindGroup}/`);
 }
 
-/** The version that is synced: the storage one when served, so that no write is converted; else the first served one. */
+/**
+ * The version that is synced: the storage one when served, so that no write is converted; else the first served one. With `crd`,
+ * only versions that the app cluster serves as well: its CRD may lag behind while a breaking change is held.
+ */
 export function syncedVersion(
   spec: APIServiceExportSpec,
+  crd?: SyncObject,
 ): APIServiceExportSpec["versions"][number] | undefined {
-  const served = spec.versions.filter((version) => version.served);
+  const local = crd === undefined ? undefined : servedVersions(crd);
+  const served = spec.versions.filter(
+    (version) => version.served && (local === undefined || local.has(version.name)),
+  );
   return served.find((version) => version.storage) ?? served[0];
+}
+
+function servedVersions({ spec }: SyncObject): ReadonlySet<string> {
+  const versions: readonly unknown[] =
+    isRecord(spec) && Array.isArray(spec["versions"]) ? spec["versions"] : [];
+  return new Set(
+    versions
+      .filter(isRecord)
+      .filter((version) => version["served"] !== false)
+      .map((version) => String(version["name"])),
+  );
+}
+
+/** Required claims of the export that are not accepted, with the reason that the binding gets for it. */
+export function missingClaims(
+  answered: readonly (PermissionClaim & { readonly state: "Accepted" | "Rejected" })[],
+  asked: readonly PermissionClaim[],
+): readonly { readonly claim: PermissionClaim; readonly rejected: boolean }[] {
+  return asked
+    .filter(({ required }) => required === true)
+    .flatMap((claim) => {
+      const answers = answered.filter((answer) => isSameClaim(answer, claim));
+      if (answers.some(({ state }) => state === "Accepted")) return [];
+      return [{ claim, rejected: answers.length > 0 }];
+    });
+}
+
+function isSameClaim(left: PermissionClaim, right: PermissionClaim): boolean {
+  return (
+    left.resource === right.resource &&
+    (left.group ?? "") === (right.group ?? "") &&
+    left.selector?.owner === right.selector?.owner
+  );
 }
 
 /** The accepted claims that the export really makes; an acceptance of something that is not asked for grants nothing. */
@@ -110,13 +161,6 @@ export function effectiveClaims<T extends PermissionClaim & { readonly state: "A
   asked: readonly PermissionClaim[],
 ): readonly T[] {
   return answered.filter(
-    (answer) =>
-      answer.state === "Accepted" &&
-      asked.some(
-        (claim) =>
-          claim.resource === answer.resource &&
-          (claim.group ?? "") === (answer.group ?? "") &&
-          claim.selector?.owner === answer.selector?.owner,
-      ),
+    (answer) => answer.state === "Accepted" && asked.some((claim) => isSameClaim(answer, claim)),
   );
 }

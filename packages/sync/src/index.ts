@@ -1,4 +1,5 @@
 /** The sync engine's decisions: pure functions from what both clusters show to what is to be written. No I/O. */
+export * from "./claim-scope.ts";
 export * from "./claimed.ts";
 export * from "./content.ts";
 export * from "./crd-plan.ts";
@@ -15,4 +16,6 @@ export * from "./metadata-rules.ts";
 export * from "./namespaces.ts";
 export * from "./object-plan.ts";
 export * from "./orphans.ts";
+export * from "./unbind.ts";
+export * from "./schema-rollout.ts";
 export { isDeleting, type Ref, type SyncMeta, type SyncObject, type SyncOwner } from "./types.ts";

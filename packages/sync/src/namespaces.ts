@@ -1,5 +1,5 @@
 /** Where a consumer object stands on the provider, and back. */
-import { clusterNamespaceAnnotation, prefixedName } from "@klutch/api";
+import { clusterNamespaceAnnotation, consumerNameAnnotation, prefixedName } from "@klutch/api";
 import type { Ref, SyncObject } from "./types.ts";
 
 /** The provider's side of one consumer cluster. */
@@ -9,6 +9,12 @@ export interface Tenant {
   /** UID of that namespace; unique among all bindings of all control planes. */
   readonly namespaceUid: string;
 }
+
+/**
+ * Where cluster-scoped objects of the app cluster stand on the provider: cluster-scoped under `<cluster namespace>-<name>`, in the
+ * cluster namespace (the provider's kind is namespaced), or cluster-scoped under their own name, which is for providers with one tenant.
+ */
+export type Isolation = "Prefixed" | "Namespaced" | "None";
 
 /** State of the namespace mapping that a namespaced object needs (reference/bind.md §1.5). */
 export type Mapping =
@@ -30,15 +36,25 @@ export function mappingOf(serviceNamespace: SyncObject | undefined): Mapping {
     : { state: "pending" };
 }
 
-/** The consumer's name of a cluster-scoped provider object; undefined when the object belongs to another tenant or to nobody. */
-export function consumerNameOf(tenant: Tenant, provider: SyncObject): string | undefined {
-  const prefix = `${tenant.namespace}-`;
-  const { name = "", annotations } = provider.metadata;
-  // The prefix alone proves nothing: tenant `a` with object `b-c` and tenant `a-b` with object `c` share a name.
-  if (annotations?.[clusterNamespaceAnnotation] !== tenant.namespace || !name.startsWith(prefix)) {
-    return undefined;
+/**
+ * The consumer's name of an object that stands for a cluster-scoped one; undefined when it belongs to another tenant or to nobody.
+ * A name alone proves nothing: tenant `a` with object `b-c` and tenant `a-b` with object `c` share one.
+ */
+export function consumerNameOf(
+  tenant: Tenant,
+  provider: SyncObject,
+  isolation: Isolation = "Prefixed",
+): string | undefined {
+  const { name = "", namespace, annotations } = provider.metadata;
+  if (isolation === "Namespaced") return namespace === tenant.namespace ? name : undefined;
+  if (annotations?.[clusterNamespaceAnnotation] !== tenant.namespace) return undefined;
+  if (isolation === "None") return name;
+  const original = annotations[consumerNameAnnotation];
+  if (original !== undefined) {
+    return prefixedName(tenant.namespace, original) === name ? original : undefined;
   }
-  return name.slice(prefix.length);
+  const prefix = `${tenant.namespace}-`;
+  return name.startsWith(prefix) ? name.slice(prefix.length) : undefined;
 }
 
 /** Whether a namespace that Klutch mapped may be released: it must be gone in the live cluster, twice, `graceMs` apart. */
@@ -56,11 +72,24 @@ export function planMappingRelease(observed: {
 }
 
 /** Reference of the consumer object on the provider; undefined while its namespace is not mapped. */
-export function providerRefOf(tenant: Tenant, consumer: Ref, mapping: Mapping): Ref | undefined {
-  if (consumer.namespace === undefined) {
-    return { name: prefixedName(tenant.namespace, consumer.name) };
+export function providerRefOf(
+  tenant: Tenant,
+  consumer: Ref,
+  mapping: Mapping,
+  isolation: Isolation = "Prefixed",
+): Ref | undefined {
+  const { namespace, name } = consumer;
+  if (namespace !== undefined) {
+    return mapping.state === "ready" ? { namespace: mapping.providerNamespace, name } : undefined;
   }
-  return mapping.state === "ready"
-    ? { namespace: mapping.providerNamespace, name: consumer.name }
-    : undefined;
+  switch (isolation) {
+    case "Prefixed":
+      return { name: prefixedName(tenant.namespace, name) };
+    case "Namespaced":
+      return { namespace: tenant.namespace, name };
+    case "None":
+      return { name };
+    default:
+      return isolation satisfies never;
+  }
 }

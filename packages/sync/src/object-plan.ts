@@ -8,7 +8,7 @@
  * | –         | bound             | orphan: interlock (orphans.ts), never a delete by itself |
  * | –         | not bound         | adopt: create the consumer's object |
  * | deleting  | – (cache)         | confirm live, then release the finalizer |
- * | deleting  | bound             | delete it, keep the finalizer (B6) |
+ * | deleting  | bound             | delete it, keep the finalizer (B6); hold it while deletions are held |
  * | deleting  | deleting          | wait |
  * | deleting  | not bound         | not ours: release the finalizer, leave it |
  * | alive     | namespace unmapped| ask for the mapping, wait |
@@ -28,7 +28,7 @@ import {
 } from "./content.ts";
 import { jsonEqual } from "./json.ts";
 import type { MetadataRule } from "./metadata-rules.ts";
-import { type Mapping, providerRefOf, type Tenant } from "./namespaces.ts";
+import { type Isolation, type Mapping, providerRefOf, type Tenant } from "./namespaces.ts";
 import { isDeleting, type Ref, refOfObject, type SyncObject } from "./types.ts";
 
 /** Everything the decision depends on. */
@@ -40,6 +40,10 @@ export interface ObservedPair {
   readonly mapping: Mapping;
   readonly tenant: Tenant;
   readonly rule: MetadataRule;
+  /** For cluster-scoped resources. Default `Prefixed`. */
+  readonly isolation?: Isolation | undefined;
+  /** Upstream deletions are held: the breaker tripped, or the CRD itself is being deleted. Default false. */
+  readonly deletionsHeld?: boolean | undefined;
   /** What earlier writes of this process left behind. */
   readonly applied?: AppliedRecord | undefined;
   readonly projected?: AppliedRecord | undefined;
@@ -61,7 +65,11 @@ export type Step =
       readonly confirmGone: Ref | undefined;
     }
   | { readonly do: "writeStatus"; readonly ref: Ref; readonly uid: string; readonly status: unknown }
-  | { readonly do: "createConsumer"; readonly content: SyncObject };
+  | { readonly do: "createConsumer"; readonly content: SyncObject }
+  /** Unbinding: our finalizer and mark go from the claim, which lives on as a plain object. */
+  | { readonly do: "unmarkConsumer"; readonly ref: Ref; readonly uid: string }
+  /** Unbinding with policy Delete. */
+  | { readonly do: "deleteConsumer"; readonly ref: Ref; readonly uid: string };
 
 /** What a pair waits for; told to people as an event on the claim. */
 export type Waiting =
@@ -69,6 +77,7 @@ export type Waiting =
   | "providerDeletion"
   | "providerReplacement"
   | "orphanConfirmation"
+  | "deletionHeld"
   | "foreignObject";
 
 /** The decision. Without steps and without `waiting` the pair is in sync. */
@@ -98,6 +107,7 @@ function planDeletion(observed: ObservedPair, consumer: SyncObject): PairPlan {
   const uid = consumer.metadata.uid ?? "";
   if (provider !== undefined && isBound(provider) && !isForeign(provider, ref, tenant)) {
     if (isDeleting(provider)) return { steps: [], waiting: "providerDeletion" };
+    if (observed.deletionsHeld === true) return { steps: [], waiting: "deletionHeld" };
     const step: Step = {
       do: "deleteProvider",
       ref: refOfObject(provider),
@@ -108,13 +118,14 @@ function planDeletion(observed: ObservedPair, consumer: SyncObject): PairPlan {
   if (!held) return nothing;
   if (ref.namespace !== undefined && mapping.state === "pending") return { steps: [], waiting: "mapping" };
   // A cache that has not seen an object proves nothing; one that shows somebody else's object does.
-  const confirmGone = provider === undefined ? providerRefOf(tenant, ref, mapping) : undefined;
+  const confirmGone =
+    provider === undefined ? providerRefOf(tenant, ref, mapping, observed.isolation) : undefined;
   return { steps: [{ do: "releaseConsumer", ref, uid, confirmGone }] };
 }
 
 function planAlive(observed: ObservedPair, consumer: SyncObject): PairPlan {
   const { ref, provider, mapping, tenant, rule } = observed;
-  const target = providerRefOf(tenant, ref, mapping);
+  const target = providerRefOf(tenant, ref, mapping, observed.isolation);
   if (target === undefined) {
     const { namespace = "" } = ref;
     return mapping.state === "missing"
@@ -155,6 +166,7 @@ function planStatus(observed: ObservedPair, consumer: SyncObject): readonly Step
 function isForeign(provider: SyncObject, ref: Ref, tenant: Tenant): boolean {
   return (
     ref.namespace === undefined &&
+    provider.metadata.namespace === undefined &&
     provider.metadata.annotations?.[clusterNamespaceAnnotation] !== tenant.namespace
   );
 }

@@ -31,3 +31,23 @@ export function planOrphan(observed: OrphanObservation): OrphanPlan {
   if (waitMs > 0) return { do: "wait", waitMs };
   return observed.recentDeletions >= observed.breakerLimit ? { do: "hold" } : { do: "confirmAndDelete" };
 }
+
+/** What is known of the deletions of one API. */
+export interface DeletionCount {
+  /** Upstream deletions within the window. */
+  readonly recent: number;
+  /** Most claims that were alive at once within the window. */
+  readonly peak: number;
+  /** Claims that are alive now: neither gone nor being deleted. */
+  readonly alive: number;
+  /** So many deletions are always fine; 0 switches the breaker off. */
+  readonly limit: number;
+}
+
+/**
+ * Whether further upstream deletions are held: many in a short time, and most of what was there would be gone. A population that is
+ * replaced object by object passes; a namespace or a cluster that is wiped does not.
+ */
+export function isMassDeletion({ recent, peak, alive, limit }: DeletionCount): boolean {
+  return limit > 0 && recent >= limit && alive * 2 <= peak;
+}

@@ -1,0 +1,22 @@
+/** Which fields of a value an API server drops because the schema does not know them (pruning, KEP-95). */
+import type { JsonSchema } from "./schema.ts";
+import { record, viewOf } from "./view.ts";
+
+/** Paths of the fields that would be dropped, as `spec.claims[0].old`; nothing below a dropped field is listed. */
+export function prunedFields(schema: JsonSchema, value: unknown, field = ""): readonly string[] {
+  const view = viewOf(schema);
+  if (Array.isArray(value)) {
+    const { items } = view;
+    return items === undefined
+      ? []
+      : value.flatMap((item: unknown, index) => prunedFields(items, item, `${field}[${index}]`));
+  }
+  const fields = record(value);
+  if (fields === undefined) return [];
+  return Object.entries(fields).flatMap(([name, item]) => {
+    const path = field === "" ? name : `${field}.${name}`;
+    const known = view.properties.get(name) ?? view.additionalProperties;
+    if (known !== undefined) return prunedFields(known, item, path);
+    return view.preservesUnknown || view.type === undefined ? [] : [path];
+  });
+}

@@ -1,0 +1,189 @@
+/** What a copy of a claimed object holds, and what of the copy goes back to its source. */
+import {
+  claimedFromLabel,
+  clusterNamespaceAnnotation,
+  deliveredAnnotation,
+  resourceOwnerAnnotation,
+  sourceHashAnnotation,
+} from "@klutch/api";
+import { type ClaimScope, matchesAny, type TravelRules } from "./claim-scope.ts";
+import { type KeyPath, valueAt, withValueAt } from "./field-path.ts";
+import { contains, jsonEqual, jsonHash } from "./json.ts";
+import type { Tenant } from "./namespaces.ts";
+import { isRecord, type Ref, type SyncObject } from "./types.ts";
+
+type Side = "consumer" | "provider";
+type Entries = Readonly<Record<string, string>>;
+/** An object without metadata and status. */
+interface Fields {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly [field: string]: unknown;
+}
+
+/** What the content of a copy depends on. */
+interface CopyContext {
+  readonly scope: ClaimScope;
+  readonly consumerRef: Ref;
+  readonly providerRef: Ref;
+  readonly tenant: Tenant;
+}
+
+/** The copy without what a server sets, owner references and finalizers. `copy` is what is there now. */
+export function copyContent(
+  { scope, consumerRef, providerRef, tenant }: CopyContext,
+  on: Side,
+  mark: "Provider" | "Consumer",
+  source: SyncObject,
+  copy: SyncObject | undefined,
+): SyncObject {
+  const { metadata, status: _status, ...sourceFields } = source;
+  const ref = on === "consumer" ? consumerRef : providerRef;
+  const fields = mergedFields(scope, on, sourceFields, copy);
+  const isPayloadOnly = source.kind === "Secret" || source.kind === "ConfigMap";
+  const isMarkedCluster = on === "provider" && ref.namespace === undefined;
+  return {
+    ...fields,
+    metadata: {
+      ...ref,
+      labels: {
+        ...travelling(metadata.labels, copy?.metadata.labels, scope.labels, on),
+        [claimedFromLabel]: tenant.namespaceUid,
+      },
+      annotations: {
+        ...travelling(metadata.annotations, copy?.metadata.annotations, scope.annotations, on),
+        [resourceOwnerAnnotation]: mark,
+        ...(isPayloadOnly ? {} : { [sourceHashAnnotation]: jsonHash(sourceFields) }),
+        ...(isMarkedCluster ? { [clusterNamespaceAnnotation]: tenant.namespace } : {}),
+      },
+    },
+  };
+}
+
+/** The source's fields, except those that the copy keeps. */
+function mergedFields(scope: ClaimScope, on: Side, source: Fields, copy: SyncObject | undefined): Fields {
+  if (copy === undefined) return source;
+  const { metadata: _metadata, status: _status, ...present } = copy;
+  const isProviderOwned = on === "consumer";
+  if (isProviderOwned) {
+    const base = scope.fields.length === 0 ? source : withFieldsOf(present, scope.fields, source);
+    const kept = scope.preserving.filter((path) => valueAt(present, path) !== undefined);
+    return withFieldsOf(base, kept, present);
+  }
+  // What the provider may change keeps the provider's value, once it has one.
+  const kept = scope.fields.filter(
+    (path) => valueAt(present, path) !== undefined && !scope.preserving.some((one) => jsonEqual(one, path)),
+  );
+  return withFieldsOf(source, kept, present);
+}
+
+function withFieldsOf<T extends Readonly<Record<string, unknown>>>(
+  object: T,
+  paths: readonly KeyPath[],
+  from: Readonly<Record<string, unknown>>,
+): T {
+  return paths.reduce((result, path) => withValueAt(result, path, valueAt(from, path)), object);
+}
+
+/** Labels or annotations of the copy: what travels from the source, then what the copy's side may set. */
+function travelling(
+  source: Entries | undefined,
+  copy: Entries | undefined,
+  rules: TravelRules,
+  on: Side,
+): Entries {
+  const patterns = on === "consumer" ? rules.down : rules.up;
+  const own = on === "consumer" ? rules.fromCopyUp : rules.fromCopyDown;
+  const travels = (key: string): boolean =>
+    !isBookkeeping(key) && (patterns === undefined || matchesAny(key, patterns));
+  return {
+    ...filter(source, travels),
+    ...filter(copy, (key) => !isBookkeeping(key) && matchesAny(key, own)),
+  };
+}
+
+/** Never travels: Klutch's own marks and what kubectl writes about its last apply. */
+function isBookkeeping(key: string): boolean {
+  return key.startsWith("kubectl.kubernetes.io/") || key.startsWith("klutch.anynines.com/");
+}
+
+function filter(entries: Entries | undefined, keep: (key: string) => boolean): Entries {
+  return Object.fromEntries(Object.entries(entries ?? {}).filter(([key]) => keep(key)));
+}
+
+/** A merge patch that brings to the source what the copy's side may change in it; undefined when there is nothing. */
+export function sourcePatch(
+  scope: ClaimScope,
+  on: Side,
+  source: SyncObject,
+  copy: SyncObject,
+  markDelivered: boolean,
+): Readonly<Record<string, unknown>> | undefined {
+  const backward = (rules: TravelRules): readonly string[] =>
+    on === "consumer" ? rules.fromCopyUp : rules.fromCopyDown;
+  const labels = changed(copy.metadata.labels, source.metadata.labels, backward(scope.labels));
+  const delivered: Entries =
+    markDelivered && source.metadata.annotations?.[deliveredAnnotation] !== "true"
+      ? { [deliveredAnnotation]: "true" }
+      : {};
+  const annotations = {
+    ...changed(copy.metadata.annotations, source.metadata.annotations, backward(scope.annotations)),
+    ...delivered,
+  };
+  const metadata = {
+    ...(Object.keys(labels).length === 0 ? {} : { labels }),
+    ...(Object.keys(annotations).length === 0 ? {} : { annotations }),
+  };
+  // Only the provider writes fields of the consumer's objects, and only those that the claim names.
+  const paths = on === "provider" ? scope.fields : [];
+  const fields = paths
+    .filter((path) => !scope.preserving.some((kept) => jsonEqual(kept, path)))
+    .filter(
+      (path) => valueAt(copy, path) !== undefined && !jsonEqual(valueAt(copy, path), valueAt(source, path)),
+    )
+    .reduce<Readonly<Record<string, unknown>>>(
+      (patch, path) => withValueAt(patch, path, valueAt(copy, path)),
+      {},
+    );
+  const patch = { ...fields, ...(Object.keys(metadata).length === 0 ? {} : { metadata }) };
+  return Object.keys(patch).length === 0 ? undefined : patch;
+}
+
+function changed(
+  copy: Entries | undefined,
+  source: Entries | undefined,
+  patterns: readonly string[],
+): Entries {
+  return filter(
+    copy,
+    (key) => !isBookkeeping(key) && matchesAny(key, patterns) && source?.[key] !== copy?.[key],
+  );
+}
+
+/** Whether the copy already holds the content; what others added to it does not count, except in the payload. */
+export function sameCopy(copy: SyncObject, content: SyncObject): boolean {
+  const keys = new Set([...Object.keys(copy), ...Object.keys(content)]);
+  for (const key of keys) {
+    if (key === "metadata" || key === "status") continue;
+    // Payloads are atomic: a key that was removed at the source must go, so containment is asked both ways.
+    if (
+      !contains(copy[key], content[key]) ||
+      (isPayload(key) && !contains(content[key] ?? {}, copy[key] ?? {}))
+    ) {
+      return false;
+    }
+  }
+  return (
+    contains(copy.metadata.labels ?? {}, content.metadata.labels) &&
+    contains(copy.metadata.annotations ?? {}, content.metadata.annotations)
+  );
+}
+
+const isPayload = (key: string): boolean => key === "data" || key === "binaryData" || key === "stringData";
+
+/** Whether a replace is impossible because an immutable field differs; then the copy must be deleted and made anew. */
+export function needsRecreation(copy: SyncObject, content: SyncObject): boolean {
+  if (copy.kind !== "Secret" && copy.kind !== "ConfigMap") return false;
+  if (copy["immutable"] === true) return true;
+  return isRecord(copy["data"]) && content["type"] !== undefined && copy["type"] !== content["type"];
+}

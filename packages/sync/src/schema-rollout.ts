@@ -1,0 +1,91 @@
+/** Whether a new schema may replace the one of a CRD whose objects are in use. Existing objects decide, not the schemas alone. */
+import { breakingChanges, describeProblem, type JsonSchema, problemsOf, prunedFields } from "@klutch/schema";
+import { isRecord, type SyncObject } from "./types.ts";
+
+/** A version of a CRD, as far as it is compared. */
+interface VersionView {
+  readonly name: string;
+  readonly schema: JsonSchema;
+  readonly raw: Readonly<Record<string, unknown>>;
+}
+
+/** What a change of the schema would do to an object. */
+export interface AffectedObject {
+  /** `namespace/name`, or the name. */
+  readonly key: string;
+  /** Fields that would be refused or lost, with the reason. */
+  readonly problems: readonly string[];
+}
+
+/** Changes that existing objects may not survive; empty when the new schema takes all that the old one takes. */
+export function breakingVersionChanges(current: unknown, wanted: unknown): readonly string[] {
+  const next = new Map(versionsOf(wanted).map((version) => [version.name, version]));
+  const changes: string[] = [];
+  for (const version of versionsOf(current)) {
+    const after = next.get(version.name);
+    if (after === undefined || after.raw["served"] === false) {
+      if (version.raw["served"] !== false) changes.push(`version ${version.name} is no longer served`);
+      continue;
+    }
+    for (const { field, change } of breakingChanges(version.schema, after.schema)) {
+      changes.push(`${version.name} ${field === "" ? "(root)" : field}: ${change}`);
+    }
+  }
+  return changes;
+}
+
+/** The object's problems under the schema that `wanted` (a CRD's spec) has for its version; undefined when there are none. */
+export function affectedBy(wanted: unknown, object: SyncObject): AffectedObject | undefined {
+  const version = object.apiVersion.split("/").at(-1);
+  const { namespace, name = "" } = object.metadata;
+  const key = namespace === undefined ? name : `${namespace}/${name}`;
+  const schema = versionsOf(wanted).find((candidate) => candidate.name === version)?.schema;
+  if (schema === undefined) return { key, problems: [`version ${version} is no longer there`] };
+  // The server keeps these whatever the schema says.
+  const { apiVersion: _apiVersion, kind: _kind, metadata: _metadata, ...fields } = object;
+  const problems = [
+    ...problemsOf(withoutEnvelope(schema), fields).map(describeProblem),
+    ...prunedFields(schema, fields).map((field) => `${field}: would be lost`),
+  ];
+  return problems.length === 0 ? undefined : { key, problems };
+}
+
+/** Changes that cannot be decided by looking at objects here: they are rules in CEL or combinations of schemas. */
+export function isUndecidable(change: string): boolean {
+  return /: (new rule|anyOf|oneOf|allOf|not|multipleOf|uniqueItems|exclusiveM)/.test(change);
+}
+
+/**
+ * The wanted spec with those stored versions that it no longer has, not served: the API server refuses to drop a version in which
+ * objects may still be stored.
+ */
+export function keepStoredVersions(
+  wanted: Readonly<Record<string, unknown>>,
+  current: unknown,
+  storedVersions: readonly string[],
+): Readonly<Record<string, unknown>> {
+  const names = new Set(versionsOf(wanted).map(({ name }) => name));
+  const kept = versionsOf(current)
+    .filter(({ name }) => storedVersions.includes(name) && !names.has(name))
+    .map(({ raw }) => ({ ...raw, served: false, storage: false }));
+  if (kept.length === 0) return wanted;
+  const versions: readonly unknown[] = Array.isArray(wanted["versions"]) ? wanted["versions"] : [];
+  return { ...wanted, versions: [...versions, ...kept] };
+}
+
+function versionsOf(spec: unknown): readonly VersionView[] {
+  const versions: readonly unknown[] =
+    isRecord(spec) && Array.isArray(spec["versions"]) ? spec["versions"] : [];
+  return versions.filter(isRecord).map((raw) => {
+    const schema = isRecord(raw["schema"]) ? raw["schema"]["openAPIV3Schema"] : undefined;
+    return { name: String(raw["name"]), schema: isRecord(schema) ? schema : {}, raw };
+  });
+}
+
+function withoutEnvelope(schema: JsonSchema): JsonSchema {
+  const required: readonly unknown[] = Array.isArray(schema["required"]) ? schema["required"] : [];
+  return {
+    ...schema,
+    required: required.filter((name) => name !== "apiVersion" && name !== "kind" && name !== "metadata"),
+  };
+}

@@ -1,0 +1,49 @@
+/**
+ * What unbinding does with one pair. `Orphan`: the claim becomes a plain object and the upstream one stays, without our mark, so that
+ * nothing deletes it later and binding again adopts it. `Delete`: the claim is deleted, and with it the upstream one, in the usual order.
+ * A deletion that a person had asked for before is finished first in both.
+ */
+import { boundAnnotation, syncerFinalizer, unbindPolicyAnnotation } from "@klutch/api";
+import { isBound } from "./content.ts";
+import { type ObservedPair, type PairPlan, planPair, type Step } from "./object-plan.ts";
+import { isDeleting, refOfObject, type SyncObject } from "./types.ts";
+
+/** See the module comment. */
+export type UnbindPolicy = "Orphan" | "Delete";
+
+/** What the binding's annotation asks for; anything but `Delete` is the default `Orphan`. */
+export function unbindPolicyOf(binding: SyncObject): UnbindPolicy {
+  return binding.metadata.annotations?.[unbindPolicyAnnotation] === "Delete" ? "Delete" : "Orphan";
+}
+
+/** Decides for one pair of an API that is being unbound. Empty and without `waiting` when the pair is done. */
+export function planUnbind(observed: ObservedPair, policy: UnbindPolicy): PairPlan {
+  const { consumer, provider, ref } = observed;
+  if (consumer === undefined) {
+    if (provider === undefined || isDeleting(provider) || !isBound(provider)) return { steps: [] };
+    if (policy === "Delete") return { steps: [], waiting: "orphanConfirmation" };
+    return { steps: [unmarkProvider(provider)] };
+  }
+  if (isDeleting(consumer)) return planPair(observed);
+  const uid = consumer.metadata.uid ?? "";
+  if (policy === "Delete")
+    return { steps: [{ do: "deleteConsumer", ref, uid }], waiting: "providerDeletion" };
+  const steps: Step[] = [];
+  if (provider !== undefined && !isDeleting(provider) && isBound(provider))
+    steps.push(unmarkProvider(provider));
+  if (isMarked(consumer)) steps.push({ do: "unmarkConsumer", ref, uid });
+  return { steps };
+}
+
+/** Whether the claim carries something of ours. */
+export function isMarked({ metadata }: SyncObject): boolean {
+  return (
+    metadata.finalizers?.includes(syncerFinalizer) === true ||
+    metadata.annotations?.[boundAnnotation] !== undefined
+  );
+}
+
+function unmarkProvider(provider: SyncObject): Step {
+  const patch = { metadata: { uid: provider.metadata.uid, annotations: { [boundAnnotation]: null } } };
+  return { do: "patchProvider", ref: refOfObject(provider), patch };
+}
