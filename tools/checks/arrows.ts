@@ -42,7 +42,10 @@ export const folderRules: Readonly<Record<string, FolderRule>> = {
     parts: ["api", "kube-runtime", "kube"],
     thirdParty: ["hono", "@hono/node-server", "openid-client", "jose"],
   },
-  "apps/cli": { parts: ["api", "kube"], thirdParty: ["commander", "@clack/prompts", "yocto-spinner"] },
+  "apps/cli": {
+    parts: ["sync", "api", "kube"],
+    thirdParty: ["commander", "@clack/prompts", "yocto-spinner"],
+  },
   "apps/provider-anynines": { parts: ["api", "crossplane", "kube-runtime", "kube", "osb"], thirdParty: [] },
   "apps/function-klutch": { parts: ["api", "crossplane"], thirdParty: [] },
   "apps/broker": { parts: [], thirdParty: ["hono", "@hono/node-server", "pg"] },

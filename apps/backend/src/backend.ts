@@ -15,11 +15,12 @@ import {
   namespaces,
   serviceNamespaceAnnotation,
 } from "@klutch/api";
-import type { Hono } from "hono";
+import { Hono } from "hono";
 import { type Clock, type ClusterConfig, type KubeClient, type KubeObject, keyOf } from "@klutch/kube";
 import { Controller, Informer, type LeaderElector, runManager } from "@klutch/kube-runtime";
 import type { Logger, Metrics } from "@klutch/telemetry";
 import type { BackendConfig } from "./config.ts";
+import { type AnyInformer, createControlPlane, withoutControlPlane } from "./control-plane/controller.ts";
 import { createClusterBindingReconcile } from "./controllers/cluster-bindings.ts";
 import { byNamespace, type Caches, type ControllerContext, namespaceOf } from "./controllers/context.ts";
 import { createExportRequestReconcile } from "./controllers/export-requests.ts";
@@ -65,7 +66,7 @@ export function createBackend(options: BackendOptions): Backend {
     type: apiServiceExportTemplates,
     logger,
   });
-  const { consumerScope, clusterScopedIsolation, prettyName } = config;
+  const { consumerScope, clusterScopedIsolation } = config;
   const offers = new Offers({ templates, crds: caches.crds, consumerScope });
   const external = {
     server: config.external.address ?? options.cluster.server,
@@ -73,6 +74,46 @@ export function createBackend(options: BackendOptions): Backend {
     tlsServerName: config.external.serverName,
   };
   const issuer = { external, lifetimeSeconds: config.credentialSeconds, clock };
+  const web = config.servesLogin ? createWeb(options, caches, offers, issuer) : undefined;
+  const context: ControllerContext = {
+    client: controllerClient,
+    caches,
+    offers,
+    consumerScope,
+    clusterScopedIsolation,
+    clock,
+    credentials: withoutControlPlane(createCredentialIssuer({ ...issuer, client: controllerClient }), caches),
+  };
+  const { konnectorImage } = config;
+  const controlPlane = config.controlPlaneMode
+    ? createControlPlane({ client, context, templates, konnectorImage, logger, metrics: options.metrics })
+    : undefined;
+  const controllers = [
+    ...createControllers(options, context),
+    ...(controlPlane === undefined ? [] : [controlPlane.controller]),
+  ];
+  const informers = [...informersOf(caches), templates, ...(controlPlane?.informers ?? [])];
+  return {
+    // Without a login every path is unknown.
+    app: web?.app ?? new Hono(),
+    problem: () => problemOf(informers) ?? web?.identityProvider.problem,
+    async run() {
+      void web?.identityProvider.probe();
+      await runManager({ informers, controllers, elector: options.elector, logger, signal });
+      await Promise.all(informers.map((informer) => informer[Symbol.asyncDispose]()));
+    },
+  };
+}
+
+/** Login, binding page and what they make. */
+function createWeb(
+  options: BackendOptions,
+  caches: Caches,
+  offers: Offers,
+  issuer: Omit<Parameters<typeof createCredentialIssuer>[0], "client">,
+): { readonly app: Hono; readonly identityProvider: IdentityProvider } {
+  const { config, client, logger, clock, signal } = options;
+  const { prettyName } = config;
   const credentials = createCredentialIssuer({ ...issuer, client });
   const identityProvider = new IdentityProvider(config.oidc, clock);
   const secure = config.tls !== undefined || config.oidc.callbackUrl.startsWith("https://");
@@ -93,29 +134,13 @@ export function createBackend(options: BackendOptions): Backend {
     authorizeUrl: config.oidc.authorizeUrl,
     allowedRedirects: config.allowedRedirects,
   });
-  const controllers = createControllers(options, {
-    client: controllerClient,
-    caches,
-    offers,
-    consumerScope,
-    clusterScopedIsolation,
-    clock,
-    credentials: createCredentialIssuer({ ...issuer, client: controllerClient }),
-  });
-  const { requests, exports, mappings, bindings, crds, namespaces: namespaceCache } = caches;
-  const informers = [requests, exports, mappings, bindings, crds, namespaceCache, templates] as const;
-  return {
-    app,
-    problem: () => problemOf(informers) ?? identityProvider.problem,
-    async run() {
-      void identityProvider.probe();
-      await runManager({ informers, controllers, elector: options.elector, logger, signal });
-      await Promise.all(informers.map((informer) => informer[Symbol.asyncDispose]()));
-    },
-  };
+  return { app, identityProvider };
 }
 
-type AnyInformer = Pick<Informer<KubeObject>, "type" | "synced" | "status">;
+function informersOf(caches: Caches): readonly AnyInformer[] {
+  const { requests, exports, mappings, bindings, crds, namespaces: namespaceCache } = caches;
+  return [requests, exports, mappings, bindings, crds, namespaceCache];
+}
 
 function problemOf(informers: readonly AnyInformer[]): string | undefined {
   const bad = informers.find((informer) => !informer.synced || informer.status().stale);

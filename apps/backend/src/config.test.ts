@@ -32,7 +32,6 @@ test("every fault is told at once, by flag, without the value of a secret (B16, 
     "--external-address=http://plain.example.org",
     "--tls-cert-file=/does/not/exist",
     "--credential-lifetime=1m",
-    "--control-plane-mode",
   ];
   await assert.rejects(readConfig(bad, {}), (error) => {
     assert.ok(error instanceof ConfigError);
@@ -47,7 +46,6 @@ test("every fault is told at once, by flag, without the value of a secret (B16, 
       "--tls-cert-file and --tls-key-file belong together",
       "--tls-cert-file: /does/not/exist",
       "--credential-lifetime",
-      "--control-plane-mode is not available",
     ]) {
       assert.ok(error.message.includes(flag), `${flag} is missing in:\n${error.message}`);
     }
@@ -67,4 +65,20 @@ test("B16: a 64-byte signing key goes together with an encryption key, and secre
   const { cookieKeys } = await readConfig(args, env);
   assert.equal(cookieKeys.signing.reveal().length, 64);
   assert.equal(cookieKeys.encryption?.reveal().length, 16);
+});
+
+test("control-plane mode needs no login, and with any flag of the login it needs all of them", async () => {
+  const config = await readConfig(["--control-plane-mode"], { OIDC_CLIENT_SECRET: "unused" });
+  assert.equal(config.controlPlaneMode, true);
+  assert.equal(config.servesLogin, false);
+  assert.equal(config.cookieKeys.signing.reveal().length, 0);
+  assert.match(config.konnectorImage, /\/konnector:v/);
+  const both = await readConfig(["--control-plane-mode", "--konnector-image=example.org/k:1", ...good], {});
+  assert.equal(both.servesLogin, true);
+  assert.equal(both.konnectorImage, "example.org/k:1");
+  await assert.rejects(
+    readConfig(["--control-plane-mode", "--oidc-issuer-url=https://idp.example.org"], {}),
+    /--oidc-callback-url is required/,
+  );
+  assert.equal((await readConfig(good, {})).controlPlaneMode, false);
 });

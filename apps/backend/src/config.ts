@@ -1,7 +1,12 @@
 /** Flags of the backend. Source: reference/bind.md §2.2. All faults are reported at once. */
 import { readFile } from "node:fs/promises";
 import { parseArgs } from "node:util";
-import type { InformerScope, ClusterScopedIsolation } from "@klutch/api";
+import {
+  type ClusterScopedIsolation,
+  type InformerScope,
+  klutchVersion,
+  konnectorRepository,
+} from "@klutch/api";
 import { Secret } from "@klutch/telemetry";
 
 /** How the backend runs. */
@@ -16,6 +21,12 @@ export interface BackendConfig {
     readonly ca: string | undefined;
     readonly serverName: string | undefined;
   };
+  /** Whether AppClusterBindings are served. */
+  readonly controlPlaneMode: boolean;
+  /** Image of the konnectors that the control-plane mode deploys. */
+  readonly konnectorImage: string;
+  /** Whether login and binding page are served; false only in control-plane mode, and then `oidc` and `cookieKeys` are empty. */
+  readonly servesLogin: boolean;
   readonly oidc: {
     readonly issuer: string;
     readonly clientId: string;
@@ -67,6 +78,7 @@ const options = {
   "tls-cert-file": text(),
   "tls-key-file": text(),
   "control-plane-mode": flag,
+  "konnector-image": text(`${konnectorRepository}:${klutchVersion}`),
   "probe-port": text("8081"),
   "lease-namespace": text("klutch-backend"),
   "allowed-redirect": { type: "string", multiple: true, default: [] as string[] },
@@ -85,10 +97,14 @@ export async function readConfig(
     if (value === "") faults.push(`--${name} is required`);
     return value;
   };
-  if (values["control-plane-mode"])
-    faults.push("--control-plane-mode is not available in this version; see docs/known-limits.md");
+  const controlPlaneMode = values["control-plane-mode"];
+  // As in the existing backend: any flag of the login asks for all of them.
+  const servesLogin =
+    !controlPlaneMode ||
+    Object.entries(values).some(([name, value]) => name.startsWith("oidc-") && value !== "");
+  const needForLogin = (name: string, value: string): string => (servesLogin ? need(name, value) : "");
   const secretOf = (name: string, value: string, variable: string): string =>
-    need(name, value === "" ? (env[variable] ?? "") : value);
+    needForLogin(name, value === "" ? (env[variable] ?? "") : value);
   const external = values["external-address"];
   if (external !== "" && !external.startsWith("https://"))
     faults.push(`--external-address: ${external} must start with https://`);
@@ -111,13 +127,20 @@ export async function readConfig(
       ca: await optionalFile("external-ca-file", values["external-ca-file"], faults),
       serverName: values["external-server-name"] || undefined,
     },
+    controlPlaneMode,
+    konnectorImage: need("konnector-image", values["konnector-image"]),
+    servesLogin,
     oidc: {
-      issuer: url("oidc-issuer-url", need("oidc-issuer-url", values["oidc-issuer-url"]), faults),
-      clientId: need("oidc-issuer-client-id", values["oidc-issuer-client-id"]),
+      issuer: url("oidc-issuer-url", needForLogin("oidc-issuer-url", values["oidc-issuer-url"]), faults),
+      clientId: needForLogin("oidc-issuer-client-id", values["oidc-issuer-client-id"]),
       clientSecret: new Secret(
         secretOf("oidc-issuer-client-secret", values["oidc-issuer-client-secret"], "OIDC_CLIENT_SECRET"),
       ),
-      callbackUrl: url("oidc-callback-url", need("oidc-callback-url", values["oidc-callback-url"]), faults),
+      callbackUrl: url(
+        "oidc-callback-url",
+        needForLogin("oidc-callback-url", values["oidc-callback-url"]),
+        faults,
+      ),
       authorizeUrl: url("oidc-authorize-url", values["oidc-authorize-url"], faults) || undefined,
     },
     cookieKeys: {

@@ -1,7 +1,8 @@
 /** The top of the agent: APIServiceBindings and the Secrets they name become sessions (reference/bind.md §4.3). Lives for one term of the lease. */
-import { apiServiceBindings, falseCondition, secrets, trueCondition } from "@klutch/api";
+import { falseCondition, secrets, trueCondition } from "@klutch/api";
 import {
   type ClusterConfig,
+  keyOf,
   type KubeClient,
   KubeconfigError,
   type ObjectRef,
@@ -12,13 +13,15 @@ import { jsonHash } from "@klutch/sync";
 import { BindingStatus } from "./binding-status.ts";
 import type { CacheLease } from "./cache/pool.ts";
 import { keyOfRef } from "./cache/shared-cache.ts";
-import type { ConsumerCluster, Environment } from "./clusters.ts";
+import type { BindingCluster, ConsumerCluster, Environment } from "./clusters.ts";
 import { asBinding, secretText } from "./decode.ts";
+import { abandon, isAbandoned } from "./session/abandon.ts";
 import { addressOf, Session } from "./session/session.ts";
 
 /** What the agent needs. */
 export interface AgentOptions {
   readonly consumer: ConsumerCluster;
+  readonly bindingCluster: BindingCluster;
   /** Makes a client for a provider; its writes must be fenced. */
   readonly createProviderClient: (config: ClusterConfig) => KubeClient;
   readonly environment: Environment;
@@ -46,10 +49,10 @@ export class Agent implements AsyncDisposable {
 
   constructor(options: AgentOptions) {
     this.#options = options;
-    const { consumer, environment } = options;
+    const { bindingCluster, environment } = options;
     const { logger, clock, random } = environment;
-    this.#bindings = consumer.pool.acquire({ type: apiServiceBindings });
-    this.#status = new BindingStatus(consumer, this.#bindings.cache, environment);
+    this.#bindings = bindingCluster.pool.acquire({ type: bindingCluster.bindingType });
+    this.#status = new BindingStatus(bindingCluster, this.#bindings.cache, environment);
     this.#controller = new Controller({
       name: "providers",
       workers: 1,
@@ -89,6 +92,7 @@ export class Agent implements AsyncDisposable {
   }
 
   async #reconcile(secretKey: string, signal: AbortSignal): Promise<ReconcileResult | undefined> {
+    await this.#abandon(secretKey, signal);
     const keys = this.#bindingsOf(secretKey);
     if (keys.length === 0) {
       await this.#drop(secretKey);
@@ -117,7 +121,16 @@ export class Agent implements AsyncDisposable {
   #bindingsOf(secretKey: string): readonly string[] {
     return [...this.#bindings.cache.informer.list()]
       .filter((object) => keyOfRef(asBinding(object).spec.kubeconfigSecretRef) === secretKey)
-      .map(({ metadata }) => `${metadata.namespace ?? ""}/${metadata.name ?? ""}`);
+      .map((object) => keyOf(object));
+  }
+
+  /** Works without the provider, so it must not wait for a session. */
+  async #abandon(secretKey: string, signal: AbortSignal): Promise<void> {
+    const { consumer, bindingCluster } = this.#options;
+    for (const binding of this.#bindings.cache.informer.list()) {
+      const isHere = keyOfRef(asBinding(binding).spec.kubeconfigSecretRef) === secretKey;
+      if (isHere && isAbandoned(binding)) await abandon(consumer, bindingCluster, binding, signal);
+    }
   }
 
   /** The kubeconfig of the Secret; undefined, with the reason on the bindings, when it cannot be used. */
@@ -162,13 +175,13 @@ export class Agent implements AsyncDisposable {
       return;
     }
     await provider.session?.[Symbol.asyncDispose]();
-    const { consumer, createProviderClient, environment } = this.#options;
+    const { consumer, bindingCluster, createProviderClient, environment } = this.#options;
     provider.session = new Session({
       config,
       createClient: createProviderClient,
-      secretRef: refOfKey(secretKey),
-      consumerSecret: provider.lease.cache,
+      credentials: { secretRef: refOfKey(secretKey), cache: provider.lease.cache },
       consumer,
+      bindingCluster,
       bindings: this.#bindings.cache,
       status: this.#status,
       environment,

@@ -4,7 +4,6 @@
  */
 import {
   type APIServiceBinding,
-  apiServiceBindings,
   falseCondition,
   findCondition,
   type NewCondition,
@@ -13,25 +12,27 @@ import {
 import { type DynamicObject, jsonEqual, refOf } from "@klutch/kube";
 import { Controller } from "@klutch/kube-runtime";
 import type { SharedCache } from "./cache/shared-cache.ts";
-import type { ConsumerCluster, Environment } from "./clusters.ts";
+import type { BindingCluster, Environment } from "./clusters.ts";
 import { asBinding } from "./decode.ts";
 
 interface Facts {
   readonly conditions: Map<string, NewCondition>;
+  /** Types that no longer have anything to tell. */
+  readonly retracted: Set<string>;
   prettyName: string | undefined;
 }
 
 /** See the module comment. */
 export class BindingStatus {
-  readonly #consumer: ConsumerCluster;
+  readonly #cluster: BindingCluster;
   readonly #bindings: SharedCache;
   readonly #environment: Environment;
   readonly #facts = new Map<string, Facts>();
   readonly #controller: Controller;
   readonly #handlers = new Set<(key: string) => void>();
 
-  constructor(consumer: ConsumerCluster, bindings: SharedCache, environment: Environment) {
-    this.#consumer = consumer;
+  constructor(cluster: BindingCluster, bindings: SharedCache, environment: Environment) {
+    this.#cluster = cluster;
     this.#bindings = bindings;
     this.#environment = environment;
     const { logger, clock, random } = environment;
@@ -53,11 +54,21 @@ export class BindingStatus {
 
   /** Reports a condition of the binding with this key (`namespace/name`). */
   report(key: string, condition: NewCondition): void {
-    const { conditions } = this.#factsOf(key);
+    const { conditions, retracted } = this.#factsOf(key);
     if (jsonEqual(conditions.get(condition.type), condition)) return;
     conditions.set(condition.type, condition);
+    retracted.delete(condition.type);
     this.#controller.enqueue(key);
     for (const handler of this.#handlers) handler(key);
+  }
+
+  /** Takes a condition back, also one that an earlier process wrote. */
+  retract(key: string, type: string): void {
+    const { conditions, retracted } = this.#factsOf(key);
+    conditions.delete(type);
+    if (retracted.has(type)) return;
+    retracted.add(type);
+    this.#controller.enqueue(key);
   }
 
   /** Reports what the provider calls itself. */
@@ -80,7 +91,11 @@ export class BindingStatus {
   }
 
   #factsOf(key: string): Facts {
-    const facts = this.#facts.get(key) ?? { conditions: new Map(), prettyName: undefined };
+    const facts = this.#facts.get(key) ?? {
+      conditions: new Map(),
+      retracted: new Set<string>(),
+      prettyName: undefined,
+    };
     this.#facts.set(key, facts);
     return facts;
   }
@@ -96,7 +111,7 @@ export class BindingStatus {
     const binding = asBinding(cached);
     const now = this.#environment.clock.now();
     const conditions = setConditions(
-      binding.status?.conditions,
+      binding.status?.conditions?.filter(({ type }) => !facts.retracted.has(type)),
       [...pendingConditions(binding, facts), ...facts.conditions.values()],
       now,
     );
@@ -104,8 +119,8 @@ export class BindingStatus {
     const status = { conditions, ...(providerPrettyName === undefined ? {} : { providerPrettyName }) };
     if (jsonEqual(status, binding.status)) return;
     const patch = { metadata: { resourceVersion: binding.metadata.resourceVersion }, status };
-    const answer = await this.#consumer.client.mergePatch<DynamicObject>(
-      apiServiceBindings,
+    const answer = await this.#cluster.client.mergePatch<DynamicObject>(
+      this.#cluster.bindingType,
       refOf(key),
       patch,
       { subresource: "status", signal },
@@ -114,7 +129,14 @@ export class BindingStatus {
   }
 }
 
-const expected = ["SecretValid", "InformersSynced", "Heartbeating", "Connected", "SchemaInSync"];
+const expected = [
+  "SecretValid",
+  "InformersSynced",
+  "Heartbeating",
+  "Connected",
+  "SchemaInSync",
+  "PermissionClaimsValid",
+];
 
 /** What nobody has said anything about yet, neither now nor before a restart: without it, `Ready` would come too early. */
 function pendingConditions(binding: APIServiceBinding, facts: Facts): readonly NewCondition[] {

@@ -1,5 +1,5 @@
 /** The two clusters as the agent holds them. Their types differ, so that a write to the wrong one does not compile (B10). */
-import type { Clock, KubeClient, Random } from "@klutch/kube";
+import type { Clock, KubeClient, Random, ResourceType } from "@klutch/kube";
 import type { Tenant } from "@klutch/sync";
 import type { Logger } from "@klutch/telemetry";
 import type { CachePool } from "./cache/pool.ts";
@@ -12,6 +12,17 @@ export interface ConsumerCluster {
   readonly pool: CachePool;
   /** UID of kube-system: the identity of the cluster. */
   readonly uid: string;
+}
+
+/** Where the APIServiceBindings are: the app cluster, or in control-plane mode the control plane. */
+export interface BindingCluster {
+  readonly side: "binding";
+  readonly client: KubeClient;
+  readonly pool: CachePool;
+  /** Only this namespace; all when absent. */
+  readonly namespace?: string | undefined;
+  /** An APIServiceBinding CRD of version 1.5 or older is cluster-scoped. */
+  readonly bindingType: ResourceType;
 }
 
 /** One control plane, as one tenant sees it. */
@@ -28,6 +39,10 @@ export interface Timing {
   readonly graceMs: number;
   /** Unannounced upstream deletions within a minute and session; more are held. Default 25. */
   readonly breakerLimit: number;
+  /** Upstream deletions of one API within a minute, when most of its claims go with them; more are held. 0: never. Default 100. */
+  readonly massDeletionLimit: number;
+  /** A provider that cannot be reached for longer is told on bindings and claims. Default 10 000. */
+  readonly unreachableAfterMs: number;
   /** A heartbeat is due after this. Default 150 000: half of the interval that is promised to the backend. */
   readonly heartbeatMs: number;
   /** After this without filled caches the bindings say so. Default 30 000. */
@@ -40,6 +55,8 @@ export interface Timing {
 export const defaultTiming: Timing = {
   graceMs: 10_000,
   breakerLimit: 25,
+  massDeletionLimit: 100,
+  unreachableAfterMs: 10_000,
   heartbeatMs: 150_000,
   syncTimeoutMs: 30_000,
   tellAfterMs: 5_000,

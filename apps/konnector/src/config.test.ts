@@ -26,6 +26,8 @@ test("without flags the defaults of the shipped manifests hold", () => {
     probePort: 8080,
     logLevel: "info",
     installCrd: true,
+    massDeletionLimit: 100,
+    controlPlane: undefined,
   });
 });
 
@@ -49,7 +51,7 @@ test("flags of existing manifests are understood, also the log flags", () => {
   assert.equal(config.logLevel, "debug");
 });
 
-test("control-plane mode names every missing flag, and says that it is not yet available", () => {
+test("control-plane mode names every missing flag", () => {
   const faults = faultsOf(["--control-plane-mode", "--app-cluster-kubeconfig-secret-key="]);
   for (const flag of [
     "--app-cluster-kubeconfig-secret-name",
@@ -62,7 +64,22 @@ test("control-plane mode names every missing flag, and says that it is not yet a
       flag,
     );
   }
-  assert.match(faults.at(-1) ?? "", /not yet available/);
+});
+
+test("control-plane mode takes Secret, namespace, key and root namespace from its flags", () => {
+  const { controlPlane } = parse([
+    "--control-plane-mode",
+    "--app-cluster-kubeconfig-secret-name=kc",
+    "--app-cluster-kubeconfig-secret-namespace=root",
+    "--binding-root-namespace=root",
+  ]);
+  assert.deepEqual(controlPlane, {
+    secretName: "kc",
+    secretNamespace: "root",
+    secretKey: "kubeconfig",
+    rootNamespace: "root",
+  });
+  assert.match(faultsOf(["--mass-deletion-limit=-1"])[0] ?? "", /0 \(never hold\) or more, not "-1"/);
 });
 
 test("all faults are listed at once", () => {

@@ -4,9 +4,19 @@ import { consumerNamespace } from "@klutch/api";
 import type { LogLevel } from "@klutch/telemetry";
 import { ConfigError } from "./errors.ts";
 
+/** The agent runs beside the backend and reaches the app cluster with a kubeconfig from a Secret. */
+export interface ControlPlaneMode {
+  readonly secretName: string;
+  readonly secretNamespace: string;
+  /** Default `kubeconfig`. */
+  readonly secretKey: string;
+  /** Namespace of the bindings, and the cluster namespace. */
+  readonly rootNamespace: string;
+}
+
 /** How a konnector process runs. */
 export interface KonnectorConfig {
-  /** Kubeconfig of the app cluster; in-cluster configuration when absent. */
+  /** Kubeconfig of the cluster with the bindings (the app cluster, in control-plane mode the control plane); in-cluster configuration when absent. */
   readonly kubeconfig: string | undefined;
   readonly leaseName: string;
   readonly leaseNamespace: string;
@@ -18,6 +28,9 @@ export interface KonnectorConfig {
   readonly logLevel: LogLevel;
   /** Whether the APIServiceBinding CRD is created when it is absent. Default true. */
   readonly installCrd: boolean;
+  /** See `Timing.massDeletionLimit`. */
+  readonly massDeletionLimit: number;
+  readonly controlPlane: ControlPlaneMode | undefined;
 }
 
 /** What the process was started with. */
@@ -43,6 +56,7 @@ const flags = {
   "probe-port": { type: "string" },
   "log-level": { type: "string" },
   "no-install-crd": { type: "boolean" },
+  "mass-deletion-limit": { type: "string" },
   // Log flags of the reference's manifests: accepted, `--v` of 4 and more means debug.
   v: { type: "string", short: "v" },
   vmodule: { type: "string" },
@@ -64,6 +78,11 @@ export function parseConfig(source: ConfigSource): KonnectorConfig {
   const logLevel = logLevels.find((level) => level === (values["log-level"] ?? (verbose ? "debug" : "info")));
   if (logLevel === undefined) faults.push(`--log-level must be one of ${logLevels.join(", ")}`);
   if (values["lease-name"] === "") faults.push("--lease-name must not be empty");
+  const massDeletionLimit = Number(values["mass-deletion-limit"] ?? 100);
+  if (!Number.isInteger(massDeletionLimit) || massDeletionLimit < 0)
+    faults.push(
+      `--mass-deletion-limit must be 0 (never hold) or more, not "${values["mass-deletion-limit"]}"`,
+    );
   if (faults.length > 0 || logLevel === undefined) throw new ConfigError(faults);
   return {
     kubeconfig: values.kubeconfig,
@@ -74,6 +93,8 @@ export function parseConfig(source: ConfigSource): KonnectorConfig {
     probePort,
     logLevel,
     installCrd: values["no-install-crd"] !== true,
+    massDeletionLimit,
+    controlPlane: controlPlaneMode(values),
   };
 }
 
@@ -88,7 +109,6 @@ function parseFlags(args: readonly string[]): Values {
   }
 }
 
-/** The mode's own rules are checked first, so that a wrong combination is told even though the mode is not served yet. */
 function controlPlaneFaults(values: Values): string[] {
   if (values["control-plane-mode"] !== true) return [];
   const required = [
@@ -102,5 +122,15 @@ function controlPlaneFaults(values: Values): string[] {
   if (values["app-cluster-kubeconfig-secret-key"] === "") {
     faults.push("--app-cluster-kubeconfig-secret-key must not be empty");
   }
-  return [...faults, "--control-plane-mode is not yet available: run the konnector in the app cluster"];
+  return faults;
+}
+
+function controlPlaneMode(values: Values): ControlPlaneMode | undefined {
+  if (values["control-plane-mode"] !== true) return undefined;
+  return {
+    secretName: values["app-cluster-kubeconfig-secret-name"] ?? "",
+    secretNamespace: values["app-cluster-kubeconfig-secret-namespace"] ?? "",
+    secretKey: values["app-cluster-kubeconfig-secret-key"] ?? "kubeconfig",
+    rootNamespace: values["binding-root-namespace"] ?? "",
+  };
 }

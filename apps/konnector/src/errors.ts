@@ -33,3 +33,15 @@ export class StaleCacheError extends Error {
     this.name = "StaleCacheError";
   }
 }
+
+/** The provider is not the one that the binding was made with (set up anew, or restored under other UIDs). */
+export class WrongProviderError extends Error {
+  readonly code = "WrongProvider";
+
+  constructor(what: string, expected: string, found: string) {
+    super(
+      `the provider's ${what} has UID ${found}, but this binding was made with ${expected}: nothing is synced. If the provider was replaced on purpose, remove the annotation klutch.anynines.com/provider-uid from the APIServiceBinding`,
+    );
+    this.name = "WrongProviderError";
+  }
+}

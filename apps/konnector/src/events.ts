@@ -1,6 +1,6 @@
 /**
- * Events on claims, for the person who wrote them. Only what needs attention is told (waiting, refused, held): an event for every
- * ordinary step would be a write without a reason (DESIGN §4.5).
+ * Events on claims, for the person who wrote them. What needs attention (waiting, refused, held) is always told; ordinary steps
+ * (accepted, placed, synced) only as long as there are few: a burst of claims must not cost as many events (DESIGN §4.5).
  */
 import { events } from "@klutch/api";
 import type { Clock, DynamicObject, KubeClient } from "@klutch/kube";
@@ -8,17 +8,35 @@ import type { Logger } from "@klutch/telemetry";
 
 /** Tells people about an object. Never fails: an event that cannot be written is logged. */
 export interface EventRecorder {
+  /** An ordinary step; left out when there are many. Does not wait. */
+  note(about: DynamicObject, reason: string, message: string): void;
   tell(about: DynamicObject, type: "Normal" | "Warning", reason: string, message: string): Promise<void>;
 }
 
 /** The same thing is told again only after this. */
 const silenceMs = 10 * 60_000;
 const rememberedLimit = 5_000;
+/** Ordinary steps: so many at once, and one more for each time that passes. */
+const noteBurst = 20;
+const noteEveryMs = 10_000;
 
 /** A recorder that writes to the app cluster. */
 export function createEventRecorder(client: KubeClient, clock: Clock, logger: Logger): EventRecorder {
   const told = new Map<string, number>();
+  let notes = noteBurst;
+  let refilledAt = clock.monotonic();
+  const mayNote = (): boolean => {
+    const earned = Math.floor((clock.monotonic() - refilledAt) / noteEveryMs);
+    if (earned > 0) {
+      notes = Math.min(noteBurst, notes + earned);
+      refilledAt += earned * noteEveryMs;
+    }
+    return notes > 0 && notes-- > 0;
+  };
   return {
+    note(about, reason, message) {
+      if (mayNote()) void this.tell(about, "Normal", reason, message);
+    },
     async tell(about, type, reason, message) {
       const { namespace = "default", name = "", uid = "" } = about.metadata;
       const key = `${uid} ${reason} ${message}`;

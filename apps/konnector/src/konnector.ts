@@ -1,29 +1,36 @@
 /** The konnector as a function: clients, lease, probes, agent; in order up, in reverse order down. */
-import { apiServiceBindingCrd, customResourceDefinitions, isTrue, namespaces } from "@klutch/api";
+import { apiServiceBindingCrd, apiServiceBindings, customResourceDefinitions, isTrue } from "@klutch/api";
 import {
   type Clock,
   type ClusterConfig,
   createKubeClient,
   type DynamicObject,
   isForbidden,
+  isRecord,
   type KubeClient,
   type Random,
+  type ResourceType,
   systemClock,
   systemRandom,
 } from "@klutch/kube";
-import { Backoff, LeaderElector, startProbes } from "@klutch/kube-runtime";
+import { LeaderElector, startProbes } from "@klutch/kube-runtime";
 import type { Logger, Metrics } from "@klutch/telemetry";
 import { Agent } from "./agent.ts";
 import { CachePool } from "./cache/pool.ts";
+import { clusterUid } from "./cluster-uid.ts";
 import { type ConsumerCluster, defaultTiming, type Environment, type Timing } from "./clusters.ts";
 import type { KonnectorConfig } from "./config.ts";
+import { ControlPlaneAgent } from "./control-plane-agent.ts";
 import { asDynamic, conditionsOf } from "./decode.ts";
 import { konnectorMetrics } from "./metrics.ts";
 
-/** What `runKonnector` needs. */
-export interface KonnectorOptions {
-  readonly config: KonnectorConfig;
-  /** The app cluster. */
+/** What `runAgent` needs: everything of a konnector but its probes. */
+export interface AgentRunOptions {
+  readonly config: Pick<
+    KonnectorConfig,
+    "leaseName" | "leaseNamespace" | "identity" | "installCrd" | "massDeletionLimit" | "controlPlane"
+  >;
+  /** The cluster with the bindings: the app cluster, in control-plane mode the control plane. */
   readonly cluster: ClusterConfig;
   readonly logger: Logger;
   readonly metrics: Metrics;
@@ -32,24 +39,58 @@ export interface KonnectorOptions {
   readonly clock?: Clock | undefined;
   readonly random?: Random | undefined;
   readonly timing?: Partial<Timing> | undefined;
-  /** Called when the probes listen. */
-  readonly onListening?: ((port: number) => void) | undefined;
   /** Makes the clients; for tests that count requests or inject faults. Default `createKubeClient`. */
   readonly createClient?: typeof createKubeClient | undefined;
+  /** Called as soon as the agent can be asked how it is. */
+  readonly onHealth?: ((health: AgentHealth) => void) | undefined;
+}
+
+/** How a running agent is. */
+export interface AgentHealth {
+  isLeader(): boolean;
+  /** What keeps it from being current; empty when all is well. */
+  problems(): readonly string[];
+}
+
+/** What `runKonnector` needs. */
+export interface KonnectorOptions extends Omit<AgentRunOptions, "config" | "onHealth"> {
+  readonly config: KonnectorConfig;
+  /** Called when the probes listen. */
+  readonly onListening?: ((port: number) => void) | undefined;
 }
 
 const userAgent = "konnector";
 
-/** Runs until the signal aborts. Throws when the process cannot work at all: port taken, no access to the app cluster. */
+/** Runs until the signal aborts. Throws when the process cannot work at all: port taken, no access to its cluster. */
 export async function runKonnector(options: KonnectorOptions): Promise<void> {
+  const { config, metrics, onListening } = options;
+  let health: AgentHealth = { isLeader: () => false, problems: () => ["starting"] };
+  metrics.observedGauge("klutch_leader", "Whether this process holds the lease", () =>
+    health.isLeader() ? 1 : 0,
+  );
+  await using probes = await startProbes({
+    host: config.probeHost,
+    port: config.probePort,
+    // A process that waits for the lease is well; one that lost it does not write, so it is well, too.
+    healthChecks: { leaderElection: () => undefined },
+    readyChecks: { caches: () => health.problems().join(", ") || undefined },
+    metrics,
+  });
+  onListening?.(probes.port);
+  await runAgent({ ...options, onHealth: (started) => (health = started) });
+}
+
+/** The agent and its lease, without anything that listens. Runs until the signal aborts. */
+export async function runAgent(options: AgentRunOptions): Promise<void> {
   const { config, cluster, logger, metrics, signal } = options;
   const { clock = systemClock, random = systemRandom, createClient = createKubeClient } = options;
-  const timing = { ...defaultTiming, ...options.timing };
+  const timing = { ...defaultTiming, massDeletionLimit: config.massDeletionLimit, ...options.timing };
   const environment: Environment = { logger, clock, random, metrics: konnectorMetrics(metrics), timing };
-  const consumerConfig = { ...cluster, name: "consumer" };
+  const name = config.controlPlane === undefined ? "consumer" : "binding";
+  const ownConfig = { ...cluster, name };
   await using stack = new AsyncDisposableStack();
   // The lease has a client of its own: a guarded one could never take the lease.
-  const leaseClient = stack.use(createClient(consumerConfig, { userAgent, flowControl: false, clock }));
+  const leaseClient = stack.use(createClient(ownConfig, { userAgent, flowControl: false, clock, random }));
   const elector = new LeaderElector({
     client: leaseClient,
     namespace: config.leaseNamespace,
@@ -58,18 +99,15 @@ export async function runKonnector(options: KonnectorOptions): Promise<void> {
     clock,
     logger,
   });
-  const guarded = { userAgent, logger, metrics, clock, writeGuard: elector };
-  const client = stack.use(createClient(consumerConfig, guarded));
+  const guarded = { userAgent, logger, metrics, clock, random, writeGuard: elector };
+  const client = stack.use(createClient(ownConfig, guarded));
   const pool = stack.use(new CachePool({ client, logger, clock, random }));
-  const terms = new Terms({
-    elector,
-    client,
-    pool,
-    environment,
-    installCrd: config.installCrd,
-    createProviderClient: (provider) => createClient(provider, guarded),
+  const create = (other: ClusterConfig): KubeClient => createClient(other, guarded);
+  const terms = new Terms({ config, ownConfig, elector, client, pool, environment, create });
+  options.onHealth?.({
+    isLeader: () => elector.isLeader(),
+    problems: () => [...pool.problems(), ...terms.problems()],
   });
-  stack.use(await serveProbes(options, elector, () => [...pool.problems(), ...terms.problems()]));
   const lease = new AbortController();
   const election = elector.run({ signal: lease.signal });
   try {
@@ -81,39 +119,20 @@ export async function runKonnector(options: KonnectorOptions): Promise<void> {
   }
 }
 
-async function serveProbes(
-  { config, metrics, onListening }: KonnectorOptions,
-  elector: LeaderElector,
-  problems: () => readonly string[],
-): Promise<AsyncDisposable> {
-  metrics.observedGauge("klutch_leader", "Whether this process holds the lease", () =>
-    elector.isLeader() ? 1 : 0,
-  );
-  const probes = await startProbes({
-    host: config.probeHost,
-    port: config.probePort,
-    // A process that waits for the lease is well; one that lost it does not write, so it is well, too.
-    healthChecks: { leaderElection: () => undefined },
-    readyChecks: { caches: () => problems().join(", ") || undefined },
-    metrics,
-  });
-  onListening?.(probes.port);
-  return probes;
-}
-
 interface TermsOptions {
+  readonly config: AgentRunOptions["config"];
+  readonly ownConfig: ClusterConfig;
   readonly elector: LeaderElector;
   readonly client: KubeClient;
   readonly pool: CachePool;
   readonly environment: Environment;
-  readonly installCrd: boolean;
-  readonly createProviderClient: (config: ClusterConfig) => KubeClient;
+  readonly create: (config: ClusterConfig) => KubeClient;
 }
 
 /** One agent for each term of the lease: what one term knew is not trusted in the next. */
 class Terms {
   readonly #options: TermsOptions;
-  #agent: Agent | undefined;
+  #agent: Agent | ControlPlaneAgent | undefined;
 
   constructor(options: TermsOptions) {
     this.#options = options;
@@ -124,41 +143,55 @@ class Terms {
   }
 
   async run(signal: AbortSignal): Promise<void> {
-    const { elector, client, pool, environment, installCrd: install, createProviderClient } = this.#options;
-    const uid = await clusterUid(client, environment, signal);
-    if (uid === undefined) return;
-    const consumer: ConsumerCluster = { side: "consumer", client, pool, uid };
     while (!signal.aborted) {
-      const term = await leading(elector, signal);
+      const term = await leading(this.#options.elector, signal);
       if (term === undefined) return;
       const both = AbortSignal.any([signal, term]);
-      if (install) await installCrd(consumer, environment, both);
-      await using agent = new Agent({ consumer, createProviderClient, environment });
-      this.#agent = agent;
-      await agent.run(both);
+      try {
+        await this.#serve(both);
+      } catch (error) {
+        if (!both.aborted) throw error;
+      }
+    }
+  }
+
+  async #serve(signal: AbortSignal): Promise<void> {
+    const { config, client, environment } = this.#options;
+    const bindingType = await bindingResource(client, environment, config.installCrd, signal);
+    await using agent =
+      config.controlPlane === undefined
+        ? await this.#appClusterAgent(bindingType, signal)
+        : this.#controlPlaneAgent(config.controlPlane, bindingType);
+    this.#agent = agent;
+    try {
+      await agent.run(signal);
+    } finally {
       this.#agent = undefined;
     }
   }
-}
 
-/** UID of kube-system; waits until the app cluster answers. Undefined when aborted first. */
-async function clusterUid(
-  client: KubeClient,
-  { clock, random, logger }: Environment,
-  signal: AbortSignal,
-): Promise<string | undefined> {
-  const backoff = new Backoff({ baseMs: 200, capMs: 10_000, random });
-  while (!signal.aborted) {
-    try {
-      const kubeSystem = await client.get<DynamicObject>(namespaces, { name: "kube-system" }, { signal });
-      return kubeSystem.metadata.uid ?? "";
-    } catch (error) {
-      if (signal.aborted) return undefined;
-      logger.warn("the app cluster does not answer, trying again", { error });
-      await clock.sleep(backoff.next(), { signal }).catch(() => undefined);
-    }
+  async #appClusterAgent(bindingType: ResourceType, signal: AbortSignal): Promise<Agent> {
+    const { client, pool, environment, create } = this.#options;
+    const uid = await clusterUid(client, environment, signal);
+    const consumer: ConsumerCluster = { side: "consumer", client, pool, uid };
+    const bindingCluster = { side: "binding", client, pool, bindingType } as const;
+    return new Agent({ consumer, bindingCluster, createProviderClient: create, environment });
   }
-  return undefined;
+
+  #controlPlaneAgent(
+    mode: NonNullable<KonnectorConfig["controlPlane"]>,
+    bindingType: ResourceType,
+  ): ControlPlaneAgent {
+    const { client, pool, environment, create, ownConfig } = this.#options;
+    return new ControlPlaneAgent({
+      mode,
+      bindingCluster: { side: "binding", client, pool, bindingType, namespace: mode.rootNamespace },
+      providerConfig: ownConfig,
+      createProviderClient: create,
+      createConsumerClient: create,
+      environment,
+    });
+  }
 }
 
 async function leading(elector: LeaderElector, signal: AbortSignal): Promise<AbortSignal | undefined> {
@@ -171,26 +204,32 @@ async function leading(elector: LeaderElector, signal: AbortSignal): Promise<Abo
   return term;
 }
 
-/** Creates the APIServiceBinding CRD when it is absent and waits until it is served. Without the right to, it must be there already. */
-async function installCrd(
-  { client }: ConsumerCluster,
+/**
+ * The resource of the bindings. Its CRD is created when it is absent and installing is wanted; without the right to, it must be there.
+ * One of version 1.5 or older is cluster-scoped, which cannot be changed, and works as it is.
+ */
+async function bindingResource(
+  client: KubeClient,
   { logger, clock }: Environment,
+  install: boolean,
   signal: AbortSignal,
-): Promise<void> {
+): Promise<ResourceType> {
   const { name } = apiServiceBindingCrd.metadata;
   try {
-    const present = await client.find<DynamicObject>(customResourceDefinitions, { name }, { signal });
-    if (present === undefined) {
-      await client.create(customResourceDefinitions, asDynamic(apiServiceBindingCrd), { signal });
+    let crd = await client.find<DynamicObject>(customResourceDefinitions, { name }, { signal });
+    if (crd === undefined && install) {
+      crd = await client.create(customResourceDefinitions, asDynamic(apiServiceBindingCrd), { signal });
       logger.info("installed the CustomResourceDefinition of bindings", { name });
     }
-    for (let served = present; !isTrue(conditionsOf(served), "Established"); ) {
+    while (install && !isTrue(conditionsOf(crd), "Established")) {
       await clock.sleep(100, { signal });
-      served = await client.find<DynamicObject>(customResourceDefinitions, { name }, { signal });
+      crd = await client.find<DynamicObject>(customResourceDefinitions, { name }, { signal });
     }
+    const isClusterScoped = isRecord(crd?.spec) && crd.spec["scope"] === "Cluster";
+    return { ...apiServiceBindings, namespaced: !isClusterScoped };
   } catch (error) {
-    if (signal.aborted) return;
     if (!isForbidden(error)) throw error;
-    logger.warn("not allowed to install the CustomResourceDefinition of bindings", { name, error });
+    logger.warn("not allowed to look at the CustomResourceDefinition of bindings", { name, error });
+    return apiServiceBindings;
   }
 }

@@ -5,6 +5,18 @@ import type { Condition } from "./kinds/common.ts";
 export type NewCondition = Omit<Condition, "lastTransitionTime">;
 
 const ready = "Ready";
+/** Conditions that are bad news when they are True. They are absent while there is nothing to tell. */
+const alarms: ReadonlySet<string> = new Set(["DeletionHeld", "Unbinding"]);
+
+/** A condition that says, by being True, that something is held or going on, and why. */
+export function alarmCondition(
+  type: "DeletionHeld" | "Unbinding",
+  reason: string,
+  severity: "Error" | "Warning" | "Info",
+  message: string,
+): NewCondition {
+  return { type, status: "True", severity, reason, message };
+}
 
 /** A True condition has no severity, reason or message. */
 export function trueCondition(type: string): NewCondition {
@@ -69,11 +81,16 @@ const order: readonly string[] = ["False/Error", "False/Warning", "False/Info", 
 export function summarizeReady(conditions: readonly Condition[]): NewCondition | undefined {
   const [worst] = conditions
     .filter(({ type }) => type !== ready)
+    .map((condition) => (isAlarm(condition) ? { ...condition, status: "False" } : condition))
     .toSorted((left, right) => rank(left) - rank(right) || left.type.localeCompare(right.type));
   if (worst === undefined) return undefined;
   if (worst.status === "True") return trueCondition(ready);
   const { status, severity, reason, message } = worst;
   return { type: ready, status, severity, reason, message };
+}
+
+function isAlarm({ type, status }: Condition): boolean {
+  return alarms.has(type) && status === "True";
 }
 
 /** RFC 3339 in UTC with whole seconds, as metav1.Time prints it. */

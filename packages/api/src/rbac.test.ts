@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import type { PermissionClaim } from "./kinds/permission-claim.ts";
 import { bindingRoleManifests, konnectorManifests } from "./konnector-manifests.ts";
 import {
   backendRules,
@@ -89,8 +90,16 @@ test("claimed objects that the consumer owns are only read", () => {
   );
 });
 
-test("the konnector never deletes a claim of a user", () => {
-  assert.ok(!rights(bindingRules(dbs, [])).includes("delete dbs.example.org"));
+test("the konnector may delete objects of the bound kind, which unbinding with policy Delete needs, and no others", () => {
+  const deletes = rights(bindingRules(dbs, [])).filter((right) => right.startsWith("delete "));
+  assert.deepEqual(deletes, ["delete dbs.example.org"]);
+});
+
+test("consumer-owned objects are only read, unless the claim names what may change in them", () => {
+  const owned: PermissionClaim = { resource: "things", version: "v1", selector: { owner: "Consumer" } };
+  assert.ok(!rights(bindingRules(dbs, [owned])).some((right) => /^(patch|update|create) things/.test(right)));
+  const changing = { ...owned, update: { fields: ["spec.a"] } };
+  assert.ok(rights(bindingRules(dbs, [changing])).some((right) => right.startsWith("patch things")));
 });
 
 test("a tenant's role is the same whatever the order of its exports, with each resource once", () => {
@@ -108,7 +117,7 @@ test("a tenant's role is the same whatever the order of its exports, with each r
   assert.deepEqual(rules, exportRules([spec("a"), spec("b")]));
   assert.deepEqual(
     rules.map(({ resources }) => resources),
-    [["secrets"], ["a"], ["b"]],
+    [["events"], ["secrets"], ["a"], ["b"]],
   );
 });
 

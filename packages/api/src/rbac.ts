@@ -36,6 +36,8 @@ export function exportRules(exports: readonly Pick<APIServiceExport, "spec">[]):
   };
   for (const { spec } of exports) {
     add(spec.group, spec.names.plural);
+    // Warnings about a claim's upstream object are shown on the claim.
+    rules.set("/events", { apiGroups: [""], resources: ["events"], verbs: read });
     for (const claim of spec.permissionClaims ?? []) add(claim.group ?? "", claim.resource);
   }
   return [...rules.entries()].toSorted(([left], [right]) => (left < right ? -1 : 1)).map(([, rule]) => rule);
@@ -48,7 +50,8 @@ export const konnectorClusterRules: readonly PolicyRule[] = [
     resources: ["customresourcedefinitions"],
     verbs: [...read, "create", "update", "patch"],
   },
-  { apiGroups: [bindGroup], resources: ["apiservicebindings"], verbs: read },
+  // `patch` is for the finalizer that keeps a binding until its unbinding is finished, and for the pinned provider.
+  { apiGroups: [bindGroup], resources: ["apiservicebindings"], verbs: [...read, "patch"] },
   { apiGroups: [bindGroup], resources: ["apiservicebindings/status"], verbs: ["get", "patch", "update"] },
   { apiGroups: [""], resources: ["namespaces"], verbs: read },
   { apiGroups: [""], resources: ["events"], verbs: ["create", "patch"] },
@@ -68,31 +71,64 @@ export function bindingRules(
   const group = resource.group ?? "";
   const accepted = claims.filter((claim) => !("state" in claim) || claim.state === "Accepted");
   return [
-    // `create` is for objects that only the provider has and that the app cluster adopts.
-    { apiGroups: [group], resources: [resource.resource], verbs: [...read, "create", "update", "patch"] },
+    // `create` is for objects that only the provider has and that the app cluster adopts, `delete` for unbinding with policy Delete.
+    { apiGroups: [group], resources: [resource.resource], verbs: all },
     { apiGroups: [group], resources: [`${resource.resource}/status`], verbs: ["get", "update", "patch"] },
-    ...accepted.map((claim) => ({
-      apiGroups: [claim.group ?? ""],
-      resources: [claim.resource],
-      // Consumer-owned objects are only read; their status is never written.
-      verbs: claim.selector?.owner === "Consumer" ? read : all,
-    })),
+    ...accepted.flatMap(claimRules),
   ];
 }
+
+function claimRules(claim: PermissionClaim): readonly PolicyRule[] {
+  const { resource, selector, update = {}, autoAdopt, autoDonate } = claim;
+  const apiGroups = [claim.group ?? ""];
+  const isPayload = apiGroups[0] === "" && (resource === "secrets" || resource === "configmaps");
+  const status: PolicyRule[] = isPayload
+    ? []
+    : [{ apiGroups, resources: [`${resource}/status`], verbs: ["get", "update", "patch"] }];
+  if (selector?.owner !== "Consumer" || autoAdopt === true || autoDonate === true)
+    return [{ apiGroups, resources: [resource], verbs: all }, ...status];
+  // The consumer's own objects are only read, unless the claim names what the provider may change in them.
+  const changes = [
+    update.fields,
+    update.labelsOnConsumerOwnedObjects,
+    update.annotationsOnConsumerOwnedObjects,
+  ];
+  const mayChange = changes.some((list) => list !== undefined && list.length > 0);
+  return [{ apiGroups, resources: [resource], verbs: mayChange ? [...read, "patch"] : read }];
+}
+
+/** Of a konnector that runs in the provider cluster, in the namespace of its AppClusterBinding: Role `control-plane-connector`. */
+export const controlPlaneConnectorRules: readonly PolicyRule[] = [
+  { apiGroups: [bindGroup], resources: ["apiservicebindings"], verbs: all },
+  { apiGroups: [bindGroup], resources: ["apiservicebindings/status"], verbs: ["get", "patch", "update"] },
+  { apiGroups: ["coordination.k8s.io"], resources: ["leases"], verbs: all },
+  { apiGroups: [""], resources: ["secrets"], verbs: read },
+  { apiGroups: [""], resources: ["events"], verbs: ["create"] },
+];
 
 /** Of the backend in the control plane cluster, besides the rights it hands out. */
 export const backendRules: readonly PolicyRule[] = [
   {
     apiGroups: [bindGroup],
-    resources: ["apiserviceexportrequests", "apiserviceexports", "apiservicenamespaces", "clusterbindings"],
+    resources: [
+      "apiservicebindings",
+      "apiserviceexportrequests",
+      "apiserviceexports",
+      "apiservicenamespaces",
+      "clusterbindings",
+    ],
     verbs: all,
   },
+  { apiGroups: [bindGroup], resources: ["appclusterbindings"], verbs: [...read, "patch"] },
   {
     apiGroups: [bindGroup],
     resources: [
+      // Handed out to konnectors of the control-plane mode.
+      "apiservicebindings/status",
       "apiserviceexportrequests/status",
       "apiserviceexports/status",
       "apiservicenamespaces/status",
+      "appclusterbindings/status",
       "clusterbindings/status",
     ],
     verbs: ["get", "patch", "update"],
@@ -102,8 +138,17 @@ export const backendRules: readonly PolicyRule[] = [
   { apiGroups: [""], resources: ["namespaces"], verbs: [...read, "create", "patch", "update", "delete"] },
   { apiGroups: [""], resources: ["serviceaccounts"], verbs: ["get", "create", "patch"] },
   { apiGroups: [""], resources: ["serviceaccounts/token"], verbs: ["create"] },
-  { apiGroups: [""], resources: ["secrets"], verbs: ["get", "create", "update", "patch"] },
-  { apiGroups: ["coordination.k8s.io"], resources: ["leases"], verbs: ["get", "create", "update", "patch"] },
+  // List and watch tell of changed kubeconfigs in control-plane mode, where a copy of another type must also be deleted.
+  { apiGroups: [""], resources: ["secrets"], verbs: all },
+  // The konnectors of control-plane mode, and the rights that their Role has: what it holds itself it may hand out.
+  { apiGroups: ["apps"], resources: ["deployments"], verbs: [...read, "create", "patch", "delete"] },
+  { apiGroups: ["coordination.k8s.io"], resources: ["leases"], verbs: all },
+  { apiGroups: [""], resources: ["events"], verbs: ["create"] },
+  {
+    apiGroups: ["rbac.authorization.k8s.io"],
+    resources: ["roles"],
+    verbs: ["get", "create", "patch"],
+  },
   {
     // It hands out rights on kinds it does not know beforehand, which RBAC allows only with `bind` and `escalate`.
     apiGroups: ["rbac.authorization.k8s.io"],

@@ -38,6 +38,8 @@ export interface InformerStatus {
   /** No sign of life for twice the idle limit: what the cache says may be old. */
   readonly stale: boolean;
   readonly lastError: unknown;
+  /** Monotonic milliseconds since when every attempt fails; undefined while the connection lives. */
+  readonly failingSince: number | undefined;
   readonly resourceVersion: string;
 }
 
@@ -55,6 +57,7 @@ export class Informer<T extends KubeObject> implements AsyncDisposable {
   #isSynced = false;
   #lastEventAt = 0;
   #lastError: unknown;
+  #failingSince: number | undefined;
   #resourceVersion = "";
 
   constructor(options: InformerOptions<T>) {
@@ -142,6 +145,7 @@ export class Informer<T extends KubeObject> implements AsyncDisposable {
       lastEventAt: this.#lastEventAt,
       stale: this.#isSynced && this.#clock.monotonic() - this.#lastEventAt > limitMs,
       lastError: this.#lastError,
+      failingSince: this.#failingSince,
       resourceVersion: this.#resourceVersion,
     };
   }
@@ -159,8 +163,12 @@ export class Informer<T extends KubeObject> implements AsyncDisposable {
       remove: (object) => this.#store.remove(keyOf(object)),
       replaceAll: (objects, resourceVersion) => this.#replaceAll(objects, resourceVersion),
       alive: (resourceVersion) => this.#alive(resourceVersion),
+      opened: () => {
+        this.#failingSince = undefined;
+      },
       failed: (error) => {
         this.#lastError = error;
+        this.#failingSince ??= this.#clock.monotonic();
         this.#logger.warn("watch interrupted, resuming", { error });
       },
     };
@@ -179,6 +187,7 @@ export class Informer<T extends KubeObject> implements AsyncDisposable {
 
   #alive(resourceVersion: string): void {
     this.#lastEventAt = this.#clock.monotonic();
+    this.#failingSince = undefined;
     if (resourceVersion !== "") this.#resourceVersion = resourceVersion;
   }
 

@@ -32,6 +32,8 @@ export interface WatchSink<T> {
   replaceAll(objects: readonly T[], resourceVersion: string): void;
   /** Something arrived, a bookmark included: the connection lives. */
   alive(resourceVersion: string): void;
+  /** The server accepted the watch. */
+  opened?(): void;
   failed(error: unknown): void;
 }
 
@@ -158,6 +160,7 @@ async function* stream<T extends KubeObject>(
     ),
     idleTimeoutMs,
     signal,
+    onOpen: () => sink.opened?.(),
   });
   for await (const event of events) {
     if (event.type === "BOOKMARK") {

@@ -80,6 +80,7 @@ export function createKubeClient(config: ClusterConfig, options: KubeClientOptio
       if (response.status !== 200) {
         throw decodeError(response.status, await response.text(), response.retryAfter, what);
       }
+      watchOptions.onOpen?.();
       yield* decodeWatch<T>(response, { what, idleTimeoutMs, signal });
     },
     async request({ method, path, query, body, contentType, signal }) {

@@ -24,7 +24,9 @@ export async function discoverResource(
     const answer = await client.request({ method: "GET", path, ...options });
     const list = isRecord(answer) && Array.isArray(answer["resources"]) ? answer["resources"] : [];
     for (const item of list) {
-      if (!isRecord(item) || String(item["name"]).includes("/")) continue;
+      // Subresources are listed beside their resources, as `widgets/status`.
+      const isSubresource = query.plural?.includes("/") ?? false;
+      if (!isRecord(item) || String(item["name"]).includes("/") !== isSubresource) continue;
       if (item["kind"] !== query.kind && item["name"] !== query.plural) continue;
       const plural = String(item["name"]);
       return {

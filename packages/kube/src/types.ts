@@ -125,6 +125,8 @@ export interface WatchOptions extends Scope, ReadOptions {
   /** The stream fails with `WatchStalledError` when nothing, not even a bookmark, arrives for so long. Default 90 000. */
   readonly idleTimeoutMs?: number | undefined;
   readonly metadataOnly?: boolean | undefined;
+  /** Called when the server has accepted the watch; the first event may be long in coming. */
+  readonly onOpen?: (() => void) | undefined;
 }
 
 /** One event of a watch. A server-sent ERROR event is thrown as `ApiError` instead. */

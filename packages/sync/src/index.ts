@@ -11,6 +11,7 @@ export {
   reduceManagedFields,
   surplusPaths,
 } from "./fields.ts";
+export * from "./invariants.ts";
 export { contains, jsonEqual, jsonHash } from "./json.ts";
 export * from "./metadata-rules.ts";
 export * from "./namespaces.ts";

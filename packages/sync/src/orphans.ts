@@ -49,5 +49,5 @@ export interface DeletionCount {
  * replaced object by object passes; a namespace or a cluster that is wiped does not.
  */
 export function isMassDeletion({ recent, peak, alive, limit }: DeletionCount): boolean {
-  return limit > 0 && recent >= limit && alive * 2 <= peak;
+  return limit > 0 && recent >= limit && peak >= limit && alive * 2 <= peak;
 }

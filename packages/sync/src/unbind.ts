@@ -24,8 +24,10 @@ export function planUnbind(observed: ObservedPair, policy: UnbindPolicy): PairPl
     if (policy === "Delete") return { steps: [], waiting: "orphanConfirmation" };
     return { steps: [unmarkProvider(provider)] };
   }
-  if (isDeleting(consumer)) return planPair(observed);
   const uid = consumer.metadata.uid ?? "";
+  // A held deletion is one that nobody confirmed; who orphans then, decides against it.
+  if (isDeleting(consumer) && !(observed.deletionsHeld === true && policy === "Orphan"))
+    return planPair(observed);
   if (policy === "Delete")
     return { steps: [{ do: "deleteConsumer", ref, uid }], waiting: "providerDeletion" };
   const steps: Step[] = [];

@@ -1,16 +1,27 @@
 /** The APIs of one session: export → CRD → syncers, one reconcile for each API by name (`<plural>.<group>`). */
-import { customResourceDefinitions, isTrue, type APIServiceExport } from "@klutch/api";
-import type { DynamicObject, ResourceType } from "@klutch/kube";
-import { Controller } from "@klutch/kube-runtime";
-import { jsonHash, syncedVersion } from "@klutch/sync";
+import {
+  alarmCondition,
+  type APIServiceExport,
+  customResourceDefinitions,
+  isTrue,
+  providerUidAnnotation,
+  releaseDeletionsAnnotation,
+  unbindFinalizer,
+} from "@klutch/api";
+import { type DynamicObject, refOf, type ResourceType } from "@klutch/kube";
+import { Controller, type ReconcileResult } from "@klutch/kube-runtime";
+import { jsonHash, syncedVersion, type UnbindPolicy, unbindPolicyOf } from "@klutch/sync";
 import type { BindingStatus } from "../binding-status.ts";
 import type { CacheLease } from "../cache/pool.ts";
 import type { SharedCache } from "../cache/shared-cache.ts";
-import type { ConsumerCluster, Environment, ProviderCluster } from "../clusters.ts";
+import type { BindingCluster, ConsumerCluster, Environment, ProviderCluster } from "../clusters.ts";
 import { asBinding, asExport, conditionsOf } from "../decode.ts";
 import type { EventRecorder } from "../events.ts";
+import { DeletionBreaker, isReleased, recordedHold } from "../sync/deletion-breaker.ts";
 import { ObjectSyncer } from "../sync/object-syncer.ts";
 import { OrphanKeeper } from "../sync/orphan-keeper.ts";
+import { isAbandoned, removeUnbindFinalizer } from "./abandon.ts";
+import { checkClaims } from "./claim-check.ts";
 import { ClaimSet } from "./claim-set.ts";
 import { reconcileCrd } from "./crds.ts";
 import { writeExportStatus } from "./export-status.ts";
@@ -20,6 +31,10 @@ import type { NamespaceMap } from "./namespace-map.ts";
 export interface BoundApisOptions {
   readonly consumer: ConsumerCluster;
   readonly provider: ProviderCluster;
+  readonly bindingCluster: BindingCluster;
+  /** Value of the annotation that pins this provider. */
+  readonly identity: string;
+  readonly confirmProvider: (signal: AbortSignal) => Promise<void>;
   readonly bindings: SharedCache;
   readonly exports: SharedCache;
   readonly namespaces: NamespaceMap;
@@ -31,7 +46,11 @@ export interface BoundApisOptions {
 interface RunningSyncer {
   readonly signature: string;
   readonly syncer: ObjectSyncer;
+  readonly breaker: DeletionBreaker;
 }
+
+/** How soon an unbinding that goes on is looked at again. */
+const unbindLookMs = 500;
 
 /** See the module comment. */
 export class BoundApis implements AsyncDisposable {
@@ -83,6 +102,20 @@ export class BoundApis implements AsyncDisposable {
     await this.#controller.start({ signal });
   }
 
+  /** Tells a Warning about an upstream object on its claim. */
+  async mirror(
+    kind: string,
+    apiVersion: string,
+    key: string,
+    reason: string,
+    message: string,
+  ): Promise<void> {
+    for (const { syncer } of this.#syncers.values()) {
+      if (syncer.type.kind === kind && apiVersion.startsWith(`${syncer.type.group}/`))
+        await syncer.tell(key, reason, message);
+    }
+  }
+
   /** Keys that wait or are worked on, over all syncers. */
   get pending(): number {
     return this.#syncers.values().reduce((sum, { syncer }) => sum + syncer.pending, 0);
@@ -95,21 +128,53 @@ export class BoundApis implements AsyncDisposable {
     await Promise.all([...this.#crds.keys()].map((name) => this.#closeCrd(name)));
   }
 
-  async #reconcile(name: string, signal: AbortSignal): Promise<void> {
-    const { bindings, exports, provider, consumer, status } = this.#options;
+  async #reconcile(name: string, signal: AbortSignal): Promise<ReconcileResult | undefined> {
+    const { bindings, exports, provider } = this.#options;
     const key = this.#attached.get(name);
     const bound = key === undefined ? undefined : bindings.get(key);
     const cached = exports.get(`${provider.tenant.namespace}/${name}`);
     const exported = cached === undefined ? undefined : asExport(cached);
-    if (key === undefined || bound === undefined) {
+    if (key === undefined || bound === undefined || isAbandoned(bound)) {
       await this.#closeCrd(name);
-      await this.#stopSyncer(name);
-      await this.#claims.withdraw(name);
+      await this.#stop(name);
       if (exported !== undefined) await this.#writeStatus(exported, undefined, undefined, signal);
-      return;
+      return undefined;
     }
     const crds = this.#openCrd(name);
-    if (!crds.informer.synced || !exports.informer.synced) return;
+    if (!crds.informer.synced || !exports.informer.synced) return undefined;
+    if (bound.metadata.deletionTimestamp !== undefined) {
+      return this.#unbind(name, key, bound, exported, crds.get(name), signal);
+    }
+    await this.#take(key, bound, signal);
+    return this.#keep(name, key, bound, exported, crds, signal);
+  }
+
+  /** From here on the binding does not go before it is unbound, and it belongs to this provider. */
+  async #take(key: string, bound: DynamicObject, signal: AbortSignal): Promise<void> {
+    const { bindingCluster, bindings, identity } = this.#options;
+    const { finalizers = [], annotations = {}, uid, resourceVersion } = bound.metadata;
+    if (finalizers.includes(unbindFinalizer) && annotations[providerUidAnnotation] !== undefined) return;
+    const patch = {
+      metadata: {
+        uid,
+        resourceVersion,
+        finalizers: [...new Set([...finalizers, unbindFinalizer])],
+        annotations: { [providerUidAnnotation]: annotations[providerUidAnnotation] ?? identity },
+      },
+    };
+    const { client, bindingType } = bindingCluster;
+    bindings.wrote(await client.mergePatch<DynamicObject>(bindingType, refOf(key), patch, { signal }));
+  }
+
+  async #keep(
+    name: string,
+    key: string,
+    bound: DynamicObject,
+    exported: APIServiceExport | undefined,
+    crds: SharedCache,
+    signal: AbortSignal,
+  ): Promise<ReconcileResult | undefined> {
+    const { consumer, status } = this.#options;
     await reconcileCrd({
       key,
       binding: asBinding(bound),
@@ -124,26 +189,90 @@ export class BoundApis implements AsyncDisposable {
     const isOurs =
       crd?.metadata.ownerReferences?.some(({ uid }) => uid === bound.metadata.uid) === true &&
       isTrue(conditionsOf(crd), "Established");
-    await this.#startOrStop(name, isOurs ? exported : undefined);
-    if (isOurs && exported !== undefined) {
-      await this.#claims.accept(name, asBinding(bound).spec, exported.spec, signal);
+    const claims = await checkClaims(this.#claims, asBinding(bound).spec, exported?.spec, signal);
+    status.report(key, claims.condition);
+    if (isOurs && exported !== undefined && claims.mayWork) {
+      await this.#start(name, key, exported, crd, undefined);
+      this.#guardDeletions(name, bound, crd);
+      await this.#claims.accept(name, claims.honoured, exported.spec.informerScope === "Cluster");
     } else {
-      await this.#claims.withdraw(name);
+      await this.#stop(name);
     }
     if (exported !== undefined) await this.#writeStatus(exported, key, crd, signal);
+    return claims.lookAgainMs === undefined ? undefined : { requeueAfterMs: claims.lookAgainMs };
+  }
+
+  async #unbind(
+    name: string,
+    key: string,
+    bound: DynamicObject,
+    exported: APIServiceExport | undefined,
+    crd: DynamicObject | undefined,
+    signal: AbortSignal,
+  ): Promise<ReconcileResult | undefined> {
+    const { status, bindingCluster, bindings } = this.#options;
+    const isOurs = crd?.metadata.ownerReferences?.some(({ uid }) => uid === bound.metadata.uid) === true;
+    if (isOurs && exported !== undefined) {
+      await this.#start(name, key, exported, crd, unbindPolicyOf(bound));
+      this.#guardDeletions(name, bound, crd);
+      const remaining = this.#syncers.get(name)?.syncer.remaining();
+      if (remaining !== 0) {
+        const what = remaining === undefined ? "reading what is there" : `${remaining} objects are left`;
+        status.report(key, alarmCondition("Unbinding", unbindPolicyOf(bound), "Info", what));
+        return { requeueAfterMs: unbindLookMs };
+      }
+    } else if (isOurs) {
+      const what =
+        "the provider no longer offers this API, so its objects cannot be released in order; set the annotation klutch.anynines.com/unbind-policy to Abandon to let go of the claims alone";
+      status.report(key, alarmCondition("Unbinding", "APIServiceExportNotFound", "Error", what));
+      return undefined;
+    }
+    await this.#stop(name);
+    await removeUnbindFinalizer(bindingCluster, bindings.get(key) ?? bound, signal);
+    this.#options.environment.logger.info("unbound", { resource: name, policy: unbindPolicyOf(bound) });
+    return undefined;
+  }
+
+  /** Takes over a hold of an earlier process, ends one that was released, and holds while the CRD itself is being deleted. */
+  #guardDeletions(name: string, bound: DynamicObject, crd: DynamicObject | undefined): void {
+    const running = this.#syncers.get(name);
+    if (running === undefined) return;
+    const { breaker, syncer } = running;
+    const conditions = asBinding(bound).status?.conditions;
+    const release = bound.metadata.annotations?.[releaseDeletionsAnnotation];
+    const held = conditions?.find(({ type, status }) => type === "DeletionHeld" && status === "True");
+    if (held !== undefined && isReleased(held, release)) {
+      if (breaker.isHeld) {
+        breaker.release();
+        syncer.resync();
+      } else this.#options.status.retract(this.#attached.get(name) ?? "", "DeletionHeld");
+      return;
+    }
+    const recorded = recordedHold(conditions, release);
+    if (recorded !== undefined) breaker.hold(recorded);
+    const wasConfirmed = Date.parse(release ?? "") >= Date.parse(crd?.metadata.deletionTimestamp ?? "");
+    if (crd?.metadata.deletionTimestamp !== undefined && !wasConfirmed) {
+      breaker.hold(`CustomResourceDefinition ${name} is being deleted, and with it all claims of this API`);
+    }
   }
 
   #bindingExists(uid: string): boolean {
     return [...this.#options.bindings.informer.list()].some(({ metadata }) => metadata.uid === uid);
   }
 
-  async #startOrStop(name: string, exported: APIServiceExport | undefined): Promise<void> {
-    const version = exported === undefined ? undefined : syncedVersion(exported.spec);
-    if (exported === undefined || version === undefined) {
+  async #start(
+    name: string,
+    key: string,
+    exported: APIServiceExport,
+    crd: DynamicObject | undefined,
+    unbinding: UnbindPolicy | undefined,
+  ): Promise<void> {
+    const version = syncedVersion(exported.spec, crd);
+    if (version === undefined) {
       await this.#stopSyncer(name);
       return;
     }
-    const { group, names, scope, informerScope } = exported.spec;
+    const { group, names, scope, informerScope, clusterScopedIsolation } = exported.spec;
     const type: ResourceType = {
       group,
       version: version.name,
@@ -153,15 +282,42 @@ export class BoundApis implements AsyncDisposable {
     };
     const shape = {
       type,
+      isolation: clusterScopedIsolation ?? "Prefixed",
+      unbinding,
       statusSubresource: version.subresources?.status !== undefined,
       clusterWide: informerScope === "Cluster",
     };
     const signature = jsonHash(shape);
-    if (this.#syncers.get(name)?.signature === signature) return;
+    const running = this.#syncers.get(name);
+    if (running?.signature === signature) return;
     await this.#stopSyncer(name);
-    const syncer = new ObjectSyncer({ ...this.#options, ...shape, orphans: this.#orphans });
-    this.#syncers.set(name, { signature, syncer });
-    this.#options.environment.logger.info("syncing", { resource: name, version: version.name });
+    const { clock, timing, logger } = this.#options.environment;
+    const breaker =
+      running?.breaker ??
+      new DeletionBreaker({
+        clock,
+        limit: timing.massDeletionLimit,
+        onChange: (why) => this.#tellHold(key, why),
+      });
+    const syncer = new ObjectSyncer({ ...this.#options, ...shape, orphans: this.#orphans, breaker });
+    this.#syncers.set(name, { signature, syncer, breaker });
+    logger.info("syncing", { resource: name, version: version.name, unbinding });
+  }
+
+  #tellHold(key: string, why: string | undefined): void {
+    const { status, environment } = this.#options;
+    if (why === undefined) {
+      status.retract(key, "DeletionHeld");
+      environment.logger.info("upstream deletions go on", { binding: key });
+      return;
+    }
+    status.report(key, alarmCondition("DeletionHeld", "MassDeletion", "Warning", why));
+    environment.logger.error("upstream deletions are held", { binding: key, why });
+  }
+
+  async #stop(name: string): Promise<void> {
+    await this.#stopSyncer(name);
+    await this.#claims.withdraw(name);
   }
 
   async #stopSyncer(name: string): Promise<void> {

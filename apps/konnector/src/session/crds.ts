@@ -9,6 +9,7 @@ import {
 } from "@klutch/api";
 import { ApiError, type DynamicObject, isInvalid } from "@klutch/kube";
 import { type CrdPlan, planCrd } from "@klutch/sync";
+import { heldChange } from "./schema-guard.ts";
 import type { BindingStatus } from "../binding-status.ts";
 import type { SharedCache } from "../cache/shared-cache.ts";
 import type { ConsumerCluster } from "../clusters.ts";
@@ -39,13 +40,6 @@ export async function reconcileCrd(look: CrdReconcile): Promise<void> {
     refuse("APIServiceExportNotFound", `the provider no longer offers ${name}`);
     return;
   }
-  if (spec.scope === "Cluster" && spec.clusterScopedIsolation !== "Prefixed") {
-    refuse(
-      "APIServiceExportInvalid",
-      `isolation ${spec.clusterScopedIsolation ?? "(none)"} of the export is not yet available, only Prefixed is`,
-    );
-    return;
-  }
   const crd = look.crds.get(name);
   const identity = { name, uid: binding.metadata.uid ?? "" };
   const plan = planCrd({ spec, binding: identity, crd, bindingExists: look.bindingExists });
@@ -54,6 +48,13 @@ export async function reconcileCrd(look: CrdReconcile): Promise<void> {
       "ForeignCustomResourceDefinition",
       `CustomResourceDefinition ${name} belongs to ${plan.owner} and was left alone; delete it to use the provider's`,
     );
+    return;
+  }
+  const held = plan.do === "replace" ? await heldChange(look, plan.crd, crd) : undefined;
+  if (held !== undefined) {
+    // The API works on as it is; only the new schema waits.
+    status.report(key, trueCondition("Connected"));
+    status.report(key, falseCondition("SchemaInSync", "BreakingSchemaChange", "Warning", held));
     return;
   }
   const written = await carryOut(look, plan, refuse);

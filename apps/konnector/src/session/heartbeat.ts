@@ -29,9 +29,8 @@ export interface HeartbeatOptions {
   readonly consumer: ConsumerCluster;
   readonly provider: ProviderCluster;
   readonly clusterBindings: SharedCache;
-  /** The consumer's Secret with the provider's kubeconfig. */
-  readonly secretRef: ObjectRef;
-  readonly consumerSecret: SharedCache;
+  /** The app cluster's Secret with the provider's kubeconfig; absent in control-plane mode, where the agent has its own account. */
+  readonly credentials?: { readonly secretRef: ObjectRef; readonly cache: SharedCache } | undefined;
   readonly environment: Environment;
   /** For all bindings of the session. */
   readonly report: (condition: NewCondition) => void;
@@ -61,10 +60,11 @@ export class Heartbeat {
 
   /** Beats until the signal aborts. */
   async run(signal: AbortSignal): Promise<void> {
-    const { clusterBindings: own, consumerSecret } = this.#options;
+    const { clusterBindings: own, credentials } = this.#options;
     const key = (): readonly string[] => [clusterBindingName];
     using _one = this.#controller.watch(own.informer, key);
-    using _two = this.#controller.watch(consumerSecret.informer, key);
+    using _two =
+      credentials === undefined ? undefined : this.#controller.watch(credentials.cache.informer, key);
     this.#controller.enqueue(clusterBindingName);
     await using leases = new AsyncDisposableStack();
     this.#leases = leases;
@@ -92,10 +92,14 @@ export class Heartbeat {
     }
     const binding = asClusterBinding(cached);
     this.#options.reportPrettyName(binding.spec.providerPrettyName);
-    const secretValid = await this.#bringCredentials(binding, signal);
-    if (secretValid === undefined) return undefined;
+    const conditions = [trueCondition("ValidVersion")];
+    if (this.#options.credentials !== undefined) {
+      const secretValid = await this.#bringCredentials(binding, signal);
+      if (secretValid === undefined) return undefined;
+      conditions.push(secretValid);
+    }
     try {
-      await this.#write(binding, secretValid, signal);
+      await this.#write(binding, conditions, signal);
     } catch (error) {
       const message = `the provider did not take the heartbeat: ${error instanceof Error ? error.message : ""}`;
       this.#options.report(falseCondition("Heartbeating", "ClusterBindingUpdateFailed", "Warning", message));
@@ -105,7 +109,7 @@ export class Heartbeat {
     return { requeueAfterMs: environment.timing.heartbeatMs };
   }
 
-  async #write(binding: ClusterBinding, secretValid: NewCondition, signal: AbortSignal): Promise<void> {
+  async #write(binding: ClusterBinding, news: readonly NewCondition[], signal: AbortSignal): Promise<void> {
     const { clock, timing } = this.#options.environment;
     const now = clock.now();
     const { status = {} } = binding;
@@ -114,7 +118,7 @@ export class Heartbeat {
     const lastHeartbeatTime = isDue
       ? new Date(now).toISOString().replace(/\.\d+Z$/, "Z")
       : status.lastHeartbeatTime;
-    const conditions = setConditions(status.conditions, [secretValid, trueCondition("ValidVersion")], now);
+    const conditions = setConditions(status.conditions, news, now);
     const next = {
       ...status,
       lastHeartbeatTime,
@@ -153,8 +157,9 @@ export class Heartbeat {
   }
 
   async #copy(text: string, signal: AbortSignal): Promise<void> {
-    const { consumer, consumerSecret, secretRef, environment } = this.#options;
-    if (!consumerSecret.informer.synced) return;
+    const { consumer, credentials, environment } = this.#options;
+    if (credentials === undefined || !credentials.cache.informer.synced) return;
+    const { secretRef, cache: consumerSecret } = credentials;
     const present = consumerSecret.get(keyOfRef(secretRef));
     if (secretText(present, kubeconfigKey) === text) return;
     const data = { [kubeconfigKey]: Buffer.from(text).toString("base64") };

@@ -15,6 +15,8 @@ export interface ProviderViewOptions {
   readonly provider: ProviderCluster;
   readonly type: ResourceType;
   readonly clusterWide: boolean;
+  /** Watch just this provider namespace (isolation Namespaced). */
+  readonly onlyNamespace?: string | undefined;
   readonly namespaces: NamespaceMap;
   readonly logger: Logger;
   readonly onChange: (change: Change<DynamicObject>) => void;
@@ -41,8 +43,8 @@ export class ProviderView implements AsyncDisposable {
 
   constructor(options: ProviderViewOptions) {
     this.#options = options;
-    if (options.clusterWide) {
-      this.#open(wholeCluster, undefined);
+    if (this.#isSingle) {
+      this.#open(wholeCluster, options.onlyNamespace);
       return;
     }
     this.#subscription = options.namespaces.onChange((namespace) => this.#follow(namespace));
@@ -52,6 +54,11 @@ export class ProviderView implements AsyncDisposable {
   /** Whether absence from the cache of this provider namespace means anything yet. */
   isSynced(providerNamespace: string | undefined): boolean {
     return this.#cacheOf(providerNamespace)?.informer.synced === true;
+  }
+
+  /** Whether every part is filled. */
+  isComplete(): boolean {
+    return this.#parts.values().every(({ lease }) => lease.cache.informer.synced);
   }
 
   get(ref: ObjectRef): DynamicObject | undefined {
@@ -70,8 +77,17 @@ export class ProviderView implements AsyncDisposable {
     await Promise.all(this.#closing);
   }
 
+  /** All objects that are seen now. */
+  *objects(): IterableIterator<DynamicObject> {
+    for (const { lease } of this.#parts.values()) yield* lease.cache.informer.list();
+  }
+
+  get #isSingle(): boolean {
+    return this.#options.clusterWide || this.#options.onlyNamespace !== undefined;
+  }
+
   #cacheOf(providerNamespace: string | undefined): SharedCache | undefined {
-    if (this.#options.clusterWide) return this.#parts.get(wholeCluster)?.lease.cache;
+    if (this.#isSingle) return this.#parts.get(wholeCluster)?.lease.cache;
     const consumerNamespace = this.#options.namespaces.consumerNamespaceOf(providerNamespace ?? "");
     return consumerNamespace === undefined ? undefined : this.#parts.get(consumerNamespace)?.lease.cache;
   }

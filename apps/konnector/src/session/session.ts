@@ -7,28 +7,40 @@ import {
   namespaces,
   type NewCondition,
   trueCondition,
+  unreachableSinceAnnotation,
 } from "@klutch/api";
-import type { ClusterConfig, DynamicObject, KubeClient, ObjectRef } from "@klutch/kube";
+import { type ClusterConfig, isNotFound, type KubeClient, type ObjectRef, refOf } from "@klutch/kube";
 import { Backoff } from "@klutch/kube-runtime";
-import { reduceManagedFields, type Tenant } from "@klutch/sync";
+import { reduceManagedFields } from "@klutch/sync";
 import type { BindingStatus } from "../binding-status.ts";
 import { CachePool } from "../cache/pool.ts";
 import type { SharedCache } from "../cache/shared-cache.ts";
-import type { ConsumerCluster, Environment, ProviderCluster } from "../clusters.ts";
+import type { BindingCluster, ConsumerCluster, Environment, ProviderCluster } from "../clusters.ts";
+import { WrongProviderError } from "../errors.ts";
 import { createEventRecorder, type EventRecorder } from "../events.ts";
 import { type RotatingClient, rotatingClient } from "../rotating-client.ts";
 import { BoundApis } from "./bound-apis.ts";
 import { Heartbeat } from "./heartbeat.ts";
+import {
+  assertPinned,
+  createProviderGuard,
+  formatIdentity,
+  type ProviderIdentity,
+  readIdentity,
+} from "./identity.ts";
 import { keepMappings } from "./mappings.ts";
 import { NamespaceMap } from "./namespace-map.ts";
+import { type Outage, watchReachability } from "./reachability.ts";
+import { WarningMirror } from "./warning-mirror.ts";
 
 /** What a session is made of. */
 export interface SessionOptions {
   readonly config: ClusterConfig;
   readonly createClient: (config: ClusterConfig) => KubeClient;
-  readonly secretRef: ObjectRef;
-  readonly consumerSecret: SharedCache;
+  /** Where fresh credentials are brought to; absent when the agent has its own account on the provider. */
+  readonly credentials?: { readonly secretRef: ObjectRef; readonly cache: SharedCache } | undefined;
   readonly consumer: ConsumerCluster;
+  readonly bindingCluster: BindingCluster;
   readonly bindings: SharedCache;
   readonly status: BindingStatus;
   readonly environment: Environment;
@@ -112,6 +124,8 @@ export class Session implements AsyncDisposable {
         if (signal.aborted) return;
         const message = error instanceof Error ? error.message : String(error);
         logger.warn("the provider cannot be used, trying again", { server: this.address, error });
+        if (error instanceof WrongProviderError)
+          this.#report(falseCondition("Connected", "WrongProvider", "Error", message));
         this.#report(
           falseCondition(
             "InformersSynced",
@@ -127,14 +141,16 @@ export class Session implements AsyncDisposable {
 
   /** Works until the signal aborts; throws when the provider cannot be reached or its caches do not fill. */
   async #connected(signal: AbortSignal): Promise<void> {
-    const { consumer, bindings, status, environment } = this.#options;
+    const { consumer, bindingCluster, bindings, status, environment } = this.#options;
+    const namespace = this.#options.config.namespace ?? "";
+    const identity = await readIdentity(this.#client, namespace, signal);
+    this.#assertPinned(identity);
     const provider: ProviderCluster = {
       side: "provider",
       client: this.#client,
       pool: this.#pool,
-      tenant: await this.#tenant(signal),
+      tenant: { namespace, namespaceUid: identity.namespaceUid },
     };
-    const { namespace } = provider.tenant;
     await using stack = new AsyncDisposableStack();
     const open = (scope: Parameters<CachePool["acquire"]>[0], pool = this.#pool): SharedCache =>
       stack.use(pool.acquire(scope)).cache;
@@ -146,8 +162,21 @@ export class Session implements AsyncDisposable {
     const map = stack.use(new NamespaceMap(mappings, namespace));
     const events = this.#events;
     const parts = { consumer, provider, environment };
-    const apis = stack.use(new BoundApis({ ...parts, bindings, exports, namespaces: map, status, events }));
+    const apis = stack.use(
+      new BoundApis({
+        ...parts,
+        bindingCluster,
+        identity: formatIdentity(identity),
+        confirmProvider: createProviderGuard(this.#client, provider.tenant, environment.clock),
+        bindings,
+        exports,
+        namespaces: map,
+        status,
+        events,
+      }),
+    );
     this.#apis = apis;
+    const mirror = stack.use(new WarningMirror({ provider, exports, namespaces: map, environment, apis }));
     this.#report(trueCondition("InformersSynced"));
     this.setBindings(this.#bindingKeys);
     environment.logger.info("connected to the provider", { server: this.address });
@@ -155,28 +184,64 @@ export class Session implements AsyncDisposable {
       apis.run(signal),
       this.#heartbeat(provider, own).run(signal),
       keepMappings({ ...parts, mappings, consumerNamespaces }, signal),
+      mirror.run(signal),
+      watchReachability(
+        {
+          clock: environment.clock,
+          cache: exports,
+          unreachableAfterMs: environment.timing.unreachableAfterMs,
+          pending: () => apis.pending,
+          onChange: (outage) => this.#tellOutage(outage),
+        },
+        signal,
+      ),
     ]);
     this.#apis = undefined;
   }
 
   #heartbeat(provider: ProviderCluster, own: SharedCache): Heartbeat {
-    const { consumer, environment, secretRef, consumerSecret } = this.#options;
+    const { consumer, environment, credentials } = this.#options;
     return new Heartbeat({
       consumer,
       provider,
       environment,
       clusterBindings: own,
-      secretRef,
-      consumerSecret,
+      credentials,
       report: (condition) => this.#report(condition),
       reportPrettyName: (name) => this.#reportPrettyName(name),
     });
   }
 
-  async #tenant(signal: AbortSignal): Promise<Tenant> {
-    const name = this.#options.config.namespace ?? "";
-    const found = await this.#client.get<DynamicObject>(namespaces, { name }, { signal });
-    return { namespace: name, namespaceUid: found.metadata.uid ?? "" };
+  #assertPinned(identity: ProviderIdentity): void {
+    for (const key of this.#bindingKeys) {
+      const binding = this.#options.bindings.get(key);
+      if (binding !== undefined) assertPinned(binding, identity);
+    }
+  }
+
+  /** The bindings say it while it lasts; what waits is kept and goes on by itself. */
+  #tellOutage(outage: Outage | undefined): void {
+    const { environment, bindingCluster, bindings } = this.#options;
+    if (outage === undefined) {
+      environment.logger.info("the provider can be reached again", { server: this.address });
+      this.#report(trueCondition("Heartbeating"));
+    } else {
+      const message = `the provider has not been reached since ${outage.since}; ${outage.pending} changes wait: ${outage.reason}`;
+      environment.logger.warn("the provider cannot be reached", { server: this.address, ...outage });
+      this.#report(falseCondition("Heartbeating", "ProviderUnreachable", "Warning", message));
+    }
+    const since = outage?.since ?? null;
+    for (const key of this.#bindingKeys) {
+      const present = bindings.get(key)?.metadata.annotations?.[unreachableSinceAnnotation] ?? null;
+      if (present === since) continue;
+      const patch = { metadata: { annotations: { [unreachableSinceAnnotation]: since } } };
+      bindingCluster.client
+        .mergePatch(bindingCluster.bindingType, refOf(key), patch)
+        .catch((error: unknown) => {
+          if (!isNotFound(error))
+            environment.logger.debug("a binding could not be annotated", { key, error });
+        });
+    }
   }
 
   async #filled(caches: readonly SharedCache[], signal: AbortSignal): Promise<void> {

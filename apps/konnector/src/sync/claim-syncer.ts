@@ -1,31 +1,38 @@
 /** Keeps the claimed objects of one resource (Secrets, ConfigMaps, …) in sync, by owner. One for all exports that claim it. */
 import { claimedFromLabel, fieldManager } from "@klutch/api";
-import { type DynamicObject, isAlreadyExists, type ObjectRef, refOf, type ResourceType } from "@klutch/kube";
+import { type DynamicObject, isAlreadyExists, isNotFound, type ObjectRef, refOf } from "@klutch/kube";
 import { type Change, Controller, type ReconcileContext } from "@klutch/kube-runtime";
 import {
   type ClaimedStep,
   type ClaimScope,
+  consumerNameOf,
   isSelected,
-  needsRecreation,
+  type Mapping,
+  plainScope,
   planClaimed,
+  providerRefOf,
+  type Side,
 } from "@klutch/sync";
 import { byNamespace, type CacheLease } from "../cache/pool.ts";
+import { keyOfRef } from "../cache/shared-cache.ts";
 import type { ConsumerCluster, Environment, ProviderCluster } from "../clusters.ts";
 import { asDynamic } from "../decode.ts";
 import { StaleCacheError } from "../errors.ts";
 import type { EventRecorder } from "../events.ts";
+import type { ClaimedType } from "../session/claim-set.ts";
 import type { NamespaceMap } from "../session/namespace-map.ts";
 import { ProviderView } from "../session/provider-view.ts";
 
 /** Which resource is claimed, and between whom. */
 export interface ClaimSyncerOptions {
-  readonly type: ResourceType;
+  readonly type: ClaimedType;
   /** Of all accepted claims on this resource; never empty. */
   readonly scopes: readonly ClaimScope[];
   readonly clusterWide: boolean;
   readonly consumer: ConsumerCluster;
   readonly provider: ProviderCluster;
   readonly namespaces: NamespaceMap;
+  readonly confirmProvider: (signal: AbortSignal) => Promise<void>;
   readonly events: EventRecorder;
   readonly environment: Environment;
 }
@@ -37,7 +44,7 @@ interface Pair {
   readonly providerRef: ObjectRef;
 }
 
-const everything: ClaimScope = { owner: "Provider", names: [], namespaces: [], labelSelectors: [] };
+const missing: Mapping = { state: "missing" };
 
 /** See the module comment. Runs from construction until it is disposed. */
 export class ClaimSyncer implements AsyncDisposable {
@@ -54,7 +61,9 @@ export class ClaimSyncer implements AsyncDisposable {
     const { logger, clock, random } = environment;
     this.#options = options;
     // The agent never caches foreign Secrets: where only the provider owns, it watches nothing but its own copies.
-    const isOneWay = scopes.every(({ owner }) => owner === "Provider");
+    const isOneWay = scopes.every(
+      ({ owner, autoAdopt, autoDonate }) => owner === "Provider" && !autoAdopt && !autoDonate,
+    );
     const labelSelector = isOneWay ? `${claimedFromLabel}=${provider.tenant.namespaceUid}` : undefined;
     this.#lease = consumer.pool.acquire({ type, labelSelector });
     this.#controller = new Controller({
@@ -67,7 +76,7 @@ export class ClaimSyncer implements AsyncDisposable {
     this.#view = new ProviderView({
       provider,
       type,
-      clusterWide,
+      clusterWide: clusterWide || !type.namespaced,
       namespaces,
       logger,
       onChange: (change) => this.#providerChanged(change),
@@ -97,8 +106,14 @@ export class ClaimSyncer implements AsyncDisposable {
   }
 
   #providerChanged({ object }: Change<DynamicObject>): void {
-    const { namespace = "", name = "" } = object.metadata;
-    const consumerNamespace = this.#options.namespaces.consumerNamespaceOf(namespace);
+    const { namespace, name = "" } = object.metadata;
+    const { provider, namespaces } = this.#options;
+    if (namespace === undefined) {
+      const consumerName = consumerNameOf(provider.tenant, object);
+      if (consumerName !== undefined) this.#controller.enqueue(consumerName);
+      return;
+    }
+    const consumerNamespace = namespaces.consumerNamespaceOf(namespace);
     if (consumerNamespace !== undefined) this.#controller.enqueue(`${consumerNamespace}/${name}`);
   }
 
@@ -107,29 +122,35 @@ export class ClaimSyncer implements AsyncDisposable {
     const objects =
       consumerNamespace === undefined ? informer.list() : informer.byIndex(byNamespace, consumerNamespace);
     for (const { metadata } of objects) {
-      this.#controller.enqueue(`${metadata.namespace ?? ""}/${metadata.name ?? ""}`, { lane: "resync" });
+      const { namespace, name = "" } = metadata;
+      this.#controller.enqueue(keyOfRef({ namespace, name }), { lane: "resync" });
     }
   }
 
   async #reconcile(key: string, { signal }: ReconcileContext): Promise<void> {
     const consumerRef = refOf(key);
-    const mapping = this.#options.namespaces.mapping(consumerRef.namespace ?? "");
-    if (mapping.state !== "ready" || !this.#view.isSynced(mapping.providerNamespace)) return;
-    const providerRef = { namespace: mapping.providerNamespace, name: consumerRef.name };
+    const { namespaces, provider } = this.#options;
+    const mapping = consumerRef.namespace === undefined ? missing : namespaces.mapping(consumerRef.namespace);
+    const providerRef = providerRefOf(provider.tenant, consumerRef, mapping);
+    if (providerRef === undefined || !this.#view.isSynced(providerRef.namespace)) return;
+    const above = this.#view.get(providerRef);
+    // A cluster-scoped object without our mark is another tenant's, whatever its name says.
+    const isOther =
+      above !== undefined &&
+      consumerRef.namespace === undefined &&
+      consumerNameOf(provider.tenant, above) === undefined;
+    if (isOther) return;
     await this.#settle(
-      {
-        consumerRef,
-        providerRef,
-        consumer: this.#lease.cache.get(key),
-        provider: this.#view.get(providerRef),
-      },
+      { consumerRef, providerRef, consumer: this.#lease.cache.get(key), provider: above },
       signal,
     );
   }
 
   async #settle(pair: Pair, signal: AbortSignal): Promise<void> {
     const scope = this.#scopeOf(pair);
-    const plan = planClaimed({ ...pair, scope, tenantUid: this.#options.provider.tenant.namespaceUid });
+    const { provider, type } = this.#options;
+    const { statusSubresource } = type;
+    const plan = planClaimed({ ...pair, scope, tenant: provider.tenant, statusSubresource });
     if (plan.conflict === true && pair.consumer !== undefined) {
       await this.#options.events.tell(
         pair.consumer,
@@ -144,15 +165,33 @@ export class ClaimSyncer implements AsyncDisposable {
   /** The first claim that covers the object; else the first one, which then only removes. */
   #scopeOf({ consumer, provider, consumerRef }: Pair): ClaimScope {
     const { scopes } = this.#options;
-    const labels = (provider ?? consumer)?.metadata.labels;
-    return scopes.find((scope) => isSelected(scope, consumerRef, labels)) ?? scopes[0] ?? everything;
+    const object = provider ?? consumer;
+    return (
+      scopes.find((scope) => isSelected(scope, consumerRef, object)) ?? scopes[0] ?? plainScope("Provider")
+    );
   }
 
   async #execute(step: ClaimedStep, pair: Pair, signal: AbortSignal): Promise<void> {
     const { type, environment } = this.#options;
-    if (step.do === "create") await this.#create(step, pair, signal);
-    else if (step.do === "replace") await this.#replace(step, pair, signal);
-    else await this.#delete(step, signal);
+    switch (step.do) {
+      case "create":
+        await this.#create(step, pair, signal);
+        break;
+      case "replace":
+        await this.#replace(step, signal);
+        break;
+      case "patch":
+        await this.#patch(step.on, step.ref, withUid(step.patch, step.uid), undefined, signal);
+        break;
+      case "writeStatus":
+        await this.#patch(step.on, step.ref, withUid({ status: step.status }, step.uid), "status", signal);
+        break;
+      case "delete":
+        await this.#delete(step, signal);
+        break;
+      default:
+        step satisfies never;
+    }
     environment.metrics.writes.inc({ resource: type.plural, step: `claimed-${step.do}` });
   }
 
@@ -175,16 +214,11 @@ export class ClaimSyncer implements AsyncDisposable {
     }
   }
 
-  async #replace(
-    step: Extract<ClaimedStep, { do: "replace" }>,
-    pair: Pair,
-    signal: AbortSignal,
-  ): Promise<void> {
+  async #replace(step: Extract<ClaimedStep, { do: "replace" }>, signal: AbortSignal): Promise<void> {
     const { type } = this.#options;
     const { client } = this.#clusterOf(step.on);
-    const copy = pair[step.on];
     const content = asDynamic(step.content);
-    if (copy === undefined || !needsRecreation(copy, content)) {
+    if (!step.recreate) {
       this.#wrote(step.on, await client.replace(type, content, { fieldManager, signal }));
       return;
     }
@@ -194,23 +228,47 @@ export class ClaimSyncer implements AsyncDisposable {
     this.#wrote(step.on, await client.create(type, { ...content, metadata }, { fieldManager, signal }));
   }
 
+  async #patch(
+    side: Side,
+    ref: ObjectRef,
+    patch: object,
+    subresource: string | undefined,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { client } = this.#clusterOf(side);
+    const { type } = this.#options;
+    try {
+      const options = { fieldManager, subresource, signal };
+      this.#wrote(side, await client.mergePatch<DynamicObject>(type, ref, patch, options));
+    } catch (error) {
+      if (!isNotFound(error)) throw error;
+    }
+  }
+
   async #delete(step: Extract<ClaimedStep, { do: "delete" }>, signal: AbortSignal): Promise<void> {
     const { type } = this.#options;
     const { client } = this.#clusterOf(step.on);
     if (step.unlessFound !== undefined) {
       const source = this.#clusterOf(step.on === "consumer" ? "provider" : "consumer");
+      if (source.side === "provider") await this.#options.confirmProvider(signal);
       const found = await source.client.find(type, step.unlessFound, { signal });
       if (found !== undefined) throw new StaleCacheError(`${type.kind} ${step.unlessFound.name}`);
     }
     await client.delete(type, step.ref, { preconditions: { uid: step.uid }, signal });
   }
 
-  #clusterOf(side: "consumer" | "provider"): ConsumerCluster | ProviderCluster {
+  #clusterOf(side: Side): ConsumerCluster | ProviderCluster {
     return side === "consumer" ? this.#options.consumer : this.#options.provider;
   }
 
-  #wrote(side: "consumer" | "provider", object: DynamicObject): void {
+  #wrote(side: Side, object: DynamicObject): void {
     if (side === "consumer") this.#lease.cache.wrote(object);
     else this.#view.wrote(object);
   }
+}
+
+/** A patch that touches just this object, not another one of the same name. */
+function withUid(patch: Readonly<Record<string, unknown>>, uid: string): object {
+  const metadata = typeof patch["metadata"] === "object" ? patch["metadata"] : {};
+  return { ...patch, metadata: { ...metadata, uid } };
 }

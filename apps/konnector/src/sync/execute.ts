@@ -19,6 +19,10 @@ import type { ProviderView } from "../session/provider-view.ts";
 /** Where steps are carried out. */
 export interface ExecutionContext {
   readonly type: ResourceType;
+  /** The resource on the provider: another scope than `type` under isolation Namespaced. */
+  readonly providerType: ResourceType;
+  /** Throws when the provider is not the one it was. */
+  readonly confirmProvider: (signal: AbortSignal) => Promise<void>;
   /** Whether status is written through the subresource; without it, with the object (B11). */
   readonly statusSubresource: boolean;
   readonly consumer: ConsumerCluster;
@@ -63,6 +67,10 @@ function write(
       return writeStatus(context, step, signal);
     case "createConsumer":
       return createConsumer(context, step, signal);
+    case "unmarkConsumer":
+      return unmarkConsumer(context, step, signal);
+    case "deleteConsumer":
+      return deleteConsumer(context, step, signal);
     default:
       return step satisfies never;
   }
@@ -114,7 +122,7 @@ async function markConsumer(
 }
 
 async function applyProvider(
-  { provider, type, view }: ExecutionContext,
+  { provider, providerType: type, view }: ExecutionContext,
   { content, uid }: StepOf<"applyProvider">,
   signal: AbortSignal,
 ): Promise<DynamicObject> {
@@ -130,7 +138,7 @@ async function applyProvider(
 }
 
 async function patchProvider(
-  { provider, type, view }: ExecutionContext,
+  { provider, providerType: type, view }: ExecutionContext,
   { ref, patch }: StepOf<"patchProvider">,
   signal: AbortSignal,
 ): Promise<DynamicObject> {
@@ -141,7 +149,7 @@ async function patchProvider(
 }
 
 async function deleteProvider(
-  { provider, type }: ExecutionContext,
+  { provider, providerType: type }: ExecutionContext,
   { ref, uid }: StepOf<"deleteProvider">,
   signal: AbortSignal,
 ): Promise<undefined> {
@@ -150,12 +158,13 @@ async function deleteProvider(
 
 /** The finalizer goes only when the live provider shows that nothing of ours is left (B6). */
 async function releaseConsumer(
-  { consumer, provider, type, consumerCache, view }: ExecutionContext,
+  { consumer, provider, type, providerType, consumerCache, view, confirmProvider }: ExecutionContext,
   { ref, uid, confirmGone }: StepOf<"releaseConsumer">,
   signal: AbortSignal,
 ): Promise<undefined> {
   if (confirmGone !== undefined) {
-    const found = await provider.client.find<DynamicObject>(type, confirmGone, { signal });
+    await confirmProvider(signal);
+    const found = await provider.client.find<DynamicObject>(providerType, confirmGone, { signal });
     if (found !== undefined) {
       view.wrote(reduceManagedFields(found));
       throw new StaleCacheError(`${type.kind} ${keyOf(found)} on the provider`);
@@ -214,6 +223,38 @@ async function createConsumer(
     if (isAlreadyExists(error)) throw new StaleCacheError(`${type.kind} ${keyOf(asDynamic(content))}`);
     throw error;
   }
+}
+
+/** The claim lives on as a plain object. */
+async function unmarkConsumer(
+  { consumer, type, consumerCache }: ExecutionContext,
+  { ref, uid }: StepOf<"unmarkConsumer">,
+  signal: AbortSignal,
+): Promise<undefined> {
+  const cached = consumerCache.get(keyOfRef(ref));
+  const finalizers = cached?.metadata.finalizers?.filter((name) => name !== syncerFinalizer) ?? [];
+  const { resourceVersion } = cached?.metadata ?? {};
+  const patch = {
+    // The version keeps a finalizer that somebody else adds meanwhile.
+    metadata: { uid, resourceVersion, finalizers, annotations: { [boundAnnotation]: null } },
+  };
+  try {
+    const answer = await consumer.client.mergePatch<DynamicObject>(type, ref, patch, {
+      fieldManager,
+      signal,
+    });
+    consumerCache.wrote(withoutManagedFields(answer));
+  } catch (error) {
+    if (!isNotFound(error)) throw error;
+  }
+}
+
+async function deleteConsumer(
+  { consumer, type }: ExecutionContext,
+  { ref, uid }: StepOf<"deleteConsumer">,
+  signal: AbortSignal,
+): Promise<undefined> {
+  await consumer.client.delete(type, ref, { preconditions: { uid }, signal });
 }
 
 function withoutManagedFields(object: DynamicObject): DynamicObject {

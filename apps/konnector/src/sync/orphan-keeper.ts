@@ -5,14 +5,17 @@ import type { ReconcileResult } from "@klutch/kube-runtime";
 import { planOrphan, type SyncObject } from "@klutch/sync";
 import type { ConsumerCluster, Environment, ProviderCluster } from "../clusters.ts";
 import { WrongClusterError } from "../errors.ts";
+import type { DeletionBreaker } from "./deletion-breaker.ts";
 
 /** An upstream object whose claim is not to be found. */
 export interface Orphan {
   readonly type: ResourceType;
+  readonly providerType: ResourceType;
   /** Key of the claim that is missing. */
   readonly key: string;
   readonly consumerRef: ObjectRef;
   readonly orphan: SyncObject;
+  readonly breaker: DeletionBreaker;
 }
 
 const breakerWindowMs = 60_000;
@@ -40,6 +43,7 @@ export class OrphanKeeper {
   async look(orphan: Orphan, signal: AbortSignal): Promise<ReconcileResult | undefined> {
     const { clock, timing, logger } = this.#environment;
     const id = idOf(orphan.type, orphan.key);
+    if (orphan.breaker.isHeld) return { requeueAfterMs: breakerWindowMs };
     const now = clock.monotonic();
     this.#deletions = this.#deletions.filter((at) => now - at < breakerWindowMs);
     const plan = planOrphan({
@@ -56,6 +60,9 @@ export class OrphanKeeper {
         key: orphan.key,
         limit: timing.breakerLimit,
       });
+      orphan.breaker.hold(
+        `${timing.breakerLimit} upstream objects were deleted within a minute because their claims were not to be found`,
+      );
       return { requeueAfterMs: breakerWindowMs };
     }
     if (await this.#isAlive(orphan, signal)) {
@@ -78,7 +85,7 @@ export class OrphanKeeper {
     return (await client.find(orphan.type, orphan.consumerRef, { signal })) !== undefined;
   }
 
-  async #delete({ type, key, orphan }: Orphan, signal: AbortSignal): Promise<void> {
+  async #delete({ type, providerType, key, orphan }: Orphan, signal: AbortSignal): Promise<void> {
     const { name = "", namespace, uid } = orphan.metadata;
     this.#deletions.push(this.#environment.clock.monotonic());
     this.#environment.logger.info("the claim is gone, deleting what it left on the provider", {
@@ -87,7 +94,7 @@ export class OrphanKeeper {
       namespace,
       name,
     });
-    await this.#provider.client.delete(type, { name, namespace }, { preconditions: { uid }, signal });
+    await this.#provider.client.delete(providerType, { name, namespace }, { preconditions: { uid }, signal });
   }
 }
 

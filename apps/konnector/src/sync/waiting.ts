@@ -16,6 +16,11 @@ const texts: Readonly<Record<Waiting, readonly ["Normal" | "Warning", string, st
     "the provider is still deleting an older object of this name; this one is created when that is gone",
   ],
   orphanConfirmation: ["Normal", "WaitingForConfirmation", "its absence is being confirmed"],
+  deletionHeld: [
+    "Warning",
+    "DeletionHeld",
+    "its deletion is held, because it looks like an accident; see the condition DeletionHeld of the APIServiceBinding. klutch release lets it go on",
+  ],
   foreignObject: [
     "Warning",
     "NameTaken",

@@ -95,6 +95,8 @@ export async function startKonnector(world: World, options: StartOptions = {}): 
       probePort: 0,
       logLevel: "info",
       installCrd: true,
+      massDeletionLimit: 100,
+      controlPlane: undefined,
     },
     cluster: await agentConfig(world.consumer),
     logger: options.logger ?? silentLogger,

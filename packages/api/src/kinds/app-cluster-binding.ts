@@ -1,6 +1,5 @@
 /** AppClusterBinding: binds an app cluster from the provider's side, without an agent in it. reference/bind.md §1.7. */
 import {
-  anyObject,
   boolean,
   type CustomResourceDefinition,
   customResourceDefinition,
@@ -8,6 +7,7 @@ import {
   object,
   type Schema,
 } from "@klutch/schema";
+import { type ContainerOverrides, containerOverrides } from "../container-overrides.ts";
 import { bindGroup } from "../names.ts";
 import {
   ageColumn,
@@ -28,8 +28,8 @@ export interface AppClusterBindingSpec {
   readonly konnector?:
     | {
         readonly deploy?: boolean | undefined;
-        /** Fields of a container that replace those of the generated one. */
-        readonly overrides?: Readonly<Record<string, unknown>> | undefined;
+        /** A strategic merge patch of the generated container. */
+        readonly overrides?: ContainerOverrides | undefined;
       }
     | undefined;
 }
@@ -51,9 +51,7 @@ const spec: Schema<AppClusterBindingSpec> = object(
       {},
       {
         deploy: boolean({ description: "Whether the provider runs the agent." }),
-        overrides: anyObject({
-          description: "Fields of the agent's container, merged into the generated one.",
-        }),
+        overrides: containerOverrides,
       },
     ),
   },

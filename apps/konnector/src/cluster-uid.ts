@@ -1,0 +1,24 @@
+/** The identity of an app cluster. */
+import { namespaces } from "@klutch/api";
+import type { DynamicObject, KubeClient } from "@klutch/kube";
+import { Backoff } from "@klutch/kube-runtime";
+import type { Environment } from "./clusters.ts";
+
+/** UID of kube-system; waits until the app cluster answers. Throws when aborted first. */
+export async function clusterUid(
+  client: KubeClient,
+  { clock, random, logger }: Environment,
+  signal: AbortSignal,
+): Promise<string> {
+  const backoff = new Backoff({ baseMs: 200, capMs: 10_000, random });
+  for (;;) {
+    try {
+      const kubeSystem = await client.get<DynamicObject>(namespaces, { name: "kube-system" }, { signal });
+      return kubeSystem.metadata.uid ?? "";
+    } catch (error) {
+      signal.throwIfAborted();
+      logger.warn("the app cluster does not answer, trying again", { error });
+      await clock.sleep(backoff.next(), { signal });
+    }
+  }
+}

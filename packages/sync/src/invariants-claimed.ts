@@ -1,0 +1,130 @@
+/** That copies of claimed objects equal their sources, and that nothing of the consumer is above without an accepted claim (S1). */
+import { claimedFromLabel, crdNameOf, resourceOwnerAnnotation } from "@klutch/api";
+import { type ClaimScope, claimScopeOf, isSelected } from "./claim-scope.ts";
+import { type ClaimedStep, planClaimed } from "./claimed.ts";
+import type { BoundApi, InvariantSnapshot, Violation } from "./invariants.ts";
+import { isOurs, nameOf, type Places } from "./invariants-places.ts";
+import { consumerNameOf, providerRefOf } from "./namespaces.ts";
+import { isDeleting, type Ref, refOfObject, type SyncObject } from "./types.ts";
+
+interface Pair {
+  readonly consumerRef: Ref;
+  readonly providerRef: Ref;
+  consumer: SyncObject | undefined;
+  provider: SyncObject | undefined;
+}
+
+/** Checks every resource of the provider that is not itself a bound API. */
+export function checkClaimed(
+  snapshot: InvariantSnapshot,
+  places: Places,
+  apis: readonly BoundApi[],
+): readonly Violation[] {
+  const scopes = scopesOf(apis);
+  const bound = new Set(apis.map(({ name }) => name));
+  return Object.keys(snapshot.provider.objects)
+    .filter((resource) => !bound.has(resource))
+    .flatMap((resource) =>
+      pairsOf(snapshot, places, resource).flatMap((pair) =>
+        checkPair(places, resource, scopes.get(resource) ?? [], pair),
+      ),
+    );
+}
+
+/** Accepted claims by resource. */
+function scopesOf(apis: readonly BoundApi[]): ReadonlyMap<string, readonly ClaimScope[]> {
+  const scopes = new Map<string, ClaimScope[]>();
+  for (const claim of apis.flatMap(({ claims }) => claims)) {
+    const name = crdNameOf(claim);
+    scopes.set(name, [...(scopes.get(name) ?? []), claimScopeOf(claim)]);
+  }
+  return scopes;
+}
+
+function pairsOf(snapshot: InvariantSnapshot, places: Places, resource: string): readonly Pair[] {
+  const pairs = new Map<string, Pair>();
+  for (const consumer of snapshot.consumer.objects[resource] ?? []) {
+    const consumerRef = refOfObject(consumer);
+    const providerRef = providerRefOf(places.tenant, consumerRef, places.mapping(consumerRef.namespace));
+    if (providerRef === undefined) continue;
+    pairs.set(nameOf(providerRef), { consumerRef, providerRef, consumer, provider: undefined });
+  }
+  for (const provider of snapshot.provider.objects[resource] ?? []) {
+    if (!isOurs(places, provider)) continue;
+    const providerRef = refOfObject(provider);
+    const known = pairs.get(nameOf(providerRef));
+    if (known !== undefined) known.provider = provider;
+    else {
+      const { namespace, name } = providerRef;
+      const consumerRef =
+        namespace === undefined
+          ? { name: consumerNameOf(places.tenant, provider) ?? name }
+          : { namespace: places.consumerOf.get(namespace), name };
+      pairs.set(nameOf(providerRef), { consumerRef, providerRef, consumer: undefined, provider });
+    }
+  }
+  return [...pairs.values()];
+}
+
+function checkPair(
+  places: Places,
+  resource: string,
+  scopes: readonly ClaimScope[],
+  pair: Pair,
+): readonly Violation[] {
+  const { consumer, provider, consumerRef, providerRef } = pair;
+  const violation = (
+    invariant: "Claimed" | "Tenancy",
+    side: "consumer" | "provider",
+    message: string,
+  ): Violation => ({
+    invariant,
+    side,
+    object: `${resource} ${nameOf(side === "consumer" ? consumerRef : providerRef)}`,
+    message,
+  });
+  const covering = scopes.filter((scope) => isSelected(scope, consumerRef, provider ?? consumer));
+  const mayGoUp = covering.some((scope) => scope.owner !== "Provider" || scope.autoAdopt);
+  if (provider !== undefined && cameFromConsumer(provider) && !isDeleting(provider) && !mayGoUp) {
+    return [
+      violation("Claimed", "provider", "comes from the consumer, but no accepted claim lets it leave (S1)"),
+    ];
+  }
+  const [scope] = covering.length > 0 ? covering : scopes;
+  if (scope === undefined) return [];
+  if (consumer !== undefined && provider !== undefined && markOf(consumer) === "Provider") {
+    const from = consumer.metadata.labels?.[claimedFromLabel];
+    if (covering.length > 0 && from !== places.tenant.namespaceUid) {
+      const message = `label ${claimedFromLabel} is ${from ?? "not set"}, it must be ${places.tenant.namespaceUid}`;
+      return [violation("Tenancy", "consumer", message)];
+    }
+  }
+  const { step } = planClaimed({ ...pair, scope, tenant: places.tenant });
+  if (step === undefined) return [];
+  return [violation("Claimed", step.on, describe(step, pair))];
+}
+
+const markOf = ({ metadata }: SyncObject): string | undefined =>
+  metadata.annotations?.[resourceOwnerAnnotation];
+
+const cameFromConsumer = (provider: SyncObject): boolean =>
+  markOf(provider) === "Consumer" || provider.metadata.labels?.[claimedFromLabel] !== undefined;
+
+function describe(step: ClaimedStep, { consumerRef, providerRef }: Pair): string {
+  const source =
+    step.on === "consumer"
+      ? `${nameOf(providerRef)} of the provider`
+      : `${nameOf(consumerRef)} of the consumer`;
+  switch (step.do) {
+    case "create":
+      return `is missing; its source is ${source}`;
+    case "replace":
+      return `differs from its source, ${source}`;
+    case "patch":
+      return `lacks what its copy, ${source}, may set in it`;
+    case "writeStatus":
+      return `does not show the status of its source, ${source}`;
+    case "delete":
+      return `is a copy without an object that an accepted claim covers; its source was ${source}`;
+  }
+}

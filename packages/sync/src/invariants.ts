@@ -1,0 +1,316 @@
+/**
+ * What must hold between an app cluster and its tenant on the control plane, looked at from outside: the same functions judge live
+ * clusters (`klutch verify`) and the clusters of the fault simulation. They read one snapshot, decide nothing and know no history, so
+ * what is on its way at that moment shows as a violation too; look twice before you believe it.
+ */
+import {
+  type APIServiceBinding,
+  type APIServiceExport,
+  crdNameOf,
+  type PermissionClaim,
+  syncerFinalizer,
+} from "@klutch/api";
+import { appliedPart, isBound, providerContent } from "./content.ts";
+import { effectiveClaims } from "./crd-plan.ts";
+import { ownedFields, surplusPaths } from "./fields.ts";
+import { checkClaimed } from "./invariants-claimed.ts";
+import { isOurs, nameOf, type Places, placesOf } from "./invariants-places.ts";
+import { checkMappings, checkTenancy } from "./invariants-tenancy.ts";
+import { contains, jsonEqual } from "./json.ts";
+import { defaultMetadataRule, type MetadataRule } from "./metadata-rules.ts";
+import { consumerNameOf, type Isolation, providerRefOf, type Tenant } from "./namespaces.ts";
+import { isDeleting, isRecord, type Ref, refOfObject, type SyncObject } from "./types.ts";
+import { isMarked } from "./unbind.ts";
+
+/**
+ * The promise that is broken.
+ *
+ * | name        | promise |
+ * |-------------|---------|
+ * | OneToOne    | a bound claim in a mapped namespace has exactly one object above, at its place |
+ * | Orphan      | nothing above is marked as bound whose claim does not exist |
+ * | Content     | spec, labels and annotations above are what the claim wants |
+ * | Status      | a claim shows the status of its object above |
+ * | Finalizer   | our finalizer is only where a binding can resolve it |
+ * | Tenancy     | nothing of one tenant stands in a namespace of another |
+ * | Claimed     | copies of claimed objects equal their sources; nothing is above that no accepted claim covers (S1) |
+ * | Bookkeeping | a claim's status holds nothing of Klutch's own |
+ */
+export type InvariantName =
+  | "OneToOne"
+  | "Orphan"
+  | "Content"
+  | "Status"
+  | "Finalizer"
+  | "Tenancy"
+  | "Claimed"
+  | "Bookkeeping";
+
+/** All of them, in the order in which they are checked. */
+export const invariantNames: readonly InvariantName[] = [
+  "OneToOne",
+  "Orphan",
+  "Content",
+  "Status",
+  "Finalizer",
+  "Tenancy",
+  "Claimed",
+  "Bookkeeping",
+];
+
+/** One broken promise. `message` names fields, never their values: they may be secret. */
+export interface Violation {
+  readonly invariant: InvariantName;
+  /** `<resource> <namespace>/<name>`, of the side that `side` says. */
+  readonly object: string;
+  readonly side: "consumer" | "provider";
+  readonly message: string;
+}
+
+/** Objects by resource (`crdNameOf`: `widgets.example.org`, `secrets`). A resource without an entry was not read and is not judged. */
+export type ObjectsByResource = Readonly<Record<string, readonly SyncObject[]>>;
+
+/** Both clusters at one time. */
+export interface InvariantSnapshot {
+  /** Wall clock, milliseconds since the epoch. */
+  readonly now: number;
+  /** How long something may be on its way: a new claim without object above, a deletion without one. Default 60 000. */
+  readonly graceMs?: number | undefined;
+  /** Which labels and annotations travel up. Default: `defaultMetadataRule`. */
+  readonly rule?: MetadataRule | undefined;
+  readonly consumer: {
+    readonly objects: ObjectsByResource;
+    /** Of this provider only. */
+    readonly bindings: readonly APIServiceBinding[];
+    readonly crds: readonly SyncObject[];
+    readonly namespaces: readonly SyncObject[];
+  };
+  readonly provider: {
+    /** As far as they can be read, also outside of our namespaces; those outside may be metadata only. */
+    readonly objects: ObjectsByResource;
+    /** Of our cluster namespace. */
+    readonly exports: readonly APIServiceExport[];
+    /** Of our cluster namespace. */
+    readonly apiServiceNamespaces: readonly SyncObject[];
+    /** Undefined when they cannot be read; then their annotations are not judged. */
+    readonly namespaces?: readonly SyncObject[] | undefined;
+    readonly tenant: Tenant;
+    readonly otherTenants: readonly Tenant[];
+  };
+}
+
+/** A bound API of this provider whose export exists and that is not being unbound. */
+export interface BoundApi {
+  readonly name: string;
+  readonly namespaced: boolean;
+  /** Of cluster-scoped APIs. */
+  readonly isolation: Isolation;
+  /** Accepted by the app cluster and made by the export. */
+  readonly claims: readonly PermissionClaim[];
+}
+
+const defaultGraceMs = 60_000;
+
+/** All violations; empty when every promise holds. */
+export function checkInvariants(snapshot: InvariantSnapshot): readonly Violation[] {
+  const places = placesOf(snapshot);
+  const apis = boundApisOf(snapshot);
+  return [
+    ...checkMappings(snapshot),
+    ...apis.flatMap((api) => checkApi(snapshot, places, api)),
+    ...checkFinalizers(snapshot, places, apis),
+    ...checkTenancy(snapshot, places),
+    ...checkClaimed(snapshot, places, apis),
+  ];
+}
+
+/** The APIs that are compared. */
+export function boundApisOf({ consumer, provider }: InvariantSnapshot): readonly BoundApi[] {
+  return provider.exports.flatMap((exported) => {
+    const name = crdNameOf({ group: exported.spec.group, resource: exported.spec.names.plural });
+    const binding = consumer.bindings.find(({ metadata }) => metadata.name === name);
+    if (binding === undefined || binding.metadata.deletionTimestamp !== undefined) return [];
+    const claims = effectiveClaims(binding.spec.permissionClaims ?? [], exported.spec.permissionClaims ?? []);
+    const namespaced = exported.spec.scope === "Namespaced";
+    return [{ name, namespaced, isolation: exported.spec.clusterScopedIsolation ?? "Prefixed", claims }];
+  });
+}
+
+/** How many objects of a resource were judged on each side; undefined for a side that was not read. */
+export function countCompared(
+  snapshot: InvariantSnapshot,
+  resource: string,
+): { readonly consumer: number | undefined; readonly provider: number | undefined } {
+  const places = placesOf(snapshot);
+  const api = boundApisOf(snapshot).find(({ name }) => name === resource);
+  return {
+    consumer: snapshot.consumer.objects[resource]?.length,
+    provider: snapshot.provider.objects[resource]?.filter((one) => isOurs(places, one, api)).length,
+  };
+}
+
+function checkApi(snapshot: InvariantSnapshot, places: Places, api: BoundApi): readonly Violation[] {
+  const claims = snapshot.consumer.objects[api.name];
+  const upstreams = snapshot.provider.objects[api.name]?.filter((one) => isOurs(places, one, api));
+  if (claims === undefined || upstreams === undefined) return [];
+  const byPlace = new Map(upstreams.map((object) => [nameOf(refOfObject(object)), object]));
+  const accounted = new Set<string>();
+  const found: Violation[] = [];
+  const claimsByRef = new Map(claims.map((claim) => [nameOf(refOfObject(claim)), claim]));
+  for (const claim of claims) {
+    const target = placeOf(places, claim, api);
+    if (target !== undefined) {
+      accounted.add(nameOf(target));
+      found.push(...checkPair(snapshot, api, claim, target, byPlace.get(nameOf(target))));
+    }
+    found.push(...checkBookkeeping(api, claim));
+  }
+  for (const upstream of upstreams) {
+    if (!isBound(upstream) || isDeleting(upstream)) continue;
+    const place = nameOf(refOfObject(upstream));
+    if (accounted.has(place)) continue;
+    const consumerRef = consumerRefOf(places, upstream, api);
+    const claim = consumerRef === undefined ? undefined : claimsByRef.get(nameOf(consumerRef));
+    const object = { object: `${api.name} ${place}`, side: "provider" } as const;
+    found.push(
+      claim === undefined
+        ? { invariant: "Orphan", ...object, message: "is marked as bound, but its claim does not exist" }
+        : {
+            invariant: "OneToOne",
+            ...object,
+            message: `is a second object of claim ${nameOf(refOfObject(claim))}, not at its place`,
+          },
+    );
+  }
+  return found;
+}
+
+function checkPair(
+  snapshot: InvariantSnapshot,
+  api: BoundApi,
+  claim: SyncObject,
+  target: Ref,
+  upstream: SyncObject | undefined,
+): readonly Violation[] {
+  if (isDeleting(claim)) return [];
+  const object = `${api.name} ${nameOf(refOfObject(claim))}`;
+  if (upstream === undefined) {
+    if (!isMarked(claim) && !isOlder(snapshot, claim.metadata.creationTimestamp)) return [];
+    const message = `has no object above; ${nameOf(target)} is missing at the provider`;
+    return [{ invariant: "OneToOne", object, side: "consumer", message }];
+  }
+  if (isDeleting(upstream)) return [];
+  const found: Violation[] = [];
+  const { tenant } = snapshot.provider;
+  const wanted = providerContent(claim, target, tenant, snapshot.rule ?? defaultMetadataRule);
+  const [different] = differences(appliedPart(upstream), appliedPart(wanted));
+  if (different !== undefined) {
+    const message = `${different} is not what the claim wants at ${nameOf(target)}`;
+    found.push({ invariant: "Content", object, side: "consumer", message });
+  }
+  const owned = ownedFields(upstream);
+  const [surplus] = [...surplusPaths(owned.applied, wanted), ...surplusPaths(owned.legacy, wanted)];
+  if (surplus !== undefined) {
+    const message = `${surplus.join(".")} was removed from the claim, but is still set at ${nameOf(target)}`;
+    found.push({ invariant: "Content", object, side: "consumer", message });
+  }
+  if (upstream.status !== undefined && !jsonEqual(claim.status, upstream.status)) {
+    const [field = "status"] = [
+      ...differences(claim.status, upstream.status, "status"),
+      ...differences(upstream.status, claim.status, "status"),
+    ];
+    const message = `${field} is not what ${nameOf(target)} shows`;
+    found.push({ invariant: "Status", object, side: "consumer", message });
+  }
+  return found;
+}
+
+function checkFinalizers(
+  snapshot: InvariantSnapshot,
+  places: Places,
+  apis: readonly BoundApi[],
+): readonly Violation[] {
+  const { consumer, provider } = snapshot;
+  const bound = new Set(consumer.bindings.map(({ metadata }) => metadata.name));
+  return Object.entries(consumer.objects).flatMap(([resource, objects]) => {
+    const upstreams = provider.objects[resource];
+    const api = apis.find(({ name }) => name === resource);
+    const taken = new Set(
+      upstreams?.filter((one) => isOurs(places, one, api)).map((one) => nameOf(refOfObject(one))),
+    );
+    return objects
+      .filter(({ metadata }) => metadata.finalizers?.includes(syncerFinalizer) === true)
+      .flatMap((claim): Violation[] => {
+        const object = `${resource} ${nameOf(refOfObject(claim))}`;
+        if (!bound.has(resource)) {
+          const message = `has our finalizer, but no APIServiceBinding ${resource} resolves it`;
+          return [{ invariant: "Finalizer", object, side: "consumer", message }];
+        }
+        if (upstreams === undefined || !isOlder(snapshot, claim.metadata.deletionTimestamp)) return [];
+        const target = placeOf(places, claim, api);
+        if (target !== undefined && taken.has(nameOf(target))) return [];
+        const message = `waits with our finalizer since ${claim.metadata.deletionTimestamp}, but nothing is above any more`;
+        return [{ invariant: "Finalizer", object, side: "consumer", message }];
+      });
+  });
+}
+
+function checkBookkeeping(api: BoundApi, claim: SyncObject): readonly Violation[] {
+  const path = bookkeepingIn(claim.status, "status");
+  if (path === undefined) return [];
+  const object = `${api.name} ${nameOf(refOfObject(claim))}`;
+  const message = `${path} is Klutch's own and does not belong there`;
+  return [{ invariant: "Bookkeeping", object, side: "consumer", message }];
+}
+
+const ownName = /^([a-z0-9-]+\.)*klutch\.anynines\.com(\/|$)/;
+
+/** Path of the first key, or of the first condition's type, that is one of ours. */
+function bookkeepingIn(value: unknown, path: string): string | undefined {
+  if (Array.isArray(value)) {
+    return first(value.map((item, index) => () => bookkeepingIn(item, `${path}[${index}]`)));
+  }
+  if (!isRecord(value)) return undefined;
+  if (typeof value["type"] === "string" && ownName.test(value["type"])) return `${path}.type`;
+  return first(
+    Object.entries(value).map(([key, child]) => () => {
+      const inner = `${path}.${key}`;
+      return ownName.test(key) ? inner : bookkeepingIn(child, inner);
+    }),
+  );
+}
+
+function first(attempts: readonly (() => string | undefined)[]): string | undefined {
+  for (const attempt of attempts) {
+    const found = attempt();
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
+
+/** Paths at which `observed` does not hold what is wanted; the values stay untold. */
+function differences(observed: unknown, wanted: unknown, path = ""): readonly string[] {
+  if (contains(observed, wanted)) return [];
+  if (!isRecord(observed) || !isRecord(wanted)) return [path];
+  return Object.entries(wanted).flatMap(([key, value]) =>
+    differences(observed[key], value, path === "" ? key : `${path}.${key}`),
+  );
+}
+
+const placeOf = (places: Places, claim: SyncObject, api: BoundApi | undefined): Ref | undefined => {
+  const ref = refOfObject(claim);
+  return providerRefOf(places.tenant, ref, places.mapping(ref.namespace), api?.isolation);
+};
+
+function consumerRefOf(places: Places, upstream: SyncObject, api: BoundApi): Ref | undefined {
+  const { namespace, name = "" } = upstream.metadata;
+  if (!api.namespaced || namespace === undefined) {
+    const consumerName = consumerNameOf(places.tenant, upstream, api.isolation);
+    return consumerName === undefined ? undefined : { name: consumerName };
+  }
+  const consumerNamespace = places.consumerOf.get(namespace);
+  return consumerNamespace === undefined ? undefined : { namespace: consumerNamespace, name };
+}
+
+const isOlder = ({ now, graceMs = defaultGraceMs }: InvariantSnapshot, since: string | undefined): boolean =>
+  since !== undefined && now - Date.parse(since) > graceMs;
