@@ -5,6 +5,7 @@ import { bind } from "./bind.ts";
 import { bindApiService } from "./bind-apiservice.ts";
 import type { CliContext } from "./context.ts";
 import { errorText } from "./errors.ts";
+import { type CommandTools, klutchCommands, unbindCommand } from "./klutch/commands.ts";
 import { bindApiServiceOptions, bindOptions } from "./options.ts";
 
 /** Runs one command line. Returns the exit code: 0, or 1 after one message on standard error. */
@@ -35,10 +36,16 @@ function withoutValues(args: readonly string[]): string[] {
 
 function createProgram(name: string, context: CliContext): Command {
   if (name !== "klutch") return bindCommand("kubectl-bind", context).version(klutchVersion);
-  return prepare(new Command("klutch"), context)
+  const klutch = prepare(new Command("klutch"), context)
     .description("Use APIs of a control plane cluster in your own cluster.")
     .version(klutchVersion)
     .addCommand(bindCommand("bind", context));
+  for (const command of klutchCommands(context, toolsOf(context))) klutch.addCommand(command);
+  return klutch;
+}
+
+function toolsOf(context: CliContext): CommandTools {
+  return { prepare: (command) => prepare(command, context), addConnectionFlags };
 }
 
 function prepare(command: Command, context: CliContext): Command {
@@ -60,6 +67,7 @@ function bindCommand(name: string, context: CliContext): Command {
     });
   addCommonFlags(command);
   command.addCommand(apiServiceCommand(context));
+  command.addCommand(unbindCommand(context, toolsOf(context)).configureHelp({ showGlobalOptions: true }));
   return command;
 }
 

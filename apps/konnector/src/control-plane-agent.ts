@@ -155,7 +155,7 @@ export class ControlPlaneAgent implements AsyncDisposable {
       this.#options;
     const { logger, clock, random } = environment;
     const client = rotatingClient(createConsumerClient(config));
-    const pool = new CachePool({ client, logger, clock, random });
+    const pool = new CachePool({ client, side: "consumer", logger, clock, random });
     try {
       const uid = await clusterUid(client, environment, signal);
       const consumer: ConsumerCluster = { side: "consumer", client, pool, uid };

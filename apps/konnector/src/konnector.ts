@@ -101,7 +101,7 @@ export async function runAgent(options: AgentRunOptions): Promise<void> {
   });
   const guarded = { userAgent, logger, metrics, clock, random, writeGuard: elector };
   const client = stack.use(createClient(ownConfig, guarded));
-  const pool = stack.use(new CachePool({ client, logger, clock, random }));
+  const pool = stack.use(new CachePool({ client, side: "consumer", logger, clock, random }));
   const create = (other: ClusterConfig): KubeClient => createClient(other, guarded);
   const terms = new Terms({ config, ownConfig, elector, client, pool, environment, create });
   options.onHealth?.({

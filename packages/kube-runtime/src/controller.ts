@@ -1,17 +1,9 @@
 /** Works through a queue of keys with a reconcile function. */
-import {
-  ApiError,
-  type Clock,
-  FencedError,
-  isConflict,
-  type KubeObject,
-  type Random,
-  systemClock,
-} from "@klutch/kube";
+import { ApiError, type Clock, FencedError, isConflict, type Random, systemClock } from "@klutch/kube";
 import { type Logger, type Metrics, silentLogger } from "@klutch/telemetry";
 import { TerminalError } from "./errors.ts";
 import type { Informer } from "./informer.ts";
-import type { Change } from "./store.ts";
+import type { Cached, Change } from "./store.ts";
 import { type Lane, WorkQueue } from "./work-queue.ts";
 
 /** What a reconcile may ask for. */
@@ -79,7 +71,7 @@ export class Controller {
   }
 
   /** Enqueues the keys that `keysOf` names for each change. Default: the object's own key. */
-  watch<T extends KubeObject>(
+  watch<T extends Cached>(
     informer: Informer<T>,
     keysOf: (change: Change<T>) => Iterable<string> = (change) => [change.key],
     options: { readonly lane?: Lane | undefined } = {},

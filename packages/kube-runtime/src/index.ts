@@ -12,5 +12,5 @@ export { Informer, type InformerOptions, type InformerStatus } from "./informer.
 export { LeaderElector, type LeaderElectorOptions } from "./leader-elector.ts";
 export { type ManagerOptions, runManager } from "./manager.ts";
 export { type HealthCheck, type ProbeOptions, type ProbeServer, startProbes } from "./probes.ts";
-export type { Change, Indexer } from "./store.ts";
+export type { Cached, Change, Indexer } from "./store.ts";
 export { type Lane, WorkQueue, type WorkQueueOptions } from "./work-queue.ts";

@@ -1,9 +1,9 @@
 /** A cache of one resource in one scope of one cluster, kept current by a watcher and shared by all who need it. */
 import {
   type Clock,
+  type DynamicObject,
   keyOf,
   type KubeClient,
-  type KubeObject,
   type Random,
   type ResourceType,
   type Scope,
@@ -11,17 +11,17 @@ import {
   systemRandom,
 } from "@klutch/kube";
 import { type Logger, silentLogger } from "@klutch/telemetry";
-import { type Change, type Indexer, Store } from "./store.ts";
+import { type Cached, type Change, type Indexer, Store } from "./store.ts";
 import { runWatcher, type WatchSink } from "./watcher.ts";
 
 /** What to cache. */
-export interface InformerOptions<T extends KubeObject> extends Scope {
+export interface InformerOptions<T extends Cached> extends Scope {
   readonly client: KubeClient;
   readonly type: ResourceType;
   /** Only metadata is fetched and kept. Default false. */
   readonly metadataOnly?: boolean | undefined;
-  /** Applied before an object is kept. Default: drops `managedFields`. */
-  readonly transform?: ((object: T) => T) | undefined;
+  /** Makes what is kept of an object. Default: all but `managedFields`. */
+  readonly transform?: ((object: DynamicObject) => T) | undefined;
   readonly indexes?: Readonly<Record<string, Indexer<T>>> | undefined;
   readonly logger?: Logger | undefined;
   readonly clock?: Clock | undefined;
@@ -44,7 +44,7 @@ export interface InformerStatus {
 }
 
 /** See the module comment. Handlers run synchronously inside the watch loop and must only enqueue. */
-export class Informer<T extends KubeObject> implements AsyncDisposable {
+export class Informer<T extends Cached> implements AsyncDisposable {
   readonly type: ResourceType;
   readonly #options: InformerOptions<T>;
   readonly #clock: Clock;
@@ -89,7 +89,7 @@ export class Informer<T extends KubeObject> implements AsyncDisposable {
     const signal = AbortSignal.any(signals);
     const { client, type, namespace, labelSelector, fieldSelector, metadataOnly, idleTimeoutMs } =
       this.#options;
-    this.#running = runWatcher<T>({
+    this.#running = runWatcher<DynamicObject>({
       client,
       type,
       namespace,
@@ -127,6 +127,10 @@ export class Informer<T extends KubeObject> implements AsyncDisposable {
     return this.#store.values();
   }
 
+  keys(): IterableIterator<string> {
+    return this.#store.keys();
+  }
+
   byIndex(index: string, value: string): readonly T[] {
     return this.#store.byIndex(index, value);
   }
@@ -157,11 +161,11 @@ export class Informer<T extends KubeObject> implements AsyncDisposable {
     this.#synced.reject(new Error(`the cache of ${this.type.plural} was closed`));
   }
 
-  #sink(): WatchSink<T> {
+  #sink(): WatchSink<DynamicObject> {
     return {
       put: (object) => this.#store.put(object),
       remove: (object) => this.#store.remove(keyOf(object)),
-      replaceAll: (objects, resourceVersion) => this.#replaceAll(objects, resourceVersion),
+      retain: (keys, resourceVersion) => this.#retain(keys, resourceVersion),
       alive: (resourceVersion) => this.#alive(resourceVersion),
       opened: () => {
         this.#failingSince = undefined;
@@ -174,11 +178,9 @@ export class Informer<T extends KubeObject> implements AsyncDisposable {
     };
   }
 
-  #replaceAll(objects: readonly T[], resourceVersion: string): void {
-    const present = new Set(objects.map((object) => keyOf(object)));
-    const gone = Array.from(this.#store.keys()).filter((key) => !present.has(key));
+  #retain(keys: ReadonlySet<string>, resourceVersion: string): void {
+    const gone = Array.from(this.#store.keys()).filter((key) => !keys.has(key));
     for (const key of gone) this.#store.remove(key);
-    for (const object of objects) this.#store.put(object);
     this.#alive(resourceVersion);
     if (this.#isSynced) return;
     this.#isSynced = true;

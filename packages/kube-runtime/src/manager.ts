@@ -1,13 +1,13 @@
 /** Starts the parts of a process in order and stops them in the reverse order. */
-import type { KubeObject } from "@klutch/kube";
 import type { Logger } from "@klutch/telemetry";
 import type { Controller } from "./controller.ts";
 import type { Informer } from "./informer.ts";
+import type { Cached } from "./store.ts";
 import type { LeaderElector } from "./leader-elector.ts";
 
 /** What to run. */
 export interface ManagerOptions {
-  readonly informers: readonly Pick<Informer<KubeObject>, "start" | "whenSynced">[];
+  readonly informers: readonly Pick<Informer<Cached>, "start" | "whenSynced">[];
   readonly controllers: readonly Controller[];
   /** Without one the controllers run at once. */
   readonly elector?: LeaderElector | undefined;

@@ -1,5 +1,10 @@
 /** The objects of one cache, by key and by index. Written only by its watcher; readers get objects that never change. */
-import { keyOf, type KubeObject } from "@klutch/kube";
+import { type DynamicObject, keyOf, type ObjectMeta } from "@klutch/kube";
+
+/** What a cache keeps of an object: at least its metadata. */
+export interface Cached {
+  readonly metadata: ObjectMeta;
+}
 
 /** What happened to one object of a cache. */
 export type Change<T> =
@@ -12,21 +17,21 @@ export type Indexer<T> = (object: T) => readonly string[];
 
 /** Options of a store. */
 export interface StoreOptions<T> {
-  /** Applied to each object before it is kept. Default: drops `managedFields`, which is half of most objects. */
-  readonly transform?: ((object: T) => T) | undefined;
+  /** Makes what is kept of an object that the server sent. Default: all but `managedFields`, which is half of most objects. */
+  readonly transform?: ((object: DynamicObject) => T) | undefined;
   readonly indexes?: Readonly<Record<string, Indexer<T>>> | undefined;
   readonly onChange: (change: Change<T>) => void;
 }
 
 /** Keys and objects with secondary indexes. */
-export class Store<T extends KubeObject> {
+export class Store<T extends Cached> {
   readonly #objects = new Map<string, T>();
   readonly #indexes = new Map<string, { readonly of: Indexer<T>; readonly keys: Map<string, Set<string>> }>();
-  readonly #transform: (object: T) => T;
+  readonly #transform: (object: DynamicObject) => T;
   readonly #onChange: (change: Change<T>) => void;
 
   constructor(options: StoreOptions<T>) {
-    this.#transform = options.transform ?? withoutManagedFields;
+    this.#transform = options.transform ?? asSent;
     this.#onChange = options.onChange;
     for (const [name, of] of Object.entries(options.indexes ?? {}))
       this.#indexes.set(name, { of, keys: new Map() });
@@ -57,7 +62,7 @@ export class Store<T extends KubeObject> {
   }
 
   /** Adds or replaces; the same resourceVersion again is no change. */
-  put(raw: T): void {
+  put(raw: DynamicObject): void {
     const key = keyOf(raw);
     const previous = this.#objects.get(key);
     if (previous !== undefined && previous.metadata.resourceVersion === raw.metadata.resourceVersion) return;
@@ -104,8 +109,11 @@ export class Store<T extends KubeObject> {
   }
 }
 
-/** Assigning undefined keeps the object's fast shape, deleting the field would not. */
-function withoutManagedFields<T extends KubeObject>(object: T): T {
-  if (object.metadata.managedFields === undefined) return object;
-  return { ...object, metadata: { ...object.metadata, managedFields: undefined } };
+/** The server is trusted to send what was asked for. Assigning undefined keeps the object's fast shape, deleting would not. */
+function asSent<T extends Cached>(object: DynamicObject): T {
+  const kept =
+    object.metadata.managedFields === undefined
+      ? object
+      : { ...object, metadata: { ...object.metadata, managedFields: undefined } };
+  return kept as unknown as T;
 }

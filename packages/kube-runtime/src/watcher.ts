@@ -10,12 +10,13 @@
  * | watching | version too old (410)                 | listing                   | back-off |
  * | watching | failed or stalled                     | watching at last version  | back-off |
  *
- * While a new list is read the sink keeps serving the old content; what the new list lacks is removed when it is complete.
+ * A list goes to the sink object by object, so that it is never in memory as a whole; what it lacks is removed when it is complete.
  */
 import {
   ApiError,
   type Clock,
   isGone,
+  keyOf,
   type KubeClient,
   type KubeObject,
   type Random,
@@ -28,8 +29,8 @@ import { Backoff } from "./backoff.ts";
 export interface WatchSink<T> {
   put(object: T): void;
   remove(object: T): void;
-  /** The sink's content must become exactly `objects`. */
-  replaceAll(objects: readonly T[], resourceVersion: string): void;
+  /** A list is complete: of what the sink holds only these keys are left on the server. */
+  retain(keys: ReadonlySet<string>, resourceVersion: string): void;
   /** Something arrived, a bookmark included: the connection lives. */
   alive(resourceVersion: string): void;
   /** The server accepted the watch. */
@@ -131,15 +132,18 @@ async function connect<T extends KubeObject>(
 
 async function listPages<T extends KubeObject>(options: WatcherOptions<T>): Promise<WatcherOutcome> {
   const { client, type, sink, signal } = options;
-  const objects: T[] = [];
+  const keys = new Set<string>();
   let resourceVersion = "";
   let continueToken: string | undefined;
   do {
     const page = await client.list<T>(type, { ...scopeOf(options), limit: 500, continueToken, signal });
-    for (const item of page.items) objects.push(item);
+    for (const item of page.items) {
+      keys.add(keyOf(item));
+      sink.put(item);
+    }
     ({ resourceVersion, continueToken } = page);
   } while (continueToken !== undefined);
-  sink.replaceAll(objects, resourceVersion);
+  sink.retain(keys, resourceVersion);
   return { resourceVersion };
 }
 
@@ -149,8 +153,8 @@ async function* stream<T extends KubeObject>(
   options: WatcherOptions<T>,
 ): AsyncGenerator<string> {
   const { sink, signal, idleTimeoutMs, random } = options;
-  // Undefined once the list is complete: then events go to the sink directly.
-  let initial: Map<string, T> | undefined = state.kind === "listing" ? new Map() : undefined;
+  // The keys of the list so far; undefined once it is complete.
+  let listed: Set<string> | undefined = state.kind === "listing" ? new Set() : undefined;
   const events = options.client.watch<T>(options.type, {
     ...scopeOf(options),
     resourceVersion: state.kind === "watching" ? state.resourceVersion : undefined,
@@ -164,23 +168,24 @@ async function* stream<T extends KubeObject>(
   });
   for await (const event of events) {
     if (event.type === "BOOKMARK") {
-      if (initial !== undefined && event.initialEventsEnd) {
-        sink.replaceAll([...initial.values()], event.resourceVersion);
-        initial = undefined;
+      if (listed !== undefined && event.initialEventsEnd) {
+        sink.retain(listed, event.resourceVersion);
+        listed = undefined;
       }
       sink.alive(event.resourceVersion);
-      if (initial === undefined) yield event.resourceVersion;
+      if (listed === undefined) yield event.resourceVersion;
       continue;
     }
     const { object } = event;
-    if (initial !== undefined) {
-      const key = object.metadata.uid ?? "";
-      if (event.type === "DELETED") initial.delete(key);
-      else initial.set(key, object);
-      continue;
+    if (event.type === "DELETED") {
+      listed?.delete(keyOf(object));
+      sink.remove(object);
+    } else {
+      listed?.add(keyOf(object));
+      sink.put(object);
     }
-    if (event.type === "DELETED") sink.remove(object);
-    else sink.put(object);
+    // Before the list is complete there is no version to resume from.
+    if (listed !== undefined) continue;
     const version = object.metadata.resourceVersion ?? "";
     sink.alive(version);
     yield version;

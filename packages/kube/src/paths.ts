@@ -25,9 +25,9 @@ export function objectPath(type: ResourceType, ref: ObjectRef, subresource?: str
 }
 
 /** `namespace/name`, or the name of a cluster-scoped object. */
-export function keyOf(
-  object: KubeObject | { readonly metadata: { readonly name?: string; readonly namespace?: string } },
-): string {
+export function keyOf(object: {
+  readonly metadata: { readonly name?: string | undefined; readonly namespace?: string | undefined };
+}): string {
   const { namespace, name = "" } = object.metadata;
   return namespace === undefined ? name : `${namespace}/${name}`;
 }

@@ -129,6 +129,8 @@ test("S12: what a claim does not select is not brought down, and is removed when
 test("the copy of another provider is not ours to delete", () => {
   const metadata = { ...copyMarks("Provider"), labels: { [claimedFromLabel]: "another tenant" } };
   assert.deepEqual(plan({ consumer: below({}, metadata) }), {});
+  const both = { consumer: below({ a: "x" }, metadata), provider: above({ a: "y" }) };
+  assert.deepEqual(plan(both), { conflict: true });
 });
 
 test("what every cluster has for itself stays in its cluster", () => {

@@ -167,6 +167,10 @@ function planCopy(
     return { step: { do: "create", on, content: copyContent(observed, on, mark, source, copy) } };
   }
   if (isDeleting(copy)) return none;
+  // Another provider was first with a copy of this name in this namespace; two would overwrite each other for ever.
+  const from = copy.metadata.labels?.[claimedFromLabel];
+  if (markOf(copy) === mark && from !== undefined && from !== observed.tenant.namespaceUid)
+    return { conflict: true };
   const content = copyContent(observed, on, mark, source, copy);
   if (!sameCopy(copy, content)) {
     const { uid, resourceVersion } = copy.metadata;

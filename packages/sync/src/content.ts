@@ -9,10 +9,10 @@ import { contains, jsonHash } from "./json.ts";
 import { type FieldPath, ownedFields, surplusPaths } from "./fields.ts";
 import { filterMetadata, type MetadataRule } from "./metadata-rules.ts";
 import type { Tenant } from "./namespaces.ts";
-import type { Ref, SyncObject } from "./types.ts";
+import type { Ref, SyncMeta, SyncObject } from "./types.ts";
 
 /** Whether the object carries `klutch.anynines.com/bound: "true"`; any other value does not count (B23). */
-export function isBound(object: SyncObject): boolean {
+export function isBound(object: { readonly metadata: SyncMeta }): boolean {
   return object.metadata.annotations?.[boundAnnotation] === "true";
 }
 

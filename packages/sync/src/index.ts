@@ -3,6 +3,7 @@ export * from "./claim-scope.ts";
 export * from "./claimed.ts";
 export * from "./content.ts";
 export * from "./crd-plan.ts";
+export * from "./digest.ts";
 export {
   type FieldPath,
   legacyManager,

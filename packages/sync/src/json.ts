@@ -1,5 +1,5 @@
 /** Comparing JSON values, the only arithmetic of the engine. */
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import { isRecord } from "./types.ts";
 
 /** Whether two JSON values are equal; key order does not matter and an `undefined` field equals an absent one. */
@@ -24,32 +24,19 @@ export function contains(observed: unknown, wanted: unknown): boolean {
   return true;
 }
 
-/** A hash that is equal for equal JSON values, whatever their key order. 128 bits, base64url: enough to detect change, not a proof. */
+/** A hash that is equal for equal JSON values, whatever their key order. 132 bits, base64url: enough to detect change, not a proof. */
 export function jsonHash(value: unknown): string {
-  const hash = createHash("sha256");
-  write(value, (text) => hash.update(text));
-  return hash.digest("base64url").slice(0, 22);
+  return hash("sha256", canonical(value), "base64url").slice(0, 22);
 }
 
-function write(value: unknown, emit: (text: string) => void): void {
-  if (Array.isArray(value)) {
-    emit("[");
-    for (const item of value) {
-      write(item, emit);
-      emit(",");
-    }
-    emit("]");
-  } else if (isRecord(value)) {
-    emit("{");
-    for (const key of Object.keys(value).toSorted()) {
-      const member = value[key];
-      if (member === undefined) continue;
-      emit(`${JSON.stringify(key)}:`);
-      write(member, emit);
-      emit(",");
-    }
-    emit("}");
-  } else {
-    emit(JSON.stringify(value) ?? "null");
+/** JSON text with sorted keys and without undefined members. */
+function canonical(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(canonical).join(",")}]`;
+  if (!isRecord(value)) return JSON.stringify(value) ?? "null";
+  let text = "{";
+  for (const key of Object.keys(value).toSorted()) {
+    const member = value[key];
+    if (member !== undefined) text += `${JSON.stringify(key)}:${canonical(member)},`;
   }
+  return `${text}}`;
 }

@@ -44,13 +44,13 @@ export interface Ref {
 }
 
 /** The reference of an object that came from a server. */
-export function refOfObject(object: SyncObject): Ref {
+export function refOfObject(object: { readonly metadata: SyncMeta }): Ref {
   const { namespace, name = "" } = object.metadata;
   return namespace === undefined ? { name } : { namespace, name };
 }
 
 /** Whether the object has a deletion timestamp. */
-export function isDeleting(object: SyncObject): boolean {
+export function isDeleting(object: { readonly metadata: SyncMeta }): boolean {
   return object.metadata.deletionTimestamp !== undefined;
 }
 

@@ -6,7 +6,7 @@
 import { boundAnnotation, syncerFinalizer, unbindPolicyAnnotation } from "@klutch/api";
 import { isBound } from "./content.ts";
 import { type ObservedPair, type PairPlan, planPair, type Step } from "./object-plan.ts";
-import { isDeleting, refOfObject, type SyncObject } from "./types.ts";
+import { isDeleting, refOfObject, type SyncMeta, type SyncObject } from "./types.ts";
 
 /** See the module comment. */
 export type UnbindPolicy = "Orphan" | "Delete";
@@ -38,7 +38,7 @@ export function planUnbind(observed: ObservedPair, policy: UnbindPolicy): PairPl
 }
 
 /** Whether the claim carries something of ours. */
-export function isMarked({ metadata }: SyncObject): boolean {
+export function isMarked({ metadata }: { readonly metadata: SyncMeta }): boolean {
   return (
     metadata.finalizers?.includes(syncerFinalizer) === true ||
     metadata.annotations?.[boundAnnotation] !== undefined

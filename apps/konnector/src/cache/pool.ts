@@ -1,7 +1,10 @@
 /** The caches of one cluster: one per resource and scope, however many parts need it (DESIGN §4.6). */
 import type { Clock, DynamicObject, KubeClient, Random, ResourceType, Scope } from "@klutch/kube";
-import { Informer } from "@klutch/kube-runtime";
+import { type Cached, Informer } from "@klutch/kube-runtime";
+import { consumerDigest, defaultMetadataRule, providerDigest, reduceManagedFields } from "@klutch/sync";
 import type { Logger } from "@klutch/telemetry";
+import { BodyShelf } from "./body.ts";
+import { type Compact, compactor, type Compactor } from "./compact.ts";
 import { SharedCache } from "./shared-cache.ts";
 
 /** Which objects a cache holds. */
@@ -12,15 +15,15 @@ export interface CacheScope extends Scope {
 }
 
 /** The right to use a cache; disposing the last one stops its watch. */
-export interface CacheLease extends AsyncDisposable {
-  readonly cache: SharedCache;
+export interface CacheLease<T extends Cached = DynamicObject> extends AsyncDisposable {
+  readonly cache: SharedCache<T>;
 }
 
 /** Options of a pool. */
 export interface CachePoolOptions {
   readonly client: KubeClient;
-  /** What is kept of each object. Default: everything but `managedFields`. */
-  readonly transform?: ((object: DynamicObject) => DynamicObject) | undefined;
+  /** Decides what is kept of objects that are synced. */
+  readonly side: "consumer" | "provider";
   readonly logger: Logger;
   readonly clock: Clock;
   readonly random: Random;
@@ -29,21 +32,65 @@ export interface CachePoolOptions {
 /** Name of the index by namespace that every cache has. */
 export const byNamespace = "namespace";
 
+interface Entry<T extends Cached> {
+  readonly cache: SharedCache<T>;
+  users: number;
+}
+
 /** See the module comment. */
 export class CachePool implements AsyncDisposable {
   readonly #options: CachePoolOptions;
-  readonly #caches = new Map<string, { readonly cache: SharedCache; users: number }>();
+  readonly #caches = new Map<string, Entry<DynamicObject>>();
+  readonly #compact = new Map<string, Entry<Compact>>();
+  readonly #compactor: Compactor;
 
   constructor(options: CachePoolOptions) {
     this.#options = options;
+    const shelf = new BodyShelf();
+    this.#compactor =
+      options.side === "consumer"
+        ? compactor(shelf, (object) => consumerDigest(object, defaultMetadataRule), withoutManagedFields)
+        : compactor(shelf, providerDigest, reduceManagedFields);
   }
 
-  /** The cache of this scope, started if it is new. It may not be synced yet. */
+  /** The cache of this scope with whole objects, started if it is new. It may not be synced yet. */
   acquire(scope: CacheScope): CacheLease {
+    return this.#lease(this.#caches, scope, withoutManagedFields);
+  }
+
+  /** As `acquire`, but of the objects only digests stay in memory. */
+  acquireCompact(scope: CacheScope): CacheLease<Compact> {
+    return this.#lease(this.#compact, scope, this.#compactor);
+  }
+
+  /** Number of watches. */
+  get size(): number {
+    return this.#caches.size + this.#compact.size;
+  }
+
+  /** Names of the caches that are not synced, or of which nothing was heard for too long. */
+  problems(): string[] {
+    return [...this.#caches, ...this.#compact]
+      .filter(([, { cache }]) => !cache.informer.synced || cache.informer.status().stale)
+      .map(([key]) => key);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    const caches = [...this.#caches.values(), ...this.#compact.values()];
+    this.#caches.clear();
+    this.#compact.clear();
+    await Promise.all(caches.map(({ cache }) => cache[Symbol.asyncDispose]()));
+  }
+
+  #lease<T extends Cached>(
+    entries: Map<string, Entry<T>>,
+    scope: CacheScope,
+    keep: (object: DynamicObject) => T,
+  ): CacheLease<T> {
     const key = keyOfScope(scope);
-    const entry = this.#caches.get(key) ?? { cache: this.#start(scope), users: 0 };
+    const entry = entries.get(key) ?? { cache: this.#start(scope, keep), users: 0 };
     entry.users++;
-    this.#caches.set(key, entry);
+    entries.set(key, entry);
     let isReleased = false;
     return {
       cache: entry.cache,
@@ -52,46 +99,26 @@ export class CachePool implements AsyncDisposable {
         isReleased = true;
         entry.users--;
         if (entry.users > 0) return;
-        this.#caches.delete(key);
+        entries.delete(key);
         await entry.cache[Symbol.asyncDispose]();
       },
     };
   }
 
-  /** Number of watches. */
-  get size(): number {
-    return this.#caches.size;
-  }
-
-  /** Names of the caches that are not synced, or of which nothing was heard for too long. */
-  problems(): string[] {
-    return [...this.#caches]
-      .filter(([, { cache }]) => !cache.informer.synced || cache.informer.status().stale)
-      .map(([key]) => key);
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    const caches = [...this.#caches.values()];
-    this.#caches.clear();
-    await Promise.all(caches.map(({ cache }) => cache[Symbol.asyncDispose]()));
-  }
-
-  #start(scope: CacheScope): SharedCache {
-    const { client, transform, logger, clock, random } = this.#options;
-    const indexes = { [byNamespace]: (object: DynamicObject) => [object.metadata.namespace ?? ""] };
-    const informer = new Informer<DynamicObject>({
-      ...scope,
-      client,
-      transform,
-      indexes,
-      logger,
-      clock,
-      random,
-    });
-    const cache = new SharedCache(informer, clock);
+  #start<T extends Cached>(scope: CacheScope, keep: (object: DynamicObject) => T): SharedCache<T> {
+    const { client, logger, clock, random } = this.#options;
+    const indexes = { [byNamespace]: (object: T) => [object.metadata.namespace ?? ""] };
+    const informer = new Informer<T>({ ...scope, client, transform: keep, indexes, logger, clock, random });
+    const cache = new SharedCache(informer, keep, clock);
     informer.start();
     return cache;
   }
+}
+
+function withoutManagedFields(object: DynamicObject): DynamicObject {
+  return object.metadata.managedFields === undefined
+    ? object
+    : { ...object, metadata: { ...object.metadata, managedFields: undefined } };
 }
 
 function keyOfScope(scope: CacheScope): string {

@@ -1,8 +1,8 @@
 /** Order of two versions of one object. Kubernetes promises since 1.35 that resourceVersions compare as numbers (KEP-5504). */
-import type { KubeObject } from "@klutch/kube";
+import type { Cached } from "@klutch/kube-runtime";
 
 /** Whether `left` is a later version than `right`. Versions that are not decimal numbers count as later: a write of ours was answered. */
-export function isNewer(left: KubeObject, right: KubeObject): boolean {
+export function isNewer(left: Cached, right: Cached): boolean {
   const [a = "", b = ""] = [left.metadata.resourceVersion, right.metadata.resourceVersion];
   if (!isDecimal(a) || !isDecimal(b)) return a !== b;
   return a.length === b.length ? a > b : a.length > b.length;

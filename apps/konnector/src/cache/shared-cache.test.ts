@@ -61,7 +61,7 @@ const clock = {
 };
 
 function poolOf(client: KubeClient): CachePool {
-  return new CachePool({ client, logger: silentLogger, clock, random: systemRandom });
+  return new CachePool({ client, side: "consumer", logger: silentLogger, clock, random: systemRandom });
 }
 
 test("one watch serves all who need the same scope, and ends with the last of them", async () => {

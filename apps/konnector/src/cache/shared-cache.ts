@@ -3,32 +3,35 @@
  * reconcile that runs before the watch delivers our write would do the same write again.
  */
 import { type Clock, type DynamicObject, keyOf, type ObjectRef } from "@klutch/kube";
-import type { Change, Informer } from "@klutch/kube-runtime";
+import type { Cached, Change, Informer } from "@klutch/kube-runtime";
 import { isNewer } from "./resource-version.ts";
 
-interface Written {
-  readonly object: DynamicObject;
+interface Written<T> {
+  readonly object: T;
   readonly at: number;
 }
 
 /** After this the cache is believed again: the write may have been undone between two lists, unseen. */
 const overlayLifetimeMs = 30_000;
 
-/** See the module comment. */
-export class SharedCache implements AsyncDisposable {
-  readonly informer: Informer<DynamicObject>;
+/** See the module comment. `T` is what is kept of an object. */
+export class SharedCache<T extends Cached = DynamicObject> implements AsyncDisposable {
+  readonly informer: Informer<T>;
   readonly #clock: Clock;
-  readonly #written = new Map<string, Written>();
+  readonly #keep: (object: DynamicObject) => T;
+  readonly #written = new Map<string, Written<T>>();
   readonly #subscription: Disposable;
 
-  constructor(informer: Informer<DynamicObject>, clock: Clock) {
+  /** `keep` makes of an answer what the informer makes of an event. */
+  constructor(informer: Informer<T>, keep: (object: DynamicObject) => T, clock: Clock) {
     this.informer = informer;
+    this.#keep = keep;
     this.#clock = clock;
     this.#subscription = informer.onChange((change) => this.#seen(change));
   }
 
   /** The newest known state of the object, frozen in meaning: never change it. */
-  get(key: string): DynamicObject | undefined {
+  get(key: string): T | undefined {
     const cached = this.informer.get(key);
     const written = this.#written.get(key);
     if (written === undefined) return cached;
@@ -45,7 +48,7 @@ export class SharedCache implements AsyncDisposable {
     const key = keyOf(object);
     const cached = this.informer.get(key);
     if (cached !== undefined && !isNewer(object, cached)) return;
-    this.#written.set(key, { object, at: this.#clock.monotonic() });
+    this.#written.set(key, { object: this.#keep(object), at: this.#clock.monotonic() });
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -53,7 +56,7 @@ export class SharedCache implements AsyncDisposable {
     await this.informer[Symbol.asyncDispose]();
   }
 
-  #seen(change: Change<DynamicObject>): void {
+  #seen(change: Change<T>): void {
     const written = this.#written.get(change.key);
     if (written === undefined) return;
     const isSame = written.object.metadata.uid === change.object.metadata.uid;

@@ -3,29 +3,29 @@
  * (reference/bind.md §4.8, informer scope). A mapping that disappears just releases its cache (B3).
  */
 import type { DynamicObject, ObjectRef, ResourceType } from "@klutch/kube";
-import type { Change } from "@klutch/kube-runtime";
+import type { Cached, Change } from "@klutch/kube-runtime";
 import type { Logger } from "@klutch/telemetry";
-import type { CacheLease } from "../cache/pool.ts";
+import type { CacheLease, CacheScope } from "../cache/pool.ts";
 import { keyOfRef, type SharedCache } from "../cache/shared-cache.ts";
-import type { ProviderCluster } from "../clusters.ts";
 import type { NamespaceMap } from "./namespace-map.ts";
 
 /** Options of a view. */
-export interface ProviderViewOptions {
-  readonly provider: ProviderCluster;
+export interface ProviderViewOptions<T extends Cached> {
+  /** Opens a cache of the provider. */
+  readonly open: (scope: CacheScope) => CacheLease<T>;
   readonly type: ResourceType;
   readonly clusterWide: boolean;
   /** Watch just this provider namespace (isolation Namespaced). */
   readonly onlyNamespace?: string | undefined;
   readonly namespaces: NamespaceMap;
   readonly logger: Logger;
-  readonly onChange: (change: Change<DynamicObject>) => void;
+  readonly onChange: (change: Change<T>) => void;
   /** A cache is filled: what it does not hold is absent from now on. Undefined for the whole cluster. */
   readonly onSynced: (consumerNamespace: string | undefined) => void;
 }
 
-interface Part {
-  readonly lease: CacheLease;
+interface Part<T extends Cached> {
+  readonly lease: CacheLease<T>;
   readonly subscription: Disposable;
   readonly providerNamespace: string | undefined;
 }
@@ -33,15 +33,15 @@ interface Part {
 const wholeCluster = "";
 
 /** See the module comment. */
-export class ProviderView implements AsyncDisposable {
-  readonly #options: ProviderViewOptions;
+export class ProviderView<T extends Cached> implements AsyncDisposable {
+  readonly #options: ProviderViewOptions<T>;
   /** By consumer namespace. */
-  readonly #parts = new Map<string, Part>();
+  readonly #parts = new Map<string, Part<T>>();
   readonly #closing = new Set<Promise<void>>();
   readonly #abort = new AbortController();
   #subscription: Disposable | undefined;
 
-  constructor(options: ProviderViewOptions) {
+  constructor(options: ProviderViewOptions<T>) {
     this.#options = options;
     if (this.#isSingle) {
       this.#open(wholeCluster, options.onlyNamespace);
@@ -61,7 +61,7 @@ export class ProviderView implements AsyncDisposable {
     return this.#parts.values().every(({ lease }) => lease.cache.informer.synced);
   }
 
-  get(ref: ObjectRef): DynamicObject | undefined {
+  get(ref: ObjectRef): T | undefined {
     return this.#cacheOf(ref.namespace)?.get(keyOfRef(ref));
   }
 
@@ -78,7 +78,7 @@ export class ProviderView implements AsyncDisposable {
   }
 
   /** All objects that are seen now. */
-  *objects(): IterableIterator<DynamicObject> {
+  *objects(): IterableIterator<T> {
     for (const { lease } of this.#parts.values()) yield* lease.cache.informer.list();
   }
 
@@ -86,7 +86,7 @@ export class ProviderView implements AsyncDisposable {
     return this.#options.clusterWide || this.#options.onlyNamespace !== undefined;
   }
 
-  #cacheOf(providerNamespace: string | undefined): SharedCache | undefined {
+  #cacheOf(providerNamespace: string | undefined): SharedCache<T> | undefined {
     if (this.#isSingle) return this.#parts.get(wholeCluster)?.lease.cache;
     const consumerNamespace = this.#options.namespaces.consumerNamespaceOf(providerNamespace ?? "");
     return consumerNamespace === undefined ? undefined : this.#parts.get(consumerNamespace)?.lease.cache;
@@ -102,8 +102,8 @@ export class ProviderView implements AsyncDisposable {
   }
 
   #open(key: string, providerNamespace: string | undefined): void {
-    const { provider, type, onChange, onSynced, logger } = this.#options;
-    const lease = provider.pool.acquire({ type, namespace: providerNamespace });
+    const { open, type, onChange, onSynced, logger } = this.#options;
+    const lease = open({ type, namespace: providerNamespace });
     const subscription = lease.cache.informer.onChange(onChange);
     this.#parts.set(key, { lease, subscription, providerNamespace });
     lease.cache.informer.whenSynced({ signal: this.#abort.signal }).then(

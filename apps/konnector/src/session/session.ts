@@ -11,7 +11,6 @@ import {
 } from "@klutch/api";
 import { type ClusterConfig, isNotFound, type KubeClient, type ObjectRef, refOf } from "@klutch/kube";
 import { Backoff } from "@klutch/kube-runtime";
-import { reduceManagedFields } from "@klutch/sync";
 import type { BindingStatus } from "../binding-status.ts";
 import { CachePool } from "../cache/pool.ts";
 import type { SharedCache } from "../cache/shared-cache.ts";
@@ -75,7 +74,7 @@ export class Session implements AsyncDisposable {
     this.#events = createEventRecorder(consumer.client, clock, logger);
     this.#pool = new CachePool({
       client: this.#client,
-      transform: reduceManagedFields,
+      side: "provider",
       logger,
       clock,
       random,

@@ -50,7 +50,7 @@ const missing: Mapping = { state: "missing" };
 export class ClaimSyncer implements AsyncDisposable {
   readonly #options: ClaimSyncerOptions;
   readonly #lease: CacheLease;
-  readonly #view: ProviderView;
+  readonly #view: ProviderView<DynamicObject>;
   readonly #controller: Controller;
   readonly #subscriptions = new DisposableStack();
   readonly #abort = new AbortController();
@@ -74,7 +74,7 @@ export class ClaimSyncer implements AsyncDisposable {
       reconcile: (key, context) => this.#reconcile(key, context),
     });
     this.#view = new ProviderView({
-      provider,
+      open: (scope) => provider.pool.acquire(scope),
       type,
       clusterWide: clusterWide || !type.namespaced,
       namespaces,

@@ -8,7 +8,8 @@ import {
   keyOf,
   type ResourceType,
 } from "@klutch/kube";
-import { reduceManagedFields, type Step } from "@klutch/sync";
+import { type Step } from "@klutch/sync";
+import type { Compact } from "../cache/compact.ts";
 import { keyOfRef, type SharedCache } from "../cache/shared-cache.ts";
 import type { ConsumerCluster, ProviderCluster } from "../clusters.ts";
 import { asDynamic } from "../decode.ts";
@@ -27,8 +28,8 @@ export interface ExecutionContext {
   readonly statusSubresource: boolean;
   readonly consumer: ConsumerCluster;
   readonly provider: ProviderCluster;
-  readonly consumerCache: SharedCache;
-  readonly view: ProviderView;
+  readonly consumerCache: SharedCache<Compact>;
+  readonly view: ProviderView<Compact>;
   readonly namespaces: NamespaceMap;
   /** Called after each write that was answered. */
   readonly onWrite: (step: Step["do"]) => void;
@@ -117,7 +118,7 @@ async function markConsumer(
     force: true,
     signal,
   });
-  consumerCache.wrote(withoutManagedFields(answer));
+  consumerCache.wrote(answer);
   return answer;
 }
 
@@ -132,9 +133,8 @@ async function applyProvider(
     { ...asDynamic(content), metadata },
     { fieldManager, force: true, signal },
   );
-  const reduced = reduceManagedFields(answer);
-  view.wrote(reduced);
-  return reduced;
+  view.wrote(answer);
+  return answer;
 }
 
 async function patchProvider(
@@ -143,9 +143,8 @@ async function patchProvider(
   signal: AbortSignal,
 ): Promise<DynamicObject> {
   const answer = await provider.client.mergePatch<DynamicObject>(type, ref, patch, { fieldManager, signal });
-  const reduced = reduceManagedFields(answer);
-  view.wrote(reduced);
-  return reduced;
+  view.wrote(answer);
+  return answer;
 }
 
 async function deleteProvider(
@@ -166,7 +165,7 @@ async function releaseConsumer(
     await confirmProvider(signal);
     const found = await provider.client.find<DynamicObject>(providerType, confirmGone, { signal });
     if (found !== undefined) {
-      view.wrote(reduceManagedFields(found));
+      view.wrote(found);
       throw new StaleCacheError(`${type.kind} ${keyOf(found)} on the provider`);
     }
   }
@@ -199,9 +198,8 @@ async function writeStatus(
   try {
     const options = { fieldManager, subresource, signal };
     const answer = await consumer.client.jsonPatch<DynamicObject>(type, ref, operations, options);
-    const reduced = withoutManagedFields(answer);
-    consumerCache.wrote(reduced);
-    return reduced;
+    consumerCache.wrote(answer);
+    return answer;
   } catch (error) {
     if (isNotFound(error)) return undefined;
     throw error;
@@ -218,7 +216,7 @@ async function createConsumer(
       fieldManager,
       signal,
     });
-    consumerCache.wrote(withoutManagedFields(answer));
+    consumerCache.wrote(answer);
   } catch (error) {
     if (isAlreadyExists(error)) throw new StaleCacheError(`${type.kind} ${keyOf(asDynamic(content))}`);
     throw error;
@@ -243,7 +241,7 @@ async function unmarkConsumer(
       fieldManager,
       signal,
     });
-    consumerCache.wrote(withoutManagedFields(answer));
+    consumerCache.wrote(answer);
   } catch (error) {
     if (!isNotFound(error)) throw error;
   }
@@ -255,8 +253,4 @@ async function deleteConsumer(
   signal: AbortSignal,
 ): Promise<undefined> {
   await consumer.client.delete(type, ref, { preconditions: { uid }, signal });
-}
-
-function withoutManagedFields(object: DynamicObject): DynamicObject {
-  return { ...object, metadata: { ...object.metadata, managedFields: undefined } };
 }

@@ -1,35 +1,39 @@
-/** Keeps all objects of one bound resource in sync: feeds pairs to `planPair` and carries the plans out. */
-import { ApiError, type DynamicObject, type ObjectRef, refOf, type ResourceType } from "@klutch/kube";
+/** Keeps all objects of one bound resource in sync: feeds pairs to the decisions and carries the plans out. */
+import { syncerFinalizer } from "@klutch/api";
+import { apiVersionOf, type DynamicObject, type ObjectRef, refOf, type ResourceType } from "@klutch/kube";
 import { type Change, Controller, type ReconcileContext, type ReconcileResult } from "@klutch/kube-runtime";
 import {
   appliedPart,
   type AppliedRecord,
   consumerNameOf,
-  defaultMetadataRule,
   isBound,
   isMarked,
   type Isolation,
-  type Mapping,
   jsonEqual,
-  type ObservedPair,
-  type PairPlan,
+  judgeDigests,
   needsApply,
+  type PairPlan,
   planPair,
   planUnbind,
-  providerRefOf,
+  providerDigest,
   recordOf,
+  reduceManagedFields,
+  type Settled,
+  settledOf,
   type Step,
   type UnbindPolicy,
 } from "@klutch/sync";
+import type { Compact } from "../cache/compact.ts";
 import { byNamespace, type CacheLease } from "../cache/pool.ts";
 import type { ConsumerCluster, Environment, ProviderCluster } from "../clusters.ts";
 import type { EventRecorder } from "../events.ts";
 import type { NamespaceMap } from "../session/namespace-map.ts";
 import { ProviderView } from "../session/provider-view.ts";
-import { executeStep, type ExecutionContext } from "./execute.ts";
 import type { DeletionBreaker } from "./deletion-breaker.ts";
+import { executeStep, type ExecutionContext } from "./execute.ts";
 import type { OrphanKeeper } from "./orphan-keeper.ts";
-import { tellWaiting } from "./waiting.ts";
+import { PairReader, type ReadPair, type SeenPair } from "./pair-reader.ts";
+import { noteStep, tellRefusal, tellWaiting } from "./telling.ts";
 
 /** Which resource is synced, and between whom. */
 export interface ObjectSyncerOptions {
@@ -54,6 +58,7 @@ export interface ObjectSyncerOptions {
 
 /** What the process remembers of one pair; lost without harm on restart. */
 interface PairMemory {
+  settled?: Settled | undefined;
   applied?: AppliedRecord | undefined;
   projected?: AppliedRecord | undefined;
   waitingSince?: number | undefined;
@@ -65,8 +70,9 @@ const workers = 16;
 /** See the module comment. Runs from construction until it is disposed. */
 export class ObjectSyncer implements AsyncDisposable {
   readonly #options: ObjectSyncerOptions;
-  readonly #lease: CacheLease;
-  readonly #view: ProviderView;
+  readonly #lease: CacheLease<Compact>;
+  readonly #view: ProviderView<Compact>;
+  readonly #reader: PairReader;
   readonly #controller: Controller;
   readonly #context: ExecutionContext;
   readonly #providerType: ResourceType;
@@ -83,7 +89,7 @@ export class ObjectSyncer implements AsyncDisposable {
     this.#options = options;
     const isInside = !type.namespaced && isolation === "Namespaced";
     this.#providerType = isInside ? { ...type, namespaced: true } : type;
-    this.#lease = consumer.pool.acquire({ type });
+    this.#lease = consumer.pool.acquireCompact({ type });
     this.#controller = new Controller({
       name: `sync ${type.plural}.${type.group}`,
       workers,
@@ -93,7 +99,7 @@ export class ObjectSyncer implements AsyncDisposable {
       reconcile: (key, context) => this.#measured(key, context),
     });
     this.#view = new ProviderView({
-      provider,
+      open: (scope) => provider.pool.acquireCompact(scope),
       type: this.#providerType,
       clusterWide: !isInside && (clusterWide || !type.namespaced),
       onlyNamespace: isInside ? provider.tenant.namespace : undefined,
@@ -109,6 +115,7 @@ export class ObjectSyncer implements AsyncDisposable {
       view: this.#view,
       onWrite: (step) => environment.metrics.writes.inc({ resource: type.plural, step }),
     };
+    this.#reader = new PairReader({ ...this.#context, isolation, breaker: options.breaker });
     const { informer } = this.#lease.cache;
     this.#subscriptions.use(informer.onChange((change) => this.#consumerChanged(change)));
     if (type.namespaced) {
@@ -146,7 +153,7 @@ export class ObjectSyncer implements AsyncDisposable {
   /** Tells about one of the claims, if it is there. */
   async tell(key: string, reason: string, message: string): Promise<void> {
     const claim = this.#lease.cache.get(key);
-    if (claim !== undefined) await this.#options.events.tell(claim, "Warning", reason, message);
+    if (claim !== undefined) await this.#options.events.tell(this.#stub(claim), "Warning", reason, message);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -169,7 +176,7 @@ export class ObjectSyncer implements AsyncDisposable {
   }
 
   /** What a person changed overtakes; the first list and our own marks do not. */
-  #consumerChanged(change: Change<DynamicObject>): void {
+  #consumerChanged(change: Change<Compact>): void {
     this.#alive += livingDifference(change);
     this.#options.breaker.setAlive(this.#alive);
     if (!this.#lease.cache.informer.synced) {
@@ -183,12 +190,20 @@ export class ObjectSyncer implements AsyncDisposable {
     this.#controller.enqueue(change.key, { lane: isUserEdit ? "user" : "normal" });
   }
 
-  #providerChanged(change: Change<DynamicObject>): void {
-    const key = this.#consumerKeyOf(change.object);
+  #providerChanged({ object }: Change<Compact>): void {
+    const key = this.#consumerKeyOf(object);
     if (key !== undefined) this.#controller.enqueue(key);
+    // Another tenant's: nobody will look at it.
+    else object.body.drop();
   }
 
-  #consumerKeyOf(provider: DynamicObject): string | undefined {
+  /** Enough to tell about a claim. */
+  #stub({ metadata }: Compact): DynamicObject {
+    const { type } = this.#options;
+    return { apiVersion: apiVersionOf(type), kind: type.kind, metadata };
+  }
+
+  #consumerKeyOf(provider: Compact): string | undefined {
     const { namespace = "", name = "" } = provider.metadata;
     const { type, provider: cluster, isolation } = this.#options;
     if (!type.namespaced) return consumerNameOf(cluster.tenant, provider, isolation);
@@ -198,11 +213,12 @@ export class ObjectSyncer implements AsyncDisposable {
 
   #enqueueNamespace(consumerNamespace: string | undefined): void {
     const { informer } = this.#lease.cache;
-    const objects =
-      consumerNamespace === undefined ? informer.list() : informer.byIndex(byNamespace, consumerNamespace);
-    for (const { metadata } of objects) {
-      const { namespace, name = "" } = metadata;
-      this.#controller.enqueue(namespace === undefined ? name : `${namespace}/${name}`, { lane: "resync" });
+    if (consumerNamespace === undefined) {
+      for (const key of informer.keys()) this.#controller.enqueue(key, { lane: "resync" });
+      return;
+    }
+    for (const { metadata } of informer.byIndex(byNamespace, consumerNamespace)) {
+      this.#controller.enqueue(`${consumerNamespace}/${metadata.name ?? ""}`, { lane: "resync" });
     }
   }
 
@@ -223,41 +239,69 @@ export class ObjectSyncer implements AsyncDisposable {
 
   async #reconcile(key: string, { signal }: ReconcileContext): Promise<ReconcileResult | undefined> {
     const ref: ObjectRef = refOf(key);
-    const observed = this.#observe(key, ref);
-    if (observed === undefined) return undefined;
+    const seen = this.#reader.see(key, ref);
+    if (seen === undefined) return undefined;
     const memory = this.#memories.get(key) ?? {};
-    const { unbinding } = this.#options;
-    const pair = { ...observed, applied: memory.applied, projected: memory.projected };
-    const plan = unbinding === undefined ? planPair(pair) : planUnbind(pair, unbinding);
-    if (observed.consumer === undefined && observed.provider === undefined) this.#memories.delete(key);
+    if (seen.consumer === undefined && seen.provider === undefined) this.#memories.delete(key);
     else this.#memories.set(key, memory);
-    for (const step of plan.steps) await this.#execute(step, observed, memory, signal);
-    return this.#afterwards(key, observed, plan, memory, signal);
+    const { unbinding, orphans, type } = this.#options;
+    if (unbinding === undefined) {
+      const { settled, projected } = memory;
+      const verdict = judgeDigests(seen.consumer, seen.provider, settled, projected, syncerFinalizer);
+      if (verdict === "inSync" || verdict === "statusDiffers") {
+        if (verdict === "statusDiffers") await this.#projectStatus(seen, memory, signal);
+        memory.waitingSince = undefined;
+        orphans.forget(type, key);
+        release(seen);
+        return undefined;
+      }
+      if (verdict === "claimChanged") seen.providerContentIsKnown = true;
+    }
+    const pair = await this.#reader.read(seen, unbinding !== undefined, signal);
+    const observed = { ...pair, applied: memory.applied, projected: memory.projected };
+    const plan = unbinding === undefined ? planPair(observed) : planUnbind(observed, unbinding);
+    let written: DynamicObject | undefined;
+    for (const step of plan.steps) {
+      const answer = await this.#execute(step, pair, memory, signal);
+      if (step.do === "applyProvider" || step.do === "patchProvider") written = answer;
+    }
+    this.#settle(seen, pair, plan, written, memory);
+    // The upstream object was not read, so its status was not compared.
+    const isStatusOpen =
+      seen.providerContentIsKnown === true && seen.provider?.status !== seen.consumer?.status;
+    if (isStatusOpen) this.#controller.enqueue(key);
+    return this.#afterwards(key, pair, plan, memory, signal);
   }
 
-  /** Undefined while a cache is not filled: what it does not show may exist. */
-  #observe(
-    key: string,
-    ref: ObjectRef,
-  ):
-    | (ObservedPair & { consumer: DynamicObject | undefined; provider: DynamicObject | undefined })
-    | undefined {
-    const { namespaces, provider, type, isolation, breaker } = this.#options;
-    if (type.namespaced !== (ref.namespace !== undefined)) return undefined;
-    const mapping: Mapping =
-      ref.namespace === undefined ? { state: "missing" } : namespaces.mapping(ref.namespace);
-    const target = providerRefOf(provider.tenant, ref, mapping, isolation);
-    if (target !== undefined && !this.#view.isSynced(target.namespace)) return undefined;
-    return {
-      ref,
-      mapping,
-      tenant: provider.tenant,
-      rule: defaultMetadataRule,
-      isolation,
-      deletionsHeld: breaker.isHeld,
-      consumer: this.#lease.cache.get(key),
-      provider: target === undefined ? undefined : this.#view.get(target),
+  /** Only the status differs, so nothing else has to be read or compared. */
+  async #projectStatus(seen: SeenPair, memory: PairMemory, signal: AbortSignal): Promise<void> {
+    const { consumer } = seen;
+    const provider = await this.#reader.readProvider(seen, signal);
+    if (consumer === undefined || provider?.status === undefined) return;
+    const uid = consumer.metadata.uid ?? "";
+    const step: Step = { do: "writeStatus", ref: seen.ref, uid, status: provider.status };
+    const stub: DynamicObject = {
+      ...this.#stub(consumer),
+      ...(consumer.status === undefined ? {} : { status: {} }),
     };
+    await this.#execute(step, { consumer: stub, provider }, memory, signal);
+  }
+
+  /** Remembers that these two contents belong together, and lets go of them. */
+  #settle(
+    seen: SeenPair,
+    { consumer, provider }: Pick<ReadPair, "consumer" | "provider">,
+    plan: PairPlan,
+    written: DynamicObject | undefined,
+    memory: PairMemory,
+  ): void {
+    if (plan.waiting !== undefined || consumer === undefined || seen.consumer === undefined) return;
+    const above = written ?? provider;
+    if (above === undefined || !isBound(above)) return;
+    const digest = written === undefined ? seen.provider : providerDigest(written);
+    if (digest === undefined) return;
+    memory.settled = settledOf(seen.consumer, digest);
+    release(seen);
   }
 
   async #execute(
@@ -268,64 +312,33 @@ export class ObjectSyncer implements AsyncDisposable {
     },
     memory: PairMemory,
     signal: AbortSignal,
-  ): Promise<void> {
+  ): Promise<DynamicObject | undefined> {
     // Counted here, when it is really about to happen; the next look tells that it is held.
-    if (step.do === "deleteProvider" && !this.#options.breaker.admit()) return;
+    if (step.do === "deleteProvider" && !this.#options.breaker.admit()) return undefined;
     try {
       const answer = await executeStep(this.#context, step, signal);
-      this.#noteStep(step, observed, memory);
-      if (answer === undefined) return;
+      noteStep(this.#options.events, step, observed, memory);
+      if (answer === undefined) return undefined;
       // Only where the server keeps something else than was sent; for all others a comparison is enough.
-      if (step.do === "applyProvider" && needsApply(step.content, answer)) {
-        memory.applied = recordOf(step.content, appliedPart(answer));
+      if (step.do === "applyProvider") {
+        const kept = reduceManagedFields(answer);
+        memory.applied = needsApply(step.content, kept)
+          ? recordOf(step.content, appliedPart(kept))
+          : undefined;
       }
       if (step.do === "writeStatus" && !jsonEqual(answer.status, step.status)) {
         memory.projected = recordOf(step.status, answer.status);
       }
+      return answer;
     } catch (error) {
-      await this.#tellRefusal(step, observed.consumer, error);
+      await tellRefusal(this.#options.events, step, observed.consumer, error);
       throw error;
     }
   }
 
-  /** The ordinary life of a claim, as its author sees it. */
-  #noteStep(
-    step: Step,
-    {
-      consumer,
-      provider,
-    }: { readonly consumer: DynamicObject | undefined; readonly provider: DynamicObject | undefined },
-    memory: PairMemory,
-  ): void {
-    const { events } = this.#options;
-    if (consumer === undefined) return;
-    if (step.do === "createMapping") {
-      events.note(consumer, "Accepted", "the provider was asked for a namespace that mirrors this one");
-    } else if (step.do === "applyProvider" && provider === undefined) {
-      const { namespace, name } = step.content.metadata;
-      const where = namespace === undefined ? name : `${namespace}/${name}`;
-      events.note(consumer, "Placed", `the provider has it as ${where}`);
-    } else if (step.do === "writeStatus" && consumer.status === undefined && memory.isSynced !== true) {
-      memory.isSynced = true;
-      events.note(consumer, "Synced", "the provider's first status has arrived");
-    }
-  }
-
-  async #tellRefusal(step: Step, consumer: DynamicObject | undefined, error: unknown): Promise<void> {
-    if (consumer === undefined || !(error instanceof ApiError)) return;
-    if (error.status !== 422 && error.status !== 403) return;
-    const where = step.do === "writeStatus" || step.do === "markConsumer" ? "this cluster" : "the provider";
-    await this.#options.events.tell(
-      consumer,
-      "Warning",
-      "SyncRefused",
-      `${where} refused it: ${error.message}. It is tried again; change the object, or ask the provider.`,
-    );
-  }
-
   async #afterwards(
     key: string,
-    observed: ObservedPair & { readonly consumer: DynamicObject | undefined },
+    observed: ReadPair,
     plan: PairPlan,
     memory: PairMemory,
     signal: AbortSignal,
@@ -358,8 +371,8 @@ export class ObjectSyncer implements AsyncDisposable {
 }
 
 /** By how much a change moves the number of claims that live. */
-function livingDifference(change: Change<DynamicObject>): number {
-  const lives = (object: DynamicObject): number => (object.metadata.deletionTimestamp === undefined ? 1 : 0);
+function livingDifference(change: Change<Compact>): number {
+  const lives = (object: Compact): number => (object.metadata.deletionTimestamp === undefined ? 1 : 0);
   switch (change.type) {
     case "added":
       return lives(change.object);
@@ -370,4 +383,10 @@ function livingDifference(change: Change<DynamicObject>): number {
     default:
       return change satisfies never;
   }
+}
+
+/** Nothing has to look at these versions any more. */
+function release({ consumer, provider }: SeenPair): void {
+  consumer?.body.drop();
+  provider?.body.drop();
 }

@@ -1,0 +1,36 @@
+/** What `klutch doctor` finds, and how it is printed. */
+import type { CliContext } from "../context.ts";
+
+/** One line of a section. `problem` makes the command fail; `note` is worth knowing. */
+export interface Finding {
+  readonly level: "ok" | "note" | "problem";
+  readonly text: string;
+  /** What to do; printed below. */
+  readonly advice?: string | undefined;
+}
+
+/** Findings about one thing. */
+export interface Section {
+  readonly title: string;
+  readonly findings: readonly Finding[];
+}
+
+export const ok = (text: string): Finding => ({ level: "ok", text });
+export const note = (text: string, advice?: string): Finding => ({ level: "note", text, advice });
+export const problem = (text: string, advice?: string): Finding => ({ level: "problem", text, advice });
+
+/** Prints sections on standard output. */
+export function printSections({ terminal }: CliContext, sections: readonly Section[]): void {
+  for (const { title, findings } of sections) {
+    terminal.out(`${title}\n`);
+    for (const { level, text, advice } of findings) {
+      terminal.out(`  ${level.padEnd(7)}  ${text}\n`);
+      for (const line of advice?.split("\n") ?? []) terminal.out(`           ${line}\n`);
+    }
+  }
+}
+
+/** How many problems there are. */
+export function problemsIn(sections: readonly Section[]): number {
+  return sections.flatMap(({ findings }) => findings).filter(({ level }) => level === "problem").length;
+}

@@ -1,0 +1,138 @@
+/** Sees pairs as their caches' digests, and reads the objects themselves where a decision needs them. */
+import {
+  apiVersionOf,
+  type DynamicObject,
+  type KubeClient,
+  type ObjectRef,
+  type ResourceType,
+} from "@klutch/kube";
+import {
+  defaultMetadataRule,
+  isBound,
+  isDeleting,
+  type Isolation,
+  type Mapping,
+  type ObservedPair,
+  providerRefOf,
+  reduceManagedFields,
+  type Ref,
+} from "@klutch/sync";
+import type { Compact } from "../cache/compact.ts";
+import { keyOfRef } from "../cache/shared-cache.ts";
+import { StaleCacheError } from "../errors.ts";
+import type { DeletionBreaker } from "./deletion-breaker.ts";
+import type { ExecutionContext } from "./execute.ts";
+
+/** What a reader needs. */
+export interface PairReaderOptions
+  extends Pick<
+    ExecutionContext,
+    "type" | "providerType" | "consumer" | "provider" | "consumerCache" | "view" | "namespaces"
+  > {
+  readonly isolation: Isolation;
+  readonly breaker: DeletionBreaker;
+}
+
+/** A pair as the caches show it. */
+export interface SeenPair {
+  readonly ref: Ref;
+  readonly target: Ref | undefined;
+  readonly mapping: Mapping;
+  readonly consumer: Compact | undefined;
+  readonly provider: Compact | undefined;
+  /** The upstream object is as the last look left it, so it need not be read to know that it must be written. */
+  providerContentIsKnown?: boolean | undefined;
+}
+
+/** A pair for a decision. Where content does not matter to it, objects have metadata only. */
+export interface ReadPair extends ObservedPair {
+  readonly consumer: DynamicObject | undefined;
+  readonly provider: DynamicObject | undefined;
+}
+
+/** See the module comment. */
+export class PairReader {
+  readonly #options: PairReaderOptions;
+
+  constructor(options: PairReaderOptions) {
+    this.#options = options;
+  }
+
+  /** Undefined while a cache is not filled: what it does not show may exist. */
+  see(key: string, ref: ObjectRef): SeenPair | undefined {
+    const { namespaces, provider, type, isolation, consumerCache, view } = this.#options;
+    if (type.namespaced !== (ref.namespace !== undefined)) return undefined;
+    const mapping: Mapping =
+      ref.namespace === undefined ? { state: "missing" } : namespaces.mapping(ref.namespace);
+    const target = providerRefOf(provider.tenant, ref, mapping, isolation);
+    const upstream = target === undefined ? undefined : view.get(target);
+    if (target !== undefined && upstream === undefined && !view.isSynced(target.namespace)) return undefined;
+    return { ref, target, mapping, consumer: consumerCache.get(key), provider: upstream };
+  }
+
+  /** The pair with as much content as the decision for it looks at. */
+  async read(seen: SeenPair, isUnbinding: boolean, signal: AbortSignal): Promise<ReadPair> {
+    const { provider, isolation, breaker } = this.#options;
+    const needs = isUnbinding ? noContent : neededContent(seen);
+    return {
+      ref: seen.ref,
+      mapping: seen.mapping,
+      tenant: provider.tenant,
+      rule: defaultMetadataRule,
+      isolation,
+      deletionsHeld: breaker.isHeld,
+      consumer: needs.consumer ? await this.#readConsumer(seen, signal) : this.#stub(seen.consumer),
+      provider: needs.provider ? await this.readProvider(seen, signal) : this.#stub(seen.provider),
+    };
+  }
+
+  /** The upstream object with its content. */
+  async readProvider(seen: SeenPair, signal: AbortSignal): Promise<DynamicObject | undefined> {
+    if (seen.provider === undefined || seen.target === undefined) return undefined;
+    const { provider, providerType } = this.#options;
+    const kept = seen.provider.body.read();
+    if (kept !== undefined) return kept;
+    return reduceManagedFields(await live(provider.client, providerType, seen.target, seen.provider, signal));
+  }
+
+  async #readConsumer(seen: SeenPair, signal: AbortSignal): Promise<DynamicObject | undefined> {
+    if (seen.consumer === undefined) return undefined;
+    const { consumer, type } = this.#options;
+    return seen.consumer.body.read() ?? (await live(consumer.client, type, seen.ref, seen.consumer, signal));
+  }
+
+  #stub(compact: Compact | undefined): DynamicObject | undefined {
+    if (compact === undefined) return undefined;
+    const { type } = this.#options;
+    return { apiVersion: apiVersionOf(type), kind: type.kind, metadata: compact.metadata };
+  }
+}
+
+const noContent = { consumer: false, provider: false };
+const bothContents = { consumer: true, provider: true };
+
+/** Deletions, adoptions and waits are decided by metadata; only what is written up or down needs content. */
+function neededContent(seen: SeenPair): { readonly consumer: boolean; readonly provider: boolean } {
+  const { consumer, provider, target } = seen;
+  if (consumer === undefined) {
+    const isAdopted = provider !== undefined && !isDeleting(provider) && !isBound(provider);
+    return { consumer: false, provider: isAdopted };
+  }
+  if (isDeleting(consumer) || target === undefined) return noContent;
+  return seen.providerContentIsKnown === true ? { consumer: true, provider: false } : bothContents;
+}
+
+/** The object as it is now. Throws `StaleCacheError` when it is no longer the version that the cache shows: its event is on the way. */
+async function live(
+  client: KubeClient,
+  type: ResourceType,
+  ref: Ref,
+  { metadata }: Compact,
+  signal: AbortSignal,
+): Promise<DynamicObject> {
+  const found = await client.find<DynamicObject>(type, ref, { signal });
+  if (found?.metadata.resourceVersion !== metadata.resourceVersion || found === undefined) {
+    throw new StaleCacheError(`${type.kind} ${keyOfRef(ref)}`);
+  }
+  return found;
+}

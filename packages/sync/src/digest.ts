@@ -1,0 +1,126 @@
+/**
+ * What is remembered of a pair that is in sync, so that neither object has to stay in memory (DESIGN §4.6): a few metadata and hashes.
+ * Most events can be decided with that alone; for the rest the objects are read again.
+ */
+import {
+  boundAnnotation,
+  clusterNamespaceAnnotation,
+  consumerNameAnnotation,
+  fieldManager,
+} from "@klutch/api";
+import { type AppliedRecord, appliedPart, isBound } from "./content.ts";
+import { legacyManager } from "./fields.ts";
+import { jsonHash } from "./json.ts";
+import { filterMetadata, type MetadataRule } from "./metadata-rules.ts";
+import { isDeleting, isRecord, type SyncMeta, type SyncObject } from "./types.ts";
+
+/** An object without its content. */
+export interface Digest {
+  /** Names, identity, version, deletion, finalizers, and of the annotations only Klutch's marks. */
+  readonly metadata: SyncMeta;
+  /** Equal as long as nothing that is synced up (or, on the provider, nothing that was applied) has changed. */
+  readonly content: string;
+  /** Undefined when there is no status. */
+  readonly status: string | undefined;
+}
+
+const marks: readonly string[] = [boundAnnotation, clusterNamespaceAnnotation, consumerNameAnnotation];
+
+/** Of a claim: its content is what goes up. */
+export function consumerDigest(object: SyncObject, rule: MetadataRule): Digest {
+  const { metadata, status, ...fields } = object;
+  const travelling = [filterMetadata(metadata.labels, rule), filterMetadata(metadata.annotations, rule)];
+  return { metadata: slim(metadata), content: jsonHash([fields, travelling]), status: hashOf(status) };
+}
+
+/**
+ * Of an upstream object, with its `managedFields`: its content is the set of fields that our apply holds. Whoever changes the value of
+ * one takes it from us (KEP-555), so an unchanged set means unchanged values; what others add does not count.
+ */
+export function providerDigest(object: SyncObject): Digest {
+  const { metadata, status } = object;
+  return { metadata: slim(metadata), content: jsonHash(held(object)), status: hashOf(status) };
+}
+
+function held(object: SyncObject): unknown {
+  const entries = (object.metadata.managedFields ?? []).filter(isRecord);
+  const own = entries.find(({ manager, operation }) => manager === fieldManager && operation === "Apply");
+  const hasLegacy = entries.some(
+    ({ manager, subresource }) => manager === legacyManager && subresource === undefined,
+  );
+  return own === undefined || hasLegacy ? appliedPart(object) : own["fieldsV1"];
+}
+
+function slim(metadata: SyncMeta): SyncMeta {
+  const { name, namespace, uid, resourceVersion, generation, deletionTimestamp, finalizers } = metadata;
+  const annotations = Object.fromEntries(
+    marks.flatMap((mark) => {
+      const value = metadata.annotations?.[mark];
+      return value === undefined ? [] : [[mark, value] as const];
+    }),
+  );
+  return {
+    name,
+    namespace,
+    uid,
+    resourceVersion,
+    ...(generation === undefined ? {} : { generation }),
+    ...(deletionTimestamp === undefined ? {} : { deletionTimestamp }),
+    ...(finalizers === undefined ? {} : { finalizers }),
+    annotations,
+  };
+}
+
+function hashOf(status: unknown): string | undefined {
+  return status === undefined ? undefined : jsonHash(status);
+}
+
+/** Two contents that belong together: with them there was nothing to write up. */
+export interface Settled {
+  readonly consumerUid: string;
+  readonly consumer: string;
+  readonly providerUid: string;
+  readonly provider: string;
+}
+
+/** The record of a pair for which a full look found nothing to write up. */
+export function settledOf(consumer: Digest, provider: Digest): Settled {
+  return {
+    consumerUid: consumer.metadata.uid ?? "",
+    consumer: consumer.content,
+    providerUid: provider.metadata.uid ?? "",
+    provider: provider.content,
+  };
+}
+
+/** What can be said of a pair without its objects. */
+export type DigestVerdict =
+  | "inSync"
+  /** Only the status differs: the provider's object is needed to write it down. */
+  | "statusDiffers"
+  /** The claim changed and the upstream object did not: the claim is needed, and applying needs no comparison. */
+  | "claimChanged"
+  | "needsBoth";
+
+/** See `DigestVerdict`. `projected` is the last status that was written and what the server made of it. */
+export function judgeDigests(
+  consumer: Digest | undefined,
+  provider: Digest | undefined,
+  settled: Settled | undefined,
+  projected: AppliedRecord | undefined,
+  finalizer: string,
+): DigestVerdict {
+  if (consumer === undefined || provider === undefined || settled === undefined) return "needsBoth";
+  if (isDeleting(consumer) || isDeleting(provider) || !isBound(provider)) return "needsBoth";
+  if (consumer.metadata.finalizers?.includes(finalizer) !== true) return "needsBoth";
+  if (consumer.metadata.uid !== settled.consumerUid || provider.metadata.uid !== settled.providerUid)
+    return "needsBoth";
+  if (provider.content !== settled.provider) return "needsBoth";
+  if (consumer.content !== settled.consumer) return "claimChanged";
+  if (provider.status === undefined || provider.status === consumer.status) return "inSync";
+  const isProjected =
+    projected !== undefined &&
+    projected.wanted === provider.status &&
+    projected.observed === (consumer.status ?? jsonHash(undefined));
+  return isProjected ? "inSync" : "statusDiffers";
+}
