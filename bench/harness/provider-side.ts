@@ -1,20 +1,18 @@
 /**
  * What the backend would have made in the control plane for one bound app cluster, made by hand, so that a benchmark measures
- * the agent alone: cluster namespace, binder account with its rights, kubeconfig, ClusterBinding, export, service namespaces.
+ * the agent alone: cluster namespace, binder account with its rights, kubeconfig, ClusterBinding, exports.
  */
 import {
   apiServiceExports,
-  apiServiceNamespaces,
   binderName,
   clusterBindingName,
   clusterBindings,
-  clusterRoleBindings,
   exportFromCrd,
+  type InformerScope,
   kubeconfigKey,
   namespaces,
+  type PermissionClaim,
   secrets,
-  serviceAccounts,
-  serviceNamespaceName,
 } from "@klutch/api";
 import {
   type ClusterConfig,
@@ -22,14 +20,14 @@ import {
   formatKubeconfig,
   type KubeClient,
   type KubeObject,
-  serviceAccountToken,
 } from "@klutch/kube";
-import { widgetCrd } from "./widget.ts";
+import { countApart, createAccount } from "./accounts.ts";
+import type { WidgetKind } from "./widget.ts";
 
 /** The cluster namespace of the benchmark's app cluster. */
 export const clusterNamespace = "cluster-bench";
 
-/** Makes everything and gives back the kubeconfig text of the binder account. */
+/** Makes everything but the exports and gives back the kubeconfig text of the binder account. */
 export async function prepareProvider(client: KubeClient, config: ClusterConfig): Promise<string> {
   await client.create(namespaces, {
     apiVersion: "v1",
@@ -37,22 +35,9 @@ export async function prepareProvider(client: KubeClient, config: ClusterConfig)
     metadata: { name: clusterNamespace },
   });
   const account = { namespace: clusterNamespace, name: binderName };
-  await client.create(serviceAccounts, { apiVersion: "v1", kind: "ServiceAccount", metadata: account });
-  await client.create<DynamicObject>(clusterRoleBindings, {
-    apiVersion: "rbac.authorization.k8s.io/v1",
-    kind: "ClusterRoleBinding",
-    metadata: { name: "bench-binder" },
-    // The benchmark measures the agent, not RBAC; the e2e tests run with the shipped rights.
-    roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name: "cluster-admin" },
-    subjects: [{ kind: "ServiceAccount", ...account }],
-  });
-  const { token } = await serviceAccountToken(client, account, { expirationSeconds: 24 * 3600 });
-  const kubeconfig = formatKubeconfig({
-    ...config,
-    name: "provider",
-    namespace: clusterNamespace,
-    auth: { kind: "token", token },
-  });
+  const binder = await createAccount(client, config, account);
+  await countApart(client, account);
+  const kubeconfig = formatKubeconfig({ ...binder, name: "provider" });
   await createKubeconfigSecret(client, clusterNamespace, kubeconfig);
   await client.create<KubeObject>(clusterBindings, {
     apiVersion: "klutch.anynines.com/v1alpha1",
@@ -60,34 +45,31 @@ export async function prepareProvider(client: KubeClient, config: ClusterConfig)
     metadata: { namespace: clusterNamespace, name: clusterBindingName },
     spec: { kubeconfigSecretRef: { name: kubeconfigKey, key: kubeconfigKey }, providerPrettyName: "bench" },
   });
-  const spec = exportFromCrd(widgetCrd).spec;
-  await client.create<KubeObject>(apiServiceExports, {
-    apiVersion: "klutch.anynines.com/v1alpha1",
-    kind: "APIServiceExport",
-    metadata: { namespace: clusterNamespace, name: widgetCrd.metadata.name },
-    spec: { ...spec, informerScope: "Cluster" },
-  });
   return kubeconfig;
 }
 
-/** Answers an APIServiceNamespace as the backend's controller does: makes the namespace and fills the status. */
-export async function serveNamespace(client: KubeClient, consumerNamespace: string): Promise<string> {
-  const name = serviceNamespaceName(clusterNamespace, consumerNamespace);
-  await client.create(namespaces, { apiVersion: "v1", kind: "Namespace", metadata: { name } });
-  const mapping = { namespace: clusterNamespace, name: consumerNamespace };
-  await client.create<KubeObject>(apiServiceNamespaces, {
+/** How kinds are offered. */
+export interface ExportOptions {
+  readonly informerScope: InformerScope;
+  readonly permissionClaims: readonly PermissionClaim[];
+}
+
+/** Offers a kind to the app cluster. */
+export async function exportKind(
+  client: KubeClient,
+  { crd, crdName }: WidgetKind,
+  { informerScope, permissionClaims }: ExportOptions,
+): Promise<void> {
+  await client.create<KubeObject>(apiServiceExports, {
     apiVersion: "klutch.anynines.com/v1alpha1",
-    kind: "APIServiceNamespace",
-    metadata: mapping,
-    spec: {},
+    kind: "APIServiceExport",
+    metadata: { namespace: clusterNamespace, name: crdName },
+    spec: {
+      ...exportFromCrd(crd).spec,
+      informerScope,
+      ...(permissionClaims.length === 0 ? {} : { permissionClaims }),
+    },
   });
-  await client.mergePatch(
-    apiServiceNamespaces,
-    mapping,
-    { status: { namespace: name } },
-    { subresource: "status" },
-  );
-  return name;
 }
 
 /** A Secret as the konnector expects it. */

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { percentiles } from "./statistics.ts";
+import { median, percentiles, trend } from "./statistics.ts";
 
 test("percentiles are nearest ranks of the sorted sample", () => {
   const sample = Array.from({ length: 200 }, (_, index) => 200 - index);
@@ -10,4 +10,22 @@ test("percentiles are nearest ranks of the sorted sample", () => {
 test("the percentiles of one value are that value, and of none an error", () => {
   assert.deepEqual(percentiles([7]), { count: 1, p50: 7, p90: 7, p99: 7, max: 7 });
   assert.throws(() => percentiles([]), /empty sample/);
+});
+
+test("the median is the middle of an odd sample and between the middle two of an even one", () => {
+  assert.equal(median([9, 1, 5]), 5);
+  assert.equal(median([4, 1, 3, 2]), 2.5);
+  assert.throws(() => median([]), /empty sample/);
+});
+
+test("the trend of points on a line is its slope without error", () => {
+  const line = [0, 1, 2, 3].map((x) => [x, 5 - 2 * x] as const);
+  assert.deepEqual(trend(line), { slope: -2, error: 0 });
+});
+
+test("the error of a trend grows with the noise around the line", () => {
+  const noisy = [0, 1, 2, 3, 4, 5].map((x) => [x, x + (x % 2 === 0 ? 1 : -1)] as const);
+  const { slope, error } = trend(noisy);
+  assert.ok(Math.abs(slope - 1) < 2 * error && error > 0.1);
+  assert.throws(() => trend([[1, 1]]), /two points/);
 });

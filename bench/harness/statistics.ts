@@ -1,4 +1,4 @@
-/** Order statistics of a sample. */
+/** Order statistics and trends of a sample. */
 
 /** What a latency report prints; milliseconds. */
 export interface Percentiles {
@@ -18,6 +18,34 @@ export function percentiles(sample: readonly number[]): Percentiles {
     return value;
   };
   return { count: sorted.length, p50: at(0.5), p90: at(0.9), p99: at(0.99), max: at(1) };
+}
+
+/** The middle of a non-empty sample; the mean of the two in the middle when their number is even. */
+export function median(sample: readonly number[]): number {
+  const sorted = sample.toSorted((left, right) => left - right);
+  const [low, high] = [sorted[(sorted.length - 1) >> 1], sorted[sorted.length >> 1]];
+  if (low === undefined || high === undefined) throw new Error("median of an empty sample");
+  return (low + high) / 2;
+}
+
+/** A straight line through points by least squares. */
+export interface Trend {
+  /** Change of y for each unit of x. */
+  readonly slope: number;
+  /** Standard error of the slope, as if the points were independent; 0 for two points. */
+  readonly error: number;
+}
+
+/** The trend of at least two points with different x. Throws otherwise. */
+export function trend(points: readonly (readonly [x: number, y: number])[]): Trend {
+  const count = points.length;
+  const meanX = points.reduce((sum, [x]) => sum + x, 0) / count;
+  const meanY = points.reduce((sum, [, y]) => sum + y, 0) / count;
+  const spread = points.reduce((sum, [x]) => sum + (x - meanX) ** 2, 0);
+  if (count < 2 || spread === 0) throw new Error("a trend needs two points with different x");
+  const slope = points.reduce((sum, [x, y]) => sum + (x - meanX) * (y - meanY), 0) / spread;
+  const rest = points.reduce((sum, [x, y]) => sum + (y - meanY - slope * (x - meanX)) ** 2, 0);
+  return { slope, error: count === 2 ? 0 : Math.sqrt(rest / (count - 2) / spread) };
 }
 
 /** One line for people: `p50 9.8 ms, p90 …`. */

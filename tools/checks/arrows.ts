@@ -55,7 +55,8 @@ export const folderRules: Readonly<Record<string, FolderRule>> = {
   },
   tools: { parts: anything, thirdParty: [] },
   bench: { parts: anything, thirdParty: [] },
-  e2e: { parts: anything, thirdParty: ["pg", "playwright-core", "axe-core"] },
+  // The simulation runs the agent itself, in virtual time.
+  e2e: { parts: [...anything, "konnector"], thirdParty: ["pg", "playwright-core", "axe-core"] },
 };
 
 /** What test files may import on top of their folder's rule. */

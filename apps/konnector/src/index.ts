@@ -2,4 +2,10 @@
 export type { Timing } from "./clusters.ts";
 export { type ConfigSource, type KonnectorConfig, parseConfig } from "./config.ts";
 export { ConfigError } from "./errors.ts";
-export { type KonnectorOptions, runKonnector } from "./konnector.ts";
+export {
+  type AgentHealth,
+  type AgentRunOptions,
+  type KonnectorOptions,
+  runAgent,
+  runKonnector,
+} from "./konnector.ts";

@@ -13,7 +13,7 @@ import {
   systemClock,
   systemRandom,
 } from "@klutch/kube";
-import { LeaderElector, startProbes } from "@klutch/kube-runtime";
+import { Backoff, LeaderElector, startProbes } from "@klutch/kube-runtime";
 import type { Logger, Metrics } from "@klutch/telemetry";
 import { Agent } from "./agent.ts";
 import { CachePool } from "./cache/pool.ts";
@@ -143,14 +143,20 @@ class Terms {
   }
 
   async run(signal: AbortSignal): Promise<void> {
+    const { elector, environment } = this.#options;
+    const { clock, random, logger } = environment;
+    const backoff = new Backoff({ baseMs: 200, capMs: 10_000, random });
     while (!signal.aborted) {
-      const term = await leading(this.#options.elector, signal);
+      const term = await leading(elector, signal);
       if (term === undefined) return;
       const both = AbortSignal.any([signal, term]);
       try {
         await this.#serve(both);
+        backoff.reset();
       } catch (error) {
-        if (!both.aborted) throw error;
+        if (both.aborted) continue;
+        logger.error("the agent failed, starting it anew", { error });
+        await clock.sleep(backoff.next(), { signal: both }).catch(() => undefined);
       }
     }
   }

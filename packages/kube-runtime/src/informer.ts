@@ -51,6 +51,7 @@ export class Informer<T extends Cached> implements AsyncDisposable {
   readonly #logger: Logger;
   readonly #store: Store<T>;
   readonly #handlers = new Set<(change: Change<T>) => void>();
+  readonly #listHandlers = new Set<(resourceVersion: string) => void>();
   readonly #synced = Promise.withResolvers<void>();
   readonly #abort = new AbortController();
   #running: Promise<void> | undefined;
@@ -142,6 +143,12 @@ export class Informer<T extends Cached> implements AsyncDisposable {
     return { [Symbol.dispose]: () => void this.#handlers.delete(handler) };
   }
 
+  /** Calls `handler` with the version of each complete list: what the cache shows from then on is at least as new. */
+  onListed(handler: (resourceVersion: string) => void): Disposable {
+    this.#listHandlers.add(handler);
+    return { [Symbol.dispose]: () => void this.#listHandlers.delete(handler) };
+  }
+
   status(): InformerStatus {
     const limitMs = 2 * (this.#options.idleTimeoutMs ?? 90_000);
     return {
@@ -157,6 +164,7 @@ export class Informer<T extends Cached> implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     this.#abort.abort(new Error(`the cache of ${this.type.plural} was closed`));
     this.#handlers.clear();
+    this.#listHandlers.clear();
     await this.#running;
     this.#synced.reject(new Error(`the cache of ${this.type.plural} was closed`));
   }
@@ -182,6 +190,7 @@ export class Informer<T extends Cached> implements AsyncDisposable {
     const gone = Array.from(this.#store.keys()).filter((key) => !keys.has(key));
     for (const key of gone) this.#store.remove(key);
     this.#alive(resourceVersion);
+    for (const handler of this.#listHandlers) handler(resourceVersion);
     if (this.#isSynced) return;
     this.#isSynced = true;
     this.#synced.resolve();

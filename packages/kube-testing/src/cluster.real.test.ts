@@ -48,6 +48,25 @@ test("two clusters run side by side and leave no process behind", async () => {
   await waitFor("every process group to be gone", () => groups.every((group) => !groupExists(group)));
 });
 
+test("killed servers come back at their place with everything that was acknowledged", async () => {
+  await using cluster = await startCluster({ name: "crash", fsync: true });
+  const { client, url } = cluster;
+  const before = cluster.processes.map(({ pid }) => pid);
+  const create = (name: string): Promise<unknown> =>
+    client.create(namespaces, { apiVersion: "v1", kind: "Namespace", metadata: { name } });
+  await create("first");
+  await cluster.kill("etcd");
+  assert.equal(cluster.etcd.hasExited, true);
+  await cluster.restart("etcd");
+  await waitFor("the API server to find etcd again", () => create("second"));
+  await cluster.kill("apiserver");
+  await assert.rejects(client.find(namespaces, { name: "first" }));
+  await cluster.restart("apiserver");
+  assert.equal(cluster.url, url);
+  for (const name of ["first", "second"]) assert.ok(await client.find(namespaces, { name }));
+  assert.ok(cluster.processes.every(({ pid }) => !before.includes(pid)));
+});
+
 function groupExists(group: number): boolean {
   try {
     return process.kill(-group, 0);

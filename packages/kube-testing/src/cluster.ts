@@ -21,7 +21,12 @@ export interface ClusterOptions {
   readonly ports?: readonly [number, number, number] | undefined;
   /** Default true. Without it fresh CRDs answer sooner, but nothing scales. */
   readonly watchCache?: boolean | undefined;
+  /** Added to the API server's own, such as an audit policy. Default: none. */
+  readonly apiServerArgs?: readonly string[] | undefined;
 }
+
+/** The servers that every cluster has. */
+export type ClusterServer = "etcd" | "apiserver";
 
 /** A cluster that runs. Disposing it stops its processes and removes a temporary data folder. */
 export interface TestCluster extends AsyncDisposable {
@@ -33,9 +38,15 @@ export interface TestCluster extends AsyncDisposable {
   /** A client of the administrator. */
   readonly client: KubeClient;
   readonly dataDir: string;
+  /** The process that serves now; another one after `restart`. */
   readonly apiServer: RunningProcess;
+  /** The same for etcd. */
   readonly etcd: RunningProcess;
   readonly processes: readonly RunningProcess[];
+  /** SIGKILL, as a crash would. Whether what etcd acknowledged survives an unclean end of the machine depends on `fsync`. */
+  kill(server: ClusterServer): Promise<void>;
+  /** Starts it again with the same ports, data and certificates, after SIGKILL if it still runs; resolves when it is ready. */
+  restart(server: ClusterServer): Promise<void>;
 }
 
 /** Starts a cluster; ready means the API server answers and its bootstrap roles exist. */
@@ -46,9 +57,12 @@ export async function startCluster(options: ClusterOptions = {}): Promise<TestCl
     const ports = options.ports ?? (await freePorts(stack));
     const files = await prepareFiles(dataDir);
     const name = options.name ?? "cluster";
-    const etcd = stack.use(await startEtcd(name, dataDir, ports, options.fsync ?? false));
-    const apiServer = await startApiServer(name, dataDir, ports, files, options.watchCache ?? true);
-    stack.use(apiServer);
+    const etcd = stack.use(
+      await Restartable.start(() => startEtcd(name, dataDir, ports, options.fsync ?? false)),
+    );
+    const apiServer = stack.use(
+      await Restartable.start(() => startApiServer(name, dataDir, ports, files, options)),
+    );
     const config: ClusterConfig = {
       name,
       server: `https://127.0.0.1:${ports[2]}`,
@@ -57,10 +71,11 @@ export async function startCluster(options: ClusterOptions = {}): Promise<TestCl
     };
     const client = createKubeClient(config, { userAgent: "klutch-admin", flowControl: false });
     stack.defer(() => client[Symbol.asyncDispose]());
-    const processes = [etcd, apiServer];
+    const others: RunningProcess[] = [];
     if (options.controllerManager === true) {
-      processes.push(stack.use(await startControllerManager(name, dataDir, config)));
+      others.push(stack.use(await startControllerManager(name, dataDir, config)));
     }
+    const servers: Readonly<Record<ClusterServer, Restartable>> = { etcd, apiserver: apiServer };
     const owned = stack.move();
     return {
       url: config.server,
@@ -68,9 +83,17 @@ export async function startCluster(options: ClusterOptions = {}): Promise<TestCl
       kubeconfig: formatKubeconfig(config),
       client,
       dataDir,
-      apiServer,
-      etcd,
-      processes,
+      get apiServer() {
+        return apiServer.running;
+      },
+      get etcd() {
+        return etcd.running;
+      },
+      get processes() {
+        return [etcd.running, apiServer.running, ...others];
+      },
+      kill: (server) => servers[server].kill(),
+      restart: (server) => servers[server].restart(),
       [Symbol.asyncDispose]: () => owned.disposeAsync(),
     };
   } catch (error) {
@@ -88,6 +111,46 @@ export async function startClusters(count: number, options: ClusterOptions = {})
   if (failure === undefined) return clusters;
   await Promise.all(clusters.map((cluster) => cluster[Symbol.asyncDispose]()));
   throw failure.reason;
+}
+
+/** A server that can be killed and started again at its place. */
+class Restartable implements AsyncDisposable {
+  readonly #start: () => Promise<RunningProcess>;
+  #running: RunningProcess;
+  #restarting: Promise<void> | undefined;
+
+  private constructor(start: () => Promise<RunningProcess>, running: RunningProcess) {
+    this.#start = start;
+    this.#running = running;
+  }
+
+  static async start(start: () => Promise<RunningProcess>): Promise<Restartable> {
+    return new Restartable(start, await start());
+  }
+
+  get running(): RunningProcess {
+    return this.#running;
+  }
+
+  kill(): Promise<void> {
+    return this.#running.kill();
+  }
+
+  restart(): Promise<void> {
+    this.#restarting ??= this.#again().finally(() => (this.#restarting = undefined));
+    return this.#restarting;
+  }
+
+  async #again(): Promise<void> {
+    await this.#running.kill();
+    this.#running = await this.#start();
+  }
+
+  /** A restart under way is waited for: nothing may start after the end. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#restarting?.catch(() => undefined);
+    await this.#running.stop();
+  }
 }
 
 type Ports = readonly [number, number, number];
@@ -155,7 +218,7 @@ async function startApiServer(
   dataDir: string,
   ports: Ports,
   files: ClusterFiles,
-  watchCache: boolean,
+  { watchCache = true, apiServerArgs = [] }: ClusterOptions,
 ): Promise<RunningProcess> {
   const certs = join(dataDir, "certs");
   return startProcess({
@@ -175,6 +238,7 @@ async function startApiServer(
       "--disable-admission-plugins=ServiceAccount",
       "--endpoint-reconciler-type=none",
       `--watch-cache=${watchCache}`,
+      ...apiServerArgs,
     ],
     logFile: join(dataDir, "kube-apiserver.log"),
     ready: () => apiServerReady(`https://127.0.0.1:${ports[2]}`, certs, files.adminToken),

@@ -1,4 +1,21 @@
-/** Real API servers for tests, benchmarks and the sandbox, and faults that they will not produce on demand. */
+/** Real API servers for tests, benchmarks and the sandbox, a model of one in virtual time, and faults on demand. */
 export { type ClusterOptions, startCluster, startClusters, type TestCluster } from "./cluster.ts";
 export { type FaultProxy, startFaultProxy } from "./fault-proxy.ts";
+export { ApiServerModel, type ApiServerModelOptions } from "./model/api-server.ts";
+export type { ModelClientOptions } from "./model/client.ts";
+export {
+  type Delivery,
+  type Fault,
+  type FaultRates,
+  type FaultSource,
+  type RequestInfo,
+  type SeededFaults,
+  seededFaults,
+  seededRandom,
+  type Verb,
+  type WatchEventInfo,
+} from "./model/faults.ts";
+export type { Json, JsonObject } from "./model/json.ts";
+export type { ResourceDefinition } from "./model/resources.ts";
+export { type RunOptions, VirtualClock, type VirtualClockOptions } from "./virtual-clock.ts";
 export { waitFor, type WaitOptions } from "./wait-for.ts";

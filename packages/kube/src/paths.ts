@@ -1,5 +1,5 @@
 /** Request paths and keys of resources and objects. */
-import type { KubeObject, ObjectRef, ResourceType } from "./types.ts";
+import type { ObjectRef, ResourceType } from "./types.ts";
 
 /** `group/version`, or just the version for the core group. */
 export function apiVersionOf(type: ResourceType): string {

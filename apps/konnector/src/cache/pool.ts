@@ -109,7 +109,7 @@ export class CachePool implements AsyncDisposable {
     const { client, logger, clock, random } = this.#options;
     const indexes = { [byNamespace]: (object: T) => [object.metadata.namespace ?? ""] };
     const informer = new Informer<T>({ ...scope, client, transform: keep, indexes, logger, clock, random });
-    const cache = new SharedCache(informer, keep, clock);
+    const cache = new SharedCache(informer, keep);
     informer.start();
     return cache;
   }

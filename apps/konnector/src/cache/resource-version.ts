@@ -3,7 +3,11 @@ import type { Cached } from "@klutch/kube-runtime";
 
 /** Whether `left` is a later version than `right`. Versions that are not decimal numbers count as later: a write of ours was answered. */
 export function isNewer(left: Cached, right: Cached): boolean {
-  const [a = "", b = ""] = [left.metadata.resourceVersion, right.metadata.resourceVersion];
+  return isNewerVersion(left.metadata.resourceVersion, right.metadata.resourceVersion);
+}
+
+/** As `isNewer`, for versions alone; also of a list. */
+export function isNewerVersion(a = "", b = ""): boolean {
   if (!isDecimal(a) || !isDecimal(b)) return a !== b;
   return a.length === b.length ? a > b : a.length > b.length;
 }

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { type DynamicObject, type KubeClient, systemRandom, type WatchEvent } from "@klutch/kube";
+import { ApiError, type DynamicObject, type KubeClient, systemRandom, type WatchEvent } from "@klutch/kube";
 import { waitFor } from "@klutch/kube-testing";
 import { silentLogger } from "@klutch/telemetry";
 import { fakeClient } from "../testing/fake-client.ts";
@@ -32,6 +32,8 @@ function scripted(initial: readonly DynamicObject[]): {
       }
       while (options?.signal?.aborted !== true) {
         const event = pending.shift();
+        if (event?.type === "BOOKMARK" && event.resourceVersion === "gone")
+          throw new ApiError({ status: 410, reason: "Expired", message: "too old" });
         if (event !== undefined) yield event;
         else {
           await new Promise<void>((resolve) => {
@@ -52,10 +54,9 @@ function scripted(initial: readonly DynamicObject[]): {
   };
 }
 
-let now = 0;
 const clock = {
-  now: () => now,
-  monotonic: () => now,
+  now: () => 0,
+  monotonic: () => 0,
   sleep: () => Promise.resolve(),
   schedule: () => () => {},
 };
@@ -102,15 +103,24 @@ test("an own write is seen at once, until the watch has caught up or the object 
   await waitFor("the deletion", () => cache.get("a/one") === undefined);
 });
 
-test("an own write that the watch never shows is forgotten after a while", async () => {
-  const { client } = scripted([]);
+test("an own write outlives older events, and goes with a later list that does not have it", async () => {
+  const { client, send } = scripted([object("one", "5")]);
   await using pool = poolOf(client);
   const { cache } = pool.acquire({ type });
   await cache.informer.whenSynced();
-  cache.wrote(object("ghost", "11"));
-  assert.ok(cache.get("a/ghost"));
-  now += 31_000;
+  const vanished: string[] = [];
+  using _watch = cache.onVanished((key) => vanished.push(key));
+  cache.wrote(object("one", "8"));
+  cache.wrote(object("ghost", "9"));
+  cache.wrote(object("fresh", "12"));
+  send({ type: "MODIFIED", object: object("one", "7") });
+  await waitFor("the older event", () => cache.informer.get("a/one")?.metadata.resourceVersion === "7");
+  assert.equal(cache.get("a/one")?.metadata.resourceVersion, "8");
+  send({ type: "BOOKMARK", resourceVersion: "gone", initialEventsEnd: false });
+  await waitFor("another list", () => vanished.length > 0);
+  assert.deepEqual(vanished, ["a/ghost"]);
   assert.equal(cache.get("a/ghost"), undefined);
+  assert.equal(cache.get("a/fresh")?.metadata.resourceVersion, "12");
 });
 
 test("versions compare as numbers of any length", () => {

@@ -1,46 +1,41 @@
 /**
  * One informer, shared by all who need its resource and scope, that shows this process its own writes at once. Without that, a
- * reconcile that runs before the watch delivers our write would do the same write again.
+ * reconcile that runs before the watch delivers our write would do the same write again, and one that runs while a slow watch replays
+ * older events would write an older status. An own write is shown until the watch has caught up, or until a complete list of a later
+ * version does not have it.
  */
-import { type Clock, type DynamicObject, keyOf, type ObjectRef } from "@klutch/kube";
+import { type DynamicObject, keyOf, type ObjectRef } from "@klutch/kube";
 import type { Cached, Change, Informer } from "@klutch/kube-runtime";
-import { isNewer } from "./resource-version.ts";
-
-interface Written<T> {
-  readonly object: T;
-  readonly at: number;
-}
-
-/** After this the cache is believed again: the write may have been undone between two lists, unseen. */
-const overlayLifetimeMs = 30_000;
+import { isNewer, isNewerVersion } from "./resource-version.ts";
 
 /** See the module comment. `T` is what is kept of an object. */
 export class SharedCache<T extends Cached = DynamicObject> implements AsyncDisposable {
   readonly informer: Informer<T>;
-  readonly #clock: Clock;
   readonly #keep: (object: DynamicObject) => T;
-  readonly #written = new Map<string, Written<T>>();
-  readonly #subscription: Disposable;
+  readonly #written = new Map<string, T>();
+  readonly #vanishedHandlers = new Set<(key: string, object: T) => void>();
+  readonly #subscriptions = new DisposableStack();
 
   /** `keep` makes of an answer what the informer makes of an event. */
-  constructor(informer: Informer<T>, keep: (object: DynamicObject) => T, clock: Clock) {
+  constructor(informer: Informer<T>, keep: (object: DynamicObject) => T) {
     this.informer = informer;
     this.#keep = keep;
-    this.#clock = clock;
-    this.#subscription = informer.onChange((change) => this.#seen(change));
+    this.#subscriptions.use(informer.onChange((change) => this.#seen(change)));
+    this.#subscriptions.use(informer.onListed((resourceVersion) => this.#listed(resourceVersion)));
+  }
+
+  /** Calls `handler` for an object that only an own write had shown, and that a list does not have: it is gone without an event. */
+  onVanished(handler: (key: string, object: T) => void): Disposable {
+    this.#vanishedHandlers.add(handler);
+    return { [Symbol.dispose]: () => void this.#vanishedHandlers.delete(handler) };
   }
 
   /** The newest known state of the object, frozen in meaning: never change it. */
   get(key: string): T | undefined {
     const cached = this.informer.get(key);
     const written = this.#written.get(key);
-    if (written === undefined) return cached;
-    const isObsolete =
-      this.#clock.monotonic() - written.at > overlayLifetimeMs ||
-      (cached !== undefined && !isNewer(written.object, cached));
-    if (!isObsolete) return written.object;
-    this.#written.delete(key);
-    return cached;
+    if (written === undefined || (cached !== undefined && !isNewer(written, cached))) return cached;
+    return written;
   }
 
   /** Remembers what a write of ours answered, until the watch has caught up. */
@@ -48,20 +43,29 @@ export class SharedCache<T extends Cached = DynamicObject> implements AsyncDispo
     const key = keyOf(object);
     const cached = this.informer.get(key);
     if (cached !== undefined && !isNewer(object, cached)) return;
-    this.#written.set(key, { object: this.#keep(object), at: this.#clock.monotonic() });
+    this.#written.set(key, this.#keep(object));
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    this.#subscription[Symbol.dispose]();
+    this.#subscriptions.dispose();
     await this.informer[Symbol.asyncDispose]();
   }
 
   #seen(change: Change<T>): void {
     const written = this.#written.get(change.key);
     if (written === undefined) return;
-    const isSame = written.object.metadata.uid === change.object.metadata.uid;
-    const isCaughtUp = change.type === "deleted" ? isSame : !isNewer(written.object, change.object);
+    const isSame = written.metadata.uid === change.object.metadata.uid;
+    const isCaughtUp = change.type === "deleted" ? isSame : !isNewer(written, change.object);
     if (isCaughtUp) this.#written.delete(change.key);
+  }
+
+  #listed(resourceVersion: string): void {
+    for (const [key, object] of this.#written) {
+      if (isNewerVersion(object.metadata.resourceVersion, resourceVersion)) continue;
+      this.#written.delete(key);
+      if (this.informer.get(key) !== undefined) continue;
+      for (const handler of this.#vanishedHandlers) handler(key, object);
+    }
   }
 }
 

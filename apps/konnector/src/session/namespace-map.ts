@@ -10,6 +10,7 @@ export class NamespaceMap implements Disposable {
   readonly #consumerOf = new Map<string, string>();
   readonly #providerOf = new Map<string, string>();
   readonly #handlers = new Set<(consumerNamespace: string) => void>();
+  readonly #asked = new Map<string, Promise<void>>();
   readonly #subscription: Disposable;
 
   constructor(cache: SharedCache, clusterNamespace: string) {
@@ -31,6 +32,17 @@ export class NamespaceMap implements Disposable {
   /** Consumer and service namespaces of all mappings that are ready. */
   ready(): IterableIterator<[string, string]> {
     return this.#providerOf.entries();
+  }
+
+  /** Asks for a mapping with `create`; who asks while an answer is awaited, awaits the same one. */
+  async ask(consumerNamespace: string, create: () => Promise<void>): Promise<void> {
+    const asked = this.#asked.get(consumerNamespace) ?? create();
+    this.#asked.set(consumerNamespace, asked);
+    try {
+      await asked;
+    } finally {
+      this.#asked.delete(consumerNamespace);
+    }
   }
 
   /** Remembers a mapping that this process just made. */

@@ -20,6 +20,8 @@ export interface ProviderViewOptions<T extends Cached> {
   readonly namespaces: NamespaceMap;
   readonly logger: Logger;
   readonly onChange: (change: Change<T>) => void;
+  /** An object that only an own write had shown is gone. */
+  readonly onVanished: (object: T) => void;
   /** A cache is filled: what it does not hold is absent from now on. Undefined for the whole cluster. */
   readonly onSynced: (consumerNamespace: string | undefined) => void;
 }
@@ -102,9 +104,11 @@ export class ProviderView<T extends Cached> implements AsyncDisposable {
   }
 
   #open(key: string, providerNamespace: string | undefined): void {
-    const { open, type, onChange, onSynced, logger } = this.#options;
+    const { open, type, onChange, onVanished, onSynced, logger } = this.#options;
     const lease = open({ type, namespace: providerNamespace });
-    const subscription = lease.cache.informer.onChange(onChange);
+    const subscription = new DisposableStack();
+    subscription.use(lease.cache.informer.onChange(onChange));
+    subscription.use(lease.cache.onVanished((_key, object) => onVanished(object)));
     this.#parts.set(key, { lease, subscription, providerNamespace });
     lease.cache.informer.whenSynced({ signal: this.#abort.signal }).then(
       () => onSynced(key === wholeCluster ? undefined : key),

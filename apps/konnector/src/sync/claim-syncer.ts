@@ -1,6 +1,6 @@
 /** Keeps the claimed objects of one resource (Secrets, ConfigMaps, …) in sync, by owner. One for all exports that claim it. */
 import { claimedFromLabel, fieldManager } from "@klutch/api";
-import { type DynamicObject, isAlreadyExists, isNotFound, type ObjectRef, refOf } from "@klutch/kube";
+import { type DynamicObject, isAlreadyExists, isNotFound, keyOf, type ObjectRef, refOf } from "@klutch/kube";
 import { type Change, Controller, type ReconcileContext } from "@klutch/kube-runtime";
 import {
   type ClaimedStep,
@@ -80,10 +80,12 @@ export class ClaimSyncer implements AsyncDisposable {
       namespaces,
       logger,
       onChange: (change) => this.#providerChanged(change),
+      onVanished: (object) => this.#providerChanged({ type: "deleted", key: keyOf(object), object }),
       onSynced: (namespace) => this.#enqueueNamespace(namespace),
     });
     const { informer } = this.#lease.cache;
     this.#subscriptions.use(this.#controller.watch(informer));
+    this.#subscriptions.use(this.#lease.cache.onVanished((key) => this.#controller.enqueue(key)));
     this.#subscriptions.use(namespaces.onChange((namespace) => this.#enqueueNamespace(namespace)));
     this.#running = this.#run(this.#abort.signal);
   }
@@ -132,8 +134,10 @@ export class ClaimSyncer implements AsyncDisposable {
     const { namespaces, provider } = this.#options;
     const mapping = consumerRef.namespace === undefined ? missing : namespaces.mapping(consumerRef.namespace);
     const providerRef = providerRefOf(provider.tenant, consumerRef, mapping);
-    if (providerRef === undefined || !this.#view.isSynced(providerRef.namespace)) return;
+    if (providerRef === undefined) return;
     const above = this.#view.get(providerRef);
+    // What a cache does not show may exist until it is filled.
+    if (above === undefined && !this.#view.isSynced(providerRef.namespace)) return;
     // A cluster-scoped object without our mark is another tenant's, whatever its name says.
     const isOther =
       above !== undefined &&

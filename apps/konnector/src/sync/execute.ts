@@ -6,6 +6,7 @@ import {
   isAlreadyExists,
   isNotFound,
   keyOf,
+  type ObjectRef,
   type ResourceType,
 } from "@klutch/kube";
 import { type Step } from "@klutch/sync";
@@ -22,6 +23,8 @@ export interface ExecutionContext {
   readonly type: ResourceType;
   /** The resource on the provider: another scope than `type` under isolation Namespaced. */
   readonly providerType: ResourceType;
+  /** Whether the provider itself told that the upstream object of this claim is gone, and has not shown another since. */
+  readonly wasSeenGoing: (ref: ObjectRef) => boolean;
   /** Throws when the provider is not the one it was. */
   readonly confirmProvider: (signal: AbortSignal) => Promise<void>;
   /** Whether status is written through the subresource; without it, with the object (B11). */
@@ -90,12 +93,16 @@ async function createMapping(
     metadata: { namespace: provider.tenant.namespace, name: consumerNamespace },
     spec: {},
   };
-  try {
-    namespaces.wrote(await provider.client.create<DynamicObject>(apiServiceNamespaces, mapping, { signal }));
-  } catch (error) {
-    // Another syncer was faster, or the old mapping is still being deleted: its event comes.
-    if (!isAlreadyExists(error)) throw error;
-  }
+  await namespaces.ask(consumerNamespace, async () => {
+    try {
+      namespaces.wrote(
+        await provider.client.create<DynamicObject>(apiServiceNamespaces, mapping, { signal }),
+      );
+    } catch (error) {
+      // An earlier agent was faster, or the old mapping is still being deleted: its event comes.
+      if (!isAlreadyExists(error)) throw error;
+    }
+  });
 }
 
 async function markConsumer(
@@ -157,12 +164,13 @@ async function deleteProvider(
 
 /** The finalizer goes only when the live provider shows that nothing of ours is left (B6). */
 async function releaseConsumer(
-  { consumer, provider, type, providerType, consumerCache, view, confirmProvider }: ExecutionContext,
+  context: ExecutionContext,
   { ref, uid, confirmGone }: StepOf<"releaseConsumer">,
   signal: AbortSignal,
 ): Promise<undefined> {
-  if (confirmGone !== undefined) {
-    await confirmProvider(signal);
+  const { consumer, provider, type, providerType, consumerCache, view, confirmProvider } = context;
+  if (confirmGone !== undefined) await confirmProvider(signal);
+  if (confirmGone !== undefined && !context.wasSeenGoing(ref)) {
     const found = await provider.client.find<DynamicObject>(providerType, confirmGone, { signal });
     if (found !== undefined) {
       view.wrote(found);

@@ -1,6 +1,13 @@
 /** Keeps all objects of one bound resource in sync: feeds pairs to the decisions and carries the plans out. */
 import { syncerFinalizer } from "@klutch/api";
-import { apiVersionOf, type DynamicObject, type ObjectRef, refOf, type ResourceType } from "@klutch/kube";
+import {
+  apiVersionOf,
+  type DynamicObject,
+  keyOf,
+  type ObjectRef,
+  refOf,
+  type ResourceType,
+} from "@klutch/kube";
 import { type Change, Controller, type ReconcileContext, type ReconcileResult } from "@klutch/kube-runtime";
 import {
   appliedPart,
@@ -25,6 +32,7 @@ import {
 } from "@klutch/sync";
 import type { Compact } from "../cache/compact.ts";
 import { byNamespace, type CacheLease } from "../cache/pool.ts";
+import { keyOfRef } from "../cache/shared-cache.ts";
 import type { ConsumerCluster, Environment, ProviderCluster } from "../clusters.ts";
 import type { EventRecorder } from "../events.ts";
 import type { NamespaceMap } from "../session/namespace-map.ts";
@@ -65,7 +73,7 @@ interface PairMemory {
   isSynced?: boolean | undefined;
 }
 
-const workers = 16;
+const workers = 8;
 
 /** See the module comment. Runs from construction until it is disposed. */
 export class ObjectSyncer implements AsyncDisposable {
@@ -77,6 +85,8 @@ export class ObjectSyncer implements AsyncDisposable {
   readonly #context: ExecutionContext;
   readonly #providerType: ResourceType;
   readonly #memories = new Map<string, PairMemory>();
+  /** Keys whose upstream object was seen to go, until its claim is gone, too. */
+  readonly #gone = new Set<string>();
   /** Claims that are not being deleted, for the breaker. */
   #alive = 0;
   readonly #subscriptions = new DisposableStack();
@@ -106,6 +116,7 @@ export class ObjectSyncer implements AsyncDisposable {
       namespaces,
       logger,
       onChange: (change) => this.#providerChanged(change),
+      onVanished: (object) => this.#providerChanged({ type: "deleted", key: keyOf(object), object }),
       onSynced: (namespace) => this.#enqueueNamespace(namespace),
     });
     this.#context = {
@@ -113,11 +124,13 @@ export class ObjectSyncer implements AsyncDisposable {
       providerType: this.#providerType,
       consumerCache: this.#lease.cache,
       view: this.#view,
+      wasSeenGoing: (ref) => this.#gone.has(keyOfRef(ref)),
       onWrite: (step) => environment.metrics.writes.inc({ resource: type.plural, step }),
     };
     this.#reader = new PairReader({ ...this.#context, isolation, breaker: options.breaker });
     const { informer } = this.#lease.cache;
     this.#subscriptions.use(informer.onChange((change) => this.#consumerChanged(change)));
+    this.#subscriptions.use(this.#lease.cache.onVanished((key) => this.#controller.enqueue(key)));
     if (type.namespaced) {
       this.#subscriptions.use(namespaces.onChange((namespace) => this.#enqueueNamespace(namespace)));
     }
@@ -190,8 +203,10 @@ export class ObjectSyncer implements AsyncDisposable {
     this.#controller.enqueue(change.key, { lane: isUserEdit ? "user" : "normal" });
   }
 
-  #providerChanged({ object }: Change<Compact>): void {
+  #providerChanged({ type, object }: Change<Compact>): void {
     const key = this.#consumerKeyOf(object);
+    if (key !== undefined && type === "deleted") this.#gone.add(key);
+    else if (key !== undefined) this.#gone.delete(key);
     if (key !== undefined) this.#controller.enqueue(key);
     // Another tenant's: nobody will look at it.
     else object.body.drop();
@@ -242,8 +257,10 @@ export class ObjectSyncer implements AsyncDisposable {
     const seen = this.#reader.see(key, ref);
     if (seen === undefined) return undefined;
     const memory = this.#memories.get(key) ?? {};
-    if (seen.consumer === undefined && seen.provider === undefined) this.#memories.delete(key);
-    else this.#memories.set(key, memory);
+    if (seen.consumer === undefined && seen.provider === undefined) {
+      this.#memories.delete(key);
+      this.#gone.delete(key);
+    } else this.#memories.set(key, memory);
     const { unbinding, orphans, type } = this.#options;
     if (unbinding === undefined) {
       const { settled, projected } = memory;

@@ -70,6 +70,8 @@ export async function tellRefusal(
 ): Promise<void> {
   if (consumer === undefined || !(error instanceof ApiError)) return;
   if (error.status !== 422 && error.status !== 403) return;
+  // The object was made anew meanwhile; the next look sees the new one.
+  if (error.message.includes("metadata.uid")) return;
   const where = step.do === "writeStatus" || step.do === "markConsumer" ? "this cluster" : "the provider";
   await events.tell(
     consumer,

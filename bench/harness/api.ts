@@ -1,0 +1,118 @@
+/**
+ * The benchmark's own access to one cluster: several HTTP/2 connections used in turn, and a count of what was sent, so that it can
+ * be taken off the server's own counters to get what the agent sent.
+ */
+import {
+  ApiError,
+  type ClusterConfig,
+  createKubeClient,
+  type DynamicObject,
+  type KubeClient,
+  type KubeObject,
+  type ObjectRef,
+  type ResourceType,
+} from "@klutch/kube";
+
+/** Key of a call: `verb group/resource[/subresource] code`, in the words of `apiserver_request_total`. */
+export function callKey(
+  verb: string,
+  resource: { readonly group: string; readonly plural: string },
+  code: number | string,
+  subresource = "",
+): string {
+  const sub = subresource === "" ? "" : `/${subresource}`;
+  return `${verb} ${resource.group}/${resource.plural}${sub} ${code}`;
+}
+
+const connections = 4;
+const fieldManager = "bench";
+
+/** See the module comment. */
+export class BenchApi implements AsyncDisposable {
+  /** How often each call was answered, by `callKey`. */
+  readonly calls: Map<string, number> = new Map();
+  readonly #clients: readonly KubeClient[];
+  #next = 0;
+
+  constructor(config: ClusterConfig) {
+    this.#clients = Array.from({ length: connections }, () =>
+      createKubeClient(config, { userAgent: "bench", flowControl: false, requestTimeoutMs: 120_000 }),
+    );
+  }
+
+  get(type: ResourceType, ref: ObjectRef): Promise<DynamicObject> {
+    return this.#counted("GET", type, 200, "", (client) => client.get<DynamicObject>(type, ref));
+  }
+
+  create(type: ResourceType, object: KubeObject): Promise<KubeObject> {
+    return this.#counted("POST", type, 201, "", (client) => client.create(type, object, { fieldManager }));
+  }
+
+  /** JSON merge patch, of the object or its status. */
+  patch(
+    type: ResourceType,
+    ref: ObjectRef,
+    patch: object,
+    subresource: "" | "status" = "",
+  ): Promise<KubeObject> {
+    const options = { fieldManager, ...(subresource === "" ? {} : { subresource }) };
+    return this.#counted("PATCH", type, 200, subresource, (client) =>
+      client.mergePatch<KubeObject>(type, ref, patch, options),
+    );
+  }
+
+  /** Server-side apply in another manager's name. */
+  apply(
+    type: ResourceType,
+    object: KubeObject,
+    manager: string,
+    subresource: "" | "status" = "",
+  ): Promise<KubeObject> {
+    const options = { fieldManager: manager, force: true, ...(subresource === "" ? {} : { subresource }) };
+    return this.#counted("APPLY", type, 200, subresource, (client) => client.apply(type, object, options));
+  }
+
+  delete(type: ResourceType, ref: ObjectRef): Promise<boolean> {
+    return this.#counted("DELETE", type, 200, "", (client) => client.delete(type, ref));
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await Promise.all(this.#clients.map((client) => client[Symbol.asyncDispose]()));
+  }
+
+  async #counted<T>(
+    verb: string,
+    type: ResourceType,
+    success: number,
+    subresource: string,
+    send: (client: KubeClient) => Promise<T>,
+  ): Promise<T> {
+    const client = this.#clients[this.#next++ % connections];
+    if (client === undefined) throw new Error("there is no client");
+    try {
+      const answer = await send(client);
+      this.#count(callKey(verb, type, answer === false ? 404 : success, subresource));
+      return answer;
+    } catch (error) {
+      this.#count(callKey(verb, type, error instanceof ApiError ? error.status : 0, subresource));
+      throw error;
+    }
+  }
+
+  #count(key: string): void {
+    this.calls.set(key, (this.calls.get(key) ?? 0) + 1);
+  }
+}
+
+/** Runs `work` on every item, at most `limit` (default 32) at the same time. The first failure ends it. */
+export async function inParallel<T>(
+  items: readonly T[],
+  work: (item: T, index: number) => Promise<unknown>,
+  limit = 32,
+): Promise<void> {
+  const rest = items.entries();
+  const worker = async (): Promise<void> => {
+    for (const [index, item] of rest) await work(item, index);
+  };
+  await Promise.all(Array.from({ length: Math.min(limit, items.length) }, worker));
+}

@@ -1,0 +1,62 @@
+/** Knowing when the agent has nothing left to do, without knowing what it is. */
+import { setTimeout as sleep } from "node:timers/promises";
+import { type CallDifference, callsBetween } from "./calls.ts";
+import type { BenchWorld } from "./world.ts";
+
+const lookEveryMs = 1500;
+/** Requests a second on both clusters together that leases and the like may make for ever. */
+const restingRate = 3;
+
+/**
+ * Waits until the agent's account made next to no request in two looks on end. Gives back the monotonic time at which that began.
+ * Throws when it takes longer than `timeoutMs` (default 10 minutes).
+ */
+export async function untilQuiet(world: BenchWorld, timeoutMs = 600_000): Promise<number> {
+  const deadline = performance.now() + timeoutMs;
+  let last = await agentCalls(world);
+  let lastAt = performance.now();
+  let since: number | undefined;
+  for (let quiet = 0; quiet < 2; ) {
+    await sleep(lookEveryMs);
+    const calls = await agentCalls(world);
+    const rate = ((calls - last) * 1000) / (performance.now() - lastAt);
+    if (rate <= restingRate) since ??= lastAt;
+    else since = undefined;
+    quiet = rate <= restingRate ? quiet + 1 : 0;
+    [last, lastAt] = [calls, performance.now()];
+    if (lastAt > deadline) {
+      throw new Error(
+        `the agent still makes ${rate.toFixed(1)} calls/s after ${timeoutMs / 1000} s\n${await world.problem()}`,
+      );
+    }
+  }
+  return since ?? lastAt;
+}
+
+/** What was asked of each cluster. */
+export interface CountedCalls {
+  readonly consumer: CallDifference;
+  readonly provider: CallDifference;
+}
+
+/** The agent's calls on each cluster for what `work` causes, from one quiet moment to the next. */
+export async function counted(
+  world: BenchWorld,
+  work: () => Promise<unknown>,
+  timeoutMs?: number,
+): Promise<CountedCalls> {
+  const { consumer, provider } = world;
+  await untilQuiet(world, timeoutMs);
+  const before = { consumer: await consumer.calls(), provider: await provider.calls() };
+  await work();
+  await untilQuiet(world, timeoutMs);
+  return {
+    consumer: callsBetween(before.consumer, await consumer.calls()),
+    provider: callsBetween(before.provider, await provider.calls()),
+  };
+}
+
+async function agentCalls({ consumer, provider }: BenchWorld): Promise<number> {
+  const [above, below] = await Promise.all([provider.calls(), consumer.calls()]);
+  return above.byAgent + below.byAgent;
+}

@@ -1,0 +1,107 @@
+/**
+ * `npm run bench:sync`: what a sync agent can do, measured from outside through two real API servers. Any agent that speaks the
+ * bind API can be measured: `-- --agent "<command>"`. See sync/options.ts for the options and RESULTS.md for the methods.
+ */
+import { writeFile } from "node:fs/promises";
+import { engineNames, resolveEngines } from "@klutch/engines";
+import { seededRandom } from "./harness/contents.ts";
+import { describeLoad, describeMachine } from "./harness/machine.ts";
+import { burstCase } from "./sync/burst.ts";
+import { callsCase } from "./sync/calls.ts";
+import type { BenchCase } from "./sync/case.ts";
+import { latencyCase } from "./sync/latency.ts";
+import { formatSummaries, type Measurement, summarise } from "./sync/measurement.ts";
+import { largeClaimsCase } from "./sync/memory.ts";
+import { type BenchOptions, parseBenchOptions, usage } from "./sync/options.ts";
+import { settledCase } from "./sync/settled.ts";
+import { soakCase } from "./sync/soak.ts";
+import { watchesCase } from "./sync/watches.ts";
+
+const cases: readonly BenchCase[] = [
+  latencyCase,
+  burstCase,
+  callsCase,
+  settledCase,
+  largeClaimsCase,
+  watchesCase,
+  soakCase,
+];
+
+interface RunRecord {
+  readonly cases: string;
+  readonly run: number;
+  readonly loadBefore: string;
+  readonly seconds: number;
+  readonly error?: string;
+  readonly details: Readonly<Record<string, unknown>>;
+}
+
+async function main(): Promise<number> {
+  let options: BenchOptions;
+  try {
+    options = parseBenchOptions(process.argv.slice(2));
+  } catch (error) {
+    console.error(`${error instanceof Error ? error.message : String(error)}\n\n${usage}`);
+    return 2;
+  }
+  await resolveEngines(engineNames, { progress: (line) => console.log(line) });
+  const startedAt = new Date().toISOString();
+  const machine = describeMachine();
+  console.log(`machine ${machine}\nagent   ${options.agent.command}\n`);
+  const measurements: Measurement[] = [];
+  const records: RunRecord[] = [];
+  for (const one of cases.filter(({ serves }) => serves.some((name) => options.only.includes(name)))) {
+    const runs = one.once === true ? 1 : options.runs;
+    for (let run = 1; run <= runs; run++) {
+      records.push(await runOnce(one, run, options, measurements));
+      if (options.json !== undefined) {
+        const report = { startedAt, machine, options, records, summaries: summarise(measurements) };
+        await writeFile(options.json, `${JSON.stringify(report, null, 1)}\n`);
+      }
+    }
+  }
+  const failures = records.filter(({ error }) => error !== undefined);
+  console.log(`\n${formatSummaries(summarise(measurements))}\n`);
+  console.log(
+    `machine: ${machine} before, ${describeLoad()} after; kube-apiserver and etcd with fsync, two of each`,
+  );
+  console.log(
+    `method: ${options.runs} runs, each in a fresh pair of clusters; seed ${options.seed}; see bench/RESULTS.md`,
+  );
+  for (const { cases: name, run, error } of failures) console.log(`FAILED: ${name}, run ${run}: ${error}`);
+  return failures.length === 0 ? 0 : 1;
+}
+
+/** A failure ends only this run: the others of a long night are worth keeping. */
+async function runOnce(
+  one: BenchCase,
+  run: number,
+  { agent, sizes, seed, only }: BenchOptions,
+  measurements: Measurement[],
+): Promise<RunRecord> {
+  const names = one.serves.filter((name) => only.includes(name)).join(", ");
+  const details: Record<string, unknown> = {};
+  const loadBefore = describeLoad();
+  const startedAt = performance.now();
+  const base = { cases: names, run, loadBefore, details };
+  const seconds = (): number => (performance.now() - startedAt) / 1000;
+  console.log(`── ${names}, run ${run} (load ${loadBefore})`);
+  try {
+    await one.run({
+      agent,
+      sizes,
+      random: seededRandom(seed * 1000 + run),
+      say: (line) => console.log(`${seconds().toFixed(0).padStart(6)} s  ${line}`),
+      report: (measurement) => void measurements.push(measurement),
+      keep: (name, value) => void (details[name] = value),
+      wants: (name) => only.includes(name),
+    });
+    return { ...base, seconds: seconds() };
+  } catch (error) {
+    const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
+    console.error(text);
+    return { ...base, seconds: seconds(), error: text.split("\n").slice(0, 3).join(" ") };
+  }
+}
+
+process.exitCode = await main();

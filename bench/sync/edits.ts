@@ -1,0 +1,52 @@
+/** A user who edits one claim at a time, and how long each edit takes to arrive upstream. */
+import { isRecord } from "@klutch/kube";
+import type { RandomNumbers } from "../harness/contents.ts";
+import type { Stopwatch } from "../harness/stopwatch.ts";
+import { widgets } from "../harness/widget.ts";
+import type { BenchWorld } from "../harness/world.ts";
+import { anyOf, type ClaimRef } from "./claims.ts";
+
+const everyMs = 500;
+
+/** Changes a claim's size; resolves to the milliseconds until the change stands upstream. */
+export async function edit(
+  { consumer }: BenchWorld,
+  above: Stopwatch,
+  claim: ClaimRef,
+  size: number,
+): Promise<number> {
+  const arrived = above.seen(claim.upstreamKey, ({ spec }) => isRecord(spec) && spec["size"] === size);
+  const startedAt = performance.now();
+  await consumer.api.patch(widgets, claim, { spec: { size } });
+  return (await arrived) - startedAt;
+}
+
+/** The user at work. */
+export interface Editor {
+  /** Makes no more edits, waits for those under way and gives back the milliseconds of all. */
+  stop(): Promise<readonly number[]>;
+}
+
+/** Edits any of `synced` twice a second; the list may grow meanwhile. */
+export function startEditor(
+  world: BenchWorld,
+  above: Stopwatch,
+  synced: readonly ClaimRef[],
+  random: RandomNumbers,
+): Editor {
+  const open: Promise<number>[] = [];
+  let size = 1000;
+  const timer = setInterval(() => {
+    if (synced.length === 0) return;
+    const editing = edit(world, above, anyOf(synced, random), ++size);
+    // Its failure is told by stop().
+    editing.catch(() => undefined);
+    open.push(editing);
+  }, everyMs);
+  return {
+    stop() {
+      clearInterval(timer);
+      return Promise.all(open);
+    },
+  };
+}

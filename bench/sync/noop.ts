@@ -1,0 +1,67 @@
+/** Case `noop`: changes of the provider that ask nothing, or only a status, of the agent. */
+import { inParallel } from "../harness/api.ts";
+import { type CallCount, describeCalls, isFailed, isWrite, totalOf } from "../harness/calls.ts";
+import { counted } from "../harness/quiet.ts";
+import { startStopwatch } from "../harness/stopwatch.ts";
+import { benchGroup, widgets } from "../harness/widget.ts";
+import { within } from "../harness/within.ts";
+import type { BenchWorld } from "../harness/world.ts";
+import type { BenchContext } from "./case.ts";
+import type { ClaimRef } from "./claims.ts";
+import type { Settled } from "./initial.ts";
+
+/**
+ * A controller of the provider fills in a field that the user left empty and reports a status: one status write for each claim is
+ * needed. It does the same again, which changes nothing; then it says the same in its own field manager's name, which changes
+ * only who owns the fields, but makes events.
+ */
+export async function measureNoop(context: BenchContext, { world, refs }: Settled): Promise<void> {
+  const { sizes, say, report, keep } = context;
+  const touched = refs.slice(0, sizes.noopObjects);
+  const first = await writesFor(world, async () => {
+    await using below = await startStopwatch(world.consumer.cluster.client, widgets);
+    const returned = touched.map(({ key }) => below.seen(key, ({ status }) => status !== undefined));
+    await fillIn(world, touched);
+    await within(Promise.all(returned), 120_000, "the statuses to return", world.problem);
+  });
+  const again = await writesFor(world, async () => {
+    await fillIn(world, touched);
+    await claimFields(world, touched);
+  });
+  say(`first time: ${describeCalls(first)}`);
+  say(`the same again: ${again.length === 0 ? "nothing" : describeCalls(again)}`);
+  keep("noop", { objects: touched.length, first, again });
+  const writes = totalOf([...first, ...again].filter(isWrite));
+  const metric = `useless writes for ${touched.length} provider updates`;
+  report({ metric, unit: "", value: Math.max(0, writes - touched.length), target: { atMost: 0 } });
+  const needed = `needed status writes for ${touched.length} provider updates`;
+  report({ metric: needed, unit: "", value: Math.min(writes, touched.length) });
+  const failed = totalOf([...first, ...again].filter(isFailed));
+  report({ metric: "provider updates: failed calls", unit: "", value: failed, target: { atMost: 0 } });
+}
+
+async function writesFor(world: BenchWorld, work: () => Promise<void>): Promise<readonly CallCount[]> {
+  const { consumer, provider } = await counted(world, work);
+  return [...consumer.byKind, ...provider.byKind].filter(
+    ({ verb, resource }) => resource.startsWith(benchGroup) && verb !== "WATCH" && verb !== "LIST",
+  );
+}
+
+const status = { observed: 1, message: "ready" };
+
+async function fillIn({ provider }: BenchWorld, refs: readonly ClaimRef[]): Promise<void> {
+  await inParallel(refs, async ({ upstream }) => {
+    await provider.api.patch(widgets, upstream, { spec: { providerRef: `instance-${upstream.name}` } });
+    await provider.api.patch(widgets, upstream, { status }, "status");
+  });
+}
+
+async function claimFields({ provider }: BenchWorld, refs: readonly ClaimRef[]): Promise<void> {
+  const manager = "bench-provider";
+  await inParallel(refs, async ({ upstream }) => {
+    const object = { apiVersion: `${benchGroup}/v1`, kind: widgets.kind, metadata: { ...upstream } };
+    const spec = { providerRef: `instance-${upstream.name}`, tier: "standard" };
+    await provider.api.apply(widgets, { ...object, spec }, manager);
+    await provider.api.apply(widgets, { ...object, status }, manager, "status");
+  });
+}

@@ -1,0 +1,104 @@
+/** Case `soak`: whether the agent's memory stays flat under churn, and whether both sides agree afterwards. */
+import { setTimeout as sleep } from "node:timers/promises";
+import { type DynamicObject, isRecord, keyOf } from "@klutch/kube";
+import { canary } from "../harness/latency-probe.ts";
+import { memoryOf, type ProcessMemory } from "../harness/process-memory.ts";
+import { untilQuiet } from "../harness/quiet.ts";
+import { trend } from "../harness/statistics.ts";
+import { formatTable } from "../harness/table.ts";
+import { widgets } from "../harness/widget.ts";
+import {
+  type BenchWorld,
+  mirrorOf,
+  providerOwned,
+  startBenchWorld,
+  workNamespace,
+} from "../harness/world.ts";
+import type { BenchCase, BenchContext } from "./case.ts";
+import { startChurn } from "./churn.ts";
+
+export const soakCase: BenchCase = { serves: ["soak"], once: true, run };
+
+interface Sample extends ProcessMemory {
+  readonly minutes: number;
+}
+
+const sampleEveryMs = 10_000;
+const tableRows = 12;
+/** So much of the beginning is warm-up and tells nothing about leaks. */
+const warmUpShare = 1 / 3;
+/** Growth that nobody would notice in a day of restarts and upgrades. */
+const flatMiBPerHour = 4;
+/** In less, caches and compilers are still warming up. */
+const shortestVerdictMinutes = 10;
+
+async function run(context: BenchContext): Promise<void> {
+  const { agent, sizes, random, say, report, keep } = context;
+  await using world = await startBenchWorld({ agent, permissionClaims: [providerOwned("secrets")] });
+  const contents = { random, bytes: sizes.specBytes };
+  await canary(world, contents);
+  const churn = startChurn(world, workNamespace, sizes.soakRate, contents);
+  const samples = await sample(world, sizes.soakMinutes);
+  await churn.stop();
+  await untilQuiet(world);
+  const differing = await differingPairs(world);
+  const late = samples.slice(Math.floor(samples.length * warmUpShare));
+  const { slope, error } = trend(late.map(({ minutes, rss }) => [minutes / 60, rss]));
+  say(`${JSON.stringify(churn.done)} in ${sizes.soakMinutes} min\n${memoryTable(samples)}`);
+  const isFlat = slope <= flatMiBPerHour || slope - 2 * error <= 0;
+  const isLongEnough = sizes.soakMinutes >= shortestVerdictMinutes;
+  const verdict = isLongEnough ? (isFlat ? "flat" : "GROWS") : "too short to tell";
+  say(`slope without the first third ${slope.toFixed(1)} ± ${(2 * error).toFixed(1)} MiB/h: ${verdict}`);
+  keep("soak", { done: churn.done, samples, slope, error, differing });
+  report({ metric: "soak: RSS slope", unit: "MiB/h", value: slope });
+  if (isLongEnough) {
+    report({ metric: "soak: grows (0 = flat)", unit: "", value: isFlat ? 0 : 1, target: { atMost: 0 } });
+  }
+  report({ metric: "soak: pairs that differ at the end", unit: "", value: differing, target: { atMost: 0 } });
+}
+
+async function sample(world: BenchWorld, minutes: number): Promise<Sample[]> {
+  const samples: Sample[] = [];
+  const startedAt = performance.now();
+  const everyMs = Math.min(sampleEveryMs, (minutes * 60_000) / tableRows);
+  for (let elapsed = 0; elapsed < minutes * 60_000; ) {
+    await sleep(everyMs);
+    elapsed = performance.now() - startedAt;
+    samples.push({ minutes: elapsed / 60_000, ...memoryOf(world.agent.pid) });
+  }
+  return samples;
+}
+
+function memoryTable(samples: readonly Sample[]): string {
+  const step = Math.max(1, Math.floor(samples.length / tableRows));
+  const rows = samples
+    .filter((_, index) => (index + 1) % step === 0)
+    .map(({ minutes, rss, anonymous, peak }) => [
+      minutes.toFixed(1),
+      rss.toFixed(0),
+      anonymous.toFixed(0),
+      peak.toFixed(0),
+    ]);
+  return formatTable(["minute", "RSS MiB", "anonymous", "peak"], rows);
+}
+
+/** Claims without an equal upstream object, and upstream objects without a claim. */
+async function differingPairs({ consumer, provider }: BenchWorld): Promise<number> {
+  const below = await contentsOf(consumer.cluster.client.listAll<DynamicObject>(widgets), mirrorOf);
+  const above = await contentsOf(provider.cluster.client.listAll<DynamicObject>(widgets), (name) => name);
+  const keys = new Set([...below.keys(), ...above.keys()]);
+  return [...keys].filter((key) => below.get(key) !== above.get(key)).length;
+}
+
+async function contentsOf(
+  objects: AsyncIterable<DynamicObject>,
+  place: (namespace: string) => string,
+): Promise<Map<string, string>> {
+  const contents = new Map<string, string>();
+  for await (const { metadata, spec, status, ...object } of objects) {
+    const moved = { ...metadata, namespace: place(metadata.namespace ?? "") };
+    const { size, text, blob } = isRecord(spec) ? spec : {};
+    contents.set(keyOf({ ...object, metadata: moved }), JSON.stringify([size, text, blob, status ?? null]));
+  }
+  return contents;
+}

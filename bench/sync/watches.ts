@@ -1,0 +1,165 @@
+/** Case `watches`: how many watches the agent keeps open as exports, permission claims and namespaces grow. */
+import { setTimeout as sleep } from "node:timers/promises";
+import type { InformerScope } from "@klutch/api";
+import { inParallel } from "../harness/api.ts";
+import { startStopwatch } from "../harness/stopwatch.ts";
+import { formatTable } from "../harness/table.ts";
+import { widget, widgetKind, widgets } from "../harness/widget.ts";
+import { within } from "../harness/within.ts";
+import {
+  type BenchWorld,
+  createNamespaces,
+  mirrorOf,
+  providerOwned,
+  startBenchWorld,
+  untilServed,
+} from "../harness/world.ts";
+import type { BenchCase, BenchContext } from "./case.ts";
+
+/** A size of the world. */
+export interface WatchStep {
+  readonly exports: number;
+  readonly namespaces: number;
+}
+
+/** Each grows out of the one before. */
+const steps: readonly WatchStep[] = [
+  { exports: 1, namespaces: 1 },
+  { exports: 1, namespaces: 20 },
+  { exports: 5, namespaces: 20 },
+  { exports: 10, namespaces: 20 },
+  { exports: 10, namespaces: 100 },
+];
+/** For small runs. */
+const smallSteps: readonly WatchStep[] = [
+  { exports: 1, namespaces: 1 },
+  { exports: 2, namespaces: 5 },
+];
+const smallRun = 1000;
+
+export const watchesCase: BenchCase = { serves: ["watches"], once: true, run };
+
+interface Row extends WatchStep {
+  readonly scope: InformerScope;
+  readonly claims: number;
+  readonly below: number;
+  readonly above: number;
+  readonly formula: number;
+  /** By cluster and resource. */
+  readonly byResource: Readonly<Record<string, number>>;
+}
+
+async function run(context: BenchContext): Promise<void> {
+  const { say, report, keep, sizes } = context;
+  const rows: Row[] = [];
+  for (const scope of ["Cluster", "Namespaced"] as const) {
+    for (const claims of [0, 2]) {
+      rows.push(...(await grow(context, scope, claims, sizes.claims < smallRun ? smallSteps : steps)));
+    }
+  }
+  keep("watches", rows);
+  const header = ["scope", "exports", "claims", "namespaces", "app cluster", "control plane", "formula"];
+  const cells = rows.map((row) => [
+    row.scope,
+    ...[row.exports, row.claims, row.namespaces, row.below, row.above, row.formula].map(String),
+  ]);
+  say(
+    `open watches of the agent; formula of the reference: exports × (1 + claims) [× namespaces]\n${formatTable(header, cells)}`,
+  );
+  for (const row of rows.filter(({ claims, namespaces }) => claims === 2 && namespaces >= 100)) {
+    const metric = `watches, ${row.scope}: ${row.exports} exports, 2 claims, ${row.namespaces} namespaces`;
+    report({ metric, unit: "", value: row.below + row.above });
+  }
+}
+
+async function grow(
+  { agent, random, say }: BenchContext,
+  scope: InformerScope,
+  claims: number,
+  path: readonly WatchStep[],
+): Promise<Row[]> {
+  const permissionClaims = (["secrets", "configmaps"] as const).slice(0, claims).map(providerOwned);
+  await using world = await startBenchWorld({
+    agent,
+    informerScope: scope,
+    permissionClaims,
+    started: false,
+  });
+  await using above = await startStopwatch(world.provider.cluster.client, widgets);
+  // API servers open watches of their own for some seconds after their start.
+  const base = await steadyWatches(world);
+  await world.agent.start();
+  await untilServed(world, widgetKind(0));
+  const rows: Row[] = [];
+  const now = { exports: 1, namespaces: 0 };
+  for (const step of path) {
+    for (; now.exports < step.exports; now.exports++) {
+      const kind = widgetKind(now.exports);
+      await world.bind(kind);
+      await untilServed(world, kind);
+    }
+    const fresh = Array.from(
+      { length: step.namespaces - now.namespaces },
+      (_, index) => `ns-${now.namespaces + index}`,
+    );
+    now.namespaces = step.namespaces;
+    await createNamespaces(world.consumer.api, fresh);
+    const arrived = fresh.map((namespace) => above.seen(`${mirrorOf(namespace)}/first`));
+    await inParallel(fresh, (namespace) =>
+      world.consumer.api.create(widgets, widget(namespace, "first", { random, bytes: 200 })),
+    );
+    await within(Promise.all(arrived), 120_000, "a claim of each namespace to arrive", world.problem);
+    const byResource = difference(base, await steadyWatches(world));
+    const factor = scope === "Cluster" ? 1 : step.namespaces;
+    const row = {
+      ...step,
+      scope,
+      claims,
+      below: totalOn("app cluster", byResource),
+      above: totalOn("control plane", byResource),
+      formula: step.exports * (1 + claims) * factor,
+      byResource,
+    };
+    say(
+      `${scope}, ${step.exports} exports, ${claims} claims, ${step.namespaces} namespaces: ${row.below} + ${row.above}`,
+    );
+    rows.push(row);
+  }
+  return rows;
+}
+
+type Watches = Readonly<Record<string, number>>;
+
+/** The counts when they have stayed the same for three looks. */
+async function steadyWatches(world: BenchWorld): Promise<Watches> {
+  let last: Watches = {};
+  for (let same = 0; same < 3; ) {
+    await sleep(1000);
+    const next = await openWatches(world);
+    same = Object.keys(difference(last, next)).length === 0 ? same + 1 : 0;
+    last = next;
+  }
+  return last;
+}
+
+async function openWatches({ consumer, provider }: BenchWorld): Promise<Watches> {
+  const [below, above] = await Promise.all([consumer.calls(), provider.calls()]);
+  const named = (where: string, counts: ReadonlyMap<string, number>): [string, number][] =>
+    [...counts].map(([resource, count]) => [`${where} ${resource}`, count]);
+  return Object.fromEntries([
+    ...named("app cluster", below.watches),
+    ...named("control plane", above.watches),
+  ]);
+}
+
+function difference(before: Watches, after: Watches): Watches {
+  const names = [...new Set([...Object.keys(before), ...Object.keys(after)])];
+  const changes = names.map((name) => [name, (after[name] ?? 0) - (before[name] ?? 0)] as const);
+  return Object.fromEntries(changes.filter(([, change]) => change !== 0));
+}
+
+function totalOn(where: string, watches: Watches): number {
+  return Object.entries(watches)
+    .filter(([name]) => name.startsWith(where))
+    .reduce((sum, [, count]) => sum + count, 0);
+}

@@ -1,0 +1,184 @@
+/** Agents in virtual time: the konnector itself, with clients of models, and a kill that no part of it survives. */
+import { runAgent } from "@klutch/konnector";
+import type {
+  ClusterConfig,
+  KubeClient,
+  KubeObject,
+  Random,
+  ResourceType,
+  WatchEvent,
+  WatchOptions,
+  WriteGuard,
+} from "@klutch/kube";
+import type { ApiServerModel, FaultSource, VirtualClock } from "@klutch/kube-testing";
+import { createMetrics, silentLogger } from "@klutch/telemetry";
+import type { SimulatedTenant } from "./tenant.ts";
+
+/** What an agent is made of. */
+export interface AgentOptions {
+  readonly tenant: SimulatedTenant;
+  readonly provider: ApiServerModel;
+  readonly identity: string;
+  readonly faults: FaultSource;
+  readonly clock: VirtualClock;
+  readonly random: Random;
+  /** Changes what is written, to see that the observers notice a bad agent. */
+  readonly tamper?: Tamper | undefined;
+  /** Called with every write just before it is sent. */
+  readonly onWrite: (write: AgentWrite) => void;
+}
+
+/** Gives back what is written instead of `body`. */
+export type Tamper = <T>(side: "consumer" | "provider", verb: string, type: ResourceType, body: T) => T;
+
+/** A write of an agent. */
+export interface AgentWrite {
+  readonly identity: string;
+  readonly side: "consumer" | "provider";
+  readonly verb: string;
+  readonly type: ResourceType;
+  readonly namespace: string | undefined;
+  readonly name: string;
+}
+
+/** An agent that runs. */
+export interface SimulatedAgent {
+  readonly identity: string;
+  /** Set when it ended by itself, which it must not. */
+  readonly failure: () => unknown;
+  /** As SIGKILL: nothing it has begun goes on, what is on the wire may still arrive. */
+  readonly kill: () => void;
+  /** As SIGTERM; resolves when it has given its lease back. */
+  readonly stop: () => Promise<void>;
+}
+
+/** Starts one. */
+export function startAgent(options: AgentOptions): SimulatedAgent {
+  const { tenant, provider, identity, faults, clock, random } = options;
+  const stop = new AbortController();
+  let isDead = false;
+  let failure: unknown;
+  const mortal = <T>(promise: Promise<T>): Promise<T> =>
+    new Promise((resolve, reject) => {
+      promise.then(
+        (value) => isDead || resolve(value),
+        (error: unknown) => isDead || reject(error),
+      );
+    });
+  const running = runAgent({
+    config: {
+      leaseName: "klutch-bind",
+      leaseNamespace: "klutch-bind",
+      identity,
+      installCrd: true,
+      massDeletionLimit: 0,
+      controlPlane: undefined,
+    },
+    cluster: tenant.config,
+    logger: silentLogger,
+    metrics: createMetrics(),
+    signal: stop.signal,
+    clock: mortalClock(clock, () => isDead),
+    random,
+    timing: { graceMs: 3_000 },
+    createClient: (config: ClusterConfig, clientOptions) => {
+      const isProvider = config.server === "https://provider";
+      const model = isProvider ? provider : tenant.consumer;
+      const client = model.client({
+        clusterName: `${tenant.name}-${isProvider ? "provider" : "consumer"}`,
+        faults,
+        user: "konnector",
+        writeGuard: clientOptions?.writeGuard,
+      });
+      const side = isProvider ? "provider" : "consumer";
+      const tamper: Tamper = options.tamper ?? ((_side, _verb, _type, body) => body);
+      const change = <T>(verb: string, type: ResourceType, body: T): T => tamper(side, verb, type, body);
+      return observed(client, clientOptions?.writeGuard, mortal, change, (verb, type, namespace, name) =>
+        options.onWrite({ identity, side, verb, type, namespace, name }),
+      );
+    },
+  });
+  running.catch((error: unknown) => {
+    if (!stop.signal.aborted) failure = error;
+  });
+  return {
+    identity,
+    failure: () => failure,
+    kill() {
+      isDead = true;
+      stop.abort(new Error("killed"));
+    },
+    async stop() {
+      stop.abort(new Error("stopped"));
+      await running;
+    },
+  };
+}
+
+/** A clock whose timers die with their owner. */
+function mortalClock(clock: VirtualClock, isDead: () => boolean): VirtualClock {
+  return {
+    now: () => clock.now(),
+    monotonic: () => clock.monotonic(),
+    sleep: (delayMs: number, sleepOptions?: { readonly signal?: AbortSignal | undefined }) =>
+      isDead() ? new Promise<void>(() => undefined) : clock.sleep(delayMs, sleepOptions),
+    schedule: (delayMs: number, callback: () => void) =>
+      clock.schedule(delayMs, () => {
+        if (!isDead()) callback();
+      }),
+  } as unknown as VirtualClock;
+}
+
+interface Ref {
+  readonly namespace?: string | undefined;
+  readonly name?: string | undefined;
+}
+
+/** The client with its writes told, and its answers withheld from the dead. */
+function observed(
+  client: KubeClient,
+  guard: WriteGuard | undefined,
+  mortal: <T>(promise: Promise<T>) => Promise<T>,
+  change: <T>(verb: string, type: ResourceType, body: T) => T,
+  tell: (verb: string, type: ResourceType, namespace: string | undefined, name: string) => void,
+): KubeClient {
+  const write = <T>(verb: string, type: ResourceType, ref: Ref, send: () => Promise<T>): Promise<T> => {
+    // The lease's own client has no guard, and what it writes is no work.
+    if (guard !== undefined) tell(verb, type, ref.namespace, ref.name ?? "");
+    return mortal(send());
+  };
+  return {
+    clusterName: client.clusterName,
+    get: (type, ref, options) => mortal(client.get(type, ref, options)),
+    find: (type, ref, options) => mortal(client.find(type, ref, options)),
+    list: (type, options) => mortal(client.list(type, options)),
+    listAll: (type, options) => client.listAll(type, options),
+    async *watch<T extends KubeObject>(type: ResourceType, options?: WatchOptions) {
+      const events = client.watch<T>(type, options)[Symbol.asyncIterator]();
+      try {
+        for (;;) {
+          const next: IteratorResult<WatchEvent<T>, unknown> = await mortal(Promise.resolve(events.next()));
+          if (next.done === true) return;
+          yield next.value;
+        }
+      } finally {
+        await events.return?.();
+      }
+    },
+    create: (type, object, options) =>
+      write("create", type, object.metadata, () => client.create(type, object, options)),
+    replace: (type, object, options) =>
+      write("replace", type, object.metadata, () => client.replace(type, object, options)),
+    apply: (type, object, options) =>
+      write("apply", type, object.metadata, () => client.apply(type, change("apply", type, object), options)),
+    mergePatch: (type, ref, patch, options) =>
+      write("mergePatch", type, ref, () => client.mergePatch(type, ref, patch, options)),
+    jsonPatch: (type, ref, operations, options) =>
+      write("jsonPatch", type, ref, () =>
+        client.jsonPatch(type, ref, change("jsonPatch", type, operations), options),
+      ),
+    delete: (type, ref, options) => write("delete", type, ref, () => client.delete(type, ref, options)),
+    request: (options) => mortal(client.request(options)),
+    [Symbol.asyncDispose]: () => client[Symbol.asyncDispose](),
+  };
+}

@@ -1,0 +1,153 @@
+/** What works on the provider besides the agents: the backend's answer to namespaces, and a controller that makes "databases". */
+import {
+  apiServiceNamespaces,
+  namespaces,
+  secrets,
+  serviceNamespaceAnnotation,
+  serviceNamespaceName,
+  serviceNamespaceOwner,
+} from "@klutch/api";
+import {
+  type DynamicObject,
+  isAlreadyExists,
+  isNotFound,
+  isRecord,
+  keyOf,
+  type KubeClient,
+  type Random,
+  type ResourceType,
+} from "@klutch/kube";
+import type { VirtualClock } from "@klutch/kube-testing";
+import { databases, simulatedApis } from "./apis.ts";
+import type { SimulatedTenant } from "./tenant.ts";
+
+/** Counts up with every status that is written, over all objects. */
+export interface StatusCounter {
+  next: number;
+}
+
+const slowFinalizer = "sim.klutch.example/slow";
+const ignoreGone = (error: unknown): void => {
+  if (!isNotFound(error) && !isAlreadyExists(error)) throw error;
+};
+
+/** Follows a resource for ever; `onChange` must not fail. */
+async function follow(
+  client: KubeClient,
+  type: ResourceType,
+  signal: AbortSignal,
+  onChange: (object: DynamicObject, isGone: boolean) => Promise<void>,
+): Promise<void> {
+  try {
+    for await (const event of client.watch<DynamicObject>(type, {
+      sendInitialEvents: true,
+      timeoutSeconds: 86_400,
+      idleTimeoutMs: 86_400_000,
+      signal,
+    })) {
+      if (event.type !== "BOOKMARK") await onChange(event.object, event.type === "DELETED");
+    }
+  } catch (error) {
+    if (!signal.aborted) throw error;
+  }
+}
+
+/** The backend's part: service namespaces. */
+export function serveNamespaces(
+  client: KubeClient,
+  clock: VirtualClock,
+  random: Random,
+  signal: AbortSignal,
+): Promise<void> {
+  return follow(client, apiServiceNamespaces, signal, async ({ metadata }, isGone) => {
+    const { namespace = "", name = "" } = metadata;
+    const mirror = serviceNamespaceName(namespace, name);
+    if (isGone) {
+      await client.delete(namespaces, { name: mirror });
+      return;
+    }
+    await clock.sleep(random() * 300, { signal }).catch(() => undefined);
+    const annotations = { [serviceNamespaceAnnotation]: serviceNamespaceOwner(namespace, name) };
+    await client
+      .create<DynamicObject>(namespaces, {
+        apiVersion: "v1",
+        kind: "Namespace",
+        metadata: { name: mirror, annotations },
+      })
+      .catch(ignoreGone);
+    await client
+      .mergePatch(
+        apiServiceNamespaces,
+        { namespace, name },
+        { status: { namespace: mirror } },
+        { subresource: "status" },
+      )
+      .catch(ignoreGone);
+  });
+}
+
+/** The controller: late initialisation, a status that counts up, a Secret with each database, slow deletion. */
+export function runProvider(
+  client: KubeClient,
+  clock: VirtualClock,
+  random: Random,
+  counter: StatusCounter,
+  signal: AbortSignal,
+): Promise<void> {
+  const busy = new Set<string>();
+  const work = async (type: ResourceType, object: DynamicObject): Promise<void> => {
+    const { namespace, name = "", deletionTimestamp, finalizers = [], uid } = object.metadata;
+    const ref = namespace === undefined ? { name } : { namespace, name };
+    await clock.sleep(20 + random() * 400, { signal });
+    if (deletionTimestamp !== undefined) {
+      if (!finalizers.includes(slowFinalizer)) return;
+      await clock.sleep(random() * 3_000, { signal });
+      if (type.plural === databases.type.plural)
+        await client.delete(secrets, { namespace, name: `${name}-creds` });
+      await client.mergePatch(type, ref, {
+        metadata: { uid, finalizers: finalizers.filter((one) => one !== slowFinalizer) },
+      });
+      return;
+    }
+    const isNew = isRecord(object["spec"]) && object["spec"]["resourceRef"] === undefined;
+    if (isNew) {
+      const patch = { metadata: { uid, finalizers: [slowFinalizer] }, spec: { resourceRef: `xr-${uid}` } };
+      await client.mergePatch(type, ref, patch, { fieldManager: "crossplane" });
+      if (type.plural === databases.type.plural)
+        await writeSecret(client, ref.namespace ?? "", name, uid ?? "");
+    }
+    const spec = isRecord(object["spec"]) ? object["spec"] : {};
+    const seen = `${JSON.stringify(spec["size"])} ${JSON.stringify(spec["note"])}`;
+    const status = isRecord(object.status) ? object.status : {};
+    if (status["of"] === seen && !isNew) return;
+    await client.mergePatch(
+      type,
+      ref,
+      { metadata: { uid }, status: { count: counter.next++, of: seen } },
+      { subresource: "status" },
+    );
+  };
+  const each = simulatedApis.map(({ type }) =>
+    follow(client, type, signal, async (object, isGone) => {
+      const key = `${type.plural} ${keyOf(object)} ${object.metadata.resourceVersion}`;
+      if (isGone || busy.has(key)) return;
+      busy.add(key);
+      work(type, object)
+        .catch(() => undefined)
+        .finally(() => busy.delete(key));
+    }),
+  );
+  return Promise.all(each).then(() => undefined);
+}
+
+async function writeSecret(client: KubeClient, namespace: string, name: string, uid: string): Promise<void> {
+  const data = { password: Buffer.from(`${uid}`).toString("base64") };
+  const metadata = { namespace, name: `${name}-creds` };
+  const content = { apiVersion: "v1", kind: "Secret", metadata, type: "Opaque", data };
+  await client.apply(secrets, content, { fieldManager: "crossplane", force: true }).catch(ignoreGone);
+}
+
+/** The service namespaces of a tenant, by consumer namespace. */
+export function serviceNamespaceOf({ namespace }: SimulatedTenant, consumerNamespace: string): string {
+  return serviceNamespaceName(namespace, consumerNamespace);
+}

@@ -1,0 +1,164 @@
+/** Watches both sides while faults happen and writes down every promise that is broken at some moment (DESIGN §4). */
+import { boundAnnotation, leases } from "@klutch/api";
+import { type DynamicObject, isRecord, type KubeClient, type ResourceType } from "@klutch/kube";
+import type { VirtualClock } from "@klutch/kube-testing";
+import type { AgentWrite } from "./agent.ts";
+import { simulatedApis } from "./apis.ts";
+import { serviceNamespaceOf } from "./control-plane.ts";
+import { type SimulatedTenant, workNamespaces } from "./tenant.ts";
+import type { Ledger } from "./users.ts";
+
+/** One tenant with what its users were promised. */
+export interface Watched {
+  readonly tenant: SimulatedTenant;
+  readonly ledger: Ledger;
+}
+
+/** See the module comment. */
+export class Monitor {
+  readonly broken: string[] = [];
+  readonly #clock: VirtualClock;
+  readonly #watched: readonly Watched[];
+  /** Virtual time at which upstream objects were first seen, by uid. */
+  readonly #bornAt = new Map<string, number>();
+  readonly #counts = new Map<string, number>();
+  /** Holder of each tenant's lease. */
+  readonly #holders = new Map<string, string>();
+  /** Bound upstream objects that are there, as `<plural> <namespace>/<name>`. */
+  readonly #present = new Set<string>();
+  readonly #toldGone = new Set<string>();
+  /** Set when bindings go: then claims stay without upstream objects on purpose. */
+  isUnbinding = false;
+
+  constructor(clock: VirtualClock, watched: readonly Watched[]) {
+    this.#clock = clock;
+    this.#watched = watched;
+  }
+
+  /** Watches until the signal aborts. */
+  run(provider: KubeClient, signal: AbortSignal): Promise<void> {
+    const running: Promise<void>[] = [];
+    for (const { type } of simulatedApis) {
+      running.push(
+        this.#follow(provider, type, signal, (object, isGone) => this.#above(type.plural, object, isGone)),
+      );
+      for (const { tenant } of this.#watched) running.push(this.#whenServed(tenant, type, signal));
+    }
+    for (const { tenant } of this.#watched) {
+      running.push(
+        this.#follow(tenant.direct, leases, signal, ({ spec }) => {
+          const holder = isRecord(spec) ? spec["holderIdentity"] : "";
+          this.#holders.set(tenant.name, typeof holder === "string" ? holder : "");
+        }),
+      );
+    }
+    return Promise.all(running).then(() => undefined);
+  }
+
+  /** An agent is about to write. */
+  wrote(tenant: SimulatedTenant, { identity, side, verb, type, namespace, name }: AgentWrite): void {
+    const holder = this.#holders.get(tenant.name) ?? "";
+    const what = `${identity} sent ${verb} ${type.plural} ${namespace ?? ""}/${name} to the ${side}`;
+    // Taking a lease before it expired is against its rules, so nobody can notice at once; the thief does not write.
+    if (holder !== identity && holder !== "" && holder !== "thief")
+      this.#say(`no write without the lease: ${what} while ${holder} held it`);
+    if (side !== "provider") return;
+    const own = [tenant.namespace, ...workNamespaces.map((one) => serviceNamespaceOf(tenant, one))];
+    const isOwn = namespace === undefined ? name.startsWith(`${tenant.namespace}-`) : own.includes(namespace);
+    if (!isOwn) this.#say(`tenants are apart: ${what}`);
+  }
+
+  #say(text: string): void {
+    this.broken.push(`${(this.#clock.monotonic() / 1000).toFixed(3)} s: ${text}`);
+  }
+
+  async #follow(
+    client: KubeClient,
+    type: ResourceType,
+    signal: AbortSignal,
+    onChange: (object: DynamicObject, isGone: boolean) => void,
+  ): Promise<void> {
+    try {
+      const options = { sendInitialEvents: true, timeoutSeconds: 86_400, idleTimeoutMs: 86_400_000, signal };
+      for await (const event of client.watch<DynamicObject>(type, options))
+        if (event.type !== "BOOKMARK") onChange(event.object, event.type === "DELETED");
+    } catch (error) {
+      if (!signal.aborted) throw error;
+    }
+  }
+
+  async #whenServed(tenant: SimulatedTenant, type: ResourceType, signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      try {
+        await tenant.direct.list(type, { limit: 1 });
+        break;
+      } catch {
+        await this.#clock.sleep(200, { signal }).catch(() => undefined);
+      }
+    }
+    await this.#follow(tenant.direct, type, signal, (object, isGone) => {
+      if (isGone) this.#goneBelow(tenant, type, object);
+      else this.#below(tenant, object);
+    });
+  }
+
+  #above(plural: string, object: DynamicObject, isGone: boolean): void {
+    const { uid = "", namespace, name = "", deletionTimestamp, annotations } = object.metadata;
+    const now = this.#clock.monotonic();
+    if (!this.#bornAt.has(uid)) this.#bornAt.set(uid, now);
+    const place = `${plural} ${namespace ?? ""}/${name}`;
+    if (isGone || annotations?.[boundAnnotation] !== "true") this.#present.delete(place);
+    else this.#present.add(place);
+    if (deletionTimestamp === undefined && !isGone) return;
+    if (this.#toldGone.has(uid) || annotations?.[boundAnnotation] !== "true") return;
+    const key = this.#claimOf(plural, namespace, name);
+    const deletedAt = key?.ledger.get(key.key)?.deletedAt;
+    if (deletedAt === undefined || deletedAt < (this.#bornAt.get(uid) ?? 0) - creationSlackMs) {
+      this.#say(`no upstream delete without a user's: ${plural} ${namespace ?? ""}/${name} goes`);
+    }
+    this.#toldGone.add(uid);
+  }
+
+  #claimOf(
+    plural: string,
+    namespace: string | undefined,
+    name: string,
+  ): { ledger: Ledger; key: string } | undefined {
+    for (const { tenant, ledger } of this.#watched) {
+      if (namespace === undefined) {
+        if (name.startsWith(`${tenant.namespace}-`))
+          return { ledger, key: `${plural} ${name.slice(tenant.namespace.length + 1)}` };
+        continue;
+      }
+      const below = workNamespaces.find((one) => serviceNamespaceOf(tenant, one) === namespace);
+      if (below !== undefined) return { ledger, key: `${plural} ${below}/${name}` };
+    }
+    return undefined;
+  }
+
+  /** A claim is gone only when its upstream is. */
+  #goneBelow(tenant: SimulatedTenant, type: ResourceType, { metadata }: DynamicObject): void {
+    const { namespace, name = "" } = metadata;
+    const place =
+      namespace === undefined
+        ? `${type.plural} /${tenant.namespace}-${name}`
+        : `${type.plural} ${serviceNamespaceOf(tenant, namespace)}/${name}`;
+    if (this.isUnbinding || !this.#present.has(place)) return;
+    this.#say(
+      `a claim goes after its upstream: ${tenant.name} ${type.plural} ${namespace ?? ""}/${name} is gone`,
+    );
+  }
+
+  #below(tenant: SimulatedTenant, object: DynamicObject): void {
+    const { uid = "", name = "" } = object.metadata;
+    const count = isRecord(object.status) ? object.status["count"] : undefined;
+    if (typeof count !== "number") return;
+    const before = this.#counts.get(uid) ?? -1;
+    if (count < before)
+      this.#say(`status goes never back: ${tenant.name} ${name} shows ${count} after ${before}`);
+    this.#counts.set(uid, count);
+  }
+}
+
+/** A claim that was deleted while its upstream object was being made: the delete is older than the object by so much at most. */
+const creationSlackMs = 60_000;

@@ -1,0 +1,58 @@
+/** What both clusters hold at one moment, for the invariants. */
+import {
+  apiServiceBindings,
+  apiServiceExports,
+  apiServiceNamespaces,
+  namespaces,
+  secrets,
+} from "@klutch/api";
+import type { ResourceType } from "@klutch/kube";
+import type { ApiServerModel } from "@klutch/kube-testing";
+import type { InvariantSnapshot, SyncObject, Tenant } from "@klutch/sync";
+import { simulatedApis } from "./apis.ts";
+import type { SimulatedTenant } from "./tenant.ts";
+
+/** The objects of a model; it keeps JSON that every client validated. */
+export function objectsOf(model: ApiServerModel, type: ResourceType): readonly SyncObject[] {
+  return model.objects(type) as unknown as readonly SyncObject[];
+}
+
+/** One tenant's app cluster and the provider, as they are now. */
+export function snapshotOf(
+  tenant: SimulatedTenant,
+  others: readonly SimulatedTenant[],
+  provider: ApiServerModel,
+  now: number,
+): InvariantSnapshot {
+  const types: readonly (readonly [string, ResourceType])[] = [
+    ...simulatedApis.map(({ name, type }) => [name, type] as const),
+    ["secrets", secrets],
+  ];
+  const all = (model: ApiServerModel): InvariantSnapshot["consumer"]["objects"] =>
+    Object.fromEntries(types.map(([name, type]) => [name, objectsOf(model, type)]));
+  const own = (type: ResourceType): readonly SyncObject[] =>
+    objectsOf(provider, type).filter(({ metadata }) => metadata.namespace === tenant.namespace);
+  const tenantOf = ({ namespace }: SimulatedTenant): Tenant => ({
+    namespace,
+    namespaceUid:
+      objectsOf(provider, namespaces).find(({ metadata }) => metadata.name === namespace)?.metadata.uid ?? "",
+  });
+  return {
+    now,
+    graceMs: 0,
+    consumer: {
+      objects: all(tenant.consumer),
+      bindings: objectsOf(tenant.consumer, apiServiceBindings) as never,
+      crds: [],
+      namespaces: objectsOf(tenant.consumer, namespaces),
+    },
+    provider: {
+      objects: all(provider),
+      exports: own(apiServiceExports) as never,
+      apiServiceNamespaces: own(apiServiceNamespaces),
+      namespaces: objectsOf(provider, namespaces),
+      tenant: tenantOf(tenant),
+      otherTenants: others.map(tenantOf),
+    },
+  };
+}

@@ -1,0 +1,113 @@
+/** One app cluster and its place on the provider: what the backend and the plugin would have made. */
+import {
+  apiServiceBindings,
+  apiServiceExports,
+  bindCrds,
+  clusterBindingName,
+  clusterBindings,
+  consumerNamespace,
+  customResourceDefinitions,
+  kubeconfigKey,
+  namespaces,
+  secrets,
+} from "@klutch/api";
+import {
+  type ClusterConfig,
+  type DynamicObject,
+  formatKubeconfig,
+  type KubeClient,
+  type KubeObject,
+} from "@klutch/kube";
+import { ApiServerModel, type VirtualClock } from "@klutch/kube-testing";
+import { Secret } from "@klutch/telemetry";
+import { exportOf, simulatedApis } from "./apis.ts";
+
+/** Namespaces of an app cluster in which users work. */
+export const workNamespaces: readonly string[] = ["app", "other"];
+
+/** See the module comment. */
+export interface SimulatedTenant {
+  /** `consumer-1`; the host of its address, too. */
+  readonly name: string;
+  readonly consumer: ApiServerModel;
+  /** Sees no faults: it plays users, controllers and observers. */
+  readonly direct: KubeClient;
+  readonly config: ClusterConfig;
+  /** Cluster namespace on the provider. */
+  readonly namespace: string;
+}
+
+const object = (kind: string, metadata: object, fields: object = {}, apiVersion = "v1"): DynamicObject => ({
+  apiVersion,
+  kind,
+  metadata,
+  ...fields,
+});
+
+/** Makes the provider's part that all tenants share. */
+export async function prepareProvider(direct: KubeClient): Promise<void> {
+  for (const crd of [...bindCrds, ...simulatedApis.map((api) => api.crd)])
+    await direct.create<KubeObject>(customResourceDefinitions, crd);
+}
+
+/** Makes an app cluster, bound to all APIs. */
+export async function createTenant(
+  index: number,
+  seed: number,
+  clock: VirtualClock,
+  provider: KubeClient,
+): Promise<SimulatedTenant> {
+  const name = `consumer-${index}`;
+  const consumer = new ApiServerModel({ clock, uidSeed: seed * 10 + index });
+  const direct = consumer.client({ clusterName: `${name}-direct`, user: "user" });
+  const namespace = `cluster-${index}`;
+  await provider.create(namespaces, object("Namespace", { name: namespace }));
+  await provider.create(
+    clusterBindings,
+    object(
+      "ClusterBinding",
+      { namespace, name: clusterBindingName },
+      {
+        spec: {
+          kubeconfigSecretRef: { name: kubeconfigKey, key: kubeconfigKey },
+          providerPrettyName: "simulated",
+        },
+      },
+      "klutch.anynines.com/v1alpha1",
+    ),
+  );
+  const kubeconfig = formatKubeconfig({
+    name: "provider",
+    server: "https://provider",
+    namespace,
+    auth: { kind: "token", token: new Secret("none") },
+  });
+  const data = { [kubeconfigKey]: Buffer.from(kubeconfig).toString("base64") };
+  await provider.create(
+    secrets,
+    object("Secret", { namespace, name: kubeconfigKey }, { data, type: "Opaque" }),
+  );
+  for (const api of simulatedApis) await provider.create(apiServiceExports, exportOf(api, namespace));
+  for (const one of [consumerNamespace, ...workNamespaces])
+    await direct.create(namespaces, object("Namespace", { name: one }));
+  for (const crd of bindCrds)
+    if (crd.metadata.name.startsWith("apiservicebindings."))
+      await direct.create<KubeObject>(customResourceDefinitions, crd);
+  const ref = { namespace: consumerNamespace, name: "kubeconfig" };
+  await direct.create(secrets, object("Secret", ref, { data, type: "Opaque" }));
+  for (const api of simulatedApis) {
+    const permissionClaims = api.claims.map((claim) => ({ ...claim, state: "Accepted" }));
+    const spec = { kubeconfigSecretRef: { ...ref, key: kubeconfigKey }, permissionClaims };
+    await direct.create(
+      apiServiceBindings,
+      object(
+        "APIServiceBinding",
+        { namespace: consumerNamespace, name: api.name },
+        { spec },
+        "klutch.anynines.com/v1alpha1",
+      ),
+    );
+  }
+  const config: ClusterConfig = { name, server: `https://${name}`, auth: { kind: "none" } };
+  return { name, consumer, direct, config, namespace };
+}

@@ -1,0 +1,72 @@
+/** What people do in one app cluster, and a ledger of what the API server acknowledged. */
+import { secrets } from "@klutch/api";
+import { type DynamicObject, isAlreadyExists, isConflict, isNotFound, type Random } from "@klutch/kube";
+import type { VirtualClock } from "@klutch/kube-testing";
+import { databases, objectOf, type SimulatedApi, zones } from "./apis.ts";
+import { type SimulatedTenant, workNamespaces } from "./tenant.ts";
+
+/** What was last acknowledged for one claim. */
+export interface Entry {
+  /** Undefined when it was deleted. */
+  spec: Readonly<Record<string, unknown>> | undefined;
+  /** Virtual time of the last acknowledged delete. */
+  deletedAt: number | undefined;
+}
+
+/** By `<plural> <key>`. */
+export type Ledger = Map<string, Entry>;
+
+/** Key in the ledger. */
+export function ledgerKey(api: SimulatedApi, namespace: string | undefined, name: string): string {
+  return `${api.type.plural} ${namespace === undefined ? name : `${namespace}/${name}`}`;
+}
+
+const names = ["a", "b", "c"];
+
+/** Does one random thing. */
+export async function act(
+  tenant: SimulatedTenant,
+  ledger: Ledger,
+  clock: VirtualClock,
+  random: Random,
+): Promise<string> {
+  const pick = <T>(list: readonly T[]): T => list[Math.floor(random() * list.length)] as T;
+  const api = random() < 0.8 ? databases : zones;
+  const namespace = pick(workNamespaces);
+  const name = pick(names);
+  const key = ledgerKey(api, api.type.namespaced ? namespace : undefined, name);
+  const ref = api.type.namespaced ? { namespace, name } : { name };
+  const choice = random();
+  const size = Math.floor(random() * 100);
+  const { direct } = tenant;
+  const entry = ledger.get(key) ?? { spec: undefined, deletedAt: undefined };
+  ledger.set(key, entry);
+  try {
+    if (choice < 0.35) {
+      const spec = { size, note: `by ${tenant.name}`, ...(random() < 0.5 ? { tags: ["x"] } : {}) };
+      const created = await direct.create<DynamicObject>(api.type, objectOf(api, namespace, name, spec));
+      entry.spec = created["spec"] as Entry["spec"];
+      return `create ${key} ${size}`;
+    }
+    if (choice < 0.7) {
+      const drop = random() < 0.3 ? { tags: null } : {};
+      const labels = { team: pick(["red", "blue"]) };
+      const patch = { metadata: { labels }, spec: { size, ...drop } };
+      const edited = await direct.mergePatch<DynamicObject>(api.type, ref, patch);
+      if (edited.metadata.deletionTimestamp === undefined) entry.spec = edited["spec"] as Entry["spec"];
+      return `edit ${key} ${size}`;
+    }
+    if (choice < 0.93) {
+      if (await direct.delete(api.type, ref)) {
+        entry.spec = undefined;
+        entry.deletedAt = clock.monotonic();
+      }
+      return `delete ${key}`;
+    }
+    await direct.delete(secrets, { namespace, name: `${name}-creds` });
+    return `delete Secret ${namespace}/${name}-creds`;
+  } catch (error) {
+    if (isNotFound(error) || isAlreadyExists(error) || isConflict(error)) return `nothing to do for ${key}`;
+    throw error;
+  }
+}

@@ -1,0 +1,180 @@
+/**
+ * A deterministic kube-apiserver in memory, for simulations that run our agents in virtual time. It implements `KubeClient` directly;
+ * there is no wire. `model.real.test.ts` compares it with the real server.
+ *
+ * Not modelled: authentication and authorisation, admission beyond the namespace lifecycle, CEL and the schema keywords that
+ * `structural.ts` names, conversion webhooks (versions differ in `apiVersion` only), strategic merge patch, the scale and token
+ * subresources, graceful deletion, deleteCollection, whole numbers beyond 2^53, conflicts of names between definitions.
+ */
+import type { Clock, KubeClient, Random, ResourceType, WatchOptions } from "@klutch/kube";
+import { builtinResources } from "./builtin.ts";
+import { createModelClient, type ModelClientOptions } from "./client.ts";
+import { collectGarbage, type ControllerOptions, emptyNamespace, startControllers } from "./controllers.ts";
+import { remove } from "./deletes.ts";
+import { discover } from "./discovery.ts";
+import { Endpoints } from "./endpoints.ts";
+import { seededRandom } from "./faults.ts";
+import type { JsonObject } from "./json.ts";
+import { familyOf, type ResourceDefinition, ResourceTable } from "./resources.ts";
+import { notServed, unprocessable } from "./status-errors.ts";
+import { Store } from "./store.ts";
+import { WatchConnection } from "./watch-connection.ts";
+
+/** Options of a model. */
+export interface ApiServerModelOptions {
+  readonly clock: Clock;
+  /** Generated names, and the fate of requests that were given up. Default: from `uidSeed`. */
+  readonly random?: Random | undefined;
+  /** Two models with different seeds never give out the same uid. */
+  readonly uidSeed: number;
+  /** From the acceptance of a definition's names until it is served. Default 0. */
+  readonly establishDelayMs?: number | undefined;
+  /** Whether the namespace controller runs, so that deleted namespaces are emptied and go. Default true. */
+  readonly endsNamespaces?: boolean | undefined;
+  /** Whether streaming lists are offered; otherwise 422 as older servers answer. Default true. */
+  readonly streamingLists?: boolean | undefined;
+  /** Default 60 000. */
+  readonly bookmarkIntervalMs?: number | undefined;
+}
+
+const minWatchMs = 1_800_000;
+
+/** A server. Its clients share its objects; everything they get is frozen. */
+export class ApiServerModel {
+  readonly #clock: Clock;
+  readonly #random: Random;
+  readonly #options: ApiServerModelOptions;
+  readonly #store = new Store();
+  readonly #resources = new ResourceTable();
+  readonly #endpoints: Endpoints;
+  readonly #controllers: ControllerOptions;
+  readonly #connections = new Map<WatchConnection, string>();
+  #uids = 0;
+
+  constructor(options: ApiServerModelOptions) {
+    this.#options = options;
+    this.#clock = options.clock;
+    this.#random = options.random ?? seededRandom(options.uidSeed);
+    const context = {
+      store: this.#store,
+      now: () => new Date(this.#clock.now()).toISOString().replace(/\.\d+Z$/, "Z"),
+      newUid: () => this.#newUid(),
+      random: this.#random,
+    };
+    this.#endpoints = new Endpoints(context, this.#resources);
+    for (const definition of builtinResources) this.register(definition);
+    this.#controllers = {
+      ...context,
+      clock: this.#clock,
+      resources: this.#resources,
+      establishDelayMs: options.establishDelayMs ?? 0,
+      endsNamespaces: options.endsNamespaces ?? true,
+      onSchemaChange: (family) => this.#endWatches(family),
+    };
+    startControllers(this.#controllers);
+    const how = { manager: "kube-apiserver", subresource: "", isDryRun: false };
+    for (const name of ["default", "kube-system"]) {
+      this.#endpoints.create(namespaces, { metadata: { name } }, how);
+    }
+  }
+
+  /** The latest resource version. */
+  get resourceVersion(): string {
+    return String(this.#store.revision);
+  }
+
+  /** Serves a resource from now on; replaces an earlier declaration. */
+  register(definition: ResourceDefinition): void {
+    this.#resources.register(definition);
+  }
+
+  /** Stops serving all versions of a resource and ends its watches. Its objects stay. */
+  unregister(type: ResourceType): void {
+    this.#resources.unregister(familyOf(type));
+    this.#endWatches(familyOf(type));
+  }
+
+  /** A client of this server. */
+  client(options: ModelClientOptions): KubeClient {
+    return createModelClient({
+      options,
+      endpoints: this.#endpoints,
+      clock: this.#clock,
+      random: this.#random,
+      discover: (request) => discover(this.#resources, request),
+      connect: (type, watchOptions) => this.#connect(type, watchOptions, options),
+      disconnect: (connection) => {
+        connection.close();
+        this.#connections.delete(connection);
+      },
+    });
+  }
+
+  /** Every stored object of a resource, in order, at once and without faults: for invariants. */
+  objects(type: ResourceType): readonly JsonObject[] {
+    return this.#store.list(familyOf(type));
+  }
+
+  /** Forgets the history up to a version: later watches and pages from before it are answered 410. Default: up to now. */
+  compact(resourceVersion?: string): void {
+    this.#store.compact(resourceVersion === undefined ? undefined : Number(resourceVersion));
+  }
+
+  /** Breaks the open watches, all or those of one client name, as a restart of the server does. */
+  disconnect(clusterName?: string): void {
+    for (const [connection, cluster] of this.#connections) {
+      if (clusterName === undefined || clusterName === cluster) connection.cut();
+    }
+  }
+
+  /** Deletes a namespace with all that is in it; it goes once nothing holds its content. Needs no running controller. */
+  deleteNamespace(name: string): void {
+    const resource = this.#resources.find(namespaces);
+    if (resource === undefined) throw notServed();
+    remove(this.#controllers, resource, { name }, {});
+    emptyNamespace(this.#controllers, name);
+  }
+
+  /** Deletes what has lost all its owners, until nothing is left to delete. */
+  collectGarbage(): void {
+    while (collectGarbage(this.#controllers));
+  }
+
+  #connect(type: ResourceType, watchOptions: WatchOptions, client: ModelClientOptions): WatchConnection {
+    const resource = this.#endpoints.resource(type);
+    if (watchOptions.sendInitialEvents === true && this.#options.streamingLists === false) {
+      throw unprocessable(
+        "sendInitialEvents: Forbidden: sendInitialEvents is forbidden for watch unless the WatchList feature gate is enabled",
+      );
+    }
+    const connection = new WatchConnection({
+      store: this.#store,
+      clock: this.#clock,
+      resource,
+      cluster: client.clusterName,
+      faults: client.faults,
+      options: watchOptions,
+      bookmarkIntervalMs: this.#options.bookmarkIntervalMs ?? 60_000,
+      defaultTimeoutMs: minWatchMs * (1 + this.#random()),
+    });
+    this.#connections.set(connection, client.clusterName);
+    return connection;
+  }
+
+  #endWatches(family: string): void {
+    for (const connection of this.#connections.keys()) if (connection.family === family) connection.end();
+  }
+
+  #newUid(): string {
+    const hex = (value: number, digits: number): string => (value >>> 0).toString(16).padStart(digits, "0");
+    return `${hex(this.#options.uidSeed, 8)}-0000-4000-8000-${hex(++this.#uids, 12)}`;
+  }
+}
+
+const namespaces: ResourceType = {
+  group: "",
+  version: "v1",
+  plural: "namespaces",
+  kind: "Namespace",
+  namespaced: false,
+};

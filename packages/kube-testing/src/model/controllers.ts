@@ -1,0 +1,218 @@
+/**
+ * The controllers inside the model: CustomResourceDefinitions become served and, when deleted, take their objects with them; a
+ * namespace that ends is emptied. They act when a write is complete, before anybody else can.
+ */
+import type { Clock } from "@klutch/kube";
+import { crdCleanupFinalizer, remove } from "./deletes.ts";
+import {
+  at,
+  type Json,
+  type JsonObject,
+  objectAt,
+  objectsAt,
+  textAt,
+  textsAt,
+  withFields,
+  withMeta,
+} from "./json.ts";
+import { cleanMeta } from "./metadata.ts";
+import { trackUpdate } from "./managed-fields.ts";
+import { familyOf, type ResourceTable, type Served } from "./resources.ts";
+import type { Change } from "./store.ts";
+import { coerce } from "./structural.ts";
+import { finishUpdate, keyOfRef, refOf, type ServerContext, writeContext } from "./writes.ts";
+
+/** What the controllers need. */
+export interface ControllerOptions extends ServerContext {
+  readonly clock: Clock;
+  readonly resources: ResourceTable;
+  /** From the acceptance of a definition's names until it is served. */
+  readonly establishDelayMs: number;
+  /** Whether namespaces that end are emptied. */
+  readonly endsNamespaces: boolean;
+  /** Called when a resource is no longer served as before: its watches end. */
+  readonly onSchemaChange: (family: string) => void;
+}
+
+const crdFamily = "customresourcedefinitions.apiextensions.k8s.io";
+
+/** Starts all controllers. */
+export function startControllers(options: ControllerOptions): void {
+  options.store.onWrite((family, change) => {
+    if (family === crdFamily) onDefinition(options, change);
+    else if (change.object === undefined) onRemoval(options, family, change);
+    if (family === "namespaces" && options.endsNamespaces && isEnding(change.object)) {
+      emptyNamespace(options, change.key);
+    }
+  });
+}
+
+function isEnding(object: JsonObject | undefined): boolean {
+  return at(object, "metadata", "deletionTimestamp") !== undefined;
+}
+
+function onDefinition(options: ControllerOptions, { object, previous }: Change): void {
+  if (object === undefined) {
+    if (previous !== undefined) unserve(options, instancesOf(previous));
+    return;
+  }
+  if (isEnding(object)) {
+    if (textsAt(object, "metadata", "finalizers").includes(crdCleanupFinalizer)) cleanUp(options, object);
+    return;
+  }
+  if (!hasCondition(object, "NamesAccepted")) acceptNames(options, object);
+  else if (!hasCondition(object, "Established")) {
+    const name = textAt(object, "metadata", "name");
+    if (options.establishDelayMs > 0) {
+      options.clock.schedule(options.establishDelayMs, () => establish(options, name));
+    } else establish(options, name);
+  } else if (specOf(object) !== specOf(previous)) serve(options, object);
+}
+
+function specOf(object: JsonObject | undefined): string {
+  return JSON.stringify(object?.["spec"] ?? null);
+}
+
+function hasCondition(crd: JsonObject, type: string): boolean {
+  return objectsAt(crd, "status", "conditions").some(
+    (item) => item["type"] === type && item["status"] === "True",
+  );
+}
+
+function acceptNames(options: ControllerOptions, crd: JsonObject): void {
+  const condition = { type: "NamesAccepted", reason: "NoConflicts", message: "no conflicts found" };
+  writeStatus(options, crd, condition, { acceptedNames: objectAt(crd, "spec", "names") });
+}
+
+/** Reads the definition again: much may have happened during the delay. */
+function establish(options: ControllerOptions, name: string): void {
+  const crd = options.store.get(crdFamily, name);
+  if (crd === undefined || isEnding(crd) || hasCondition(crd, "Established")) return;
+  serve(options, crd);
+  const condition = {
+    type: "Established",
+    reason: "InitialNamesAccepted",
+    message: "the initial names have been accepted",
+  };
+  writeStatus(options, crd, condition, {});
+}
+
+function writeStatus(
+  options: ControllerOptions,
+  crd: JsonObject,
+  condition: { readonly type: string; readonly reason: string; readonly message: string },
+  changes: Readonly<Record<string, Json>>,
+): void {
+  const resource = options.resources.ofFamily(crdFamily);
+  if (resource === undefined) return;
+  const others = objectsAt(crd, "status", "conditions").filter(({ type }) => type !== condition.type);
+  const conditions = [...others, { ...condition, status: "True", lastTransitionTime: options.now() }];
+  const status = withFields(objectAt(crd, "status"), { ...changes, conditions });
+  const how = { manager: "kube-apiserver", subresource: "status", isDryRun: false };
+  const next = trackUpdate(crd, withFields(crd, { status }), writeContext(options, resource, how));
+  finishUpdate(options, resource, crd, next, how);
+}
+
+function instancesOf(crd: JsonObject): string {
+  return familyOf({ group: textAt(crd, "spec", "group"), plural: textAt(crd, "spec", "names", "plural") });
+}
+
+function serve(options: ControllerOptions, crd: JsonObject): void {
+  const family = instancesOf(crd);
+  const served = objectsAt(crd, "spec", "versions").filter((version) => version["served"] === true);
+  const names = objectAt(crd, "spec", "names");
+  let storage: Served | undefined;
+  for (const version of served) {
+    const schema = objectAt(version, "schema", "openAPIV3Schema");
+    const resource = options.resources.register({
+      type: {
+        group: textAt(crd, "spec", "group"),
+        version: textAt(version, "name"),
+        plural: textAt(names, "plural"),
+        kind: textAt(names, "kind"),
+        namespaced: textAt(crd, "spec", "scope") === "Namespaced",
+      },
+      statusSubresource: at(version, "subresources", "status") !== undefined,
+      schema,
+    });
+    if (version["storage"] === true) storage = resource;
+  }
+  options.resources.unregister(family, new Set(served.map((version) => textAt(version, "name"))));
+  const { schema } = storage ?? {};
+  // The real server does this whenever it reads; what was pruned would come back with a wider schema.
+  if (schema !== undefined) options.store.rewrite(family, (object) => coerce(cleanMeta(object), schema));
+  options.onSchemaChange(family);
+}
+
+function unserve(options: ControllerOptions, family: string): void {
+  options.resources.unregister(family);
+  options.onSchemaChange(family);
+}
+
+function cleanUp(options: ControllerOptions, crd: JsonObject): void {
+  const family = instancesOf(crd);
+  const resource = options.resources.ofFamily(family);
+  const definition = options.resources.ofFamily(crdFamily);
+  if (resource !== undefined) removeAll(options, resource, options.store.list(family));
+  if (definition === undefined || options.store.list(family).length > 0) return;
+  const live = options.store.get(crdFamily, textAt(crd, "metadata", "name"));
+  if (live === undefined) return;
+  const finalizers = textsAt(live, "metadata", "finalizers").filter((item) => item !== crdCleanupFinalizer);
+  const next = withMeta(live, { finalizers: finalizers.length > 0 ? finalizers : undefined });
+  if (finalizers.length > 0) options.store.put(crdFamily, next);
+  else options.store.remove(crdFamily, textAt(crd, "metadata", "name"));
+}
+
+function removeAll(options: ControllerOptions, resource: Served, objects: readonly JsonObject[]): void {
+  for (const object of objects) {
+    if (!isEnding(object)) remove(options, resource, refOf(resource, object), {});
+  }
+}
+
+/** Something is gone: perhaps it was the last that a definition or a namespace waited for. */
+function onRemoval(options: ControllerOptions, family: string, { previous }: Change): void {
+  const crd = options.store.get(crdFamily, family);
+  if (crd !== undefined && isEnding(crd)) cleanUp(options, crd);
+  const namespace = textAt(previous, "metadata", "namespace");
+  if (options.endsNamespaces && isEnding(options.store.get("namespaces", namespace))) {
+    emptyNamespace(options, namespace);
+  }
+}
+
+/** Deletes what is in the namespace, and the namespace itself once nothing is. */
+export function emptyNamespace(options: ControllerOptions, name: string): void {
+  const { store, resources } = options;
+  let isEmpty = true;
+  for (const resource of resources.all()) {
+    if (!resource.type.namespaced) continue;
+    const inside = (): readonly JsonObject[] =>
+      store.list(resource.family).filter((object) => textAt(object, "metadata", "namespace") === name);
+    removeAll(options, resource, inside());
+    isEmpty &&= inside().length === 0;
+  }
+  const namespace = store.get("namespaces", name);
+  if (!isEmpty || namespace === undefined) return;
+  if (textsAt(namespace, "metadata", "finalizers").length === 0) store.remove("namespaces", name);
+  else store.put("namespaces", withFields(namespace, { spec: {} }));
+}
+
+/** Deletes every object whose owners are all gone, as the garbage collector would in time. True when there was one. */
+export function collectGarbage(options: ControllerOptions): boolean {
+  const { store, resources } = options;
+  const families = new Map(resources.all().map((resource) => [resource.family, resource]));
+  const all = [...families.values()].flatMap((resource) =>
+    store.list(resource.family).map((object) => ({ resource, object })),
+  );
+  const uids = new Set(all.map(({ object }) => textAt(object, "metadata", "uid")));
+  let hasRemoved = false;
+  for (const { resource, object } of all) {
+    const owners = objectsAt(object, "metadata", "ownerReferences");
+    const isLost = owners.length > 0 && owners.every((owner) => !uids.has(textAt(owner, "uid")));
+    const ref = refOf(resource, object);
+    if (!isLost || isEnding(object) || store.get(resource.family, keyOfRef(resource, ref)) === undefined)
+      continue;
+    remove(options, resource, ref, {});
+    hasRemoved = true;
+  }
+  return hasRemoved;
+}

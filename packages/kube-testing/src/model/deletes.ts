@@ -1,0 +1,102 @@
+/** Deleting: preconditions, finalizers, and the special ends of namespaces and CustomResourceDefinitions. */
+import type { DeleteOptions, ObjectRef } from "@klutch/kube";
+import { at, type JsonObject, objectsAt, textAt, textsAt, withFields, withMeta } from "./json.ts";
+import type { Served } from "./resources.ts";
+import { conflict, notFound, unfulfilled } from "./status-errors.ts";
+import { keyOfRef, type ServerContext } from "./writes.ts";
+
+/** Keeps a CustomResourceDefinition until its objects are gone. */
+export const crdCleanupFinalizer = "customresourcecleanup.apiextensions.k8s.io";
+
+const orphan = "orphan";
+const foreground = "foregroundDeletion";
+
+/** Removes an object, or marks it when finalizers hold it. Throws 404 and, for preconditions, 409. */
+export function remove(
+  context: ServerContext,
+  resource: Served,
+  ref: ObjectRef,
+  options: DeleteOptions,
+): void {
+  const { store } = context;
+  const { family } = resource;
+  const key = keyOfRef(resource, ref);
+  const existing = store.get(family, key);
+  if (existing === undefined) throw notFound(resource, ref.name);
+  assertPreconditions(resource, existing, options);
+  if (options.dryRun === true) return;
+  const isDeleting = at(existing, "metadata", "deletionTimestamp") !== undefined;
+  const finalizers = finalizersAfter(existing, options);
+  if (family === "customresourcedefinitions.apiextensions.k8s.io" && !isDeleting) {
+    store.put(family, markedDefinition(context, existing));
+  } else if (finalizers.length > 0) {
+    store.put(family, marked(context, withMeta(existing, { finalizers })));
+  } else if (family === "namespaces" && textsAt(existing, "spec", "finalizers").length > 0) {
+    const status = { phase: "Terminating" };
+    const deletionTimestamp = at(existing, "metadata", "deletionTimestamp") ?? context.now();
+    store.put(family, withFields(withMeta(existing, { deletionTimestamp }), { status }));
+  } else {
+    store.remove(family, key);
+  }
+}
+
+function assertPreconditions(resource: Served, existing: JsonObject, { preconditions }: DeleteOptions): void {
+  const name = textAt(existing, "metadata", "name");
+  const { uid, resourceVersion } = preconditions ?? {};
+  const live = textAt(existing, "metadata", "uid");
+  if (uid !== undefined && uid !== live) {
+    const what = `the UID in the precondition (${uid}) does not match the UID in record (${live})`;
+    throw unfulfilled(resource, name, `${what}. The object might have been deleted and then recreated`);
+  }
+  const version = textAt(existing, "metadata", "resourceVersion");
+  if (resourceVersion !== undefined && resourceVersion !== version) {
+    const what = `the ResourceVersion in the precondition (${resourceVersion}) does not match the ResourceVersion in record (${version})`;
+    throw conflict(`${what}. The object might have been modified`);
+  }
+}
+
+/** The propagation policy adds and removes the garbage collector's own finalizers. */
+function finalizersAfter(existing: JsonObject, { propagationPolicy }: DeleteOptions): readonly string[] {
+  const present = textsAt(existing, "metadata", "finalizers");
+  const others = present.filter((finalizer) => finalizer !== orphan && finalizer !== foreground);
+  const collector = present.find((finalizer) => finalizer === orphan || finalizer === foreground);
+  const wanted =
+    propagationPolicy === undefined
+      ? collector
+      : { Orphan: orphan, Foreground: foreground, Background: undefined }[propagationPolicy];
+  const next = wanted === undefined ? others : [...others, wanted];
+  const isSame = next.length === present.length && next.every((finalizer) => present.includes(finalizer));
+  return isSame ? present : next;
+}
+
+function marked(context: ServerContext, object: JsonObject): JsonObject {
+  const generation = at(object, "metadata", "generation");
+  const isFirst = at(object, "metadata", "deletionTimestamp") === undefined;
+  return withMeta(object, {
+    generation: isFirst && typeof generation === "number" && generation > 0 ? generation + 1 : generation,
+    deletionTimestamp: at(object, "metadata", "deletionTimestamp") ?? context.now(),
+    deletionGracePeriodSeconds: 0,
+  });
+}
+
+function markedDefinition(context: ServerContext, crd: JsonObject): JsonObject {
+  const present = textsAt(crd, "metadata", "finalizers");
+  const finalizers = present.includes(crdCleanupFinalizer) ? present : [...present, crdCleanupFinalizer];
+  const condition = {
+    type: "Terminating",
+    status: "True",
+    lastTransitionTime: context.now(),
+    reason: "InstanceDeletionPending",
+    message: "CustomResourceDefinition marked for deletion; CustomResource deletion will begin soon",
+  };
+  const others = objectsAt(crd, "status", "conditions").filter(({ type }) => type !== "Terminating");
+  const status = withFields(statusOf(crd), { conditions: [...others, condition] });
+  return withFields(withMeta(crd, { finalizers, deletionTimestamp: context.now() }), { status });
+}
+
+function statusOf(object: JsonObject): JsonObject {
+  const status = object["status"];
+  return typeof status === "object" && status !== null && !Array.isArray(status)
+    ? (status as JsonObject)
+    : {};
+}

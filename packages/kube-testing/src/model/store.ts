@@ -1,0 +1,160 @@
+/** The objects, the one counter of resource versions, and the history that watches and pages read. */
+import { jsonEqual } from "@klutch/kube";
+import { deepFreeze, type JsonObject, textAt, withMeta } from "./json.ts";
+import { expired } from "./status-errors.ts";
+
+/** One change of one object. */
+export interface Change {
+  readonly resourceVersion: number;
+  readonly key: string;
+  /** Undefined when it was removed. */
+  readonly object: JsonObject | undefined;
+  /** Undefined when it was created. */
+  readonly previous: JsonObject | undefined;
+}
+
+interface Family {
+  readonly objects: Map<string, JsonObject>;
+  /** Empty fields that are stored with an object, by its key. */
+  readonly blanks: Map<string, JsonObject>;
+  readonly log: Change[];
+  readonly listeners: Set<(change: Change) => void>;
+}
+
+/** `namespace/name`, or the name of a cluster-scoped object. */
+export function keyOfObject(object: JsonObject): string {
+  const [namespace, name] = [textAt(object, "metadata", "namespace"), textAt(object, "metadata", "name")];
+  return namespace === "" ? name : `${namespace}/${name}`;
+}
+
+/** All stored objects, by family. What it gives out is frozen. */
+export class Store {
+  readonly #families = new Map<string, Family>();
+  readonly #afterWrite: ((family: string, change: Change) => void)[] = [];
+  readonly #waiting: (() => void)[] = [];
+  #isDraining = false;
+  #revision = 1;
+  #compacted = 0;
+
+  /** The latest resource version. */
+  get revision(): number {
+    return this.#revision;
+  }
+
+  get(family: string, key: string): JsonObject | undefined {
+    return this.#family(family).objects.get(key);
+  }
+
+  /** All objects in the order of their keys. */
+  list(family: string): readonly JsonObject[] {
+    return inOrder(this.#family(family).objects);
+  }
+
+  /** Stores an object under its key; gives it back with its resource version. Equal content changes nothing. */
+  put(family: string, object: JsonObject, blanks: JsonObject = {}): JsonObject {
+    const key = keyOfObject(object);
+    const stored = this.#family(family);
+    const previous = stored.objects.get(key);
+    if (previous !== undefined) {
+      const resourceVersion = textAt(previous, "metadata", "resourceVersion");
+      const isEqual = jsonEqual(withMeta(object, { resourceVersion }), previous);
+      if (isEqual && jsonEqual(blanks, stored.blanks.get(key))) return previous;
+    }
+    const next = deepFreeze(withMeta(object, { resourceVersion: String(++this.#revision) }));
+    stored.objects.set(key, next);
+    stored.blanks.set(key, blanks);
+    this.#record(family, { resourceVersion: this.#revision, key, object: next, previous });
+    return next;
+  }
+
+  /** Removes an object, if it is there. */
+  remove(family: string, key: string): void {
+    const { objects } = this.#family(family);
+    const previous = objects.get(key);
+    if (previous === undefined) return;
+    objects.delete(key);
+    this.#record(family, { resourceVersion: ++this.#revision, key, object: undefined, previous });
+  }
+
+  /** Changes what is stored without a new version or event, as when a schema drops a field of old objects. */
+  rewrite(family: string, change: (object: JsonObject) => JsonObject): void {
+    const { objects } = this.#family(family);
+    for (const [key, object] of objects) objects.set(key, deepFreeze(change(object)));
+  }
+
+  /** The objects as they were at a version. Throws 410 when that is forgotten. */
+  listAt(family: string, resourceVersion: number): readonly JsonObject[] {
+    this.assertNotExpired(resourceVersion);
+    const { objects, log } = this.#family(family);
+    const past = new Map(objects);
+    for (const change of log.toReversed()) {
+      if (change.resourceVersion <= resourceVersion) break;
+      if (change.previous === undefined) past.delete(change.key);
+      else past.set(change.key, change.previous);
+    }
+    return inOrder(past);
+  }
+
+  /** The changes after a version, oldest first. Throws 410 when some of them are forgotten. */
+  changesAfter(family: string, resourceVersion: number): readonly Change[] {
+    this.assertNotExpired(resourceVersion);
+    const { log } = this.#family(family);
+    return log.slice(log.findLastIndex((change) => change.resourceVersion <= resourceVersion) + 1);
+  }
+
+  /** Throws 410 for a version before the last compaction. */
+  assertNotExpired(resourceVersion: number): void {
+    if (resourceVersion < this.#compacted) {
+      throw expired(`too old resource version: ${resourceVersion} (${this.#compacted})`);
+    }
+  }
+
+  /** Forgets what happened up to a version. Default: up to now. */
+  compact(resourceVersion: number = this.#revision): void {
+    this.#compacted = Math.max(this.#compacted, Math.min(resourceVersion, this.#revision));
+    for (const { log } of this.#families.values()) {
+      const first = log.findIndex((change) => change.resourceVersion > this.#compacted);
+      log.splice(0, first < 0 ? log.length : first);
+    }
+  }
+
+  /** Calls back at every change, before the write is answered; the result ends it. */
+  subscribe(family: string, listener: (change: Change) => void): () => void {
+    const { listeners } = this.#family(family);
+    listeners.add(listener);
+    return () => listeners.delete(listener);
+  }
+
+  /** For the server's own controllers: called when the write is complete, so that they may write themselves. */
+  onWrite(controller: (family: string, change: Change) => void): void {
+    this.#afterWrite.push(controller);
+  }
+
+  #record(family: string, change: Change): void {
+    const { log, listeners } = this.#family(family);
+    log.push(change);
+    for (const listener of listeners) listener(change);
+    for (const controller of this.#afterWrite) this.#waiting.push(() => controller(family, change));
+    if (this.#isDraining) return;
+    this.#isDraining = true;
+    try {
+      for (let next = this.#waiting.shift(); next !== undefined; next = this.#waiting.shift()) next();
+    } finally {
+      this.#isDraining = false;
+    }
+  }
+
+  #family(name: string): Family {
+    let family = this.#families.get(name);
+    if (family === undefined) {
+      family = { objects: new Map(), blanks: new Map(), log: [], listeners: new Set() };
+      this.#families.set(name, family);
+    }
+    return family;
+  }
+}
+
+function inOrder(objects: ReadonlyMap<string, JsonObject>): readonly JsonObject[] {
+  const keys = [...objects.keys()].toSorted((left, right) => (left < right ? -1 : 1));
+  return keys.map((key) => objects.get(key)).filter((object) => object !== undefined);
+}

@@ -1,0 +1,95 @@
+/** Merging two values of one type, after `typed/merge.go` of structured-merge-diff v6 with the rule "keep the right-hand side". */
+import { isList, isObject, type Json } from "./json.ts";
+import type { Atom, ListAtom } from "./merge-schema.ts";
+import { deduce, isSamePart, isWrongScalar, itemElement, TypedError } from "./typed-values.ts";
+
+/** The left value with the right one merged over it; undefined when nothing is there. */
+export function merge(atom: Atom, left: Json | undefined, right: Json | undefined): Json | undefined {
+  const [leftPart, rightPart] = [deduce(atom, left), deduce(atom, right)];
+  if (right === undefined) return mergePart(leftPart, left, right);
+  if (left === undefined || isSamePart(leftPart, rightPart)) return mergePart(rightPart, left, right);
+  return mergePart(rightPart, left, right);
+}
+
+function mergePart(part: Atom, left: Json | undefined, right: Json | undefined): Json | undefined {
+  const asLeaf = (): Json | undefined => (right === undefined ? left : right);
+  if (part.map !== undefined) {
+    const { map } = part;
+    const [old, next] = [isObject(left) ? left : {}, isObject(right) ? right : {}];
+    const names = new Set([...Object.keys(old), ...Object.keys(next)]);
+    if (map.isAtomic || names.size === 0) return asLeaf();
+    const merged: Record<string, Json> = {};
+    for (const name of names) {
+      const type = map.fields.get(name)?.type ?? map.elementType;
+      if (type === undefined) throw new TypedError(`.${name}: field not declared in schema`);
+      const value = merge(
+        type,
+        Object.hasOwn(old, name) ? old[name] : undefined,
+        Object.hasOwn(next, name) ? next[name] : undefined,
+      );
+      if (value !== undefined) merged[name] = value;
+    }
+    return Object.keys(merged).length > 0 ? merged : undefined;
+  }
+  if (part.scalar !== undefined) {
+    const isWrong = (value: Json | undefined): boolean => isWrongScalar(part.scalar, value);
+    if (isWrong(left) && isWrong(right)) throw new TypedError("values are no scalars");
+    return asLeaf();
+  }
+  if (part.list === undefined) throw new TypedError("invalid atom");
+  const [old, next] = [isList(left) ? left : [], isList(right) ? right : []];
+  if (part.list.isAtomic || old.length + next.length === 0) return asLeaf();
+  return mergeItems(part.list, old, next);
+}
+
+/** Keeps the order of both lists where they agree; of shared items that moved, the right-hand order wins. */
+function mergeItems(list: ListAtom, left: readonly Json[], right: readonly Json[]): Json | undefined {
+  const leftElements = left.map((item) => itemElement(list, item));
+  const rightElements = right.map((item) => itemElement(list, item));
+  if (new Set(rightElements).size < rightElements.length) throw new TypedError("duplicate entries");
+  // Of a duplicate on the left only the fact that it is there counts.
+  const old = new Map<string, Json>();
+  for (const [index, element] of leftElements.entries()) {
+    old.set(element, old.has(element) ? null : (left[index] ?? null));
+  }
+  const next = new Map(rightElements.map((element, index) => [element, right[index] ?? null]));
+  const shared = rightElements.filter((element) => old.has(element));
+  let nextShared = shared.shift();
+  const merged: Json[] = [];
+  const done = new Set<string>();
+  const add = (element: string, leftItem: Json | undefined, rightItem: Json | undefined): void => {
+    const item = merge(list.elementType, leftItem, rightItem);
+    if (item !== undefined) merged.push(item);
+    if (rightItem !== undefined) done.add(element);
+  };
+  for (let l = 0, r = 0; l < leftElements.length || r < rightElements.length; ) {
+    const [leftElement, rightElement] = [leftElements[l], rightElements[r]];
+    if (leftElement !== undefined && rightElement !== undefined) {
+      if (leftElement === rightElement) {
+        add(rightElement, old.get(rightElement), next.get(rightElement));
+        l++;
+        r++;
+        nextShared = shared.shift();
+        continue;
+      }
+      if (next.has(leftElement) && nextShared !== undefined && nextShared !== leftElement) {
+        l++;
+        continue;
+      }
+    }
+    if (leftElement !== undefined) {
+      if (!next.has(leftElement)) {
+        add(leftElement, left[l], undefined);
+        l++;
+        continue;
+      }
+      if (done.has(leftElement)) l++;
+    }
+    if (rightElement !== undefined) {
+      add(rightElement, old.get(rightElement), next.get(rightElement));
+      r++;
+      if (nextShared === rightElement) nextShared = shared.shift();
+    }
+  }
+  return merged.length > 0 ? merged : undefined;
+}

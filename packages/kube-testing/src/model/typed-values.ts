@@ -1,0 +1,260 @@
+/**
+ * Values seen through their type: which fields they have, what differs between two of them, and what is left when some are removed.
+ * After `typed/` of structured-merge-diff v6, whose structure it follows on purpose. `undefined` is absent, `null` is a JSON null.
+ */
+import { jsonEqual } from "@klutch/kube";
+import { FieldSet, type Path } from "./field-set.ts";
+import { isList, isObject, type Json, type JsonObject } from "./json.ts";
+import type { Atom, ListAtom } from "./merge-schema.ts";
+
+/** A value does not fit its type; the server answers 500 for an apply and drops `managedFields` otherwise. */
+export class TypedError extends Error {
+  constructor(message: string) {
+    super(message);
+    this.name = "TypedError";
+  }
+}
+
+/** What differs between two values. */
+export interface Comparison {
+  readonly added: FieldSet;
+  readonly modified: FieldSet;
+  readonly removed: FieldSet;
+}
+
+/** Narrows a type of several parts to the part that fits the value. */
+export function deduce(atom: Atom, value: Json | undefined): Atom {
+  if (value === undefined || value === null) return atom;
+  if (isList(value)) return atom.list === undefined ? atom : { list: atom.list };
+  if (isObject(value)) return atom.map === undefined ? atom : { map: atom.map };
+  return atom.scalar === undefined ? atom : { scalar: atom.scalar };
+}
+
+/** Whether two narrowed types are the same part. */
+export function isSamePart(left: Atom, right: Atom): boolean {
+  return left.map === right.map && left.list === right.list && left.scalar === right.scalar;
+}
+
+/** Whether a value is no scalar of the type. */
+export function isWrongScalar(scalar: Atom["scalar"], value: Json | undefined): boolean {
+  if (value === undefined || value === null) return false;
+  if (scalar === "numeric") return typeof value !== "number";
+  if (scalar === "untyped") return typeof value === "object";
+  return typeof value !== scalar;
+}
+
+/** How an item of a merged list is named. */
+export function itemElement(list: ListAtom, item: Json): string {
+  if (list.keys.length === 0) {
+    if (typeof item === "object")
+      throw new TypedError("associative list without keys has an element that is no scalar");
+    return `v:${JSON.stringify(item)}`;
+  }
+  if (!isObject(item)) throw new TypedError("associative list with keys may not have non-map elements");
+  const keys: Record<string, Json> = {};
+  for (const key of list.keys.toSorted()) {
+    const value = item[key] ?? list.elementType.map?.fields.get(key)?.default;
+    if (value !== undefined) keys[key] = value;
+  }
+  if (Object.keys(keys).length === 0) {
+    throw new TypedError(
+      `associative list with keys has an element that omits all key fields ${JSON.stringify(list.keys)}`,
+    );
+  }
+  return `k:${JSON.stringify(keys)}`;
+}
+
+/** Throws `TypedError` when the value does not fit. */
+export function assertTyped(atom: Atom, value: Json, allowDuplicates: boolean, path = ""): void {
+  const { map, scalar, list } = deduce(atom, value);
+  if (value === null) return;
+  if (map !== undefined) {
+    if (!isObject(value)) throw new TypedError(`${path}: expected map, got ${JSON.stringify(value)}`);
+    for (const [name, child] of Object.entries(value)) {
+      const type = map.fields.get(name)?.type ?? map.elementType;
+      if (type === undefined) throw new TypedError(`${path}.${name}: field not declared in schema`);
+      assertTyped(type, child, allowDuplicates, `${path}.${name}`);
+    }
+  } else if (scalar !== undefined) {
+    if (isWrongScalar(scalar, value))
+      throw new TypedError(`${path}: expected ${scalar}, got ${JSON.stringify(value)}`);
+  } else if (list !== undefined) {
+    if (!isList(value)) throw new TypedError(`${path}: expected list, got ${JSON.stringify(value)}`);
+    const seen = new Set<string>();
+    for (const [index, item] of value.entries()) {
+      const element = list.isAtomic ? `i:${index}` : itemElement(list, item);
+      if (seen.has(element) && !allowDuplicates) {
+        throw new TypedError(`${path}: duplicate entries for key [${element.slice(2)}]`);
+      }
+      seen.add(element);
+      assertTyped(list.elementType, item, allowDuplicates, `${path}[${index}]`);
+    }
+  }
+}
+
+/** The fields that a value holds. */
+export function fieldSetOf(atom: Atom, value: Json): FieldSet {
+  const set = new FieldSet();
+  collectFields(atom, value, [], set);
+  return set;
+}
+
+function collectFields(atom: Atom, value: Json, path: Path, set: FieldSet): void {
+  const { map, scalar, list } = deduce(atom, value);
+  if (map !== undefined) {
+    if (map.isAtomic) set.insert(path);
+    else if (isObject(value)) {
+      for (const [name, child] of Object.entries(value)) {
+        const field = map.fields.get(name);
+        const type = field?.type ?? map.elementType;
+        const inner = [...path, `f:${name}`];
+        if (type !== undefined) collectFields(type, child, inner, set);
+        const isBlank = child === null || (isObject(child) && Object.keys(child).length === 0);
+        if (isBlank || field === undefined) set.insert(inner);
+      }
+    }
+  } else if (scalar !== undefined) set.insert(path);
+  else if (list !== undefined) {
+    if (list.isAtomic) set.insert(path);
+    else if (isList(value)) collectItems(list, value, path, set);
+  }
+}
+
+function collectItems(list: ListAtom, items: readonly Json[], path: Path, set: FieldSet): void {
+  const elements = items.map((item) => itemElement(list, item));
+  for (const [index, element] of elements.entries()) {
+    const inner = [...path, element];
+    set.insert(inner);
+    const isDuplicate = elements.indexOf(element) !== elements.lastIndexOf(element);
+    if (!isDuplicate) collectFields(list.elementType, items[index] ?? null, inner, set);
+  }
+}
+
+/** What differs between two values of one type. */
+export function compare(atom: Atom, left: Json, right: Json): Comparison {
+  const result = { added: new FieldSet(), modified: new FieldSet(), removed: new FieldSet() };
+  compareAt(atom, left, right, [], result);
+  return result;
+}
+
+function compareAt(
+  atom: Atom,
+  left: Json | undefined,
+  right: Json | undefined,
+  path: Path,
+  result: Comparison,
+): void {
+  const [leftPart, rightPart] = [deduce(atom, left), deduce(atom, right)];
+  let isLeaf: boolean;
+  if (right === undefined) isLeaf = comparePart(leftPart, left, right, path, result);
+  else if (left === undefined || isSamePart(leftPart, rightPart)) {
+    isLeaf = comparePart(rightPart, left, right, path, result);
+  } else {
+    comparePart(leftPart, left, right, path, result);
+    isLeaf = comparePart(rightPart, left, right, path, result);
+  }
+  if (isLeaf) return;
+  if (left === undefined) result.added.insert(path);
+  else if (right === undefined) result.removed.insert(path);
+}
+
+/** True when the value was compared as one. */
+function comparePart(
+  part: Atom,
+  left: Json | undefined,
+  right: Json | undefined,
+  path: Path,
+  result: Comparison,
+): boolean {
+  const asLeaf = (): true => {
+    if (left === undefined) result.added.insert(path);
+    else if (right === undefined) result.removed.insert(path);
+    else if (!jsonEqual(left, right)) result.modified.insert(path);
+    return true;
+  };
+  if (part.map !== undefined) {
+    const { map } = part;
+    const [old, next] = [isObject(left) ? left : {}, isObject(right) ? right : {}];
+    const names = new Set([...Object.keys(old), ...Object.keys(next)]);
+    if (map.isAtomic || names.size === 0) return asLeaf();
+    for (const name of names) {
+      const type = map.fields.get(name)?.type ?? map.elementType;
+      if (type === undefined) throw new TypedError(`${name}: field not declared in schema`);
+      compareAt(type, own(old, name), own(next, name), [...path, `f:${name}`], result);
+    }
+    return false;
+  }
+  if (part.scalar !== undefined) {
+    if (
+      left !== undefined &&
+      right !== undefined &&
+      isWrongScalar(part.scalar, left) &&
+      isWrongScalar(part.scalar, right)
+    ) {
+      throw new TypedError("values are no scalars");
+    }
+    return asLeaf();
+  }
+  if (part.list === undefined) throw new TypedError("invalid atom");
+  const [old, next] = [isList(left) ? left : [], isList(right) ? right : []];
+  if (part.list.isAtomic || old.length + next.length === 0) return asLeaf();
+  compareItems(part.list, old, next, path, result);
+  return false;
+}
+
+function compareItems(
+  list: ListAtom,
+  left: readonly Json[],
+  right: readonly Json[],
+  path: Path,
+  result: Comparison,
+): void {
+  const old = Map.groupBy(left, (item) => itemElement(list, item));
+  const next = Map.groupBy(right, (item) => itemElement(list, item));
+  for (const element of new Set([...old.keys(), ...next.keys()])) {
+    const [before, after] = [old.get(element) ?? [], next.get(element) ?? []];
+    const inner = [...path, element];
+    if (before.length <= 1 && after.length <= 1) {
+      compareAt(list.elementType, before[0], after[0], inner, result);
+    } else if (before.length >= 2 && after.length >= 2) {
+      if (!jsonEqual(before, after)) result.modified.insert(inner);
+    } else if (before.length >= 2) {
+      if (after.length > 0) compareAt(list.elementType, undefined, after[0], inner, result);
+      result.removed.insert(inner);
+    } else {
+      if (before.length > 0) compareAt(list.elementType, before[0], undefined, inner, result);
+      result.added.insert(inner);
+    }
+  }
+}
+
+/** The value without the fields of the set; undefined when nothing is left. */
+export function removeFields(atom: Atom, value: Json, fields: FieldSet): Json | undefined {
+  const { map, scalar, list } = deduce(atom, value);
+  if (map !== undefined) {
+    if (!isObject(value) || map.isAtomic) return undefined;
+    const kept: Record<string, Json> = {};
+    for (const [name, child] of Object.entries(value)) {
+      const element = `f:${name}`;
+      if (fields.members.has(element)) continue;
+      const below = fields.below(element);
+      const type = map.fields.get(name)?.type ?? map.elementType;
+      kept[name] = below.isEmpty || type === undefined ? child : (removeFields(type, child, below) ?? null);
+    }
+    return Object.keys(kept).length > 0 ? kept : undefined;
+  }
+  if (scalar !== undefined || list === undefined) return value;
+  if (!isList(value) || list.isAtomic) return undefined;
+  const kept: Json[] = [];
+  for (const item of value) {
+    const element = itemElement(list, item);
+    if (fields.members.has(element)) continue;
+    const below = fields.below(element);
+    kept.push(below.isEmpty ? item : (removeFields(list.elementType, item, below) ?? null));
+  }
+  return kept.length > 0 ? kept : undefined;
+}
+
+function own(object: JsonObject, name: string): Json | undefined {
+  return Object.hasOwn(object, name) ? object[name] : undefined;
+}

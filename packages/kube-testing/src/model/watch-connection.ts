@@ -1,0 +1,199 @@
+/** One watch connection: what the server puts on it, and what of that reaches the client when. */
+import {
+  type Clock,
+  type DynamicObject,
+  TransportError,
+  type WatchEvent,
+  type WatchOptions,
+  WatchStalledError,
+} from "@klutch/kube";
+import type { Delivery, FaultSource } from "./faults.ts";
+import { asObject, type JsonObject, withMeta } from "./json.ts";
+import type { Served } from "./resources.ts";
+import { matcherOf, type Matcher } from "./selectors.ts";
+import type { Change, Store } from "./store.ts";
+import { inVersion } from "./writes.ts";
+
+/** What a connection is made of. */
+export interface ConnectionOptions {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly resource: Served;
+  readonly cluster: string;
+  readonly faults: FaultSource | undefined;
+  readonly options: WatchOptions;
+  readonly bookmarkIntervalMs: number;
+  /** When the server ends the connection if the client did not say. */
+  readonly defaultTimeoutMs: number;
+}
+
+type Content =
+  | { readonly event: WatchEvent<DynamicObject> }
+  | { readonly error: Error }
+  | { readonly isEnd: true };
+
+const defaultIdleTimeoutMs = 90_000;
+
+/** An open connection. Registers with the store when it is made; `close` must be called. */
+export class WatchConnection {
+  readonly family: string;
+  readonly #parts: ConnectionOptions;
+  readonly #matches: Matcher;
+  readonly #queue: { readonly at: number; readonly content: Content }[] = [];
+  readonly #undo: (() => void)[] = [];
+  #lastHeard: number;
+  #lastDelivery = 0;
+  #isSilent = false;
+  #wake: (() => void) | undefined;
+
+  /** Throws 410 when the history does not reach back to the version asked for. */
+  constructor(parts: ConnectionOptions) {
+    const { store, clock, resource, options } = parts;
+    this.#parts = parts;
+    this.family = resource.family;
+    this.#matches = matcherOf(options);
+    this.#lastHeard = clock.monotonic();
+    this.#start();
+    this.#undo.push(store.subscribe(this.family, (change) => this.#onChange(change)));
+    const timeoutMs =
+      options.timeoutSeconds === undefined ? parts.defaultTimeoutMs : options.timeoutSeconds * 1000;
+    this.#undo.push(clock.schedule(timeoutMs, () => this.end()));
+    this.#scheduleBookmark();
+  }
+
+  /** The server closes the connection in order, after what is on its way. */
+  end(): void {
+    this.#put({ isEnd: true });
+  }
+
+  /** The connection breaks now; what is on its way is lost. */
+  cut(): void {
+    this.#queue.length = 0;
+    this.#queue.push({ at: 0, content: { error: this.#broken() } });
+    this.#isSilent = false;
+    this.#wake?.();
+  }
+
+  close(): void {
+    for (const undo of this.#undo.splice(0)) undo();
+  }
+
+  /** The next event; undefined at the end. Throws what the real client throws. */
+  async next(): Promise<WatchEvent<DynamicObject> | undefined> {
+    const { clock, cluster, faults, options } = this.#parts;
+    const { signal, idleTimeoutMs = defaultIdleTimeoutMs } = options;
+    for (;;) {
+      if (signal?.aborted === true) throw signal.reason;
+      const now = clock.monotonic();
+      const head = this.#queue[0];
+      const isDue = head !== undefined && head.at <= now;
+      if (isDue && faults?.isPartitioned?.(cluster) === true) this.#isSilent = true;
+      if (isDue && !this.#isSilent) {
+        this.#queue.shift();
+        this.#lastHeard = Math.max(this.#lastHeard, head.at);
+        if ("error" in head.content) throw head.content.error;
+        return "event" in head.content ? head.content.event : undefined;
+      }
+      const idleAt = this.#lastHeard + idleTimeoutMs;
+      if (now >= idleAt) throw new WatchStalledError(idleTimeoutMs);
+      const wakeAt = head === undefined || this.#isSilent ? idleAt : Math.min(idleAt, head.at);
+      await this.#wait(wakeAt - now, signal);
+    }
+  }
+
+  #start(): void {
+    const { store, options } = this.#parts;
+    const { resourceVersion = "", sendInitialEvents = false } = options;
+    const isCurrent = resourceVersion === "" || resourceVersion === "0" || sendInitialEvents;
+    if (!isCurrent) {
+      for (const change of store.changesAfter(this.family, Number(resourceVersion))) this.#onChange(change);
+      return;
+    }
+    for (const object of store.list(this.family)) {
+      if (this.#matches(object)) this.#send({ type: "ADDED", object: this.#shape(object) });
+    }
+    if (sendInitialEvents) this.#sendBookmark(true);
+  }
+
+  /** An object that begins or stops to match is added or deleted for this watcher. */
+  #onChange({ object, previous, resourceVersion }: Change): void {
+    const isIn = object !== undefined && this.#matches(object);
+    const wasIn = previous !== undefined && this.#matches(previous);
+    if (isIn) this.#send({ type: wasIn ? "MODIFIED" : "ADDED", object: this.#shape(object) });
+    else if (wasIn) {
+      const last = withMeta(previous, { resourceVersion: String(resourceVersion) });
+      this.#send({ type: "DELETED", object: this.#shape(last) });
+    }
+  }
+
+  #shape(object: JsonObject): DynamicObject {
+    const { resource, options } = this.#parts;
+    const shown = options.metadataOnly === true ? partial(object) : inVersion(resource, object);
+    return asObject<DynamicObject>(Object.freeze(shown));
+  }
+
+  #scheduleBookmark(): void {
+    const { clock, bookmarkIntervalMs } = this.#parts;
+    const cancel = clock.schedule(bookmarkIntervalMs, () => {
+      this.#undo.splice(this.#undo.indexOf(cancel), 1);
+      this.#sendBookmark(false);
+      this.#scheduleBookmark();
+    });
+    this.#undo.push(cancel);
+  }
+
+  #sendBookmark(initialEventsEnd: boolean): void {
+    this.#send({ type: "BOOKMARK", resourceVersion: String(this.#parts.store.revision), initialEventsEnd });
+  }
+
+  #send(event: WatchEvent<DynamicObject>): void {
+    const { cluster, faults, resource } = this.#parts;
+    const delivery: Delivery =
+      faults?.onWatchEvent({ cluster, type: resource.type, event: event.type }) ?? "deliver";
+    if (delivery === "stall") this.#isSilent = true;
+    if (delivery === "drop-connection") {
+      this.#put({ error: this.#broken() });
+      return;
+    }
+    this.#put({ event }, typeof delivery === "object" ? delivery.delayMs : 0);
+    if (delivery === "duplicate") this.#put({ event });
+  }
+
+  /** Order is kept: whatever comes later is not delivered earlier. */
+  #put(content: Content, delayMs = 0): void {
+    const { clock, faults } = this.#parts;
+    const arrival = clock.monotonic() + (faults?.latencyMs() ?? 0) + delayMs;
+    this.#lastDelivery = Math.max(this.#lastDelivery, arrival);
+    this.#queue.push({ at: this.#lastDelivery, content });
+    this.#wake?.();
+  }
+
+  #broken(): TransportError {
+    return new TransportError(
+      "Reset",
+      `watch ${this.#parts.resource.type.plural}: the watch connection broke`,
+    );
+  }
+
+  #wait(delayMs: number, signal: AbortSignal | undefined): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const wake = (): void => resolve();
+    const cancel = this.#parts.clock.schedule(delayMs, wake);
+    this.#wake = wake;
+    signal?.addEventListener("abort", wake, { once: true });
+    return promise.finally(() => {
+      cancel();
+      this.#wake = undefined;
+      signal?.removeEventListener("abort", wake);
+    });
+  }
+}
+
+/** PartialObjectMetadata of an object. */
+export function partial(object: JsonObject): JsonObject {
+  return Object.freeze({
+    apiVersion: "meta.k8s.io/v1",
+    kind: "PartialObjectMetadata",
+    metadata: object["metadata"] ?? {},
+  });
+}

@@ -1,0 +1,306 @@
+/** What the server does to an object on its way into the store: after `registry/rest` and `registry/generic` of apiserver. */
+import { jsonEqual, type ObjectRef, type Random } from "@klutch/kube";
+import { FieldSet } from "./field-set.ts";
+import {
+  at,
+  isList,
+  type Json,
+  type JsonObject,
+  objectAt,
+  objectsAt,
+  textAt,
+  textsAt,
+  withFields,
+  withMeta,
+} from "./json.ts";
+import { type WriteContext } from "./managed-fields.ts";
+import { metaProblems } from "./metadata.ts";
+import type { Served } from "./resources.ts";
+import {
+  alreadyExists,
+  badRequest,
+  forbidden,
+  internal,
+  invalid,
+  modified,
+  notFound,
+  unfulfilled,
+} from "./status-errors.ts";
+import type { Store } from "./store.ts";
+import { problemsOf } from "./structural.ts";
+
+/** What writing needs of the server. */
+export interface ServerContext {
+  readonly store: Store;
+  /** The wall clock, RFC 3339 with whole seconds. */
+  readonly now: () => string;
+  readonly newUid: () => string;
+  readonly random: Random;
+}
+
+/** How something is written. */
+export interface WriteParameters {
+  readonly manager: string;
+  /** Empty for the main resource. */
+  readonly subresource: string;
+  readonly isDryRun: boolean;
+  /** A create that was asked for as such; an apply may create as well. */
+  readonly isPost?: boolean | undefined;
+  /** Empty metadata fields that are stored with the object. */
+  readonly blanks?: JsonObject | undefined;
+}
+
+const crdFamily = "customresourcedefinitions.apiextensions.k8s.io";
+const nameAlphabet = "bcdfghjklmnpqrstvwxz2456789";
+
+/** The store's key. Throws `RangeError` when the reference does not fit the scope, as the real client does. */
+export function keyOfRef(resource: Served, ref: ObjectRef): string {
+  const { kind, namespaced } = resource.type;
+  if (namespaced !== (ref.namespace !== undefined)) {
+    const rule = namespaced ? "a namespace is required" : "cluster-scoped object has no namespace";
+    throw new RangeError(`${kind} ${ref.name}: ${rule}`);
+  }
+  return ref.namespace === undefined ? ref.name : `${ref.namespace}/${ref.name}`;
+}
+
+/** Objects are kept in the version in which they were written; readers get the version they ask for. */
+export function inVersion(resource: Served, object: JsonObject): JsonObject {
+  const apiVersion = apiVersionOfServed(resource);
+  return object["apiVersion"] === apiVersion ? object : Object.freeze({ ...object, apiVersion });
+}
+
+/** `group/version`. */
+export function apiVersionOfServed({ type }: Served): string {
+  return type.group === "" ? type.version : `${type.group}/${type.version}`;
+}
+
+/** Fields that the endpoint ignores. */
+export function writeContext(context: ServerContext, resource: Served, how: WriteParameters): WriteContext {
+  const reset =
+    how.subresource === "status" ? ["f:spec"] : resource.statusSubresource ? ["f:status"] : undefined;
+  const isCrdStatus = resource.family === crdFamily && how.subresource === "status";
+  const paths = [...(reset === undefined ? [] : [reset]), ...(isCrdStatus ? [["f:metadata"]] : [])];
+  return {
+    atom: resource.atom,
+    apiVersion: apiVersionOfServed(resource),
+    manager: how.manager,
+    subresource: how.subresource,
+    resetFields: FieldSet.of(...paths),
+    now: context.now(),
+  };
+}
+
+/** Refuses what may not be created here: no such namespace, or one that ends. */
+export function admitCreate(context: ServerContext, resource: Served, object: JsonObject): void {
+  const { store } = context;
+  const name = textAt(object, "metadata", "name");
+  if (resource.type.namespaced) {
+    const namespace = textAt(object, "metadata", "namespace");
+    const found = store.get("namespaces", namespace);
+    if (found === undefined) throw notFound(namespaceResource, namespace);
+    if (textAt(found, "status", "phase") === "Terminating") {
+      throw forbidden(
+        resource,
+        name,
+        `unable to create new content in namespace ${namespace} because it is being terminated`,
+      );
+    }
+  }
+  if (at(store.get(crdFamily, resource.family), "metadata", "deletionTimestamp") !== undefined) {
+    throw forbidden(resource, name, "create not allowed while custom resource definition is terminating");
+  }
+}
+
+const namespaceResource: Pick<Served, "type"> & Served = {
+  type: { group: "", version: "v1", plural: "namespaces", kind: "Namespace", namespaced: false },
+  family: "namespaces",
+  statusSubresource: true,
+  schema: undefined,
+  atom: {},
+  tracksGeneration: false,
+  allowsUnconditionalUpdate: true,
+  isCompiled: true,
+  nameRule: "label",
+  decode: (object) => object,
+  prepare: (next) => next,
+  validate: () => [],
+};
+
+/** The end of every create: system fields, validation, storage. The object has its owners already. */
+export function finishCreate(
+  context: ServerContext,
+  resource: Served,
+  object: JsonObject,
+  how: WriteParameters,
+): JsonObject {
+  const { store } = context;
+  const prefix = textAt(object, "metadata", "generateName");
+  let name = textAt(object, "metadata", "name");
+  if (name === "" && prefix !== "") name = prefix + randomSuffix(context.random);
+  let next = withMeta(object, {
+    name: name === "" ? undefined : name,
+    uid: context.newUid(),
+    creationTimestamp: context.now(),
+    generation: resource.tracksGeneration ? 1 : undefined,
+    resourceVersion: undefined,
+  });
+  if (resource.statusSubresource) next = withFields(next, { status: undefined });
+  next = resource.prepare(next, undefined);
+  const problems = [...metaProblems(next, resource.nameRule), ...schemaProblems(resource, next, "")];
+  problems.push(...resource.validate(next, undefined));
+  if (problems.length > 0) throw invalid(resource, name, problems);
+  if (how.isPost === true && textAt(object, "metadata", "resourceVersion") !== "") {
+    throw internal("resourceVersion should not be set on objects to be created");
+  }
+  const key = keyOfRef(resource, refOf(resource, next));
+  const existing = store.get(resource.family, key);
+  if (existing !== undefined) {
+    throw alreadyExists(resource, name, at(existing, "metadata", "deletionTimestamp") !== undefined);
+  }
+  return how.isDryRun ? next : store.put(resource.family, next, how.blanks);
+}
+
+/** The end of every update. `next` has its owners already and is still what the caller asked for. */
+export function finishUpdate(
+  context: ServerContext,
+  resource: Served,
+  existing: JsonObject,
+  requested: JsonObject,
+  how: WriteParameters,
+): JsonObject {
+  const { store } = context;
+  const name = textAt(existing, "metadata", "name");
+  assertVersion(resource, existing, requested);
+  let next = prepareUpdate(resource, existing, requested, how.subresource);
+  next = resource.prepare(next, existing);
+  const problems = [
+    ...metaProblems(next, resource.nameRule),
+    ...updateProblems(next, existing),
+    ...schemaProblems(resource, next, how.subresource),
+    ...resource.validate(next, existing),
+  ];
+  if (problems.length > 0) throw invalid(resource, name, problems);
+  if (Object.keys(how.blanks ?? {}).length === 0) next = keepTimes(next, existing);
+  const isLast = at(existing, "metadata", "deletionTimestamp") !== undefined && !isHeld(resource, next);
+  if (how.isDryRun) return next;
+  if (!isLast) return store.put(resource.family, next, how.blanks);
+  // The event shows the object as it was stored; the answer shows what the caller made of it.
+  store.remove(resource.family, keyOfRef(resource, refOf(resource, existing)));
+  return withMeta(next, how.blanks ?? {});
+}
+
+/** Checks that belong to a patch or an apply, whose result may be anything. */
+export function assertSameIdentity(
+  resource: Served,
+  ref: ObjectRef,
+  next: JsonObject,
+  exists: boolean,
+): void {
+  const uid = textAt(next, "metadata", "uid");
+  if (uid !== "" && !exists) {
+    const why = `uid mismatch: the provided object specified uid ${uid}, and no existing object was found`;
+    throw unfulfilled(resource, ref.name, why);
+  }
+  if (textAt(next, "metadata", "namespace") !== (ref.namespace ?? "")) {
+    throw badRequest("the namespace of the provided object does not match the namespace sent on the request");
+  }
+  const name = textAt(next, "metadata", "name");
+  if (name !== ref.name) {
+    throw badRequest(`the name of the object (${name}) does not match the name on the URL (${ref.name})`);
+  }
+}
+
+function assertVersion(resource: Served, existing: JsonObject, requested: JsonObject): void {
+  const name = textAt(existing, "metadata", "name");
+  const version = textAt(requested, "metadata", "resourceVersion");
+  if (version === "" || version === "0") {
+    if (resource.allowsUnconditionalUpdate) return;
+    throw invalid(resource, name, [
+      "metadata.resourceVersion: Invalid value: 0x0: must be specified for an update",
+    ]);
+  }
+  if (version !== textAt(existing, "metadata", "resourceVersion")) throw modified(resource, name);
+}
+
+function prepareUpdate(
+  resource: Served,
+  existing: JsonObject,
+  requested: JsonObject,
+  subresource: string,
+): JsonObject {
+  const old = objectAt(existing, "metadata");
+  if (subresource === "status") {
+    const managedFields = at(requested, "metadata", "managedFields");
+    return withFields(withMeta(existing, { managedFields }), { status: requested["status"] });
+  }
+  let next = requested;
+  if (resource.statusSubresource) next = withFields(next, { status: existing["status"] });
+  const isChanged = !jsonEqual(withFields(next, { metadata: {} }), withFields(existing, { metadata: {} }));
+  const generation = Number(old["generation"] ?? 0) + (isChanged ? 1 : 0);
+  return withMeta(next, {
+    uid: at(next, "metadata", "uid") ?? old["uid"],
+    creationTimestamp: old["creationTimestamp"],
+    deletionTimestamp: old["deletionTimestamp"] ?? at(next, "metadata", "deletionTimestamp"),
+    deletionGracePeriodSeconds:
+      at(next, "metadata", "deletionGracePeriodSeconds") ?? old["deletionGracePeriodSeconds"],
+    generation: resource.tracksGeneration ? generation : old["generation"],
+    resourceVersion: old["resourceVersion"],
+  });
+}
+
+function updateProblems(next: JsonObject, existing: JsonObject): readonly string[] {
+  const problems: string[] = [];
+  for (const field of ["uid", "name", "namespace", "deletionTimestamp", "deletionGracePeriodSeconds"]) {
+    const [after, before] = [at(next, "metadata", field), at(existing, "metadata", field)];
+    if (!jsonEqual(after, before)) {
+      problems.push(`metadata.${field}: Invalid value: ${JSON.stringify(after)}: field is immutable`);
+    }
+  }
+  if (at(existing, "metadata", "deletionTimestamp") !== undefined) {
+    const had = new Set(textsAt(existing, "metadata", "finalizers"));
+    const added = textsAt(next, "metadata", "finalizers").filter((finalizer) => !had.has(finalizer));
+    if (added.length > 0) {
+      const rule = "no new finalizers can be added if the object is being deleted, found new finalizers";
+      problems.push(`metadata.finalizers: Forbidden: ${rule} ${JSON.stringify(added)}`);
+    }
+  }
+  return problems;
+}
+
+function schemaProblems(resource: Served, object: JsonObject, subresource: string): readonly string[] {
+  const { schema } = resource;
+  if (schema === undefined) return [];
+  if (subresource !== "status") return problemsOf(object, schema);
+  const statusSchema = objectAt(schema, "properties", "status");
+  const status = object["status"];
+  return status === undefined ? [] : problemsOf(status, statusSchema, "status");
+}
+
+/** When nothing but times of ownership changed, nothing changed. */
+function keepTimes(next: JsonObject, existing: JsonObject): JsonObject {
+  const withoutTimes = (object: JsonObject): JsonObject =>
+    withMeta(object, {
+      resourceVersion: undefined,
+      managedFields: objectsAt(object, "metadata", "managedFields").map((entry) =>
+        withFields(entry, { time: undefined }),
+      ),
+    });
+  return jsonEqual(withoutTimes(next), withoutTimes(existing)) ? existing : next;
+}
+
+function isHeld(resource: Served, object: JsonObject): boolean {
+  const finalizers: Json | undefined = at(object, "metadata", "finalizers");
+  if (isList(finalizers) && finalizers.length > 0) return true;
+  return resource.family === "namespaces" && textsAt(object, "spec", "finalizers").length > 0;
+}
+
+/** The reference of an object. */
+export function refOf(resource: Served, object: JsonObject): ObjectRef {
+  const name = textAt(object, "metadata", "name");
+  return resource.type.namespaced ? { namespace: textAt(object, "metadata", "namespace"), name } : { name };
+}
+
+function randomSuffix(random: Random): string {
+  const letter = (): string => nameAlphabet[Math.floor(random() * nameAlphabet.length)] ?? "x";
+  return Array.from({ length: 5 }, letter).join("");
+}
