@@ -2,8 +2,11 @@
  * `npm run bench:sync`: what a sync agent can do, measured from outside through two real API servers. Any agent that speaks the
  * bind API can be measured: `-- --agent "<command>"`. See sync/options.ts for the options and RESULTS.md for the methods.
  */
-import { writeFile } from "node:fs/promises";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { engineNames, resolveEngines } from "@klutch/engines";
+import { type AgentSpec, ownAgent } from "./harness/agent-process.ts";
 import { seededRandom } from "./harness/contents.ts";
 import { describeLoad, describeMachine } from "./harness/machine.ts";
 import { burstCase } from "./sync/burst.ts";
@@ -47,13 +50,17 @@ async function main(): Promise<number> {
   await resolveEngines(engineNames, { progress: (line) => console.log(line) });
   const startedAt = new Date().toISOString();
   const machine = describeMachine();
-  console.log(`machine ${machine}\nagent   ${options.agent.command}\n`);
+  const folder = await mkdtemp(join(tmpdir(), "klutch-bench-agent-"));
+  await using stack = new AsyncDisposableStack();
+  stack.defer(() => rm(folder, { recursive: true, force: true }));
+  const agent = options.agent ?? (await ownAgent(folder));
+  console.log(`machine ${machine}\nagent   ${agent.command}\n`);
   const measurements: Measurement[] = [];
   const records: RunRecord[] = [];
   for (const one of cases.filter(({ serves }) => serves.some((name) => options.only.includes(name)))) {
     const runs = one.once === true ? 1 : options.runs;
     for (let run = 1; run <= runs; run++) {
-      records.push(await runOnce(one, run, options, measurements));
+      records.push(await runOnce(one, run, { ...options, agent }, measurements));
       if (options.json !== undefined) {
         const report = { startedAt, machine, options, records, summaries: summarise(measurements) };
         await writeFile(options.json, `${JSON.stringify(report, null, 1)}\n`);
@@ -76,7 +83,7 @@ async function main(): Promise<number> {
 async function runOnce(
   one: BenchCase,
   run: number,
-  { agent, sizes, seed, only }: BenchOptions,
+  { agent, sizes, seed, only }: BenchOptions & { readonly agent: AgentSpec },
   measurements: Measurement[],
 ): Promise<RunRecord> {
   const names = one.serves.filter((name) => only.includes(name)).join(", ");

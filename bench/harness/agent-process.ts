@@ -1,5 +1,7 @@
 /** The agent under test as its own process. Nothing here knows what it is, only how it is started and where it may be asked. */
+import { execFile } from "node:child_process";
 import { join } from "node:path";
+import { promisify } from "node:util";
 import {
   logTail,
   type ReservedPorts,
@@ -17,11 +19,16 @@ export interface AgentSpec {
   readonly metricsUrl: string | undefined;
 }
 
-/** Ours, from the sources. */
-export const ownAgent: AgentSpec = {
-  command: `${process.execPath} --max-semi-space-size=2 ${join(import.meta.dirname, "..", "..", "apps", "konnector", "src", "main.ts")} --lease-namespace=klutch-bind --probe-host=127.0.0.1 --probe-port={port}`,
-  metricsUrl: "http://127.0.0.1:{port}/metrics",
-};
+/** Ours, as it is shipped: one bundle, started with the flags of its image. Built into `folder`. */
+export async function ownAgent(folder: string): Promise<AgentSpec> {
+  const bundle = join(folder, "konnector.mjs");
+  const build = join(import.meta.dirname, "..", "..", "tools", "build", "main.ts");
+  await promisify(execFile)(process.execPath, [build, "konnector", bundle]);
+  return {
+    command: `${process.execPath} --max-semi-space-size=2 ${bundle} --lease-namespace=klutch-bind --probe-host=127.0.0.1 --probe-port={port}`,
+    metricsUrl: "http://127.0.0.1:{port}/metrics",
+  };
+}
 
 /** One after another; at most one runs. */
 export class AgentProcess implements AsyncDisposable {

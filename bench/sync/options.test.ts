@@ -4,8 +4,7 @@ import { parseBenchOptions } from "./options.ts";
 
 test("without arguments everything is measured in full size with our own agent", () => {
   const { agent, runs, only, sizes } = parseBenchOptions([]);
-  assert.match(agent.command, /konnector/);
-  assert.match(agent.metricsUrl ?? "", /metrics$/);
+  assert.equal(agent, undefined);
   assert.deepEqual(
     [runs, only.length, sizes.claims, sizes.burst, sizes.largeClaims],
     [5, 10, 10_000, 300, 1000],
@@ -18,9 +17,9 @@ test("a small size makes the other numbers smaller, too", () => {
 });
 
 test("another agent has no metrics unless they are named", () => {
-  assert.equal(parseBenchOptions(["--agent", "./other"]).agent.metricsUrl, undefined);
+  assert.equal(parseBenchOptions(["--agent", "./other"]).agent?.metricsUrl, undefined);
   const url = "http://127.0.0.1:{port}/metrics";
-  assert.equal(parseBenchOptions(["--agent", "./other", "--agent-metrics", url]).agent.metricsUrl, url);
+  assert.equal(parseBenchOptions(["--agent", "./other", "--agent-metrics", url]).agent?.metricsUrl, url);
 });
 
 test("unknown cases and numbers that are none are refused", () => {

@@ -1,11 +1,12 @@
 /** The command line of `npm run bench:sync`. */
 import { parseArgs } from "node:util";
-import { type AgentSpec, ownAgent } from "../harness/agent-process.ts";
+import type { AgentSpec } from "../harness/agent-process.ts";
 import { type BenchSizes, type CaseName, caseNames } from "./case.ts";
 
 /** What to measure. */
 export interface BenchOptions {
-  readonly agent: AgentSpec;
+  /** Our own when undefined. */
+  readonly agent: AgentSpec | undefined;
   readonly runs: number;
   readonly only: readonly CaseName[];
   /** Where the raw figures go; nowhere when undefined. */
@@ -53,9 +54,7 @@ export function parseBenchOptions(args: readonly string[]): BenchOptions {
   const size = number("size");
   return {
     agent:
-      values.agent === undefined
-        ? { ...ownAgent, metricsUrl: values["agent-metrics"] ?? ownAgent.metricsUrl }
-        : { command: values.agent, metricsUrl: values["agent-metrics"] },
+      values.agent === undefined ? undefined : { command: values.agent, metricsUrl: values["agent-metrics"] },
     runs: number("runs"),
     only: values.only.split(",").map(parseCaseName),
     json: values.json,

@@ -53,7 +53,7 @@ export const folderRules: Readonly<Record<string, FolderRule>> = {
     parts: ["api", "engines", "kube", "kube-testing", "oci"],
     thirdParty: ["pg", "@peculiar/x509", "reflect-metadata"],
   },
-  tools: { parts: anything, thirdParty: [] },
+  tools: { parts: anything, thirdParty: ["esbuild"] },
   bench: { parts: anything, thirdParty: [] },
   // The simulation runs the agent itself, in virtual time.
   e2e: { parts: [...anything, "konnector"], thirdParty: ["pg", "playwright-core", "axe-core"] },

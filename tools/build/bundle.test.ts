@@ -1,0 +1,25 @@
+import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { test } from "node:test";
+import { promisify } from "node:util";
+import { bundleApp, bundledApps } from "./bundle.ts";
+
+const run = promisify(execFile);
+
+test("every shipped app becomes one file that starts without this repository", async (t) => {
+  const folder = await mkdtemp(join(tmpdir(), "klutch-bundle-"));
+  t.after(() => rm(folder, { recursive: true }));
+  for (const app of bundledApps) {
+    const outfile = join(folder, `${app}.mjs`);
+    await bundleApp(app, outfile);
+    // A flag that none of them knows: the program runs far enough to say so.
+    const failed = await run(process.execPath, [outfile, "--no-such-flag"], { cwd: folder }).then(
+      () => undefined,
+      (error: unknown) => error,
+    );
+    assert.match(String(failed), /no-such-flag/, app);
+  }
+});

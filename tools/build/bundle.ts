@@ -1,0 +1,32 @@
+/** One file of JavaScript for an app: it starts faster and needs about 40 MiB less than the sources, which Node strips of types itself. */
+import { join } from "node:path";
+import { build } from "esbuild";
+
+/** Apps that are shipped. */
+export const bundledApps: readonly string[] = [
+  "konnector",
+  "backend",
+  "provider-anynines",
+  "function-klutch",
+];
+
+const root = join(import.meta.dirname, "..", "..");
+/** Packages of the CommonJS kind call `require`, which a module does not have by itself. */
+const banner = 'import { createRequire } from "node:module"; const require = createRequire(import.meta.url);';
+
+/** Writes the bundle of an app. Throws with esbuild's messages when it does not build. */
+export async function bundleApp(app: string, outfile: string): Promise<void> {
+  await build({
+    entryPoints: [join(root, "apps", app, "src", "main.ts")],
+    outfile,
+    bundle: true,
+    platform: "node",
+    format: "esm",
+    target: "node24",
+    minifyWhitespace: true,
+    minifySyntax: true,
+    keepNames: true,
+    banner: { js: banner },
+    logLevel: "error",
+  });
+}

@@ -1,0 +1,12 @@
+/** `npm run build`: the bundles of all shipped apps, in `dist/`. `-- <app> <file>` writes one bundle somewhere else. */
+import { join } from "node:path";
+import { bundleApp, bundledApps } from "./bundle.ts";
+
+const root = join(import.meta.dirname, "..", "..");
+const [app, file] = process.argv.slice(2);
+if (app !== undefined && file !== undefined) await bundleApp(app, file);
+else
+  for (const name of bundledApps) {
+    await bundleApp(name, join(root, "dist", `${name}.mjs`));
+    console.log(`dist/${name}.mjs`);
+  }
