@@ -25,7 +25,7 @@ export async function ownAgent(folder: string): Promise<AgentSpec> {
   const build = join(import.meta.dirname, "..", "..", "tools", "build", "main.ts");
   await promisify(execFile)(process.execPath, [build, "konnector", bundle]);
   return {
-    command: `${process.execPath} --max-semi-space-size=2 ${bundle} --lease-namespace=klutch-bind --probe-host=127.0.0.1 --probe-port={port}`,
+    command: `${process.execPath} --max-semi-space-size=8 ${bundle} --lease-namespace=klutch-bind --probe-host=127.0.0.1 --probe-port={port}`,
     metricsUrl: "http://127.0.0.1:{port}/metrics",
   };
 }

@@ -25,7 +25,6 @@ export async function bundleApp(app: string, outfile: string): Promise<void> {
     target: "node24",
     minifyWhitespace: true,
     minifySyntax: true,
-    keepNames: true,
     banner: { js: banner },
     logLevel: "error",
   });

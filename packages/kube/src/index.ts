@@ -2,7 +2,7 @@
 export { createKubeClient, type KubeClientOptions } from "./client.ts";
 export { type Clock, systemClock } from "./clock.ts";
 export { type ClusterAuth, type ClusterConfig, type Impersonation, inClusterConfig } from "./config.ts";
-export { isRecord } from "./decode.ts";
+export { decodeObject, isRecord, parseJson } from "./decode.ts";
 export { discoverResource, type ResourceQuery, resourceTypeOf } from "./discovery.ts";
 export {
   ApiError,

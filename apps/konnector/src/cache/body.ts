@@ -3,35 +3,38 @@
  * older ones are packed; and when a pair is in sync they are dropped.
  */
 import { deflateRawSync, inflateRawSync } from "node:zlib";
-import type { DynamicObject } from "@klutch/kube";
+import { type DynamicObject, decodeObject, parseJson } from "@klutch/kube";
 
 /** So many are held unpacked. */
 const unpackedLimit = 64;
-/** Small windows: objects are small, and most of the time goes into preparing the window. */
-const packing = { level: 1, windowBits: 12, memLevel: 5 };
+/** Below this, compressing costs more time than it saves memory: most of it goes into preparing the window. */
+const compressFromBytes = 16_384;
+
+const what = "a cached object";
 
 /** Content that may be packed or gone. */
 export class Body {
   #object: DynamicObject | undefined;
-  #packed: Uint8Array | undefined;
+  #packed: Buffer | undefined;
+  #isCompressed = false;
 
   constructor(object: DynamicObject) {
     this.#object = object;
   }
 
-  get isUnpacked(): boolean {
-    return this.#object !== undefined;
-  }
-
   /** The whole object; undefined when it was dropped. */
   read(): DynamicObject | undefined {
     if (this.#object !== undefined || this.#packed === undefined) return this.#object;
-    return JSON.parse(inflateRawSync(this.#packed).toString("utf8")) as DynamicObject;
+    const text = this.#isCompressed ? inflateRawSync(this.#packed) : this.#packed;
+    // Keeps whole numbers that a double cannot hold, as the first reading did.
+    return decodeObject<DynamicObject>(parseJson(text.toString("utf8"), what), what);
   }
 
   pack(): void {
     if (this.#object === undefined) return;
-    this.#packed = deflateRawSync(JSON.stringify(this.#object), packing);
+    const text = Buffer.from(JSON.stringify(this.#object));
+    this.#isCompressed = text.length >= compressFromBytes;
+    this.#packed = this.#isCompressed ? deflateRawSync(text, { level: 1 }) : text;
     this.#object = undefined;
   }
 
