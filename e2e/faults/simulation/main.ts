@@ -1,16 +1,18 @@
 /** `npm run faults`: many seeds of the simulation. `-- --seeds 10000 --from 1`, or `-- --seed 17 --story` to replay one. */
+import { fork } from "node:child_process";
+import { once } from "node:events";
 import { availableParallelism } from "node:os";
 import { parseArgs } from "node:util";
-import { fork } from "node:child_process";
 import { simulate } from "./simulate.ts";
 
+const batchSize = 100;
 const { values } = parseArgs({
   options: {
     seeds: { type: "string", default: "10000" },
     from: { type: "string", default: "1" },
     seed: { type: "string" },
     story: { type: "boolean", default: false },
-    step: { type: "string" },
+    worker: { type: "boolean", default: false },
   },
 });
 
@@ -22,34 +24,52 @@ if (values.seed !== undefined) {
     `seed ${values.seed}: ${broken.length} broken promises, ${writes} writes, ${(lasted / 1000).toFixed(0)} virtual s`,
   );
   process.exitCode = broken.length === 0 ? 0 : 1;
-} else if (values.step !== undefined) {
-  // One of several processes: every step-th seed.
-  const [from, seeds, step] = [Number(values.from), Number(values.seeds), Number(values.step)];
-  for (let seed = from; seed < from + seeds; seed += step) {
+} else if (values.worker) {
+  // One of several processes: a batch of seeds.
+  const [from, seeds] = [Number(values.from), Number(values.seeds)];
+  for (let seed = from; seed < from + seeds; seed++) {
     const { broken, writes } = await simulate(seed);
     process.send?.({ seed, broken, writes });
   }
 } else {
-  const processes = availableParallelism();
-  const [from, seeds] = [Number(values.from), Number(values.seeds)];
+  process.exitCode = await runMany(Number(values.from), Number(values.seeds));
+}
+
+interface SeedReport {
+  readonly seed: number;
+  readonly broken: readonly string[];
+  readonly writes: number;
+}
+
+/**
+ * All seeds, on all processors. A process lives for one batch: killed agents stay behind in its memory, because their listeners wait
+ * for ever.
+ */
+async function runMany(from: number, seeds: number): Promise<number> {
   const started = performance.now();
-  let done = 0;
-  let writes = 0;
-  let failed = 0;
-  const finished = Array.from({ length: processes }, (_, index) => {
-    const args = [`--from=${from + index}`, `--seeds=${seeds - index}`, `--step=${processes}`];
-    const child = fork(import.meta.filename, args);
-    child.on("message", (message: { seed: number; broken: readonly string[]; writes: number }) => {
-      done++;
-      writes += message.writes;
-      if (message.broken.length > 0) failed++;
-      for (const line of message.broken) console.log(`seed ${message.seed} BROKEN ${line}`);
-      if (done % 100 === 0) console.log(`${done} seeds, ${failed} failed, ${writes} agent writes`);
-    });
-    return new Promise<void>((resolve) => child.once("exit", () => resolve()));
-  });
-  await Promise.all(finished);
+  const end = from + seeds;
+  let next = from;
+  const totals = { done: 0, writes: 0, failed: 0 };
+  const onReport = ({ seed, broken, writes }: SeedReport): void => {
+    totals.done++;
+    totals.writes += writes;
+    if (broken.length > 0) totals.failed++;
+    for (const line of broken) console.log(`seed ${seed} BROKEN ${line}`);
+    if (totals.done % 100 === 0)
+      console.log(`${totals.done} seeds, ${totals.failed} failed, ${totals.writes} agent writes`);
+  };
+  const lane = async (): Promise<void> => {
+    while (next < end) {
+      const first = next;
+      next = Math.min(end, next + batchSize);
+      const child = fork(import.meta.filename, ["--worker", `--from=${first}`, `--seeds=${next - first}`]);
+      child.on("message", onReport);
+      await once(child, "exit");
+    }
+  };
+  await Promise.all(Array.from({ length: availableParallelism() }, lane));
   const seconds = (performance.now() - started) / 1000;
+  const { done, failed, writes } = totals;
   console.log(`${done} seeds, ${failed} failed, ${writes} agent writes, ${seconds.toFixed(0)} s`);
-  process.exitCode = failed === 0 && done === seeds ? 0 : 1;
+  return failed === 0 && done === seeds ? 0 : 1;
 }
