@@ -9,6 +9,8 @@ export interface KonnectorMetrics {
   readonly reconciles: CounterMetric;
   /** Seconds of one reconcile, by resource. */
   readonly duration: HistogramMetric;
+  /** Seconds from the moment a difference between a pair was seen until it was gone, by resource. */
+  readonly lag: HistogramMetric;
   /** Swaps of provider credentials. */
   readonly rotations: CounterMetric;
 }
@@ -19,6 +21,7 @@ export function konnectorMetrics(metrics: Metrics): KonnectorMetrics {
     writes: metrics.counter("klutch_sync_writes_total", "Writes of the sync engine", ["resource", "step"]),
     reconciles: metrics.counter("klutch_sync_reconciles_total", "Pairs looked at", ["resource", "result"]),
     duration: metrics.histogram("klutch_sync_reconcile_seconds", "Time of one look at a pair", ["resource"]),
+    lag: metrics.histogram("klutch_sync_lag_seconds", "Time during which a pair differed", ["resource"]),
     rotations: metrics.counter("klutch_credential_rotations_total", "Swaps of provider credentials"),
   };
 }

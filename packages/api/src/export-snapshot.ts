@@ -89,7 +89,8 @@ function versionOf(version: CrdVersion, storage: boolean, crdName: string): Expo
   if (schema === undefined) {
     throw new ExportError(`version ${version.name} of CustomResourceDefinition ${crdName} has no schema`);
   }
-  const { name, deprecated, deprecationWarning, subresources, additionalPrinterColumns } = version;
+  const { name, deprecated, deprecationWarning, subresources, additionalPrinterColumns, selectableFields } =
+    version;
   const exported: ExportVersion = {
     name,
     served: true,
@@ -99,6 +100,7 @@ function versionOf(version: CrdVersion, storage: boolean, crdName: string): Expo
     ...(deprecationWarning === undefined ? {} : { deprecationWarning }),
     ...(subresources === undefined ? {} : { subresources }),
     ...(additionalPrinterColumns === undefined ? {} : { additionalPrinterColumns }),
+    ...(selectableFields === undefined ? {} : { selectableFields }),
   };
   const [problem] = problemsOf(exportVersion.json, exported);
   if (problem === undefined) return exported;

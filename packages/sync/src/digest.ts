@@ -22,6 +22,8 @@ export interface Digest {
   readonly content: string;
   /** Undefined when there is no status. */
   readonly status: string | undefined;
+  /** On the provider: fields that an older agent brought up must be removed by name, so its content is needed for every change. */
+  readonly hasLegacy?: boolean | undefined;
 }
 
 const marks: readonly string[] = [boundAnnotation, clusterNamespaceAnnotation, consumerNameAnnotation];
@@ -39,16 +41,14 @@ export function consumerDigest(object: SyncObject, rule: MetadataRule): Digest {
  */
 export function providerDigest(object: SyncObject): Digest {
   const { metadata, status } = object;
-  return { metadata: slim(metadata), content: jsonHash(held(object)), status: hashOf(status) };
-}
-
-function held(object: SyncObject): unknown {
-  const entries = (object.metadata.managedFields ?? []).filter(isRecord);
+  const entries = (metadata.managedFields ?? []).filter(isRecord);
   const own = entries.find(({ manager, operation }) => manager === fieldManager && operation === "Apply");
   const hasLegacy = entries.some(
     ({ manager, subresource }) => manager === legacyManager && subresource === undefined,
   );
-  return own === undefined || hasLegacy ? appliedPart(object) : own["fieldsV1"];
+  const held = own === undefined || hasLegacy ? appliedPart(object) : own["fieldsV1"];
+  const digest = { metadata: slim(metadata), content: jsonHash(held), status: hashOf(status) };
+  return hasLegacy ? { ...digest, hasLegacy } : digest;
 }
 
 function slim(metadata: SyncMeta): SyncMeta {
@@ -116,7 +116,8 @@ export function judgeDigests(
   if (consumer.metadata.uid !== settled.consumerUid || provider.metadata.uid !== settled.providerUid)
     return "needsBoth";
   if (provider.content !== settled.provider) return "needsBoth";
-  if (consumer.content !== settled.consumer) return "claimChanged";
+  if (consumer.content !== settled.consumer)
+    return provider.hasLegacy === true ? "needsBoth" : "claimChanged";
   if (provider.status === undefined || provider.status === consumer.status) return "inSync";
   const isProjected =
     projected !== undefined &&

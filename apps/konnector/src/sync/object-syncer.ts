@@ -11,7 +11,6 @@ import {
 import { type Change, Controller, type ReconcileContext, type ReconcileResult } from "@klutch/kube-runtime";
 import {
   appliedPart,
-  type AppliedRecord,
   consumerNameOf,
   isBound,
   isMarked,
@@ -25,7 +24,6 @@ import {
   providerDigest,
   recordOf,
   reduceManagedFields,
-  type Settled,
   settledOf,
   type Step,
   type UnbindPolicy,
@@ -40,8 +38,9 @@ import { ProviderView } from "../session/provider-view.ts";
 import type { DeletionBreaker } from "./deletion-breaker.ts";
 import { executeStep, type ExecutionContext } from "./execute.ts";
 import type { OrphanKeeper } from "./orphan-keeper.ts";
+import { closeDifference, livingDifference, type PairMemory, release } from "./pair-memory.ts";
 import { PairReader, type ReadPair, type SeenPair } from "./pair-reader.ts";
-import { noteStep, tellRefusal, tellWaiting } from "./telling.ts";
+import { noteStep, tellFailure, tellWaiting } from "./telling.ts";
 
 /** Which resource is synced, and between whom. */
 export interface ObjectSyncerOptions {
@@ -62,15 +61,6 @@ export interface ObjectSyncerOptions {
   readonly confirmProvider: (signal: AbortSignal) => Promise<void>;
   readonly events: EventRecorder;
   readonly environment: Environment;
-}
-
-/** What the process remembers of one pair; lost without harm on restart. */
-interface PairMemory {
-  settled?: Settled | undefined;
-  applied?: AppliedRecord | undefined;
-  projected?: AppliedRecord | undefined;
-  waitingSince?: number | undefined;
-  isSynced?: boolean | undefined;
 }
 
 const workers = 8;
@@ -261,13 +251,15 @@ export class ObjectSyncer implements AsyncDisposable {
       this.#memories.delete(key);
       this.#gone.delete(key);
     } else this.#memories.set(key, memory);
-    const { unbinding, orphans, type } = this.#options;
+    const { unbinding, orphans, type, environment } = this.#options;
+    memory.openSince ??= environment.clock.monotonic();
     if (unbinding === undefined) {
       const { settled, projected } = memory;
       const verdict = judgeDigests(seen.consumer, seen.provider, settled, projected, syncerFinalizer);
       if (verdict === "inSync" || verdict === "statusDiffers") {
         if (verdict === "statusDiffers") await this.#projectStatus(seen, memory, signal);
         memory.waitingSince = undefined;
+        closeDifference(memory, this.#options.environment, this.#options.type.plural);
         orphans.forget(type, key);
         release(seen);
         return undefined;
@@ -318,6 +310,7 @@ export class ObjectSyncer implements AsyncDisposable {
     const digest = written === undefined ? seen.provider : providerDigest(written);
     if (digest === undefined) return;
     memory.settled = settledOf(seen.consumer, digest);
+    closeDifference(memory, this.#options.environment, this.#options.type.plural);
     release(seen);
   }
 
@@ -334,7 +327,8 @@ export class ObjectSyncer implements AsyncDisposable {
     if (step.do === "deleteProvider" && !this.#options.breaker.admit()) return undefined;
     try {
       const answer = await executeStep(this.#context, step, signal);
-      noteStep(this.#options.events, step, observed, memory);
+      const { clock } = this.#options.environment;
+      noteStep(this.#options.events, step, observed, memory, clock.monotonic() - (memory.openSince ?? 0));
       if (answer === undefined) return undefined;
       // Only where the server keeps something else than was sent; for all others a comparison is enough.
       if (step.do === "applyProvider") {
@@ -348,7 +342,8 @@ export class ObjectSyncer implements AsyncDisposable {
       }
       return answer;
     } catch (error) {
-      await tellRefusal(this.#options.events, step, observed.consumer, error);
+      memory.failures = (memory.failures ?? 0) + 1;
+      await tellFailure(this.#options.events, step, observed.consumer, error, memory.failures);
       throw error;
     }
   }
@@ -385,25 +380,4 @@ export class ObjectSyncer implements AsyncDisposable {
     await tellWaiting(this.#options.events, observed.consumer, plan.waiting);
     return undefined;
   }
-}
-
-/** By how much a change moves the number of claims that live. */
-function livingDifference(change: Change<Compact>): number {
-  const lives = (object: Compact): number => (object.metadata.deletionTimestamp === undefined ? 1 : 0);
-  switch (change.type) {
-    case "added":
-      return lives(change.object);
-    case "deleted":
-      return -lives(change.object);
-    case "updated":
-      return lives(change.object) - lives(change.previous);
-    default:
-      return change satisfies never;
-  }
-}
-
-/** Nothing has to look at these versions any more. */
-function release({ consumer, provider }: SeenPair): void {
-  consumer?.body.drop();
-  provider?.body.drop();
 }

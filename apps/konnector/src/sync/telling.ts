@@ -1,5 +1,5 @@
 /** What happens to a claim, in words for the person who wrote it. */
-import { ApiError, type DynamicObject } from "@klutch/kube";
+import { ApiError, type DynamicObject, TransportError } from "@klutch/kube";
 import type { Step, Waiting } from "@klutch/sync";
 import type { EventRecorder } from "../events.ts";
 
@@ -47,6 +47,7 @@ export function noteStep(
     provider,
   }: { readonly consumer: DynamicObject | undefined; readonly provider: DynamicObject | undefined },
   memory: { isSynced?: boolean | undefined },
+  lagMs: number,
 ): void {
   if (consumer === undefined) return;
   if (step.do === "createMapping") {
@@ -57,26 +58,48 @@ export function noteStep(
     events.note(consumer, "Placed", `the provider has it as ${where}`);
   } else if (step.do === "writeStatus" && consumer.status === undefined && memory.isSynced !== true) {
     memory.isSynced = true;
-    events.note(consumer, "Synced", "the provider's first status has arrived");
+    const text = `the provider's first status has arrived, ${Math.round(lagMs)} ms after it was seen`;
+    events.note(consumer, "Synced", text);
   }
 }
 
-/** Tells that a server refused a write for what it says; other failures pass by themselves. */
-export async function tellRefusal(
+/** Attempts after which a failure is told that may pass by itself. */
+const tellAfterFailures = 3;
+
+/**
+ * Tells why a write did not succeed: at once when a server refused it for what it says, after some attempts when it may pass by
+ * itself. `failures` counts the attempts of this claim.
+ */
+export async function tellFailure(
   events: EventRecorder,
   step: Step,
   consumer: DynamicObject | undefined,
   error: unknown,
+  failures: number,
 ): Promise<void> {
-  if (consumer === undefined || !(error instanceof ApiError)) return;
-  if (error.status !== 422 && error.status !== 403) return;
-  // The object was made anew meanwhile; the next look sees the new one.
-  if (error.message.includes("metadata.uid")) return;
-  const where = step.do === "writeStatus" || step.do === "markConsumer" ? "this cluster" : "the provider";
-  await events.tell(
-    consumer,
-    "Warning",
-    "SyncRefused",
-    `${where} refused it: ${error.message}. It is tried again; change the object, or ask the provider.`,
-  );
+  if (consumer === undefined) return;
+  const where = onConsumer.has(step.do) ? "this cluster" : "the provider";
+  if (error instanceof ApiError && (error.status === 422 || error.status === 403)) {
+    // The object was made anew meanwhile; the next look sees the new one.
+    if (error.message.includes("metadata.uid")) return;
+    const text = `${where} refused it: ${error.message}. It is tried again; change the object, or ask the provider.`;
+    await events.tell(consumer, "Warning", "SyncRefused", text);
+    return;
+  }
+  if (failures < tellAfterFailures) return;
+  if (error instanceof TransportError) {
+    const text = `${where} cannot be reached; this change is kept and sent as soon as it can be`;
+    await events.tell(consumer, "Warning", "WaitingForConnection", text);
+  } else if (error instanceof ApiError && error.status !== 409) {
+    await events.tell(consumer, "Warning", "SyncFailed", `${where}: ${error.message}. It is tried again.`);
+  }
 }
+
+const onConsumer: ReadonlySet<Step["do"]> = new Set([
+  "markConsumer",
+  "unmarkConsumer",
+  "createConsumer",
+  "deleteConsumer",
+  "releaseConsumer",
+  "writeStatus",
+]);

@@ -34,7 +34,6 @@ import { asDynamic, conditionsOf } from "../decode.ts";
 /** The cluster namespace. */
 export const tenantNamespace = "cluster-test";
 const group = "rbac.authorization.k8s.io";
-const binder = { namespace: tenantNamespace, name: binderName };
 
 /** Applies the shipped CRDs of the bind kinds and waits until they are served. */
 export async function installBindCrds(cluster: TestCluster): Promise<void> {
@@ -54,39 +53,49 @@ export async function installCrd({ client }: TestCluster, crd: unknown): Promise
 }
 
 /** Makes tenant namespace, account with the shipped rights, ClusterBinding and kubeconfig Secret. Gives back the kubeconfig. */
-export async function prepareTenant(provider: TestCluster, exported: readonly string[]): Promise<string> {
+export async function prepareTenant(
+  provider: TestCluster,
+  exported: readonly string[],
+  tenant: string = tenantNamespace,
+): Promise<string> {
+  const binder = { namespace: tenant, name: binderName };
   const { client } = provider;
   const create = (type: Parameters<typeof client.create>[0], object: object): Promise<KubeObject> =>
     client.create<KubeObject>(type, object as KubeObject);
-  await create(namespaces, { apiVersion: "v1", kind: "Namespace", metadata: { name: tenantNamespace } });
+  await create(namespaces, { apiVersion: "v1", kind: "Namespace", metadata: { name: tenant } });
   await create(serviceAccounts, { apiVersion: "v1", kind: "ServiceAccount", metadata: binder });
-  await create(clusterRoles, role(binderName, binderRules));
+  if ((await client.find(clusterRoles, { name: binderName })) === undefined)
+    await create(clusterRoles, role(binderName, binderRules));
   await create(
     clusterRoles,
-    role(`${binderName}-${tenantNamespace}`, [
+    role(`${binderName}-${tenant}`, [
       { apiGroups: ["test.klutch.example"], resources: exported, verbs: ["*"] },
       { apiGroups: [""], resources: ["secrets"], verbs: ["*"] },
     ]),
   );
-  await create(roleBindings, bind(tenantNamespace, binderName));
+  await create(roleBindings, bind(tenant, tenant, binderName));
   await create(clusterBindings, {
     apiVersion: "klutch.anynines.com/v1alpha1",
     kind: "ClusterBinding",
-    metadata: { namespace: tenantNamespace, name: clusterBindingName },
+    metadata: { namespace: tenant, name: clusterBindingName },
     spec: { kubeconfigSecretRef: { name: kubeconfigKey, key: kubeconfigKey }, providerPrettyName: "Test" },
   });
-  const kubeconfig = await freshKubeconfig(provider);
-  await create(secrets, secret(tenantNamespace, kubeconfigKey, { [kubeconfigKey]: kubeconfig }));
+  const kubeconfig = await freshKubeconfig(provider, tenant);
+  await create(secrets, secret(tenant, kubeconfigKey, { [kubeconfigKey]: kubeconfig }));
   return kubeconfig;
 }
 
 /** A kubeconfig of the tenant with a new token. */
-export async function freshKubeconfig({ client, config }: TestCluster): Promise<string> {
-  const { token } = await serviceAccountToken(client, binder, { expirationSeconds: 3600 });
+export async function freshKubeconfig(
+  { client, config }: TestCluster,
+  tenant: string = tenantNamespace,
+): Promise<string> {
+  const account = { namespace: tenant, name: binderName };
+  const { token } = await serviceAccountToken(client, account, { expirationSeconds: 3600 });
   return formatKubeconfig({
     ...config,
     name: "provider",
-    namespace: tenantNamespace,
+    namespace: tenant,
     auth: { kind: "token", token },
   });
 }
@@ -94,7 +103,7 @@ export async function freshKubeconfig({ client, config }: TestCluster): Promise<
 /** Gives the tenant rights in the whole provider cluster, as consumer scope Cluster does. */
 export async function grantClusterWide({ client }: TestCluster): Promise<void> {
   await client.create<DynamicObject>(clusterRoleBindings, {
-    ...bind(undefined, `${binderName}-${tenantNamespace}`),
+    ...bind(tenantNamespace, undefined, `${binderName}-${tenantNamespace}`),
     kind: "ClusterRoleBinding",
   });
 }
@@ -105,19 +114,20 @@ export async function exportCrd(
   crd: KubeObject,
   extra: Partial<APIServiceExportSpec> = {},
   claims: readonly PermissionClaim[] = [],
+  tenant: string = tenantNamespace,
 ): Promise<void> {
   const { spec } = exportFromCrd(crd);
   await client.create<KubeObject>(apiServiceExports, {
     apiVersion: "klutch.anynines.com/v1alpha1",
     kind: "APIServiceExport",
-    metadata: { namespace: tenantNamespace, name: crd.metadata.name },
+    metadata: { namespace: tenant, name: crd.metadata.name },
     spec: { ...spec, informerScope: "Namespaced", permissionClaims: claims, ...extra },
   });
 }
 
 /** Answers APIServiceNamespaces as the backend's controller does, until the signal aborts; deletes the namespace when they go. */
 export async function serveNamespaces({ client }: TestCluster, signal: AbortSignal): Promise<void> {
-  const scope = { namespace: tenantNamespace, signal };
+  const scope = { signal };
   try {
     const { items, resourceVersion } = await client.list<DynamicObject>(apiServiceNamespaces, scope);
     for (const item of items) await serveOne(client, item);
@@ -133,12 +143,13 @@ export async function serveNamespaces({ client }: TestCluster, signal: AbortSign
 }
 
 async function serveOne(client: TestCluster["client"], { metadata }: DynamicObject): Promise<void> {
-  const name = serviceNamespaceName(tenantNamespace, metadata.name ?? "");
+  const { namespace: tenant = "" } = metadata;
+  const name = serviceNamespaceName(tenant, metadata.name ?? "");
   if ((await client.find(namespaces, { name })) === undefined) {
     await client.create(namespaces, { apiVersion: "v1", kind: "Namespace", metadata: { name } });
-    await client.create(roleBindings, asDynamic(bind(name, `${binderName}-${tenantNamespace}`)));
+    await client.create(roleBindings, asDynamic(bind(tenant, name, `${binderName}-${tenant}`)));
   }
-  const ref = { namespace: tenantNamespace, name: metadata.name ?? "" };
+  const ref = { namespace: tenant, name: metadata.name ?? "" };
   await client.mergePatch(
     apiServiceNamespaces,
     ref,
@@ -163,12 +174,12 @@ function role(name: string, rules: readonly unknown[]): object {
   return { apiVersion: `${group}/v1`, kind: "ClusterRole", metadata: { name }, rules };
 }
 
-function bind(namespace: string | undefined, roleName: string): DynamicObject {
+function bind(tenant: string, namespace: string | undefined, roleName: string): DynamicObject {
   return {
     apiVersion: `${group}/v1`,
     kind: "RoleBinding",
     metadata: { name: binderName, namespace },
     roleRef: { apiGroup: group, kind: "ClusterRole", name: roleName },
-    subjects: [{ kind: "ServiceAccount", ...binder }],
+    subjects: [{ kind: "ServiceAccount", namespace: tenant, name: binderName }],
   };
 }

@@ -180,8 +180,9 @@ export async function bindApi(
   name: string,
   kubeconfig: string,
   claims: readonly AnsweredPermissionClaim[] = [],
+  secretName = "kubeconfig-test",
 ): Promise<void> {
-  const ref = { namespace: consumerNamespace, name: "kubeconfig-test" };
+  const ref = { namespace: consumerNamespace, name: secretName };
   if ((await consumer.client.find(secrets, ref)) === undefined) {
     await consumer.client.create(secrets, secret(ref.namespace, ref.name, { kubeconfig }));
   }

@@ -56,6 +56,8 @@ export interface ExportVersion {
       }
     | undefined;
   readonly additionalPrinterColumns?: readonly ExportColumn[] | undefined;
+  /** Fields by which objects may be selected (Kubernetes 1.31). */
+  readonly selectableFields?: readonly { readonly jsonPath: string }[] | undefined;
 }
 
 /** Whether the agent watches each service namespace, or the whole provider cluster. */
@@ -96,7 +98,12 @@ export const crdNames: Schema<CrdNames> = object(
   },
 );
 
-type VersionOption = "deprecated" | "deprecationWarning" | "subresources" | "additionalPrinterColumns";
+type VersionOption =
+  | "deprecated"
+  | "deprecationWarning"
+  | "subresources"
+  | "additionalPrinterColumns"
+  | "selectableFields";
 
 /** What a version of a CRD may also say, in a CRD and in an export alike. */
 export const versionOptions: {
@@ -121,6 +128,7 @@ export const versionOptions: {
     ),
     { listType: "map", mapKeys: ["name"] },
   ),
+  selectableFields: list(object({ jsonPath: string() }), { listType: "atomic" }),
 };
 
 /** One version of an export. */

@@ -1,0 +1,78 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { boundAnnotation, fieldManager, syncerFinalizer } from "@klutch/api";
+import { consumerDigest, type Digest, judgeDigests, providerDigest, settledOf } from "./digest.ts";
+import { jsonHash } from "./json.ts";
+import { defaultMetadataRule } from "./metadata-rules.ts";
+import type { SyncMeta, SyncObject } from "./types.ts";
+
+function thing(spec: unknown, metadata: SyncMeta, status?: unknown): SyncObject {
+  return {
+    apiVersion: "v1",
+    kind: "Thing",
+    metadata: { name: "a", uid: "u", ...metadata },
+    spec,
+    ...(status === undefined ? {} : { status }),
+  };
+}
+
+const below = (spec: unknown, status?: unknown, metadata: SyncMeta = {}): Digest =>
+  consumerDigest(thing(spec, { finalizers: [syncerFinalizer], ...metadata }, status), defaultMetadataRule);
+const applied = (fieldsV1: object): unknown => ({ manager: fieldManager, operation: "Apply", fieldsV1 });
+const above = (
+  spec: unknown,
+  managers: readonly unknown[],
+  status?: unknown,
+  metadata: SyncMeta = {},
+): Digest =>
+  providerDigest(
+    thing(spec, { annotations: { [boundAnnotation]: "true" }, managedFields: managers, ...metadata }, status),
+  );
+const own = applied({ "f:spec": { "f:size": {} } });
+const judge = (
+  consumer: Digest,
+  provider: Digest,
+  settled = settledOf(below({ size: 1 }), above({ size: 1 }, [own])),
+): string => judgeDigests(consumer, provider, settled, undefined, syncerFinalizer);
+
+test("what others add above, late initialisation among it, does not count", () => {
+  const other = { manager: "crossplane", operation: "Update", fieldsV1: { "f:spec": { "f:ref": {} } } };
+  assert.equal(judge(below({ size: 1 }), above({ size: 1, ref: "x" }, [own, other])), "inSync");
+});
+
+test("a value that somebody else changed above is noticed, because the field is no longer ours", () => {
+  const taken = { manager: "someone", operation: "Update", fieldsV1: { "f:spec": { "f:size": {} } } };
+  assert.equal(judge(below({ size: 1 }), above({ size: 9 }, [applied({}), taken])), "needsBoth");
+});
+
+test("a changed claim needs only the claim, unless an older agent's fields must be removed by name", () => {
+  assert.equal(judge(below({ size: 2 }), above({ size: 1 }, [own])), "claimChanged");
+  const legacy = { manager: "konnector", operation: "Update", fieldsV1: { "f:spec": { "f:size": {} } } };
+  const provider = above({ size: 1 }, [legacy]);
+  assert.equal(judge(below({ size: 2 }), provider, settledOf(below({ size: 1 }), provider)), "needsBoth");
+});
+
+test("a status above that the claim does not show is written down, and one that was pruned is not written again", () => {
+  const [consumer, provider] = [below({ size: 1 }, { a: 1 }), above({ size: 1 }, [own], { a: 2, b: 1 })];
+  assert.equal(judge(consumer, provider), "statusDiffers");
+  const projected = { wanted: jsonHash({ a: 2, b: 1 }), observed: jsonHash({ a: 1 }) };
+  const settled = settledOf(consumer, provider);
+  assert.equal(judgeDigests(consumer, provider, settled, projected, syncerFinalizer), "inSync");
+  assert.equal(judge(consumer, above({ size: 1 }, [own])), "inSync");
+});
+
+test("another object of the same name, a missing finalizer and a deletion need a full look", () => {
+  const provider = above({ size: 1 }, [own]);
+  assert.equal(judge(below({ size: 1 }, undefined, { uid: "another" }), provider), "needsBoth");
+  assert.equal(judge(below({ size: 1 }, undefined, { finalizers: [] }), provider), "needsBoth");
+  assert.equal(
+    judge(below({ size: 1 }, undefined, { deletionTimestamp: "2026-01-01T00:00:00Z" }), provider),
+    "needsBoth",
+  );
+  assert.equal(judgeDigests(undefined, provider, undefined, undefined, syncerFinalizer), "needsBoth");
+});
+
+test("a digest keeps no content: neither labels nor values", () => {
+  const digest = below({ password: "hunter2" }, { note: "hunter2" }, { labels: { team: "hunter2" } });
+  assert.ok(!JSON.stringify(digest).includes("hunter2"));
+});
