@@ -14,6 +14,8 @@ import {
   type PermissionClaim,
   type PolicyRule,
 } from "@klutch/api";
+import { discoverResource } from "@klutch/kube";
+import { claimFaults } from "@klutch/sync";
 import { answerClaims } from "./claims.ts";
 import type { Consumer, Provider } from "./clusters.ts";
 import {
@@ -26,6 +28,7 @@ import {
   writeKubeconfigSecret,
 } from "./consumer.ts";
 import type { CliContext } from "./context.ts";
+import { CliError } from "./errors.ts";
 import { requestExports } from "./export-request.ts";
 import {
   applyManifests,
@@ -96,13 +99,47 @@ async function decide(
   for (const rule of bindingRules(resource, [])) context.terminal.say(`  ${describeRule(rule)}`);
   const rightsOf = (claim: PermissionClaim): string[] =>
     bindingRules(resource, [claim]).slice(bindingRules(resource, []).length).map(describeRule);
-  const claims = exported.spec.permissionClaims ?? [];
-  return {
-    name,
-    resource,
-    claims: await answerClaims(context, name, claims, options.claims, rightsOf),
-    existing,
-  };
+  const { honourable, refused } = await sortClaims(context, consumer, name, exported.spec);
+  const answered = await answerClaims(context, name, honourable, options.claims, rightsOf);
+  return { name, resource, claims: [...answered, ...refused], existing };
+}
+
+/** Claims that this cluster can honour, and the others as rejected. Throws when one of those is required. */
+async function sortClaims(
+  context: CliContext,
+  consumer: Consumer,
+  api: string,
+  { permissionClaims = [], informerScope }: APIServiceExport["spec"],
+): Promise<{
+  readonly honourable: readonly PermissionClaim[];
+  readonly refused: readonly AnsweredPermissionClaim[];
+}> {
+  const honourable: PermissionClaim[] = [];
+  const refused: AnsweredPermissionClaim[] = [];
+  for (const claim of permissionClaims) {
+    const query = { group: claim.group ?? "", version: claim.version, plural: claim.resource };
+    const served = await discoverResource(consumer.client, query, { signal: context.signal });
+    const faults =
+      served === undefined
+        ? [
+            `permission claim on ${claim.resource}: this cluster does not serve ${claim.resource} ${claim.version}`,
+          ]
+        : claimFaults(claim, { namespaced: served.namespaced, clusterWide: informerScope === "Cluster" });
+    if (faults.length === 0) {
+      honourable.push(claim);
+      continue;
+    }
+    const reason = faults.join("; ");
+    if (claim.required === true) {
+      throw new CliError(
+        "PermissionRejected",
+        `${api} cannot be bound, because a permission that it requires cannot be given: ${reason}. Nothing was changed in this cluster.`,
+      );
+    }
+    context.terminal.say(`Rejected, because it cannot be given here: ${reason}.`);
+    refused.push({ ...claim, state: "Rejected" });
+  }
+  return { honourable, refused };
 }
 
 /** `get, list on secrets`, or `… on widgets.example.org/status`. */

@@ -4,6 +4,7 @@ import {
   type APIServiceExportRequest,
   apiServiceExportRequests,
   apiServiceExports,
+  consumerScopeAnnotation,
   crdNameOf,
   exportFromCrd,
   ExportError,
@@ -87,10 +88,18 @@ async function exportOne(
     return notReady("CRDNotFound", `${name} is not offered: no APIServiceExportTemplate selects it`);
   try {
     const { spec, hash } = exportFromCrd(crd);
-    if (spec.scope === "Cluster" && consumerScope !== "Cluster") {
+    const isLifted =
+      spec.scope === "Namespaced" && template.metadata.annotations?.[consumerScopeAnnotation] === "Cluster";
+    if (spec.scope === "Cluster" && clusterScopedIsolation === "Namespaced") {
       return notReady(
         "CRDInvalid",
-        `${name} is cluster-scoped, which needs --consumer-scope=cluster in the backend`,
+        `${name} is cluster-scoped, so its objects cannot be put into a namespace; use another --cluster-scoped-isolation for it`,
+      );
+    }
+    if ((spec.scope === "Cluster" || isLifted) && consumerScope !== "Cluster") {
+      return notReady(
+        "CRDInvalid",
+        `${name} is cluster-scoped in app clusters, which needs --consumer-scope=cluster in the backend`,
       );
     }
     const object: APIServiceExport = {
@@ -102,6 +111,7 @@ async function exportOne(
         informerScope: consumerScope,
         permissionClaims: template.spec.permissionClaims ?? [],
         ...(spec.scope === "Cluster" ? { clusterScopedIsolation } : {}),
+        ...(isLifted ? { scope: "Cluster", clusterScopedIsolation: "Namespaced" } : {}),
       },
     };
     await client.create(apiServiceExports, object, { signal });

@@ -34,7 +34,8 @@ export function createExportReconcile(context: ControllerContext): Reconcile {
       if (annotations?.[sourceSpecHashAnnotation] !== hash) {
         const patch = {
           metadata: { resourceVersion, annotations: { [sourceSpecHashAnnotation]: hash } },
-          spec,
+          // A kind that app clusters get as a cluster-scoped one stays one.
+          spec: object.spec.clusterScopedIsolation === "Namespaced" ? { ...spec, scope: "Cluster" } : spec,
         };
         await client.mergePatch(apiServiceExports, ref, patch, { signal });
         return undefined;

@@ -3,12 +3,13 @@ import {
   alarmCondition,
   type APIServiceExport,
   customResourceDefinitions,
+  falseCondition,
   isTrue,
   providerUidAnnotation,
   releaseDeletionsAnnotation,
   unbindFinalizer,
 } from "@klutch/api";
-import { type DynamicObject, refOf, type ResourceType } from "@klutch/kube";
+import { discoverResource, type DynamicObject, refOf, type ResourceType } from "@klutch/kube";
 import { Controller, type ReconcileResult } from "@klutch/kube-runtime";
 import { jsonHash, syncedVersion, type UnbindPolicy, unbindPolicyOf } from "@klutch/sync";
 import type { BindingStatus } from "../binding-status.ts";
@@ -191,7 +192,12 @@ export class BoundApis implements AsyncDisposable {
       isTrue(conditionsOf(crd), "Established");
     const claims = await checkClaims(this.#claims, asBinding(bound).spec, exported?.spec, signal);
     status.report(key, claims.condition);
-    if (isOurs && exported !== undefined && claims.mayWork) {
+    if (
+      isOurs &&
+      exported !== undefined &&
+      claims.mayWork &&
+      (await this.#isPlaceable(key, exported, signal))
+    ) {
       await this.#start(name, key, exported, crd, undefined);
       this.#guardDeletions(name, bound, crd);
       await this.#claims.accept(name, claims.honoured, exported.spec.informerScope === "Cluster");
@@ -200,6 +206,20 @@ export class BoundApis implements AsyncDisposable {
     }
     if (exported !== undefined) await this.#writeStatus(exported, key, crd, signal);
     return claims.lookAgainMs === undefined ? undefined : { requeueAfterMs: claims.lookAgainMs };
+  }
+
+  /** Isolation Namespaced needs a kind that is namespaced on the provider. */
+  async #isPlaceable(key: string, { spec }: APIServiceExport, signal: AbortSignal): Promise<boolean> {
+    if (spec.scope === "Namespaced" || spec.clusterScopedIsolation !== "Namespaced") return true;
+    const { provider, status } = this.#options;
+    const version = syncedVersion(spec)?.name;
+    const query = { group: spec.group, version, plural: spec.names.plural };
+    const found = await discoverResource(provider.client, query, { signal });
+    if (found?.namespaced !== false) return true;
+    const message =
+      "isolation Namespaced puts objects into the cluster namespace, but the kind is cluster-scoped on the provider";
+    status.report(key, falseCondition("Connected", "APIServiceExportInvalid", "Error", message));
+    return false;
   }
 
   async #unbind(
