@@ -1,0 +1,236 @@
+/** The people of the app cluster and the controllers of the provider, without any fault between them and their own API server. */
+import { setTimeout as sleep } from "node:timers/promises";
+import { secrets, serviceNamespaceName } from "@klutch/api";
+import { ApiError, type DynamicObject, type KubeClient, type ObjectRef, TransportError } from "@klutch/kube";
+import { secretText, textAt } from "./decode.ts";
+import type { Ledger, Outcome } from "./ledger.ts";
+import type { Action, Plan, ProviderAction, UserAction } from "./plan.ts";
+import { clusterNamespace, secret, slowFinalizer, widgets } from "./provider-setup.ts";
+
+/** Who acts with what. */
+export interface Actors {
+  readonly plan: Plan;
+  readonly ledger: Ledger;
+  readonly consumer: KubeClient;
+  readonly provider: KubeClient;
+  readonly say: (text: string) => void;
+}
+
+type Operation = (actors: Actors, action: Action, ref: Place) => Promise<string>;
+type Place = ObjectRef & { readonly namespace: string };
+
+const unreachable = "not sent: the server does not answer";
+
+/** Carries an operation out and says what came of it. */
+export async function operate(actors: Actors, action: Action): Promise<void> {
+  const ref = actors.plan.claims[action.claim];
+  const operation = isOperation(action.do) ? operations[action.do] : undefined;
+  if (ref === undefined || operation === undefined) throw new Error(`no operation ${action.do}`);
+  const told = await operation(actors, action, ref).catch((error: unknown) => {
+    if (!(error instanceof ApiError || error instanceof TransportError)) throw error;
+    return `${unreachable} (${error.message.slice(0, 80)})`;
+  });
+  actors.say(`${action.do} ${ref.namespace}/${ref.name}: ${told}`);
+}
+
+/** Whether the action is an operation, not a fault. */
+export const isOperation = (name: string): name is UserAction | ProviderAction => name in operations;
+
+/** Deletes a claim as its user does. */
+export async function deleteClaim(
+  { ledger, consumer }: Pick<Actors, "ledger" | "consumer">,
+  claim: DynamicObject,
+): Promise<Outcome> {
+  const incarnation = ledger.find(textAt(claim, "spec", "incarnation"));
+  const { namespace, name = "", uid } = claim.metadata;
+  const before = incarnation?.deletion;
+  // Noted before it is sent: the agent may be faster than the answer.
+  if (incarnation?.deletion === "none") incarnation.deletion = "sent";
+  const outcome = await attempt(() =>
+    consumer.delete(widgets, { namespace, name }, { preconditions: { uid } }),
+  );
+  if (incarnation !== undefined && before !== undefined) {
+    if (outcome === "acknowledged") incarnation.deletion = "acknowledged";
+    if (outcome === "refused") incarnation.deletion = before;
+  }
+  return outcome;
+}
+
+async function attempt(send: () => Promise<unknown>): Promise<Outcome> {
+  try {
+    await send();
+    return "acknowledged";
+  } catch (error) {
+    return error instanceof ApiError && error.status < 500 ? "refused" : "uncertain";
+  }
+}
+
+async function create({ ledger, consumer }: Actors, place: Place): Promise<string> {
+  const revision = ledger.next();
+  const incarnation = ledger.open(`${place.namespace}/${place.name}`);
+  const outcome = await attempt(() =>
+    consumer.create<DynamicObject>(widgets, {
+      apiVersion: "faults.klutch.example/v1",
+      kind: "Widget",
+      metadata: place,
+      spec: { incarnation: incarnation.id, revision, list: [revision] },
+    }),
+  );
+  if (outcome === "acknowledged") {
+    incarnation.isCreated = true;
+    incarnation.acknowledgedRevision = revision;
+  }
+  return `${outcome}, incarnation ${incarnation.id}`;
+}
+
+async function patchClaim(
+  actors: Actors,
+  place: Place,
+  patch: (revision: number) => { readonly metadata?: object; readonly spec: object },
+): Promise<string> {
+  const claim = await actors.consumer.find<DynamicObject>(widgets, place);
+  // Whoever wants to change what is not there makes it.
+  if (claim === undefined) return `created instead: ${await create(actors, place)}`;
+  if (claim.metadata.deletionTimestamp !== undefined) return "is being deleted";
+  const { ledger, consumer } = actors;
+  const revision = ledger.next();
+  const { spec, metadata } = patch(revision);
+  const { uid } = claim.metadata;
+  const outcome = await attempt(() =>
+    consumer.mergePatch(widgets, place, {
+      metadata: { ...metadata, uid },
+      spec: { ...spec, revision },
+    }),
+  );
+  const incarnation = ledger.find(textAt(claim, "spec", "incarnation"));
+  if (outcome === "acknowledged" && incarnation !== undefined) incarnation.acknowledgedRevision = revision;
+  return `${outcome}, revision ${revision}`;
+}
+
+/** A change to the provider's object of a claim, which must still be the one that was read. */
+async function onUpstream(
+  { provider }: Actors,
+  { namespace, name }: Place,
+  change: (upstream: DynamicObject, ref: ObjectRef) => Promise<Outcome | undefined>,
+): Promise<string> {
+  const ref = { namespace: serviceNamespaceName(clusterNamespace, namespace), name };
+  const upstream = await provider.find<DynamicObject>(widgets, ref);
+  if (upstream === undefined) return "nothing above";
+  return (await change(upstream, ref)) ?? "nothing to do";
+}
+
+const operations: Readonly<Record<UserAction | ProviderAction, Operation>> = {
+  async create(actors, _action, place) {
+    const found = await actors.consumer.find(widgets, place);
+    return found === undefined ? create(actors, place) : "is there already";
+  },
+  edit: (actors, { dice }, place) =>
+    patchClaim(actors, place, (revision) => ({
+      // A field that comes and goes, and a list that changes.
+      spec: {
+        extra: dice < 0.4 ? null : { deep: revision },
+        list: dice < 0.5 ? [revision] : [1, 2, revision],
+      },
+    })),
+  label: (actors, { dice }, place) =>
+    patchClaim(actors, place, (revision) => ({
+      metadata: { labels: { colour: dice < 0.4 ? null : `c${revision}` } },
+      spec: {},
+    })),
+  async delete(actors, _action, place) {
+    const claim = await actors.consumer.find<DynamicObject>(widgets, place);
+    return claim === undefined ? "no such claim" : deleteClaim(actors, claim);
+  },
+  async recreate(actors, _action, place) {
+    const claim = await actors.consumer.find<DynamicObject>(widgets, place);
+    if (claim !== undefined) await deleteClaim(actors, claim);
+    for (let look = 0; look < 15; look++) {
+      if ((await actors.consumer.find(widgets, place)) === undefined) return create(actors, place);
+      await sleep(100);
+    }
+    return "deleted, and it is still there";
+  },
+  status: (actors, _action, place) =>
+    onUpstream(actors, place, (upstream, ref) => {
+      const { uid } = upstream.metadata;
+      const counter = actors.ledger.next();
+      const patch = { metadata: { uid }, status: { counter, phase: `phase-${counter % 3}` } };
+      return attempt(() => actors.provider.mergePatch(widgets, ref, patch, { subresource: "status" }));
+    }),
+  lateInit: (actors, _action, place) =>
+    onUpstream(actors, place, async (upstream, ref) => {
+      const { uid = "" } = upstream.metadata;
+      if (textAt(upstream, "spec", "late") !== undefined) return undefined;
+      const late = `late-${actors.ledger.next()}`;
+      const patch = { metadata: { uid }, spec: { late } };
+      const outcome = await attempt(() => actors.provider.mergePatch(widgets, ref, patch));
+      if (outcome === "acknowledged") actors.ledger.lateInitialised.set(uid, late);
+      return outcome;
+    }),
+  slow: (actors, _action, place) =>
+    onUpstream(actors, place, async (upstream, ref) => {
+      const { uid, resourceVersion, finalizers = [], deletionTimestamp } = upstream.metadata;
+      if (finalizers.includes(slowFinalizer) || deletionTimestamp !== undefined) return undefined;
+      const metadata = { uid, resourceVersion, finalizers: [...finalizers, slowFinalizer] };
+      return attempt(() => actors.provider.mergePatch(widgets, ref, { metadata }));
+    }),
+  async finish({ provider }) {
+    return `${await finishDeletions(provider)} finished`;
+  },
+  async secret({ ledger, provider }, { dice }, place) {
+    const key = secretKey(place);
+    const ref = {
+      namespace: serviceNamespaceName(clusterNamespace, place.namespace),
+      name: secretName(place),
+    };
+    const found = await provider.find<DynamicObject>(secrets, ref);
+    const version = ledger.next();
+    const texts = { version: String(version), ...(dice < 0.5 ? { [`key-${version}`]: "x" } : {}) };
+    const object = secret(ref.namespace, ref.name, texts);
+    const { resourceVersion } = found?.metadata ?? {};
+    const outcome = await attempt(() =>
+      found === undefined
+        ? provider.create(secrets, object)
+        : provider.replace(secrets, { ...object, metadata: { ...object.metadata, resourceVersion } }),
+    );
+    if (outcome === "acknowledged") ledger.secretVersions.set(key, version);
+    // It may be gone, or there again.
+    if (outcome === "uncertain" && ledger.secretVersions.get(key) === undefined)
+      ledger.secretVersions.delete(key);
+    return `${outcome}, version ${version}`;
+  },
+  async dropSecret({ ledger, provider }, _action, place) {
+    const ref = {
+      namespace: serviceNamespaceName(clusterNamespace, place.namespace),
+      name: secretName(place),
+    };
+    const outcome = await attempt(() => provider.delete(secrets, ref));
+    if (outcome === "acknowledged") ledger.secretVersions.set(secretKey(place), undefined);
+    if (outcome === "uncertain") ledger.secretVersions.delete(secretKey(place));
+    return outcome;
+  },
+};
+
+const secretName = ({ name }: Place): string => `creds-${name}`;
+const secretKey = (place: Place): string => `${place.namespace}/${secretName(place)}`;
+
+/** Lets the slow deletions of the provider end. Gives back how many did. */
+export async function finishDeletions(provider: KubeClient): Promise<number> {
+  const { items } = await provider.list<DynamicObject>(widgets);
+  const waiting = items.filter(
+    ({ metadata: { deletionTimestamp, finalizers = [] } }) =>
+      deletionTimestamp !== undefined && finalizers.includes(slowFinalizer),
+  );
+  for (const { metadata } of waiting) {
+    const { namespace, name = "", resourceVersion, uid, finalizers = [] } = metadata;
+    const left = finalizers.filter((one) => one !== slowFinalizer);
+    const patch = { metadata: { uid, resourceVersion, finalizers: left } };
+    await attempt(() => provider.mergePatch(widgets, { namespace, name }, patch));
+  }
+  return waiting.length;
+}
+
+/** The version that a Secret of the provider, or its copy, holds. */
+export function versionOf(object: DynamicObject): number {
+  return Number(secretText(object, "version"));
+}

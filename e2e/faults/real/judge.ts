@@ -1,0 +1,153 @@
+/** What must hold once the faults are over. */
+import {
+  type APIServiceBinding,
+  type APIServiceExport,
+  apiServiceBindings,
+  apiServiceExports,
+  apiServiceNamespaces,
+  customResourceDefinitions,
+  namespaces,
+  secrets,
+  serviceNamespaceName,
+} from "@klutch/api";
+import type { DynamicObject, KubeClient, KubeObject, ResourceType } from "@klutch/kube";
+import { checkInvariants, type InvariantSnapshot } from "@klutch/sync";
+import { versionOf } from "./actors.ts";
+import { at, keyOf, numberAt, textAt } from "./decode.ts";
+import type { Ledger } from "./ledger.ts";
+import { claimNamespaces } from "./plan.ts";
+import { clusterNamespace, widgets, widgetsName } from "./provider-setup.ts";
+import type { World } from "./world.ts";
+
+/** Both clusters at one time, read past all faults. */
+export interface Reading {
+  readonly snapshot: InvariantSnapshot;
+  readonly claims: readonly DynamicObject[];
+  readonly upstreams: readonly DynamicObject[];
+  readonly copies: readonly DynamicObject[];
+  readonly sources: readonly DynamicObject[];
+}
+
+/** Reads both clusters. */
+export async function read({ sides }: World): Promise<Reading> {
+  const { client: consumer } = sides.consumer;
+  const { client: provider } = sides.provider;
+  const places = claimNamespaces.map((one) => serviceNamespaceName(clusterNamespace, one));
+  const [claims, upstreams, copies, sources] = await Promise.all([
+    listAll<DynamicObject>(consumer, widgets),
+    listAll<DynamicObject>(provider, widgets),
+    listIn(consumer, secrets, claimNamespaces),
+    listIn(provider, secrets, places),
+  ]);
+  const inTenant = { namespace: clusterNamespace };
+  const tenant = await provider.get(namespaces, { name: clusterNamespace });
+  const snapshot: InvariantSnapshot = {
+    now: Date.now(),
+    // Nothing is on its way any more.
+    graceMs: 0,
+    consumer: {
+      objects: { [widgetsName]: claims, secrets: copies },
+      bindings: await listAll<APIServiceBinding>(consumer, apiServiceBindings),
+      crds: await listAll<DynamicObject>(consumer, customResourceDefinitions),
+      namespaces: await listAll<DynamicObject>(consumer, namespaces),
+    },
+    provider: {
+      objects: { [widgetsName]: upstreams, secrets: sources },
+      exports: (await provider.list<APIServiceExport>(apiServiceExports, inTenant)).items,
+      apiServiceNamespaces: (await provider.list<DynamicObject>(apiServiceNamespaces, inTenant)).items,
+      namespaces: await listAll<DynamicObject>(provider, namespaces),
+      tenant: { namespace: clusterNamespace, namespaceUid: tenant.metadata.uid ?? "" },
+      otherTenants: [],
+    },
+  };
+  return { snapshot, claims, upstreams, copies, sources };
+}
+
+/** What is not as it must be; empty when everything has converged. */
+export function judge(reading: Reading, ledger: Ledger): readonly string[] {
+  const violations = checkInvariants(reading.snapshot);
+  return [
+    ...violations.map(({ invariant, object, side, message }) => `${invariant}: ${side} ${object} ${message}`),
+    ...ledger.incarnations.flatMap((incarnation) => judgeClaim(reading, incarnation)),
+    ...judgeLateInitialised(reading, ledger),
+    ...judgeSecrets(reading, ledger),
+  ];
+}
+
+/** Whether nothing of the seed is left on either side. */
+export function leftovers({ claims, upstreams, copies, sources }: Reading): readonly string[] {
+  const tell = (side: string, objects: readonly DynamicObject[]): string[] =>
+    objects.map((object) => `${object.kind} ${keyOf(object)} of the ${side} is left`);
+  return [...tell("consumer", [...claims, ...copies]), ...tell("provider", [...upstreams, ...sources])];
+}
+
+function judgeClaim(
+  { claims, upstreams }: Reading,
+  { id, key, isCreated, acknowledgedRevision, deletion }: Ledger["incarnations"][number],
+): readonly string[] {
+  const isIt = (object: DynamicObject): boolean => textAt(object, "spec", "incarnation") === id;
+  const claim = claims.find(isIt);
+  const above = upstreams.filter(isIt);
+  if (claim === undefined) {
+    const lost =
+      isCreated && deletion === "none" ? [`claim ${key} (${id}) was created and is not there`] : [];
+    return [
+      ...lost,
+      ...above.map((object) => `${keyOf(object)} of the provider is there, its claim ${id} is not`),
+    ];
+  }
+  if (deletion === "acknowledged") return [`claim ${key} (${id}) was deleted and is still there`];
+  const revision = numberAt(claim, "spec", "revision") ?? 0;
+  const shown = numberAt(above[0], "spec", "revision");
+  return [
+    ...(revision < acknowledgedRevision
+      ? [`claim ${key} (${id}) has revision ${revision}, but ${acknowledgedRevision} was acknowledged`]
+      : []),
+    ...(shown === revision && above.length === 1
+      ? []
+      : [`claim ${key} (${id}) has revision ${revision}, above is ${shown} in ${above.length} objects`]),
+    ...(at(above[0], "status") !== undefined &&
+    numberAt(claim, "status", "counter") !== numberAt(above[0], "status", "counter")
+      ? [`claim ${key} (${id}) does not show the last status`]
+      : []),
+  ];
+}
+
+function judgeLateInitialised({ upstreams }: Reading, ledger: Ledger): readonly string[] {
+  return upstreams.flatMap((object) => {
+    const wanted = ledger.lateInitialised.get(object.metadata.uid ?? "");
+    const found = textAt(object, "spec", "late");
+    return wanted === undefined || found === wanted
+      ? []
+      : [`the provider set spec.late of ${keyOf(object)} to ${wanted}, it is ${found}`];
+  });
+}
+
+function judgeSecrets({ copies, sources }: Reading, ledger: Ledger): readonly string[] {
+  return [...ledger.secretVersions].flatMap(([key, version]) => {
+    const [namespace = "", name = ""] = key.split("/");
+    const place = `${serviceNamespaceName(clusterNamespace, namespace)}/${name}`;
+    const source = sources.find((one) => keyOf(one) === place);
+    const copy = copies.find((one) => keyOf(one) === key);
+    if (version === undefined)
+      return copy === undefined ? [] : [`Secret ${key} was deleted above and is still below`];
+    if (source === undefined || versionOf(source) < version)
+      return [`Secret ${place} of version ${version} was lost above`];
+    return copy !== undefined && versionOf(copy) === versionOf(source)
+      ? []
+      : [`Secret ${key} is not what the provider has: ${copy === undefined ? "missing" : versionOf(copy)}`];
+  });
+}
+
+async function listAll<T extends KubeObject>(client: KubeClient, type: ResourceType): Promise<readonly T[]> {
+  return (await client.list<T>(type)).items;
+}
+
+async function listIn(
+  client: KubeClient,
+  type: ResourceType,
+  where: readonly string[],
+): Promise<readonly DynamicObject[]> {
+  const lists = await Promise.all(where.map((namespace) => client.list<DynamicObject>(type, { namespace })));
+  return lists.flatMap(({ items }) => items);
+}

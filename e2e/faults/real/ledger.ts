@@ -1,0 +1,63 @@
+/** What the API servers acknowledged, and what they may have done without saying so. */
+
+/** One life of a claim, from its creation to its deletion. Its id travels up in the spec. */
+export interface Incarnation {
+  readonly id: string;
+  readonly key: string;
+  /** Whether the creation was acknowledged. Without it the claim may exist or not. */
+  isCreated: boolean;
+  /** Highest revision of the spec that the server acknowledged. */
+  acknowledgedRevision: number;
+  /** `sent`: the deletion was sent, but no answer came. */
+  deletion: "none" | "sent" | "acknowledged";
+}
+
+/** What came of a request. */
+export type Outcome = "acknowledged" | "refused" | "uncertain";
+
+/** The book of one seed. */
+export class Ledger {
+  readonly #seed: number;
+  readonly #incarnations = new Map<string, Incarnation>();
+  /** Acknowledged late-initialised values by UID of the provider's object. */
+  readonly lateInitialised: Map<string, string> = new Map<string, string>();
+  /** Acknowledged versions of the provider's Secrets by `<consumer namespace>/<name>`; undefined: acknowledged as deleted. */
+  readonly secretVersions: Map<string, number | undefined> = new Map<string, number | undefined>();
+  readonly problems: string[] = [];
+  #counter = 0;
+
+  constructor(seed: number) {
+    this.#seed = seed;
+  }
+
+  get incarnations(): readonly Incarnation[] {
+    return [...this.#incarnations.values()];
+  }
+
+  /** Larger with every call: revisions, status counters, versions. */
+  next(): number {
+    return ++this.#counter;
+  }
+
+  /** Opened before the creation is sent. */
+  open(key: string): Incarnation {
+    const incarnation: Incarnation = {
+      id: `${this.#seed}-${this.next()}`,
+      key,
+      isCreated: false,
+      acknowledgedRevision: 0,
+      deletion: "none",
+    };
+    this.#incarnations.set(incarnation.id, incarnation);
+    return incarnation;
+  }
+
+  find(id: string | undefined): Incarnation | undefined {
+    return id === undefined ? undefined : this.#incarnations.get(id);
+  }
+
+  /** Something that must never happen. The same text is kept once. */
+  report(problem: string): void {
+    if (!this.problems.includes(problem)) this.problems.push(problem);
+  }
+}

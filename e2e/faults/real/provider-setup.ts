@@ -1,0 +1,229 @@
+/** What plugin and backend would have made in both clusters for one bound API with a claim on Secrets, made by hand. */
+import {
+  type APIServiceBinding,
+  type APIServiceExport,
+  apiServiceBindings,
+  apiServiceExports,
+  apiServiceNamespaces,
+  bindCrds,
+  bindingRoleManifests,
+  bindingRoleName,
+  bindingRules,
+  binderName,
+  binderRules,
+  clusterBindingName,
+  clusterBindings,
+  clusterRoleBindings,
+  clusterRoles,
+  consumerNamespace,
+  customResourceDefinitions,
+  exportFromCrd,
+  exportRules,
+  konnectorManifests,
+  kubeconfigKey,
+  type Manifest,
+  namespaces,
+  type PermissionClaim,
+  roleBindings,
+  roles,
+  secrets,
+  serviceAccounts,
+  serviceNamespaceAnnotation,
+  serviceNamespaceName,
+  serviceNamespaceOwner,
+} from "@klutch/api";
+import {
+  type ClusterConfig,
+  type DynamicObject,
+  formatKubeconfig,
+  type KubeClient,
+  type KubeObject,
+  type ResourceType,
+  serviceAccountToken,
+} from "@klutch/kube";
+import { waitFor } from "@klutch/kube-testing";
+import { textAt } from "./decode.ts";
+import { claimNamespaces } from "./plan.ts";
+
+/** The cluster namespace of the app cluster. */
+export const clusterNamespace = "cluster-faults";
+/** Of the provider, for deletions that take their time. */
+export const slowFinalizer = "faults.klutch.example/slow";
+/** The bound resource. */
+export const widgets: ResourceType = {
+  group: "faults.klutch.example",
+  version: "v1",
+  plural: "widgets",
+  kind: "Widget",
+  namespaced: true,
+};
+/** Name of its CRD, export and binding. */
+export const widgetsName = "widgets.faults.klutch.example";
+
+const rbac = "rbac.authorization.k8s.io";
+const binder = { namespace: clusterNamespace, name: binderName };
+const tenantRole = `${binderName}-${clusterNamespace}`;
+const open = { type: "object", "x-kubernetes-preserve-unknown-fields": true };
+const widgetCrd = {
+  apiVersion: "apiextensions.k8s.io/v1",
+  kind: "CustomResourceDefinition",
+  metadata: { name: widgetsName },
+  spec: {
+    group: widgets.group,
+    scope: "Namespaced",
+    names: { plural: "widgets", singular: "widget", kind: "Widget", listKind: "WidgetList" },
+    versions: [
+      {
+        name: "v1",
+        served: true,
+        storage: true,
+        subresources: { status: {} },
+        schema: { openAPIV3Schema: { type: "object", properties: { spec: open, status: open } } },
+      },
+    ],
+  },
+};
+const secretsClaim: PermissionClaim = {
+  group: "",
+  resource: "secrets",
+  version: "v1",
+  selector: { names: ["*"], namespaces: ["*"], owner: "Provider" },
+};
+const exported: Pick<APIServiceExport, "spec"> = {
+  spec: { ...exportFromCrd(widgetCrd).spec, informerScope: "Namespaced", permissionClaims: [secretsClaim] },
+};
+
+/** A Secret from plain texts. */
+export function secret(
+  namespace: string,
+  name: string,
+  texts: Readonly<Record<string, string>>,
+): DynamicObject {
+  const data = Object.fromEntries(
+    Object.entries(texts).map(([key, text]) => [key, Buffer.from(text).toString("base64")]),
+  );
+  return { apiVersion: "v1", kind: "Secret", metadata: { namespace, name }, type: "Opaque", data };
+}
+
+/** Everything of the provider, with the rights that are shipped. `seenFrom` is how the agents reach it. */
+export async function setUpProvider(client: KubeClient, seenFrom: ClusterConfig): Promise<string> {
+  const create = createWith(client);
+  for (const crd of [...bindCrds, widgetCrd]) await create(customResourceDefinitions, crd);
+  await create(namespaces, { apiVersion: "v1", kind: "Namespace", metadata: { name: clusterNamespace } });
+  await create(serviceAccounts, { apiVersion: "v1", kind: "ServiceAccount", metadata: binder });
+  await create(clusterRoles, role(binderName, binderRules));
+  await create(clusterRoles, role(tenantRole, exportRules([exported])));
+  await create(roleBindings, bind(clusterNamespace, binderName));
+  const { token } = await serviceAccountToken(client, binder, { expirationSeconds: 24 * 3600 });
+  const kubeconfig = formatKubeconfig({
+    ...seenFrom,
+    name: "provider",
+    namespace: clusterNamespace,
+    auth: { kind: "token", token },
+  });
+  await create(secrets, secret(clusterNamespace, kubeconfigKey, { [kubeconfigKey]: kubeconfig }));
+  for (const type of [clusterBindings, apiServiceExports, apiServiceNamespaces, widgets]) {
+    await untilServed(client, type);
+  }
+  await create(clusterBindings, {
+    apiVersion: "klutch.anynines.com/v1alpha1",
+    kind: "ClusterBinding",
+    metadata: { namespace: clusterNamespace, name: clusterBindingName },
+    spec: { kubeconfigSecretRef: { name: kubeconfigKey, key: kubeconfigKey }, providerPrettyName: "Faults" },
+  });
+  await create(apiServiceExports, {
+    apiVersion: "klutch.anynines.com/v1alpha1",
+    kind: "APIServiceExport",
+    metadata: { namespace: clusterNamespace, name: widgetsName },
+    ...exported,
+  });
+  return kubeconfig;
+}
+
+/** Everything of the app cluster but the agent's process. */
+export async function setUpConsumer(client: KubeClient, kubeconfig: string): Promise<void> {
+  const create = createWith(client);
+  for (const crd of bindCrds) {
+    if (crd.metadata.name.startsWith("apiservicebindings.")) await create(customResourceDefinitions, crd);
+  }
+  for (const name of claimNamespaces) {
+    await create(namespaces, { apiVersion: "v1", kind: "Namespace", metadata: { name } });
+  }
+  const group = { group: widgets.group, resource: widgets.plural };
+  await install(client, [
+    ...konnectorManifests({ image: "none" }),
+    ...bindingRoleManifests(bindingRoleName(widgetsName), bindingRules(group, [secretsClaim])),
+  ]);
+  await create(secrets, secret(consumerNamespace, kubeconfigKey, { [kubeconfigKey]: kubeconfig }));
+  await untilServed(client, apiServiceBindings);
+  const binding: APIServiceBinding = {
+    apiVersion: "klutch.anynines.com/v1alpha1",
+    kind: "APIServiceBinding",
+    metadata: { namespace: consumerNamespace, name: widgetsName },
+    spec: {
+      kubeconfigSecretRef: { namespace: consumerNamespace, name: kubeconfigKey, key: kubeconfigKey },
+      permissionClaims: [{ ...secretsClaim, state: "Accepted" }],
+    },
+  };
+  await create(apiServiceBindings, binding);
+}
+
+/** Answers APIServiceNamespaces that have no answer yet, as the backend's controller does. Throws what the server throws. */
+export async function answerNamespaces(client: KubeClient): Promise<void> {
+  const { items } = await client.list<DynamicObject>(apiServiceNamespaces, { namespace: clusterNamespace });
+  for (const { metadata, status } of items) {
+    if (textAt(status, "namespace") !== undefined) continue;
+    const own = metadata.name ?? "";
+    const name = serviceNamespaceName(clusterNamespace, own);
+    const annotations = { [serviceNamespaceAnnotation]: serviceNamespaceOwner(clusterNamespace, own) };
+    if ((await client.find(namespaces, { name })) === undefined) {
+      await client.create(namespaces, {
+        apiVersion: "v1",
+        kind: "Namespace",
+        metadata: { name, annotations },
+      });
+    }
+    if ((await client.find(roleBindings, { namespace: name, name: binderName })) === undefined) {
+      await client.create(roleBindings, bind(name, tenantRole));
+    }
+    const ref = { namespace: clusterNamespace, name: own };
+    const patch = { status: { namespace: name } };
+    await client.mergePatch(apiServiceNamespaces, ref, patch, { subresource: "status" });
+  }
+}
+
+/** Waits until the resource can be listed. */
+export async function untilServed(client: KubeClient, type: ResourceType): Promise<void> {
+  const isListed = async (): Promise<boolean> => (await client.list(type, { limit: 1 })) !== undefined;
+  await waitFor(`${type.plural} to be served`, isListed, { timeoutMs: 60_000 });
+}
+
+type Create = (type: ResourceType, object: KubeObject) => Promise<void>;
+
+function createWith(client: KubeClient): Create {
+  return async (type, object) => void (await client.create(type, object));
+}
+
+const installable = [namespaces, serviceAccounts, clusterRoles, clusterRoleBindings, roles, roleBindings];
+
+async function install(client: KubeClient, manifests: readonly Manifest[]): Promise<void> {
+  for (const manifest of manifests) {
+    const type = installable.find(({ kind }) => kind === manifest.kind);
+    // The Deployment's part is played by processes of ours.
+    if (type !== undefined) await client.apply(type, manifest, { fieldManager: "faults", force: true });
+  }
+}
+
+function role(name: string, rules: readonly unknown[]): DynamicObject {
+  return { apiVersion: `${rbac}/v1`, kind: "ClusterRole", metadata: { name }, rules };
+}
+
+function bind(namespace: string, roleName: string): DynamicObject {
+  return {
+    apiVersion: `${rbac}/v1`,
+    kind: "RoleBinding",
+    metadata: { name: binderName, namespace },
+    roleRef: { apiGroup: rbac, kind: "ClusterRole", name: roleName },
+    subjects: [{ kind: "ServiceAccount", ...binder }],
+  };
+}
