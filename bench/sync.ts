@@ -12,6 +12,7 @@ import { describeLoad, describeMachine } from "./harness/machine.ts";
 import { burstCase } from "./sync/burst.ts";
 import { callsCase } from "./sync/calls.ts";
 import type { BenchCase } from "./sync/case.ts";
+import { floorCase } from "./sync/floor.ts";
 import { latencyCase } from "./sync/latency.ts";
 import { formatSummaries, type Measurement, summarise } from "./sync/measurement.ts";
 import { largeClaimsCase } from "./sync/memory.ts";
@@ -21,6 +22,7 @@ import { soakCase } from "./sync/soak.ts";
 import { watchesCase } from "./sync/watches.ts";
 
 const cases: readonly BenchCase[] = [
+  floorCase,
   latencyCase,
   burstCase,
   callsCase,

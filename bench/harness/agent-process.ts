@@ -19,13 +19,13 @@ export interface AgentSpec {
   readonly metricsUrl: string | undefined;
 }
 
-/** Ours, as it is shipped: one bundle, started with the flags of its image. Built into `folder`. */
+/** Ours, as it is shipped: one bundle, started with the environment of its manifest. Built into `folder`. */
 export async function ownAgent(folder: string): Promise<AgentSpec> {
   const bundle = join(folder, "konnector.mjs");
   const build = join(import.meta.dirname, "..", "..", "tools", "build", "main.ts");
   await promisify(execFile)(process.execPath, [build, "konnector", bundle]);
   return {
-    command: `${process.execPath} --max-semi-space-size=8 ${bundle} --lease-namespace=klutch-bind --probe-host=127.0.0.1 --probe-port={port}`,
+    command: `env MALLOC_ARENA_MAX=1 NODE_OPTIONS=--max-semi-space-size=4 ${process.execPath} ${bundle} --lease-namespace=klutch-bind --probe-host=127.0.0.1 --probe-port={port}`,
     metricsUrl: "http://127.0.0.1:{port}/metrics",
   };
 }

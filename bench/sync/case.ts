@@ -50,6 +50,7 @@ export interface BenchContext {
 
 /** All cases by the names that `--only` takes. */
 export const caseNames = [
+  "floor",
   "latency",
   "burst",
   "calls",

@@ -48,7 +48,7 @@ const onProvider = (type: ResourceType, name: string): Promise<DynamicObject | u
 const onConsumer = (type: ResourceType, name: string): Promise<DynamicObject | undefined> =>
   consumer.client.find<DynamicObject>(type, { ...below, name });
 
-test("a binding brings the CRD, and its conditions and the export's become True", async () => {
+test("B19: a binding brings the CRD, and its conditions and the export's become True", async () => {
   await bindApi(world, widgets.name, kubeconfig, [{ ...claim, state: "Accepted" }]);
   await bindApi(world, gadgets.name, kubeconfig);
   const binding = await waitFor("the binding to be ready", async () => {
@@ -62,7 +62,7 @@ test("a binding brings the CRD, and its conditions and the export's become True"
     assert.equal(findCondition(conditionsOf(binding), type)?.status, "True", type);
   }
   assert.deepEqual((binding.status as { providerPrettyName?: string }).providerPrettyName, "Test");
-  await waitFor("B19: the export to be Ready", async () =>
+  await waitFor("the export to be Ready", async () =>
     isTrue(
       conditionsOf(
         await provider.client.get(apiServiceExports, { namespace: tenantNamespace, name: widgets.name }),

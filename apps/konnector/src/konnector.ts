@@ -23,6 +23,7 @@ import type { KonnectorConfig } from "./config.ts";
 import { ControlPlaneAgent } from "./control-plane-agent.ts";
 import { asDynamic, conditionsOf } from "./decode.ts";
 import { konnectorMetrics } from "./metrics.ts";
+import { garbageCollector, tidyWhenQuiet } from "./tidy.ts";
 
 /** What `runAgent` needs: everything of a konnector but its probes. */
 export interface AgentRunOptions {
@@ -50,6 +51,8 @@ export interface AgentHealth {
   isLeader(): boolean;
   /** What keeps it from being current; empty when all is well. */
   problems(): readonly string[];
+  /** How many pairs it has looked at. */
+  looks(): number;
 }
 
 /** What `runKonnector` needs. */
@@ -64,7 +67,7 @@ const userAgent = "konnector";
 /** Runs until the signal aborts. Throws when the process cannot work at all: port taken, no access to its cluster. */
 export async function runKonnector(options: KonnectorOptions): Promise<void> {
   const { config, metrics, onListening } = options;
-  let health: AgentHealth = { isLeader: () => false, problems: () => ["starting"] };
+  let health: AgentHealth = { isLeader: () => false, problems: () => ["starting"], looks: () => 0 };
   metrics.observedGauge("klutch_leader", "Whether this process holds the lease", () =>
     health.isLeader() ? 1 : 0,
   );
@@ -77,7 +80,14 @@ export async function runKonnector(options: KonnectorOptions): Promise<void> {
     metrics,
   });
   onListening?.(probes.port);
+  const tidy = {
+    clock: options.clock ?? systemClock,
+    looks: () => health.looks(),
+    collect: garbageCollector(),
+  };
+  const tidying = tidyWhenQuiet(tidy, options.signal);
   await runAgent({ ...options, onHealth: (started) => (health = started) });
+  await tidying;
 }
 
 /** The agent and its lease, without anything that listens. Runs until the signal aborts. */
@@ -107,6 +117,7 @@ export async function runAgent(options: AgentRunOptions): Promise<void> {
   options.onHealth?.({
     isLeader: () => elector.isLeader(),
     problems: () => [...pool.problems(), ...terms.problems()],
+    looks: () => environment.metrics.looks.count,
   });
   const lease = new AbortController();
   const election = elector.run({ signal: lease.signal });

@@ -259,7 +259,7 @@ test("binding again takes its own CRD over; a foreign one is left alone", async 
   });
 });
 
-test("a kubeconfig that would run a program is refused with the field, and a wrong address says so", async () => {
+test("B9: a kubeconfig that would run a program is refused with the field, and an address without an answer is told", async () => {
   const put = async (name: string, text: string): Promise<void> => {
     await consumer.client.create(secrets, secret(consumerNamespace, name, { kubeconfig: text }));
     await consumer.client.create<KubeObject>(apiServiceBindings, {

@@ -7,6 +7,8 @@ export interface KonnectorMetrics {
   readonly writes: CounterMetric;
   /** By resource and `success` or `error`. */
   readonly reconciles: CounterMetric;
+  /** Looks at pairs so far, of all resources. */
+  readonly looks: { count: number };
   /** Seconds of one reconcile, by resource. */
   readonly duration: HistogramMetric;
   /** Seconds from the moment a difference between a pair was seen until it was gone, by resource. */
@@ -19,6 +21,7 @@ export interface KonnectorMetrics {
 export function konnectorMetrics(metrics: Metrics): KonnectorMetrics {
   return {
     writes: metrics.counter("klutch_sync_writes_total", "Writes of the sync engine", ["resource", "step"]),
+    looks: { count: 0 },
     reconciles: metrics.counter("klutch_sync_reconciles_total", "Pairs looked at", ["resource", "result"]),
     duration: metrics.histogram("klutch_sync_reconcile_seconds", "Time of one look at a pair", ["resource"]),
     lag: metrics.histogram("klutch_sync_lag_seconds", "Time during which a pair differed", ["resource"]),

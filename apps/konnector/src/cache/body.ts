@@ -8,15 +8,15 @@ import { type DynamicObject, decodeObject, parseJson } from "@klutch/kube";
 /** So many are held unpacked. */
 const unpackedLimit = 64;
 /** Below this, compressing costs more time than it saves memory: most of it goes into preparing the window. */
-const compressFromBytes = 16_384;
+const compressFromLength = 16_384;
 
 const what = "a cached object";
 
 /** Content that may be packed or gone. */
 export class Body {
   #object: DynamicObject | undefined;
-  #packed: Buffer | undefined;
-  #isCompressed = false;
+  /** Short text stays a string: the collector moves and returns its memory, which that of buffers is not. */
+  #packed: string | Buffer | undefined;
 
   constructor(object: DynamicObject) {
     this.#object = object;
@@ -25,16 +25,16 @@ export class Body {
   /** The whole object; undefined when it was dropped. */
   read(): DynamicObject | undefined {
     if (this.#object !== undefined || this.#packed === undefined) return this.#object;
-    const text = this.#isCompressed ? inflateRawSync(this.#packed) : this.#packed;
+    const packed = this.#packed;
+    const text = typeof packed === "string" ? packed : inflateRawSync(packed).toString("utf8");
     // Keeps whole numbers that a double cannot hold, as the first reading did.
-    return decodeObject<DynamicObject>(parseJson(text.toString("utf8"), what), what);
+    return decodeObject<DynamicObject>(parseJson(text, what), what);
   }
 
   pack(): void {
     if (this.#object === undefined) return;
-    const text = Buffer.from(JSON.stringify(this.#object));
-    this.#isCompressed = text.length >= compressFromBytes;
-    this.#packed = this.#isCompressed ? deflateRawSync(text, { level: 1 }) : text;
+    const text = JSON.stringify(this.#object);
+    this.#packed = text.length >= compressFromLength ? deflateRawSync(text, { level: 1 }) : text;
     this.#object = undefined;
   }
 

@@ -12,6 +12,10 @@ export interface CacheScope extends Scope {
   readonly type: ResourceType;
   /** Only metadata is fetched. Default false. */
   readonly metadataOnly?: boolean | undefined;
+  /** Of which objects the payload is kept: what is nobody's business stays out of memory. Default all. */
+  readonly payloadOf?:
+    | { readonly key: string; readonly wants: (object: DynamicObject) => boolean }
+    | undefined;
 }
 
 /** The right to use a cache; disposing the last one stops its watch. */
@@ -55,7 +59,12 @@ export class CachePool implements AsyncDisposable {
 
   /** The cache of this scope with whole objects, started if it is new. It may not be synced yet. */
   acquire(scope: CacheScope): CacheLease {
-    return this.#lease(this.#caches, scope, withoutManagedFields);
+    const { payloadOf } = scope;
+    const keep = (object: DynamicObject): DynamicObject =>
+      payloadOf === undefined || payloadOf.wants(object)
+        ? withoutManagedFields(object)
+        : withoutManagedFields(withoutPayload(object));
+    return this.#lease(this.#caches, scope, keep);
   }
 
   /** As `acquire`, but of the objects only digests stay in memory. */
@@ -108,7 +117,8 @@ export class CachePool implements AsyncDisposable {
   #start<T extends Cached>(scope: CacheScope, keep: (object: DynamicObject) => T): SharedCache<T> {
     const { client, logger, clock, random } = this.#options;
     const indexes = { [byNamespace]: (object: T) => [object.metadata.namespace ?? ""] };
-    const informer = new Informer<T>({ ...scope, client, transform: keep, indexes, logger, clock, random });
+    const { payloadOf: _payloadOf, ...watched } = scope;
+    const informer = new Informer<T>({ ...watched, client, transform: keep, indexes, logger, clock, random });
     const cache = new SharedCache(informer, keep);
     informer.start();
     return cache;
@@ -121,9 +131,16 @@ function withoutManagedFields(object: DynamicObject): DynamicObject {
     : { ...object, metadata: { ...object.metadata, managedFields: undefined } };
 }
 
+/** The object without what Secrets and ConfigMaps are made for. */
+function withoutPayload(object: DynamicObject): DynamicObject {
+  const { data: _data, binaryData: _binaryData, stringData: _stringData, ...rest } = object;
+  return rest;
+}
+
 function keyOfScope(scope: CacheScope): string {
   const { type, namespace = "*", labelSelector = "", fieldSelector = "", metadataOnly = false } = scope;
-  const selector = [labelSelector, fieldSelector, metadataOnly ? "metadata" : ""].filter(
+  const payload = scope.payloadOf?.key ?? "";
+  const selector = [labelSelector, fieldSelector, metadataOnly ? "metadata" : "", payload].filter(
     (part) => part !== "",
   );
   return [`${type.plural}.${type.group}/${type.version}`, namespace, ...selector].join(" ");

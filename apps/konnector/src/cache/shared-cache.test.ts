@@ -123,6 +123,20 @@ test("an own write outlives older events, and goes with a later list that does n
   assert.equal(cache.get("a/fresh")?.metadata.resourceVersion, "12");
 });
 
+test("of Secrets that nobody asked for no contents stay in memory", async () => {
+  const secret = (name: string): DynamicObject => ({
+    ...object(name, "5", name),
+    data: { password: "aHVudGVyMg==" },
+  });
+  const { client } = scripted([secret("mine"), secret("foreign")]);
+  await using pool = poolOf(client);
+  const wants = ({ metadata }: DynamicObject): boolean => metadata.name === "mine";
+  const { cache } = pool.acquire({ type, payloadOf: { key: "mine", wants } });
+  await cache.informer.whenSynced();
+  assert.ok(cache.get("a/mine")?.["data"] !== undefined);
+  assert.ok(!JSON.stringify(cache.get("a/foreign")).includes("aHVudGVyMg"));
+});
+
 test("versions compare as numbers of any length", () => {
   const newer = (left: string, right: string): boolean => isNewer(object("a", left), object("a", right));
   assert.ok(newer("10", "9") && !newer("9", "10") && !newer("9", "9"));

@@ -1,5 +1,5 @@
 /** Keeps the claimed objects of one resource (Secrets, ConfigMaps, …) in sync, by owner. One for all exports that claim it. */
-import { claimedFromLabel, fieldManager } from "@klutch/api";
+import { claimedFromLabel, fieldManager, resourceOwnerAnnotation } from "@klutch/api";
 import { type DynamicObject, isAlreadyExists, isNotFound, keyOf, type ObjectRef, refOf } from "@klutch/kube";
 import { type Change, Controller, type ReconcileContext } from "@klutch/kube-runtime";
 import {
@@ -7,6 +7,7 @@ import {
   type ClaimScope,
   consumerNameOf,
   isSelected,
+  jsonHash,
   type Mapping,
   plainScope,
   planClaimed,
@@ -65,7 +66,10 @@ export class ClaimSyncer implements AsyncDisposable {
       ({ owner, autoAdopt, autoDonate }) => owner === "Provider" && !autoAdopt && !autoDonate,
     );
     const labelSelector = isOneWay ? `${claimedFromLabel}=${provider.tenant.namespaceUid}` : undefined;
-    this.#lease = consumer.pool.acquire({ type, labelSelector });
+    // Of other Secrets, where all must be watched, only metadata stays in memory.
+    const wants = (object: DynamicObject): boolean => isCovered(scopes, object);
+    const payloadOf = isOneWay ? undefined : { key: jsonHash(scopes), wants };
+    this.#lease = consumer.pool.acquire({ type, labelSelector, payloadOf });
     this.#controller = new Controller({
       name: `claims ${type.plural}.${type.group}`,
       logger,
@@ -269,6 +273,13 @@ export class ClaimSyncer implements AsyncDisposable {
     if (side === "consumer") this.#lease.cache.wrote(object);
     else this.#view.wrote(object);
   }
+}
+
+/** Whether the consumer's object is a copy, or one that a claim names. */
+function isCovered(scopes: readonly ClaimScope[], object: DynamicObject): boolean {
+  const { namespace, name = "", annotations } = object.metadata;
+  if (annotations?.[resourceOwnerAnnotation] !== undefined) return true;
+  return scopes.some((scope) => isSelected(scope, { namespace, name }, object));
 }
 
 /** A patch that touches just this object, not another one of the same name. */

@@ -237,6 +237,7 @@ export class ObjectSyncer implements AsyncDisposable {
       result = "success";
       return outcome;
     } finally {
+      metrics.looks.count++;
       metrics.reconciles.inc({ resource, result });
       metrics.duration.observe((clock.monotonic() - started) / 1000, { resource });
     }

@@ -1,0 +1,62 @@
+/**
+ * Case `floor`: what any agent that writes a finalizer and then a copy can reach at most on this machine, as the benchmark does the
+ * same three writes itself, without an agent: nothing is watched, compared or decided.
+ */
+import { fieldManager, syncerFinalizer } from "@klutch/api";
+import type { KubeClient } from "@klutch/kube";
+import { percentiles, formatPercentiles } from "../harness/statistics.ts";
+import { widget, widgets } from "../harness/widget.ts";
+import { mirrorOf, startBenchWorld, workNamespace } from "../harness/world.ts";
+import type { BenchCase, BenchContext } from "./case.ts";
+
+export const floorCase: BenchCase = { serves: ["floor"], run };
+
+const lanes = 8;
+
+async function run({ agent, sizes, random, say, report }: BenchContext): Promise<void> {
+  await using world = await startBenchWorld({ agent });
+  // Its work is done by hand here.
+  await world.agent.stop();
+  const below = world.consumer.cluster.client;
+  const above = world.provider.cluster.client;
+  const one = async (name: string): Promise<number> => {
+    const claim = widget(workNamespace, name, { random, bytes: sizes.specBytes });
+    const startedAt = performance.now();
+    await below.create(widgets, claim);
+    await copy(below, above, name, claim);
+    return performance.now() - startedAt;
+  };
+  const alone: number[] = [];
+  for (let index = -10; index < sizes.latencyCount; index++) {
+    const ms = await one(`alone-${index + 10}`);
+    if (index >= 0) alone.push(ms);
+  }
+  say(`one at a time: ${formatPercentiles(percentiles(alone))}`);
+  const names = Array.from({ length: sizes.burst }, (_, index) => `burst-${index}`);
+  const startedAt = performance.now();
+  await Promise.all(
+    Array.from({ length: lanes }, async () => {
+      for (let name = names.pop(); name !== undefined; name = names.pop()) await one(name);
+    }),
+  );
+  const rate = (sizes.burst * 1000) / (performance.now() - startedAt);
+  say(`${sizes.burst} in ${lanes} lanes: ${rate.toFixed(0)}/s`);
+  const { p50, p99 } = percentiles(alone);
+  report({ metric: "floor without an agent: three writes, p50", unit: "ms", value: p50 });
+  report({ metric: "floor without an agent: three writes, p99", unit: "ms", value: p99 });
+  report({ metric: `floor without an agent: burst of ${sizes.burst}`, unit: "/s", value: rate });
+}
+
+/** The finalizer, then the copy: the order that keeps a claim until its copy is gone. */
+async function copy(
+  below: KubeClient,
+  above: KubeClient,
+  name: string,
+  claim: ReturnType<typeof widget>,
+): Promise<void> {
+  const options = { fieldManager, force: true };
+  const { apiVersion, kind } = claim;
+  const metadata = { namespace: workNamespace, name, finalizers: [syncerFinalizer] };
+  await below.apply(widgets, { apiVersion, kind, metadata }, options);
+  await above.apply(widgets, { ...claim, metadata: { namespace: mirrorOf(workNamespace), name } }, options);
+}
