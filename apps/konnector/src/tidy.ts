@@ -40,5 +40,7 @@ export async function tidyWhenQuiet(
 export function garbageCollector(): () => void {
   setFlagsFromString("--expose-gc");
   const collect: unknown = runInNewContext("gc");
-  return typeof collect === "function" ? () => void collect() : () => undefined;
+  // Only the last resort also gives the freed pages back.
+  const how = { type: "major", execution: "sync", flavor: "last-resort" };
+  return typeof collect === "function" ? () => void collect(how) : () => undefined;
 }
