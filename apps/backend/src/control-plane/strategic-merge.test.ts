@@ -71,14 +71,17 @@ test("one request is replaced beside the other", () => {
   assert.deepEqual(at(resources, "limits"), { memory: "512Mi" });
 });
 
+/** Set for every konnector. */
+const memoryVariables = ["MALLOC_ARENA_MAX", "NODE_OPTIONS"];
+
 test("a new variable joins POD_NAME and POD_NAMESPACE", () => {
   const names = [...envOf(container({ env: [{ name: "HTTPS_PROXY", value: "http://proxy:1" }] })).keys()];
-  assert.deepEqual(names, ["POD_NAME", "POD_NAMESPACE", "HTTPS_PROXY"]);
+  assert.deepEqual(names, ["POD_NAME", "POD_NAMESPACE", ...memoryVariables, "HTTPS_PROXY"]);
 });
 
 test("a variable of the same name is replaced in its place; a value displaces its source", () => {
   const merged = envOf(container({ env: [{ name: "POD_NAME", value: "fixed" }] }));
-  assert.deepEqual([...merged.keys()], ["POD_NAME", "POD_NAMESPACE"]);
+  assert.deepEqual([...merged.keys()], ["POD_NAME", "POD_NAMESPACE", ...memoryVariables]);
   assert.deepEqual(merged.get("POD_NAME"), { name: "POD_NAME", value: "fixed" });
 });
 
@@ -173,7 +176,7 @@ test("null removes a field, $patch: delete removes an item, and neither leaves a
   });
   assert.equal("livenessProbe" in merged, false);
   assert.deepEqual(at(merged, "resources", "limits"), {});
-  assert.deepEqual([...envOf(merged).keys()], ["POD_NAMESPACE"]);
+  assert.deepEqual([...envOf(merged).keys()], ["POD_NAMESPACE", ...memoryVariables]);
   assert.deepEqual(merged["ports"], []);
   assert.deepEqual(merged["lifecycle"], { preStop: { exec: { command: ["a"] } } });
   assert.ok(!JSON.stringify(merged).includes("$patch") && !JSON.stringify(merged).includes("null"));
