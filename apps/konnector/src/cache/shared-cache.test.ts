@@ -123,6 +123,19 @@ test("an own write outlives older events, and goes with a later list that does n
   assert.equal(cache.get("a/fresh")?.metadata.resourceVersion, "12");
 });
 
+test("an answer that comes after the event of the deletion does not bring the object back", async () => {
+  const { client, send } = scripted([object("one", "5")]);
+  await using pool = poolOf(client);
+  const { cache } = pool.acquire({ type });
+  await cache.informer.whenSynced();
+  send({ type: "DELETED", object: object("one", "9") });
+  await waitFor("the deletion", () => cache.get("a/one") === undefined);
+  cache.wrote(object("one", "8"));
+  assert.equal(cache.get("a/one"), undefined);
+  cache.wrote(object("one", "12", "made anew"));
+  assert.equal(cache.get("a/one")?.metadata.uid, "made anew");
+});
+
 test("of Secrets that nobody asked for no contents stay in memory", async () => {
   const secret = (name: string): DynamicObject => ({
     ...object(name, "5", name),

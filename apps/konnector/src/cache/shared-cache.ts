@@ -8,11 +8,16 @@ import { type DynamicObject, keyOf, type ObjectRef } from "@klutch/kube";
 import type { Cached, Change, Informer } from "@klutch/kube-runtime";
 import { isNewer, isNewerVersion } from "./resource-version.ts";
 
+/** So many of the last deletions are remembered, for answers that come later than the event of the deletion. */
+const buriedLimit = 1_000;
+
 /** See the module comment. `T` is what is kept of an object. */
 export class SharedCache<T extends Cached = DynamicObject> implements AsyncDisposable {
   readonly informer: Informer<T>;
   readonly #keep: (object: DynamicObject) => T;
   readonly #written = new Map<string, T>();
+  /** UIDs of objects that were seen to go, by key; oldest first. */
+  readonly #buried = new Map<string, string | undefined>();
   readonly #vanishedHandlers = new Set<(key: string, object: T) => void>();
   readonly #subscriptions = new DisposableStack();
 
@@ -43,6 +48,9 @@ export class SharedCache<T extends Cached = DynamicObject> implements AsyncDispo
     const key = keyOf(object);
     const cached = this.informer.get(key);
     if (cached !== undefined && !isNewer(object, cached)) return;
+    // The answer was overtaken by the event that the object is gone.
+    if (cached === undefined && this.#buried.has(key) && this.#buried.get(key) === object.metadata.uid)
+      return;
     this.#written.set(key, this.#keep(object));
   }
 
@@ -52,11 +60,19 @@ export class SharedCache<T extends Cached = DynamicObject> implements AsyncDispo
   }
 
   #seen(change: Change<T>): void {
+    if (change.type === "deleted") this.#bury(change.key, change.object.metadata.uid);
     const written = this.#written.get(change.key);
     if (written === undefined) return;
     const isSame = written.metadata.uid === change.object.metadata.uid;
     const isCaughtUp = change.type === "deleted" ? isSame : !isNewer(written, change.object);
     if (isCaughtUp) this.#written.delete(change.key);
+  }
+
+  #bury(key: string, uid: string | undefined): void {
+    this.#buried.delete(key);
+    this.#buried.set(key, uid);
+    const [oldest] = this.#buried.keys();
+    if (this.#buried.size > buriedLimit && oldest !== undefined) this.#buried.delete(oldest);
   }
 
   #listed(resourceVersion: string): void {
