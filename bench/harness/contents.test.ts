@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { gzipSync } from "node:zlib";
-import { randomBase64, randomText, seededRandom } from "./contents.ts";
+import { seededRandom } from "@klutch/kube-testing";
+import { randomBase64, randomText } from "./contents.ts";
 
 test("the same seed gives the same contents, another seed others", () => {
   assert.equal(randomBase64(seededRandom(1), 100), randomBase64(seededRandom(1), 100));

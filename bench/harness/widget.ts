@@ -1,6 +1,6 @@
 /** The resources the benchmarks sync: namespaced kinds with a spec of a chosen size. */
-import type { DynamicObject, KubeObject, ResourceType } from "@klutch/kube";
-import { randomBase64, randomText, type RandomNumbers } from "./contents.ts";
+import type { DynamicObject, KubeObject, Random, ResourceType } from "@klutch/kube";
+import { randomBase64, randomText } from "./contents.ts";
 
 /** API group of all benchmark kinds. */
 export const benchGroup = "bench.klutch.example";
@@ -79,7 +79,7 @@ function crdOf(type: ResourceType, name: string): WidgetKind["crd"] {
 
 /** What a new widget is made of. */
 export interface WidgetContents {
-  readonly random: RandomNumbers;
+  readonly random: Random;
   /** Of text and incompressible data together, half each. */
   readonly bytes: number;
 }

@@ -1,6 +1,6 @@
 /** What every benchmark case gets and gives. */
+import type { Random } from "@klutch/kube";
 import type { AgentSpec } from "../harness/agent-process.ts";
-import type { RandomNumbers } from "../harness/contents.ts";
 import type { Measurement } from "./measurement.ts";
 
 /** Sizes and times; the defaults are those of the published figures. */
@@ -37,7 +37,7 @@ export interface BenchContext {
   readonly agent: AgentSpec;
   readonly sizes: BenchSizes;
   /** Contents of objects and choices; seeded. */
-  readonly random: RandomNumbers;
+  readonly random: Random;
   /** Tells the person who waits. */
   readonly say: (line: string) => void;
   /** Gives one figure to the report. */

@@ -1,6 +1,6 @@
 /** The many claims of the settled world. */
+import type { Random } from "@klutch/kube";
 import { inParallel } from "../harness/api.ts";
-import type { RandomNumbers } from "../harness/contents.ts";
 import { widget, widgets } from "../harness/widget.ts";
 import { type BenchWorld, mirrorOf } from "../harness/world.ts";
 
@@ -46,7 +46,7 @@ export function claimRef(namespace: string, name: string): ClaimRef {
 export async function createClaims(
   { consumer }: BenchWorld,
   refs: readonly ClaimRef[],
-  random: RandomNumbers,
+  random: Random,
   bytes: number,
 ): Promise<void> {
   await inParallel(refs, ({ namespace, name }) =>
@@ -55,7 +55,7 @@ export async function createClaims(
 }
 
 /** Any one of a list that is not empty. */
-export function anyOf<T>(list: readonly T[], random: RandomNumbers): T {
+export function anyOf<T>(list: readonly T[], random: Random): T {
   const item = list[Math.floor(random() * list.length)];
   if (item === undefined) throw new Error("nothing to choose from");
   return item;

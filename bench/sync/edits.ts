@@ -1,6 +1,5 @@
 /** A user who edits one claim at a time, and how long each edit takes to arrive upstream. */
-import { isRecord } from "@klutch/kube";
-import type { RandomNumbers } from "../harness/contents.ts";
+import { isRecord, type Random } from "@klutch/kube";
 import type { Stopwatch } from "../harness/stopwatch.ts";
 import { widgets } from "../harness/widget.ts";
 import type { BenchWorld } from "../harness/world.ts";
@@ -32,7 +31,7 @@ export function startEditor(
   world: BenchWorld,
   above: Stopwatch,
   synced: readonly ClaimRef[],
-  random: RandomNumbers,
+  random: Random,
 ): Editor {
   const open: Promise<number>[] = [];
   let size = 1000;

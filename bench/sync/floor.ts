@@ -2,11 +2,11 @@
  * Case `floor`: what any agent that writes a finalizer and then a copy can reach at most on this machine, as the benchmark does the
  * same three writes itself, without an agent: nothing is watched, compared or decided.
  */
-import { fieldManager, syncerFinalizer } from "@klutch/api";
+import { fieldManager, namespaces, syncerFinalizer } from "@klutch/api";
 import type { KubeClient } from "@klutch/kube";
 import { percentiles, formatPercentiles } from "../harness/statistics.ts";
 import { widget, widgets } from "../harness/widget.ts";
-import { mirrorOf, startBenchWorld, workNamespace } from "../harness/world.ts";
+import { createNamespaces, mirrorOf, startBenchWorld, workNamespace } from "../harness/world.ts";
 import type { BenchCase, BenchContext } from "./case.ts";
 
 export const floorCase: BenchCase = { serves: ["floor"], run };
@@ -19,6 +19,10 @@ async function run({ agent, sizes, random, say, report }: BenchContext): Promise
   await world.agent.stop();
   const below = world.consumer.cluster.client;
   const above = world.provider.cluster.client;
+  // Without a claim an agent need not have asked for the namespace of the copies.
+  const mirror = mirrorOf(workNamespace);
+  if ((await above.find(namespaces, { name: mirror })) === undefined)
+    await createNamespaces(world.provider.api, [mirror]);
   const one = async (name: string): Promise<number> => {
     const claim = widget(workNamespace, name, { random, bytes: sizes.specBytes });
     const startedAt = performance.now();

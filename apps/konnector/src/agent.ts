@@ -1,20 +1,19 @@
 /** The top of the agent: APIServiceBindings and the Secrets they name become sessions (reference/bind.md §4.3). Lives for one term of the lease. */
-import { falseCondition, secrets, trueCondition } from "@klutch/api";
+import { falseCondition, type NewCondition, secrets } from "@klutch/api";
 import {
   type ClusterConfig,
   keyOf,
   type KubeClient,
-  KubeconfigError,
   type ObjectRef,
   parseForeignKubeconfig,
 } from "@klutch/kube";
 import { Controller, type ReconcileResult } from "@klutch/kube-runtime";
-import { jsonHash } from "@klutch/sync";
 import { BindingStatus } from "./binding-status.ts";
 import type { CacheLease } from "./cache/pool.ts";
 import { keyOfRef } from "./cache/shared-cache.ts";
 import type { BindingCluster, ConsumerCluster, Environment } from "./clusters.ts";
-import { asBinding, secretText } from "./decode.ts";
+import { asBinding } from "./decode.ts";
+import { readKubeconfig, unreadableRetryMs } from "./kubeconfig-secret.ts";
 import { abandon, isAbandoned } from "./session/abandon.ts";
 import { addressOf, Session } from "./session/session.ts";
 
@@ -34,9 +33,6 @@ interface Provider {
   session: Session | undefined;
   textHash: string | undefined;
 }
-
-/** How soon a Secret that cannot be read is reported and looked at again. */
-const unreadableRetryMs = 2_000;
 
 /** See the module comment. */
 export class Agent implements AsyncDisposable {
@@ -105,8 +101,13 @@ export class Agent implements AsyncDisposable {
       if (lastError !== undefined) this.#reportUnreadable(secretKey, keys, lastError);
       return { requeueAfterMs: unreadableRetryMs };
     }
-    const config = this.#read(secretKey, provider, keys);
-    if (config !== undefined) await this.#use(secretKey, provider, config);
+    const read = readKubeconfig(
+      provider.lease.cache,
+      { key: secretKey, dataKey: "kubeconfig", advice: ". Run kubectl bind again to repair it." },
+      (text) => ({ ...parseForeignKubeconfig(text), name: "provider" }),
+      (condition) => this.#report(keys, condition),
+    );
+    if (read !== undefined) await this.#use(secretKey, provider, read);
     if (!signal.aborted) provider.session?.setBindings(keys);
     return undefined;
   }
@@ -114,7 +115,10 @@ export class Agent implements AsyncDisposable {
   #reportUnreadable(secretKey: string, keys: readonly string[], error: unknown): void {
     const why = error instanceof Error ? error.message : String(error);
     const message = `Secret ${secretKey} cannot be read: ${why}`;
-    const condition = falseCondition("SecretValid", "KubeconfigSecretNotFound", "Error", message);
+    this.#report(keys, falseCondition("SecretValid", "KubeconfigSecretNotFound", "Error", message));
+  }
+
+  #report(keys: readonly string[], condition: NewCondition): void {
     for (const key of keys) this.#status.report(key, condition);
   }
 
@@ -130,35 +134,6 @@ export class Agent implements AsyncDisposable {
     for (const binding of this.#bindings.cache.informer.list()) {
       const isHere = keyOfRef(asBinding(binding).spec.kubeconfigSecretRef) === secretKey;
       if (isHere && isAbandoned(binding)) await abandon(consumer, bindingCluster, binding, signal);
-    }
-  }
-
-  /** The kubeconfig of the Secret; undefined, with the reason on the bindings, when it cannot be used. */
-  #read(
-    secretKey: string,
-    provider: Provider,
-    keys: readonly string[],
-  ): { readonly config: ClusterConfig; readonly textHash: string } | undefined {
-    const refuse = (reason: string, message: string): undefined => {
-      const condition = falseCondition("SecretValid", reason, "Error", message);
-      for (const key of keys) this.#status.report(key, condition);
-    };
-    const repair = "Run kubectl bind again to repair it.";
-    const secret = provider.lease.cache.get(secretKey);
-    if (secret === undefined) {
-      return refuse("KubeconfigSecretNotFound", `Secret ${secretKey} does not exist. ${repair}`);
-    }
-    const text = secretText(secret, "kubeconfig");
-    if (text === undefined) {
-      return refuse("KubeconfigSecretInvalid", `Secret ${secretKey} has no key kubeconfig. ${repair}`);
-    }
-    try {
-      const config = { ...parseForeignKubeconfig(text), name: "provider" };
-      for (const key of keys) this.#status.report(key, trueCondition("SecretValid"));
-      return { config, textHash: jsonHash(text) };
-    } catch (error) {
-      if (!(error instanceof KubeconfigError)) throw error;
-      return refuse("KubeconfigSecretInvalid", `Secret ${secretKey}: ${error.message}. ${repair}`);
     }
   }
 

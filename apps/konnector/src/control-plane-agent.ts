@@ -2,16 +2,15 @@
  * The agent beside the backend (reference/bind.md §4.11): it has its own account on the provider and reaches the app cluster with a
  * kubeconfig from a Secret, which may be replaced while it runs. Bindings and their status are on the provider. Lives for one term.
  */
-import { falseCondition, secrets, trueCondition } from "@klutch/api";
-import { type ClusterConfig, type KubeClient, KubeconfigError, parseForeignKubeconfig } from "@klutch/kube";
+import { secrets } from "@klutch/api";
+import { type ClusterConfig, keyOf, type KubeClient, parseForeignKubeconfig } from "@klutch/kube";
 import { Controller, type ReconcileResult } from "@klutch/kube-runtime";
-import { jsonHash } from "@klutch/sync";
 import { BindingStatus } from "./binding-status.ts";
 import { CachePool, type CacheLease } from "./cache/pool.ts";
 import { clusterUid } from "./cluster-uid.ts";
 import type { BindingCluster, ConsumerCluster, Environment } from "./clusters.ts";
 import type { ControlPlaneMode } from "./config.ts";
-import { secretText } from "./decode.ts";
+import { readKubeconfig, unreadableRetryMs } from "./kubeconfig-secret.ts";
 import { type RotatingClient, rotatingClient } from "./rotating-client.ts";
 import { abandon, isAbandoned } from "./session/abandon.ts";
 import { addressOf, Session } from "./session/session.ts";
@@ -37,7 +36,6 @@ interface Connection {
 }
 
 const key = "app-cluster";
-const unreadableRetryMs = 2_000;
 
 /** See the module comment. */
 export class ControlPlaneAgent implements AsyncDisposable {
@@ -99,11 +97,16 @@ export class ControlPlaneAgent implements AsyncDisposable {
   }
 
   async #reconcile(signal: AbortSignal): Promise<ReconcileResult | undefined> {
-    const keys = [...this.#bindings.cache.informer.list()].map(
-      ({ metadata }) => `${metadata.namespace ?? ""}/${metadata.name ?? ""}`,
-    );
+    const keys = [...this.#bindings.cache.informer.list()].map((binding) => keyOf(binding));
     if (!this.#secret.cache.informer.synced) return { requeueAfterMs: unreadableRetryMs };
-    const read = this.#read(keys);
+    const { secretName, secretNamespace, secretKey } = this.#options.mode;
+    const read = readKubeconfig(
+      this.#secret.cache,
+      { key: `${secretNamespace}/${secretName}`, dataKey: secretKey },
+      // A namespace in the context means nothing here.
+      (text) => ({ ...parseForeignKubeconfig(text, { namespace: "default" }), name: "consumer" }),
+      (condition) => keys.forEach((binding) => this.#status.report(binding, condition)),
+    );
     if (read !== undefined) await this.#use(read.config, read.textHash, signal);
     const connection = this.#connection;
     if (connection === undefined || signal.aborted) return undefined;
@@ -113,28 +116,6 @@ export class ControlPlaneAgent implements AsyncDisposable {
     }
     connection.session.setBindings(keys);
     return undefined;
-  }
-
-  #read(keys: readonly string[]): { readonly config: ClusterConfig; readonly textHash: string } | undefined {
-    const { secretName, secretNamespace, secretKey } = this.#options.mode;
-    const where = `Secret ${secretNamespace}/${secretName}`;
-    const refuse = (reason: string, message: string): undefined => {
-      for (const binding of keys)
-        this.#status.report(binding, falseCondition("SecretValid", reason, "Error", message));
-    };
-    const secret = this.#secret.cache.get(`${secretNamespace}/${secretName}`);
-    if (secret === undefined) return refuse("KubeconfigSecretNotFound", `${where} does not exist`);
-    const text = secretText(secret, secretKey);
-    if (text === undefined) return refuse("KubeconfigSecretInvalid", `${where} has no key ${secretKey}`);
-    try {
-      // A namespace in the context means nothing here.
-      const config = { ...parseForeignKubeconfig(text, { namespace: "default" }), name: "consumer" };
-      for (const binding of keys) this.#status.report(binding, trueCondition("SecretValid"));
-      return { config, textHash: jsonHash(text) };
-    } catch (error) {
-      if (!(error instanceof KubeconfigError)) throw error;
-      return refuse("KubeconfigSecretInvalid", `${where}: ${error.message}`);
-    }
   }
 
   async #use(config: ClusterConfig, textHash: string, signal: AbortSignal): Promise<void> {

@@ -2,7 +2,7 @@
  * Events on claims, for the person who wrote them. What needs attention (waiting, refused, held) is always told; ordinary steps
  * (accepted, placed, synced) only as long as there are few: a burst of claims must not cost as many events (DESIGN §4.5).
  */
-import { events } from "@klutch/api";
+import { events, wholeSeconds } from "@klutch/api";
 import type { Clock, DynamicObject, KubeClient } from "@klutch/kube";
 import type { Logger } from "@klutch/telemetry";
 
@@ -44,7 +44,7 @@ export function createEventRecorder(client: KubeClient, clock: Clock, logger: Lo
       if (now - (told.get(key) ?? Number.NEGATIVE_INFINITY) < silenceMs) return;
       if (told.size >= rememberedLimit) told.clear();
       told.set(key, now);
-      const time = new Date(clock.now()).toISOString().replace(/\.\d+Z$/, "Z");
+      const time = wholeSeconds(clock.now());
       const event: DynamicObject = {
         apiVersion: "v1",
         kind: "Event",

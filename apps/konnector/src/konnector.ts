@@ -13,7 +13,7 @@ import {
   systemClock,
   systemRandom,
 } from "@klutch/kube";
-import { Backoff, LeaderElector, startProbes } from "@klutch/kube-runtime";
+import { Backoff, leading, LeaderElector, startProbes } from "@klutch/kube-runtime";
 import type { Logger, Metrics } from "@klutch/telemetry";
 import { Agent } from "./agent.ts";
 import { CachePool } from "./cache/pool.ts";
@@ -209,16 +209,6 @@ class Terms {
       environment,
     });
   }
-}
-
-async function leading(elector: LeaderElector, signal: AbortSignal): Promise<AbortSignal | undefined> {
-  const { promise, resolve } = Promise.withResolvers<undefined>();
-  const onAbort = (): void => resolve(undefined);
-  signal.addEventListener("abort", onAbort, { once: true });
-  if (signal.aborted) onAbort();
-  const term = await Promise.race([elector.whenLeading(), promise]);
-  signal.removeEventListener("abort", onAbort);
-  return term;
 }
 
 /**

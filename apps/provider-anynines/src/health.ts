@@ -1,5 +1,5 @@
 /** Tells for each ProviderConfig whether its backend answers. Source: reference/provider.md §2.8. */
-import { type ProviderConfig, providerConfigs } from "@klutch/api";
+import { type ProviderConfig, providerConfigs, wholeSeconds } from "@klutch/api";
 import type { Clock, KubeClient } from "@klutch/kube";
 import type { Informer, Reconcile } from "@klutch/kube-runtime";
 import type { Brokers } from "./brokers.ts";
@@ -28,7 +28,7 @@ export function createHealthReconcile(parts: {
     const lastStatus = message === "Available";
     if (lastStatus !== health?.lastStatus)
       logger.info("health of the backend changed", { healthy: lastStatus, reason: message });
-    const lastCheckTime = new Date(clock.now()).toISOString().replace(/\.\d+Z$/, "Z");
+    const lastCheckTime = wholeSeconds(clock.now());
     const status = { health: { lastCheckTime, lastStatus, lastMessage: message } };
     await client.mergePatch(providerConfigs, { name: key }, { status }, { subresource: "status", signal });
     return { requeueAfterMs: lastStatus ? healthyIntervalMs : unhealthyIntervalMs };

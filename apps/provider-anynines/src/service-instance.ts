@@ -1,5 +1,5 @@
 /** The external client of ServiceInstance. The instance's id follows from the managed resource, so every call can be repeated. */
-import type { ServiceInstance, ServiceInstanceObservation } from "@klutch/api";
+import { type ServiceInstance, type ServiceInstanceObservation, wholeSeconds } from "@klutch/api";
 import {
   type CallOptions,
   type ExternalClient,
@@ -273,7 +273,7 @@ export class ServiceInstanceClient implements ExternalClient {
     pendingOperation?: string,
   ): Observation {
     const instanceId = this.#instanceId;
-    const now = new Date(this.#options.clock.now()).toISOString().replace(/\.\d+Z$/, "Z");
+    const now = wholeSeconds(this.#options.clock.now());
     const before = this.#managed.status?.atProvider?.state;
     const provisionedAt =
       state === "provisioned" ? (this.#atProvider.provisionedAt ?? now) : this.#atProvider.provisionedAt;

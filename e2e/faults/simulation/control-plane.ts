@@ -31,12 +31,12 @@ const ignoreGone = (error: unknown): void => {
   if (!isNotFound(error) && !isAlreadyExists(error)) throw error;
 };
 
-/** Follows a resource for ever; `onChange` must not fail. */
-async function follow(
+/** Follows a resource until the signal aborts, one change after the other; `onChange` must not fail. */
+export async function follow(
   client: KubeClient,
   type: ResourceType,
   signal: AbortSignal,
-  onChange: (object: DynamicObject, isGone: boolean) => Promise<void>,
+  onChange: (object: DynamicObject, isGone: boolean) => void | Promise<void>,
 ): Promise<void> {
   try {
     for await (const event of client.watch<DynamicObject>(type, {

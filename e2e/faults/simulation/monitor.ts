@@ -4,7 +4,7 @@ import { type DynamicObject, isRecord, type KubeClient, type ResourceType } from
 import type { VirtualClock } from "@klutch/kube-testing";
 import type { AgentWrite } from "./agent.ts";
 import { simulatedApis } from "./apis.ts";
-import { serviceNamespaceOf } from "./control-plane.ts";
+import { follow, serviceNamespaceOf } from "./control-plane.ts";
 import { type SimulatedTenant, workNamespaces } from "./tenant.ts";
 import type { Ledger } from "./users.ts";
 
@@ -40,13 +40,13 @@ export class Monitor {
     const running: Promise<void>[] = [];
     for (const { type } of simulatedApis) {
       running.push(
-        this.#follow(provider, type, signal, (object, isGone) => this.#above(type.plural, object, isGone)),
+        follow(provider, type, signal, (object, isGone) => this.#above(type.plural, object, isGone)),
       );
       for (const { tenant } of this.#watched) running.push(this.#whenServed(tenant, type, signal));
     }
     for (const { tenant } of this.#watched) {
       running.push(
-        this.#follow(tenant.direct, leases, signal, ({ spec }) => {
+        follow(tenant.direct, leases, signal, ({ spec }) => {
           const holder = isRecord(spec) ? spec["holderIdentity"] : "";
           this.#holders.set(tenant.name, typeof holder === "string" ? holder : "");
         }),
@@ -72,21 +72,6 @@ export class Monitor {
     this.broken.push(`${(this.#clock.monotonic() / 1000).toFixed(3)} s: ${text}`);
   }
 
-  async #follow(
-    client: KubeClient,
-    type: ResourceType,
-    signal: AbortSignal,
-    onChange: (object: DynamicObject, isGone: boolean) => void,
-  ): Promise<void> {
-    try {
-      const options = { sendInitialEvents: true, timeoutSeconds: 86_400, idleTimeoutMs: 86_400_000, signal };
-      for await (const event of client.watch<DynamicObject>(type, options))
-        if (event.type !== "BOOKMARK") onChange(event.object, event.type === "DELETED");
-    } catch (error) {
-      if (!signal.aborted) throw error;
-    }
-  }
-
   async #whenServed(tenant: SimulatedTenant, type: ResourceType, signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       try {
@@ -96,7 +81,7 @@ export class Monitor {
         await this.#clock.sleep(200, { signal }).catch(() => undefined);
       }
     }
-    await this.#follow(tenant.direct, type, signal, (object, isGone) => {
+    await follow(tenant.direct, type, signal, (object, isGone) => {
       if (isGone) this.#goneBelow(tenant, type, object);
       else this.#below(tenant, object);
     });

@@ -9,7 +9,7 @@ export {
 } from "./controller.ts";
 export { TerminalError } from "./errors.ts";
 export { Informer, type InformerOptions, type InformerStatus } from "./informer.ts";
-export { LeaderElector, type LeaderElectorOptions } from "./leader-elector.ts";
+export { leading, LeaderElector, type LeaderElectorOptions } from "./leader-elector.ts";
 export { type ManagerOptions, runManager } from "./manager.ts";
 export { type HealthCheck, type ProbeOptions, type ProbeServer, startProbes } from "./probes.ts";
 export type { Cached, Change, Indexer } from "./store.ts";

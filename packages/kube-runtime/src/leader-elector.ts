@@ -232,3 +232,14 @@ export class LeaderElector implements WriteGuard {
     }
   }
 }
+
+/** Resolves to the term's signal as soon as the elector leads; to undefined when the signal aborts before. */
+export async function leading(elector: LeaderElector, signal: AbortSignal): Promise<AbortSignal | undefined> {
+  const { promise, resolve } = Promise.withResolvers<undefined>();
+  const onAbort = (): void => resolve(undefined);
+  signal.addEventListener("abort", onAbort, { once: true });
+  if (signal.aborted) onAbort();
+  const term = await Promise.race([elector.whenLeading(), promise]);
+  signal.removeEventListener("abort", onAbort);
+  return term;
+}

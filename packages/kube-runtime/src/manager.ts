@@ -3,7 +3,7 @@ import type { Logger } from "@klutch/telemetry";
 import type { Controller } from "./controller.ts";
 import type { Informer } from "./informer.ts";
 import type { Cached } from "./store.ts";
-import type { LeaderElector } from "./leader-elector.ts";
+import { leading, type LeaderElector } from "./leader-elector.ts";
 
 /** What to run. */
 export interface ManagerOptions {
@@ -40,14 +40,4 @@ export async function runManager(options: ManagerOptions): Promise<void> {
     lease.abort(new Error("stopping"));
     await election;
   }
-}
-
-async function leading(elector: LeaderElector, signal: AbortSignal): Promise<AbortSignal | undefined> {
-  const { promise, resolve } = Promise.withResolvers<undefined>();
-  const onAbort = (): void => resolve(undefined);
-  signal.addEventListener("abort", onAbort, { once: true });
-  if (signal.aborted) onAbort();
-  const term = await Promise.race([elector.whenLeading(), promise]);
-  signal.removeEventListener("abort", onAbort);
-  return term;
 }

@@ -7,8 +7,8 @@ import {
   type PermissionClaim,
 } from "@klutch/api";
 import { contains, jsonHash } from "./json.ts";
-import { keepStoredVersions } from "./schema-rollout.ts";
-import { isRecord, type SyncObject } from "./types.ts";
+import { keepStoredVersions, versionsOf } from "./schema-rollout.ts";
+import { isRecord, type SyncMeta, type SyncObject } from "./types.ts";
 
 /** On CRDs that we wrote: hash of what was wanted, to notice what an export no longer has. */
 export const crdHashAnnotation = "klutch.anynines.com/export-hash";
@@ -55,9 +55,8 @@ export function planCrd(observed: {
   }
   const foreign = foreignOwner(crd, binding, observed.bindingExists);
   if (foreign !== undefined) return { do: "leaveForeign", owner: foreign };
-  const isOwned = crd.metadata.ownerReferences?.some(({ uid }) => uid === binding.uid) === true;
   const isCurrent = crd.metadata.annotations?.[crdHashAnnotation] === hash && contains(crd.spec, body.spec);
-  if (isOwned && isCurrent) return { do: "nothing" };
+  if (isOwnedBy(crd, binding.uid) && isCurrent) return { do: "nothing" };
   const { labels, uid, resourceVersion, annotations: present, finalizers } = crd.metadata;
   return {
     do: "replace",
@@ -74,6 +73,14 @@ export function planCrd(observed: {
       },
     },
   };
+}
+
+/** Whether an owner of the object has this UID. False for an object that is not there. */
+export function isOwnedBy(
+  object: { readonly metadata: SyncMeta } | undefined,
+  uid: string | undefined,
+): boolean {
+  return object?.metadata.ownerReferences?.some((owner) => owner.uid === uid) === true;
 }
 
 function withStoredVersions(
@@ -123,14 +130,8 @@ export function syncedVersion(
 }
 
 function servedVersions({ spec }: SyncObject): ReadonlySet<string> {
-  const versions: readonly unknown[] =
-    isRecord(spec) && Array.isArray(spec["versions"]) ? spec["versions"] : [];
-  return new Set(
-    versions
-      .filter(isRecord)
-      .filter((version) => version["served"] !== false)
-      .map((version) => String(version["name"])),
-  );
+  const served = versionsOf(spec).filter(({ raw }) => raw["served"] !== false);
+  return new Set(served.map(({ name }) => name));
 }
 
 /** Required claims of the export that are not accepted, with the reason that the binding gets for it. */

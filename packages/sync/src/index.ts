@@ -19,5 +19,11 @@ export * from "./namespaces.ts";
 export * from "./object-plan.ts";
 export * from "./orphans.ts";
 export * from "./unbind.ts";
-export * from "./schema-rollout.ts";
+export {
+  affectedBy,
+  type AffectedObject,
+  breakingVersionChanges,
+  isUndecidable,
+  keepStoredVersions,
+} from "./schema-rollout.ts";
 export { isDeleting, type Ref, type SyncMeta, type SyncObject, type SyncOwner } from "./types.ts";

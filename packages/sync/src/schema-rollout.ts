@@ -3,7 +3,7 @@ import { breakingChanges, describeProblem, type JsonSchema, problemsOf, prunedFi
 import { isRecord, type SyncObject } from "./types.ts";
 
 /** A version of a CRD, as far as it is compared. */
-interface VersionView {
+export interface VersionView {
   readonly name: string;
   readonly schema: JsonSchema;
   readonly raw: Readonly<Record<string, unknown>>;
@@ -73,7 +73,8 @@ export function keepStoredVersions(
   return { ...wanted, versions: [...versions, ...kept] };
 }
 
-function versionsOf(spec: unknown): readonly VersionView[] {
+/** The versions in a CRD's spec; none when it has no list of them. */
+export function versionsOf(spec: unknown): readonly VersionView[] {
   const versions: readonly unknown[] =
     isRecord(spec) && Array.isArray(spec["versions"]) ? spec["versions"] : [];
   return versions.filter(isRecord).map((raw) => {

@@ -45,6 +45,17 @@ export function isMarked({ metadata }: { readonly metadata: SyncMeta }): boolean
   );
 }
 
+/**
+ * The merge patch that takes our marks off a claim, so that it lives on as a plain object. It names the version, which keeps a
+ * finalizer that somebody else adds meanwhile.
+ */
+export function unmarkPatch({ uid, resourceVersion, finalizers = [] }: SyncMeta): {
+  readonly metadata: object;
+} {
+  const others = finalizers.filter((finalizer) => finalizer !== syncerFinalizer);
+  return { metadata: { uid, resourceVersion, finalizers: others, annotations: { [boundAnnotation]: null } } };
+}
+
 function unmarkProvider(provider: SyncObject): Step {
   const patch = { metadata: { uid: provider.metadata.uid, annotations: { [boundAnnotation]: null } } };
   return { do: "patchProvider", ref: refOfObject(provider), patch };

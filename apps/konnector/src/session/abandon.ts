@@ -1,20 +1,15 @@
 /** Unbinding without the provider: claims become plain objects, and what is upstream is left as it is. For providers that are gone for good. */
-import {
-  boundAnnotation,
-  customResourceDefinitions,
-  syncerFinalizer,
-  unbindFinalizer,
-  unbindPolicyAnnotation,
-} from "@klutch/api";
+import { customResourceDefinitions, unbindFinalizer, unbindPolicyAnnotation } from "@klutch/api";
 import {
   type DynamicObject,
   isNotFound,
+  keyOf,
   type KubeClient,
   refOf,
   resourceTypeOf,
   type ResourceType,
 } from "@klutch/kube";
-import { isMarked } from "@klutch/sync";
+import { isMarked, isOwnedBy, unmarkPatch } from "@klutch/sync";
 import type { BindingCluster, ConsumerCluster } from "../clusters.ts";
 
 /** Whether the binding asks for it. */
@@ -33,7 +28,7 @@ export async function abandon(
 ): Promise<void> {
   const name = binding.metadata.name ?? "";
   const crd = await consumer.client.find<DynamicObject>(customResourceDefinitions, { name }, { signal });
-  const isOurs = crd?.metadata.ownerReferences?.some(({ uid }) => uid === binding.metadata.uid) === true;
+  const isOurs = isOwnedBy(crd, binding.metadata.uid);
   const type = crd === undefined || !isOurs ? undefined : resourceTypeOf(crd);
   if (type !== undefined) await releaseAll(consumer.client, type, signal);
   await removeUnbindFinalizer(bindingCluster, binding, signal);
@@ -42,13 +37,8 @@ export async function abandon(
 async function releaseAll(client: KubeClient, type: ResourceType, signal: AbortSignal): Promise<void> {
   for await (const claim of client.listAll<DynamicObject>(type, { signal })) {
     if (!isMarked(claim)) continue;
-    const { namespace, name = "", resourceVersion, uid } = claim.metadata;
-    const finalizers = (claim.metadata.finalizers ?? []).filter((finalizer) => finalizer !== syncerFinalizer);
-    const patch = {
-      metadata: { uid, resourceVersion, finalizers, annotations: { [boundAnnotation]: null } },
-    };
     try {
-      await client.mergePatch(type, { namespace, name }, patch, { signal });
+      await client.mergePatch(type, refOf(keyOf(claim)), unmarkPatch(claim.metadata), { signal });
     } catch (error) {
       if (!isNotFound(error)) throw error;
     }
@@ -61,14 +51,13 @@ export async function removeUnbindFinalizer(
   binding: DynamicObject,
   signal: AbortSignal,
 ): Promise<void> {
-  const { finalizers = [], uid, resourceVersion, namespace, name } = binding.metadata;
+  const { finalizers = [], uid, resourceVersion } = binding.metadata;
   if (!finalizers.includes(unbindFinalizer)) return;
   const rest = finalizers.filter((finalizer) => finalizer !== unbindFinalizer);
-  const ref = namespace === undefined ? refOf(name ?? "") : refOf(`${namespace}/${name}`);
   try {
     await client.mergePatch(
       bindingType,
-      ref,
+      refOf(keyOf(binding)),
       { metadata: { uid, resourceVersion, finalizers: rest } },
       { signal },
     );

@@ -4,6 +4,7 @@ import {
   type APIServiceExport,
   customResourceDefinitions,
   falseCondition,
+  findCondition,
   isTrue,
   providerUidAnnotation,
   releaseDeletionsAnnotation,
@@ -11,14 +12,14 @@ import {
 } from "@klutch/api";
 import { discoverResource, type DynamicObject, refOf, type ResourceType } from "@klutch/kube";
 import { Controller, type ReconcileResult } from "@klutch/kube-runtime";
-import { jsonHash, syncedVersion, type UnbindPolicy, unbindPolicyOf } from "@klutch/sync";
+import { isOwnedBy, jsonHash, syncedVersion, type UnbindPolicy, unbindPolicyOf } from "@klutch/sync";
 import type { BindingStatus } from "../binding-status.ts";
 import type { CacheLease } from "../cache/pool.ts";
 import type { SharedCache } from "../cache/shared-cache.ts";
 import type { BindingCluster, ConsumerCluster, Environment, ProviderCluster } from "../clusters.ts";
 import { asBinding, asExport, conditionsOf } from "../decode.ts";
 import type { EventRecorder } from "../events.ts";
-import { DeletionBreaker, isReleased, recordedHold } from "../sync/deletion-breaker.ts";
+import { DeletionBreaker, isReleased } from "../sync/deletion-breaker.ts";
 import { ObjectSyncer } from "../sync/object-syncer.ts";
 import { OrphanKeeper } from "../sync/orphan-keeper.ts";
 import { isAbandoned, removeUnbindFinalizer } from "./abandon.ts";
@@ -187,9 +188,7 @@ export class BoundApis implements AsyncDisposable {
       signal,
     });
     const crd = crds.get(name);
-    const isOurs =
-      crd?.metadata.ownerReferences?.some(({ uid }) => uid === bound.metadata.uid) === true &&
-      isTrue(conditionsOf(crd), "Established");
+    const isOurs = isOwnedBy(crd, bound.metadata.uid) && isTrue(conditionsOf(crd), "Established");
     const claims = await checkClaims(this.#claims, asBinding(bound).spec, exported?.spec, signal);
     status.report(key, claims.condition);
     if (
@@ -231,7 +230,7 @@ export class BoundApis implements AsyncDisposable {
     signal: AbortSignal,
   ): Promise<ReconcileResult | undefined> {
     const { status, bindingCluster, bindings } = this.#options;
-    const isOurs = crd?.metadata.ownerReferences?.some(({ uid }) => uid === bound.metadata.uid) === true;
+    const isOurs = isOwnedBy(crd, bound.metadata.uid);
     if (isOurs && exported !== undefined) {
       await this.#start(name, key, exported, crd, unbindPolicyOf(bound));
       this.#guardDeletions(name, bound, crd);
@@ -258,9 +257,9 @@ export class BoundApis implements AsyncDisposable {
     const running = this.#syncers.get(name);
     if (running === undefined) return;
     const { breaker, syncer } = running;
-    const conditions = asBinding(bound).status?.conditions;
+    const condition = findCondition(asBinding(bound).status?.conditions, "DeletionHeld");
+    const held = condition?.status === "True" ? condition : undefined;
     const release = bound.metadata.annotations?.[releaseDeletionsAnnotation];
-    const held = conditions?.find(({ type, status }) => type === "DeletionHeld" && status === "True");
     if (held !== undefined && isReleased(held, release)) {
       if (breaker.isHeld) {
         breaker.release();
@@ -268,8 +267,7 @@ export class BoundApis implements AsyncDisposable {
       } else this.#options.status.retract(this.#attached.get(name) ?? "", "DeletionHeld");
       return;
     }
-    const recorded = recordedHold(conditions, release);
-    if (recorded !== undefined) breaker.hold(recorded);
+    if (held !== undefined) breaker.hold(held.message ?? "");
     const wasConfirmed = Date.parse(release ?? "") >= Date.parse(crd?.metadata.deletionTimestamp ?? "");
     if (crd?.metadata.deletionTimestamp !== undefined && !wasConfirmed) {
       breaker.hold(`CustomResourceDefinition ${name} is being deleted, and with it all claims of this API`);

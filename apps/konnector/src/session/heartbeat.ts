@@ -10,6 +10,7 @@ import {
   secrets,
   setConditions,
   trueCondition,
+  wholeSeconds,
 } from "@klutch/api";
 import {
   type DynamicObject,
@@ -115,9 +116,7 @@ export class Heartbeat {
     const { status = {} } = binding;
     const last = Date.parse(status.lastHeartbeatTime ?? "");
     const isDue = !(now - last < timing.heartbeatMs);
-    const lastHeartbeatTime = isDue
-      ? new Date(now).toISOString().replace(/\.\d+Z$/, "Z")
-      : status.lastHeartbeatTime;
+    const lastHeartbeatTime = isDue ? wholeSeconds(now) : status.lastHeartbeatTime;
     const conditions = setConditions(status.conditions, news, now);
     const next = {
       ...status,

@@ -3,7 +3,7 @@
  * of them are gone. What is held is told by the binding's condition `DeletionHeld`; it outlives restarts there, and a later
  * `release-deletions` annotation ends it.
  */
-import { findCondition, type Condition } from "@klutch/api";
+import type { Condition } from "@klutch/api";
 import type { Clock } from "@klutch/kube";
 import { isMassDeletion } from "@klutch/sync";
 
@@ -82,16 +82,6 @@ export class DeletionBreaker {
     this.#why = undefined;
     this.#options.onChange(undefined);
   }
-}
-
-/** The hold that an earlier process wrote into the binding, unless it was released since. */
-export function recordedHold(
-  conditions: readonly Condition[] | undefined,
-  release: string | undefined,
-): string | undefined {
-  const held = findCondition(conditions, "DeletionHeld");
-  if (held?.status !== "True") return undefined;
-  return isReleased(held, release) ? undefined : (held.message ?? "");
 }
 
 /** Whether the annotation names a time after the hold began. Whole seconds, as conditions have them. */

@@ -9,7 +9,7 @@ import {
   type ObjectRef,
   type ResourceType,
 } from "@klutch/kube";
-import { type Step } from "@klutch/sync";
+import { type Step, unmarkPatch } from "@klutch/sync";
 import type { Compact } from "../cache/compact.ts";
 import { keyOfRef, type SharedCache } from "../cache/shared-cache.ts";
 import type { ConsumerCluster, ProviderCluster } from "../clusters.ts";
@@ -237,13 +237,7 @@ async function unmarkConsumer(
   { ref, uid }: StepOf<"unmarkConsumer">,
   signal: AbortSignal,
 ): Promise<undefined> {
-  const cached = consumerCache.get(keyOfRef(ref));
-  const finalizers = cached?.metadata.finalizers?.filter((name) => name !== syncerFinalizer) ?? [];
-  const { resourceVersion } = cached?.metadata ?? {};
-  const patch = {
-    // The version keeps a finalizer that somebody else adds meanwhile.
-    metadata: { uid, resourceVersion, finalizers, annotations: { [boundAnnotation]: null } },
-  };
+  const patch = unmarkPatch({ ...consumerCache.get(keyOfRef(ref))?.metadata, uid });
   try {
     const answer = await consumer.client.mergePatch<DynamicObject>(type, ref, patch, {
       fieldManager,

@@ -6,7 +6,8 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { type DynamicObject, isRecord, type KubeClient, type ResourceType } from "@klutch/kube";
+import { wholeSeconds } from "@klutch/api";
+import { type DynamicObject, isRecord, type KubeClient, type ResourceType, systemClock } from "@klutch/kube";
 import type { CertificateFolders } from "../certificates.ts";
 import { conditionOf } from "../objects.ts";
 import { crossplaneNamespace, type World } from "../world.ts";
@@ -94,7 +95,7 @@ async function serveRevision(
     status: "True",
     reason: "HealthyPackageRevision",
     observedGeneration: generation,
-    lastTransitionTime: new Date().toISOString().replace(/\.\d+Z$/, "Z"),
+    lastTransitionTime: wholeSeconds(systemClock.now()),
   };
   const body: DynamicObject = {
     apiVersion: revision.apiVersion,
