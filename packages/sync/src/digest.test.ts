@@ -72,6 +72,35 @@ test("another object of the same name, a missing finalizer and a deletion need a
   assert.equal(judgeDigests(undefined, provider, undefined, undefined, syncerFinalizer), "needsBoth");
 });
 
+test("a pair that nobody has looked at yet is in sync when what we hold above is what goes up", () => {
+  const metadata = { namespace: "team", labels: { team: "blue" }, annotations: { "team.example/note": "x" } };
+  const claim = below({ size: 1, list: [{ name: "a" }], nested: { on: false } }, undefined, metadata);
+  const marks = { "f:annotations": { "f:klutch.anynines.com/bound": {}, "f:team.example/note": {} } };
+  const metadataSet = { "f:metadata": { ...marks, "f:labels": { "f:team": {} } } };
+  const specSet = { "f:size": {}, "f:list": {}, "f:nested": { ".": {}, "f:on": {} } };
+  const copyMetadata = {
+    namespace: "mirror",
+    labels: { team: "blue", other: "theirs" },
+    annotations: { "team.example/note": "x", [boundAnnotation]: "true", "theirs.example/y": "z" },
+  };
+  const copy = (
+    spec: object,
+    set: object = specSet,
+    managers = [applied({ ...metadataSet, "f:spec": set })],
+  ) => above(spec, managers, undefined, copyMetadata);
+  const first = (provider: Digest): string =>
+    judgeDigests(claim, provider, undefined, undefined, syncerFinalizer);
+  const spec = { size: 1, list: [{ name: "a" }], nested: { on: false, late: 1 }, ref: "theirs" };
+  assert.equal(first(copy(spec)), "inSync");
+  assert.equal(first(copy({ ...spec, size: 2 })), "needsBoth");
+  assert.equal(first(copy({ ...spec, extra: 1 }, { ...specSet, "f:extra": {} })), "needsBoth");
+  assert.equal(first(copy(spec, { ...specSet, "f:gone": {} })), "needsBoth");
+  assert.equal(first(copy(spec, { "f:size": {}, "f:nested": { "f:on": {} } })), "needsBoth");
+  const byKey = { ...specSet, "f:list": { 'k:{"name":"a"}': { ".": {}, "f:name": {} } } };
+  assert.equal(first(copy(spec, byKey)), "needsBoth");
+  assert.equal(first(copy(spec, specSet, [])), "needsBoth");
+});
+
 test("a digest keeps no content: neither labels nor values", () => {
   const digest = below({ password: "hunter2" }, { note: "hunter2" }, { labels: { team: "hunter2" } });
   assert.ok(!JSON.stringify(digest).includes("hunter2"));

@@ -9,7 +9,7 @@ import {
   fieldManager,
 } from "@klutch/api";
 import { type AppliedRecord, appliedPart, isBound } from "./content.ts";
-import { legacyManager } from "./fields.ts";
+import { legacyManager, valuesAt } from "./fields.ts";
 import { jsonHash } from "./json.ts";
 import { filterMetadata, type MetadataRule } from "./metadata-rules.ts";
 import { isDeleting, isRecord, type SyncMeta, type SyncObject } from "./types.ts";
@@ -18,7 +18,10 @@ import { isDeleting, isRecord, type SyncMeta, type SyncObject } from "./types.ts
 export interface Digest {
   /** Names, identity, version, deletion, finalizers, and of the annotations only Klutch's marks. */
   readonly metadata: SyncMeta;
-  /** Equal as long as nothing that is synced up (or, on the provider, nothing that was applied) has changed. */
+  /**
+   * Equal as long as nothing that is synced up (or, on the provider, nothing that was applied) has changed. That of a claim equals that
+   * of its upstream object when nothing has to be written up; where they differ, the objects must be compared.
+   */
   readonly content: string;
   /** Undefined when there is no status. */
   readonly status: string | undefined;
@@ -30,14 +33,17 @@ const marks: readonly string[] = [boundAnnotation, clusterNamespaceAnnotation, c
 
 /** Of a claim: its content is what goes up. */
 export function consumerDigest(object: SyncObject, rule: MetadataRule): Digest {
-  const { metadata, status, ...fields } = object;
-  const travelling = [filterMetadata(metadata.labels, rule), filterMetadata(metadata.annotations, rule)];
-  return { metadata: slim(metadata), content: jsonHash([fields, travelling]), status: hashOf(status) };
+  const { apiVersion: _apiVersion, kind: _kind, metadata, status, ...fields } = object;
+  const labels = filterMetadata(metadata.labels, rule);
+  const annotations = { ...filterMetadata(metadata.annotations, rule), [boundAnnotation]: "true" };
+  const content = jsonHash({ ...fields, metadata: { labels, annotations } });
+  return { metadata: slim(metadata), content, status: hashOf(status) };
 }
 
 /**
- * Of an upstream object, with its `managedFields`: its content is the set of fields that our apply holds. Whoever changes the value of
- * one takes it from us (KEP-555), so an unchanged set means unchanged values; what others add does not count.
+ * Of an upstream object, with its `managedFields`: its content is what stands in the fields that our apply holds; where that cannot be
+ * said, the set of these fields. Whoever changes the value of one takes it from us (KEP-555), so an unchanged set means unchanged
+ * values; what others add does not count.
  */
 export function providerDigest(object: SyncObject): Digest {
   const { metadata, status } = object;
@@ -46,7 +52,8 @@ export function providerDigest(object: SyncObject): Digest {
   const hasLegacy = entries.some(
     ({ manager, subresource }) => manager === legacyManager && subresource === undefined,
   );
-  const held = own === undefined || hasLegacy ? appliedPart(object) : own["fieldsV1"];
+  const fields = own?.["fieldsV1"];
+  const held = !isRecord(fields) || hasLegacy ? appliedPart(object) : (valuesAt(fields, object) ?? fields);
   const digest = { metadata: slim(metadata), content: jsonHash(held), status: hashOf(status) };
   return hasLegacy ? { ...digest, hasLegacy } : digest;
 }
@@ -110,14 +117,19 @@ export function judgeDigests(
   projected: AppliedRecord | undefined,
   finalizer: string,
 ): DigestVerdict {
-  if (consumer === undefined || provider === undefined || settled === undefined) return "needsBoth";
+  if (consumer === undefined || provider === undefined) return "needsBoth";
   if (isDeleting(consumer) || isDeleting(provider) || !isBound(provider)) return "needsBoth";
   if (consumer.metadata.finalizers?.includes(finalizer) !== true) return "needsBoth";
-  if (consumer.metadata.uid !== settled.consumerUid || provider.metadata.uid !== settled.providerUid)
-    return "needsBoth";
-  if (provider.content !== settled.provider) return "needsBoth";
-  if (consumer.content !== settled.consumer)
-    return provider.hasLegacy === true ? "needsBoth" : "claimChanged";
+  // Those of cluster-scoped objects also carry their tenant's marks.
+  const isSame = consumer.metadata.namespace !== undefined && consumer.content === provider.content;
+  if (!isSame) {
+    if (settled === undefined) return "needsBoth";
+    if (consumer.metadata.uid !== settled.consumerUid || provider.metadata.uid !== settled.providerUid)
+      return "needsBoth";
+    if (provider.content !== settled.provider) return "needsBoth";
+    if (consumer.content !== settled.consumer)
+      return provider.hasLegacy === true ? "needsBoth" : "claimChanged";
+  }
   if (provider.status === undefined || provider.status === consumer.status) return "inSync";
   const isProjected =
     projected !== undefined &&

@@ -55,6 +55,24 @@ export function reduceManagedFields<T extends SyncObject>(object: T): T {
   return { ...object, metadata: { ...object.metadata, managedFields: entries } };
 }
 
+/**
+ * What stands in `object` at `fields`, and nothing else. Undefined where that cannot be said without a schema: for items of lists, and
+ * for a field that is not there.
+ */
+export function valuesAt(fields: FieldSet, object: unknown): Readonly<Record<string, unknown>> | undefined {
+  const values: Record<string, unknown> = {};
+  for (const [key, child] of Object.entries(fields)) {
+    if (key === ".") continue;
+    const name = key.slice(2);
+    const value = key.startsWith("f:") && isRecord(object) ? object[name] : undefined;
+    const isLeaf = !isRecord(child) || Object.keys(child).length === 0;
+    const kept = isLeaf || value === undefined ? value : valuesAt(child, value);
+    if (kept === undefined) return undefined;
+    values[name] = kept;
+  }
+  return values;
+}
+
 /** Paths in `fields` for which `wanted` has no value. Of `metadata` only labels and annotations count; `status` never does. */
 export function surplusPaths(fields: FieldSet, wanted: unknown): FieldPath[] {
   const found: FieldPath[] = [];

@@ -258,6 +258,8 @@ export class ObjectSyncer implements AsyncDisposable {
       const { settled, projected } = memory;
       const verdict = judgeDigests(seen.consumer, seen.provider, settled, projected, syncerFinalizer);
       if (verdict === "inSync" || verdict === "statusDiffers") {
+        if (seen.consumer !== undefined && seen.provider !== undefined)
+          memory.settled ??= settledOf(seen.consumer, seen.provider);
         if (verdict === "statusDiffers") await this.#projectStatus(seen, memory, signal);
         memory.waitingSince = undefined;
         closeDifference(memory, this.#options.environment, this.#options.type.plural);
