@@ -1,7 +1,8 @@
 /** What the cache of a bound resource keeps of each object: its digest, and its content while somebody has to look at it. */
 import type { DynamicObject, ObjectMeta } from "@klutch/kube";
 import type { Digest } from "@klutch/sync";
-import type { Body, BodyShelf } from "./body.ts";
+import { Body, type BodyShelf } from "./body.ts";
+import type { Keeper } from "./shared-cache.ts";
 
 /** See the module comment. Has no `spec` or `status`, so it cannot be taken for the object. */
 export interface Compact extends Digest {
@@ -9,14 +10,15 @@ export interface Compact extends Digest {
   readonly body: Body;
 }
 
-/** Makes the compact form. */
-export type Compactor = (object: DynamicObject) => Compact;
-
-/** A compactor that keeps the whole object in the body, without what `strip` takes away. */
-export function compactor(
+/** Keeps what came from the server on the shelf, without what `strip` takes away. What we wrote ourselves needs no second look. */
+export function compactKeeper(
   shelf: BodyShelf,
   digest: (object: DynamicObject) => Digest,
   strip: (object: DynamicObject) => DynamicObject,
-): Compactor {
-  return (object) => ({ ...digest(object), body: shelf.put(strip(object)) });
+): Keeper<Compact> {
+  return {
+    seen: (object) => ({ ...digest(object), body: shelf.put(strip(object)) }),
+    wrote: (object) => ({ ...digest(object), body: new Body() }),
+    superseded: ({ body }) => body.drop(),
+  };
 }

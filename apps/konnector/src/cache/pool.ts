@@ -4,8 +4,8 @@ import { type Cached, Informer } from "@klutch/kube-runtime";
 import { consumerDigest, defaultMetadataRule, providerDigest, reduceManagedFields } from "@klutch/sync";
 import type { Logger } from "@klutch/telemetry";
 import { BodyShelf } from "./body.ts";
-import { type Compact, compactor, type Compactor } from "./compact.ts";
-import { SharedCache } from "./shared-cache.ts";
+import { type Compact, compactKeeper } from "./compact.ts";
+import { type Keeper, SharedCache } from "./shared-cache.ts";
 
 /** Which objects a cache holds. */
 export interface CacheScope extends Scope {
@@ -46,15 +46,15 @@ export class CachePool implements AsyncDisposable {
   readonly #options: CachePoolOptions;
   readonly #caches = new Map<string, Entry<DynamicObject>>();
   readonly #compact = new Map<string, Entry<Compact>>();
-  readonly #compactor: Compactor;
+  readonly #compactKeeper: Keeper<Compact>;
 
   constructor(options: CachePoolOptions) {
     this.#options = options;
     const shelf = new BodyShelf();
-    this.#compactor =
+    this.#compactKeeper =
       options.side === "consumer"
-        ? compactor(shelf, (object) => consumerDigest(object, defaultMetadataRule), withoutManagedFields)
-        : compactor(shelf, providerDigest, reduceManagedFields);
+        ? compactKeeper(shelf, (object) => consumerDigest(object, defaultMetadataRule), withoutManagedFields)
+        : compactKeeper(shelf, providerDigest, reduceManagedFields);
   }
 
   /** The cache of this scope with whole objects, started if it is new. It may not be synced yet. */
@@ -64,12 +64,12 @@ export class CachePool implements AsyncDisposable {
       payloadOf === undefined || payloadOf.wants(object)
         ? withoutManagedFields(object)
         : withoutManagedFields(withoutPayload(object));
-    return this.#lease(this.#caches, scope, keep);
+    return this.#lease(this.#caches, scope, { seen: keep, wrote: keep, superseded: () => {} });
   }
 
   /** As `acquire`, but of the objects only digests stay in memory. */
   acquireCompact(scope: CacheScope): CacheLease<Compact> {
-    return this.#lease(this.#compact, scope, this.#compactor);
+    return this.#lease(this.#compact, scope, this.#compactKeeper);
   }
 
   /** Number of watches. */
@@ -94,10 +94,10 @@ export class CachePool implements AsyncDisposable {
   #lease<T extends Cached>(
     entries: Map<string, Entry<T>>,
     scope: CacheScope,
-    keep: (object: DynamicObject) => T,
+    keeper: Keeper<T>,
   ): CacheLease<T> {
     const key = keyOfScope(scope);
-    const entry = entries.get(key) ?? { cache: this.#start(scope, keep), users: 0 };
+    const entry = entries.get(key) ?? { cache: this.#start(scope, keeper), users: 0 };
     entry.users++;
     entries.set(key, entry);
     let isReleased = false;
@@ -114,13 +114,15 @@ export class CachePool implements AsyncDisposable {
     };
   }
 
-  #start<T extends Cached>(scope: CacheScope, keep: (object: DynamicObject) => T): SharedCache<T> {
+  #start<T extends Cached>(scope: CacheScope, keeper: Keeper<T>): SharedCache<T> {
     const { client, logger, clock, random } = this.#options;
     const indexes = { [byNamespace]: (object: T) => [object.metadata.namespace ?? ""] };
     const { payloadOf: _payloadOf, ...watched } = scope;
-    const informer = new Informer<T>({ ...watched, client, transform: keep, indexes, logger, clock, random });
-    const cache = new SharedCache(informer, keep);
-    informer.start();
+    const cache = new SharedCache<T>(
+      (transform) => new Informer<T>({ ...watched, client, transform, indexes, logger, clock, random }),
+      keeper,
+    );
+    cache.informer.start();
     return cache;
   }
 }

@@ -136,6 +136,28 @@ test("an answer that comes after the event of the deletion does not bring the ob
   assert.equal(cache.get("a/one")?.metadata.uid, "made anew");
 });
 
+test("the event of an own write is known already, and what a later version replaces holds no content", async () => {
+  const { client, send } = scripted([object("one", "5")]);
+  await using pool = poolOf(client);
+  const { cache } = pool.acquireCompact({ type });
+  await cache.informer.whenSynced();
+  const first = cache.get("a/one");
+  assert.equal(first?.body.read()?.metadata.resourceVersion, "5");
+  cache.wrote(object("one", "12"));
+  const written = cache.get("a/one");
+  assert.equal(written?.body.read(), undefined);
+  send({ type: "MODIFIED", object: object("one", "12") });
+  await waitFor("the event", () => cache.informer.get("a/one") === written);
+  assert.equal(first?.body.read(), undefined);
+  send({ type: "MODIFIED", object: object("one", "14") });
+  await waitFor("the next event", () => cache.informer.get("a/one")?.metadata.resourceVersion === "14");
+  const last = cache.get("a/one");
+  assert.equal(last?.body.read()?.metadata.resourceVersion, "14");
+  send({ type: "DELETED", object: object("one", "15") });
+  await waitFor("the deletion", () => cache.get("a/one") === undefined);
+  assert.equal(last?.body.read(), undefined);
+});
+
 test("of Secrets that nobody asked for no contents stay in memory", async () => {
   const secret = (name: string): DynamicObject => ({
     ...object(name, "5", name),

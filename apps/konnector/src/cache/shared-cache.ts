@@ -11,22 +11,32 @@ import { isNewer, isNewerVersion } from "./resource-version.ts";
 /** So many of the last deletions are remembered, for answers that come later than the event of the deletion. */
 const buriedLimit = 1_000;
 
+/** Decides what is kept of an object. */
+export interface Keeper<T> {
+  /** Of one that a list or an event shows. */
+  readonly seen: (object: DynamicObject) => T;
+  /** Of the answer to a write of ours. */
+  readonly wrote: (object: DynamicObject) => T;
+  /** A later version has taken the place of this one, or the object is gone. */
+  readonly superseded: (kept: T) => void;
+}
+
 /** See the module comment. `T` is what is kept of an object. */
 export class SharedCache<T extends Cached = DynamicObject> implements AsyncDisposable {
   readonly informer: Informer<T>;
-  readonly #keep: (object: DynamicObject) => T;
+  readonly #keeper: Keeper<T>;
   readonly #written = new Map<string, T>();
   /** UIDs of objects that were seen to go, by key; oldest first. */
   readonly #buried = new Map<string, string | undefined>();
   readonly #vanishedHandlers = new Set<(key: string, object: T) => void>();
   readonly #subscriptions = new DisposableStack();
 
-  /** `keep` makes of an answer what the informer makes of an event. */
-  constructor(informer: Informer<T>, keep: (object: DynamicObject) => T) {
-    this.informer = informer;
-    this.#keep = keep;
-    this.#subscriptions.use(informer.onChange((change) => this.#seen(change)));
-    this.#subscriptions.use(informer.onListed((resourceVersion) => this.#listed(resourceVersion)));
+  /** `open` makes the informer, which keeps what `transform` makes of an object. */
+  constructor(open: (transform: (object: DynamicObject) => T) => Informer<T>, keeper: Keeper<T>) {
+    this.#keeper = keeper;
+    this.informer = open((object) => this.#echoed(object) ?? keeper.seen(object));
+    this.#subscriptions.use(this.informer.onChange((change) => this.#seen(change)));
+    this.#subscriptions.use(this.informer.onListed((resourceVersion) => this.#listed(resourceVersion)));
   }
 
   /** Calls `handler` for an object that only an own write had shown, and that a list does not have: it is gone without an event. */
@@ -51,7 +61,9 @@ export class SharedCache<T extends Cached = DynamicObject> implements AsyncDispo
     // The answer was overtaken by the event that the object is gone.
     if (cached === undefined && this.#buried.has(key) && this.#buried.get(key) === object.metadata.uid)
       return;
-    this.#written.set(key, this.#keep(object));
+    const previous = this.#written.get(key);
+    this.#written.set(key, this.#keeper.wrote(object));
+    if (previous !== undefined) this.#keeper.superseded(previous);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -59,13 +71,25 @@ export class SharedCache<T extends Cached = DynamicObject> implements AsyncDispo
     await this.informer[Symbol.asyncDispose]();
   }
 
+  /** The event of our own write shows what its answer has shown. */
+  #echoed(object: DynamicObject): T | undefined {
+    const written = this.#written.get(keyOf(object));
+    const { uid, resourceVersion } = object.metadata;
+    const isEcho = written?.metadata.uid === uid && written?.metadata.resourceVersion === resourceVersion;
+    return isEcho ? written : undefined;
+  }
+
   #seen(change: Change<T>): void {
     if (change.type === "deleted") this.#bury(change.key, change.object.metadata.uid);
+    if (change.type !== "added")
+      this.#keeper.superseded(change.type === "deleted" ? change.object : change.previous);
     const written = this.#written.get(change.key);
     if (written === undefined) return;
     const isSame = written.metadata.uid === change.object.metadata.uid;
     const isCaughtUp = change.type === "deleted" ? isSame : !isNewer(written, change.object);
-    if (isCaughtUp) this.#written.delete(change.key);
+    if (!isCaughtUp) return;
+    this.#written.delete(change.key);
+    if (written !== change.object) this.#keeper.superseded(written);
   }
 
   #bury(key: string, uid: string | undefined): void {
