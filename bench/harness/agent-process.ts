@@ -2,6 +2,7 @@
 import { execFile } from "node:child_process";
 import { join } from "node:path";
 import { promisify } from "node:util";
+import { konnectorRuntime } from "@klutch/api";
 import {
   logTail,
   type ReservedPorts,
@@ -24,8 +25,9 @@ export async function ownAgent(folder: string): Promise<AgentSpec> {
   const bundle = join(folder, "konnector.mjs");
   const build = join(import.meta.dirname, "..", "..", "tools", "build", "main.ts");
   await promisify(execFile)(process.execPath, [build, "konnector", bundle]);
+  const environment = Object.entries(konnectorRuntime).map(([name, value]) => `${name}=${value}`);
   return {
-    command: `env MALLOC_ARENA_MAX=1 NODE_OPTIONS=--max-semi-space-size=4 ${process.execPath} ${bundle} --lease-namespace=klutch-bind --probe-host=127.0.0.1 --probe-port={port}`,
+    command: `env ${environment.join(" ")} ${process.execPath} ${bundle} --lease-namespace=klutch-bind --probe-host=127.0.0.1 --probe-port={port}`,
     metricsUrl: "http://127.0.0.1:{port}/metrics",
   };
 }

@@ -1,5 +1,6 @@
 /** Case `burst`: many claims created as fast as the API server takes them. */
 import { inParallel } from "../harness/api.ts";
+import { startIdleLoop } from "../harness/idle-loop.ts";
 import { probeLatency } from "../harness/latency-probe.ts";
 import { percentiles, formatPercentiles } from "../harness/statistics.ts";
 import { startStopwatch } from "../harness/stopwatch.ts";
@@ -26,6 +27,8 @@ async function run({ agent, sizes, random, say, report, keep }: BenchContext): P
   );
   const arrivals = claims.map(({ metadata }) => above.seen(`${mirror}/${metadata.name}`));
   const sentAt: number[] = [];
+  await using idleLoop = startIdleLoop();
+  await idleLoop.p99();
   const idleLag = await world.agent.metric(lagMetric);
   const startedAt = performance.now();
   await inParallel(claims, async (claim, index) => {
@@ -40,12 +43,13 @@ async function run({ agent, sizes, random, say, report, keep }: BenchContext): P
     world.problem,
   );
   const lag = await world.agent.metric(lagMetric);
+  const machineLag = await idleLoop.p99();
   const totalMs = Math.max(...arrivedAt) - startedAt;
   const each = percentiles(arrivedAt.map((at, index) => at - (sentAt[index] ?? at)));
   const what = `burst of ${sizes.burst}`;
   say(`${what}: created in ${createdMs.toFixed(0)} ms, all upstream in ${totalMs.toFixed(0)} ms`);
   say(`each: ${formatPercentiles(each)}`);
-  keep("burst", { createdMs, totalMs, each, idleLagSeconds: idleLag, lagSeconds: lag });
+  keep("burst", { createdMs, totalMs, each, idleLagSeconds: idleLag, lagSeconds: lag, machineLag });
   const rate = (sizes.burst * 1000) / totalMs;
   report({ metric: `${what}: claims/s`, unit: "/s", value: rate, target: { atLeast: 200 } });
   report({ metric: `${what}: each, p50`, unit: "ms", value: each.p50 });
@@ -53,5 +57,6 @@ async function run({ agent, sizes, random, say, report, keep }: BenchContext): P
   if (lag !== undefined) {
     const metric = `${what}: event loop of the agent, p99`;
     report({ metric, unit: "ms", value: lag * 1000, target: { atMost: 20 } });
+    report({ metric: `${what}: an idle event loop beside it, p99`, unit: "ms", value: machineLag });
   }
 }

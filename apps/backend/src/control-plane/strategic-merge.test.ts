@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { AppClusterBinding } from "@klutch/api";
+import { type AppClusterBinding, konnectorRuntime } from "@klutch/api";
 import { isRecord } from "@klutch/kube";
 import { konnectorDeployment } from "./konnector-deployment.ts";
 import { ownerOf } from "./names.ts";
@@ -72,7 +72,7 @@ test("one request is replaced beside the other", () => {
 });
 
 /** Set for every konnector. */
-const memoryVariables = ["MALLOC_ARENA_MAX", "NODE_OPTIONS"];
+const memoryVariables = Object.keys(konnectorRuntime);
 
 test("a new variable joins POD_NAME and POD_NAMESPACE", () => {
   const names = [...envOf(container({ env: [{ name: "HTTPS_PROXY", value: "http://proxy:1" }] })).keys()];
