@@ -59,14 +59,11 @@ async function main(): Promise<number> {
   console.log(`machine ${machine}\nagent   ${agent.command}\n`);
   const measurements: Measurement[] = [];
   const records: RunRecord[] = [];
-  for (const one of cases.filter(({ serves }) => serves.some((name) => options.only.includes(name)))) {
-    const runs = one.once === true ? 1 : options.runs;
-    for (let run = 1; run <= runs; run++) {
-      records.push(await runOnce(one, run, { ...options, agent }, measurements));
-      if (options.json !== undefined) {
-        const report = { startedAt, machine, options, records, summaries: summarise(measurements) };
-        await writeFile(options.json, `${JSON.stringify(report, null, 1)}\n`);
-      }
+  for (const { one, run } of inTurn(options)) {
+    records.push(await runOnce(one, run, { ...options, agent }, measurements));
+    if (options.json !== undefined) {
+      const report = { startedAt, machine, options, records, summaries: summarise(measurements) };
+      await writeFile(options.json, `${JSON.stringify(report, null, 1)}\n`);
     }
   }
   const failures = records.filter(({ error }) => error !== undefined);
@@ -79,6 +76,15 @@ async function main(): Promise<number> {
   );
   for (const { cases: name, run, error } of failures) console.log(`FAILED: ${name}, run ${run}: ${error}`);
   return failures.length === 0 ? 0 : 1;
+}
+
+/** Each case once, then each a second time, and so on: a machine that changes its speed within minutes does it to all of them. */
+function inTurn({ only, runs }: BenchOptions): readonly { readonly one: BenchCase; readonly run: number }[] {
+  const wanted = cases.filter(({ serves }) => serves.some((name) => only.includes(name)));
+  const repeated = wanted.filter(({ once }) => once !== true);
+  const rounds = Array.from({ length: runs }, (_, index) => repeated.map((one) => ({ one, run: index + 1 })));
+  const single = wanted.filter(({ once }) => once === true).map((one) => ({ one, run: 1 }));
+  return [...rounds.flat(), ...single];
 }
 
 /** A failure ends only this run: the others of a long night are worth keeping. */

@@ -2,6 +2,7 @@
 import { inParallel } from "../harness/api.ts";
 import { startIdleLoop } from "../harness/idle-loop.ts";
 import { probeLatency } from "../harness/latency-probe.ts";
+import { cpuSecondsOf } from "../harness/process-memory.ts";
 import { percentiles, formatPercentiles } from "../harness/statistics.ts";
 import { startStopwatch } from "../harness/stopwatch.ts";
 import { widget, widgets } from "../harness/widget.ts";
@@ -30,6 +31,7 @@ async function run({ agent, sizes, random, say, report, keep }: BenchContext): P
   await using idleLoop = startIdleLoop();
   await idleLoop.p99();
   const idleLag = await world.agent.metric(lagMetric);
+  const cpuBefore = cpuSecondsOf(world.agent.pid);
   const startedAt = performance.now();
   await inParallel(claims, async (claim, index) => {
     sentAt[index] = performance.now();
@@ -43,6 +45,7 @@ async function run({ agent, sizes, random, say, report, keep }: BenchContext): P
     world.problem,
   );
   const lag = await world.agent.metric(lagMetric);
+  const cpuMs = ((cpuSecondsOf(world.agent.pid) - cpuBefore) * 1000) / sizes.burst;
   const machineLag = await idleLoop.p99();
   const totalMs = Math.max(...arrivedAt) - startedAt;
   const each = percentiles(arrivedAt.map((at, index) => at - (sentAt[index] ?? at)));
@@ -54,6 +57,7 @@ async function run({ agent, sizes, random, say, report, keep }: BenchContext): P
   report({ metric: `${what}: claims/s`, unit: "/s", value: rate, target: { atLeast: 200 } });
   report({ metric: `${what}: each, p50`, unit: "ms", value: each.p50 });
   report({ metric: `${what}: each, p99`, unit: "ms", value: each.p99 });
+  report({ metric: `${what}: CPU time of the agent for each`, unit: "ms", value: cpuMs });
   if (lag !== undefined) {
     const metric = `${what}: event loop of the agent, p99`;
     report({ metric, unit: "ms", value: lag * 1000, target: { atMost: 20 } });
