@@ -3,14 +3,14 @@ import { falseCondition, type NewCondition, secrets } from "@klutch/api";
 import {
   type ClusterConfig,
   keyOf,
+  keyOfRef,
   type KubeClient,
-  type ObjectRef,
   parseForeignKubeconfig,
+  refOf,
 } from "@klutch/kube";
 import { Controller, type ReconcileResult } from "@klutch/kube-runtime";
 import { BindingStatus } from "./binding-status.ts";
 import type { CacheLease } from "./cache/pool.ts";
-import { keyOfRef } from "./cache/shared-cache.ts";
 import type { BindingCluster, ConsumerCluster, Environment } from "./clusters.ts";
 import { asBinding } from "./decode.ts";
 import { readKubeconfig, unreadableRetryMs } from "./kubeconfig-secret.ts";
@@ -154,7 +154,7 @@ export class Agent implements AsyncDisposable {
     provider.session = new Session({
       config,
       createClient: createProviderClient,
-      credentials: { secretRef: refOfKey(secretKey), cache: provider.lease.cache },
+      credentials: { secretRef: refOf(secretKey), cache: provider.lease.cache },
       consumer,
       bindingCluster,
       bindings: this.#bindings.cache,
@@ -164,7 +164,7 @@ export class Agent implements AsyncDisposable {
   }
 
   #watchSecret(secretKey: string): Provider {
-    const { namespace, name } = refOfKey(secretKey);
+    const { namespace, name } = refOf(secretKey);
     const { consumer, environment } = this.#options;
     const fieldSelector = `metadata.name=${name}`;
     const lease = consumer.pool.acquire({ type: secrets, namespace, fieldSelector });
@@ -186,9 +186,4 @@ export class Agent implements AsyncDisposable {
     await provider.session?.[Symbol.asyncDispose]();
     await provider.lease[Symbol.asyncDispose]();
   }
-}
-
-function refOfKey(key: string): ObjectRef {
-  const slash = key.indexOf("/");
-  return { namespace: key.slice(0, slash), name: key.slice(slash + 1) };
 }

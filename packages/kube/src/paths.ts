@@ -29,6 +29,11 @@ export function keyOf(object: {
   readonly metadata: { readonly name?: string | undefined; readonly namespace?: string | undefined };
 }): string {
   const { namespace, name = "" } = object.metadata;
+  return keyOfRef({ namespace, name });
+}
+
+/** The key of the object of this reference. */
+export function keyOfRef({ namespace, name }: ObjectRef): string {
   return namespace === undefined ? name : `${namespace}/${name}`;
 }
 

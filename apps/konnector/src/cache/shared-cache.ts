@@ -4,7 +4,7 @@
  * older events would write an older status. An own write is shown until the watch has caught up, or until a complete list of a later
  * version does not have it.
  */
-import { type DynamicObject, keyOf, type ObjectRef } from "@klutch/kube";
+import { type DynamicObject, keyOf } from "@klutch/kube";
 import type { Cached, Change, Informer } from "@klutch/kube-runtime";
 import { isNewer, isNewerVersion } from "./resource-version.ts";
 
@@ -107,9 +107,4 @@ export class SharedCache<T extends Cached = DynamicObject> implements AsyncDispo
       for (const handler of this.#vanishedHandlers) handler(key, object);
     }
   }
-}
-
-/** The key under which caches hold the object of this reference. */
-export function keyOfRef({ namespace, name }: ObjectRef): string {
-  return namespace === undefined ? name : `${namespace}/${name}`;
 }

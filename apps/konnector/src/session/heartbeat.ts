@@ -15,13 +15,14 @@ import {
 import {
   type DynamicObject,
   jsonEqual,
+  keyOfRef,
   KubeconfigError,
   type ObjectRef,
   parseForeignKubeconfig,
 } from "@klutch/kube";
 import { Controller, type ReconcileResult } from "@klutch/kube-runtime";
 import type { CacheLease } from "../cache/pool.ts";
-import { keyOfRef, type SharedCache } from "../cache/shared-cache.ts";
+import type { SharedCache } from "../cache/shared-cache.ts";
 import type { ConsumerCluster, Environment, ProviderCluster } from "../clusters.ts";
 import { asClusterBinding, secretText } from "../decode.ts";
 

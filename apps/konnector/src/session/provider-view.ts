@@ -2,11 +2,11 @@
  * One resource of the provider, as far as this tenant may see it: one cache for the whole cluster, or one for each service namespace
  * (reference/bind.md §4.8, informer scope). A mapping that disappears just releases its cache (B3).
  */
-import type { DynamicObject, ObjectRef, ResourceType } from "@klutch/kube";
+import { type DynamicObject, keyOfRef, type ObjectRef, type ResourceType } from "@klutch/kube";
 import type { Cached, Change } from "@klutch/kube-runtime";
 import type { Logger } from "@klutch/telemetry";
 import type { CacheLease, CacheScope } from "../cache/pool.ts";
-import { keyOfRef, type SharedCache } from "../cache/shared-cache.ts";
+import type { SharedCache } from "../cache/shared-cache.ts";
 import type { NamespaceMap } from "./namespace-map.ts";
 
 /** Options of a view. */

@@ -1,6 +1,14 @@
 /** Keeps the claimed objects of one resource (Secrets, ConfigMaps, …) in sync, by owner. One for all exports that claim it. */
 import { claimedFromLabel, fieldManager, resourceOwnerAnnotation } from "@klutch/api";
-import { type DynamicObject, isAlreadyExists, isNotFound, keyOf, type ObjectRef, refOf } from "@klutch/kube";
+import {
+  type DynamicObject,
+  isAlreadyExists,
+  isNotFound,
+  keyOf,
+  keyOfRef,
+  type ObjectRef,
+  refOf,
+} from "@klutch/kube";
 import { type Change, Controller, type ReconcileContext } from "@klutch/kube-runtime";
 import {
   type ClaimedStep,
@@ -15,7 +23,6 @@ import {
   type Side,
 } from "@klutch/sync";
 import { byNamespace, type CacheLease } from "../cache/pool.ts";
-import { keyOfRef } from "../cache/shared-cache.ts";
 import type { ConsumerCluster, Environment, ProviderCluster } from "../clusters.ts";
 import { asDynamic } from "../decode.ts";
 import { StaleCacheError } from "../errors.ts";

@@ -6,12 +6,13 @@ import {
   isAlreadyExists,
   isNotFound,
   keyOf,
+  keyOfRef,
   type ObjectRef,
   type ResourceType,
 } from "@klutch/kube";
 import { type Step, unmarkPatch } from "@klutch/sync";
 import type { Compact } from "../cache/compact.ts";
-import { keyOfRef, type SharedCache } from "../cache/shared-cache.ts";
+import type { SharedCache } from "../cache/shared-cache.ts";
 import type { ConsumerCluster, ProviderCluster } from "../clusters.ts";
 import { asDynamic } from "../decode.ts";
 import { StaleCacheError } from "../errors.ts";

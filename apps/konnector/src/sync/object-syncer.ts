@@ -4,6 +4,7 @@ import {
   apiVersionOf,
   type DynamicObject,
   keyOf,
+  keyOfRef,
   type ObjectRef,
   refOf,
   type ResourceType,
@@ -30,7 +31,6 @@ import {
 } from "@klutch/sync";
 import type { Compact } from "../cache/compact.ts";
 import { byNamespace, type CacheLease } from "../cache/pool.ts";
-import { keyOfRef } from "../cache/shared-cache.ts";
 import type { ConsumerCluster, Environment, ProviderCluster } from "../clusters.ts";
 import type { EventRecorder } from "../events.ts";
 import type { NamespaceMap } from "../session/namespace-map.ts";

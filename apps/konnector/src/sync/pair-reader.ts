@@ -2,6 +2,7 @@
 import {
   apiVersionOf,
   type DynamicObject,
+  keyOfRef,
   type KubeClient,
   type ObjectRef,
   type ResourceType,
@@ -18,7 +19,6 @@ import {
   type Ref,
 } from "@klutch/sync";
 import type { Compact } from "../cache/compact.ts";
-import { keyOfRef } from "../cache/shared-cache.ts";
 import { StaleCacheError } from "../errors.ts";
 import type { DeletionBreaker } from "./deletion-breaker.ts";
 import type { ExecutionContext } from "./execute.ts";

@@ -1,5 +1,5 @@
 /** What happens to a claim, in words for the person who wrote it. */
-import { ApiError, type DynamicObject, TransportError } from "@klutch/kube";
+import { ApiError, type DynamicObject, keyOf, TransportError } from "@klutch/kube";
 import type { Step, Waiting } from "@klutch/sync";
 import type { EventRecorder } from "../events.ts";
 
@@ -53,9 +53,7 @@ export function noteStep(
   if (step.do === "createMapping") {
     events.note(consumer, "Accepted", "the provider was asked for a namespace that mirrors this one");
   } else if (step.do === "applyProvider" && provider === undefined) {
-    const { namespace, name } = step.content.metadata;
-    const where = namespace === undefined ? name : `${namespace}/${name}`;
-    events.note(consumer, "Placed", `the provider has it as ${where}`);
+    events.note(consumer, "Placed", `the provider has it as ${keyOf(step.content)}`);
   } else if (step.do === "writeStatus" && consumer.status === undefined && memory.isSynced !== true) {
     memory.isSynced = true;
     const text = `the provider's first status has arrived, ${Math.round(lagMs)} ms after it was seen`;
