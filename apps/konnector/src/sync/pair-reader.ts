@@ -74,6 +74,11 @@ export class PairReader {
   async read(seen: SeenPair, isUnbinding: boolean, signal: AbortSignal): Promise<ReadPair> {
     const { provider, isolation, breaker } = this.#options;
     const needs = isUnbinding ? noContent : neededContent(seen);
+    // At once: what is kept of this version goes when a later one comes.
+    const [consumerObject, providerObject] = await Promise.all([
+      needs.consumer ? this.#readConsumer(seen, signal) : this.#stub(seen.consumer),
+      needs.provider ? this.readProvider(seen, signal) : this.#stub(seen.provider),
+    ]);
     return {
       ref: seen.ref,
       mapping: seen.mapping,
@@ -81,8 +86,8 @@ export class PairReader {
       rule: defaultMetadataRule,
       isolation,
       deletionsHeld: breaker.isHeld,
-      consumer: needs.consumer ? await this.#readConsumer(seen, signal) : this.#stub(seen.consumer),
-      provider: needs.provider ? await this.readProvider(seen, signal) : this.#stub(seen.provider),
+      consumer: consumerObject,
+      provider: providerObject,
     };
   }
 
