@@ -23,5 +23,11 @@ export function finishedTest(event: TestEvent): FinishedTest | undefined {
     return { name, file, outcome: skipped ? "skipped" : "passed", milliseconds: details.duration_ms };
   }
   const { error } = event.data.details;
-  return { name, file, outcome: "failed", milliseconds: details.duration_ms, error: error.cause ?? error };
+  const why = isFileWrapper ? howItEnded(error) : (error.cause ?? error);
+  return { name, file, outcome: "failed", milliseconds: details.duration_ms, error: why };
+}
+
+/** The runner's own error of a file says nothing but "test failed"; how its process ended stands beside it. */
+function howItEnded(error: Error & { readonly exitCode?: unknown; readonly signal?: unknown }): object {
+  return { cause: error.cause ?? error, exitCode: error.exitCode, signal: error.signal };
 }
