@@ -4,6 +4,7 @@
  */
 import { fieldManager, namespaces, syncerFinalizer } from "@klutch/api";
 import type { KubeClient } from "@klutch/kube";
+import { inParallel } from "../harness/api.ts";
 import { percentiles, formatPercentiles } from "../harness/statistics.ts";
 import { widget, widgets } from "../harness/widget.ts";
 import { createNamespaces, mirrorOf, startBenchWorld, workNamespace } from "../harness/world.ts";
@@ -38,11 +39,7 @@ async function run({ agent, sizes, random, say, report }: BenchContext): Promise
   say(`one at a time: ${formatPercentiles(percentiles(alone))}`);
   const names = Array.from({ length: sizes.burst }, (_, index) => `burst-${index}`);
   const startedAt = performance.now();
-  await Promise.all(
-    Array.from({ length: lanes }, async () => {
-      for (let name = names.pop(); name !== undefined; name = names.pop()) await one(name);
-    }),
-  );
+  await inParallel(names, one, lanes);
   const rate = (sizes.burst * 1000) / (performance.now() - startedAt);
   say(`${sizes.burst} in ${lanes} lanes: ${rate.toFixed(0)}/s`);
   const { p50, p99 } = percentiles(alone);

@@ -23,7 +23,7 @@ import type { KonnectorConfig } from "./config.ts";
 import { ControlPlaneAgent } from "./control-plane-agent.ts";
 import { asDynamic, conditionsOf } from "./decode.ts";
 import { konnectorMetrics } from "./metrics.ts";
-import { garbageCollector, tidyWhenQuiet } from "./tidy.ts";
+import { collectGarbage, tidyWhenQuiet } from "./tidy.ts";
 
 /** What `runAgent` needs: everything of a konnector but its probes. */
 export interface AgentRunOptions {
@@ -83,7 +83,7 @@ export async function runKonnector(options: KonnectorOptions): Promise<void> {
   const tidy = {
     clock: options.clock ?? systemClock,
     looks: () => health.looks(),
-    collect: garbageCollector(),
+    collect: collectGarbage,
   };
   const tidying = tidyWhenQuiet(tidy, options.signal);
   await runAgent({ ...options, onHealth: (started) => (health = started) });

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { VirtualClock } from "@klutch/kube-testing";
-import { garbageCollector, tidyWhenQuiet } from "./tidy.ts";
+import { collectGarbage, tidyWhenQuiet } from "./tidy.ts";
 
 test("memory is given back once after a backlog, when it is quiet, and not for small work", async () => {
   const clock = new VirtualClock();
@@ -24,5 +24,5 @@ test("memory is given back once after a backlog, when it is quiet, and not for s
 });
 
 test("the collector can be called in a process that was started without a flag", () => {
-  garbageCollector()();
+  collectGarbage();
 });

@@ -3,7 +3,7 @@
  * and then has nothing to do would keep all of it. So it is asked once, when it has been quiet for a while.
  */
 import { setFlagsFromString } from "node:v8";
-import { createContext, Script } from "node:vm";
+import { runInNewContext } from "node:vm";
 import type { Clock } from "@klutch/kube";
 
 /** What is needed to know when. */
@@ -36,11 +36,9 @@ export async function tidyWhenQuiet(
   }
 }
 
-/** V8's collector, which scripts see only with a flag; the flag may be set while running. */
-export function garbageCollector(): () => void {
+/** V8's collector, which scripts see only in contexts made after its flag was set; the flag may be set while running. */
+export function collectGarbage(): void {
   setFlagsFromString("--expose-gc");
   // Only the last resort also gives the freed pages back.
-  const collect = new Script('gc({ type: "major", execution: "sync", flavor: "last-resort" })');
-  const context = createContext();
-  return () => void collect.runInContext(context);
+  runInNewContext('gc({ type: "major", execution: "sync", flavor: "last-resort" })');
 }

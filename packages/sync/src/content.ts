@@ -17,9 +17,19 @@ export function isBound(object: { readonly metadata: SyncMeta }): boolean {
 }
 
 /**
- * The body of the server-side apply that makes the provider's object what the consumer wants: every top-level field except `status`,
- * labels and annotations by rule, the `bound` annotation; for cluster-scoped objects also the mark and the owner that tie it to the
- * tenant (reference/bind.md §4.8). Holds nothing that a server sets.
+ * What goes up from a claim, wherever its upstream object stands: every top-level field except `status`, labels and annotations by rule,
+ * the `bound` annotation. Without labels there is no member for them.
+ */
+export function travellingContent(consumer: SyncObject, rule: MetadataRule): SyncObject {
+  const { metadata, status: _status, ...fields } = consumer;
+  const labels = filterMetadata(metadata.labels, rule);
+  const annotations = { ...filterMetadata(metadata.annotations, rule), [boundAnnotation]: "true" };
+  return { ...fields, metadata: { ...(labels === undefined ? {} : { labels }), annotations } };
+}
+
+/**
+ * The body of the server-side apply that makes the provider's object what the consumer wants: what travels; for cluster-scoped objects
+ * also the mark and the owner that tie it to the tenant (reference/bind.md §4.8). Holds nothing that a server sets.
  */
 export function providerContent(
   consumer: SyncObject,
@@ -27,21 +37,17 @@ export function providerContent(
   tenant: Tenant,
   rule: MetadataRule,
 ): SyncObject {
-  const { metadata, status: _status, ...fields } = consumer;
-  const labels = filterMetadata(metadata.labels, rule);
-  const annotations = { ...filterMetadata(metadata.annotations, rule), [boundAnnotation]: "true" };
-  if (target.namespace !== undefined) {
-    return { ...fields, metadata: { ...target, ...(labels === undefined ? {} : { labels }), annotations } };
-  }
-  const { name = "" } = metadata;
+  const content = travellingContent(consumer, rule);
+  if (target.namespace !== undefined) return { ...content, metadata: { ...target, ...content.metadata } };
+  const { name = "" } = consumer.metadata;
   const isHashed = target.name !== name && target.name !== `${tenant.namespace}-${name}`;
   return {
-    ...fields,
+    ...content,
     metadata: {
       ...target,
-      ...(labels === undefined ? {} : { labels }),
+      ...content.metadata,
       annotations: {
-        ...annotations,
+        ...content.metadata.annotations,
         [clusterNamespaceAnnotation]: tenant.namespace,
         ...(isHashed ? { [consumerNameAnnotation]: name } : {}),
       },

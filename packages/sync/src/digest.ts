@@ -8,10 +8,10 @@ import {
   consumerNameAnnotation,
   fieldManager,
 } from "@klutch/api";
-import { type AppliedRecord, appliedPart, isBound } from "./content.ts";
+import { type AppliedRecord, appliedPart, isBound, travellingContent } from "./content.ts";
 import { legacyManager, valuesAt } from "./fields.ts";
 import { jsonHash } from "./json.ts";
-import { filterMetadata, type MetadataRule } from "./metadata-rules.ts";
+import type { MetadataRule } from "./metadata-rules.ts";
 import { isDeleting, isRecord, type SyncMeta, type SyncObject } from "./types.ts";
 
 /** An object without its content. */
@@ -33,11 +33,9 @@ const marks: readonly string[] = [boundAnnotation, clusterNamespaceAnnotation, c
 
 /** Of a claim: its content is what goes up. */
 export function consumerDigest(object: SyncObject, rule: MetadataRule): Digest {
-  const { apiVersion: _apiVersion, kind: _kind, metadata, status, ...fields } = object;
-  const labels = filterMetadata(metadata.labels, rule);
-  const annotations = { ...filterMetadata(metadata.annotations, rule), [boundAnnotation]: "true" };
-  const content = jsonHash({ ...fields, metadata: { labels, annotations } });
-  return { metadata: slim(metadata), content, status: hashOf(status) };
+  // No set of held fields names the type.
+  const { apiVersion: _apiVersion, kind: _kind, ...content } = travellingContent(object, rule);
+  return { metadata: slim(object.metadata), content: jsonHash(content), status: hashOf(object.status) };
 }
 
 /**

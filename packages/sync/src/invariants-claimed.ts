@@ -3,9 +3,9 @@ import { claimedFromLabel, crdNameOf, resourceOwnerAnnotation } from "@klutch/ap
 import { type ClaimScope, claimScopeOf, isSelected } from "./claim-scope.ts";
 import { type ClaimedStep, planClaimed } from "./claimed.ts";
 import type { BoundApi, InvariantSnapshot, Violation } from "./invariants.ts";
-import { isOurs, nameOf, type Places } from "./invariants-places.ts";
+import { isOurs, type Places } from "./invariants-places.ts";
 import { consumerNameOf, providerRefOf } from "./namespaces.ts";
-import { isDeleting, type Ref, refOfObject, type SyncObject } from "./types.ts";
+import { isDeleting, nameOf, type Ref, refOfObject, type SyncObject } from "./types.ts";
 
 interface Pair {
   readonly consumerRef: Ref;

@@ -2,7 +2,7 @@
 import { clusterNamespaceAnnotation, serviceNamespaceAnnotation } from "@klutch/api";
 import type { BoundApi, InvariantSnapshot } from "./invariants.ts";
 import { type Mapping, mappingOf, type Tenant } from "./namespaces.ts";
-import type { Ref, SyncObject } from "./types.ts";
+import type { SyncObject } from "./types.ts";
 
 /** The namespace mappings, both ways. */
 export interface Places {
@@ -57,9 +57,4 @@ export function isOurs(
   return metadata.namespace === undefined
     ? metadata.annotations?.[clusterNamespaceAnnotation] === tenant.namespace
     : consumerOf.has(metadata.namespace);
-}
-
-/** `<namespace>/<name>`, or the name of a cluster-scoped object. */
-export function nameOf({ namespace, name }: Ref): string {
-  return namespace === undefined ? name : `${namespace}/${name}`;
 }

@@ -6,9 +6,9 @@ import {
   serviceNamespaceOwner,
 } from "@klutch/api";
 import type { InvariantSnapshot, Violation } from "./invariants.ts";
-import { nameOf, type Places } from "./invariants-places.ts";
+import type { Places } from "./invariants-places.ts";
 import { mappingOf } from "./namespaces.ts";
-import { refOfObject, type SyncObject } from "./types.ts";
+import { nameOf, refOfObject, type SyncObject } from "./types.ts";
 
 /** Two namespaces of the consumer on one of the provider: their objects would meet. */
 export function checkMappings({ provider }: InvariantSnapshot): readonly Violation[] {

@@ -14,12 +14,12 @@ import { appliedPart, isBound, providerContent } from "./content.ts";
 import { effectiveClaims } from "./crd-plan.ts";
 import { ownedFields, surplusPaths } from "./fields.ts";
 import { checkClaimed } from "./invariants-claimed.ts";
-import { isOurs, nameOf, type Places, placesOf } from "./invariants-places.ts";
+import { isOurs, type Places, placesOf } from "./invariants-places.ts";
 import { checkMappings, checkTenancy } from "./invariants-tenancy.ts";
 import { contains, jsonEqual } from "./json.ts";
 import { defaultMetadataRule, type MetadataRule } from "./metadata-rules.ts";
 import { consumerNameOf, type Isolation, providerRefOf, type Tenant } from "./namespaces.ts";
-import { isDeleting, isRecord, type Ref, refOfObject, type SyncObject } from "./types.ts";
+import { isDeleting, isRecord, nameOf, type Ref, refOfObject, type SyncObject } from "./types.ts";
 import { isMarked } from "./unbind.ts";
 
 /**

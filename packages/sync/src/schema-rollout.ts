@@ -1,6 +1,6 @@
 /** Whether a new schema may replace the one of a CRD whose objects are in use. Existing objects decide, not the schemas alone. */
 import { breakingChanges, describeProblem, type JsonSchema, problemsOf, prunedFields } from "@klutch/schema";
-import { isRecord, type SyncObject } from "./types.ts";
+import { isRecord, nameOf, refOfObject, type SyncObject } from "./types.ts";
 
 /** A version of a CRD, as far as it is compared. */
 export interface VersionView {
@@ -37,8 +37,7 @@ export function breakingVersionChanges(current: unknown, wanted: unknown): reado
 /** The object's problems under the schema that `wanted` (a CRD's spec) has for its version; undefined when there are none. */
 export function affectedBy(wanted: unknown, object: SyncObject): AffectedObject | undefined {
   const version = object.apiVersion.split("/").at(-1);
-  const { namespace, name = "" } = object.metadata;
-  const key = namespace === undefined ? name : `${namespace}/${name}`;
+  const key = nameOf(refOfObject(object));
   const schema = versionsOf(wanted).find((candidate) => candidate.name === version)?.schema;
   if (schema === undefined) return { key, problems: [`version ${version} is no longer there`] };
   // The server keeps these whatever the schema says.

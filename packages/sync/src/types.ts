@@ -49,6 +49,11 @@ export function refOfObject(object: { readonly metadata: SyncMeta }): Ref {
   return namespace === undefined ? { name } : { namespace, name };
 }
 
+/** `<namespace>/<name>`, or the name of a cluster-scoped object. */
+export function nameOf({ namespace, name }: Ref): string {
+  return namespace === undefined ? name : `${namespace}/${name}`;
+}
+
 /** Whether the object has a deletion timestamp. */
 export function isDeleting(object: { readonly metadata: SyncMeta }): boolean {
   return object.metadata.deletionTimestamp !== undefined;

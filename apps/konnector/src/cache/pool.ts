@@ -61,9 +61,7 @@ export class CachePool implements AsyncDisposable {
   acquire(scope: CacheScope): CacheLease {
     const { payloadOf } = scope;
     const keep = (object: DynamicObject): DynamicObject =>
-      payloadOf === undefined || payloadOf.wants(object)
-        ? withoutManagedFields(object)
-        : withoutManagedFields(withoutPayload(object));
+      withoutManagedFields(payloadOf?.wants(object) === false ? withoutPayload(object) : object);
     return this.#lease(this.#caches, scope, { seen: keep, wrote: keep, superseded: () => {} });
   }
 

@@ -17,7 +17,7 @@ export interface Keeper<T> {
   readonly seen: (object: DynamicObject) => T;
   /** Of the answer to a write of ours. */
   readonly wrote: (object: DynamicObject) => T;
-  /** A later version has taken the place of this one, or the object is gone. */
+  /** A later version has taken the place of this one in the informer, or the object is gone. */
   readonly superseded: (kept: T) => void;
 }
 
@@ -61,9 +61,7 @@ export class SharedCache<T extends Cached = DynamicObject> implements AsyncDispo
     // The answer was overtaken by the event that the object is gone.
     if (cached === undefined && this.#buried.has(key) && this.#buried.get(key) === object.metadata.uid)
       return;
-    const previous = this.#written.get(key);
     this.#written.set(key, this.#keeper.wrote(object));
-    if (previous !== undefined) this.#keeper.superseded(previous);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -80,16 +78,16 @@ export class SharedCache<T extends Cached = DynamicObject> implements AsyncDispo
   }
 
   #seen(change: Change<T>): void {
-    if (change.type === "deleted") this.#bury(change.key, change.object.metadata.uid);
-    if (change.type !== "added")
-      this.#keeper.superseded(change.type === "deleted" ? change.object : change.previous);
+    if (change.type === "updated") this.#keeper.superseded(change.previous);
+    if (change.type === "deleted") {
+      this.#keeper.superseded(change.object);
+      this.#bury(change.key, change.object.metadata.uid);
+    }
     const written = this.#written.get(change.key);
     if (written === undefined) return;
     const isSame = written.metadata.uid === change.object.metadata.uid;
     const isCaughtUp = change.type === "deleted" ? isSame : !isNewer(written, change.object);
-    if (!isCaughtUp) return;
-    this.#written.delete(change.key);
-    if (written !== change.object) this.#keeper.superseded(written);
+    if (isCaughtUp) this.#written.delete(change.key);
   }
 
   #bury(key: string, uid: string | undefined): void {
