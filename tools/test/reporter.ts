@@ -14,6 +14,9 @@ async function* report(source: AsyncIterable<TestEvent>): AsyncGenerator<string>
       tests.push(finished);
       files.set(finished.file, tests);
       if (finished.outcome === "failed") yield failure(finished);
+    } else if (event.type === "test:diagnostic" && event.data.file !== undefined) {
+      // Of a file, not of the run: such as an error that came after its test had ended and still fails the file.
+      yield `${relative(repositoryRoot, event.data.file)}: ${event.data.message}\n`;
     } else if (event.type === "test:stderr" || event.type === "test:stdout") {
       yield event.data.message;
     }
