@@ -1,9 +1,11 @@
 /** One connection pool to one API server. HTTP/2 by default, so that many watches share few connections. */
+import { subscribe } from "node:diagnostics_channel";
 import { Agent, request } from "undici";
 import { type AuthSource, createAuthSource } from "./auth.ts";
 import type { Clock } from "./clock.ts";
 import type { ClusterConfig, Impersonation } from "./config.ts";
 import { TransportError, toTransportError } from "./errors.ts";
+import { closeLateStream } from "./late-streams.ts";
 
 /** A request on the wire. */
 export interface WireRequest {
@@ -33,6 +35,8 @@ export interface Transport {
   send(request: WireRequest): Promise<WireResponse>;
   close(): Promise<void>;
 }
+
+subscribe("http2.client.stream.created", closeLateStream);
 
 const headersTimeoutMs = 30_000;
 const connectTimeoutMs = 10_000;
