@@ -4,7 +4,7 @@ import { type Logger, type Metrics, silentLogger } from "@klutch/telemetry";
 import { TerminalError } from "./errors.ts";
 import type { Informer } from "./informer.ts";
 import type { Cached, Change } from "./store.ts";
-import { type Lane, WorkQueue } from "./work-queue.ts";
+import { type Lane, type LaneLimits, WorkQueue } from "./work-queue.ts";
 
 /** What a reconcile may ask for. */
 export interface ReconcileResult {
@@ -31,6 +31,8 @@ export interface ControllerOptions {
   readonly reconcile: Reconcile;
   /** Keys worked on at the same time. Default 4. */
   readonly workers?: number | undefined;
+  /** How many of the workers a lane may keep busy. Default: all. */
+  readonly laneLimits?: LaneLimits | undefined;
   readonly logger?: Logger | undefined;
   readonly metrics?: Metrics | undefined;
   readonly clock?: Clock | undefined;
@@ -53,7 +55,11 @@ export class Controller {
     this.#workers = options.workers ?? 4;
     this.#logger = (options.logger ?? silentLogger).child({ controller: options.name });
     this.#clock = options.clock ?? systemClock;
-    this.#queue = new WorkQueue({ clock: this.#clock, random: options.random });
+    this.#queue = new WorkQueue({
+      laneLimits: options.laneLimits,
+      clock: this.#clock,
+      random: options.random,
+    });
     this.#measure = createMeasure(options.name, options.metrics, this.#queue);
   }
 

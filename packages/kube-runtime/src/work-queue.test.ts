@@ -85,6 +85,35 @@ test("people's changes overtake bulk work, and bulk work is not starved", async 
   assert.equal(order.filter((key) => key.startsWith("r")).length, 2);
 });
 
+test("a lane's limit keeps takers free for the other lanes, and holds until its work is done", async () => {
+  const queue = new WorkQueue({ laneLimits: { resync: 2 } });
+  for (const key of ["r0", "r1", "r2"]) queue.add(key, { lane: "resync" });
+  assert.deepEqual([await queue.take(), await queue.take()], ["r0", "r1"]);
+  const third = queue.take();
+  const fourth = queue.take();
+  queue.add("u0", { lane: "user" });
+  assert.equal(await third, "u0");
+  queue.done("u0");
+  assert.deepEqual([queue.size, queue.workingSize], [1, 2]);
+  queue.done("r0");
+  assert.equal(await fourth, "r2");
+});
+
+test("a key that comes back for another look comes back in its lane: a backlog that waits does not become important", async () => {
+  const { clock, advance } = manualClock();
+  const queue = new WorkQueue({ clock, random: () => 1 });
+  queue.add("late", { lane: "resync" });
+  queue.add("failed", { lane: "resync" });
+  for (const key of [await queue.take(), await queue.take()]) {
+    if (key === "late") queue.addAfter(key, 10);
+    else queue.addRateLimited(key ?? "", { atLeastMs: 10 });
+    queue.done(key ?? "");
+  }
+  advance(10);
+  queue.add("other");
+  assert.deepEqual([await queue.take(), queue.size], ["other", 2]);
+});
+
 test("adding a waiting key in a more important lane moves it there", async () => {
   const queue = new WorkQueue();
   queue.add("a", { lane: "resync" });

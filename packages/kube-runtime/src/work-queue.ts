@@ -9,12 +9,17 @@ import { DelayHeap } from "./delay-heap.ts";
 /** Importance, highest first. */
 export type Lane = "user" | "normal" | "resync";
 
+/** Of some lanes. */
+export type LaneLimits = Readonly<Partial<Record<Lane, number>>>;
+
 /** Options of a queue. */
 export interface WorkQueueOptions {
   /** First wait after a failure. Default 5. */
   readonly baseDelayMs?: number | undefined;
   /** Longest wait after failures. Default 60 000. */
   readonly maxDelayMs?: number | undefined;
+  /** Most keys taken from a lane that may be worked on at the same time; takers beyond wait for other lanes. Default: any number. */
+  readonly laneLimits?: LaneLimits | undefined;
   readonly clock?: Clock | undefined;
   readonly random?: Random | undefined;
 }
@@ -28,8 +33,10 @@ export class WorkQueue<K extends string = string> {
   readonly #clock: Clock;
   readonly #random: Random;
   readonly #limits: { readonly baseMs: number; readonly capMs: number };
+  readonly #laneLimits: LaneLimits;
   readonly #waiting = new Map<Lane, Set<K>>(lanes.map((lane) => [lane, new Set()]));
-  readonly #working = new Set<K>();
+  /** With the lane that it was taken from. */
+  readonly #working = new Map<K, Lane>();
   /** Added again while being worked on, with the lane to come back in. */
   readonly #again = new Map<K, Lane>();
   readonly #failures = new Map<K, number>();
@@ -44,9 +51,10 @@ export class WorkQueue<K extends string = string> {
     this.#clock = options.clock ?? systemClock;
     this.#random = options.random ?? systemRandom;
     this.#limits = { baseMs: options.baseDelayMs ?? 5, capMs: options.maxDelayMs ?? 60_000 };
+    this.#laneLimits = options.laneLimits ?? {};
   }
 
-  /** Keys that could be taken now. */
+  /** Keys that wait to be taken. */
   get size(): number {
     return lanes.reduce((sum, lane) => sum + this.#lane(lane).size, 0);
   }
@@ -76,18 +84,19 @@ export class WorkQueue<K extends string = string> {
     this.#handOut();
   }
 
-  /** Adds the key after `delayMs`. */
+  /** Adds the key after `delayMs`. Default lane: while it is worked on the one it was taken from, otherwise `normal`. */
   addAfter(key: K, delayMs: number, options: { readonly lane?: Lane | undefined } = {}): void {
     if (this.#isShutDown) return;
+    const lane = options.lane ?? this.#working.get(key) ?? "normal";
     if (delayMs <= 0) {
-      this.add(key, options);
+      this.add(key, { lane });
       return;
     }
-    this.#delayed.push(this.#clock.monotonic() + delayMs, { key, lane: options.lane ?? "normal" });
+    this.#delayed.push(this.#clock.monotonic() + delayMs, { key, lane });
     this.#armTimer();
   }
 
-  /** Adds the key after a wait that grows with each call until `forget`. Gives back the wait. */
+  /** Adds the key after a wait that grows with each call until `forget`; lanes as `addAfter`. Gives back the wait. */
   addRateLimited(
     key: K,
     options: { readonly lane?: Lane | undefined; readonly atLeastMs?: number | undefined } = {},
@@ -137,6 +146,7 @@ export class WorkQueue<K extends string = string> {
     const lane = this.#again.get(key);
     this.#again.delete(key);
     if (lane !== undefined) this.add(key, { lane });
+    this.#handOut();
   }
 
   /** Takes end with undefined; nothing is added any more. */
@@ -165,13 +175,21 @@ export class WorkQueue<K extends string = string> {
     for (const lane of order) {
       const set = this.#lane(lane);
       const [key] = set;
-      if (key === undefined) continue;
+      if (key === undefined || this.#isFull(lane)) continue;
       set.delete(key);
-      this.#working.add(key);
+      this.#working.set(key, lane);
       return key;
     }
     this.#takes--;
     return undefined;
+  }
+
+  #isFull(lane: Lane): boolean {
+    const limit = this.#laneLimits[lane];
+    if (limit === undefined) return false;
+    let taken = 0;
+    for (const from of this.#working.values()) if (from === lane) taken++;
+    return taken >= limit;
   }
 
   /** One timer for all delayed keys, set to the earliest. */

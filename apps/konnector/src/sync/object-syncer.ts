@@ -64,6 +64,11 @@ export interface ObjectSyncerOptions {
 }
 
 const workers = 8;
+/**
+ * A backlog keeps half of them, so that a person's edit finds a free one and servers that are not yet busy: four in flight are enough to
+ * fill them (bench/RESULTS.md).
+ */
+const laneLimits = { resync: workers / 2 };
 
 /** See the module comment. Runs from construction until it is disposed. */
 export class ObjectSyncer implements AsyncDisposable {
@@ -93,6 +98,7 @@ export class ObjectSyncer implements AsyncDisposable {
     this.#controller = new Controller({
       name: `sync ${type.plural}.${type.group}`,
       workers,
+      laneLimits,
       logger,
       clock,
       random,
