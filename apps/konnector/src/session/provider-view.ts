@@ -19,7 +19,8 @@ export interface ProviderViewOptions<T extends Cached> {
   readonly onlyNamespace?: string | undefined;
   readonly namespaces: NamespaceMap;
   readonly logger: Logger;
-  readonly onChange: (change: Change<T>) => void;
+  /** `isNews` is false for what a cache holds when it is first filled. */
+  readonly onChange: (change: Change<T>, isNews: boolean) => void;
   /** An object that only an own write had shown is gone. */
   readonly onVanished: (object: T) => void;
   /** A cache is filled: what it does not hold is absent from now on. Undefined for the whole cluster. */
@@ -107,11 +108,15 @@ export class ProviderView<T extends Cached> implements AsyncDisposable {
     const { open, type, onChange, onVanished, onSynced, logger } = this.#options;
     const lease = open({ type, namespace: providerNamespace });
     const subscription = new DisposableStack();
-    subscription.use(lease.cache.informer.onChange(onChange));
+    let isFilled = false;
+    subscription.use(lease.cache.informer.onChange((change) => onChange(change, isFilled)));
     subscription.use(lease.cache.onVanished((_key, object) => onVanished(object)));
     this.#parts.set(key, { lease, subscription, providerNamespace });
     lease.cache.informer.whenSynced({ signal: this.#abort.signal }).then(
-      () => onSynced(key === wholeCluster ? undefined : key),
+      () => {
+        isFilled = true;
+        onSynced(key === wholeCluster ? undefined : key);
+      },
       (error: unknown) => logger.debug("a provider cache was closed before it was filled", { error }),
     );
   }
