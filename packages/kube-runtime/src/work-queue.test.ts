@@ -75,6 +75,38 @@ test("a key is never handed out while it is being worked on, and every add is fo
   );
 });
 
+test("a lane gives its keys in the order in which they came, also when some left for another lane", async () => {
+  const key = fc.integer({ min: 0, max: 20 }).map(String);
+  const change = fc.oneof(
+    fc.record({ op: fc.constantFrom("add" as const, "promote" as const), key }),
+    fc.record({ op: fc.constant("take" as const) }),
+  );
+  await fc.assert(
+    fc.asyncProperty(fc.array(change, { maxLength: 120 }), async (changes) => {
+      const queue = new WorkQueue();
+      const waiting: Record<"user" | "normal", string[]> = { user: [], normal: [] };
+      for (const one of changes) {
+        if (one.op === "take") {
+          if (queue.size === 0) continue;
+          const taken = await queue.take();
+          assert.ok(taken !== undefined);
+          const lane = waiting.user.includes(taken) ? "user" : "normal";
+          assert.equal(waiting[lane].shift(), taken);
+          queue.done(taken);
+        } else if (one.op === "promote") {
+          queue.add(one.key, { lane: "user" });
+          waiting.normal = waiting.normal.filter((other) => other !== one.key);
+          if (!waiting.user.includes(one.key)) waiting.user.push(one.key);
+        } else {
+          queue.add(one.key);
+          if (![...waiting.user, ...waiting.normal].includes(one.key)) waiting.normal.push(one.key);
+        }
+      }
+      assert.equal(queue.size, waiting.user.length + waiting.normal.length);
+    }),
+  );
+});
+
 test("people's changes overtake bulk work, and bulk work is not starved", async () => {
   const queue = new WorkQueue();
   for (let index = 0; index < 20; index++) queue.add(`r${index}`, { lane: "resync" });

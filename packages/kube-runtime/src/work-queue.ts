@@ -28,13 +28,48 @@ const lanes: readonly Lane[] = ["user", "normal", "resync"];
 /** Every so many takes the least important lane goes first, so that none starves. */
 const fairTurn = 8;
 
+/** The keys of one lane. */
+class Waiting<K extends string> {
+  readonly #keys = new Set<K>();
+  /** Goes on where it stopped: a new one would have to step over everything that was taken since the set last grew. */
+  #next = this.#keys.values();
+
+  get size(): number {
+    return this.#keys.size;
+  }
+
+  has(key: K): boolean {
+    return this.#keys.has(key);
+  }
+
+  add(key: K): void {
+    this.#keys.add(key);
+  }
+
+  delete(key: K): void {
+    this.#keys.delete(key);
+  }
+
+  /** Takes the key that has waited longest. */
+  shift(): K | undefined {
+    let first = this.#next.next();
+    if (first.done === true && this.#keys.size > 0) {
+      this.#next = this.#keys.values();
+      first = this.#next.next();
+    }
+    if (first.done === true) return undefined;
+    this.#keys.delete(first.value);
+    return first.value;
+  }
+}
+
 /** See the module comment. `K` is compared by value of its text: use strings. */
 export class WorkQueue<K extends string = string> {
   readonly #clock: Clock;
   readonly #random: Random;
   readonly #limits: { readonly baseMs: number; readonly capMs: number };
   readonly #laneLimits: LaneLimits;
-  readonly #waiting = new Map<Lane, Set<K>>(lanes.map((lane) => [lane, new Set()]));
+  readonly #waiting = new Map<Lane, Waiting<K>>(lanes.map((lane) => [lane, new Waiting()]));
   /** With the lane that it was taken from. */
   readonly #working = new Map<K, Lane>();
   /** Added again while being worked on, with the lane to come back in. */
@@ -156,10 +191,10 @@ export class WorkQueue<K extends string = string> {
     for (const taker of this.#takers.splice(0)) taker(undefined);
   }
 
-  #lane(lane: Lane): Set<K> {
-    const set = this.#waiting.get(lane);
-    if (set === undefined) throw new RangeError(`unknown lane ${lane}`);
-    return set;
+  #lane(lane: Lane): Waiting<K> {
+    const waiting = this.#waiting.get(lane);
+    if (waiting === undefined) throw new RangeError(`unknown lane ${lane}`);
+    return waiting;
   }
 
   #handOut(): void {
@@ -173,10 +208,8 @@ export class WorkQueue<K extends string = string> {
   #next(): K | undefined {
     const order = ++this.#takes % fairTurn === 0 ? lanes.toReversed() : lanes;
     for (const lane of order) {
-      const set = this.#lane(lane);
-      const [key] = set;
-      if (key === undefined || this.#isFull(lane)) continue;
-      set.delete(key);
+      const key = this.#isFull(lane) ? undefined : this.#lane(lane).shift();
+      if (key === undefined) continue;
       this.#working.set(key, lane);
       return key;
     }
