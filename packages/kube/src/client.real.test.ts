@@ -18,8 +18,9 @@ import {
   isNotFound,
   TransportError,
 } from "./errors.ts";
+import { listPages } from "./pages.ts";
 import { serviceAccountToken } from "./token-request.ts";
-import type { DynamicObject, KubeClient, KubeObject, ResourceType, WatchEvent } from "./types.ts";
+import type { DynamicObject, KubeClient, KubeObject, ListPage, ResourceType, WatchEvent } from "./types.ts";
 
 const core = (kind: string, plural: string, namespaced = true): ResourceType => ({
   group: "",
@@ -252,6 +253,21 @@ async function collect(
   }
   return seen;
 }
+
+test("pages grow with what they held, and all are of one version", async () => {
+  const group = unique();
+  const make = (index: number): Promise<unknown> =>
+    client.create(configMaps, configMap(`${group}-${index}`, { a: "1" }, { group }));
+  await Promise.all(Array.from({ length: 70 }, (_, index) => make(index)));
+  const scope = { namespace: "default", labelSelector: `group=${group}` };
+  const pages: ListPage<KubeObject>[] = [];
+  for await (const page of listPages<KubeObject>(client, configMaps, scope)) pages.push(page);
+  assert.deepEqual(
+    pages.map(({ items }) => items.length),
+    [32, 38],
+  );
+  assert.equal(new Set(pages.map(({ resourceVersion }) => resourceVersion)).size, 1);
+});
 
 test("a watch goes on after the resourceVersion it is given, missing and repeating nothing", async () => {
   const group = unique();

@@ -4,6 +4,7 @@ import { type Clock, systemClock } from "./clock.ts";
 import type { ClusterConfig } from "./config.ts";
 import { decodeError, decodeList, decodeObject, parseJson } from "./decode.ts";
 import { FlowControl, type FlowControlOptions } from "./flow-control.ts";
+import { listPages } from "./pages.ts";
 import { apiVersionOf, collectionPath, describe, objectPath } from "./paths.ts";
 import { isNotFound } from "./errors.ts";
 import { type Random, systemRandom } from "./random.ts";
@@ -38,7 +39,6 @@ export interface KubeClientOptions {
   readonly flowControl?: FlowControlOptions | false | undefined;
 }
 
-const pageSize = 500;
 const defaultIdleTimeoutMs = 90_000;
 const metadataAccept = (kind: string): string =>
   `application/json;as=${kind};g=meta.k8s.io;v=v1,application/json`;
@@ -117,9 +117,11 @@ function readVerbs(send: Send): Pick<KubeClient, "get" | "find" | "list" | "list
       signal: options.signal,
       what,
       isList: true,
+      // The first page is small (pages.ts).
+      isLarge: options.continueToken !== undefined,
       accept: options.metadataOnly === true ? metadataAccept("PartialObjectMetadataList") : undefined,
     });
-    return decodeList(parseJson(text, what), what, type.kind);
+    return decodeList(text, what, type.kind);
   };
   return {
     get,
@@ -136,13 +138,8 @@ function readVerbs(send: Send): Pick<KubeClient, "get" | "find" | "list" | "list
         throw error;
       }
     },
-    async *listAll<T extends KubeObject>(type: ResourceType, options: ListOptions = {}) {
-      let continueToken = options.continueToken;
-      do {
-        const page = await list<T>(type, { ...options, limit: options.limit ?? pageSize, continueToken });
-        yield* page.items;
-        continueToken = page.continueToken;
-      } while (continueToken !== undefined);
+    async *listAll<T extends KubeObject>(type: ResourceType, options?: ListOptions) {
+      for await (const { items } of listPages<T>({ list }, type, options)) yield* items;
     },
   };
 }

@@ -50,7 +50,8 @@ export function decodeObject<T extends KubeObject>(value: unknown, what: string)
 }
 
 /** Decodes one page; items get the list's apiVersion and kind, which the server leaves out of them. */
-export function decodeList<T extends KubeObject>(value: unknown, what: string, kind: string): ListPage<T> {
+export function decodeList<T extends KubeObject>(text: string, what: string, kind: string): ListPage<T> {
+  const value = parseJson(text, what);
   if (!isRecord(value) || !isRecord(value["metadata"]))
     throw new TransportError("Decode", `${what} is not a list`);
   const { metadata, apiVersion, items } = value;
@@ -59,6 +60,7 @@ export function decodeList<T extends KubeObject>(value: unknown, what: string, k
   return {
     resourceVersion: typeof metadata["resourceVersion"] === "string" ? metadata["resourceVersion"] : "",
     continueToken: typeof token === "string" && token !== "" ? token : undefined,
+    length: text.length,
     items: list.map((item) => {
       const object = decodeObject<T>(item, what);
       return object.kind === undefined ? { ...object, apiVersion: String(apiVersion), kind } : object;

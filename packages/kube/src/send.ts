@@ -22,6 +22,7 @@ export interface SendRequest {
   readonly isWrite?: boolean | undefined;
   /** Its latency says nothing about load. */
   readonly isList?: boolean | undefined;
+  readonly isLarge?: WireRequest["isLarge"];
 }
 
 /** Resolves to the body's text of a 2xx answer; throws `ApiError`, `TransportError` or `FencedError`. */

@@ -1,4 +1,7 @@
-/** One connection pool to one API server. HTTP/2 by default, so that many watches share few connections. */
+/**
+ * The connections to one API server. HTTP/2 by default, so that many watches share few connections. Large answers come over HTTP/1.1: for
+ * a page of a list in one write instead of hundreds of frames the server needs half the CPU time (bench/RESULTS.md).
+ */
 import { subscribe } from "node:diagnostics_channel";
 import { Agent, request } from "undici";
 import { type AuthSource, createAuthSource } from "./auth.ts";
@@ -18,6 +21,8 @@ export interface WireRequest {
   readonly signal?: AbortSignal | undefined;
   /** Longest silence inside the body. Default 60 000. */
   readonly bodyTimeoutMs?: number | undefined;
+  /** A long body is expected. Default false. */
+  readonly isLarge?: boolean | undefined;
 }
 
 /** An answer whose body has not been read. */
@@ -40,16 +45,23 @@ subscribe("http2.client.stream.created", closeLateStream);
 
 const headersTimeoutMs = 30_000;
 const connectTimeoutMs = 10_000;
+/** For large answers; more of them wait. */
+const largeConnections = 4;
 
 /** The pool for `config`. Credentials are added per request, so rotating them does not touch connections. */
 export function createTransport(
   config: ClusterConfig,
   options: { userAgent: string; clock: Clock; requestTimeoutMs?: number | undefined },
 ): Transport {
-  const agent = createAgent(config, options.requestTimeoutMs ?? headersTimeoutMs);
+  const headersTimeout = options.requestTimeoutMs ?? headersTimeoutMs;
+  const agents = {
+    usual: createAgent(config, { headersTimeout }),
+    large: createAgent({ ...config, http2: false }, { headersTimeout, connections: largeConnections }),
+  };
   const auth = createAuthSource(config.auth, options.clock);
   return {
     async send(wire) {
+      const agent = wire.isLarge === true ? agents.large : agents.usual;
       const first = await sendOnce(config, agent, auth, options.userAgent, wire);
       if (first.status !== 401 || (config.auth.kind !== "exec" && config.auth.kind !== "tokenFile"))
         return first;
@@ -58,15 +70,18 @@ export function createTransport(
       auth.invalidate();
       return sendOnce(config, agent, auth, options.userAgent, wire);
     },
-    close: () => agent.destroy(),
+    close: async () => void (await Promise.all([agents.usual.destroy(), agents.large.destroy()])),
   };
 }
 
-function createAgent(config: ClusterConfig, headersTimeout: number): Agent {
+function createAgent(
+  config: ClusterConfig,
+  limits: { readonly headersTimeout: number; readonly connections?: number },
+): Agent {
   const { auth } = config;
   return new Agent({
     allowH2: config.http2 ?? true,
-    headersTimeout,
+    ...limits,
     connect: {
       timeout: connectTimeoutMs,
       rejectUnauthorized: config.insecureSkipTlsVerify !== true,

@@ -114,6 +114,8 @@ export interface ListPage<T extends KubeObject> {
   readonly resourceVersion: string;
   /** Present while more pages follow. */
   readonly continueToken?: string | undefined;
+  /** Characters of the answer. */
+  readonly length: number;
 }
 
 /** Options of one watch connection. */
@@ -165,7 +167,7 @@ export interface KubeClient extends AsyncDisposable {
     options?: ReadOptions,
   ): Promise<T | undefined>;
   list<T extends KubeObject>(type: ResourceType, options?: ListOptions): Promise<ListPage<T>>;
-  /** All objects, page by page (500 each unless `limit` says otherwise), yielding to the event loop between pages. */
+  /** All objects, page by page, yielding to the event loop between pages. */
   listAll<T extends KubeObject>(type: ResourceType, options?: ListOptions): AsyncIterable<T>;
   watch<T extends KubeObject>(type: ResourceType, options?: WatchOptions): AsyncIterable<WatchEvent<T>>;
   create<T extends KubeObject>(type: ResourceType, object: T, options?: WriteOptions): Promise<T>;

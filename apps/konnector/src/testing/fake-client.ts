@@ -6,6 +6,7 @@ export interface FakeAnswers {
   readonly list?: () => Promise<ListPage<DynamicObject>>;
   readonly watch?: (options: WatchOptions | undefined) => AsyncIterable<WatchEvent<DynamicObject>>;
   readonly get?: () => Promise<DynamicObject>;
+  readonly find?: () => Promise<DynamicObject | undefined>;
   readonly dispose?: () => void;
 }
 
@@ -17,7 +18,7 @@ export function fakeClient(answers: FakeAnswers): KubeClient {
   return {
     clusterName: "fake",
     get: answers.get ?? refuse,
-    find: refuse,
+    find: answers.find ?? refuse,
     list: answers.list ?? refuse,
     listAll: refuse,
     watch: (_type: unknown, options?: WatchOptions) => (answers.watch ?? refuse)(options),

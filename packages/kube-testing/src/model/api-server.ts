@@ -16,7 +16,7 @@ import { Endpoints } from "./endpoints.ts";
 import { seededRandom } from "./faults.ts";
 import type { JsonObject } from "./json.ts";
 import { familyOf, type ResourceDefinition, ResourceTable } from "./resources.ts";
-import { notServed, unprocessable } from "./status-errors.ts";
+import { notServed } from "./status-errors.ts";
 import { Store } from "./store.ts";
 import { WatchConnection } from "./watch-connection.ts";
 
@@ -31,8 +31,6 @@ export interface ApiServerModelOptions {
   readonly establishDelayMs?: number | undefined;
   /** Whether the namespace controller runs, so that deleted namespaces are emptied and go. Default true. */
   readonly endsNamespaces?: boolean | undefined;
-  /** Whether streaming lists are offered; otherwise 422 as older servers answer. Default true. */
-  readonly streamingLists?: boolean | undefined;
   /** Default 60 000. */
   readonly bookmarkIntervalMs?: number | undefined;
 }
@@ -142,11 +140,6 @@ export class ApiServerModel {
 
   #connect(type: ResourceType, watchOptions: WatchOptions, client: ModelClientOptions): WatchConnection {
     const resource = this.#endpoints.resource(type);
-    if (watchOptions.sendInitialEvents === true && this.#options.streamingLists === false) {
-      throw unprocessable(
-        "sendInitialEvents: Forbidden: sendInitialEvents is forbidden for watch unless the WatchList feature gate is enabled",
-      );
-    }
     const connection = new WatchConnection({
       store: this.#store,
       clock: this.#clock,

@@ -8,6 +8,7 @@ import {
   type KubeClient,
   type KubeObject,
   type ListOptions,
+  listPages,
   type ObjectRef,
   type Random,
   type ReadOptions,
@@ -60,7 +61,6 @@ interface Request {
 const requestTimeoutMs = 10_000;
 const maxThrottledTries = 5;
 const defaultRetryAfterMs = 1_000;
-const pageSize = 500;
 const reasons = {
   409: "Conflict",
   410: "Expired",
@@ -128,7 +128,8 @@ function readVerbs(endpoints: Endpoints, send: Send): Pick<KubeClient, "get" | "
     const request = { verb: "list", type, what: `list ${type.plural}`, isWrite: false } as const;
     const page = await send({ ...request, signal: options.signal }, () => endpoints.list(type, options));
     const shape = (item: JsonObject): T => asObject<T>(options.metadataOnly === true ? partial(item) : item);
-    return { ...page, items: page.items.map(shape) };
+    // Nothing was sent as text.
+    return { ...page, items: page.items.map(shape), length: 0 };
   };
   return {
     get,
@@ -141,13 +142,8 @@ function readVerbs(endpoints: Endpoints, send: Send): Pick<KubeClient, "get" | "
         throw error;
       }
     },
-    async *listAll<T extends KubeObject>(type: ResourceType, options: ListOptions = {}) {
-      let { continueToken } = options;
-      do {
-        const page = await list<T>(type, { ...options, limit: options.limit ?? pageSize, continueToken });
-        yield* page.items;
-        ({ continueToken } = page);
-      } while (continueToken !== undefined);
+    async *listAll<T extends KubeObject>(type: ResourceType, options?: ListOptions) {
+      for await (const { items } of listPages<T>({ list }, type, options)) yield* items;
     },
   };
 }

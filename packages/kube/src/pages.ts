@@ -1,0 +1,36 @@
+/** A list page by page, with pages that are neither many nor large, whatever the objects weigh. */
+import type { KubeClient, KubeObject, ListOptions, ListPage, ResourceType } from "./types.ts";
+
+const firstLimit = 32;
+const largestLimit = 1000;
+/** Characters. One page is parsed at once, so it is also the longest time for which the event loop stands still. */
+const wantedLength = 2 * 1024 * 1024;
+
+/**
+ * Yields the pages of a list, all of one version. The next page is on its way while the caller looks at the last one. Without `limit`
+ * each page is asked for so many objects as had made about two mebibytes of the one before.
+ */
+export async function* listPages<T extends KubeObject>(
+  client: Pick<KubeClient, "list">,
+  type: ResourceType,
+  options: ListOptions = {},
+): AsyncGenerator<ListPage<T>> {
+  let limit = options.limit ?? firstLimit;
+  let next: Promise<ListPage<T>> | undefined = client.list<T>(type, { ...options, limit });
+  while (next !== undefined) {
+    const page: ListPage<T> = await next;
+    const { continueToken } = page;
+    limit = options.limit ?? limitAfter(page, limit);
+    next =
+      continueToken === undefined ? undefined : client.list<T>(type, { ...options, limit, continueToken });
+    // It is told when it is waited for; a caller may stop before.
+    next?.catch(() => undefined);
+    yield page;
+  }
+}
+
+/** Never many times as many as before: the next objects may be larger than those seen. */
+function limitAfter({ items, length }: ListPage<KubeObject>, limit: number): number {
+  const fitting = Math.floor((wantedLength * items.length) / Math.max(1, length));
+  return Math.max(1, Math.min(fitting, limit * 8, largestLimit));
+}
