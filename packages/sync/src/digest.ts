@@ -30,6 +30,9 @@ export interface Digest {
 }
 
 const marks: readonly string[] = [boundAnnotation, clusterNamespaceAnnotation, consumerNameAnnotation];
+/** What nearly all objects carry, held once. */
+const unmarked: Readonly<Record<string, string>> = Object.freeze({});
+const onlyBound: Readonly<Record<string, string>> = Object.freeze({ [boundAnnotation]: "true" });
 
 /** Of a claim: its content is what goes up. */
 export function consumerDigest(object: SyncObject, rule: MetadataRule): Digest {
@@ -56,24 +59,24 @@ export function providerDigest(object: SyncObject): Digest {
   return hasLegacy ? { ...digest, hasLegacy } : digest;
 }
 
+/** One shape for all: there are as many of these as objects. */
 function slim(metadata: SyncMeta): SyncMeta {
   const { name, namespace, uid, resourceVersion, generation, deletionTimestamp, finalizers } = metadata;
-  const annotations = Object.fromEntries(
-    marks.flatMap((mark) => {
-      const value = metadata.annotations?.[mark];
-      return value === undefined ? [] : [[mark, value] as const];
-    }),
-  );
-  return {
-    name,
-    namespace,
-    uid,
-    resourceVersion,
-    ...(generation === undefined ? {} : { generation }),
-    ...(deletionTimestamp === undefined ? {} : { deletionTimestamp }),
-    ...(finalizers === undefined ? {} : { finalizers }),
-    annotations,
-  };
+  const annotations = marksOf(metadata.annotations);
+  return { name, namespace, uid, resourceVersion, generation, deletionTimestamp, finalizers, annotations };
+}
+
+function marksOf(annotations: SyncMeta["annotations"]): Readonly<Record<string, string>> {
+  const found: Record<string, string> = {};
+  let count = 0;
+  for (const mark of marks) {
+    const value = annotations?.[mark];
+    if (value === undefined) continue;
+    found[mark] = value;
+    count++;
+  }
+  if (count === 0) return unmarked;
+  return count === 1 && found[boundAnnotation] === "true" ? onlyBound : found;
 }
 
 function hashOf(status: unknown): string | undefined {

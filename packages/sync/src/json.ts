@@ -31,12 +31,24 @@ export function jsonHash(value: unknown): string {
 
 /** JSON text with sorted keys and without undefined members. */
 function canonical(value: unknown): string {
+  if (isOrdered(value)) return JSON.stringify(value) ?? "null";
   if (Array.isArray(value)) return `[${value.map(canonical).join(",")}]`;
   if (!isRecord(value)) return JSON.stringify(value) ?? "null";
-  let text = "{";
-  for (const key of Object.keys(value).toSorted()) {
-    const member = value[key];
-    if (member !== undefined) text += `${JSON.stringify(key)}:${canonical(member)},`;
+  const members = Object.keys(value)
+    .toSorted()
+    .filter((key) => value[key] !== undefined)
+    .map((key) => `${JSON.stringify(key)}:${canonical(value[key])}`);
+  return `{${members.join(",")}}`;
+}
+
+/** Whether all keys are sorted already, as servers send them: then the platform writes the text in one go. */
+function isOrdered(value: unknown): boolean {
+  if (Array.isArray(value)) return value.every(isOrdered);
+  if (!isRecord(value)) return true;
+  let last = "";
+  for (const key in value) {
+    if (key < last || !isOrdered(value[key])) return false;
+    last = key;
   }
-  return `${text}}`;
+  return true;
 }

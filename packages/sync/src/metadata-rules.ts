@@ -48,15 +48,33 @@ export function travels(key: string, rule: MetadataRule): boolean {
 
 /** Whether `text` matches `pattern`, in which `*` stands for any characters. Linear in the length of the text. */
 export function matchesPattern(text: string, pattern: string): boolean {
-  const [first = "", ...rest] = pattern.split("*");
-  if (rest.length === 0) return text === pattern;
+  const { first, inner, last } = partsOf(pattern);
+  if (last === undefined) return text === pattern;
   if (!text.startsWith(first)) return false;
-  const last = rest.pop() ?? "";
   let position = first.length;
-  for (const part of rest) {
+  for (const part of inner) {
     const found = text.indexOf(part, position);
     if (found < 0) return false;
     position = found + part.length;
   }
   return text.length - last.length >= position && text.endsWith(last);
+}
+
+/** What stands before, between and after the `*` of a pattern. `last` is undefined when it has none. */
+interface PatternParts {
+  readonly first: string;
+  readonly inner: readonly string[];
+  readonly last: string | undefined;
+}
+
+/** Patterns are few, and each is compared with keys of every object. */
+const knownParts = new Map<string, PatternParts>();
+
+function partsOf(pattern: string): PatternParts {
+  const known = knownParts.get(pattern);
+  if (known !== undefined) return known;
+  const [first = "", ...inner] = pattern.split("*");
+  const parts = { first, last: inner.pop(), inner };
+  knownParts.set(pattern, parts);
+  return parts;
 }
