@@ -103,23 +103,31 @@ export class Controller {
   }
 
   async #process(key: string, signal: AbortSignal): Promise<void> {
-    const logger = this.#logger.child({ key });
+    const base = this.#logger;
+    let child: Logger | undefined;
+    const context = {
+      signal,
+      // Most looks have nothing to say.
+      get logger() {
+        return (child ??= base.child({ key }));
+      },
+    };
     const started = this.#clock.monotonic();
     let outcome = "success";
     try {
-      const result = await this.#reconcile(key, { signal, logger });
+      const result = await this.#reconcile(key, context);
       this.#queue.forget(key);
       if (result?.requeueAfterMs !== undefined) {
         outcome = "requeue_after";
         this.#queue.addAfter(key, result.requeueAfterMs);
       }
     } catch (error) {
-      outcome = this.#failed(key, error, signal, logger);
+      outcome = this.#failed(key, error, context);
     }
     this.#measure(outcome, (this.#clock.monotonic() - started) / 1000);
   }
 
-  #failed(key: string, error: unknown, signal: AbortSignal, logger: Logger): string {
+  #failed(key: string, error: unknown, { signal, logger }: ReconcileContext): string {
     if (signal.aborted || error instanceof FencedError) {
       // For the next term; nobody takes keys until then.
       this.#queue.addRateLimited(key);

@@ -263,14 +263,16 @@ export class ObjectSyncer implements AsyncDisposable {
       this.#gone.delete(key);
     } else this.#memories.set(key, memory);
     const { unbinding, orphans, type, environment } = this.#options;
-    memory.openSince ??= environment.clock.monotonic();
     if (unbinding === undefined) {
       const { settled, projected } = memory;
       const verdict = judgeDigests(seen.consumer, seen.provider, settled, projected, syncerFinalizer);
       if (verdict === "inSync" || verdict === "statusDiffers") {
         if (seen.consumer !== undefined && seen.provider !== undefined)
           memory.settled ??= settledOf(seen.consumer, seen.provider);
-        if (verdict === "statusDiffers") await this.#projectStatus(seen, memory, signal);
+        if (verdict === "statusDiffers") {
+          memory.openSince ??= environment.clock.monotonic();
+          await this.#projectStatus(seen, memory, signal);
+        }
         memory.waitingSince = undefined;
         closeDifference(memory, this.#options.environment, this.#options.type.plural);
         orphans.forget(type, key);
@@ -279,6 +281,7 @@ export class ObjectSyncer implements AsyncDisposable {
       }
       if (verdict === "claimChanged") seen.providerContentIsKnown = true;
     }
+    memory.openSince ??= environment.clock.monotonic();
     const pair = await this.#reader.read(seen, unbinding !== undefined, signal);
     const observed = { ...pair, applied: memory.applied, projected: memory.projected };
     const plan = unbinding === undefined ? planPair(observed) : planUnbind(observed, unbinding);
