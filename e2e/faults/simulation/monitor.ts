@@ -145,5 +145,8 @@ export class Monitor {
   }
 }
 
-/** A claim that was deleted while its upstream object was being made: the delete is older than the object by so much at most. */
-const creationSlackMs = 60_000;
+/**
+ * A claim that was deleted while its upstream object was being made: the delete is older than the object by so much at most. The watch
+ * that would have told of it may be silent for 90 s before it is given up.
+ */
+const creationSlackMs = 100_000;

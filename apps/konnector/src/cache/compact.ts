@@ -10,14 +10,26 @@ export interface Compact extends Digest {
   readonly body: Body;
 }
 
-/** Keeps what came from the server on the shelf, without what `strip` takes away. What we wrote ourselves needs no second look. */
-export function compactKeeper(
-  shelf: BodyShelf,
-  digest: (object: DynamicObject) => Digest,
-  strip: (object: DynamicObject) => DynamicObject,
-): Keeper<Compact> {
+/** What `compactKeeper` needs. */
+export interface CompactKeeperOptions {
+  readonly shelf: BodyShelf;
+  readonly digest: (object: DynamicObject) => Digest;
+  /** Takes away what nobody needs. */
+  readonly strip: (object: DynamicObject) => DynamicObject;
+  /** Whether the object bears our mark. */
+  readonly isMarked: (object: DynamicObject) => boolean;
+}
+
+/**
+ * Keeps what came from the server on the shelf. What we wrote ourselves needs no second look. Neither does, most probably, what bears
+ * our mark when this process sees it first: it was in sync before, and what is not is read again.
+ */
+export function compactKeeper({ shelf, digest, strip, isMarked }: CompactKeeperOptions): Keeper<Compact> {
   return {
-    seen: (object) => ({ ...digest(object), body: shelf.put(strip(object)) }),
+    seen: (object, isNews) => ({
+      ...digest(object),
+      body: isNews || !isMarked(object) ? shelf.put(strip(object)) : new Body(),
+    }),
     wrote: (object) => ({ ...digest(object), body: new Body() }),
     superseded: ({ body }) => body.drop(),
   };

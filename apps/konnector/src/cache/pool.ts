@@ -1,7 +1,14 @@
 /** The caches of one cluster: one per resource and scope, however many parts need it (DESIGN §4.6). */
 import type { Clock, DynamicObject, KubeClient, Random, ResourceType, Scope } from "@klutch/kube";
 import { type Cached, Informer } from "@klutch/kube-runtime";
-import { consumerDigest, defaultMetadataRule, providerDigest, reduceManagedFields } from "@klutch/sync";
+import {
+  consumerDigest,
+  defaultMetadataRule,
+  isBound,
+  isMarked,
+  providerDigest,
+  reduceManagedFields,
+} from "@klutch/sync";
 import type { Logger } from "@klutch/telemetry";
 import { BodyShelf } from "./body.ts";
 import { type Compact, compactKeeper } from "./compact.ts";
@@ -53,8 +60,18 @@ export class CachePool implements AsyncDisposable {
     const shelf = new BodyShelf();
     this.#compactKeeper =
       options.side === "consumer"
-        ? compactKeeper(shelf, (object) => consumerDigest(object, defaultMetadataRule), withoutManagedFields)
-        : compactKeeper(shelf, providerDigest, reduceManagedFields);
+        ? compactKeeper({
+            shelf,
+            digest: (object) => consumerDigest(object, defaultMetadataRule),
+            strip: withoutManagedFields,
+            isMarked,
+          })
+        : compactKeeper({
+            shelf,
+            digest: providerDigest,
+            strip: reduceManagedFields,
+            isMarked: isBound,
+          });
   }
 
   /** The cache of this scope with whole objects, started if it is new. It may not be synced yet. */

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { syncerFinalizer } from "@klutch/api";
 import { ApiError, type DynamicObject, type KubeClient, systemRandom, type WatchEvent } from "@klutch/kube";
 import { waitFor } from "@klutch/kube-testing";
 import { silentLogger } from "@klutch/telemetry";
@@ -23,13 +24,9 @@ function scripted(initial: readonly DynamicObject[]): {
   let wake = (): void => {};
   let watches = 0;
   const client = fakeClient({
-    list: () => Promise.resolve({ items: initial, resourceVersion: "10" }),
+    list: () => Promise.resolve({ items: initial, resourceVersion: "10", length: 0 }),
     async *watch(options) {
       watches++;
-      if (options?.sendInitialEvents === true) {
-        for (const item of initial) yield { type: "ADDED", object: item };
-        yield { type: "BOOKMARK", resourceVersion: "10", initialEventsEnd: true };
-      }
       while (options?.signal?.aborted !== true) {
         const event = pending.shift();
         if (event?.type === "BOOKMARK" && event.resourceVersion === "gone")
@@ -156,6 +153,22 @@ test("the event of an own write is known already, and what a later version repla
   send({ type: "DELETED", object: object("one", "15") });
   await waitFor("the deletion", () => cache.get("a/one") === undefined);
   assert.equal(last?.body.read(), undefined);
+});
+
+test("of what bears our mark the first list leaves no content in memory; later versions come with theirs", async () => {
+  const marked = (version: string): DynamicObject => {
+    const { metadata, ...rest } = object("marked", version);
+    return { ...rest, metadata: { ...metadata, finalizers: [syncerFinalizer] } };
+  };
+  const { client, send } = scripted([marked("5"), object("new", "6")]);
+  await using pool = poolOf(client);
+  const { cache } = pool.acquireCompact({ type });
+  await cache.informer.whenSynced();
+  assert.equal(cache.get("a/marked")?.body.read(), undefined);
+  assert.equal(cache.get("a/new")?.body.read()?.metadata.resourceVersion, "6");
+  send({ type: "MODIFIED", object: marked("14") });
+  await waitFor("the event", () => cache.get("a/marked")?.metadata.resourceVersion === "14");
+  assert.equal(cache.get("a/marked")?.body.read()?.metadata.resourceVersion, "14");
 });
 
 test("of Secrets that nobody asked for no contents stay in memory", async () => {

@@ -13,8 +13,8 @@ const buriedLimit = 1_000;
 
 /** Decides what is kept of an object. */
 export interface Keeper<T> {
-  /** Of one that a list or an event shows. */
-  readonly seen: (object: DynamicObject) => T;
+  /** Of one that a list or an event shows. `isNews` is false for what the first list shows. */
+  readonly seen: (object: DynamicObject, isNews: boolean) => T;
   /** Of the answer to a write of ours. */
   readonly wrote: (object: DynamicObject) => T;
   /** A later version has taken the place of this one in the informer, or the object is gone. */
@@ -34,7 +34,7 @@ export class SharedCache<T extends Cached = DynamicObject> implements AsyncDispo
   /** `open` makes the informer, which keeps what `transform` makes of an object. */
   constructor(open: (transform: (object: DynamicObject) => T) => Informer<T>, keeper: Keeper<T>) {
     this.#keeper = keeper;
-    this.informer = open((object) => this.#echoed(object) ?? keeper.seen(object));
+    this.informer = open((object) => this.#echoed(object) ?? keeper.seen(object, this.informer.synced));
     this.#subscriptions.use(this.informer.onChange((change) => this.#seen(change)));
     this.#subscriptions.use(this.informer.onListed((resourceVersion) => this.#listed(resourceVersion)));
   }

@@ -1,12 +1,5 @@
 /** Sees pairs as their caches' digests, and reads the objects themselves where a decision needs them. */
-import {
-  apiVersionOf,
-  type DynamicObject,
-  keyOfRef,
-  type KubeClient,
-  type ObjectRef,
-  type ResourceType,
-} from "@klutch/kube";
+import { apiVersionOf, type DynamicObject, type ObjectRef } from "@klutch/kube";
 import {
   defaultMetadataRule,
   isBound,
@@ -19,7 +12,7 @@ import {
   type Ref,
 } from "@klutch/sync";
 import type { Compact } from "../cache/compact.ts";
-import { StaleCacheError } from "../errors.ts";
+import { readLive } from "../cache/live.ts";
 import type { DeletionBreaker } from "./deletion-breaker.ts";
 import type { ExecutionContext } from "./execute.ts";
 
@@ -94,16 +87,20 @@ export class PairReader {
   /** The upstream object with its content. */
   async readProvider(seen: SeenPair, signal: AbortSignal): Promise<DynamicObject | undefined> {
     if (seen.provider === undefined || seen.target === undefined) return undefined;
-    const { provider, providerType } = this.#options;
+    const { provider, providerType, view } = this.#options;
     const kept = seen.provider.body.read();
     if (kept !== undefined) return kept;
-    return reduceManagedFields(await live(provider.client, providerType, seen.target, seen.provider, signal));
+    const [ref, type] = [seen.target, providerType];
+    const read = { client: provider.client, type, ref, kept: seen.provider, cache: view };
+    return reduceManagedFields(await readLive(read, signal));
   }
 
   async #readConsumer(seen: SeenPair, signal: AbortSignal): Promise<DynamicObject | undefined> {
     if (seen.consumer === undefined) return undefined;
-    const { consumer, type } = this.#options;
-    return seen.consumer.body.read() ?? (await live(consumer.client, type, seen.ref, seen.consumer, signal));
+    const { consumer, type, consumerCache } = this.#options;
+    const { ref, consumer: kept } = seen;
+    const read = { client: consumer.client, type, ref, kept, cache: consumerCache };
+    return kept.body.read() ?? (await readLive(read, signal));
   }
 
   #stub(compact: Compact | undefined): DynamicObject | undefined {
@@ -125,19 +122,4 @@ function neededContent(seen: SeenPair): { readonly consumer: boolean; readonly p
   }
   if (isDeleting(consumer) || target === undefined) return noContent;
   return seen.providerContentIsKnown === true ? { consumer: true, provider: false } : bothContents;
-}
-
-/** The object as it is now. Throws `StaleCacheError` when it is no longer the version that the cache shows: its event is on the way. */
-async function live(
-  client: KubeClient,
-  type: ResourceType,
-  ref: Ref,
-  { metadata }: Compact,
-  signal: AbortSignal,
-): Promise<DynamicObject> {
-  const found = await client.find<DynamicObject>(type, ref, { signal });
-  if (found?.metadata.resourceVersion !== metadata.resourceVersion || found === undefined) {
-    throw new StaleCacheError(`${type.kind} ${keyOfRef(ref)}`);
-  }
-  return found;
 }

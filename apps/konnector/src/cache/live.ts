@@ -1,0 +1,33 @@
+/** Reads an object of which a cache keeps no content. */
+import {
+  type DynamicObject,
+  keyOfRef,
+  type KubeClient,
+  type ObjectRef,
+  type ResourceType,
+} from "@klutch/kube";
+import type { Cached } from "@klutch/kube-runtime";
+import { StaleCacheError } from "../errors.ts";
+
+/**
+ * The object in the version that `kept` is of. Throws `StaleCacheError` when there is another one, or none. The cache shows a newer one
+ * from then on: its event may be long on its way, or lost with a connection that nobody has noticed to be dead.
+ */
+export async function readLive(
+  { client, type, ref, kept, cache }: LiveRead,
+  signal: AbortSignal,
+): Promise<DynamicObject> {
+  const found = await client.find<DynamicObject>(type, ref, { signal });
+  if (found?.metadata.resourceVersion === kept.metadata.resourceVersion && found !== undefined) return found;
+  if (found !== undefined) cache.wrote(found);
+  throw new StaleCacheError(`${type.kind} ${keyOfRef(ref)}`);
+}
+
+/** What to read, and what is known of it. */
+export interface LiveRead {
+  readonly client: KubeClient;
+  readonly type: ResourceType;
+  readonly ref: ObjectRef;
+  readonly kept: Cached;
+  readonly cache: { wrote(object: DynamicObject): void };
+}
