@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { engineNames, resolveEngines } from "@klutch/engines";
 import { seededRandom } from "@klutch/kube-testing";
 import { type AgentSpec, ownAgent } from "./harness/agent-process.ts";
-import { describeLoad, describeMachine } from "./harness/machine.ts";
+import { cpuTicks, describeLoad, describeMachine, stolenPercent } from "./harness/machine.ts";
 import { burstCase } from "./sync/burst.ts";
 import { callsCase } from "./sync/calls.ts";
 import type { BenchCase } from "./sync/case.ts";
@@ -37,6 +37,8 @@ interface RunRecord {
   readonly run: number;
   readonly loadBefore: string;
   readonly seconds: number;
+  /** Share of the CPU time that other guests of the host took meanwhile. */
+  readonly stolenPercent: number;
   readonly error?: string;
   readonly details: Readonly<Record<string, unknown>>;
 }
@@ -98,8 +100,12 @@ async function runOnce(
   const details: Record<string, unknown> = {};
   const loadBefore = describeLoad();
   const startedAt = performance.now();
-  const base = { cases: names, run, loadBefore, details };
+  const ticksBefore = cpuTicks();
   const seconds = (): number => (performance.now() - startedAt) / 1000;
+  const record = (): Omit<RunRecord, "error"> => {
+    const stolen = Math.round(stolenPercent(ticksBefore, cpuTicks()));
+    return { cases: names, run, loadBefore, seconds: seconds(), stolenPercent: stolen, details };
+  };
   console.log(`── ${names}, run ${run} (load ${loadBefore})`);
   try {
     await one.run({
@@ -111,11 +117,15 @@ async function runOnce(
       keep: (name, value) => void (details[name] = value),
       wants: (name) => only.includes(name),
     });
-    return { ...base, seconds: seconds() };
+    const done = record();
+    console.log(
+      `${done.seconds.toFixed(0).padStart(6)} s  done; other guests took ${done.stolenPercent} % of the CPU time`,
+    );
+    return done;
   } catch (error) {
     const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
     console.error(text);
-    return { ...base, seconds: seconds(), error: text.split("\n").slice(0, 3).join(" ") };
+    return { ...record(), error: text.split("\n").slice(0, 3).join(" ") };
   }
 }
 

@@ -1,4 +1,5 @@
 /** On what the figures were measured. */
+import { readFileSync } from "node:fs";
 import { cpus, loadavg, totalmem } from "node:os";
 
 /** One line, with the load at this moment. */
@@ -12,4 +13,28 @@ export function describeLoad(): string {
   return loadavg()
     .map((load) => load.toFixed(2))
     .join(" ");
+}
+
+/** Ticks of all CPUs since the machine started. */
+export interface CpuTicks {
+  readonly all: number;
+  /** Taken by other guests of the machine's host. */
+  readonly stolen: number;
+}
+
+/** As they are now. */
+export function cpuTicks(): CpuTicks {
+  return parseCpuTicks(readFileSync("/proc/stat", "utf8"));
+}
+
+/** From the text of `/proc/stat` (proc_stat(5)). The times of a machine's own guests are part of `user` and `nice` already. */
+export function parseCpuTicks(stat: string): CpuTicks {
+  const [line = ""] = stat.split("\n", 1);
+  const ticks = line.trim().split(/\s+/).slice(1, 9).map(Number);
+  return { all: ticks.reduce((sum, one) => sum + one, 0), stolen: ticks[7] ?? 0 };
+}
+
+/** Percent of the machine's CPU time between the two that other guests of its host took: figures suffer from it as from any other load. */
+export function stolenPercent(before: CpuTicks, after: CpuTicks): number {
+  return after.all === before.all ? 0 : (100 * (after.stolen - before.stolen)) / (after.all - before.all);
 }

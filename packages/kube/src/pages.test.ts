@@ -53,6 +53,20 @@ test("small objects come in few pages, large ones in small pages", async () => {
   assert.deepEqual(new Set(huge.slice(1)), new Set([1_500_000]));
 });
 
+test("a page on which nothing matched does not make the next ones small", async () => {
+  const asked: (number | undefined)[] = [];
+  const pages = [0, 0, 5];
+  const list = async (_type: ResourceType, { limit }: ListOptions = {}): Promise<ListPage<DynamicObject>> => {
+    const count = pages[asked.length] ?? 0;
+    asked.push(limit);
+    const items = Array.from({ length: count }, () => ({ apiVersion: "v1", kind: "Thing", metadata: {} }));
+    const rest = asked.length < pages.length ? { continueToken: "x" } : {};
+    return { items, resourceVersion: "7", length: 100 + count * 100, ...rest };
+  };
+  for await (const _page of listPages({ list: list as KubeClient["list"] }, type));
+  assert.deepEqual(asked, [32, 256, 1000]);
+});
+
 test("a limit that the caller gives holds for all pages, and scope and signal are passed on", async () => {
   const { client, asked } = listOf(10, () => 100);
   const { signal } = new AbortController();

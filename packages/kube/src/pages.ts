@@ -31,6 +31,8 @@ export async function* listPages<T extends KubeObject>(
 
 /** Never many times as many as before: the next objects may be larger than those seen. */
 function limitAfter({ items, length }: ListPage<KubeObject>, limit: number): number {
-  const fitting = Math.floor((wantedLength * items.length) / Math.max(1, length));
-  return Math.max(1, Math.min(fitting, limit * 8, largestLimit));
+  const most = Math.min(limit * 8, largestLimit);
+  // With a selector a page may hold nothing and yet not be the last.
+  if (items.length === 0) return most;
+  return Math.max(1, Math.min(Math.floor((wantedLength * items.length) / Math.max(1, length)), most));
 }
