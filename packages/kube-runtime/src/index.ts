@@ -8,7 +8,7 @@ export {
   type ReconcileResult,
 } from "./controller.ts";
 export { TerminalError } from "./errors.ts";
-export { Informer, type InformerOptions, type InformerStatus } from "./informer.ts";
+export { type ChangeHandler, Informer, type InformerOptions, type InformerStatus } from "./informer.ts";
 export { leading, LeaderElector, type LeaderElectorOptions } from "./leader-elector.ts";
 export { type ManagerOptions, runManager } from "./manager.ts";
 export { type HealthCheck, type ProbeOptions, type ProbeServer, startProbes } from "./probes.ts";

@@ -185,6 +185,17 @@ test("objects made and deleted anew between two lists are told as two changes", 
   assert.deepEqual(seen.slice(0, 2), ["deleted", "added"]);
 });
 
+test("what was cached before a handler came is told to it, but not as news", async () => {
+  await cluster.client.create(configMaps, configMap("before", "one"));
+  await assertConverged();
+  const seen = new Map<string, boolean>();
+  using _subscription = informer.onChange(({ key }, isNews) => void seen.set(key, isNews));
+  assert.equal(seen.get("a/before"), false);
+  await cluster.client.create(configMaps, configMap("after", "one"));
+  await assertConverged();
+  assert.equal(seen.get("a/after"), true);
+});
+
 test("a cache that hears nothing for twice its idle limit calls itself stale, and recovers", async () => {
   proxy.blackHole(true);
   await waitFor("the cache to be stale", () => informer.status().stale, { timeoutMs: 10_000 });

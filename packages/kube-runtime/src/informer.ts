@@ -43,6 +43,9 @@ export interface InformerStatus {
   readonly resourceVersion: string;
 }
 
+/** `isNews` is false for what the first list shows, and for what was cached before the handler came. */
+export type ChangeHandler<T> = (change: Change<T>, isNews: boolean) => void;
+
 /** See the module comment. Handlers run synchronously inside the watch loop and must only enqueue. */
 export class Informer<T extends Cached> implements AsyncDisposable {
   readonly type: ResourceType;
@@ -50,7 +53,7 @@ export class Informer<T extends Cached> implements AsyncDisposable {
   readonly #clock: Clock;
   readonly #logger: Logger;
   readonly #store: Store<T>;
-  readonly #handlers = new Set<(change: Change<T>) => void>();
+  readonly #handlers = new Set<ChangeHandler<T>>();
   readonly #listHandlers = new Set<(resourceVersion: string) => void>();
   readonly #synced = Promise.withResolvers<void>();
   readonly #abort = new AbortController();
@@ -137,9 +140,9 @@ export class Informer<T extends Cached> implements AsyncDisposable {
   }
 
   /** Calls `handler` for each change from now on; what is cached already comes first, as added. */
-  onChange(handler: (change: Change<T>) => void): Disposable {
+  onChange(handler: ChangeHandler<T>): Disposable {
     this.#handlers.add(handler);
-    for (const object of this.#store.values()) handler({ type: "added", key: keyOf(object), object });
+    for (const object of this.#store.values()) handler({ type: "added", key: keyOf(object), object }, false);
     return { [Symbol.dispose]: () => void this.#handlers.delete(handler) };
   }
 
@@ -205,7 +208,7 @@ export class Informer<T extends Cached> implements AsyncDisposable {
   #notify(change: Change<T>): void {
     for (const handler of this.#handlers) {
       try {
-        handler(change);
+        handler(change, this.#isSynced);
       } catch (error) {
         this.#logger.error("a change handler failed", { key: change.key, error });
       }

@@ -31,9 +31,8 @@ export function jsonHash(value: unknown): string {
 
 /** JSON text with sorted keys and without undefined members. */
 function canonical(value: unknown): string {
-  if (isOrdered(value)) return JSON.stringify(value) ?? "null";
-  if (Array.isArray(value)) return `[${value.map(canonical).join(",")}]`;
-  if (!isRecord(value)) return JSON.stringify(value) ?? "null";
+  if (Array.isArray(value) && !isOrdered(value)) return `[${value.map(canonical).join(",")}]`;
+  if (!isRecord(value) || isOrdered(value)) return JSON.stringify(value) ?? "null";
   const members = Object.keys(value)
     .toSorted()
     .filter((key) => value[key] !== undefined)

@@ -18,8 +18,10 @@ export async function readLive(
   signal: AbortSignal,
 ): Promise<DynamicObject> {
   const found = await client.find<DynamicObject>(type, ref, { signal });
-  if (found?.metadata.resourceVersion === kept.metadata.resourceVersion && found !== undefined) return found;
-  if (found !== undefined) cache.wrote(found);
+  if (found !== undefined) {
+    if (found.metadata.resourceVersion === kept.metadata.resourceVersion) return found;
+    cache.wrote(found);
+  }
   throw new StaleCacheError(`${type.kind} ${keyOfRef(ref)}`);
 }
 

@@ -3,7 +3,7 @@
  * (reference/bind.md §4.8, informer scope). A mapping that disappears just releases its cache (B3).
  */
 import { type DynamicObject, keyOfRef, type ObjectRef, type ResourceType } from "@klutch/kube";
-import type { Cached, Change } from "@klutch/kube-runtime";
+import type { Cached, ChangeHandler } from "@klutch/kube-runtime";
 import type { Logger } from "@klutch/telemetry";
 import type { CacheLease, CacheScope } from "../cache/pool.ts";
 import type { SharedCache } from "../cache/shared-cache.ts";
@@ -19,8 +19,7 @@ export interface ProviderViewOptions<T extends Cached> {
   readonly onlyNamespace?: string | undefined;
   readonly namespaces: NamespaceMap;
   readonly logger: Logger;
-  /** `isNews` is false for what a cache holds when it is first filled. */
-  readonly onChange: (change: Change<T>, isNews: boolean) => void;
+  readonly onChange: ChangeHandler<T>;
   /** An object that only an own write had shown is gone. */
   readonly onVanished: (object: T) => void;
   /** A cache is filled: what it does not hold is absent from now on. Undefined for the whole cluster. */
@@ -108,15 +107,11 @@ export class ProviderView<T extends Cached> implements AsyncDisposable {
     const { open, type, onChange, onVanished, onSynced, logger } = this.#options;
     const lease = open({ type, namespace: providerNamespace });
     const subscription = new DisposableStack();
-    let isFilled = false;
-    subscription.use(lease.cache.informer.onChange((change) => onChange(change, isFilled)));
+    subscription.use(lease.cache.informer.onChange(onChange));
     subscription.use(lease.cache.onVanished((_key, object) => onVanished(object)));
     this.#parts.set(key, { lease, subscription, providerNamespace });
     lease.cache.informer.whenSynced({ signal: this.#abort.signal }).then(
-      () => {
-        isFilled = true;
-        onSynced(key === wholeCluster ? undefined : key);
-      },
+      () => onSynced(key === wholeCluster ? undefined : key),
       (error: unknown) => logger.debug("a provider cache was closed before it was filled", { error }),
     );
   }

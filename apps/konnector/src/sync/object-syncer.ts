@@ -129,7 +129,7 @@ export class ObjectSyncer implements AsyncDisposable {
     };
     this.#reader = new PairReader({ ...this.#context, isolation, breaker: options.breaker });
     const { informer } = this.#lease.cache;
-    this.#subscriptions.use(informer.onChange((change) => this.#consumerChanged(change)));
+    this.#subscriptions.use(informer.onChange((change, isNews) => this.#consumerChanged(change, isNews)));
     this.#subscriptions.use(this.#lease.cache.onVanished((key) => this.#controller.enqueue(key)));
     if (type.namespaced) {
       this.#subscriptions.use(namespaces.onChange((namespace) => this.#enqueueNamespace(namespace)));
@@ -189,10 +189,10 @@ export class ObjectSyncer implements AsyncDisposable {
   }
 
   /** What a person changed overtakes; the first list and our own marks do not. */
-  #consumerChanged(change: Change<Compact>): void {
+  #consumerChanged(change: Change<Compact>, isNews: boolean): void {
     this.#alive += livingDifference(change);
     this.#options.breaker.setAlive(this.#alive);
-    if (!this.#lease.cache.informer.synced) {
+    if (!isNews) {
       this.#controller.enqueue(change.key, { lane: "resync" });
       return;
     }

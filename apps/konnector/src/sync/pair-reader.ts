@@ -90,8 +90,8 @@ export class PairReader {
     const { provider, providerType, view } = this.#options;
     const kept = seen.provider.body.read();
     if (kept !== undefined) return kept;
-    const [ref, type] = [seen.target, providerType];
-    const read = { client: provider.client, type, ref, kept: seen.provider, cache: view };
+    const { target: ref, provider: shown } = seen;
+    const read = { client: provider.client, type: providerType, ref, kept: shown, cache: view };
     return reduceManagedFields(await readLive(read, signal));
   }
 
