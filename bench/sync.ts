@@ -8,10 +8,12 @@ import { join } from "node:path";
 import { engineNames, resolveEngines } from "@klutch/engines";
 import { seededRandom } from "@klutch/kube-testing";
 import { type AgentSpec, ownAgent } from "./harness/agent-process.ts";
+import { keepAwake } from "./harness/awake.ts";
 import { cpuTicks, describeLoad, describeMachine, stolenPercent } from "./harness/machine.ts";
 import { burstCase } from "./sync/burst.ts";
 import { callsCase } from "./sync/calls.ts";
 import type { BenchCase } from "./sync/case.ts";
+import { distantCase } from "./sync/distant.ts";
 import { floorCase } from "./sync/floor.ts";
 import { latencyCase } from "./sync/latency.ts";
 import { formatSummaries, type Measurement, summarise } from "./sync/measurement.ts";
@@ -25,6 +27,7 @@ const cases: readonly BenchCase[] = [
   floorCase,
   latencyCase,
   burstCase,
+  distantCase,
   callsCase,
   settledCase,
   largeClaimsCase,
@@ -37,7 +40,7 @@ interface RunRecord {
   readonly run: number;
   readonly loadBefore: string;
   readonly seconds: number;
-  /** Share of the CPU time that other guests of the host took meanwhile. */
+  /** Share of the CPU time that the host did not give although it was wanted. */
   readonly stolenPercent: number;
   readonly error?: string;
   readonly details: Readonly<Record<string, unknown>>;
@@ -58,20 +61,22 @@ async function main(): Promise<number> {
   await using stack = new AsyncDisposableStack();
   stack.defer(() => rm(folder, { recursive: true, force: true }));
   const agent = options.agent ?? (await ownAgent(folder));
-  console.log(`machine ${machine}\nagent   ${agent.command}\n`);
+  const awake = options.awake ? stack.use(await keepAwake()) : undefined;
+  const sleep = awake?.isAwake === true ? "processors kept awake" : "processors may sleep";
+  console.log(`machine ${machine}; ${sleep}\nagent   ${agent.command}\n`);
   const measurements: Measurement[] = [];
   const records: RunRecord[] = [];
   for (const { one, run } of inTurn(options)) {
     records.push(await runOnce(one, run, { ...options, agent }, measurements));
     if (options.json !== undefined) {
-      const report = { startedAt, machine, options, records, summaries: summarise(measurements) };
+      const report = { startedAt, machine, sleep, options, records, summaries: summarise(measurements) };
       await writeFile(options.json, `${JSON.stringify(report, null, 1)}\n`);
     }
   }
   const failures = records.filter(({ error }) => error !== undefined);
   console.log(`\n${formatSummaries(summarise(measurements))}\n`);
   console.log(
-    `machine: ${machine} before, ${describeLoad()} after; kube-apiserver and etcd with fsync, two of each`,
+    `machine: ${machine} before, ${describeLoad()} after; ${sleep}; kube-apiserver and etcd with fsync, two of each`,
   );
   console.log(
     `method: ${options.runs} runs, each in a fresh pair of clusters; seed ${options.seed}; see bench/RESULTS.md`,
@@ -119,7 +124,7 @@ async function runOnce(
     });
     const done = record();
     console.log(
-      `${done.seconds.toFixed(0).padStart(6)} s  done; other guests took ${done.stolenPercent} % of the CPU time`,
+      `${done.seconds.toFixed(0).padStart(6)} s  done; the host withheld ${done.stolenPercent} % of the CPU time`,
     );
     return done;
   } catch (error) {

@@ -18,7 +18,7 @@ export function describeLoad(): string {
 /** Ticks of all CPUs since the machine started. */
 export interface CpuTicks {
   readonly all: number;
-  /** Taken by other guests of the machine's host. */
+  /** Wanted here and not given by the machine's host: others were served first, or a processor slept and had to be woken. */
   readonly stolen: number;
 }
 
@@ -34,7 +34,7 @@ export function parseCpuTicks(stat: string): CpuTicks {
   return { all: ticks.reduce((sum, one) => sum + one, 0), stolen: ticks[7] ?? 0 };
 }
 
-/** Percent of the machine's CPU time between the two that other guests of its host took: figures suffer from it as from any other load. */
+/** Percent of the machine's CPU time between the two that its host withheld: figures suffer from it as from any other load. */
 export function stolenPercent(before: CpuTicks, after: CpuTicks): number {
   return after.all === before.all ? 0 : (100 * (after.stolen - before.stolen)) / (after.all - before.all);
 }

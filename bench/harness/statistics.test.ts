@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { median, percentiles, trend } from "./statistics.ts";
+import { lowestOfEach, median, percentiles, trend } from "./statistics.ts";
 
 test("percentiles are nearest ranks of the sorted sample", () => {
   const sample = Array.from({ length: 200 }, (_, index) => 200 - index);
@@ -21,6 +21,14 @@ test("the median is the middle of an odd sample and between the middle two of an
 test("the trend of points on a line is its slope without error", () => {
   const line = [0, 1, 2, 3].map((x) => [x, 5 - 2 * x] as const);
   assert.deepEqual(trend(line), { slope: -2, error: 0 });
+});
+
+test("of a sawtooth that stands on a line, the lowest points are the line", () => {
+  const teeth = Array.from({ length: 100 }, (_, x) => [x, 10 + x / 10 + (x % 7) * 3] as const);
+  const low = lowestOfEach(teeth, 10);
+  assert.equal(low.length, 10);
+  assert.ok(low.every(([x]) => x % 7 === 0));
+  assert.ok(Math.abs(trend(low).slope - 0.1) < 1e-9);
 });
 
 test("the error of a trend grows with the noise around the line", () => {

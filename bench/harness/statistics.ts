@@ -48,6 +48,20 @@ export function trend(points: readonly (readonly [x: number, y: number])[]): Tre
   return { slope, error: count === 2 ? 0 : Math.sqrt(rest / (count - 2) / spread) };
 }
 
+/** The lowest point of each stretch of `width` in x: what is left of a sawtooth. */
+export function lowestOfEach<P extends readonly [x: number, y: number]>(
+  points: readonly P[],
+  width: number,
+): readonly P[] {
+  const lowest = new Map<number, P>();
+  for (const point of points) {
+    const stretch = Math.floor(point[0] / width);
+    const known = lowest.get(stretch);
+    if (known === undefined || point[1] < known[1]) lowest.set(stretch, point);
+  }
+  return [...lowest.values()];
+}
+
 /** One line for people: `p50 9.8 ms, p90 …`. */
 export function formatPercentiles(value: Percentiles): string {
   const ms = (number: number): string => `${number.toFixed(1)} ms`;

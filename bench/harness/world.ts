@@ -23,6 +23,7 @@ import { countApart, createAccount } from "./accounts.ts";
 import { AgentProcess, type AgentSpec } from "./agent-process.ts";
 import { BenchApi } from "./api.ts";
 import { type CallSnapshot, snapshotCalls } from "./calls.ts";
+import { startDistance } from "./distance.ts";
 import { startNamespaceResponder } from "./namespace-responder.ts";
 import {
   clusterNamespace,
@@ -38,6 +39,8 @@ export interface WorldOptions extends Partial<ExportOptions> {
   readonly agent: AgentSpec;
   /** Whether the agent is started and has bound the first kind when the world is given back. Default true. */
   readonly started?: boolean | undefined;
+  /** How far the control plane is from the agent: milliseconds there and back. Default 0. */
+  readonly wayMs?: number | undefined;
 }
 
 /** One of the two clusters. */
@@ -80,7 +83,10 @@ export async function startBenchWorld(options: WorldOptions): Promise<BenchWorld
   stack.use(providerSide.api);
   await installBindCrds(consumer, provider);
   await createNamespaces(consumerSide.api, [consumerNamespace, workNamespace]);
-  const kubeconfig = await prepareProvider(provider.client, provider.config);
+  const { wayMs = 0 } = options;
+  const distance = wayMs === 0 ? undefined : stack.use(await startDistance(provider.url, wayMs));
+  const server = distance?.url ?? provider.url;
+  const kubeconfig = await prepareProvider(provider.client, { ...provider.config, server });
   stack.use(await startNamespaceResponder(provider.client, providerSide.api));
   await createKubeconfigSecret(consumer.client, consumerNamespace, kubeconfig);
   const agent = stack.use(await prepareAgent(consumer, options.agent, folder));

@@ -1,13 +1,10 @@
 /** Case `burst`: many claims created as fast as the API server takes them. */
-import { inParallel } from "../harness/api.ts";
 import { startIdleLoop } from "../harness/idle-loop.ts";
 import { probeLatency } from "../harness/latency-probe.ts";
 import { cpuSecondsOf } from "../harness/process-memory.ts";
-import { percentiles, formatPercentiles } from "../harness/statistics.ts";
-import { startStopwatch } from "../harness/stopwatch.ts";
-import { widget, widgets } from "../harness/widget.ts";
-import { within } from "../harness/within.ts";
-import { mirrorOf, startBenchWorld, workNamespace } from "../harness/world.ts";
+import { sendBurst } from "../harness/send-burst.ts";
+import { formatPercentiles } from "../harness/statistics.ts";
+import { startBenchWorld } from "../harness/world.ts";
 import type { BenchCase, BenchContext } from "./case.ts";
 
 export const burstCase: BenchCase = { serves: ["burst"], run };
@@ -18,41 +15,23 @@ const lagMetric = "nodejs_eventloop_lag_p99_seconds";
 
 async function run({ agent, sizes, random, say, report, keep }: BenchContext): Promise<void> {
   await using world = await startBenchWorld({ agent });
-  const { consumer, provider } = world;
-  await probeLatency(world, warmUpClaims, { random, bytes: sizes.specBytes }, "warm");
-  await using above = await startStopwatch(provider.cluster.client, widgets);
-  const mirror = mirrorOf(workNamespace);
-  // Made before the clock runs: random contents cost time.
-  const claims = Array.from({ length: sizes.burst }, (_, index) =>
-    widget(workNamespace, `burst-${index}`, { random, bytes: sizes.specBytes }),
-  );
-  const arrivals = claims.map(({ metadata }) => above.seen(`${mirror}/${metadata.name}`));
-  const sentAt: number[] = [];
+  const contents = { random, bytes: sizes.specBytes };
+  await probeLatency(world, warmUpClaims, contents, "warm");
   await using idleLoop = startIdleLoop();
-  await idleLoop.p99();
-  const idleLag = await world.agent.metric(lagMetric);
-  const cpuBefore = cpuSecondsOf(world.agent.pid);
-  const startedAt = performance.now();
-  await inParallel(claims, async (claim, index) => {
-    sentAt[index] = performance.now();
-    await consumer.api.create(widgets, claim);
+  const before = { lag: undefined as number | undefined, cpuSeconds: 0 };
+  const burst = await sendBurst(world, sizes.burst, contents, sizes.timeoutMinutes * 60_000, async () => {
+    await idleLoop.p99();
+    before.lag = await world.agent.metric(lagMetric);
+    before.cpuSeconds = cpuSecondsOf(world.agent.pid);
   });
-  const createdMs = performance.now() - startedAt;
-  const arrivedAt = await within(
-    Promise.all(arrivals),
-    sizes.timeoutMinutes * 60_000,
-    "the burst to arrive",
-    world.problem,
-  );
   const lag = await world.agent.metric(lagMetric);
-  const cpuMs = ((cpuSecondsOf(world.agent.pid) - cpuBefore) * 1000) / sizes.burst;
+  const cpuMs = ((cpuSecondsOf(world.agent.pid) - before.cpuSeconds) * 1000) / sizes.burst;
   const machineLag = await idleLoop.p99();
-  const totalMs = Math.max(...arrivedAt) - startedAt;
-  const each = percentiles(arrivedAt.map((at, index) => at - (sentAt[index] ?? at)));
+  const { createdMs, totalMs, each } = burst;
   const what = `burst of ${sizes.burst}`;
   say(`${what}: created in ${createdMs.toFixed(0)} ms, all upstream in ${totalMs.toFixed(0)} ms`);
   say(`each: ${formatPercentiles(each)}`);
-  keep("burst", { createdMs, totalMs, each, idleLagSeconds: idleLag, lagSeconds: lag, machineLag });
+  keep("burst", { ...burst, idleLagSeconds: before.lag, lagSeconds: lag, machineLag });
   const rate = (sizes.burst * 1000) / totalMs;
   report({ metric: `${what}: claims/s`, unit: "/s", value: rate, target: { atLeast: 200 } });
   report({ metric: `${what}: each, p50`, unit: "ms", value: each.p50 });

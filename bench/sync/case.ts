@@ -9,6 +9,8 @@ export interface BenchSizes {
   readonly latencyCount: number;
   /** Claims created at once. Default 300. */
   readonly burst: number;
+  /** The same to a control plane that is far away. Default 1 000. */
+  readonly distantBurst: number;
   /** Claims in the settled world. Default 10 000. */
   readonly claims: number;
   /** Bytes in a claim's spec. Default 2 000. */
@@ -53,6 +55,7 @@ export const caseNames = [
   "floor",
   "latency",
   "burst",
+  "distant",
   "calls",
   "initial",
   "memory",

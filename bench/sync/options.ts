@@ -12,6 +12,8 @@ export interface BenchOptions {
   /** Where the raw figures go; nowhere when undefined. */
   readonly json: string | undefined;
   readonly seed: number;
+  /** Keeps the machine's processors awake meanwhile. */
+  readonly awake: boolean;
   readonly sizes: BenchSizes;
 }
 
@@ -22,6 +24,7 @@ export const usage: string = `npm run bench:sync -- [options]
   --runs 5               runs of each case; watches and soak run once
   --only a,b             of ${caseNames.join(", ")}
   --json <file>          write the raw figures
+  --may-sleep            lets the machine's processors sleep between two requests
   --size 10000           claims of the settled world; smaller ones make all other numbers smaller, too
   --spec-bytes 2000      size of a claim's spec
   --idle-seconds 600     --soak-minutes 30     --timeout-minutes 60     --seed 1`;
@@ -36,6 +39,7 @@ export function parseBenchOptions(args: readonly string[]): BenchOptions {
       runs: { type: "string", default: "5" },
       only: { type: "string", default: caseNames.join(",") },
       json: { type: "string" },
+      "may-sleep": { type: "boolean", default: false },
       size: { type: "string", default: "10000" },
       "spec-bytes": { type: "string", default: "2000" },
       "idle-seconds": { type: "string", default: "600" },
@@ -45,7 +49,7 @@ export function parseBenchOptions(args: readonly string[]): BenchOptions {
     },
   });
   const number = (
-    name: Exclude<keyof typeof values, "agent" | "agent-metrics" | "only" | "json">,
+    name: Exclude<keyof typeof values, "agent" | "agent-metrics" | "only" | "json" | "may-sleep">,
   ): number => {
     const value = Number(values[name]);
     if (!(value > 0)) throw new RangeError(`--${name} must be a positive number, not "${values[name]}"`);
@@ -59,9 +63,11 @@ export function parseBenchOptions(args: readonly string[]): BenchOptions {
     only: values.only.split(",").map(parseCaseName),
     json: values.json,
     seed: number("seed"),
+    awake: !values["may-sleep"],
     sizes: {
       latencyCount: Math.min(200, size),
       burst: Math.min(300, size),
+      distantBurst: Math.min(1000, size),
       claims: size,
       specBytes: number("spec-bytes"),
       largeClaims: Math.ceil(size / 10),

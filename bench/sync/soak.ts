@@ -4,7 +4,7 @@ import { type DynamicObject, isRecord, keyOf } from "@klutch/kube";
 import { canary } from "../harness/latency-probe.ts";
 import { memoryOf, type ProcessMemory } from "../harness/process-memory.ts";
 import { untilQuiet } from "../harness/quiet.ts";
-import { trend } from "../harness/statistics.ts";
+import { lowestOfEach, trend } from "../harness/statistics.ts";
 import { formatTable } from "../harness/table.ts";
 import { widgets } from "../harness/widget.ts";
 import {
@@ -29,6 +29,8 @@ const tableRows = 12;
 const warmUpShare = 1 / 3;
 /** Growth that nobody would notice in a day of restarts and upgrades. */
 const flatMiBPerHour = 4;
+/** Between two collections the heap fills: only what stays after them tells of leaks. */
+const stretches = 10;
 /** In less, caches and compilers are still warming up. */
 const shortestVerdictMinutes = 10;
 
@@ -43,12 +45,15 @@ async function run(context: BenchContext): Promise<void> {
   await untilQuiet(world);
   const differing = await differingPairs(world);
   const late = samples.slice(Math.floor(samples.length * warmUpShare));
-  const { slope, error } = trend(late.map(({ minutes, rss }) => [minutes / 60, rss]));
+  const points = late.map(({ minutes, rss }) => [minutes / 60, rss] as const);
+  const { slope, error } = trend(lowestOfEach(points, sizes.soakMinutes / 60 / stretches));
   say(`${JSON.stringify(churn.done)} in ${sizes.soakMinutes} min\n${memoryTable(samples)}`);
   const isFlat = slope <= flatMiBPerHour || slope - 2 * error <= 0;
   const isLongEnough = sizes.soakMinutes >= shortestVerdictMinutes;
   const verdict = isLongEnough ? (isFlat ? "flat" : "GROWS") : "too short to tell";
-  say(`slope without the first third ${slope.toFixed(1)} ± ${(2 * error).toFixed(1)} MiB/h: ${verdict}`);
+  say(
+    `slope of the lowest points without the first third ${slope.toFixed(1)} ± ${(2 * error).toFixed(1)} MiB/h: ${verdict}`,
+  );
   keep("soak", { done: churn.done, samples, slope, error, differing });
   report({ metric: "soak: RSS slope", unit: "MiB/h", value: slope });
   if (isLongEnough) {

@@ -29,7 +29,7 @@ import {
   parseYaml,
   parseYamlDocuments,
 } from "@klutch/kube";
-import { startClusters, type TestCluster } from "@klutch/kube-testing";
+import { roleObject, startClusters, type TestCluster } from "@klutch/kube-testing";
 import { kubeconfigOf } from "./clusters.ts";
 import { runCli } from "./program.ts";
 import { startBackend } from "./testing/backend.ts";
@@ -184,12 +184,8 @@ test("a required claim that is rejected leaves the app cluster as it was", async
 
 /** What plugins before this one installed. */
 async function createUnlimitedRole(): Promise<void> {
-  const role = {
-    apiVersion: "rbac.authorization.k8s.io/v1",
-    kind: "ClusterRole",
-    metadata: { name: "klutch-bind-konnector" },
-    rules: [{ apiGroups: ["*"], resources: ["*"], verbs: ["*"] }],
-  };
+  const everything = [{ apiGroups: ["*"], resources: ["*"], verbs: ["*"] }];
+  const role = roleObject({ name: "klutch-bind-konnector" }, everything);
   await consumer.client.create(clusterRoles, role, { fieldManager: "old-plugin" });
 }
 

@@ -14,14 +14,13 @@ import {
   secrets,
 } from "@klutch/api";
 import type { DynamicObject } from "@klutch/kube";
-import { waitFor } from "@klutch/kube-testing";
+import { secretObject, waitFor } from "@klutch/kube-testing";
 import { pairOf, serviceNamespace } from "./testing/pair.ts";
 import {
   exportCrd,
   grantClusterWide,
   installCrd,
   prepareTenant,
-  secret,
   tenantNamespace,
 } from "./testing/provider-side.ts";
 import { bindApi, startKonnector, startWorld, testApi, widget } from "./testing/world.ts";
@@ -96,12 +95,12 @@ test("a rejected required claim stops the binding, and accepting it starts it at
 });
 
 test("S12: only what the claim's label and field selectors name crosses", async () => {
-  const shared = secret(serviceNamespace, "shared", { a: "1" });
+  const shared = secretObject(serviceNamespace, "shared", { a: "1" });
   await provider.client.create(secrets, {
     ...shared,
     metadata: { ...shared.metadata, labels: { share: "yes" } },
   });
-  await provider.client.create(secrets, secret(serviceNamespace, "hidden", { a: "1" }));
+  await provider.client.create(secrets, secretObject(serviceNamespace, "hidden", { a: "1" }));
   const map = (name: string): DynamicObject => ({
     apiVersion: "v1",
     kind: "ConfigMap",

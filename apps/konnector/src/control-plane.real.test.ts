@@ -12,12 +12,12 @@ import {
   secrets,
 } from "@klutch/api";
 import type { DynamicObject } from "@klutch/kube";
-import { waitFor } from "@klutch/kube-testing";
+import { secretObject, waitFor } from "@klutch/kube-testing";
 import { createMetrics, silentLogger } from "@klutch/telemetry";
 import { conditionsOf } from "./decode.ts";
 import { runAgent } from "./konnector.ts";
 import { pairOf } from "./testing/pair.ts";
-import { exportCrd, installCrd, prepareTenant, secret, tenantNamespace } from "./testing/provider-side.ts";
+import { exportCrd, installCrd, prepareTenant, tenantNamespace } from "./testing/provider-side.ts";
 import { startWorld, testApi, widget } from "./testing/world.ts";
 
 const world = await startWorld();
@@ -71,7 +71,7 @@ test("a missing or unusable kubeconfig is said in the binding on the provider", 
   );
   await provider.client.create(
     secrets,
-    secret(appCluster.namespace, appCluster.name, { kubeconfig: "nonsense" }),
+    secretObject(appCluster.namespace, appCluster.name, { kubeconfig: "nonsense" }),
   );
   await waitFor(
     "the report",

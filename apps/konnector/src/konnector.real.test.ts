@@ -14,9 +14,9 @@ import {
   syncerFinalizer,
 } from "@klutch/api";
 import { type DynamicObject, isNotFound, type ResourceType } from "@klutch/kube";
-import { waitFor } from "@klutch/kube-testing";
+import { secretObject, waitFor } from "@klutch/kube-testing";
 import { conditionsOf } from "./decode.ts";
-import { exportCrd, installCrd, prepareTenant, secret, tenantNamespace } from "./testing/provider-side.ts";
+import { exportCrd, installCrd, prepareTenant, tenantNamespace } from "./testing/provider-side.ts";
 import { bindApi, startKonnector, startWorld, testApi, widget } from "./testing/world.ts";
 
 const world = await startWorld();
@@ -145,10 +145,13 @@ test("B11: status of a kind without status subresource comes down", async () => 
 });
 
 test("S1: the provider's Secret comes down, and no Secret of the app cluster goes up", async () => {
-  await consumer.client.create(secrets, secret("app", "private", { key: "mine" }));
-  await consumer.client.create(secrets, secret("app", "taken", { key: "mine" }));
-  await provider.client.create(secrets, secret(serviceNamespace, "taken", { key: "theirs" }));
-  await provider.client.create(secrets, secret(serviceNamespace, "creds", { password: "one", gone: "x" }));
+  await consumer.client.create(secrets, secretObject("app", "private", { key: "mine" }));
+  await consumer.client.create(secrets, secretObject("app", "taken", { key: "mine" }));
+  await provider.client.create(secrets, secretObject(serviceNamespace, "taken", { key: "theirs" }));
+  await provider.client.create(
+    secrets,
+    secretObject(serviceNamespace, "creds", { password: "one", gone: "x" }),
+  );
   const down = await waitFor("the credentials", () => onConsumer(secrets, "creds"));
   assert.equal(down.metadata.annotations?.[resourceOwnerAnnotation], "Provider");
   const text = Buffer.from("two").toString("base64");
@@ -186,7 +189,7 @@ test("B13: an answer to a claim takes effect at once, without restart", async ()
   };
   const watched = konnector.watches.filter((watch) => watch === "consumer secrets").length;
   await answer("Rejected");
-  await provider.client.create(secrets, secret(serviceNamespace, "late", { password: "x" }));
+  await provider.client.create(secrets, secretObject(serviceNamespace, "late", { password: "x" }));
   await answer("Accepted");
   await waitFor("the Secret that was made meanwhile", () => onConsumer(secrets, "late"));
   assert.ok(konnector.watches.filter((watch) => watch === "consumer secrets").length > watched);

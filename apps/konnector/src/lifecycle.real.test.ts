@@ -21,7 +21,7 @@ import {
 } from "@klutch/api";
 import { reservePorts } from "@klutch/engines";
 import type { DynamicObject, KubeObject } from "@klutch/kube";
-import { waitFor } from "@klutch/kube-testing";
+import { secretObject, waitFor } from "@klutch/kube-testing";
 import { conditionsOf, secretText } from "./decode.ts";
 import {
   exportCrd,
@@ -29,7 +29,6 @@ import {
   grantClusterWide,
   installCrd,
   prepareTenant,
-  secret,
   tenantNamespace,
 } from "./testing/provider-side.ts";
 import {
@@ -261,7 +260,7 @@ test("binding again takes its own CRD over; a foreign one is left alone", async 
 
 test("B9: a kubeconfig that would run a program is refused with the field, and an address without an answer is told", async () => {
   const put = async (name: string, text: string): Promise<void> => {
-    await consumer.client.create(secrets, secret(consumerNamespace, name, { kubeconfig: text }));
+    await consumer.client.create(secrets, secretObject(consumerNamespace, name, { kubeconfig: text }));
     await consumer.client.create<KubeObject>(apiServiceBindings, {
       apiVersion: "klutch.anynines.com/v1alpha1",
       kind: "APIServiceBinding",

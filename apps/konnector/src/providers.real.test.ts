@@ -13,11 +13,11 @@ import {
   unreachableSinceAnnotation,
 } from "@klutch/api";
 import type { DynamicObject, KubeObject } from "@klutch/kube";
-import { waitFor } from "@klutch/kube-testing";
+import { secretObject, waitFor } from "@klutch/kube-testing";
 import { conditionsOf } from "./decode.ts";
 import { startGate } from "./testing/gate.ts";
 import { pairOf, serviceNamespace } from "./testing/pair.ts";
-import { exportCrd, installCrd, prepareTenant, secret, tenantNamespace } from "./testing/provider-side.ts";
+import { exportCrd, installCrd, prepareTenant, tenantNamespace } from "./testing/provider-side.ts";
 import { bindApi, startKonnector, startWorld, testApi, widget } from "./testing/world.ts";
 
 const world = await startWorld();
@@ -70,9 +70,9 @@ test("two providers serve different APIs of one cluster side by side", async () 
 });
 
 test("Secrets of the same name from two providers: the first one stays, the other is told", async () => {
-  await provider.client.create(secrets, secret(serviceNamespace, "creds", { from: "first" }));
+  await provider.client.create(secrets, secretObject(serviceNamespace, "creds", { from: "first" }));
   await waitFor("the copy", () => below(secrets, "creds"));
-  await provider.client.create(secrets, secret(`${other}-app`, "creds", { from: "second" }));
+  await provider.client.create(secrets, secretObject(`${other}-app`, "creds", { from: "second" }));
   await waitFor("the conflict to be told", async () => {
     const found = await consumer.client.list<DynamicObject>(events, { namespace: "app" });
     return found.items.some((event) => event["reason"] === "NameTaken");

@@ -19,10 +19,10 @@ import {
   syncerFinalizer,
 } from "@klutch/api";
 import type { DynamicObject, KubeObject } from "@klutch/kube";
-import { waitFor } from "@klutch/kube-testing";
+import { secretObject, waitFor } from "@klutch/kube-testing";
 import { conditionsOf } from "./decode.ts";
 import { pairOf, serviceNamespace } from "./testing/pair.ts";
-import { exportCrd, installCrd, prepareTenant, secret, tenantNamespace } from "./testing/provider-side.ts";
+import { exportCrd, installCrd, prepareTenant, tenantNamespace } from "./testing/provider-side.ts";
 import { startKonnector, startWorld, testApi, widget } from "./testing/world.ts";
 
 const world = await startWorld();
@@ -56,7 +56,7 @@ async function leaveBehind(): Promise<void> {
     spec: { ...(apiServiceBindingCrd.spec as object), scope: "Cluster" },
   });
   const ref = { namespace: consumerNamespace, name: "kubeconfig-x7k2p" };
-  await consumer.client.create(secrets, secret(ref.namespace, ref.name, { kubeconfig }));
+  await consumer.client.create(secrets, secretObject(ref.namespace, ref.name, { kubeconfig }));
   const bound = await consumer.client.create<KubeObject>(
     { ...apiServiceBindings, namespaced: false },
     {
@@ -125,7 +125,7 @@ async function leaveBehind(): Promise<void> {
     [provider.client, serviceNamespace],
     [consumer.client, "app"],
   ] as const) {
-    const made = secret(namespace, "creds", { password: "p" });
+    const made = secretObject(namespace, "creds", { password: "p" });
     await client.create(secrets, { ...made, metadata: { ...made.metadata, ...mark } }, asKonnector);
   }
 }

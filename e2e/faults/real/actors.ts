@@ -2,10 +2,11 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { secrets, serviceNamespaceName } from "@klutch/api";
 import { ApiError, type DynamicObject, type KubeClient, type ObjectRef, TransportError } from "@klutch/kube";
+import { secretObject } from "@klutch/kube-testing";
 import { secretText, textAt } from "./decode.ts";
 import type { Ledger, Outcome } from "./ledger.ts";
 import type { Action, Plan, ProviderAction, UserAction } from "./plan.ts";
-import { clusterNamespace, secret, slowFinalizer, widgets } from "./provider-setup.ts";
+import { clusterNamespace, slowFinalizer, widgets } from "./provider-setup.ts";
 
 /** Who acts with what. */
 export interface Actors {
@@ -186,7 +187,7 @@ const operations: Readonly<Record<UserAction | ProviderAction, Operation>> = {
     const found = await provider.find<DynamicObject>(secrets, ref);
     const version = ledger.next();
     const texts = { version: String(version), ...(dice < 0.5 ? { [`key-${version}`]: "x" } : {}) };
-    const object = secret(ref.namespace, ref.name, texts);
+    const object = secretObject(ref.namespace, ref.name, texts);
     const { resourceVersion } = found?.metadata ?? {};
     const outcome = await attempt(() =>
       found === undefined

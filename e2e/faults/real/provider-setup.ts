@@ -41,7 +41,7 @@ import {
   type ResourceType,
   serviceAccountToken,
 } from "@klutch/kube";
-import { waitFor } from "@klutch/kube-testing";
+import { roleBindingObject, roleObject, secretObject, waitFor } from "@klutch/kube-testing";
 import { textAt } from "./decode.ts";
 import { claimNamespaces } from "./plan.ts";
 
@@ -60,7 +60,6 @@ export const widgets: ResourceType = {
 /** Name of its CRD, export and binding. */
 export const widgetsName = "widgets.faults.klutch.example";
 
-const rbac = "rbac.authorization.k8s.io";
 const binder = { namespace: clusterNamespace, name: binderName };
 const tenantRole = `${binderName}-${clusterNamespace}`;
 const open = { type: "object", "x-kubernetes-preserve-unknown-fields": true };
@@ -93,26 +92,14 @@ const exported: Pick<APIServiceExport, "spec"> = {
   spec: { ...exportFromCrd(widgetCrd).spec, informerScope: "Namespaced", permissionClaims: [secretsClaim] },
 };
 
-/** A Secret from plain texts. */
-export function secret(
-  namespace: string,
-  name: string,
-  texts: Readonly<Record<string, string>>,
-): DynamicObject {
-  const data = Object.fromEntries(
-    Object.entries(texts).map(([key, text]) => [key, Buffer.from(text).toString("base64")]),
-  );
-  return { apiVersion: "v1", kind: "Secret", metadata: { namespace, name }, type: "Opaque", data };
-}
-
 /** Everything of the provider, with the rights that are shipped. `seenFrom` is how the agents reach it. */
 export async function setUpProvider(client: KubeClient, seenFrom: ClusterConfig): Promise<string> {
   const create = createWith(client);
   for (const crd of [...bindCrds, widgetCrd]) await create(customResourceDefinitions, crd);
   await create(namespaces, { apiVersion: "v1", kind: "Namespace", metadata: { name: clusterNamespace } });
   await create(serviceAccounts, { apiVersion: "v1", kind: "ServiceAccount", metadata: binder });
-  await create(clusterRoles, role(binderName, binderRules));
-  await create(clusterRoles, role(tenantRole, exportRules([exported])));
+  await create(clusterRoles, roleObject({ name: binderName }, binderRules));
+  await create(clusterRoles, roleObject({ name: tenantRole }, exportRules([exported])));
   await create(roleBindings, bind(clusterNamespace, binderName));
   const { token } = await serviceAccountToken(client, binder, { expirationSeconds: 24 * 3600 });
   const kubeconfig = formatKubeconfig({
@@ -121,7 +108,7 @@ export async function setUpProvider(client: KubeClient, seenFrom: ClusterConfig)
     namespace: clusterNamespace,
     auth: { kind: "token", token },
   });
-  await create(secrets, secret(clusterNamespace, kubeconfigKey, { [kubeconfigKey]: kubeconfig }));
+  await create(secrets, secretObject(clusterNamespace, kubeconfigKey, { [kubeconfigKey]: kubeconfig }));
   for (const type of [clusterBindings, apiServiceExports, apiServiceNamespaces, widgets]) {
     await untilServed(client, type);
   }
@@ -154,7 +141,7 @@ export async function setUpConsumer(client: KubeClient, kubeconfig: string): Pro
     ...konnectorManifests({ image: "none" }),
     ...bindingRoleManifests(bindingRoleName(widgetsName), bindingRules(group, [secretsClaim])),
   ]);
-  await create(secrets, secret(consumerNamespace, kubeconfigKey, { [kubeconfigKey]: kubeconfig }));
+  await create(secrets, secretObject(consumerNamespace, kubeconfigKey, { [kubeconfigKey]: kubeconfig }));
   await untilServed(client, apiServiceBindings);
   const binding: APIServiceBinding = {
     apiVersion: "klutch.anynines.com/v1alpha1",
@@ -214,16 +201,6 @@ async function install(client: KubeClient, manifests: readonly Manifest[]): Prom
   }
 }
 
-function role(name: string, rules: readonly unknown[]): DynamicObject {
-  return { apiVersion: `${rbac}/v1`, kind: "ClusterRole", metadata: { name }, rules };
-}
-
-function bind(namespace: string, roleName: string): DynamicObject {
-  return {
-    apiVersion: `${rbac}/v1`,
-    kind: "RoleBinding",
-    metadata: { name: binderName, namespace },
-    roleRef: { apiGroup: rbac, kind: "ClusterRole", name: roleName },
-    subjects: [{ kind: "ServiceAccount", ...binder }],
-  };
+function bind(namespace: string, name: string): DynamicObject {
+  return roleBindingObject({ namespace, name: binderName }, { kind: "ClusterRole", name }, binder);
 }

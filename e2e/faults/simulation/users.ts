@@ -1,6 +1,13 @@
 /** What people do in one app cluster, and a ledger of what the API server acknowledged. */
 import { secrets } from "@klutch/api";
-import { type DynamicObject, isAlreadyExists, isConflict, isNotFound, type Random } from "@klutch/kube";
+import {
+  type DynamicObject,
+  isAlreadyExists,
+  isConflict,
+  isNotFound,
+  keyOfRef,
+  type Random,
+} from "@klutch/kube";
 import type { VirtualClock } from "@klutch/kube-testing";
 import { databases, objectOf, type SimulatedApi, zones } from "./apis.ts";
 import { type SimulatedTenant, workNamespaces } from "./tenant.ts";
@@ -18,7 +25,7 @@ export type Ledger = Map<string, Entry>;
 
 /** Key in the ledger. */
 export function ledgerKey(api: SimulatedApi, namespace: string | undefined, name: string): string {
-  return `${api.type.plural} ${namespace === undefined ? name : `${namespace}/${name}`}`;
+  return `${api.type.plural} ${keyOfRef({ namespace, name })}`;
 }
 
 const names = ["a", "b", "c"];

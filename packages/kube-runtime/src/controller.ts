@@ -4,7 +4,8 @@ import { type Logger, type Metrics, silentLogger } from "@klutch/telemetry";
 import { TerminalError } from "./errors.ts";
 import type { Informer } from "./informer.ts";
 import type { Cached, Change } from "./store.ts";
-import { type Lane, type LaneLimits, WorkQueue } from "./work-queue.ts";
+import { Pace } from "./pace.ts";
+import { type Lane, WorkQueue } from "./work-queue.ts";
 
 /** What a reconcile may ask for. */
 export interface ReconcileResult {
@@ -29,10 +30,8 @@ export type Reconcile = (
 export interface ControllerOptions {
   readonly name: string;
   readonly reconcile: Reconcile;
-  /** Keys worked on at the same time. Default 4. */
-  readonly workers?: number | undefined;
-  /** How many of the workers a lane may keep busy. Default: all. */
-  readonly laneLimits?: LaneLimits | undefined;
+  /** Keys worked on at the same time; "adaptive": what the servers take, told from the requests that `timed` sees. Default 4. */
+  readonly workers?: number | "adaptive" | undefined;
   readonly logger?: Logger | undefined;
   readonly metrics?: Metrics | undefined;
   readonly clock?: Clock | undefined;
@@ -44,6 +43,7 @@ export class Controller {
   readonly name: string;
   readonly #reconcile: Reconcile;
   readonly #workers: number;
+  readonly #pace: Pace | undefined;
   readonly #logger: Logger;
   readonly #clock: Clock;
   readonly #queue: WorkQueue;
@@ -52,11 +52,13 @@ export class Controller {
   constructor(options: ControllerOptions) {
     this.name = options.name;
     this.#reconcile = options.reconcile;
-    this.#workers = options.workers ?? 4;
     this.#logger = (options.logger ?? silentLogger).child({ controller: options.name });
     this.#clock = options.clock ?? systemClock;
+    const pace = options.workers === "adaptive" ? new Pace(this.#clock) : undefined;
+    this.#workers = options.workers === "adaptive" ? Pace.most : (options.workers ?? 4);
+    this.#pace = pace;
     this.#queue = new WorkQueue({
-      laneLimits: options.laneLimits,
+      limitOf: pace === undefined ? undefined : (lane) => pace.limitOf(lane),
       clock: this.#clock,
       random: options.random,
     });
@@ -76,15 +78,27 @@ export class Controller {
     else this.#queue.addAfter(key, options.afterMs, options);
   }
 
-  /** Enqueues the keys that `keysOf` names for each change. Default: the object's own key. */
+  /**
+   * Enqueues the keys that `keysOf` names for each change. Default: the object's own key. Default lane: `normal`, of what was
+   * there before `resync`.
+   */
   watch<T extends Cached>(
     informer: Informer<T>,
     keysOf: (change: Change<T>) => Iterable<string> = (change) => [change.key],
     options: { readonly lane?: Lane | undefined } = {},
   ): Disposable {
-    return informer.onChange((change) => {
-      for (const key of keysOf(change)) this.#queue.add(key, options);
+    return informer.onChange((change, isNews) => {
+      const { lane = isNews ? "normal" : "resync" } = options;
+      for (const key of keysOf(change)) this.#queue.add(key, { lane });
     });
+  }
+
+  /** Sends a request and notes how long it took. `kind`: as `Pace.observe`. */
+  async timed<T>(kind: string, send: () => Promise<T>): Promise<T> {
+    const startedAt = this.#clock.monotonic();
+    const answer = await send();
+    this.#pace?.observe(kind, this.#clock.monotonic() - startedAt, this.#queue.workingSize);
+    return answer;
   }
 
   /** Works until the signal aborts; resolves when the last reconcile has ended. May be started again: keys are kept. */

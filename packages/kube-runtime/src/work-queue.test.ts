@@ -117,8 +117,8 @@ test("people's changes overtake bulk work, and bulk work is not starved", async 
   assert.equal(order.filter((key) => key.startsWith("r")).length, 2);
 });
 
-test("a lane's limit keeps takers free for the other lanes, and holds until its work is done", async () => {
-  const queue = new WorkQueue({ laneLimits: { resync: 2 } });
+test("a lane's limit keeps takers free for more important lanes, and holds until its work is done", async () => {
+  const queue = new WorkQueue({ limitOf: (lane) => (lane === "resync" ? 2 : 3) });
   for (const key of ["r0", "r1", "r2"]) queue.add(key, { lane: "resync" });
   assert.deepEqual([await queue.take(), await queue.take()], ["r0", "r1"]);
   const third = queue.take();
@@ -129,6 +129,20 @@ test("a lane's limit keeps takers free for the other lanes, and holds until its 
   assert.deepEqual([queue.size, queue.workingSize], [1, 2]);
   queue.done("r0");
   assert.equal(await fourth, "r2");
+});
+
+test("what is less important counts against a lane's limit, what is more important does not", async () => {
+  const queue = new WorkQueue({ limitOf: (lane) => (lane === "user" ? 4 : 2) });
+  for (const key of ["u0", "u1"]) queue.add(key, { lane: "user" });
+  assert.deepEqual([await queue.take(), await queue.take()], ["u0", "u1"]);
+  for (const key of ["n0", "n1", "n2"]) queue.add(key);
+  queue.add("r0", { lane: "resync" });
+  assert.deepEqual([await queue.take(), await queue.take()], ["n0", "n1"]);
+  const next = queue.take();
+  queue.done("u0");
+  assert.equal(queue.workingSize, 3);
+  queue.done("n0");
+  assert.equal(await next, "n2");
 });
 
 test("a key that comes back for another look comes back in its lane: a backlog that waits does not become important", async () => {

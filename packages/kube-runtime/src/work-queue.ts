@@ -9,17 +9,17 @@ import { DelayHeap } from "./delay-heap.ts";
 /** Importance, highest first. */
 export type Lane = "user" | "normal" | "resync";
 
-/** Of some lanes. */
-export type LaneLimits = Readonly<Partial<Record<Lane, number>>>;
-
 /** Options of a queue. */
 export interface WorkQueueOptions {
   /** First wait after a failure. Default 5. */
   readonly baseDelayMs?: number | undefined;
   /** Longest wait after failures. Default 60 000. */
   readonly maxDelayMs?: number | undefined;
-  /** Most keys taken from a lane that may be worked on at the same time; takers beyond wait for other lanes. Default: any number. */
-  readonly laneLimits?: LaneLimits | undefined;
+  /**
+   * Most keys taken from the lane and less important ones that may be worked on at the same time; no lane's may be greater than
+   * that of a more important one. Default: any number.
+   */
+  readonly limitOf?: ((lane: Lane) => number) | undefined;
   readonly clock?: Clock | undefined;
   readonly random?: Random | undefined;
 }
@@ -68,7 +68,7 @@ export class WorkQueue<K extends string = string> {
   readonly #clock: Clock;
   readonly #random: Random;
   readonly #limits: { readonly baseMs: number; readonly capMs: number };
-  readonly #laneLimits: LaneLimits;
+  readonly #limitOf: (lane: Lane) => number;
   readonly #waiting = new Map<Lane, Waiting<K>>(lanes.map((lane) => [lane, new Waiting()]));
   /** With the lane that it was taken from. */
   readonly #working = new Map<K, Lane>();
@@ -86,7 +86,7 @@ export class WorkQueue<K extends string = string> {
     this.#clock = options.clock ?? systemClock;
     this.#random = options.random ?? systemRandom;
     this.#limits = { baseMs: options.baseDelayMs ?? 5, capMs: options.maxDelayMs ?? 60_000 };
-    this.#laneLimits = options.laneLimits ?? {};
+    this.#limitOf = options.limitOf ?? (() => Number.POSITIVE_INFINITY);
   }
 
   /** Keys that wait to be taken. */
@@ -218,11 +218,18 @@ export class WorkQueue<K extends string = string> {
   }
 
   #isFull(lane: Lane): boolean {
-    const limit = this.#laneLimits[lane];
-    if (limit === undefined) return false;
+    if (this.#working.size < this.#limitOf(lane)) return false;
+    // It counts in the more important lanes, too.
+    return lanes
+      .slice(0, lanes.indexOf(lane) + 1)
+      .some((other) => this.#takenUpTo(other) >= this.#limitOf(other));
+  }
+
+  /** Keys of the lane and less important ones that are being worked on. */
+  #takenUpTo(lane: Lane): number {
     let taken = 0;
-    for (const from of this.#working.values()) if (from === lane) taken++;
-    return taken >= limit;
+    for (const from of this.#working.values()) if (lanes.indexOf(from) >= lanes.indexOf(lane)) taken++;
+    return taken;
   }
 
   /** One timer for all delayed keys, set to the earliest. */

@@ -17,5 +17,6 @@ export {
 } from "./model/faults.ts";
 export type { Json, JsonObject } from "./model/json.ts";
 export type { ResourceDefinition } from "./model/resources.ts";
+export { roleBindingObject, roleObject, secretObject } from "./objects.ts";
 export { type RunOptions, VirtualClock, type VirtualClockOptions } from "./virtual-clock.ts";
 export { waitFor, type WaitOptions } from "./wait-for.ts";

@@ -5,7 +5,7 @@ import type { ClusterConfig } from "./config.ts";
 import { decodeError, decodeList, decodeObject, parseJson } from "./decode.ts";
 import { FlowControl, type FlowControlOptions } from "./flow-control.ts";
 import { listPages } from "./pages.ts";
-import { apiVersionOf, collectionPath, describe, objectPath } from "./paths.ts";
+import { apiVersionOf, collectionPath, describe, objectPath, refOfObject } from "./paths.ts";
 import { isNotFound } from "./errors.ts";
 import { type Random, systemRandom } from "./random.ts";
 import { createSender, type Send } from "./send.ts";
@@ -244,12 +244,6 @@ function writeVerbs(send: Send): Pick<KubeClient, WriteVerbs> {
       }
     },
   };
-}
-
-function refOfObject(object: KubeObject): ObjectRef {
-  const { name, namespace } = object.metadata;
-  if (name === undefined) throw new RangeError(`${object.kind}: metadata.name is missing`);
-  return { name, namespace };
 }
 
 function scopeQuery(scope: Scope): URLSearchParams {

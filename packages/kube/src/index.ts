@@ -25,7 +25,7 @@ export { jsonEqual } from "./json-equal.ts";
 export { loadKubeconfig, type LoadKubeconfigOptions } from "./kubeconfig.ts";
 export { KubeconfigError, type KubeconfigErrorCode } from "./kubeconfig-errors.ts";
 export { listPages } from "./pages.ts";
-export { apiVersionOf, describe, keyOf, keyOfRef, refOf } from "./paths.ts";
+export { apiVersionOf, describe, keyOf, keyOfRef, refOf, refOfObject } from "./paths.ts";
 export { type Random, systemRandom } from "./random.ts";
 export { type ServiceAccountToken, serviceAccountToken } from "./token-request.ts";
 export type * from "./types.ts";

@@ -1,5 +1,5 @@
 /** Request paths and keys of resources and objects. */
-import type { ObjectRef, ResourceType } from "./types.ts";
+import type { KubeObject, ObjectRef, ResourceType } from "./types.ts";
 
 /** `group/version`, or just the version for the core group. */
 export function apiVersionOf(type: ResourceType): string {
@@ -41,6 +41,13 @@ export function keyOfRef({ namespace, name }: ObjectRef): string {
 export function refOf(key: string): ObjectRef {
   const slash = key.indexOf("/");
   return slash < 0 ? { name: key } : { namespace: key.slice(0, slash), name: key.slice(slash + 1) };
+}
+
+/** The reference of an object that has a name. Throws `RangeError` for one that has none: that is a programming error. */
+export function refOfObject(object: KubeObject): ObjectRef {
+  const { name, namespace } = object.metadata;
+  if (name === undefined) throw new RangeError(`${object.kind}: metadata.name is missing`);
+  return { name, namespace };
 }
 
 /** For messages: `Secret default/a`. */

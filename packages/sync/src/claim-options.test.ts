@@ -3,19 +3,20 @@ import { test } from "node:test";
 import {
   claimedFromLabel,
   deliveredAnnotation,
+  type Metadata,
   type PermissionClaim,
   resourceOwnerAnnotation,
 } from "@klutch/api";
 import { claimFaults, claimScopeOf, isSelected } from "./claim-scope.ts";
 import { type ClaimedPlan, type ObservedClaimed, planClaimed } from "./claimed.ts";
 import { parseKeyPath, valueAt, withValueAt } from "./field-path.ts";
-import type { SyncMeta, SyncObject } from "./types.ts";
+import type { SyncObject } from "./types.ts";
 
 const consumerRef = { namespace: "app", name: "s" };
 const providerRef = { namespace: "cluster-a-app", name: "s" };
 const tenant = { namespace: "cluster-a", namespaceUid: "tenant" };
 
-function object(side: "above" | "below", fields: object, metadata: SyncMeta = {}): SyncObject {
+function object(side: "above" | "below", fields: object, metadata: Metadata = {}): SyncObject {
   const ref = side === "above" ? providerRef : consumerRef;
   return {
     apiVersion: "v1",

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { claimedFromLabel, resourceOwnerAnnotation } from "@klutch/api";
+import { claimedFromLabel, type Metadata, resourceOwnerAnnotation } from "@klutch/api";
 import fc from "fast-check";
 import { type ClaimScope, plainScope } from "./claim-scope.ts";
 import { needsRecreation } from "./claimed-content.ts";
 import { type ClaimedPlan, type ObservedClaimed, planClaimed } from "./claimed.ts";
-import type { SyncMeta, SyncObject } from "./types.ts";
+import type { SyncObject } from "./types.ts";
 
 const providerOwned = plainScope("Provider");
 const consumerOwned = plainScope("Consumer");
@@ -14,7 +14,7 @@ const tenant = { namespace: "cluster-a", namespaceUid: "tenant" };
 const consumerRef = { namespace: "app", name: "s" };
 const providerRef = { namespace: "cluster-a-app", name: "s" };
 
-function secret(namespace: string, data: object, metadata: SyncMeta = {}): SyncObject {
+function secret(namespace: string, data: object, metadata: Metadata = {}): SyncObject {
   return {
     apiVersion: "v1",
     kind: "Secret",
@@ -23,9 +23,9 @@ function secret(namespace: string, data: object, metadata: SyncMeta = {}): SyncO
     data,
   };
 }
-const above = (data: object, metadata?: SyncMeta): SyncObject => secret("cluster-a-app", data, metadata);
-const below = (data: object, metadata?: SyncMeta): SyncObject => secret("app", data, metadata);
-const copyMarks = (owner: string): SyncMeta => ({
+const above = (data: object, metadata?: Metadata): SyncObject => secret("cluster-a-app", data, metadata);
+const below = (data: object, metadata?: Metadata): SyncObject => secret("app", data, metadata);
+const copyMarks = (owner: string): Metadata => ({
   annotations: { [resourceOwnerAnnotation]: owner },
   labels: { [claimedFromLabel]: "tenant" },
 });
@@ -43,7 +43,7 @@ function plan(observed: Partial<ObservedClaimed>): ClaimedPlan {
 }
 
 test("S1: with owner Provider no consumer object ever goes up, whatever both sides hold", () => {
-  const marks = fc.constantFrom<SyncMeta>({}, copyMarks("Provider"), copyMarks("Consumer"), {
+  const marks = fc.constantFrom<Metadata>({}, copyMarks("Provider"), copyMarks("Consumer"), {
     annotations: { [resourceOwnerAnnotation]: "" },
   });
   const side = fc.option(marks, { nil: undefined });

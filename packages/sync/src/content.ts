@@ -3,16 +3,17 @@ import {
   boundAnnotation,
   clusterNamespaceAnnotation,
   consumerNameAnnotation,
+  type Metadata,
   syncerFinalizer,
 } from "@klutch/api";
 import { contains, jsonHash } from "./json.ts";
 import { type FieldPath, ownedFields, surplusPaths } from "./fields.ts";
 import { filterMetadata, type MetadataRule } from "./metadata-rules.ts";
 import type { Tenant } from "./namespaces.ts";
-import type { Ref, SyncMeta, SyncObject } from "./types.ts";
+import type { Ref, SyncObject } from "./types.ts";
 
 /** Whether the object carries `klutch.anynines.com/bound: "true"`; any other value does not count (B23). */
-export function isBound(object: { readonly metadata: SyncMeta }): boolean {
+export function isBound(object: { readonly metadata: Metadata }): boolean {
   return object.metadata.annotations?.[boundAnnotation] === "true";
 }
 

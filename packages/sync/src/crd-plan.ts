@@ -3,12 +3,13 @@ import {
   type APIServiceExportSpec,
   bindGroup,
   crdFromExport,
+  type Metadata,
   type OwnerReference,
   type PermissionClaim,
 } from "@klutch/api";
 import { contains, jsonHash } from "./json.ts";
 import { keepStoredVersions, versionsOf } from "./schema-rollout.ts";
-import { isRecord, type SyncMeta, type SyncObject } from "./types.ts";
+import { isRecord, type SyncObject } from "./types.ts";
 
 /** On CRDs that we wrote: hash of what was wanted, to notice what an export no longer has. */
 export const crdHashAnnotation = "klutch.anynines.com/export-hash";
@@ -77,7 +78,7 @@ export function planCrd(observed: {
 
 /** Whether an owner of the object has this UID. False for an object that is not there. */
 export function isOwnedBy(
-  object: { readonly metadata: SyncMeta } | undefined,
+  object: { readonly metadata: Metadata } | undefined,
   uid: string | undefined,
 ): boolean {
   return object?.metadata.ownerReferences?.some((owner) => owner.uid === uid) === true;

@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { boundAnnotation, fieldManager, syncerFinalizer } from "@klutch/api";
+import { boundAnnotation, fieldManager, type Metadata, syncerFinalizer } from "@klutch/api";
 import { consumerDigest, type Digest, judgeDigests, providerDigest, settledOf } from "./digest.ts";
 import { jsonHash } from "./json.ts";
 import { defaultMetadataRule } from "./metadata-rules.ts";
-import type { SyncMeta, SyncObject } from "./types.ts";
+import type { SyncObject } from "./types.ts";
 
-function thing(spec: unknown, metadata: SyncMeta, status?: unknown): SyncObject {
+function thing(spec: unknown, metadata: Metadata, status?: unknown): SyncObject {
   return {
     apiVersion: "v1",
     kind: "Thing",
@@ -16,14 +16,14 @@ function thing(spec: unknown, metadata: SyncMeta, status?: unknown): SyncObject 
   };
 }
 
-const below = (spec: unknown, status?: unknown, metadata: SyncMeta = {}): Digest =>
+const below = (spec: unknown, status?: unknown, metadata: Metadata = {}): Digest =>
   consumerDigest(thing(spec, { finalizers: [syncerFinalizer], ...metadata }, status), defaultMetadataRule);
 const applied = (fieldsV1: object): unknown => ({ manager: fieldManager, operation: "Apply", fieldsV1 });
 const above = (
   spec: unknown,
   managers: readonly unknown[],
   status?: unknown,
-  metadata: SyncMeta = {},
+  metadata: Metadata = {},
 ): Digest =>
   providerDigest(
     thing(spec, { annotations: { [boundAnnotation]: "true" }, managedFields: managers, ...metadata }, status),

@@ -7,17 +7,18 @@ import {
   clusterNamespaceAnnotation,
   consumerNameAnnotation,
   fieldManager,
+  type Metadata,
 } from "@klutch/api";
 import { type AppliedRecord, appliedPart, isBound, travellingContent } from "./content.ts";
 import { legacyManager, valuesAt } from "./fields.ts";
 import { jsonHash } from "./json.ts";
 import type { MetadataRule } from "./metadata-rules.ts";
-import { isDeleting, isRecord, type SyncMeta, type SyncObject } from "./types.ts";
+import { isDeleting, isRecord, type SyncObject } from "./types.ts";
 
 /** An object without its content. */
 export interface Digest {
   /** Names, identity, version, deletion, finalizers, and of the annotations only Klutch's marks. */
-  readonly metadata: SyncMeta;
+  readonly metadata: Metadata;
   /**
    * Equal as long as nothing that is synced up (or, on the provider, nothing that was applied) has changed. That of a claim equals that
    * of its upstream object when nothing has to be written up; where they differ, the objects must be compared.
@@ -60,13 +61,13 @@ export function providerDigest(object: SyncObject): Digest {
 }
 
 /** One shape for all: there are as many of these as objects. */
-function slim(metadata: SyncMeta): SyncMeta {
+function slim(metadata: Metadata): Metadata {
   const { name, namespace, uid, resourceVersion, generation, deletionTimestamp, finalizers } = metadata;
   const annotations = marksOf(metadata.annotations);
   return { name, namespace, uid, resourceVersion, generation, deletionTimestamp, finalizers, annotations };
 }
 
-function marksOf(annotations: SyncMeta["annotations"]): Readonly<Record<string, string>> {
+function marksOf(annotations: Metadata["annotations"]): Readonly<Record<string, string>> {
   const found: Record<string, string> = {};
   let count = 0;
   for (const mark of marks) {

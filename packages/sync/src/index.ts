@@ -26,4 +26,4 @@ export {
   isUndecidable,
   keepStoredVersions,
 } from "./schema-rollout.ts";
-export { isDeleting, type Ref, type SyncMeta, type SyncObject, type SyncOwner } from "./types.ts";
+export { isDeleting, type Ref, type SyncObject } from "./types.ts";

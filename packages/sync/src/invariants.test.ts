@@ -7,6 +7,7 @@ import {
   claimedFromLabel,
   clusterNamespaceAnnotation,
   fieldManager,
+  type Metadata,
   type PermissionClaim,
   resourceOwnerAnnotation,
   serviceNamespaceAnnotation,
@@ -20,7 +21,7 @@ import {
   invariantNames,
 } from "./invariants.ts";
 import { appliedBy, consumerWidget, fieldsOf, providerWidget, tenant } from "./testing/objects.ts";
-import type { SyncMeta, SyncObject } from "./types.ts";
+import type { SyncObject } from "./types.ts";
 
 const now = Date.parse("2026-01-01T12:00:00Z");
 const api = "widgets.example.org";
@@ -58,7 +59,7 @@ function exportOf(scope: "Namespaced" | "Cluster", claims: readonly PermissionCl
   };
 }
 
-const named = (apiVersion: string, kind: string, metadata: SyncMeta, status?: unknown): SyncObject => ({
+const named = (apiVersion: string, kind: string, metadata: Metadata, status?: unknown): SyncObject => ({
   apiVersion,
   kind,
   metadata,
@@ -76,14 +77,14 @@ const namespace = (name: string, owner?: string): SyncObject =>
     name,
     ...(owner === undefined ? {} : { annotations: { [serviceNamespaceAnnotation]: owner } }),
   });
-const secret = (ns: string, data: object, metadata: SyncMeta = {}): SyncObject => ({
+const secret = (ns: string, data: object, metadata: Metadata = {}): SyncObject => ({
   apiVersion: "v1",
   kind: "Secret",
   metadata: { namespace: ns, name: "s", uid: `${ns}-s`, ...metadata },
   type: "Opaque",
   data,
 });
-const copyOf = (owner: string, uid = tenant.namespaceUid): SyncMeta => ({
+const copyOf = (owner: string, uid = tenant.namespaceUid): Metadata => ({
   annotations: { [resourceOwnerAnnotation]: owner },
   labels: { [claimedFromLabel]: uid },
 });
@@ -155,15 +156,15 @@ function violates(changes: Changes, invariant: InvariantName, object: string, me
 }
 
 const status = { phase: "Ready" };
-const claim = (spec: object, metadata?: SyncMeta): SyncObject => ({
+const claim = (spec: object, metadata?: Metadata): SyncObject => ({
   ...consumerWidget(spec, metadata),
   status,
 });
-const above = (spec: object, metadata?: SyncMeta): SyncObject => ({
+const above = (spec: object, metadata?: Metadata): SyncObject => ({
   ...providerWidget(spec, metadata),
   status,
 });
-const deletedAt = (deletionTimestamp: string): SyncMeta => ({ deletionTimestamp });
+const deletedAt = (deletionTimestamp: string): Metadata => ({ deletionTimestamp });
 const minutesAgo = "2026-01-01T11:50:00Z";
 const justNow = "2026-01-01T11:59:59Z";
 

@@ -1,6 +1,6 @@
 /** Where a consumer object stands on the provider, and back. */
-import { clusterNamespaceAnnotation, consumerNameAnnotation, prefixedName } from "@klutch/api";
-import type { Ref, SyncMeta, SyncObject } from "./types.ts";
+import { clusterNamespaceAnnotation, consumerNameAnnotation, type Metadata, prefixedName } from "@klutch/api";
+import type { Ref, SyncObject } from "./types.ts";
 
 /** The provider's side of one consumer cluster. */
 export interface Tenant {
@@ -42,7 +42,7 @@ export function mappingOf(serviceNamespace: SyncObject | undefined): Mapping {
  */
 export function consumerNameOf(
   tenant: Tenant,
-  provider: { readonly metadata: SyncMeta },
+  provider: { readonly metadata: Metadata },
   isolation: Isolation = "Prefixed",
 ): string | undefined {
   const { name = "", namespace, annotations } = provider.metadata;

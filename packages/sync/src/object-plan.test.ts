@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { boundAnnotation, clusterNamespaceAnnotation, fieldManager } from "@klutch/api";
+import { boundAnnotation, clusterNamespaceAnnotation, fieldManager, type Metadata } from "@klutch/api";
 import fc from "fast-check";
 import { appliedPart, isBound, recordOf } from "./content.ts";
 import { reduceManagedFields } from "./fields.ts";
@@ -8,10 +8,10 @@ import { defaultMetadataRule } from "./metadata-rules.ts";
 import type { Mapping } from "./namespaces.ts";
 import { type ObservedPair, type PairPlan, planPair, type Step } from "./object-plan.ts";
 import { appliedBy, consumerWidget, fieldsOf, providerWidget, tenant } from "./testing/objects.ts";
-import type { SyncMeta, SyncObject } from "./types.ts";
+import type { SyncObject } from "./types.ts";
 
 const ready: Mapping = { state: "ready", providerNamespace: "cluster-a-app" };
-const deleting: SyncMeta = { deletionTimestamp: "2026-01-01T00:00:00Z" };
+const deleting: Metadata = { deletionTimestamp: "2026-01-01T00:00:00Z" };
 
 function plan(observed: Partial<ObservedPair>): PairPlan {
   const ref = { namespace: "app", name: "w" };

@@ -1,36 +1,11 @@
 /** The shapes the decisions work on. Structurally they are @klutch/kube's objects, which this package may not import. */
-
-/** `metadata` of an object, as far as decisions read or write it. */
-export interface SyncMeta {
-  readonly name?: string | undefined;
-  readonly namespace?: string | undefined;
-  readonly uid?: string | undefined;
-  readonly resourceVersion?: string | undefined;
-  readonly generation?: number | undefined;
-  readonly creationTimestamp?: string | undefined;
-  readonly deletionTimestamp?: string | undefined;
-  readonly labels?: Readonly<Record<string, string>> | undefined;
-  readonly annotations?: Readonly<Record<string, string>> | undefined;
-  readonly finalizers?: readonly string[] | undefined;
-  readonly ownerReferences?: readonly SyncOwner[] | undefined;
-  readonly managedFields?: readonly unknown[] | undefined;
-}
-
-/** An owner reference. */
-export interface SyncOwner {
-  readonly apiVersion: string;
-  readonly kind: string;
-  readonly name: string;
-  readonly uid: string;
-  readonly controller?: boolean | undefined;
-  readonly blockOwnerDeletion?: boolean | undefined;
-}
+import type { Metadata } from "@klutch/api";
 
 /** Any object of either cluster; top-level fields can be read by name. */
 export interface SyncObject {
   readonly apiVersion: string;
   readonly kind: string;
-  readonly metadata: SyncMeta;
+  readonly metadata: Metadata;
   readonly spec?: unknown;
   readonly status?: unknown;
   readonly [field: string]: unknown;
@@ -44,7 +19,7 @@ export interface Ref {
 }
 
 /** The reference of an object that came from a server. */
-export function refOfObject(object: { readonly metadata: SyncMeta }): Ref {
+export function refOfObject(object: { readonly metadata: Metadata }): Ref {
   const { namespace, name = "" } = object.metadata;
   return namespace === undefined ? { name } : { namespace, name };
 }
@@ -55,7 +30,7 @@ export function nameOf({ namespace, name }: Ref): string {
 }
 
 /** Whether the object has a deletion timestamp. */
-export function isDeleting(object: { readonly metadata: SyncMeta }): boolean {
+export function isDeleting(object: { readonly metadata: Metadata }): boolean {
   return object.metadata.deletionTimestamp !== undefined;
 }
 

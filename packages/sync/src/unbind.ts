@@ -3,10 +3,10 @@
  * nothing deletes it later and binding again adopts it. `Delete`: the claim is deleted, and with it the upstream one, in the usual order.
  * A deletion that a person had asked for before is finished first in both.
  */
-import { boundAnnotation, syncerFinalizer, unbindPolicyAnnotation } from "@klutch/api";
+import { boundAnnotation, type Metadata, syncerFinalizer, unbindPolicyAnnotation } from "@klutch/api";
 import { isBound } from "./content.ts";
 import { type ObservedPair, type PairPlan, planPair, type Step } from "./object-plan.ts";
-import { isDeleting, refOfObject, type SyncMeta, type SyncObject } from "./types.ts";
+import { isDeleting, refOfObject, type SyncObject } from "./types.ts";
 
 /** See the module comment. */
 export type UnbindPolicy = "Orphan" | "Delete";
@@ -38,7 +38,7 @@ export function planUnbind(observed: ObservedPair, policy: UnbindPolicy): PairPl
 }
 
 /** Whether the claim carries something of ours. */
-export function isMarked({ metadata }: { readonly metadata: SyncMeta }): boolean {
+export function isMarked({ metadata }: { readonly metadata: Metadata }): boolean {
   return (
     metadata.finalizers?.includes(syncerFinalizer) === true ||
     metadata.annotations?.[boundAnnotation] !== undefined
@@ -49,7 +49,7 @@ export function isMarked({ metadata }: { readonly metadata: SyncMeta }): boolean
  * The merge patch that takes our marks off a claim, so that it lives on as a plain object. It names the version, which keeps a
  * finalizer that somebody else adds meanwhile.
  */
-export function unmarkPatch({ uid, resourceVersion, finalizers = [] }: SyncMeta): {
+export function unmarkPatch({ uid, resourceVersion, finalizers = [] }: Metadata): {
   readonly metadata: object;
 } {
   const others = finalizers.filter((finalizer) => finalizer !== syncerFinalizer);

@@ -8,6 +8,7 @@ import {
   apiServiceExportTemplates,
   apiServiceNamespaces,
   bindCrds,
+  binderName,
   binderRules,
   type ClusterBinding,
   clusterBindings,
@@ -29,7 +30,7 @@ import {
   parseForeignKubeconfig,
   systemClock,
 } from "@klutch/kube";
-import { startCluster, waitFor } from "@klutch/kube-testing";
+import { roleObject, startCluster, waitFor } from "@klutch/kube-testing";
 import { createMetrics, Secret, silentLogger } from "@klutch/telemetry";
 import type { Clock } from "@klutch/kube";
 import { createBackend } from "../backend.ts";
@@ -74,12 +75,7 @@ const spec = (fields: object): object => ({ spec: { type: "object", properties: 
 for (const object of [...bindCrds, crd(spec({ size: { type: "integer" } }))]) {
   await client.create<KubeObject>(customResourceDefinitions, object);
 }
-await client.create<DynamicObject>(clusterRoles, {
-  apiVersion: "rbac.authorization.k8s.io/v1",
-  kind: "ClusterRole",
-  metadata: { name: "klutch-binder" },
-  rules: binderRules,
-});
+await client.create(clusterRoles, roleObject({ name: binderName }, binderRules));
 const template = (resource: string): DynamicObject => ({
   apiVersion: "example-backend.klutch.anynines.com/v1alpha1",
   kind: "APIServiceExportTemplate",

@@ -9,7 +9,7 @@ import {
   roleBindings,
   roles,
 } from "@klutch/api";
-import type { KubeObject } from "@klutch/kube";
+import { keyOfRef, type KubeObject } from "@klutch/kube";
 import type { Consumer } from "../clusters.ts";
 import type { CliContext } from "../context.ts";
 import { applyManifests } from "../konnector.ts";
@@ -143,7 +143,7 @@ async function readGrants({ signal }: CliContext, { client }: Consumer): Promise
     }
     grants.push({
       role,
-      binding: `${kind} ${namespace === undefined ? name : `${namespace}/${name}`}`,
+      binding: `${kind} ${keyOfRef({ namespace, name })}`,
       namespace,
       rules: allRoles.get(role)?.rules ?? [],
     });
@@ -171,7 +171,7 @@ function rulesIn(manifest: Manifest): readonly PolicyRule[] {
 /** `ClusterRole x`, `Role ns/x`. */
 function labelOf({ kind, metadata }: Manifest): string {
   const { namespace, name } = metadata;
-  return `${kind} ${namespace === undefined ? name : `${namespace}/${name}`}`;
+  return `${kind} ${keyOfRef({ namespace, name })}`;
 }
 
 /** Deletes the roles of APIs that are not bound and writes drifted ones anew, after showing them. Returns whether it did anything. */

@@ -9,7 +9,7 @@ import {
   leases,
   syncerFinalizer,
 } from "@klutch/api";
-import { type DynamicObject, type KubeObject, resourceTypeOf } from "@klutch/kube";
+import { type DynamicObject, keyOfRef, type KubeObject, resourceTypeOf } from "@klutch/kube";
 import { crdHashAnnotation } from "@klutch/sync";
 import { type Consumer, connectConsumer } from "../clusters.ts";
 import type { CliContext } from "../context.ts";
@@ -196,7 +196,7 @@ function waitingClaim(resource: string, { metadata }: KubeObject): readonly Find
   const { name = "", namespace, finalizers = [], deletionTimestamp } = metadata;
   const index = finalizers.indexOf(syncerFinalizer);
   if (index < 0) return [];
-  const what = `${resource} ${namespace === undefined ? name : `${namespace}/${name}`}`;
+  const what = `${resource} ${keyOfRef({ namespace, name })}`;
   const path = `/metadata/finalizers/${index}`;
   const patch = JSON.stringify([
     { op: "test", path, value: syncerFinalizer },

@@ -7,6 +7,7 @@ import {
   clusterRoles,
   consumerNamespace,
   deployments,
+  konnectorName,
   leases,
   namespaces,
   releaseDeletionsAnnotation,
@@ -15,7 +16,7 @@ import {
   unbindPolicyAnnotation,
 } from "@klutch/api";
 import { type DynamicObject } from "@klutch/kube";
-import { type TestCluster, waitFor } from "@klutch/kube-testing";
+import { roleBindingObject, roleObject, type TestCluster, waitFor } from "@klutch/kube-testing";
 import { CliError } from "../errors.ts";
 import { type ScriptedRun } from "../testing/script.ts";
 import { bindApi, type BoundPair } from "./testing/bound-pair.ts";
@@ -64,20 +65,10 @@ async function makeHealthy(): Promise<void> {
 
 test("S10: doctor names surplus, wildcards, gaps and left roles, and --fix repairs what Klutch writes", async () => {
   const { client } = consumer;
-  const rbac = "rbac.authorization.k8s.io";
-  const role = (name: string, rules: unknown): DynamicObject => ({
-    apiVersion: `${rbac}/v1`,
-    kind: "ClusterRole",
-    metadata: { name },
-    rules,
-  });
-  const bindTo = (name: string, roleName: string): DynamicObject => ({
-    apiVersion: `${rbac}/v1`,
-    kind: "ClusterRoleBinding",
-    metadata: { name },
-    roleRef: { apiGroup: rbac, kind: "ClusterRole", name: roleName },
-    subjects: [{ kind: "ServiceAccount", name: "konnector", namespace: consumerNamespace }],
-  });
+  const role = (name: string, rules: unknown): DynamicObject => roleObject({ name }, rules);
+  const konnector = { namespace: consumerNamespace, name: konnectorName };
+  const bindTo = (name: string, roleName: string): DynamicObject =>
+    roleBindingObject({ name }, { kind: "ClusterRole", name: roleName }, konnector);
   const gone = bindingRoleName("gadgets.test.klutch.dev");
   await client.create(
     clusterRoles,

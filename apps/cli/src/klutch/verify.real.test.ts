@@ -11,7 +11,7 @@ import {
   secrets,
 } from "@klutch/api";
 import { type DynamicObject, isRecord } from "@klutch/kube";
-import { type TestCluster } from "@klutch/kube-testing";
+import { roleBindingObject, roleObject, type TestCluster } from "@klutch/kube-testing";
 import { runCli } from "../program.ts";
 import { scriptedRun } from "../testing/script.ts";
 import { type BoundPair } from "./testing/bound-pair.ts";
@@ -61,17 +61,10 @@ test("verify: the tenant's own kubeconfig is enough, and it says what it left ou
 /** The rights that a backend gives to tenants in their service namespaces. */
 async function allowTenant(): Promise<void> {
   const exports = await provider.client.list<APIServiceExport>(apiServiceExports, { namespace: "cluster-a" });
-  const rbac = "rbac.authorization.k8s.io";
-  const metadata = { namespace: "cluster-a-app", name: binderName };
-  const role = { apiVersion: `${rbac}/v1`, kind: "Role", metadata, rules: exportRules(exports.items) };
-  await provider.client.create(roles, role);
-  const binding = {
-    apiVersion: `${rbac}/v1`,
-    kind: "RoleBinding",
-    metadata,
-    roleRef: { apiGroup: rbac, kind: "Role", name: binderName },
-    subjects: [{ kind: "ServiceAccount", namespace: "cluster-a", name: binderName }],
-  };
+  const own = { namespace: "cluster-a-app", name: binderName };
+  await provider.client.create(roles, roleObject(own, exportRules(exports.items)));
+  const account = { namespace: "cluster-a", name: binderName };
+  const binding = roleBindingObject(own, { kind: "Role", name: binderName }, account);
   await provider.client.create(roleBindings, binding);
 }
 

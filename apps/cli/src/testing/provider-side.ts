@@ -17,7 +17,7 @@ import {
   serviceAccounts,
 } from "@klutch/api";
 import { formatKubeconfig, serviceAccountToken } from "@klutch/kube";
-import { type TestCluster, waitFor } from "@klutch/kube-testing";
+import { roleBindingObject, roleObject, type TestCluster, waitFor } from "@klutch/kube-testing";
 
 /** Serves the kinds that a backend's cluster serves. */
 export async function prepareProvider(provider: TestCluster): Promise<void> {
@@ -34,20 +34,11 @@ export async function prepareConsumer(consumer: TestCluster): Promise<void> {
 /** A tenant with the rights of the shipped role, and its kubeconfig. */
 export async function createTenant(provider: TestCluster, namespace: string): Promise<string> {
   const { client } = provider;
-  const rbac = "rbac.authorization.k8s.io";
   await client.create(namespaces, { apiVersion: "v1", kind: "Namespace", metadata: { name: namespace } });
   const account = { namespace, name: binderName };
   await client.create(serviceAccounts, { apiVersion: "v1", kind: "ServiceAccount", metadata: account });
-  const role = { apiVersion: `${rbac}/v1`, kind: "Role", metadata: account, rules: binderRules };
-  await client.create(roles, role);
-  const binding = {
-    apiVersion: `${rbac}/v1`,
-    kind: "RoleBinding",
-    metadata: account,
-    roleRef: { apiGroup: rbac, kind: "Role", name: binderName },
-    subjects: [{ kind: "ServiceAccount", ...account }],
-  };
-  await client.create(roleBindings, binding);
+  await client.create(roles, roleObject(account, binderRules));
+  await client.create(roleBindings, roleBindingObject(account, { kind: "Role", name: binderName }, account));
   const { token } = await serviceAccountToken(client, account, { expirationSeconds: 3600 });
   return formatKubeconfig({ ...provider.config, namespace, auth: { kind: "token", token } });
 }

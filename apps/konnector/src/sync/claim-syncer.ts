@@ -9,7 +9,7 @@ import {
   type ObjectRef,
   refOf,
 } from "@klutch/kube";
-import { type Change, Controller, type ReconcileContext } from "@klutch/kube-runtime";
+import { type Change, Controller, type Lane, type ReconcileContext } from "@klutch/kube-runtime";
 import {
   type ClaimedStep,
   type ClaimScope,
@@ -79,6 +79,7 @@ export class ClaimSyncer implements AsyncDisposable {
     this.#lease = consumer.pool.acquire({ type, labelSelector, payloadOf });
     this.#controller = new Controller({
       name: `claims ${type.plural}.${type.group}`,
+      workers: "adaptive",
       logger,
       clock,
       random,
@@ -90,8 +91,9 @@ export class ClaimSyncer implements AsyncDisposable {
       clusterWide: clusterWide || !type.namespaced,
       namespaces,
       logger,
-      onChange: (change) => this.#providerChanged(change),
-      onVanished: (object) => this.#providerChanged({ type: "deleted", key: keyOf(object), object }),
+      onChange: (change, isNews) => this.#providerChanged(change, isNews ? "normal" : "resync"),
+      onVanished: (object) =>
+        this.#providerChanged({ type: "deleted", key: keyOf(object), object }, "normal"),
       onSynced: (namespace) => this.#enqueueNamespace(namespace),
     });
     const { informer } = this.#lease.cache;
@@ -118,16 +120,16 @@ export class ClaimSyncer implements AsyncDisposable {
     await this.#controller.start({ signal });
   }
 
-  #providerChanged({ object }: Change<DynamicObject>): void {
+  #providerChanged({ object }: Change<DynamicObject>, lane: Lane): void {
     const { namespace, name = "" } = object.metadata;
     const { provider, namespaces } = this.#options;
     if (namespace === undefined) {
       const consumerName = consumerNameOf(provider.tenant, object);
-      if (consumerName !== undefined) this.#controller.enqueue(consumerName);
+      if (consumerName !== undefined) this.#controller.enqueue(consumerName, { lane });
       return;
     }
     const consumerNamespace = namespaces.consumerNamespaceOf(namespace);
-    if (consumerNamespace !== undefined) this.#controller.enqueue(`${consumerNamespace}/${name}`);
+    if (consumerNamespace !== undefined) this.#controller.enqueue(`${consumerNamespace}/${name}`, { lane });
   }
 
   #enqueueNamespace(consumerNamespace: string | undefined): void {
@@ -174,7 +176,9 @@ export class ClaimSyncer implements AsyncDisposable {
         "the provider has an object of this name for you, but this one is your own; it was left alone. Rename or delete yours to get it.",
       );
     }
-    if (plan.step !== undefined) await this.#execute(plan.step, pair, signal);
+    const { step } = plan;
+    if (step === undefined) return;
+    await this.#controller.timed(`${step.do} ${step.on}`, () => this.#execute(step, pair, signal));
   }
 
   /** The first claim that covers the object; else the first one, which then only removes. */

@@ -44,7 +44,7 @@ import { ProviderView } from "../session/provider-view.ts";
 import type { DeletionBreaker } from "./deletion-breaker.ts";
 import { executeStep, type ExecutionContext } from "./execute.ts";
 import type { OrphanKeeper } from "./orphan-keeper.ts";
-import { closeDifference, livingDifference, type PairMemory, release } from "./pair-memory.ts";
+import { closeDifference, isUserEdit, livingDifference, type PairMemory, release } from "./pair-memory.ts";
 import { PairReader, type ReadPair, type SeenPair } from "./pair-reader.ts";
 import { noteStep, tellFailure, tellWaiting } from "./telling.ts";
 
@@ -68,10 +68,6 @@ export interface ObjectSyncerOptions {
   readonly events: EventRecorder;
   readonly environment: Environment;
 }
-
-const workers = 8;
-/** A backlog leaves two free for what people do. With four left to them it took 15 % longer; with none an edit took 60 % longer. */
-const laneLimits = { resync: 6 };
 
 /** See the module comment. Runs from construction until it is disposed. */
 export class ObjectSyncer implements AsyncDisposable {
@@ -100,8 +96,7 @@ export class ObjectSyncer implements AsyncDisposable {
     this.#lease = consumer.pool.acquireCompact({ type });
     this.#controller = new Controller({
       name: `sync ${type.plural}.${type.group}`,
-      workers,
-      laneLimits,
+      workers: "adaptive",
       logger,
       clock,
       random,
@@ -117,7 +112,7 @@ export class ObjectSyncer implements AsyncDisposable {
       onChange: (change, isNews) => this.#providerChanged(change, isNews ? "normal" : "resync"),
       onVanished: (object) =>
         this.#providerChanged({ type: "deleted", key: keyOf(object), object }, "normal"),
-      onSynced: (namespace) => this.#enqueueNamespace(namespace),
+      onSynced: (namespace) => this.#enqueueAbsent(namespace),
     });
     this.#context = {
       ...options,
@@ -196,11 +191,7 @@ export class ObjectSyncer implements AsyncDisposable {
       this.#controller.enqueue(change.key, { lane: "resync" });
       return;
     }
-    const isUserEdit =
-      change.type !== "updated" ||
-      change.object.metadata.generation !== change.previous.metadata.generation ||
-      change.object.metadata.deletionTimestamp !== change.previous.metadata.deletionTimestamp;
-    this.#controller.enqueue(change.key, { lane: isUserEdit ? "user" : "normal" });
+    this.#controller.enqueue(change.key, { lane: isUserEdit(change) ? "user" : "normal" });
   }
 
   #providerChanged({ type, object }: Change<Compact>, lane: Lane): void {
@@ -227,14 +218,21 @@ export class ObjectSyncer implements AsyncDisposable {
   }
 
   #enqueueNamespace(consumerNamespace: string | undefined): void {
+    for (const key of this.#claimsIn(consumerNamespace)) this.#controller.enqueue(key, { lane: "resync" });
+  }
+
+  /** What a filled cache does not show is absent from now on; what it shows was enqueued when it came. */
+  #enqueueAbsent(consumerNamespace: string | undefined): void {
+    for (const key of this.#claimsIn(consumerNamespace)) {
+      if (this.#reader.see(key, refOf(key))?.provider === undefined)
+        this.#controller.enqueue(key, { lane: "resync" });
+    }
+  }
+
+  *#claimsIn(consumerNamespace: string | undefined): IterableIterator<string> {
     const { informer } = this.#lease.cache;
-    if (consumerNamespace === undefined) {
-      for (const key of informer.keys()) this.#controller.enqueue(key, { lane: "resync" });
-      return;
-    }
-    for (const { metadata } of informer.byIndex(byNamespace, consumerNamespace)) {
-      this.#controller.enqueue(`${consumerNamespace}/${metadata.name ?? ""}`, { lane: "resync" });
-    }
+    if (consumerNamespace === undefined) yield* informer.keys();
+    else for (const claim of informer.byIndex(byNamespace, consumerNamespace)) yield keyOf(claim);
   }
 
   async #measured(key: string, context: ReconcileContext): Promise<ReconcileResult | undefined> {
@@ -342,7 +340,7 @@ export class ObjectSyncer implements AsyncDisposable {
     // Counted here, when it is really about to happen; the next look tells that it is held.
     if (step.do === "deleteProvider" && !this.#options.breaker.admit()) return undefined;
     try {
-      const answer = await executeStep(this.#context, step, signal);
+      const answer = await this.#controller.timed(step.do, () => executeStep(this.#context, step, signal));
       const { clock } = this.#options.environment;
       noteStep(this.#options.events, step, observed, memory, clock.monotonic() - (memory.openSince ?? 0));
       if (answer === undefined) return undefined;

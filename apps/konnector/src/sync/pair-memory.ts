@@ -46,3 +46,10 @@ export function release({ consumer, provider }: SeenPair): void {
   consumer?.body.drop();
   provider?.body.drop();
 }
+
+/** Whether the change of a claim was made by its user: our marks and the status leave the generation as it is. */
+export function isUserEdit(change: Change<Compact>): boolean {
+  if (change.type !== "updated") return true;
+  const [now, before] = [change.object.metadata, change.previous.metadata];
+  return now.generation !== before.generation || now.deletionTimestamp !== before.deletionTimestamp;
+}

@@ -28,12 +28,11 @@ import {
   parseYaml,
   serviceAccountToken,
 } from "@klutch/kube";
-import { type TestCluster, waitFor } from "@klutch/kube-testing";
-import { asDynamic, conditionsOf } from "../decode.ts";
+import { roleBindingObject, roleObject, secretObject, type TestCluster, waitFor } from "@klutch/kube-testing";
+import { conditionsOf } from "../decode.ts";
 
 /** The cluster namespace. */
 export const tenantNamespace = "cluster-test";
-const group = "rbac.authorization.k8s.io";
 
 /** Applies the shipped CRDs of the bind kinds and waits until they are served. */
 export async function installBindCrds(cluster: TestCluster): Promise<void> {
@@ -65,10 +64,10 @@ export async function prepareTenant(
   await create(namespaces, { apiVersion: "v1", kind: "Namespace", metadata: { name: tenant } });
   await create(serviceAccounts, { apiVersion: "v1", kind: "ServiceAccount", metadata: binder });
   if ((await client.find(clusterRoles, { name: binderName })) === undefined)
-    await create(clusterRoles, role(binderName, binderRules));
+    await create(clusterRoles, roleObject({ name: binderName }, binderRules));
   await create(
     clusterRoles,
-    role(`${binderName}-${tenant}`, [
+    roleObject({ name: `${binderName}-${tenant}` }, [
       { apiGroups: ["test.klutch.example"], resources: exported, verbs: ["*"] },
       { apiGroups: [""], resources: ["secrets"], verbs: ["*"] },
     ]),
@@ -81,7 +80,7 @@ export async function prepareTenant(
     spec: { kubeconfigSecretRef: { name: kubeconfigKey, key: kubeconfigKey }, providerPrettyName: "Test" },
   });
   const kubeconfig = await freshKubeconfig(provider, tenant);
-  await create(secrets, secret(tenant, kubeconfigKey, { [kubeconfigKey]: kubeconfig }));
+  await create(secrets, secretObject(tenant, kubeconfigKey, { [kubeconfigKey]: kubeconfig }));
   return kubeconfig;
 }
 
@@ -102,10 +101,10 @@ export async function freshKubeconfig(
 
 /** Gives the tenant rights in the whole provider cluster, as consumer scope Cluster does. */
 export async function grantClusterWide({ client }: TestCluster): Promise<void> {
-  await client.create<DynamicObject>(clusterRoleBindings, {
-    ...bind(tenantNamespace, undefined, `${binderName}-${tenantNamespace}`),
-    kind: "ClusterRoleBinding",
-  });
+  await client.create(
+    clusterRoleBindings,
+    bind(tenantNamespace, undefined, `${binderName}-${tenantNamespace}`),
+  );
 }
 
 /** Exports a CRD to the tenant. */
@@ -147,7 +146,7 @@ async function serveOne(client: TestCluster["client"], { metadata }: DynamicObje
   const name = serviceNamespaceName(tenant, metadata.name ?? "");
   if ((await client.find(namespaces, { name })) === undefined) {
     await client.create(namespaces, { apiVersion: "v1", kind: "Namespace", metadata: { name } });
-    await client.create(roleBindings, asDynamic(bind(tenant, name, `${binderName}-${tenant}`)));
+    await client.create(roleBindings, bind(tenant, name, `${binderName}-${tenant}`));
   }
   const ref = { namespace: tenant, name: metadata.name ?? "" };
   await client.mergePatch(
@@ -158,28 +157,7 @@ async function serveOne(client: TestCluster["client"], { metadata }: DynamicObje
   );
 }
 
-/** A Secret from plain texts. */
-export function secret(
-  namespace: string,
-  name: string,
-  texts: Readonly<Record<string, string>>,
-): DynamicObject {
-  const data = Object.fromEntries(
-    Object.entries(texts).map(([key, text]) => [key, Buffer.from(text).toString("base64")]),
-  );
-  return { apiVersion: "v1", kind: "Secret", metadata: { namespace, name }, type: "Opaque", data };
-}
-
-function role(name: string, rules: readonly unknown[]): object {
-  return { apiVersion: `${group}/v1`, kind: "ClusterRole", metadata: { name }, rules };
-}
-
-function bind(tenant: string, namespace: string | undefined, roleName: string): DynamicObject {
-  return {
-    apiVersion: `${group}/v1`,
-    kind: "RoleBinding",
-    metadata: { name: binderName, namespace },
-    roleRef: { apiGroup: group, kind: "ClusterRole", name: roleName },
-    subjects: [{ kind: "ServiceAccount", namespace: tenant, name: binderName }],
-  };
+function bind(tenant: string, namespace: string | undefined, name: string): DynamicObject {
+  const account = { namespace: tenant, name: binderName };
+  return roleBindingObject({ namespace, name: binderName }, { kind: "ClusterRole", name }, account);
 }

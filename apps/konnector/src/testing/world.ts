@@ -26,11 +26,11 @@ import {
   type ResourceType,
   serviceAccountToken,
 } from "@klutch/kube";
-import { startClusters, type TestCluster, waitFor } from "@klutch/kube-testing";
+import { secretObject, startClusters, type TestCluster, waitFor } from "@klutch/kube-testing";
 import { createMetrics, type Logger, silentLogger } from "@klutch/telemetry";
 import type { Timing } from "../clusters.ts";
 import { runKonnector } from "../konnector.ts";
-import { installBindCrds, secret, serveNamespaces } from "./provider-side.ts";
+import { installBindCrds, serveNamespaces } from "./provider-side.ts";
 
 /** What the tests work with. */
 export interface World extends AsyncDisposable {
@@ -184,7 +184,7 @@ export async function bindApi(
 ): Promise<void> {
   const ref = { namespace: consumerNamespace, name: secretName };
   if ((await consumer.client.find(secrets, ref)) === undefined) {
-    await consumer.client.create(secrets, secret(ref.namespace, ref.name, { kubeconfig }));
+    await consumer.client.create(secrets, secretObject(ref.namespace, ref.name, { kubeconfig }));
   }
   const [resource = "", ...group] = name.split(".");
   const rules = bindingRules({ group: group.join("."), resource }, claims);

@@ -12,6 +12,7 @@ import {
   type ObjectRef,
   type Random,
   type ReadOptions,
+  refOfObject,
   type ResourceType,
   TransportError,
   type WatchEvent,
@@ -193,12 +194,6 @@ function writeVerbs(endpoints: Endpoints, send: Send, user: string): Pick<KubeCl
       }
     },
   };
-}
-
-function refOfObject(object: KubeObject): ObjectRef {
-  const { name, namespace } = object.metadata;
-  if (name === undefined) throw new RangeError(`${object.kind}: metadata.name is missing`);
-  return { name, namespace };
 }
 
 /** As the real sender: a 429 is repeated, a read whose connection broke is repeated once, a write is guarded each time. */

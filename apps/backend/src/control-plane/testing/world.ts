@@ -25,7 +25,7 @@ import {
   serviceAccountToken,
   systemClock,
 } from "@klutch/kube";
-import { startCluster, type TestCluster, waitFor } from "@klutch/kube-testing";
+import { roleBindingObject, roleObject, startCluster, type TestCluster, waitFor } from "@klutch/kube-testing";
 import { createMetrics, Secret, silentLogger } from "@klutch/telemetry";
 import { type Backend, createBackend } from "../../backend.ts";
 import { readConfig } from "../../config.ts";
@@ -50,7 +50,6 @@ export interface ControlPlaneWorld extends AsyncDisposable {
   ) => Promise<AppClusterBinding>;
 }
 
-const group = "rbac.authorization.k8s.io";
 const account = { namespace: "klutch-backend", name: "klutch-backend" };
 
 /** The reference of the Secret that `createKubeconfig` makes. */
@@ -168,20 +167,10 @@ async function createAccount(client: KubeClient): Promise<void> {
     [account.name, backendRules],
     ["klutch-binder", binderRules],
   ] as const) {
-    await client.create<DynamicObject>(clusterRoles, {
-      apiVersion: `${group}/v1`,
-      kind: "ClusterRole",
-      metadata: { name },
-      rules,
-    });
+    await client.create(clusterRoles, roleObject({ name }, rules));
   }
-  await client.create<DynamicObject>(clusterRoleBindings, {
-    apiVersion: `${group}/v1`,
-    kind: "ClusterRoleBinding",
-    metadata,
-    roleRef: { apiGroup: group, kind: "ClusterRole", name: account.name },
-    subjects: [{ kind: "ServiceAccount", ...account }],
-  });
+  const binding = roleBindingObject(metadata, { kind: "ClusterRole", name: account.name }, account);
+  await client.create(clusterRoleBindings, binding);
 }
 
 async function restrictedClient(
