@@ -7,7 +7,7 @@ import type { BenchCase, BenchContext } from "./case.ts";
 export const distantCase: BenchCase = { serves: ["distant"], run };
 
 /** There and back, as between continents. */
-const wayMs = 100;
+const wayMs = 250;
 
 async function run({ agent, sizes, random, say, report, keep }: BenchContext): Promise<void> {
   await using world = await startBenchWorld({ agent, wayMs });

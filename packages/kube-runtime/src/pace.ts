@@ -1,8 +1,7 @@
 /**
- * How many keys to work on at the same time, found from how long their requests take: TCP Vegas (Brakmo and Peterson 1994) with
- * keys in the place of packets. What a request takes beyond the shortest of its kind it has spent in a queue, the servers' or our
- * own; of all keys under way that share is queueing. A server that is busy gets no more than it takes, and one that is far away
- * gets enough to fill the way to it.
+ * How many keys to work on at the same time, found from how long their requests take, as TCP Vegas does with packets (Brakmo and
+ * Peterson 1994). What a request takes beyond the shortest of its kind it has spent in a queue, the servers' or our own. A server
+ * that is busy gets no more than it takes, and one that is far away gets enough to fill the way to it.
  */
 import { type Clock, systemClock } from "@klutch/kube";
 import type { Lane } from "./work-queue.ts";
@@ -11,10 +10,10 @@ import type { Lane } from "./work-queue.ts";
 const fewest = 8;
 /** Each holds an object's content in memory. */
 const most = 32;
-/** With fewer in the queues there is room for more. */
-const fewestQueued = 4;
-/** With more in the queues everybody only waits longer. */
-const mostQueued = 6;
+/** While a smaller share of the time is spent in queues, there is room for more. */
+const idleShare = 0.25;
+/** With a greater one everybody only waits longer. */
+const busyShare = 0.4;
 /** Bulk work leaves a quarter to what people do, who may have another quarter on top. */
 const shares: Readonly<Record<Lane, number>> = { resync: 0.75, normal: 1, user: 1.25 };
 /** Weight of what was seen before when a request ends. */
@@ -50,10 +49,10 @@ export class Pace {
     const neededMs = shortest.after(tookMs, this.#clock.monotonic());
     this.#tookMs = this.#tookMs * memory + tookMs;
     this.#neededMs = this.#neededMs * memory + neededMs;
-    const queued = this.#tookMs === 0 ? 0 : atOnce * (1 - this.#neededMs / this.#tookMs);
+    const queuedShare = this.#tookMs === 0 ? 0 : 1 - this.#neededMs / this.#tookMs;
     // By one for each round of requests.
-    if (queued > mostQueued) this.#limit = Math.max(fewest, this.#limit - 1 / this.#limit);
-    else if (queued < fewestQueued && atOnce >= this.limitOf("resync")) {
+    if (queuedShare > busyShare) this.#limit = Math.max(fewest, this.#limit - 1 / this.#limit);
+    else if (queuedShare < idleShare && atOnce >= this.limitOf("resync")) {
       this.#limit = Math.min(most, this.#limit + 1 / this.#limit);
     }
   }
