@@ -171,6 +171,25 @@ test("no lease, no write: a guarded client sends no write, and cuts those in fli
   assert.deepEqual(seen, ["POST", "GET"]);
 });
 
+test("each way to write spares the server the second decoding of the body", async (t) => {
+  const seen: string[] = [];
+  const { client } = await fixture(t, (request, response) => {
+    seen.push(request.url ?? "");
+    json(response, 200, object);
+  });
+  await client.create(secrets, object);
+  await client.replace(secrets, object);
+  await client.apply(secrets, object, { fieldManager: "test", force: true });
+  await client.mergePatch(secrets, ref, {}, { subresource: "status" });
+  await client.jsonPatch(secrets, ref, []);
+  const queries = seen.map((url) => new URL(url, "http://server").searchParams);
+  assert.deepEqual(
+    queries.map((query) => query.getAll("fieldValidation")),
+    Array.from({ length: 5 }, () => ["Ignore"]),
+  );
+  assert.equal(queries[2]?.get("force"), "true");
+});
+
 test("a token file is read anew after a 401, without a new client", async (t) => {
   const folder = await mkdtemp(join(tmpdir(), "klutch-token-"));
   t.after(() => rm(folder, { recursive: true }));

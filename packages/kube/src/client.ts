@@ -274,10 +274,11 @@ function watchQuery(options: WatchOptions): URLSearchParams {
   return query;
 }
 
+/** Unless told to ignore unknown fields, the server decodes the body a second time, for a warning that nobody would read (KEP-2885). */
 function writeQuery(options: WriteOptions & { force?: boolean | undefined }): string {
-  const query = new URLSearchParams();
+  const query = new URLSearchParams({ fieldValidation: "Ignore" });
   if (options.fieldManager !== undefined) query.set("fieldManager", options.fieldManager);
   if (options.force === true) query.set("force", "true");
   if (options.dryRun === true) query.set("dryRun", "All");
-  return query.size === 0 ? "" : `?${query.toString()}`;
+  return `?${query.toString()}`;
 }
