@@ -2,13 +2,13 @@
 import { clusterRoleBindings, serviceAccounts } from "@klutch/api";
 import {
   type ClusterConfig,
-  type DynamicObject,
   type KubeClient,
   type KubeObject,
   type ObjectRef,
   type ResourceType,
   serviceAccountToken,
 } from "@klutch/kube";
+import { roleBindingObject } from "@klutch/kube-testing";
 import { agentFlowSchema } from "./calls.ts";
 
 const flowSchemas: ResourceType = {
@@ -29,13 +29,9 @@ export async function createAccount(
   account: ObjectRef & { readonly namespace: string },
 ): Promise<ClusterConfig> {
   await client.create(serviceAccounts, { apiVersion: "v1", kind: "ServiceAccount", metadata: account });
-  await client.create<DynamicObject>(clusterRoleBindings, {
-    apiVersion: "rbac.authorization.k8s.io/v1",
-    kind: "ClusterRoleBinding",
-    metadata: { name: `bench-${account.name}` },
-    roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name: "cluster-admin" },
-    subjects: [{ kind: "ServiceAccount", ...account }],
-  });
+  const own = { name: `bench-${account.name}` };
+  const everything = { kind: "ClusterRole", name: "cluster-admin" } as const;
+  await client.create(clusterRoleBindings, roleBindingObject(own, everything, account));
   const { token } = await serviceAccountToken(client, account, { expirationSeconds: 24 * 3600 });
   return { ...config, namespace: account.namespace, auth: { kind: "token", token } };
 }

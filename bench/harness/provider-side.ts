@@ -14,13 +14,8 @@ import {
   type PermissionClaim,
   secrets,
 } from "@klutch/api";
-import {
-  type ClusterConfig,
-  type DynamicObject,
-  formatKubeconfig,
-  type KubeClient,
-  type KubeObject,
-} from "@klutch/kube";
+import { type ClusterConfig, formatKubeconfig, type KubeClient, type KubeObject } from "@klutch/kube";
+import { secretObject } from "@klutch/kube-testing";
 import { countApart, createAccount } from "./accounts.ts";
 import type { WidgetKind } from "./widget.ts";
 
@@ -78,10 +73,5 @@ export async function createKubeconfigSecret(
   namespace: string,
   kubeconfig: string,
 ): Promise<void> {
-  await client.create<DynamicObject>(secrets, {
-    apiVersion: "v1",
-    kind: "Secret",
-    metadata: { namespace, name: kubeconfigKey },
-    data: { [kubeconfigKey]: Buffer.from(kubeconfig).toString("base64") },
-  });
+  await client.create(secrets, secretObject(namespace, kubeconfigKey, { [kubeconfigKey]: kubeconfig }));
 }

@@ -18,7 +18,7 @@ import {
   type KubeClient,
   type KubeObject,
 } from "@klutch/kube";
-import { ApiServerModel, type VirtualClock } from "@klutch/kube-testing";
+import { ApiServerModel, secretObject, type VirtualClock } from "@klutch/kube-testing";
 import { Secret } from "@klutch/telemetry";
 import { exportOf, simulatedApis } from "./apis.ts";
 
@@ -82,11 +82,8 @@ export async function createTenant(
     namespace,
     auth: { kind: "token", token: new Secret("none") },
   });
-  const data = { [kubeconfigKey]: Buffer.from(kubeconfig).toString("base64") };
-  await provider.create(
-    secrets,
-    object("Secret", { namespace, name: kubeconfigKey }, { data, type: "Opaque" }),
-  );
+  const texts = { [kubeconfigKey]: kubeconfig };
+  await provider.create(secrets, secretObject(namespace, kubeconfigKey, texts));
   for (const api of simulatedApis) await provider.create(apiServiceExports, exportOf(api, namespace));
   for (const one of [consumerNamespace, ...workNamespaces])
     await direct.create(namespaces, object("Namespace", { name: one }));
@@ -94,7 +91,7 @@ export async function createTenant(
     if (crd.metadata.name.startsWith("apiservicebindings."))
       await direct.create<KubeObject>(customResourceDefinitions, crd);
   const ref = { namespace: consumerNamespace, name: "kubeconfig" };
-  await direct.create(secrets, object("Secret", ref, { data, type: "Opaque" }));
+  await direct.create(secrets, secretObject(ref.namespace, ref.name, texts));
   for (const api of simulatedApis) {
     const permissionClaims = api.claims.map((claim) => ({ ...claim, state: "Accepted" }));
     const spec = { kubeconfigSecretRef: { ...ref, key: kubeconfigKey }, permissionClaims };

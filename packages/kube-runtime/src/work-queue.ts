@@ -206,9 +206,10 @@ export class WorkQueue<K extends string = string> {
   }
 
   #next(): K | undefined {
-    const order = ++this.#takes % fairTurn === 0 ? lanes.toReversed() : lanes;
+    const open = this.#openLanes();
+    const order = ++this.#takes % fairTurn === 0 ? open.toReversed() : open;
     for (const lane of order) {
-      const key = this.#isFull(lane) ? undefined : this.#lane(lane).shift();
+      const key = this.#lane(lane).shift();
       if (key === undefined) continue;
       this.#working.set(key, lane);
       return key;
@@ -217,19 +218,16 @@ export class WorkQueue<K extends string = string> {
     return undefined;
   }
 
-  #isFull(lane: Lane): boolean {
-    if (this.#working.size < this.#limitOf(lane)) return false;
-    // It counts in the more important lanes, too.
-    return lanes
-      .slice(0, lanes.indexOf(lane) + 1)
-      .some((other) => this.#takenUpTo(other) >= this.#limitOf(other));
-  }
-
-  /** Keys of the lane and less important ones that are being worked on. */
-  #takenUpTo(lane: Lane): number {
-    let taken = 0;
-    for (const from of this.#working.values()) if (lanes.indexOf(from) >= lanes.indexOf(lane)) taken++;
-    return taken;
+  /** Lanes that may give a key now, most important first. A lane that is full closes all less important ones: theirs count in it. */
+  #openLanes(): Lane[] {
+    const open: Lane[] = [];
+    let taken = this.#working.size;
+    for (const lane of lanes) {
+      if (taken >= this.#limitOf(lane)) break;
+      open.push(lane);
+      for (const from of this.#working.values()) if (from === lane) taken--;
+    }
+    return open;
   }
 
   /** One timer for all delayed keys, set to the earliest. */
