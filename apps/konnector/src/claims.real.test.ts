@@ -9,11 +9,13 @@ import {
   configMaps,
   consumerNamespace,
   events,
+  namespaces,
   type PermissionClaim,
   resourceOwnerAnnotation,
   secrets,
+  serviceNamespaceName,
 } from "@klutch/api";
-import type { DynamicObject } from "@klutch/kube";
+import type { DynamicObject, KubeObject } from "@klutch/kube";
 import { secretObject, waitFor } from "@klutch/kube-testing";
 import { pairOf, serviceNamespace } from "./testing/pair.ts";
 import {
@@ -94,12 +96,20 @@ test("a rejected required claim stops the binding, and accepting it starts it at
   await untilReady(widgets.name);
 });
 
+const namespace = (name: string): KubeObject => ({
+  apiVersion: "v1",
+  kind: "Namespace",
+  metadata: { name },
+});
+
+const createShared = async (namespace: string, name: string): Promise<void> => {
+  const secret = secretObject(namespace, name, { a: "1" });
+  const metadata = { ...secret.metadata, labels: { share: "yes" } };
+  await provider.client.create(secrets, { ...secret, metadata });
+};
+
 test("S12: only what the claim's label and field selectors name crosses", async () => {
-  const shared = secretObject(serviceNamespace, "shared", { a: "1" });
-  await provider.client.create(secrets, {
-    ...shared,
-    metadata: { ...shared.metadata, labels: { share: "yes" } },
-  });
+  await createShared(serviceNamespace, "shared");
   await provider.client.create(secrets, secretObject(serviceNamespace, "hidden", { a: "1" }));
   const map = (name: string): DynamicObject => ({
     apiVersion: "v1",
@@ -113,6 +123,18 @@ test("S12: only what the claim's label and field selectors name crosses", async 
   await waitFor("the ConfigMap above", () => above(configMaps, "public"));
   assert.equal(await below(secrets, "hidden"), undefined);
   assert.equal(await above(configMaps, "private"), undefined);
+});
+
+test("what the provider had in a namespace before it was mapped comes down then", async () => {
+  const mirror = serviceNamespaceName(tenantNamespace, "later");
+  await provider.client.create(namespaces, namespace(mirror));
+  await createShared(mirror, "early");
+  await createShared(serviceNamespace, "next");
+  await waitFor("the agent to have seen both", () => below(secrets, "next"));
+  await consumer.client.create(namespaces, namespace("later"));
+  await create(widgets.type, widget(widgets.type, "first", {}, { namespace: "later" }));
+  const copy = { namespace: "later", name: "early" };
+  await waitFor("the Secret", () => consumer.client.find(secrets, copy));
 });
 
 test("any kind can be claimed: a custom resource comes down with its status", async () => {
@@ -242,14 +264,7 @@ async function eventOf(name: string, reason: string): Promise<DynamicObject | un
 
 test("a namespace whose mirror would have too long a name is mapped, and its objects cross", async () => {
   const long = "n".repeat(60);
-  await consumer.client.create<DynamicObject>(
-    { ...secrets, plural: "namespaces", kind: "Namespace", namespaced: false },
-    {
-      apiVersion: "v1",
-      kind: "Namespace",
-      metadata: { name: long },
-    },
-  );
+  await consumer.client.create(namespaces, namespace(long));
   await create(widgets.type, widget(widgets.type, "far", {}, { namespace: long }));
   const found = await waitFor("it above", async () => {
     const page = await provider.client.list<DynamicObject>(widgets.type);

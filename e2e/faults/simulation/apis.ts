@@ -69,15 +69,19 @@ export const zones: SimulatedApi = api("Zone", "zones", false, []);
 /** All of them. */
 export const simulatedApis: readonly SimulatedApi[] = [databases, zones];
 
-/** The export of an API for one tenant. */
-export function exportOf({ crd, name, type, claims }: SimulatedApi, namespace: string): KubeObject {
+/** The export of an API for one tenant. `informerScope` is for namespaced ones; the others have no choice. */
+export function exportOf(
+  { crd, name, type, claims }: SimulatedApi,
+  namespace: string,
+  informerScope: "Cluster" | "Namespaced",
+): KubeObject {
   return {
     apiVersion: "klutch.anynines.com/v1alpha1",
     kind: "APIServiceExport",
     metadata: { namespace, name },
     spec: {
       ...exportFromCrd(crd).spec,
-      informerScope: type.namespaced ? "Namespaced" : "Cluster",
+      informerScope: type.namespaced ? informerScope : "Cluster",
       ...(type.namespaced ? {} : { clusterScopedIsolation: "Prefixed" }),
       permissionClaims: claims,
     },

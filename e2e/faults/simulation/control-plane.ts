@@ -17,7 +17,7 @@ import {
   type Random,
   type ResourceType,
 } from "@klutch/kube";
-import type { VirtualClock } from "@klutch/kube-testing";
+import { secretObject, type VirtualClock } from "@klutch/kube-testing";
 import { databases, simulatedApis } from "./apis.ts";
 import type { SimulatedTenant } from "./tenant.ts";
 
@@ -52,7 +52,7 @@ export async function follow(
   }
 }
 
-/** The backend's part: service namespaces. */
+/** The backend's part: service namespaces. The provider puts something of its own into each before the tenant is told of it. */
 export function serveNamespaces(
   client: KubeClient,
   clock: VirtualClock,
@@ -75,6 +75,8 @@ export function serveNamespaces(
         metadata: { name: mirror, annotations },
       })
       .catch(ignoreGone);
+    await client.create(secrets, secretObject(mirror, "welcome", { tenant: namespace })).catch(ignoreGone);
+    await clock.sleep(random() * 300, { signal }).catch(() => undefined);
     await client
       .mergePatch(
         apiServiceNamespaces,

@@ -84,7 +84,10 @@ export async function createTenant(
   });
   const texts = { [kubeconfigKey]: kubeconfig };
   await provider.create(secrets, secretObject(namespace, kubeconfigKey, texts));
-  for (const api of simulatedApis) await provider.create(apiServiceExports, exportOf(api, namespace));
+  // Of two tenants one of each kind.
+  const informerScope = (seed + index) % 2 === 0 ? "Cluster" : "Namespaced";
+  for (const api of simulatedApis)
+    await provider.create(apiServiceExports, exportOf(api, namespace, informerScope));
   for (const one of [consumerNamespace, ...workNamespaces])
     await direct.create(namespaces, object("Namespace", { name: one }));
   for (const crd of bindCrds)

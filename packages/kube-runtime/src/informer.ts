@@ -131,10 +131,6 @@ export class Informer<T extends Cached> implements AsyncDisposable {
     return this.#store.values();
   }
 
-  keys(): IterableIterator<string> {
-    return this.#store.keys();
-  }
-
   byIndex(index: string, value: string): readonly T[] {
     return this.#store.byIndex(index, value);
   }

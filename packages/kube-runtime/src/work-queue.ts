@@ -181,7 +181,8 @@ export class WorkQueue<K extends string = string> {
     const lane = this.#again.get(key);
     this.#again.delete(key);
     if (lane !== undefined) this.add(key, { lane });
-    this.#handOut();
+    // Not at once: the worker that calls this is awake, and may take its next key before another is woken for it.
+    queueMicrotask(() => this.#handOut());
   }
 
   /** Takes end with undefined; nothing is added any more. */

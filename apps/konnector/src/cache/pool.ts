@@ -40,8 +40,8 @@ export interface CachePoolOptions {
   readonly random: Random;
 }
 
-/** Name of the index by namespace that every cache has. */
-export const byNamespace = "namespace";
+/** Every cache has this index. */
+const byNamespace = "namespace";
 
 interface Entry<T extends Cached> {
   readonly cache: SharedCache<T>;
@@ -140,6 +140,14 @@ export class CachePool implements AsyncDisposable {
     cache.informer.start();
     return cache;
   }
+}
+
+/** What a cache of a pool shows of a namespace; undefined: all of it. */
+export function objectsIn<T extends Cached>(
+  { informer }: SharedCache<T>,
+  namespace: string | undefined,
+): Iterable<T> {
+  return namespace === undefined ? informer.list() : informer.byIndex(byNamespace, namespace);
 }
 
 function withoutManagedFields(object: DynamicObject): DynamicObject {

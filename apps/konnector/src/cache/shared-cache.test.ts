@@ -5,7 +5,7 @@ import { ApiError, type DynamicObject, type KubeClient, systemRandom, type Watch
 import { waitFor } from "@klutch/kube-testing";
 import { silentLogger } from "@klutch/telemetry";
 import { fakeClient } from "../testing/fake-client.ts";
-import { byNamespace, CachePool } from "./pool.ts";
+import { CachePool, objectsIn } from "./pool.ts";
 import { isNewer } from "./resource-version.ts";
 
 const type = { group: "", version: "v1", plural: "secrets", kind: "Secret", namespaced: true };
@@ -71,7 +71,7 @@ test("one watch serves all who need the same scope, and ends with the last of th
   assert.equal(first.cache, second.cache);
   assert.equal(pool.size, 2);
   await first.cache.informer.whenSynced();
-  assert.equal(first.cache.informer.byIndex(byNamespace, "a").length, 1);
+  assert.equal(Array.from(objectsIn(first.cache, "a")).length, 1);
   await first[Symbol.asyncDispose]();
   await first[Symbol.asyncDispose]();
   assert.equal(pool.size, 2);

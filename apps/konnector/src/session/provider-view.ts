@@ -3,9 +3,9 @@
  * (reference/bind.md §4.8, informer scope). A mapping that disappears just releases its cache (B3).
  */
 import { type DynamicObject, keyOfRef, type ObjectRef, type ResourceType } from "@klutch/kube";
-import type { Cached, ChangeHandler } from "@klutch/kube-runtime";
+import type { Cached, Change, Lane } from "@klutch/kube-runtime";
 import type { Logger } from "@klutch/telemetry";
-import type { CacheLease, CacheScope } from "../cache/pool.ts";
+import { type CacheLease, type CacheScope, objectsIn } from "../cache/pool.ts";
 import type { SharedCache } from "../cache/shared-cache.ts";
 import type { NamespaceMap } from "./namespace-map.ts";
 
@@ -19,9 +19,8 @@ export interface ProviderViewOptions<T extends Cached> {
   readonly onlyNamespace?: string | undefined;
   readonly namespaces: NamespaceMap;
   readonly logger: Logger;
-  readonly onChange: ChangeHandler<T>;
-  /** An object that only an own write had shown is gone. */
-  readonly onVanished: (object: T) => void;
+  /** Also when an object is gone that only an own write had shown. What was there before is a backlog. */
+  readonly onChange: (change: Change<T>, lane: Lane) => void;
   /** A cache is filled: what it does not hold is absent from now on. Undefined for the whole cluster. */
   readonly onSynced: (consumerNamespace: string | undefined) => void;
 }
@@ -79,9 +78,16 @@ export class ProviderView<T extends Cached> implements AsyncDisposable {
     await Promise.all(this.#closing);
   }
 
-  /** All objects that are seen now. */
-  *objects(): IterableIterator<T> {
-    for (const { lease } of this.#parts.values()) yield* lease.cache.informer.list();
+  /** Objects that are seen now: all, or those that belong to a consumer namespace. */
+  *objects(consumerNamespace?: string): IterableIterator<T> {
+    if (consumerNamespace === undefined) {
+      for (const { lease } of this.#parts.values()) yield* objectsIn(lease.cache, undefined);
+      return;
+    }
+    const mapping = this.#options.namespaces.mapping(consumerNamespace);
+    if (mapping.state !== "ready") return;
+    const cache = this.#cacheOf(mapping.providerNamespace);
+    if (cache !== undefined) yield* objectsIn(cache, mapping.providerNamespace);
   }
 
   get #isSingle(): boolean {
@@ -104,11 +110,17 @@ export class ProviderView<T extends Cached> implements AsyncDisposable {
   }
 
   #open(key: string, providerNamespace: string | undefined): void {
-    const { open, type, onChange, onVanished, onSynced, logger } = this.#options;
+    const { open, type, onChange, onSynced, logger } = this.#options;
     const lease = open({ type, namespace: providerNamespace });
     const subscription = new DisposableStack();
-    subscription.use(lease.cache.informer.onChange(onChange));
-    subscription.use(lease.cache.onVanished((_key, object) => onVanished(object)));
+    subscription.use(
+      lease.cache.informer.onChange((change, isNews) => onChange(change, isNews ? "normal" : "resync")),
+    );
+    subscription.use(
+      lease.cache.onVanished((vanished, object) =>
+        onChange({ type: "deleted", key: vanished, object }, "normal"),
+      ),
+    );
     this.#parts.set(key, { lease, subscription, providerNamespace });
     lease.cache.informer.whenSynced({ signal: this.#abort.signal }).then(
       () => onSynced(key === wholeCluster ? undefined : key),

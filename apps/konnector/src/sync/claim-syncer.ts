@@ -1,15 +1,7 @@
 /** Keeps the claimed objects of one resource (Secrets, ConfigMaps, …) in sync, by owner. One for all exports that claim it. */
 import { claimedFromLabel, fieldManager, resourceOwnerAnnotation } from "@klutch/api";
-import {
-  type DynamicObject,
-  isAlreadyExists,
-  isNotFound,
-  keyOf,
-  keyOfRef,
-  type ObjectRef,
-  refOf,
-} from "@klutch/kube";
-import { type Change, Controller, type Lane, type ReconcileContext } from "@klutch/kube-runtime";
+import { type DynamicObject, isAlreadyExists, isNotFound, keyOf, type ObjectRef, refOf } from "@klutch/kube";
+import { Controller, type Lane, type ReconcileContext } from "@klutch/kube-runtime";
 import {
   type ClaimedStep,
   type ClaimScope,
@@ -22,7 +14,7 @@ import {
   providerRefOf,
   type Side,
 } from "@klutch/sync";
-import { byNamespace, type CacheLease } from "../cache/pool.ts";
+import { type CacheLease, objectsIn } from "../cache/pool.ts";
 import type { ConsumerCluster, Environment, ProviderCluster } from "../clusters.ts";
 import { asDynamic } from "../decode.ts";
 import { StaleCacheError } from "../errors.ts";
@@ -91,10 +83,8 @@ export class ClaimSyncer implements AsyncDisposable {
       clusterWide: clusterWide || !type.namespaced,
       namespaces,
       logger,
-      onChange: (change, isNews) => this.#providerChanged(change, isNews ? "normal" : "resync"),
-      onVanished: (object) =>
-        this.#providerChanged({ type: "deleted", key: keyOf(object), object }, "normal"),
-      onSynced: (namespace) => this.#enqueueNamespace(namespace),
+      onChange: ({ object }, lane) => this.#providerChanged(object, lane),
+      onSynced: (namespace) => this.#enqueueAbsent(namespace),
     });
     const { informer } = this.#lease.cache;
     this.#subscriptions.use(this.#controller.watch(informer));
@@ -120,33 +110,46 @@ export class ClaimSyncer implements AsyncDisposable {
     await this.#controller.start({ signal });
   }
 
-  #providerChanged({ object }: Change<DynamicObject>, lane: Lane): void {
-    const { namespace, name = "" } = object.metadata;
-    const { provider, namespaces } = this.#options;
-    if (namespace === undefined) {
-      const consumerName = consumerNameOf(provider.tenant, object);
-      if (consumerName !== undefined) this.#controller.enqueue(consumerName, { lane });
-      return;
-    }
-    const consumerNamespace = namespaces.consumerNamespaceOf(namespace);
-    if (consumerNamespace !== undefined) this.#controller.enqueue(`${consumerNamespace}/${name}`, { lane });
+  #providerChanged(object: DynamicObject, lane: Lane): void {
+    const key = this.#consumerKeyOf(object);
+    if (key !== undefined) this.#controller.enqueue(key, { lane });
   }
 
-  #enqueueNamespace(consumerNamespace: string | undefined): void {
-    const { informer } = this.#lease.cache;
-    const objects =
-      consumerNamespace === undefined ? informer.list() : informer.byIndex(byNamespace, consumerNamespace);
-    for (const { metadata } of objects) {
-      const { namespace, name = "" } = metadata;
-      this.#controller.enqueue(keyOfRef({ namespace, name }), { lane: "resync" });
+  /** Undefined for another tenant's, and while the namespace has no counterpart. */
+  #consumerKeyOf(provider: DynamicObject): string | undefined {
+    const { namespace, name = "" } = provider.metadata;
+    if (namespace === undefined) return consumerNameOf(this.#options.provider.tenant, provider);
+    const consumerNamespace = this.#options.namespaces.consumerNamespaceOf(namespace);
+    return consumerNamespace === undefined ? undefined : `${consumerNamespace}/${name}`;
+  }
+
+  /** Also what a cache of the whole provider cluster had shown before the namespace was known. */
+  #enqueueNamespace(consumerNamespace: string): void {
+    for (const copy of objectsIn(this.#lease.cache, consumerNamespace))
+      this.#controller.enqueue(keyOf(copy), { lane: "resync" });
+    for (const object of this.#view.objects(consumerNamespace)) this.#providerChanged(object, "resync");
+  }
+
+  /** What a filled cache does not show is absent from now on; what it shows was enqueued when it came. */
+  #enqueueAbsent(consumerNamespace: string | undefined): void {
+    for (const copy of objectsIn(this.#lease.cache, consumerNamespace)) {
+      const key = keyOf(copy);
+      const ref = this.#providerRefOf(refOf(key));
+      if (ref !== undefined && this.#view.get(ref) === undefined)
+        this.#controller.enqueue(key, { lane: "resync" });
     }
+  }
+
+  /** Undefined while the namespace has no counterpart. */
+  #providerRefOf(consumerRef: ObjectRef): ObjectRef | undefined {
+    const { namespaces, provider } = this.#options;
+    const mapping = consumerRef.namespace === undefined ? missing : namespaces.mapping(consumerRef.namespace);
+    return providerRefOf(provider.tenant, consumerRef, mapping);
   }
 
   async #reconcile(key: string, { signal }: ReconcileContext): Promise<void> {
     const consumerRef = refOf(key);
-    const { namespaces, provider } = this.#options;
-    const mapping = consumerRef.namespace === undefined ? missing : namespaces.mapping(consumerRef.namespace);
-    const providerRef = providerRefOf(provider.tenant, consumerRef, mapping);
+    const providerRef = this.#providerRefOf(consumerRef);
     if (providerRef === undefined) return;
     const above = this.#view.get(providerRef);
     // What a cache does not show may exist until it is filled.
@@ -155,7 +158,7 @@ export class ClaimSyncer implements AsyncDisposable {
     const isOther =
       above !== undefined &&
       consumerRef.namespace === undefined &&
-      consumerNameOf(provider.tenant, above) === undefined;
+      consumerNameOf(this.#options.provider.tenant, above) === undefined;
     if (isOther) return;
     await this.#settle(
       { consumerRef, providerRef, consumer: this.#lease.cache.get(key), provider: above },

@@ -36,7 +36,7 @@ import {
   type UnbindPolicy,
 } from "@klutch/sync";
 import type { Compact } from "../cache/compact.ts";
-import { byNamespace, type CacheLease } from "../cache/pool.ts";
+import { type CacheLease, objectsIn } from "../cache/pool.ts";
 import type { ConsumerCluster, Environment, ProviderCluster } from "../clusters.ts";
 import type { EventRecorder } from "../events.ts";
 import type { NamespaceMap } from "../session/namespace-map.ts";
@@ -109,9 +109,7 @@ export class ObjectSyncer implements AsyncDisposable {
       onlyNamespace: isInside ? provider.tenant.namespace : undefined,
       namespaces,
       logger,
-      onChange: (change, isNews) => this.#providerChanged(change, isNews ? "normal" : "resync"),
-      onVanished: (object) =>
-        this.#providerChanged({ type: "deleted", key: keyOf(object), object }, "normal"),
+      onChange: (change, lane) => this.#providerChanged(change, lane),
       onSynced: (namespace) => this.#enqueueAbsent(namespace),
     });
     this.#context = {
@@ -217,22 +215,23 @@ export class ObjectSyncer implements AsyncDisposable {
     return consumerNamespace === undefined ? undefined : `${consumerNamespace}/${name}`;
   }
 
+  /** Also what a cache of the whole provider cluster had shown before the namespace was known. */
   #enqueueNamespace(consumerNamespace: string | undefined): void {
-    for (const key of this.#claimsIn(consumerNamespace)) this.#controller.enqueue(key, { lane: "resync" });
+    for (const claim of objectsIn(this.#lease.cache, consumerNamespace))
+      this.#controller.enqueue(keyOf(claim), { lane: "resync" });
+    for (const object of this.#view.objects(consumerNamespace)) {
+      const key = this.#consumerKeyOf(object);
+      if (key !== undefined) this.#controller.enqueue(key, { lane: "resync" });
+    }
   }
 
   /** What a filled cache does not show is absent from now on; what it shows was enqueued when it came. */
   #enqueueAbsent(consumerNamespace: string | undefined): void {
-    for (const key of this.#claimsIn(consumerNamespace)) {
+    for (const claim of objectsIn(this.#lease.cache, consumerNamespace)) {
+      const key = keyOf(claim);
       if (this.#reader.see(key, refOf(key))?.provider === undefined)
         this.#controller.enqueue(key, { lane: "resync" });
     }
-  }
-
-  *#claimsIn(consumerNamespace: string | undefined): IterableIterator<string> {
-    const { informer } = this.#lease.cache;
-    if (consumerNamespace === undefined) yield* informer.keys();
-    else for (const claim of informer.byIndex(byNamespace, consumerNamespace)) yield keyOf(claim);
   }
 
   async #measured(key: string, context: ReconcileContext): Promise<ReconcileResult | undefined> {
