@@ -13,33 +13,40 @@ export interface Burst {
   readonly each: Percentiles;
 }
 
-/** Creates `count` claims. `onStart` is called right before the clock runs. */
-export async function sendBurst(
+/** Claims that are ready to be created: random contents cost time. */
+export interface PreparedBurst extends AsyncDisposable {
+  /** Once. Throws when they are not all upstream after `timeoutMs`. */
+  send(timeoutMs: number): Promise<Burst>;
+}
+
+/** Makes the contents of `count` claims. */
+export async function prepareBurst(
   { consumer, provider, problem }: BenchWorld,
   count: number,
   contents: WidgetContents,
-  timeoutMs: number,
-  onStart: () => Promise<void> = async () => {},
-): Promise<Burst> {
-  await using above = await startStopwatch(provider.cluster.client, widgets);
+): Promise<PreparedBurst> {
+  const above = await startStopwatch(provider.cluster.client, widgets);
   const mirror = mirrorOf(workNamespace);
-  // Made before the clock runs: random contents cost time.
   const claims = Array.from({ length: count }, (_, index) =>
     widget(workNamespace, `burst-${index}`, contents),
   );
-  const arrivals = claims.map(({ metadata }) => above.seen(`${mirror}/${metadata.name}`));
-  const sentAt: number[] = [];
-  await onStart();
-  const startedAt = performance.now();
-  await inParallel(claims, async (claim, index) => {
-    sentAt[index] = performance.now();
-    await consumer.api.create(widgets, claim);
-  });
-  const createdMs = performance.now() - startedAt;
-  const arrivedAt = await within(Promise.all(arrivals), timeoutMs, "the burst to arrive", problem);
   return {
-    createdMs,
-    totalMs: Math.max(...arrivedAt) - startedAt,
-    each: percentiles(arrivedAt.map((at, index) => at - (sentAt[index] ?? at))),
+    async send(timeoutMs) {
+      const arrivals = claims.map(({ metadata }) => above.seen(`${mirror}/${metadata.name}`));
+      const sentAt: number[] = [];
+      const startedAt = performance.now();
+      await inParallel(claims, async (claim, index) => {
+        sentAt[index] = performance.now();
+        await consumer.api.create(widgets, claim);
+      });
+      const createdMs = performance.now() - startedAt;
+      const arrivedAt = await within(Promise.all(arrivals), timeoutMs, "the burst to arrive", problem);
+      return {
+        createdMs,
+        totalMs: Math.max(...arrivedAt) - startedAt,
+        each: percentiles(arrivedAt.map((at, index) => at - (sentAt[index] ?? at))),
+      };
+    },
+    [Symbol.asyncDispose]: () => above[Symbol.asyncDispose](),
   };
 }

@@ -2,7 +2,7 @@
 import { startIdleLoop } from "../harness/idle-loop.ts";
 import { probeLatency } from "../harness/latency-probe.ts";
 import { cpuSecondsOf } from "../harness/process-memory.ts";
-import { sendBurst } from "../harness/send-burst.ts";
+import { prepareBurst } from "../harness/send-burst.ts";
 import { formatPercentiles } from "../harness/statistics.ts";
 import { startBenchWorld } from "../harness/world.ts";
 import type { BenchCase, BenchContext } from "./case.ts";
@@ -18,20 +18,19 @@ async function run({ agent, sizes, random, say, report, keep }: BenchContext): P
   const contents = { random, bytes: sizes.specBytes };
   await probeLatency(world, warmUpClaims, contents, "warm");
   await using idleLoop = startIdleLoop();
-  const before = { lag: undefined as number | undefined, cpuSeconds: 0 };
-  const burst = await sendBurst(world, sizes.burst, contents, sizes.timeoutMinutes * 60_000, async () => {
-    await idleLoop.p99();
-    before.lag = await world.agent.metric(lagMetric);
-    before.cpuSeconds = cpuSecondsOf(world.agent.pid);
-  });
+  await using prepared = await prepareBurst(world, sizes.burst, contents);
+  await idleLoop.p99();
+  const idleLag = await world.agent.metric(lagMetric);
+  const cpuBefore = cpuSecondsOf(world.agent.pid);
+  const burst = await prepared.send(sizes.timeoutMinutes * 60_000);
   const lag = await world.agent.metric(lagMetric);
-  const cpuMs = ((cpuSecondsOf(world.agent.pid) - before.cpuSeconds) * 1000) / sizes.burst;
+  const cpuMs = ((cpuSecondsOf(world.agent.pid) - cpuBefore) * 1000) / sizes.burst;
   const machineLag = await idleLoop.p99();
   const { createdMs, totalMs, each } = burst;
   const what = `burst of ${sizes.burst}`;
   say(`${what}: created in ${createdMs.toFixed(0)} ms, all upstream in ${totalMs.toFixed(0)} ms`);
   say(`each: ${formatPercentiles(each)}`);
-  keep("burst", { ...burst, idleLagSeconds: before.lag, lagSeconds: lag, machineLag });
+  keep("burst", { ...burst, idleLagSeconds: idleLag, lagSeconds: lag, machineLag });
   const rate = (sizes.burst * 1000) / totalMs;
   report({ metric: `${what}: claims/s`, unit: "/s", value: rate, target: { atLeast: 200 } });
   report({ metric: `${what}: each, p50`, unit: "ms", value: each.p50 });
