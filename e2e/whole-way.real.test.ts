@@ -1,8 +1,6 @@
 import assert from "node:assert/strict";
-import { type ChildProcess, spawn } from "node:child_process";
-import { once } from "node:events";
 import { connect } from "node:http2";
-import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
+import { mkdir, mkdtemp, readdir, readFile, realpath, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
@@ -13,36 +11,34 @@ import {
   type KubeClient,
   loadKubeconfig,
 } from "@klutch/kube";
+import { cacheFolder, removeDataHome } from "@klutch/engines";
 import { waitFor } from "@klutch/kube-testing";
+import { type RunningSandbox, startSandbox } from "./sandbox-process.ts";
 
-const folder = await mkdtemp(join(tmpdir(), "klutch-e2e-"));
-after(() => rm(folder, { recursive: true, force: true }));
-const main = join(import.meta.dirname, "..", "apps", "sandbox", "src", "main.ts");
+const root = await mkdtemp(join(tmpdir(), "klutch-e2e-"));
+/** As root's home is on many machines: closed to everybody else, also to the user that root's PostgreSQL runs as. */
+const home = join(root, "home");
+await mkdir(home, { mode: 0o700 });
+const folder = join(home, ".local", "state", "klutch", "sandbox");
+after(async () => {
+  await removeDataHome(join(folder, "postgres"));
+  await rm(root, { recursive: true, force: true });
+});
 
-interface Sandbox {
-  readonly child: ChildProcess;
-  readonly printed: () => string;
-  readonly exited: Promise<unknown>;
+function start(...args: readonly string[]): RunningSandbox {
+  const env = { HOME: home, XDG_STATE_HOME: "", KLUTCH_STATE_DIR: "", KLUTCH_CACHE_DIR: cacheFolder };
+  return startSandbox({ env: { ...process.env, ...env }, args });
 }
 
-function start(...args: readonly string[]): Sandbox {
-  const child = spawn(process.execPath, [main, "--dir", folder, ...args], {
-    stdio: ["ignore", "pipe", "pipe"],
-  });
-  let printed = "";
-  for (const stream of [child.stdout, child.stderr])
-    stream.on("data", (chunk: Buffer) => (printed += chunk.toString()));
-  return { child, printed: () => printed, exited: once(child, "exit") };
-}
-
-/** Process ids whose command line names the sandbox's folder. */
+/** Process ids whose command line names the sandbox's folder, or where its PostgreSQL was moved. */
 async function leftovers(): Promise<readonly string[]> {
+  const postgres = await realpath(join(folder, "postgres"));
   const ids = (await readdir("/proc")).filter((name) => /^\d+$/.test(name));
   const lines = await Promise.all(
     ids.map(async (id) => [id, await readFile(`/proc/${id}/cmdline`, "utf8").catch(() => "")] as const),
   );
   return lines
-    .filter(([, line]) => line.includes(folder))
+    .filter(([, line]) => line.includes(root) || line.includes(postgres))
     .map(([id, line]) => `${id} ${line.replaceAll("\0", " ")}`);
 }
 

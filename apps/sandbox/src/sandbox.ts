@@ -1,6 +1,6 @@
 /** Starts everything in the order in which the parts need each other. */
 import { join } from "node:path";
-import { engineNames, resolveEngines } from "@klutch/engines";
+import { engineNames, preparePostgres, resolveEngines } from "@klutch/engines";
 import { ensureCertificates } from "./certificates.ts";
 import { startClusters } from "./clusters.ts";
 import type { SandboxConfig } from "./config.ts";
@@ -16,7 +16,7 @@ import { offerApis, startBackend } from "./services/backend.ts";
 import { startBroker } from "./services/broker.ts";
 import { startDex } from "./services/dex.ts";
 import { configureProvider, startFunction, startProvider } from "./services/packages.ts";
-import { openState } from "./state.ts";
+import { openState, postgresFolder } from "./state.ts";
 import { writeTools } from "./tools.ts";
 import type { Foundation, World } from "./world.ts";
 
@@ -27,10 +27,14 @@ export async function runSandbox(
   signal: AbortSignal,
 ): Promise<void> {
   await using stack = new AsyncDisposableStack();
+  const state = await openState(config.folder, config.reset, stack);
+  await preparePostgres({
+    dataDir: postgresFolder(state.folder),
+    password: state.secrets.postgresPassword,
+  });
   await progress.step("servers from the cache, or built once from their Go modules (about ten minutes)", () =>
     resolveEngines(engineNames, { progress: (line) => progress.say(line), signal }),
   );
-  const state = await openState(config.folder, config.reset, stack);
   if (state.isKept) progress.say(`taking up the state in ${state.folder} (--reset starts anew)`);
   const certificates = await ensureCertificates(join(state.folder, "certificates"), new Date());
   const base: Foundation = { state, stack, progress };

@@ -2,7 +2,7 @@
 import { randomBytes } from "node:crypto";
 import { chmod, mkdir, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { isPortFree, reservePorts, tryFileLock } from "@klutch/engines";
+import { isPortFree, removeDataHome, reservePorts, tryFileLock } from "@klutch/engines";
 import { isRecord } from "@klutch/kube";
 import { waitFor } from "@klutch/kube-testing";
 
@@ -66,9 +66,7 @@ export async function openState(
   reset: boolean,
   stack: AsyncDisposableStack,
 ): Promise<SandboxState> {
-  await mkdir(folder, { recursive: true });
-  // PostgreSQL runs as another user when the sandbox runs as root, and must be able to enter.
-  await chmod(folder, 0o755);
+  await makeFolder(folder);
   const lock = await tryFileLock(join(folder, lockFile));
   if (lock === undefined)
     throw new Error(`another sandbox runs with ${folder}; stop it, or use another folder with --dir`);
@@ -85,9 +83,28 @@ export async function openState(
   return { folder, ports, secrets, isKept: kept !== undefined };
 }
 
+/** It holds passwords and keys: nobody else may look into it. */
+async function makeFolder(folder: string): Promise<void> {
+  try {
+    await mkdir(folder, { recursive: true });
+    await chmod(folder, 0o700);
+  } catch (cause) {
+    throw new Error(
+      `cannot use ${folder} for the sandbox's data: ${String(cause)}; name a folder of your own with --dir`,
+      { cause },
+    );
+  }
+}
+
 async function empty(folder: string): Promise<void> {
+  await removeDataHome(postgresFolder(folder));
   for (const name of await readdir(folder))
     if (!name.startsWith(lockFile)) await rm(join(folder, name), { recursive: true, force: true });
+}
+
+/** Where the data of PostgreSQL is kept, or a link to it. */
+export function postgresFolder(folder: string): string {
+  return join(folder, "postgres");
 }
 
 async function readKept(file: string): Promise<Readonly<Record<string, unknown>> | undefined> {

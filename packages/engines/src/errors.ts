@@ -6,6 +6,8 @@ export type EngineErrorCode =
   | "ChecksumMismatch"
   | "PackageMissing"
   | "UnsafeFolder"
+  | "CannotSwitchUser"
+  | "DataMissing"
   | "ProcessEnded"
   | "NotReady";
 

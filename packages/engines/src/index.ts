@@ -1,13 +1,17 @@
 /** Finds, fetches or builds the upstream servers and runs them as processes that end with their parent. */
 export { engineNames, type EngineName } from "./catalog.ts";
+export { cacheFolder } from "./environment.ts";
 export { EngineError, type EngineErrorCode } from "./errors.ts";
 export { acquireFileLock, tryFileLock } from "./file-lock.ts";
 export {
   type PostgresServer,
+  preparePostgres,
   resolvePostgres,
   startPostgres,
   type StartPostgresOptions,
 } from "./postgres.ts";
+export { removeDataHome } from "./postgres-home.ts";
 export { isPortFree, type ReservedPorts, reservePorts } from "./ports.ts";
 export { logTail, type ProcessOptions, type RunningProcess, startProcess } from "./process.ts";
 export { resolveEngine, resolveEngines, type ResolveOptions } from "./resolve.ts";
+export { canEnter, type Identity } from "./unprivileged.ts";

@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
-import { access, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { access, chmod, mkdir, mkdtemp, readFile, readlink, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
+import { removeDataHome } from "./postgres-home.ts";
 import { startPostgres } from "./postgres.ts";
 
 const folder = await mkdtemp(join(tmpdir(), "klutch-pg-test-"));
@@ -31,4 +32,50 @@ test("a server in a temporary folder ends by itself when asked, and leaves nothi
   await server[Symbol.asyncDispose]();
   assert.equal(await server.process.exited, 0);
   await assert.rejects(access(data));
+});
+
+test("a data folder in a home that only its owner may enter is kept and taken up, also by root", async () => {
+  const home = join(folder, "home");
+  await mkdir(home, { mode: 0o700 });
+  const dataDir = join(home, "state", "postgres");
+  const identifiers: string[] = [];
+  for (const mode of [0o700, 0o700, 0o755]) {
+    await chmod(home, mode);
+    await using _server = await startPostgres({ dataDir });
+    identifiers.push((await readFile(join(dataDir, "data", "global", "pg_control"))).toString("hex", 0, 8));
+  }
+  assert.equal(new Set(identifiers).size, 1, "a later start took up another database");
+  await removeDataHome(dataDir);
+  await assert.rejects(access(dataDir));
+});
+
+test("what was moved to the system's place goes with its folder, and data that is gone is not made anew silently", {
+  skip: process.getuid?.() === 0 ? false : "only root's PostgreSQL runs as another user",
+}, async () => {
+  const home = join(folder, "closed");
+  const dataDir = join(home, "postgres");
+  await mkdir(home, { mode: 0o700 });
+  const server = await startPostgres({ dataDir });
+  await server[Symbol.asyncDispose]();
+  const moved = await readlink(dataDir);
+  await rm(moved, { recursive: true });
+  await assert.rejects(startPostgres({ dataDir }), /where the data of PostgreSQL was kept, and that is gone/);
+  await removeDataHome(dataDir);
+  await assert.rejects(access(join(moved, "..")));
+});
+
+test("data of a home that was open once is moved when the home is closed", {
+  skip: process.getuid?.() === 0 ? false : "only root's PostgreSQL runs as another user",
+}, async () => {
+  const home = join(folder, "closed-later");
+  const dataDir = join(home, "postgres");
+  const identifiers: string[] = [];
+  for (const mode of [0o755, 0o700]) {
+    await mkdir(home, { recursive: true });
+    await chmod(home, mode);
+    await using _server = await startPostgres({ dataDir });
+    identifiers.push((await readFile(join(dataDir, "data", "global", "pg_control"))).toString("hex", 0, 8));
+  }
+  assert.equal(new Set(identifiers).size, 1);
+  await removeDataHome(dataDir);
 });

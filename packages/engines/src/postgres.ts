@@ -1,19 +1,6 @@
 /** PostgreSQL from its npm platform package, with its own data folder. */
 import { execFile } from "node:child_process";
-import {
-  access,
-  chmod,
-  chown,
-  cp,
-  mkdir,
-  mkdtemp,
-  readFile,
-  rename,
-  rm,
-  stat,
-  symlink,
-  writeFile,
-} from "node:fs/promises";
+import { chmod, chown, cp, mkdir, mkdtemp, readFile, rename, rm, symlink, writeFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { connect } from "node:net";
 import { tmpdir } from "node:os";
@@ -23,12 +10,12 @@ import { cacheFolder } from "./environment.ts";
 import { EngineError } from "./errors.ts";
 import { acquireFileLock } from "./file-lock.ts";
 import { reservePorts } from "./ports.ts";
+import { exists } from "./paths.ts";
+import { dataHome } from "./postgres-home.ts";
 import { type RunningProcess, startProcess } from "./process.ts";
+import { canEnter, sharedPlace, unprivileged } from "./unprivileged.ts";
 
 const run = promisify(execFile);
-
-/** `nobody` of Debian: PostgreSQL refuses to run as root. */
-const unprivileged = { uid: 65_534, gid: 65_534 };
 
 /** A server that runs. */
 export interface PostgresServer extends AsyncDisposable {
@@ -50,18 +37,12 @@ export interface StartPostgresOptions {
   readonly logFile?: string | undefined;
 }
 
-/** Folder with `bin/initdb` and `bin/postgres`, readable by an unprivileged user. Copied once into the cache. */
+/** Folder with `bin/initdb` and `bin/postgres`, readable by the user that the server runs as. Copied once into the cache. */
 export async function resolvePostgres(
   options: { readonly cacheFolder?: string | undefined } = {},
 ): Promise<string> {
   const { folder: source, version } = await platformPackage();
-  // Under the system's temporary folder when the cache is in a home that `nobody` may not enter.
-  const isShared = process.getuid?.() === 0;
-  const base = isShared
-    ? join(tmpdir(), "klutch-postgres")
-    : join(options.cacheFolder ?? cacheFolder, "postgres");
-  await mkdir(base, { recursive: true });
-  if (isShared) await requireOwnFolder(base);
+  const base = await programsFolder(join(options.cacheFolder ?? cacheFolder, "postgres"));
   const target = join(base, version);
   await using _lock = await acquireFileLock(`${target}.mutex`);
   if (await exists(join(target, "bin", "postgres"))) return target;
@@ -78,14 +59,11 @@ export async function resolvePostgres(
   return target;
 }
 
-/** Programs are run from it, so nobody else may have put something there. */
-async function requireOwnFolder(folder: string): Promise<void> {
-  const { uid, mode } = await stat(folder);
-  if (uid === process.getuid?.() && (mode & 0o022) === 0) return;
-  throw new EngineError(
-    "UnsafeFolder",
-    `${folder} belongs to another user or is writable for others; remove it and run the command again`,
-  );
+/** In the cache, unless root's home is closed to the user that runs the programs. */
+async function programsFolder(inCache: string): Promise<string> {
+  await mkdir(inCache, { recursive: true });
+  const isOpen = unprivileged === undefined || (await canEnter(unprivileged, inCache));
+  return isOpen ? inCache : sharedPlace("postgres", "programs");
 }
 
 async function platformPackage(): Promise<{ folder: string; version: string }> {
@@ -119,27 +97,58 @@ async function makeSymlinks(listFile: string, folder: string): Promise<void> {
   }
 }
 
+/** A data folder that a server can be started on. */
+interface PreparedPostgres {
+  readonly installation: string;
+  /** Where the data really is. */
+  readonly root: string;
+  readonly password: string;
+}
+
+/**
+ * Makes the data folder ready before anything else takes time: installs the programs, finds a place that the server's user can enter,
+ * and makes a new database cluster if there is none. Throws `EngineError` when this machine does not allow it.
+ */
+export async function preparePostgres(options: {
+  readonly dataDir: string;
+  readonly password?: string | undefined;
+}): Promise<PreparedPostgres> {
+  const installation = await resolvePostgres();
+  const root = await dataHome(options.dataDir);
+  const password = options.password ?? "postgres";
+  const data = join(root, "data");
+  if (!(await exists(data))) await initialise(installation, root, data, password);
+  return { installation, root, password };
+}
+
 /** Starts a server on loopback that accepts password logins only. */
 export async function startPostgres(options: StartPostgresOptions = {}): Promise<PostgresServer> {
   await using stack = new AsyncDisposableStack();
-  const installation = await resolvePostgres();
-  const root = options.dataDir ?? (await temporaryFolder(stack));
-  const data = join(root, "data");
-  const identity = process.getuid?.() === 0 ? unprivileged : {};
-  const password = options.password ?? "postgres";
-  if (!(await exists(data))) await initialise(installation, root, data, password, identity);
+  const dataDir = options.dataDir ?? (await temporaryFolder(stack));
+  const { installation, root, password } = await preparePostgres({ dataDir, password: options.password });
   const port = options.port ?? stack.use(await reservePorts(1)).ports[0] ?? 0;
   const server = stack.use(
     await startProcess({
       name: "postgres",
       command: join(installation, "bin", "postgres"),
-      args: ["-D", data, "-p", String(port), "-h", "127.0.0.1", "-k", "", "-c", "max_connections=200"],
+      args: [
+        "-D",
+        join(root, "data"),
+        "-p",
+        String(port),
+        "-h",
+        "127.0.0.1",
+        "-k",
+        "",
+        "-c",
+        "max_connections=200",
+      ],
       logFile: options.logFile ?? join(root, "postgres.log"),
       ready: () => acceptsLogins(port),
       cwd: root,
       // Ends sessions instead of waiting for them.
       stopSignal: "SIGINT",
-      ...identity,
+      ...unprivileged,
     }),
   );
   const owned = stack.move();
@@ -157,34 +166,24 @@ async function temporaryFolder(stack: AsyncDisposableStack): Promise<string> {
   return folder;
 }
 
-async function initialise(
-  installation: string,
-  root: string,
-  data: string,
-  password: string,
-  identity: { readonly uid?: number; readonly gid?: number },
-): Promise<void> {
+async function initialise(installation: string, root: string, data: string, password: string): Promise<void> {
   await mkdir(root, { recursive: true });
   const passwordFile = join(root, ".password");
   const partial = `${data}.partial`;
   await rm(partial, { recursive: true, force: true });
   await writeFile(passwordFile, password, { mode: 0o600 });
-  if (identity.uid !== undefined && identity.gid !== undefined) {
-    await chown(root, identity.uid, identity.gid);
-    await chown(passwordFile, identity.uid, identity.gid);
+  if (unprivileged !== undefined) {
+    await chown(root, unprivileged.uid, unprivileged.gid);
+    await chown(passwordFile, unprivileged.uid, unprivileged.gid);
   }
   const authentication = ["-U", "postgres", "-A", "scram-sha-256", `--pwfile=${passwordFile}`];
   const args = ["-D", partial, ...authentication, "-E", "UTF8", "--locale=C"];
   try {
-    await run(join(installation, "bin", "initdb"), args, { cwd: root, ...identity });
+    await run(join(installation, "bin", "initdb"), args, { cwd: root, ...unprivileged });
     await rename(partial, data);
   } catch (cause) {
     const reason = cause instanceof Error ? cause.message : String(cause);
-    throw new EngineError(
-      "NotReady",
-      `initdb failed in ${root}; user ${identity.uid ?? "of this process"} must be able to enter every folder on the way: ${reason}`,
-      { cause },
-    );
+    throw new EngineError("NotReady", `initdb failed in ${root}: ${reason}`, { cause });
   } finally {
     await rm(passwordFile, { force: true });
   }
@@ -207,11 +206,4 @@ function acceptsLogins(port: number): Promise<boolean> {
   socket.on("error", () => resolve(false));
   socket.on("close", () => resolve(false));
   return promise;
-}
-
-async function exists(path: string): Promise<boolean> {
-  return access(path).then(
-    () => true,
-    () => false,
-  );
 }

@@ -1,11 +1,12 @@
 /** Finds, fetches or builds a server; the result is kept outside the tree, keyed by everything that shapes it. */
 import { createHash } from "node:crypto";
-import { access, mkdir, mkdtemp, readdir, readFile, rename, rm } from "node:fs/promises";
+import { mkdir, mkdtemp, readdir, readFile, rename, rm } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { buildEngine, modulesFolder } from "./build.ts";
 import { type EngineDefinition, engineDefinition, type EngineName } from "./catalog.ts";
 import { cacheFolder, mirrorUrl } from "./environment.ts";
 import { acquireFileLock } from "./file-lock.ts";
+import { exists } from "./paths.ts";
 import { fetchPrebuilt, pinnedChecksums } from "./prebuilt.ts";
 
 /** Options of `resolveEngine`. */
@@ -101,11 +102,4 @@ async function engineKey(engine: EngineDefinition): Promise<string> {
     hash.update(await readFile(join(modulesFolder, engine.module, file)));
   hash.update(JSON.stringify([engine, process.platform, process.arch]));
   return `${engine.version}-${hash.digest("hex").slice(0, 12)}`;
-}
-
-async function exists(path: string): Promise<boolean> {
-  return access(path).then(
-    () => true,
-    () => false,
-  );
 }

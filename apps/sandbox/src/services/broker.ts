@@ -2,6 +2,7 @@
 import { join } from "node:path";
 import { startPostgres } from "@klutch/engines";
 import { appProcess } from "../node-process.ts";
+import { postgresFolder } from "../state.ts";
 import { keepProcess, reportEnd } from "../supervise.ts";
 import type { Foundation } from "../world.ts";
 
@@ -13,7 +14,7 @@ export async function startBroker(world: Foundation): Promise<string> {
   const { state, stack } = world;
   const { postgresPassword: password, brokerPassword, brokerKey } = state.secrets;
   const postgres = stack.use(
-    await startPostgres({ dataDir: join(state.folder, "postgres"), port: state.ports.postgres, password }),
+    await startPostgres({ dataDir: postgresFolder(state.folder), port: state.ports.postgres, password }),
   );
   const address = `127.0.0.1:${state.ports.broker}`;
   reportEnd(world, postgres.process);

@@ -1,0 +1,69 @@
+/**
+ * Where PostgreSQL's data really is. The server refuses to run as root, so root starts it as another user, and that user cannot enter a
+ * closed home. Then the data is kept in the system's own place, and a symbolic link stands where it was asked for; that link is the
+ * record of the choice, so a home that is opened later changes nothing.
+ */
+import { execFile } from "node:child_process";
+import { chmod, lstat, mkdir, mkdtemp, readlink, rm, symlink } from "node:fs/promises";
+import { basename, dirname, join } from "node:path";
+import { promisify } from "node:util";
+import { EngineError } from "./errors.ts";
+import { exists } from "./paths.ts";
+import { canEnter, sharedPlace, unprivileged } from "./unprivileged.ts";
+
+const run = promisify(execFile);
+
+/** The folder that holds the data of `wanted`; made if it is not there. Throws `EngineError` DataMissing when kept data is gone. */
+export async function dataHome(wanted: string): Promise<string> {
+  const linked = await linkTarget(wanted);
+  if (linked !== undefined) {
+    if (await exists(linked)) return linked;
+    throw new EngineError(
+      "DataMissing",
+      `${wanted} points to ${linked}, where the data of PostgreSQL was kept, and that is gone; remove ${wanted} to start with an empty server`,
+    );
+  }
+  await mkdir(dirname(wanted), { recursive: true });
+  // The folder itself will belong to the server's user.
+  if (unprivileged !== undefined && !(await canEnter(unprivileged, dirname(wanted)))) return moveAway(wanted);
+  await mkdir(wanted, { recursive: true });
+  return wanted;
+}
+
+/** Removes a data folder, wherever its data is. */
+export async function removeDataHome(wanted: string): Promise<void> {
+  const linked = await linkTarget(wanted);
+  if (linked !== undefined && (await isSharedHome(linked)))
+    await rm(dirname(linked), { recursive: true, force: true });
+  await rm(wanted, { recursive: true, force: true });
+}
+
+async function moveAway(wanted: string): Promise<string> {
+  const place = await mkdtemp(join(await sharedPlace(...dataPlace), placePrefix));
+  await chmod(place, 0o755);
+  const home = join(place, homeName);
+  // Data of a home that was open when it was made. The command also crosses file systems.
+  if (await exists(wanted)) await run("mv", [wanted, home]);
+  else await mkdir(home, { mode: 0o700 });
+  await symlink(home, wanted);
+  return home;
+}
+
+const dataPlace = ["postgres", "data"] as const;
+const placePrefix = "server-";
+const homeName = "home";
+
+/** Whether `moveAway` made it: a link may have been changed, and what it names would be removed. */
+async function isSharedHome(home: string): Promise<boolean> {
+  const place = dirname(home);
+  return (
+    basename(home) === homeName &&
+    basename(place).startsWith(placePrefix) &&
+    dirname(place) === (await sharedPlace(...dataPlace))
+  );
+}
+
+async function linkTarget(path: string): Promise<string | undefined> {
+  const found = await lstat(path).catch(() => undefined);
+  return found?.isSymbolicLink() === true ? readlink(path) : undefined;
+}
