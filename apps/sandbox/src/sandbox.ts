@@ -10,6 +10,7 @@ import { runPackageRuntime } from "./crossplane/runtime.ts";
 import { runDemo } from "./demo/demo.ts";
 import { superviseKonnectors } from "./konnectors.ts";
 import { waitForConditions } from "./objects.ts";
+import { readMachineRoom, requireRoom } from "./preflight.ts";
 import type { Progress } from "./progress.ts";
 import { report } from "./report.ts";
 import { offerApis, startBackend } from "./services/backend.ts";
@@ -28,11 +29,12 @@ export async function runSandbox(
 ): Promise<void> {
   await using stack = new AsyncDisposableStack();
   const state = await openState(config.folder, config.reset, stack);
+  requireRoom(await readMachineRoom(state.folder), state.folder);
   await preparePostgres({
     dataDir: postgresFolder(state.folder),
     password: state.secrets.postgresPassword,
   });
-  await progress.step("servers from the cache, or built once from their Go modules (about ten minutes)", () =>
+  await progress.step("servers from the cache, or obtained once (minutes, if they must be built)", () =>
     resolveEngines(engineNames, { progress: (line) => progress.say(line), signal }),
   );
   if (state.isKept) progress.say(`taking up the state in ${state.folder} (--reset starts anew)`);

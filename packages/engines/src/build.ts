@@ -1,102 +1,99 @@
-/** Builds a server from its pinned Go modules. */
-import { execFile } from "node:child_process";
-import { cp, mkdir, readFile } from "node:fs/promises";
-import { dirname, join } from "node:path";
-import { promisify } from "node:util";
+/** Builds servers from their pinned Go modules. */
+import { cp, mkdir, rename } from "node:fs/promises";
+import { basename, dirname, join } from "node:path";
 import type { EngineDefinition } from "./catalog.ts";
-import { inheritedEnvironment } from "./environment.ts";
 import { EngineError } from "./errors.ts";
+import { type GoInstallation, runGo } from "./go.ts";
 
-const run = promisify(execFile);
+/** A server to build, and where. */
+export interface BuildTarget {
+  readonly engine: EngineDefinition;
+  /** Receives the program under the engine's name, and the extra folders of its module. */
+  readonly folder: string;
+}
 
-/** Folder with a go.mod for each engine module. */
-export const modulesFolder: string = join(import.meta.dirname, "..", "..", "..", "engines");
+/** Options of a build. */
+export interface BuildOptions {
+  readonly go: GoInstallation;
+  readonly signal?: AbortSignal | undefined;
+  /** Called for each package that the compiler takes up, and how many there are at most. */
+  readonly onPackage?: ((compiled: number, all: number) => void) | undefined;
+}
 
-/** Builds into `folder`: the program under the engine's name, and the extra folders of its module. */
-export async function buildEngine(
-  engine: EngineDefinition,
-  folder: string,
-  options: { readonly signal?: AbortSignal | undefined; readonly goCommand?: string | undefined } = {},
+/**
+ * Downloads what the engines are made of and gives back their packages. All engines of one module; most of a build's time on the
+ * network, so it can run beside another build.
+ */
+export async function downloadModules(
+  engines: readonly EngineDefinition[],
+  { go, signal }: BuildOptions,
+): Promise<readonly string[]> {
+  const [first] = engines;
+  if (first === undefined) return [];
+  return explained(engines, () =>
+    runGo(go, first, ["list", "-deps", "-f", "{{.ImportPath}}", ...packagesOf(engines)], { signal }),
+  );
+}
+
+/** Builds engines of one group with one call of the compiler, so that it can link one while it compiles the next. */
+export async function buildEngines(
+  targets: readonly BuildTarget[],
+  packages: readonly string[],
+  { go, signal, onPackage }: BuildOptions,
 ): Promise<void> {
-  const cwd = join(modulesFolder, engine.module);
-  const go = options.goCommand ?? "go";
-  await requireGo(engine, go, cwd);
-  const linker = ["-s", "-w", ...engine.linkerSettings.flatMap((setting) => ["-X", setting])].join(" ");
-  const args = [
-    "build",
-    "-trimpath",
-    "-buildvcs=false",
-    "-ldflags",
-    linker,
-    "-o",
-    join(folder, engine.name),
-    engine.package,
-  ];
-  const env = { ...inheritedEnvironment, CGO_ENABLED: "0" };
-  const context = {
-    cwd,
-    env,
-    maxBuffer: 64 * 1024 * 1024,
-    ...(options.signal === undefined ? {} : { signal: options.signal }),
+  const [first] = targets;
+  if (first === undefined) return;
+  const engines = targets.map(({ engine }) => engine);
+  const linker = ["-s", "-w", ...first.engine.linkerSettings.flatMap((setting) => ["-X", setting])];
+  const output = targets.length === 1 ? join(first.folder, first.engine.name) : `${first.folder}/`;
+  const known = new Set(packages);
+  let compiled = 0;
+  const onNote = (line: string): boolean => {
+    if (line.startsWith("go: downloading ")) return true;
+    if (!known.has(line)) return false;
+    onPackage?.(++compiled, known.size);
+    return true;
   };
+  const flags = ["-v", "-trimpath", "-buildvcs=false", "-ldflags", linker.join(" "), "-o", output];
+  await explained(engines, async () => {
+    await runGo(go, first.engine, ["build", ...flags, ...packagesOf(engines)], { signal, onNote });
+    // Several programs at once are named after their packages and lie in one folder.
+    if (targets.length > 1)
+      for (const { engine, folder } of targets)
+        await rename(join(first.folder, basename(engine.package)), join(folder, engine.name));
+    for (const target of targets) await copyExtraFolders(target, go, signal);
+  });
+}
+
+function packagesOf(engines: readonly EngineDefinition[]): readonly string[] {
+  return [...new Set(engines.map((engine) => engine.package))];
+}
+
+async function explained<T>(engines: readonly EngineDefinition[], build: () => Promise<T>): Promise<T> {
   try {
-    await run(go, args, context);
-    await copyExtraFolders(engine, folder, go, context);
+    return await build();
   } catch (cause) {
+    const [first] = engines;
     throw new EngineError(
       "BuildFailed",
-      `building ${engine.name} ${engine.version} failed; it needs the Go module proxy or a filled module cache, and about 6 GB of disk:\n` +
-        endOf(cause),
+      `building ${engines.map(({ name }) => name).join(", ")} ${first?.version} failed; it needs the Go module proxy or a filled module cache:\n` +
+        (cause instanceof Error ? cause.message : String(cause)),
       { cause },
     );
   }
 }
 
 async function copyExtraFolders(
-  engine: EngineDefinition,
-  folder: string,
-  go: string,
-  context: { readonly cwd: string; readonly env: NodeJS.ProcessEnv },
+  { engine, folder }: BuildTarget,
+  go: GoInstallation,
+  signal: AbortSignal | undefined,
 ): Promise<void> {
   if (engine.extraFolders === undefined) return;
-  const { stdout } = await run(go, ["list", "-m", "-f", "{{.Dir}}", engine.extraFolders.goModule], context);
-  for (const name of engine.extraFolders.folders) {
+  const { goModule, folders } = engine.extraFolders;
+  const [source = ""] = await runGo(go, engine, ["list", "-m", "-f", "{{.Dir}}", goModule], { signal });
+  for (const name of folders) {
     await mkdir(dirname(join(folder, name)), { recursive: true });
     // The module cache is read-only; the copy must be removable.
-    await cp(join(stdout.trim(), name), join(folder, name), { recursive: true, mode: 0 });
+    await cp(join(source, name), join(folder, name), { recursive: true, mode: 0 });
   }
-}
-
-/** Checks that Go is there and new enough for the module, before it fails in a way nobody understands. */
-async function requireGo(engine: EngineDefinition, go: string, cwd: string): Promise<void> {
-  const wanted = /^go (\d+)\.(\d+)/m.exec(await readFile(join(cwd, "go.mod"), "utf8"));
-  let version: string;
-  try {
-    version = (
-      await run(go, ["env", "GOVERSION"], { cwd, env: { ...inheritedEnvironment, GOTOOLCHAIN: "local" } })
-    ).stdout.trim();
-  } catch (cause) {
-    throw new EngineError(
-      "GoMissing",
-      `${engine.name} has to be built, but Go does not run here. Install Go ${wanted?.[1]}.${wanted?.[2]} or newer.`,
-      { cause },
-    );
-  }
-  const found = /^go(\d+)\.(\d+)/.exec(version);
-  if (found === null || wanted === null) return;
-  const number = (match: RegExpExecArray): number => Number(match[1]) * 1000 + Number(match[2]);
-  if (number(found) < number(wanted)) {
-    throw new EngineError(
-      "GoTooOld",
-      `${engine.name} needs Go ${wanted[1]}.${wanted[2]} or newer to build; found ${version}. Update Go.`,
-    );
-  }
-}
-
-function endOf(error: unknown): string {
-  const text =
-    error instanceof Error && "stderr" in error && typeof error.stderr === "string"
-      ? error.stderr
-      : String(error);
-  return text.trim().split("\n").slice(-20).join("\n");
 }

@@ -48,8 +48,11 @@ const crossplane = (name: EngineName, linkerSettings: readonly string[]): Engine
   linkerSettings,
 });
 
-/** In the order in which they are built: what is needed first, and what shares compiled packages, first. */
+/** In the order in which they are built: what takes longest first, so that the modules of the others are downloaded meanwhile. */
 export const engineDefinitions: readonly EngineDefinition[] = [
+  kubernetes("kube-apiserver"),
+  kubernetes("kube-controller-manager"),
+  kubernetes("kubectl"),
   {
     name: "etcd",
     version: "v3.6.4",
@@ -57,9 +60,6 @@ export const engineDefinitions: readonly EngineDefinition[] = [
     package: "go.etcd.io/etcd/server/v3",
     linkerSettings: [],
   },
-  kubernetes("kube-apiserver"),
-  kubernetes("kube-controller-manager"),
-  kubernetes("kubectl"),
   {
     name: "crane",
     version: "v0.22.1",
@@ -87,6 +87,14 @@ export const engineDefinitions: readonly EngineDefinition[] = [
     "sigs.k8s.io/controller-runtime/pkg/metrics/server.DefaultBindAddress=0",
   ]),
 ];
+
+/** Engines that one call of the compiler makes: they share a module and its linker settings. */
+export function buildGroups(engines: readonly EngineDefinition[]): readonly (readonly EngineDefinition[])[] {
+  const inOrder = engineDefinitions.filter((engine) => engines.includes(engine));
+  const keyOf = ({ module, linkerSettings }: EngineDefinition): string =>
+    JSON.stringify([module, linkerSettings]);
+  return [...Map.groupBy(inOrder, keyOf).values()];
+}
 
 /** All names, in build order. */
 export const engineNames: readonly EngineName[] = engineDefinitions.map((engine) => engine.name);

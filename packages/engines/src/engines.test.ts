@@ -1,18 +1,15 @@
 import assert from "node:assert/strict";
-import { createHash } from "node:crypto";
 import { chmod, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
-import { createServer } from "node:http";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { after, test } from "node:test";
-import { buildEngine, modulesFolder } from "./build.ts";
 import { engineDefinition, engineNames } from "./catalog.ts";
-import { fetchPrebuilt, prebuiltName } from "./prebuilt.ts";
-import { resolveEngine } from "./resolve.ts";
+import { requireDiskSpace } from "./disk.ts";
+import { modulesFolder } from "./go.ts";
+import { resolveEngine, resolveEngines } from "./resolve.ts";
 
 const folder = await mkdtemp(join(tmpdir(), "klutch-engines-"));
 after(() => rm(folder, { recursive: true, force: true }));
-const crane = engineDefinition("crane");
 
 /** A `go` that says what the test wants: only a fake fails on demand. */
 async function fakeGo(name: string, script: string): Promise<string> {
@@ -22,30 +19,58 @@ async function fakeGo(name: string, script: string): Promise<string> {
   return path;
 }
 
-test("without Go the error says which engine needs which version", async () => {
-  await assert.rejects(buildEngine(crane, folder, { goCommand: join(folder, "no-such-go") }), {
-    code: "GoMissing",
-    message: /crane has to be built, but Go does not run here\. Install Go 1\.\d+ or newer/,
-  });
+/** Answers what is asked of it before a build; `build` is shell text that finds the program's path in $out. */
+function goScript(build: string): string {
+  return `case "$1" in
+  env) printf 'go1.99.0\\n${folder}/build-cache\\n${folder}/module-cache\\n';;
+  list) echo some/package;;
+  *) while [ "$1" != "-o" ]; do shift; done; out=$2; ${build};;
+esac`;
+}
+
+/** No test asks another machine. */
+const mirrorUrl = "off";
+
+test("without Go the error says which engine needs which version, before anything is built", async () => {
+  const cacheFolder = join(folder, "no-go");
+  await assert.rejects(
+    resolveEngines(["etcd", "crane"], { cacheFolder, mirrorUrl, goCommand: join(folder, "no-such-go") }),
+    {
+      code: "GoMissing",
+      message: /etcd has to be built, but Go does not run here\. Install Go 1\.\d+ or newer/,
+    },
+  );
 });
 
 test("an old Go is named before anything is built", async () => {
   const goCommand = await fakeGo("old-go", "echo go1.20.3");
-  await assert.rejects(buildEngine(crane, folder, { goCommand }), {
-    code: "GoTooOld",
-    message: /crane needs Go 1\.\d+ or newer to build; found go1\.20\.3/,
+  await assert.rejects(
+    resolveEngine("crane", { cacheFolder: join(folder, "old-go-cache"), mirrorUrl, goCommand }),
+    {
+      code: "GoTooOld",
+      message: /crane needs Go 1\.\d+ or newer to build; found go1\.20\.3/,
+    },
+  );
+});
+
+test("a disk without room is named before anything is built", async () => {
+  const planned = { folder: join(folder, "small"), sizeMiB: 1e9 };
+  await assert.rejects(requireDiskSpace([planned]), {
+    code: "DiskFull",
+    message: /needs 976562\.5 GiB more on the disk of .*small, which has \d+\.\d GiB free; make room/,
   });
+  await requireDiskSpace([{ ...planned, sizeMiB: 1 }]);
 });
 
 test("a build that fails shows the compiler's words and leaves nothing in the cache", async () => {
   const goCommand = await fakeGo(
     "bad-go",
-    'case "$1" in env) echo go1.99.0;; *) echo "no network here" >&2; exit 1;; esac',
+    goScript('echo some/package >&2; echo "no network here" >&2; exit 1'),
   );
   const cacheFolder = join(folder, "cache");
-  await assert.rejects(resolveEngine("crane", { cacheFolder, goCommand }), {
+  await assert.rejects(resolveEngine("crane", { cacheFolder, mirrorUrl, goCommand }), {
     code: "BuildFailed",
-    message: /building crane v\S+ failed[\s\S]*no network here/,
+    message: /building crane v\S+ failed[^\n]*\nno network here$/,
   });
   const left = await readdir(join(cacheFolder, "engines", "crane"));
   // The lock's file stays.
@@ -55,11 +80,30 @@ test("a build that fails shows the compiler's words and leaves nothing in the ca
   );
 });
 
+test("servers of one module are built by one call of the compiler, which says how far it is", async () => {
+  const log = join(folder, "calls");
+  const build = `shift 2; echo "$@" >> ${log}; for p in "$@"; do echo built > $out/$(basename $p); done`;
+  const goCommand = await fakeGo("group-go", goScript(build));
+  const said: string[] = [];
+  const names = ["kube-apiserver", "kube-controller-manager", "kubectl"] as const;
+  const options = { cacheFolder: join(folder, "group"), mirrorUrl, goCommand };
+  const programs = await resolveEngines(names, { ...options, progress: (line) => said.push(line) });
+  for (const name of names) assert.equal(await readFile(programs.get(name) ?? "", "utf8"), "built\n");
+  assert.equal(
+    await readFile(log, "utf8"),
+    "k8s.io/kubernetes/cmd/kube-apiserver k8s.io/kubernetes/cmd/kube-controller-manager k8s.io/kubernetes/cmd/kubectl\n",
+  );
+  assert.ok(said.every((line) => line.startsWith("kube-apiserver, kube-controller-manager, kubectl v1.")));
+});
+
 test("two processes' worth of callers build an engine once, and the second is told that it waits", async () => {
   const log = join(folder, "builds");
-  // Writes the program that it was asked to build (`-o <path>`), slowly.
-  const script = `case "$1" in env) echo go1.99.0;; *) echo x >> ${log}; sleep 0.5; while [ "$1" != "-o" ]; do shift; done; echo built > "$2";; esac`;
-  const options = { cacheFolder: join(folder, "shared"), goCommand: await fakeGo("slow-go", script) };
+  const script = goScript(`echo x >> ${log}; sleep 0.5; echo built > "$out"`);
+  const options = {
+    cacheFolder: join(folder, "shared"),
+    mirrorUrl,
+    goCommand: await fakeGo("slow-go", script),
+  };
   const said: string[] = [];
   const progress = (line: string): void => void said.push(line);
   const paths = await Promise.all([1, 2, 3].map(() => resolveEngine("crane", { ...options, progress })));
@@ -69,11 +113,8 @@ test("two processes' worth of callers build an engine once, and the second is to
 });
 
 test("what a killed process left half-made is removed, not used", async () => {
-  const goCommand = await fakeGo(
-    "quick-go",
-    'case "$1" in env) echo go1.99.0;; *) while [ "$1" != "-o" ]; do shift; done; echo built > "$2";; esac',
-  );
-  const options = { cacheFolder: join(folder, "half"), goCommand };
+  const goCommand = await fakeGo("quick-go", goScript('echo built > "$out"'));
+  const options = { cacheFolder: join(folder, "half"), mirrorUrl, goCommand };
   const program = await resolveEngine("crane", options);
   const target = dirname(program);
   await rm(target, { recursive: true });
@@ -98,29 +139,4 @@ test("every engine's version is the one that its go.mod pins", async () => {
       name,
     );
   }
-});
-
-test("a prebuilt program is used only when it is what was pinned", async (t) => {
-  const bytes = Buffer.from("the program");
-  const server = createServer((_request, response) => response.end(bytes));
-  const { promise, resolve } = Promise.withResolvers<void>();
-  server.listen(0, "127.0.0.1", resolve);
-  await promise;
-  t.after(() => server.close());
-  const address = server.address();
-  const mirrorUrl = `http://127.0.0.1:${typeof address === "object" && address !== null ? address.port : 0}`;
-  const pin = (text: string): ReadonlyMap<string, string> =>
-    new Map([[prebuiltName(crane), createHash("sha256").update(text).digest("hex")]]);
-  const target = await mkdtemp(join(folder, "prebuilt-"));
-  await assert.rejects(fetchPrebuilt(crane, target, { mirrorUrl, checksums: pin("another program") }), {
-    code: "ChecksumMismatch",
-  });
-  assert.deepEqual(await readdir(target), []);
-  assert.equal(await fetchPrebuilt(crane, target, { mirrorUrl, checksums: new Map() }), false);
-  assert.equal(
-    await fetchPrebuilt(crane, target, { mirrorUrl: "http://127.0.0.1:1", checksums: pin("x") }),
-    false,
-  );
-  assert.equal(await fetchPrebuilt(crane, target, { mirrorUrl, checksums: pin("the program") }), true);
-  assert.deepEqual(await readFile(join(target, "crane")), bytes);
 });

@@ -11,7 +11,7 @@ const valueOf = (name: string): string | undefined => (env[name] === "" ? undefi
 export const cacheFolder: string =
   valueOf("KLUTCH_CACHE_DIR") ?? join(valueOf("XDG_CACHE_HOME") ?? join(homedir(), ".cache"), "klutch");
 
-/** Base URL of a mirror of prebuilt servers; their checksums are pinned in `engines/prebuilt.json`. Default: none. */
+/** Base URL of prebuilt servers instead of the one in `engines/prebuilt.json`, which pins their checksums; `off` builds all. Default: none. */
 export const mirrorUrl: string | undefined = valueOf("KLUTCH_ENGINES_URL");
 
 /** What child processes inherit. */

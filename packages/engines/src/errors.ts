@@ -8,6 +8,7 @@ export type EngineErrorCode =
   | "UnsafeFolder"
   | "CannotSwitchUser"
   | "DataMissing"
+  | "DiskFull"
   | "ProcessEnded"
   | "NotReady";
 

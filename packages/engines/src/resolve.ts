@@ -1,13 +1,15 @@
-/** Finds, fetches or builds a server; the result is kept outside the tree, keyed by everything that shapes it. */
+/** Finds, fetches or builds servers; the results are kept outside the tree, keyed by everything that shapes them. */
 import { createHash } from "node:crypto";
 import { mkdir, mkdtemp, readdir, readFile, rename, rm } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
-import { buildEngine, modulesFolder } from "./build.ts";
-import { type EngineDefinition, engineDefinition, type EngineName } from "./catalog.ts";
+import { buildEngines, type BuildTarget, downloadModules } from "./build.ts";
+import { buildGroups, type EngineDefinition, engineDefinition, type EngineName } from "./catalog.ts";
+import { requireDiskSpace } from "./disk.ts";
 import { cacheFolder, mirrorUrl } from "./environment.ts";
 import { acquireFileLock } from "./file-lock.ts";
+import { type GoInstallation, moduleFolder, requireGo } from "./go.ts";
 import { exists } from "./paths.ts";
-import { fetchPrebuilt, pinnedChecksums } from "./prebuilt.ts";
+import { fetchPrebuilt, pinnedArchives, type PinnedArchive } from "./prebuilt.ts";
 
 /** Options of `resolveEngine`. */
 export interface ResolveOptions {
@@ -18,64 +20,156 @@ export interface ResolveOptions {
   readonly signal?: AbortSignal | undefined;
   /** For tests. Default: `go` on PATH. */
   readonly goCommand?: string | undefined;
-  /** Base URL of a mirror of prebuilt servers. Default: `KLUTCH_ENGINES_URL`, or none. */
+  /** Base URL of prebuilt servers, or `off`. Default: `KLUTCH_ENGINES_URL`, else where their project publishes them. */
   readonly mirrorUrl?: string | undefined;
-  /** For tests: hex SHA-256 by file name. Default: `engines/prebuilt.json`. */
-  readonly checksums?: ReadonlyMap<string, string> | undefined;
+  /** For tests. Default: those of `engines/prebuilt.json`. */
+  readonly archives?: ReadonlyMap<string, PinnedArchive> | undefined;
 }
 
-/** How often a build says that it is still running. */
-const heartbeatMs = 30_000;
+/** How often a build says how far it is. */
+const progressEveryMs = 10_000;
+
+/** What all builds together leave behind, by `du` after a build from nothing, and some room. */
+const buildCacheMiB = 4_900;
+const moduleCacheMiB = 2_700;
+const enginesMiB = 550;
 
 /** Path of the program, obtained if necessary. Safe to call from many processes at once. Throws `EngineError`. */
 export async function resolveEngine(name: EngineName, options: ResolveOptions = {}): Promise<string> {
-  const engine = engineDefinition(name);
-  const target = join(options.cacheFolder ?? cacheFolder, "engines", name, await engineKey(engine));
-  const program = join(target, name);
-  if (await exists(program)) return program;
-  await using _lock = await acquireFileLock(`${target}.mutex`, {
-    signal: options.signal,
-    onWait: () => options.progress?.(`${name}: another process is obtaining it, waiting …`),
-  });
-  if (!(await exists(program))) await obtain(engine, target, options);
-  return program;
+  return (await resolveEngines([name], options)).get(name) ?? "";
 }
 
-/** Resolves several one after the other: a compiler uses every core already. */
+/**
+ * Resolves several. What this machine lacks for it is said before the first long step. One group after the other is built, because a
+ * compiler uses every core already, while the modules of the next one are downloaded.
+ */
 export async function resolveEngines(
   names: readonly EngineName[],
   options: ResolveOptions = {},
 ): Promise<ReadonlyMap<EngineName, string>> {
-  const paths = new Map<EngineName, string>();
-  for (const name of names) paths.set(name, await resolveEngine(name, options));
-  return paths;
+  const wanted = await Promise.all(names.map((name) => placeOf(engineDefinition(name), options)));
+  const missing = await absentOf(wanted);
+  if (missing.length > 0) await obtainAll(missing, options);
+  return new Map(wanted.map(({ engine, target }) => [engine.name, join(target, engine.name)]));
 }
 
-async function obtain(engine: EngineDefinition, target: string, options: ResolveOptions): Promise<void> {
-  const started = performance.now();
-  const seconds = (): string => `${((performance.now() - started) / 1000).toFixed(0)} s`;
-  const say = (text: string): void => options.progress?.(`${engine.name} ${engine.version}: ${text}`);
-  await removePartials(target);
-  const folder = await mkdtemp(`${target}${partialSuffix}`);
-  try {
-    const { signal, goCommand } = options;
-    const mirror = {
-      mirrorUrl: options.mirrorUrl ?? mirrorUrl,
-      checksums: options.checksums ?? (await pinnedChecksums()),
-    };
-    if (await fetchPrebuilt(engine, folder, { ...mirror, signal })) {
-      say("fetched from the mirror");
-    } else {
-      say("building from its Go modules …");
-      using _heartbeat = every(heartbeatMs, () => say(`still building after ${seconds()} …`));
-      await buildEngine(engine, folder, { signal, goCommand });
-      say(`built in ${seconds()}`);
-    }
-    // A rename is atomic: either the whole folder is there or nothing is.
-    await rename(folder, target);
-  } finally {
-    await rm(folder, { recursive: true, force: true });
+interface Place {
+  readonly engine: EngineDefinition;
+  readonly target: string;
+}
+
+async function placeOf(engine: EngineDefinition, options: ResolveOptions): Promise<Place> {
+  const folder = join(options.cacheFolder ?? cacheFolder, "engines", engine.name);
+  return { engine, target: join(folder, await engineKey(engine)) };
+}
+
+async function absentOf(places: readonly Place[]): Promise<readonly Place[]> {
+  const present = await Promise.all(places.map(({ engine, target }) => exists(join(target, engine.name))));
+  return places.filter((_, index) => present[index] !== true);
+}
+
+async function obtainAll(missing: readonly Place[], options: ResolveOptions): Promise<void> {
+  const groups = buildGroups(missing.map(({ engine }) => engine)).map((engines) =>
+    missing.filter(({ engine }) => engines.includes(engine)),
+  );
+  const goOptions = await checkMachine(missing, options);
+  const archives = options.archives ?? (await pinnedArchives());
+  const downloads = new Map<number, Promise<readonly string[]>>();
+  const packagesOf = (index: number): Promise<readonly string[]> => {
+    const engines = (groups[index] ?? []).map(({ engine }) => engine);
+    const packages = downloads.get(index) ?? downloadModules(engines, goOptions);
+    // A failure is told where the group is built.
+    packages.catch(() => undefined);
+    downloads.set(index, packages);
+    return packages;
+  };
+  for (const [index, group] of groups.entries()) {
+    await obtainGroup(group, { ...options, archives }, async (targets, say, started) => {
+      say("downloading the modules …");
+      const packages = await packagesOf(index);
+      void packagesOf(index + 1);
+      using meter = new Meter(say, started);
+      await buildEngines(targets, packages, { ...goOptions, onPackage: meter.count });
+    });
   }
+}
+
+/** What can be known before a build of minutes is known before it. */
+async function checkMachine(
+  missing: readonly Place[],
+  options: ResolveOptions,
+): Promise<{ readonly go: GoInstallation; readonly signal: AbortSignal | undefined }> {
+  const engines = missing.map(({ engine }) => engine);
+  const go = await requireGo(engines, options.goCommand ?? "go");
+  if (engines.some(({ module }) => module === "kubernetes" || module === "crossplane")) {
+    await requireDiskSpace([
+      { folder: go.buildCache, sizeMiB: buildCacheMiB },
+      { folder: go.moduleCache, sizeMiB: moduleCacheMiB },
+      { folder: options.cacheFolder ?? cacheFolder, sizeMiB: enginesMiB },
+    ]);
+  }
+  return { go, signal: options.signal };
+}
+
+async function obtainGroup(
+  group: readonly Place[],
+  options: ResolveOptions,
+  build: (targets: readonly BuildTarget[], say: (text: string) => void, started: number) => Promise<void>,
+): Promise<void> {
+  const { progress, signal } = options;
+  await using locks = new AsyncDisposableStack();
+  // Everybody takes them in the order of the catalog, so nobody waits in a circle.
+  for (const { engine, target } of group) {
+    const onWait = (): void => progress?.(`${engine.name}: another process is obtaining it, waiting …`);
+    locks.use(await acquireFileLock(`${target}.mutex`, { signal, onWait }));
+  }
+  const absent = await absentOf(group);
+  if (absent.length === 0) return;
+  const names = absent.map(({ engine }) => engine.name).join(", ");
+  const say = (text: string): void => progress?.(`${names} ${absent[0]?.engine.version}: ${text}`);
+  await using partials = new AsyncDisposableStack();
+  const targets = [];
+  for (const { engine, target } of absent) {
+    await removePartials(target);
+    const folder = await mkdtemp(`${target}${partialSuffix}`);
+    partials.defer(() => rm(folder, { recursive: true, force: true }));
+    targets.push({ engine, target, folder });
+  }
+  const started = performance.now();
+  const archive = options.archives?.get(absent[0]?.engine.module ?? "");
+  if (await fetchPrebuilt(targets, { archive, mirrorUrl: options.mirrorUrl ?? mirrorUrl, say, signal })) {
+    say(`fetched in ${secondsSince(started)}`);
+  } else {
+    await build(targets, say, started);
+    say(`built in ${secondsSince(started)}`);
+  }
+  // A rename is atomic: either the whole folder is there or nothing is.
+  for (const { folder, target } of targets) await rename(folder, target);
+}
+
+/** Says now and then how far a build is. */
+class Meter implements Disposable {
+  readonly #timer: NodeJS.Timeout;
+  #state = "";
+
+  constructor(say: (text: string) => void, started: number) {
+    this.#timer = setInterval(
+      () => say(`building, ${this.#state}${secondsSince(started)} …`),
+      progressEveryMs,
+    );
+  }
+
+  readonly count = (compiled: number, all: number): void => {
+    this.#state = `${compiled} of at most ${all} packages, `;
+  };
+
+  [Symbol.dispose](): void {
+    clearInterval(this.#timer);
+  }
+}
+
+function secondsSince(started: number): string {
+  return `${((performance.now() - started) / 1000).toFixed(0)} s`;
 }
 
 const partialSuffix = ".partial-";
@@ -85,21 +179,15 @@ async function removePartials(target: string): Promise<void> {
   const folder = dirname(target);
   await mkdir(folder, { recursive: true });
   for (const name of await readdir(folder)) {
-    if (name.startsWith(`${basename(target)}${partialSuffix}`))
+    if (name.startsWith(`${basename(target)}${partialSuffix}`) || name.startsWith(".download.partial-"))
       await rm(join(folder, name), { recursive: true, force: true });
   }
-}
-
-function every(milliseconds: number, run: () => void): Disposable {
-  const timer = setInterval(run, milliseconds);
-  return { [Symbol.dispose]: () => clearInterval(timer) };
 }
 
 /** Changes whenever the program would: version, module pins, linker settings, platform. */
 async function engineKey(engine: EngineDefinition): Promise<string> {
   const hash = createHash("sha256");
-  for (const file of ["go.mod", "go.sum"])
-    hash.update(await readFile(join(modulesFolder, engine.module, file)));
+  for (const file of ["go.mod", "go.sum"]) hash.update(await readFile(join(moduleFolder(engine), file)));
   hash.update(JSON.stringify([engine, process.platform, process.arch]));
   return `${engine.version}-${hash.digest("hex").slice(0, 12)}`;
 }
