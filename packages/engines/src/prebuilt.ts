@@ -124,7 +124,11 @@ function reasonOf(error: unknown): string {
 
 function readArchive(value: unknown): PinnedArchive {
   const fields = new Map(entriesOf(value));
-  const text = (name: string): string => String(fields.get(name) ?? "");
+  const text = (name: string): string => {
+    const found = fields.get(name);
+    if (typeof found === "string") return found;
+    throw new TypeError(`engines/prebuilt.json: ${name} must be a text`);
+  };
   const sha512 = entriesOf(fields.get("sha512")).map(([name, sum]) => [name, String(sum)] as const);
   return { version: text("version"), url: text("url"), folder: text("folder"), sha512: new Map(sha512) };
 }

@@ -1,0 +1,53 @@
+import assert from "node:assert/strict";
+import { execFile, execFileSync } from "node:child_process";
+import { mkdir, mkdtemp, rm, symlink } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { basename, dirname, join } from "node:path";
+import { after, test } from "node:test";
+import { promisify } from "node:util";
+import { buildCommands, oldestNode } from "./commands.ts";
+
+const run = promisify(execFile);
+const folder = await mkdtemp(join(tmpdir(), "klutch-commands-"));
+after(() => rm(folder, { recursive: true, force: true }));
+const paths = await buildCommands(join(folder, "bin"));
+const pinnedNode = dirname(process.execPath);
+
+test("kubectl-bind and klutch run from anywhere, also through a link on PATH", async () => {
+  const links = join(folder, "links");
+  await mkdir(links);
+  for (const path of paths) {
+    const name = basename(path);
+    await symlink(path, join(links, name));
+    const env = { PATH: `${links}:${pinnedNode}:/usr/bin:/bin`, HOME: folder };
+    const { stdout } = await run(name, ["--help"], { cwd: folder, env });
+    assert.match(stdout, new RegExp(`^Usage: ${name} \\[options\\]`));
+  }
+});
+
+test("under a Node that is too old each says in one line what it needs", async (t) => {
+  const old = (process.env["PATH"] ?? "")
+    .split(":")
+    .map((entry) => join(entry, "node"))
+    .find((path) => (majorOf(path) ?? oldestNode) < oldestNode);
+  if (old === undefined) {
+    t.skip(`no Node older than ${oldestNode} on PATH`);
+    return;
+  }
+  for (const path of paths) {
+    const failure: unknown = await run(old, [path, "--help"]).catch((error: unknown) => error);
+    assert.ok(failure instanceof Error && "stderr" in failure);
+    assert.match(
+      String(failure.stderr),
+      new RegExp(`^${basename(path)} needs Node ${oldestNode} or newer, and this is Node \\d+\\.[^\n]+\n$`),
+    );
+  }
+});
+
+function majorOf(node: string): number | undefined {
+  try {
+    return Number(/^v(\d+)/.exec(execFileSync(node, ["--version"], { encoding: "utf8" }))?.[1]);
+  } catch {
+    return undefined;
+  }
+}
