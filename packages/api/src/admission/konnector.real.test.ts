@@ -1,0 +1,253 @@
+import assert from "node:assert/strict";
+import { after, test } from "node:test";
+import {
+  createKubeClient,
+  type DynamicObject,
+  isForbidden,
+  type KubeClient,
+  type KubeObject,
+  type ResourceType,
+} from "@klutch/kube";
+import { startCluster, waitFor } from "@klutch/kube-testing";
+import { apiServiceBindingCrd } from "../index.ts";
+import type { Manifest } from "../konnector-manifests.ts";
+import * as resources from "../resources.ts";
+import { type KonnectorScope, konnectorPolicyManifests } from "./konnector.ts";
+
+const cluster = await startCluster({ name: "konnector-policy" });
+after(() => cluster[Symbol.asyncDispose]());
+const admin = cluster.client;
+const user = "system:serviceaccount:klutch-bind:konnector";
+/** Acts as the agent's account, with the unlimited rights that an older agent's role gives it. */
+const agent: KubeClient = createKubeClient(
+  { ...cluster.config, impersonate: { user, groups: ["system:masters"] } },
+  { userAgent: "test" },
+);
+after(() => agent[Symbol.asyncDispose]());
+
+const configMaps: ResourceType = {
+  group: "",
+  version: "v1",
+  plural: "configmaps",
+  kind: "ConfigMap",
+  namespaced: true,
+};
+const widgets: ResourceType = {
+  group: "example.org",
+  version: "v1",
+  plural: "widgets",
+  kind: "Widget",
+  namespaced: true,
+};
+const typeOf: Readonly<Record<string, ResourceType>> = {
+  ConfigMap: configMaps,
+  ValidatingAdmissionPolicy: policyType("ValidatingAdmissionPolicy", "validatingadmissionpolicies"),
+  ValidatingAdmissionPolicyBinding: policyType(
+    "ValidatingAdmissionPolicyBinding",
+    "validatingadmissionpolicybindings",
+  ),
+};
+
+function policyType(kind: string, plural: string): ResourceType {
+  return { group: "admissionregistration.k8s.io", version: "v1", plural, kind, namespaced: false };
+}
+
+/** In force a moment after it was written. */
+async function confine(scope: KonnectorScope, isInForce: () => Promise<boolean>): Promise<void> {
+  for (const manifest of konnectorPolicyManifests(scope)) {
+    const type = typeOf[manifest.kind];
+    assert.ok(type !== undefined, manifest.kind);
+    await admin.apply(type, manifest, { fieldManager: "test", force: true });
+  }
+  await waitFor("the policy to be in force", isInForce);
+}
+
+function crd(name: string, group = "example.org"): KubeObject & DynamicObject {
+  const kind = name[0]?.toUpperCase() + name.slice(1, -1);
+  return {
+    apiVersion: "apiextensions.k8s.io/v1",
+    kind: "CustomResourceDefinition",
+    metadata: {
+      name: `${name}.${group}`,
+      ownerReferences: [
+        {
+          apiVersion: "klutch.anynines.com/v1alpha1",
+          kind: "APIServiceBinding",
+          name: `${name}.${group}`,
+          uid: "11111111-1111-1111-1111-111111111111",
+        },
+      ],
+    },
+    spec: {
+      group,
+      scope: "Namespaced",
+      names: { plural: name, singular: name.slice(0, -1), kind, listKind: `${kind}List` },
+      versions: [
+        {
+          name: "v1",
+          served: true,
+          storage: true,
+          schema: {
+            openAPIV3Schema: { type: "object", "x-kubernetes-preserve-unknown-fields": true },
+          },
+        },
+      ],
+    },
+  };
+}
+
+function secret(namespace: string, name: string, fields: object = {}, annotations = {}): KubeObject {
+  return { apiVersion: "v1", kind: "Secret", metadata: { namespace, name, annotations }, ...fields };
+}
+
+const owned = { "klutch.anynines.com/resource-owner": "Provider" };
+
+async function refused(work: Promise<unknown>, reason: RegExp): Promise<void> {
+  await assert.rejects(work, (error: unknown) => {
+    assert.ok(isForbidden(error), String(error));
+    assert.match(error.message, reason);
+    return true;
+  });
+}
+
+for (const name of ["klutch-bind", "team"])
+  await admin.create(resources.namespaces, { apiVersion: "v1", kind: "Namespace", metadata: { name } });
+await admin.create(resources.customResourceDefinitions, apiServiceBindingCrd);
+
+const kindRefused = /may write only what is bound, accepted claims and its own objects/;
+
+test("while nothing is bound the agent writes no Secret anywhere but in its own namespace", async () => {
+  let attempts = 0;
+  const tryAgain = (): Promise<boolean> =>
+    agent.create(resources.secrets, secret("team", `probe-${attempts++}`)).then(() => false, isForbidden);
+  await confine({ apis: [], claims: [] }, tryAgain);
+  await agent.create(resources.secrets, secret("klutch-bind", "kubeconfig-abc"));
+  await confine({ apis: ["widgets.example.org"], claims: ["secrets"] }, async () => !(await tryAgain()));
+});
+
+test("a name that would end the expression is no name of a resource", () => {
+  assert.throws(
+    () => konnectorPolicyManifests({ apis: ["x'] || true || ['"], claims: [] }),
+    /no name of a resource/,
+  );
+});
+
+test("the agent writes what is bound and claimed, and nothing else, whatever its role says", async () => {
+  await agent.create(resources.customResourceDefinitions, crd("widgets"));
+  const widget: DynamicObject = {
+    apiVersion: "example.org/v1",
+    kind: "Widget",
+    metadata: { namespace: "team", name: "one" },
+  };
+  await waitFor("widgets to be served", () =>
+    agent.create(widgets, widget).then(
+      () => true,
+      (error: unknown) => {
+        assert.ok(!isForbidden(error), String(error));
+        return false;
+      },
+    ),
+  );
+  await agent.delete(widgets, { namespace: "team", name: "one" });
+  await refused(
+    agent.delete(resources.secrets, { namespace: "klutch-bind", name: "kubeconfig-abc" }),
+    /Klutch/,
+  );
+  const configMap = { apiVersion: "v1", kind: "ConfigMap", metadata: { namespace: "team", name: "c" } };
+  await refused(agent.create(configMaps, configMap), kindRefused);
+  const account = { apiVersion: "v1", kind: "ServiceAccount", metadata: { namespace: "team", name: "a" } };
+  await refused(agent.create(resources.serviceAccounts, account), kindRefused);
+  await refused(
+    agent.create(resources.clusterRoles, {
+      apiVersion: "rbac.authorization.k8s.io/v1",
+      kind: "ClusterRole",
+      metadata: { name: "wide" },
+    }),
+    /ClusterRole|clusterroles/,
+  );
+});
+
+test("namespaces of Kubernetes and of Klutch are closed to claims", async () => {
+  for (const namespace of ["kube-system", "kube-public"]) {
+    await refused(
+      agent.create(resources.secrets, secret(namespace, "planted", {}, owned)),
+      /namespaces of Kubernetes or of Klutch: CREATE secrets kube-/,
+    );
+  }
+});
+
+test("a Secret that a cluster would act upon is refused", async () => {
+  for (const type of [
+    "kubernetes.io/service-account-token",
+    "bootstrap.kubernetes.io/token",
+    "helm.sh/release.v1",
+  ]) {
+    const annotations = { ...owned, "kubernetes.io/service-account.name": "default" };
+    await refused(
+      agent.create(resources.secrets, secret("team", "typed", { type }, annotations)),
+      /may not write Secrets of this type/,
+    );
+  }
+  await agent.create(
+    resources.secrets,
+    secret("team", "credentials", { type: "connection.crossplane.io/v1alpha1" }, owned),
+  );
+});
+
+test("a person's own Secret is neither changed nor deleted, but may be marked; what is marked may be both", async () => {
+  const own = { namespace: "team", name: "own" };
+  await admin.create(resources.secrets, secret("team", "own", { data: { a: "MQ==" } }));
+  const reason = /may change or delete only what carries klutch\.anynines\.com\/resource-owner/;
+  await refused(agent.mergePatch(resources.secrets, own, { data: { a: "Mg==" } }), reason);
+  await refused(agent.delete(resources.secrets, own), reason);
+  await agent.mergePatch(resources.secrets, own, { metadata: { annotations: owned } });
+  await agent.mergePatch(resources.secrets, own, { data: { a: "Mg==" } });
+  await agent.delete(resources.secrets, own);
+});
+
+test("a binding's answers stay a person's, and only CRDs of bound APIs are written", async () => {
+  const binding = { namespace: "klutch-bind", name: "widgets.example.org" };
+  await waitFor("bindings to be served", () =>
+    admin
+      .create<DynamicObject>(resources.apiServiceBindings, {
+        apiVersion: "klutch.anynines.com/v1alpha1",
+        kind: "APIServiceBinding",
+        metadata: binding,
+        spec: {
+          kubeconfigSecretRef: { namespace: "klutch-bind", name: "kubeconfig-abc", key: "kubeconfig" },
+        },
+      })
+      .then(
+        () => true,
+        () => false,
+      ),
+  );
+  await agent.mergePatch(resources.apiServiceBindings, binding, {
+    metadata: { finalizers: ["klutch.anynines.com/unbind"] },
+  });
+  const claim = { group: "", resource: "pods", version: "v1", state: "Accepted" };
+  await refused(
+    agent.mergePatch(resources.apiServiceBindings, binding, { spec: { permissionClaims: [claim] } }),
+    /may not change what a binding allows/,
+  );
+  const crds = resources.customResourceDefinitions;
+  const reason = /only CustomResourceDefinitions of bound APIs/;
+  await refused(agent.create(crds, crd("gadgets")), reason);
+  await refused(
+    agent.mergePatch(crds, { name: "widgets.example.org" }, { metadata: { ownerReferences: null } }),
+    reason,
+  );
+  const webhook = {
+    strategy: "Webhook",
+    webhook: { conversionReviewVersions: ["v1"], clientConfig: { url: "https://127.0.0.1:1/" } },
+  };
+  await refused(
+    agent.mergePatch(crds, { name: "widgets.example.org" }, { spec: { conversion: webhook } }),
+    reason,
+  );
+  await agent.mergePatch(crds, { name: "widgets.example.org" }, { metadata: { labels: { a: "b" } } });
+});
+
+test("everybody else is not touched by it", async () => {
+  await admin.create(resources.secrets, secret("kube-system", "of-an-admin"));
+});

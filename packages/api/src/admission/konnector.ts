@@ -1,0 +1,88 @@
+/**
+ * The second line behind the konnector's roles: what its account may write in an app cluster, whatever RBAC says. The plugin writes it
+ * with what people bound and accepted; no account that RBAC confines can change it.
+ */
+import type { Manifest } from "../konnector-manifests.ts";
+import { bindGroup, consumerNamespace, konnectorName, resourceOwnerAnnotation } from "../names.ts";
+import { accountPolicyManifests, isSystemNamespace } from "./policy.ts";
+
+/** Name of the policy and its binding. */
+export const konnectorPolicyName = "klutch-konnector";
+
+/** Types that a claimed Secret may have in an app cluster: none that a cluster acts upon. */
+export const claimedSecretTypes: readonly string[] = [
+  "Opaque",
+  "connection.crossplane.io/v1alpha1",
+  "kubernetes.io/basic-auth",
+  "kubernetes.io/dockerconfigjson",
+  "kubernetes.io/ssh-auth",
+  "kubernetes.io/tls",
+];
+
+/** What the agent may write: names as `<plural>.<group>`, or `<plural>` in the core group. */
+export interface KonnectorScope {
+  readonly apis: readonly string[];
+  readonly claims: readonly string[];
+}
+
+const quoted = (names: readonly string[]): string =>
+  `[${[...new Set(names)]
+    .toSorted()
+    .map((name) => `'${name}'`)
+    .join(", ")}]`;
+const annotated = (object: string, key: string): string =>
+  `(has(${object}.metadata.annotations) && '${key}' in ${object}.metadata.annotations)`;
+const dataOf = (object: string): string => `(has(${object}.data) ? ${object}.data : {})`;
+
+/** The policy and its binding. Throws a RangeError for names that are no resource names: they become part of an expression. */
+export function konnectorPolicyManifests({ apis, claims }: KonnectorScope): readonly Manifest[] {
+  for (const name of [...apis, ...claims])
+    if (!/^[a-z0-9]([-.a-z0-9]*[a-z0-9])?$/.test(name))
+      throw new RangeError(`${JSON.stringify(name)} is no name of a resource`);
+  return accountPolicyManifests({
+    name: konnectorPolicyName,
+    account: { namespace: consumerNamespace, name: konnectorName },
+    variables: {
+      isMain: "variables.part == '' || variables.part == 'status'",
+      isBound: `variables.resource in ${quoted(apis)} && variables.isMain`,
+      isClaimed: `variables.resource in ${quoted(claims)} && variables.isMain`,
+      isHome: `variables.place == '${consumerNamespace}'`,
+      isOwnKubeconfig:
+        "variables.isHome && variables.resource == 'secrets' && request.operation != 'DELETE' && variables.written.type == 'Opaque'",
+      isLease:
+        "variables.isHome && variables.resource == 'leases.coordination.k8s.io' && request.operation != 'DELETE'",
+      isEvent: "variables.resource in ['events', 'events.events.k8s.io'] && request.operation != 'DELETE'",
+      isBinding: `variables.resource == 'apiservicebindings.${bindGroup}' && variables.isMain && request.operation == 'UPDATE'`,
+      isCrd:
+        "variables.resource == 'customresourcedefinitions.apiextensions.k8s.io' && variables.part == '' && request.operation != 'DELETE'",
+      isPayload: "variables.resource == 'secrets' || variables.resource == 'configmaps'",
+    },
+    rules: [
+      {
+        expression:
+          "variables.isBound || variables.isClaimed || variables.isOwnKubeconfig || variables.isLease || variables.isEvent || variables.isBinding || variables.isCrd",
+        message: `the konnector may write only what is bound, accepted claims and its own objects`,
+      },
+      {
+        expression: `variables.isOwnKubeconfig || variables.isLease || variables.isEvent || variables.isBinding || !${isSystemNamespace("variables.place")}`,
+        message: "the konnector may not write into namespaces of Kubernetes or of Klutch",
+      },
+      {
+        expression: `!variables.isClaimed || variables.isHome || variables.resource != 'secrets' || request.operation == 'DELETE' || variables.written.type in ${JSON.stringify(claimedSecretTypes).replaceAll('"', "'")}`,
+        message: "the konnector may not write Secrets of this type",
+      },
+      {
+        expression: `!variables.isClaimed || variables.isHome || !variables.isPayload || request.operation == 'CREATE' || ${annotated("oldObject", resourceOwnerAnnotation)} || (request.operation == 'UPDATE' && ${dataOf("object")} == ${dataOf("oldObject")})`,
+        message: `the konnector may change or delete only what carries ${resourceOwnerAnnotation}`,
+      },
+      {
+        expression: `!variables.isBinding || variables.part == 'status' || object.spec == oldObject.spec`,
+        message: "the konnector may not change what a binding allows",
+      },
+      {
+        expression: `!variables.isCrd || object.metadata.name == 'apiservicebindings.${bindGroup}' || (object.metadata.name in ${quoted(apis)} && has(object.metadata.ownerReferences) && object.metadata.ownerReferences.exists(owner, owner.kind == 'APIServiceBinding' && owner.name == object.metadata.name) && (!has(object.spec.conversion) || object.spec.conversion.strategy != 'Webhook'))`,
+        message: "the konnector may write only CustomResourceDefinitions of bound APIs",
+      },
+    ],
+  });
+}
