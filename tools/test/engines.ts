@@ -1,9 +1,30 @@
-/** Obtains every upstream server before the first test needs one, so that no test waits for a compiler. */
-import { engineNames, resolveEngines } from "@klutch/engines";
+/** Obtains the upstream servers that the tests need before the first one needs them, so that no test waits for a compiler. */
+import { type EngineName, engineNames, resolveEngines, resolveKeycloak } from "@klutch/engines";
 
-/** Resolves all engines, printing progress. */
-export async function ensureEngines(): Promise<void> {
+const cluster: readonly EngineName[] = ["kube-apiserver", "kube-controller-manager", "etcd"];
+
+/** By the beginning of a test file's path; everything else boots clusters. */
+const needs: readonly (readonly [path: string, names: readonly EngineName[]])[] = [
+  ["e2e/faults/", cluster],
+  ["e2e/", engineNames],
+  ["packages/oci/", ["crane"]],
+  ["packages/engines/", []],
+  ["apps/broker/", []],
+];
+
+/** What these test files need, in build order. */
+export function enginesFor(files: readonly string[]): readonly EngineName[] {
+  const wanted = new Set(
+    files.flatMap((file) => needs.find(([path]) => file.startsWith(path))?.[1] ?? cluster),
+  );
+  return engineNames.filter((name) => wanted.has(name));
+}
+
+/** Obtains them, printing progress. */
+export async function ensureEngines(files: readonly string[]): Promise<void> {
   const started = performance.now();
-  await resolveEngines(engineNames, { progress: (line) => console.log(line) });
+  const progress = (line: string): void => console.log(line);
+  await resolveEngines(enginesFor(files), { progress });
+  if (files.some((file) => file.includes("keycloak"))) await resolveKeycloak({ progress });
   console.log(`Engines ready in ${((performance.now() - started) / 1000).toFixed(1)} s.`);
 }

@@ -17,7 +17,7 @@ if (files.pure.length > 0) {
   results.push(await runStage("checks and pure tests", files.pure, { concurrency: availableParallelism() }));
 }
 if (files.real.length > 0) {
-  await ensureEngines();
+  await ensureEngines(files.real);
   if (files.real.some((file) => file.includes("browser"))) await ensureChromium();
   results.push(await runStage("tests on real servers", files.real, { concurrency: 2 }));
 }

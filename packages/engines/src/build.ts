@@ -54,7 +54,9 @@ export async function buildEngines(
     onPackage?.(++compiled, known.size);
     return true;
   };
-  const flags = ["-v", "-trimpath", "-buildvcs=false", "-ldflags", linker.join(" "), "-o", output];
+  // The linker drops the debugging information, so the compiler need not make it: a twentieth of its time, a fifth of its cache.
+  const compiler = "-gcflags=all=-dwarf=false";
+  const flags = ["-v", "-trimpath", "-buildvcs=false", compiler, "-ldflags", linker.join(" "), "-o", output];
   await explained(engines, async () => {
     await runGo(go, first.engine, ["build", ...flags, ...packagesOf(engines)], { signal, onNote });
     // Several programs at once are named after their packages and lie in one folder.

@@ -1,0 +1,124 @@
+/** Keycloak from its distribution in Maven's repository, as a process with a database in memory. Needs Java 17 and Maven. */
+import { execFile } from "node:child_process";
+import { createHash, randomBytes } from "node:crypto";
+import { createReadStream } from "node:fs";
+import { mkdir, mkdtemp, rename, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { pipeline } from "node:stream/promises";
+import { promisify } from "node:util";
+import { cacheFolder } from "./environment.ts";
+import { EngineError } from "./errors.ts";
+import { acquireFileLock } from "./file-lock.ts";
+import { exists } from "./paths.ts";
+import { reservePorts } from "./ports.ts";
+import { type RunningProcess, startProcess } from "./process.ts";
+
+const run = promisify(execFile);
+
+const version = "26.4.0";
+const archive = `keycloak-quarkus-dist-${version}.zip`;
+const archiveSha512 =
+  "49affb5fcd0f3473b38ac30b2997400079d73dff4b6693645bd501d78554c1092526ddfcd4fc2f13d1ce334eef4e758baf7351ddabf65aaca85d814fba0969cf";
+
+/** A server that runs. */
+export interface KeycloakServer extends AsyncDisposable {
+  /** Without a slash at the end. */
+  readonly url: string;
+  /** Of the temporary administrator. */
+  readonly admin: { readonly username: string; readonly password: string };
+  readonly process: RunningProcess;
+}
+
+/** Folder of the distribution, prepared for a database in memory. Obtained once into the cache. Throws `EngineError`. */
+export async function resolveKeycloak(
+  options: { readonly progress?: ((line: string) => void) | undefined } = {},
+): Promise<string> {
+  const target = join(cacheFolder, "keycloak", `${version}-${archiveSha512.slice(0, 12)}`);
+  await mkdir(dirname(target), { recursive: true });
+  await using _lock = await acquireFileLock(`${target}.mutex`);
+  if (await exists(target)) return target;
+  options.progress?.(`keycloak ${version}: fetching and preparing it (about a minute) …`);
+  const partial = await mkdtemp(`${target}.partial-`);
+  try {
+    await step("Maven", "mvn", [
+      "--quiet",
+      "--batch-mode",
+      "dependency:copy",
+      `-Dartifact=org.keycloak:keycloak-quarkus-dist:${version}:zip`,
+      `-DoutputDirectory=${partial}`,
+    ]);
+    await requireChecksum(join(partial, archive));
+    await step("the JDK", "jar", ["--extract", "--file", join(partial, archive)], partial);
+    const home = join(partial, `keycloak-${version}`);
+    await step("Java 17", "/bin/sh", [join(home, "bin", "kc.sh"), "build", "--db=dev-mem"]);
+    await rename(home, target);
+  } finally {
+    await rm(partial, { recursive: true, force: true });
+  }
+  return target;
+}
+
+/** Starts a server on loopback without any realm but its own. What it holds is gone when it ends. */
+export async function startKeycloak(
+  options: { readonly port?: number | undefined } = {},
+): Promise<KeycloakServer> {
+  await using stack = new AsyncDisposableStack();
+  const home = await resolveKeycloak();
+  const port = options.port ?? stack.use(await reservePorts(1)).ports[0] ?? 0;
+  const folder = await mkdtemp(join(tmpdir(), "klutch-keycloak-"));
+  stack.defer(() => rm(folder, { recursive: true, force: true }));
+  const admin = { username: "admin", password: randomBytes(16).toString("hex") };
+  const url = `http://127.0.0.1:${port}`;
+  const server = stack.use(
+    await startProcess({
+      name: "keycloak",
+      command: "/bin/sh",
+      args: [
+        join(home, "bin", "kc.sh"),
+        "start",
+        "--optimized",
+        "--cache=local",
+        "--http-enabled=true",
+        "--http-host=127.0.0.1",
+        `--http-port=${port}`,
+        "--hostname-strict=false",
+      ],
+      env: {
+        KC_BOOTSTRAP_ADMIN_USERNAME: admin.username,
+        KC_BOOTSTRAP_ADMIN_PASSWORD: admin.password,
+        JAVA_OPTS_KC_HEAP: "-Xmx512m",
+      },
+      logFile: join(folder, "keycloak.log"),
+      ready: async () => (await fetch(`${url}/realms/master`)).ok,
+      readyTimeoutMs: 180_000,
+      // It waits for open requests; nobody needs the answers.
+      stopTimeoutMs: 2_000,
+    }),
+  );
+  const owned = stack.move();
+  return { url, admin, process: server, [Symbol.asyncDispose]: () => owned.disposeAsync() };
+}
+
+async function step(what: string, command: string, args: readonly string[], cwd?: string): Promise<void> {
+  try {
+    await run(command, args, { ...(cwd === undefined ? {} : { cwd }), maxBuffer: 64 * 1024 * 1024 });
+  } catch (cause) {
+    throw new EngineError(
+      "BuildFailed",
+      `keycloak ${version} cannot be prepared, for which ${what} is needed: ${cause instanceof Error ? cause.message : String(cause)}`,
+      { cause },
+    );
+  }
+}
+
+async function requireChecksum(file: string): Promise<void> {
+  const hash = createHash("sha512");
+  await pipeline(createReadStream(file), hash);
+  const found = hash.digest("hex");
+  if (found !== archiveSha512)
+    throw new EngineError(
+      "ChecksumMismatch",
+      `${archive} has SHA-512 ${found}, but ${archiveSha512} is pinned; not using it`,
+    );
+}

@@ -1,0 +1,18 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { engineNames } from "@klutch/engines";
+import { enginesFor } from "./engines.ts";
+
+test("only the servers that the chosen tests need are obtained", () => {
+  const cluster = ["kube-apiserver", "kube-controller-manager", "etcd"];
+  assert.deepEqual(enginesFor(["packages/kube/src/client.real.test.ts"]), cluster);
+  assert.deepEqual(enginesFor(["e2e/faults/real/faults.real.test.ts"]), cluster);
+  assert.deepEqual(enginesFor(["apps/broker/src/broker.real.test.ts"]), []);
+  assert.deepEqual(enginesFor(["packages/oci/src/push.real.test.ts", "apps/broker/src/x.real.test.ts"]), [
+    "crane",
+  ]);
+  assert.deepEqual(
+    enginesFor(["e2e/whole-way.real.test.ts", "packages/oci/src/x.real.test.ts"]),
+    engineNames,
+  );
+});
