@@ -7,8 +7,10 @@ export interface Plan {
   readonly name: string;
   readonly description: string;
   readonly free: boolean;
-  /** Sessions at the same time; the only thing that plan sizes mean in one shared server. */
+  /** Sessions at the same time; all that plan sizes mean in one shared server, besides temporary files. */
   readonly connectionLimit: number;
+  /** Temporary files of one session, in kilobytes: the disk is everybody's. */
+  readonly temporaryFilesKb: number;
 }
 
 /** Identifiers that never change, made from names. */
@@ -37,6 +39,7 @@ export const plans: readonly Plan[] = sizes.map(([size, connectionLimit]) => ({
   description: `A PostgreSQL database with up to ${connectionLimit} sessions.`,
   free: true,
   connectionLimit,
+  temporaryFilesKb: connectionLimit * 100 * 1024,
 }));
 
 export function findPlan(id: unknown): Plan | undefined {

@@ -1,14 +1,18 @@
 /**
- * Real databases and roles. An instance is a database with an owner role that cannot log in; a binding is a login role that acts
- * as the owner, so what it makes survives the binding. Every step can be repeated after a crash.
+ * Real databases and roles. An instance is a database of the broker's, in which an owner role that cannot log in may make what it
+ * likes; a binding is a login role that acts as the owner, so what it makes survives the binding. The database itself is not the
+ * tenant's: its owner could lift its limits and invite others. Every step can be repeated after a crash.
  */
-import { createHash, createHmac } from "node:crypto";
-import { Client, escapeIdentifier, escapeLiteral, type Pool } from "pg";
-import type { Binding, Instance } from "./store.ts";
+import { createHash, createHmac, randomBytes } from "node:crypto";
+import { escapeIdentifier, escapeLiteral } from "pg";
+import { type Plan, findPlan } from "./catalog.ts";
+import type { Maintenance } from "./maintenance.ts";
 import { connectionLimit, databaseSettings } from "./parameters.ts";
-import { findPlan } from "./catalog.ts";
+import { dropRole } from "./roles.ts";
+import { scramVerifier } from "./scram.ts";
+import type { Binding, Instance } from "./store.ts";
 
-/** What a binding's user needs; the keys are those of a9s PostgreSQL (reference/provider.md §2.4). */
+/** What a binding's user needs; the keys are those of a9s PostgreSQL. */
 export interface Credentials {
   readonly host: string;
   readonly hosts: readonly string[];
@@ -21,8 +25,8 @@ export interface Credentials {
 
 /** Options of `Databases`. */
 export interface DatabasesOptions {
-  /** Of a superuser. */
-  readonly pool: Pool;
+  readonly maintenance: Maintenance;
+  /** Of the server, as bindings reach it. */
   readonly url: URL;
   readonly secretKey: string;
 }
@@ -31,51 +35,74 @@ const shortHash = (text: string): string => createHash("sha256").update(text).di
 
 /** See the module comment. */
 export class Databases {
-  readonly #pool: Pool;
+  readonly #maintenance: Maintenance;
   readonly #url: URL;
   readonly #secretKey: string;
 
   constructor(options: DatabasesOptions) {
-    this.#pool = options.pool;
+    this.#maintenance = options.maintenance;
     this.#url = options.url;
     this.#secretKey = options.secretKey;
   }
 
-  /** Makes the database or brings it to its plan and parameters. */
-  async ensure(instance: Instance): Promise<void> {
+  /** Makes the database, and brings it and the logins of its bindings to its plan and parameters. */
+  async ensure(instance: Instance, bindings: readonly Binding[]): Promise<void> {
     const { database, owner } = namesOf(instance.id);
-    if (!(await this.#exists("pg_roles", "rolname", owner)))
-      await this.#run(`create role ${quote(owner)} nologin`);
-    if (!(await this.#exists("pg_database", "datname", database))) {
-      await this.#run(`create database ${quote(database)} owner ${quote(owner)}`);
-    }
-    await this.#run(`revoke all on database ${quote(database)} from public`);
-    const limit = connectionLimit(findPlan(instance.planId)?.connectionLimit ?? 1, instance.parameters);
-    await this.#run(`alter database ${quote(database)} connection limit ${limit}`);
-    await this.#run(`alter database ${quote(database)} reset all`);
-    for (const [setting, value] of databaseSettings(instance.parameters)) {
-      await this.#run(`alter database ${quote(database)} set ${quote(setting)} to ${escapeLiteral(value)}`);
-    }
+    const server = this.#maintenance;
+    if (!(await server.exists("pg_roles", owner))) await server.run(`create role ${quote(owner)} nologin`);
+    // Nobody gets in before its rights are right; a limit of 0 does not count for superusers.
+    if (!(await server.exists("pg_database", database)))
+      await server.run(`create database ${quote(database)} template template0 connection limit 0`);
+    await this.refresh(instance, bindings);
+  }
+
+  /** The same for a database that must be there: one that was lost is never made again, empty. */
+  async refresh(instance: Instance, bindings: readonly Binding[]): Promise<void> {
+    const { database, owner } = namesOf(instance.id);
+    const name = quote(database);
+    const server = this.#maintenance;
+    await server.seize(database);
+    await server.run(
+      `revoke all on database ${name} from public`,
+      `grant connect, create, temporary on database ${name} to ${quote(owner)}`,
+      `alter database ${name} reset all`,
+      ...databaseSettings(planOf(instance), instance.parameters).map(
+        ([setting, value]) => `alter database ${name} set ${quote(setting)} to ${escapeLiteral(value)}`,
+      ),
+    );
+    await server.runIn(database, givePublicSchemaTo(owner));
+    const limit = connectionLimit(planOf(instance), instance.parameters);
+    for (const { id } of bindings)
+      if (await server.exists("pg_roles", userOf(id)))
+        await server.run(`alter role ${quote(userOf(id))} connection limit ${limit}`);
+    await server.run(`alter database ${name} connection limit ${limit}`);
   }
 
   /** Drops the database, whoever is connected, and its roles. */
   async drop(instanceId: string, bindings: readonly Binding[]): Promise<void> {
     const { database, owner } = namesOf(instanceId);
-    await this.#run(`drop database if exists ${quote(database)} with (force)`);
-    for (const binding of bindings) await this.#run(`drop role if exists ${quote(userOf(binding.id))}`);
-    await this.#run(`drop role if exists ${quote(owner)}`);
+    await this.#maintenance.seize(database);
+    await this.#maintenance.run(`drop database if exists ${quote(database)} with (force)`);
+    for (const binding of bindings) await dropRole(this.#maintenance, userOf(binding.id));
+    await dropRole(this.#maintenance, owner);
   }
 
-  /** Makes the binding's login role; repeating it sets the same password again. */
-  async bind(binding: Binding): Promise<Credentials> {
+  /** Makes the binding's login role; repeating it sets the same password again and undoes what the login set for itself. */
+  async bind(binding: Binding, instance: Instance): Promise<Credentials> {
     const { database, owner } = namesOf(binding.instanceId);
     const credentials = this.credentials(binding);
     const user = quote(credentials.username);
-    if (!(await this.#exists("pg_roles", "rolname", credentials.username))) {
-      await this.#run(`create role ${user} nologin in role ${quote(owner)}`);
-    }
-    await this.#run(`alter role ${user} in database ${quote(database)} set role to ${escapeLiteral(owner)}`);
-    await this.#run(`alter role ${user} login password ${escapeLiteral(credentials.password)}`);
+    const server = this.#maintenance;
+    if (!(await server.exists("pg_roles", credentials.username)))
+      await server.run(`create role ${user} nologin in role ${quote(owner)}`);
+    const limit = connectionLimit(planOf(instance), instance.parameters);
+    const verifier = scramVerifier(credentials.password, randomBytes(16));
+    await server.run(
+      `alter role ${user} reset all`,
+      `alter role ${user} in database ${quote(database)} reset all`,
+      `alter role ${user} in database ${quote(database)} set role to ${escapeLiteral(owner)}`,
+      `alter role ${user} login connection limit ${limit} password ${escapeLiteral(verifier)}`,
+    );
     return credentials;
   }
 
@@ -83,20 +110,17 @@ export class Databases {
   async unbind(binding: Binding): Promise<void> {
     const { database, owner } = namesOf(binding.instanceId);
     const name = userOf(binding.id);
-    if (!(await this.#exists("pg_roles", "rolname", name))) return;
-    await this.#run(`alter role ${quote(name)} nologin`);
-    await this.#pool.query("select pg_terminate_backend(pid) from pg_stat_activity where usename = $1", [
-      name,
-    ]);
-    const client = new Client({ connectionString: this.#urlOf(database) });
-    await client.connect();
-    try {
-      await client.query(`reassign owned by ${quote(name)} to ${quote(owner)}`);
-      await client.query(`drop owned by ${quote(name)}`);
-    } finally {
-      await client.end();
-    }
-    await this.#run(`drop role if exists ${quote(name)}`);
+    const server = this.#maintenance;
+    if (!(await server.exists("pg_roles", name))) return;
+    await server.run(`alter role ${quote(name)} nologin`);
+    await server.endSessions({ login: name });
+    if (await server.exists("pg_database", database))
+      await server.runIn(
+        database,
+        `reassign owned by ${quote(name)} to ${quote(owner)}`,
+        `drop owned by ${quote(name)}`,
+      );
+    await dropRole(server, name);
   }
 
   /** The same answer for the same binding: the password follows from the key and the stored salt, and is not stored. */
@@ -111,21 +135,19 @@ export class Databases {
     const uri = `postgres://${username}:${password}@${host}:${port}/${name}`;
     return { host, hosts: [host], name, password, port, uri, username };
   }
+}
 
-  #urlOf(database: string): string {
-    const url = new URL(this.#url);
-    url.pathname = `/${database}`;
-    return url.href;
-  }
+function planOf(instance: Instance): Plan {
+  const plan = findPlan(instance.planId);
+  if (plan === undefined) throw new Error(`plan ${instance.planId} of instance ${instance.id} is unknown`);
+  return plan;
+}
 
-  async #exists(table: string, column: string, name: string): Promise<boolean> {
-    const { rowCount } = await this.#pool.query(`select 1 from ${table} where ${column} = $1`, [name]);
-    return rowCount !== 0;
-  }
-
-  async #run(statement: string): Promise<void> {
-    await this.#pool.query(statement);
-  }
+/** As long as it is the database owner's, which is the broker now; the tenant may have dropped it or made its own. */
+function givePublicSchemaTo(owner: string): string {
+  return `do $$ begin
+    if exists (select from pg_namespace where nspname = 'public' and pg_get_userbyid(nspowner) in ('pg_database_owner', current_user))
+    then alter schema public owner to ${quote(owner)}; end if; end $$`;
 }
 
 const quote = (name: string): string => escapeIdentifier(name);

@@ -1,4 +1,5 @@
 /** Instance parameters that can be set for one database of a shared server. */
+import type { Plan } from "./catalog.ts";
 import { BrokerError } from "./errors.ts";
 
 /** Parameters as the broker keeps them. */
@@ -24,6 +25,7 @@ const settings: ReadonlyMap<string, { readonly setting: string; readonly type: "
 
 /** Changes the connection limit instead of a setting. */
 const connections = "max_connections";
+const temporaryFiles = "temp_file_limit";
 
 /** Checks parameters; `null` takes one back. Throws `BrokerError` 400 that names the field, the value and what is possible. */
 export function checkParameters(value: unknown): Readonly<Record<string, string | number | null>> {
@@ -76,15 +78,26 @@ export function mergeParameters(
 }
 
 /** Settings of the database, by name. */
-export function databaseSettings(parameters: Parameters): readonly (readonly [string, string])[] {
+export function databaseSettings(plan: Plan, parameters: Parameters): readonly (readonly [string, string])[] {
+  const limited: Parameters = { ...parameters, [temporaryFiles]: temporaryFilesLimit(plan, parameters) };
   return [...settings].flatMap(([name, { setting }]) => {
-    const value = parameters[name];
+    const value = limited[name];
     return value === undefined ? [] : [[setting, String(value)] as const];
   });
 }
 
 /** Sessions at the same time: the smaller of plan and parameter. */
-export function connectionLimit(planLimit: number, parameters: Parameters): number {
+export function connectionLimit(plan: Plan, parameters: Parameters): number {
   const wanted = parameters[connections];
-  return typeof wanted === "number" && wanted > 0 ? Math.min(planLimit, wanted) : planLimit;
+  return typeof wanted === "number" && wanted > 0
+    ? Math.min(plan.connectionLimit, wanted)
+    : plan.connectionLimit;
+}
+
+/** Kilobytes of a session: the smaller of plan and parameter, because the disk is everybody's; -1 means as much as the plan gives. */
+function temporaryFilesLimit(plan: Plan, parameters: Parameters): number {
+  const wanted = parameters[temporaryFiles];
+  return typeof wanted === "number" && wanted >= 0
+    ? Math.min(plan.temporaryFilesKb, wanted)
+    : plan.temporaryFilesKb;
 }

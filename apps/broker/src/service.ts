@@ -26,8 +26,15 @@ export class BrokerService {
     this.#logger = parts.logger;
   }
 
-  /** Takes up the operations that a crash interrupted. */
+  /** Takes up the operations that a crash interrupted, and gives databases of an older broker today's rights. */
   async resume(): Promise<void> {
+    for (const instance of await this.#store.provisioned()) {
+      try {
+        await this.#databases.refresh(instance, await this.#store.bindingsOf(instance.id));
+      } catch (error) {
+        this.#logger.error("database was not brought to today's rights", { instance: instance.id, error });
+      }
+    }
     for (const instance of await this.#store.unfinished()) this.#start(instance.id, instance.operation);
   }
 
@@ -110,7 +117,7 @@ export class BrokerService {
     const stored = (await this.#store.binding(id)) ?? binding;
     return {
       made: present === undefined ? "created" : "present",
-      credentials: await this.#databases.bind(stored),
+      credentials: await this.#databases.bind(stored, instance),
     };
   }
 
@@ -176,7 +183,7 @@ export class BrokerService {
         await this.#databases.drop(id, await this.#store.bindingsOf(id));
         await this.#store.remove(id);
       } else {
-        await this.#databases.ensure(instance);
+        await this.#databases.ensure(instance, await this.#store.bindingsOf(id));
         await this.#store.finish(id, operation, "succeeded", `${operation} succeeded`);
       }
       this.#logger.info("operation succeeded", { instance: id, operation });

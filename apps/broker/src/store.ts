@@ -24,12 +24,12 @@ export interface Binding {
 }
 
 const tables = `
-  create table if not exists instances (
+  create table if not exists public.instances (
     id text primary key, plan_id text not null, parameters jsonb not null,
     operation text not null, state text not null, description text not null default '',
     created_at timestamptz not null default now());
-  create table if not exists bindings (
-    instance_id text not null references instances (id) on delete cascade,
+  create table if not exists public.bindings (
+    instance_id text not null references public.instances (id) on delete cascade,
     id text primary key, salt text not null);
 `;
 
@@ -56,10 +56,18 @@ export class Store {
     return rows;
   }
 
+  /** Instances that are there and at rest. */
+  async provisioned(): Promise<readonly Instance[]> {
+    const { rows } = await this.#pool.query<Instance>(
+      `${selectInstance} where state <> 'in progress' and operation <> 'deprovision' and not (operation = 'provision' and state = 'failed')`,
+    );
+    return rows;
+  }
+
   /** False when an instance of that id exists. */
   async insert(id: string, planId: string, parameters: Parameters): Promise<boolean> {
     const { rowCount } = await this.#pool.query(
-      "insert into instances (id, plan_id, parameters, operation, state) values ($1, $2, $3, 'provision', 'in progress') on conflict do nothing",
+      "insert into public.instances (id, plan_id, parameters, operation, state) values ($1, $2, $3, 'provision', 'in progress') on conflict do nothing",
       [id, planId, JSON.stringify(parameters)],
     );
     return rowCount === 1;
@@ -72,7 +80,7 @@ export class Store {
     change: Partial<Pick<Instance, "planId" | "parameters">> = {},
   ): Promise<boolean> {
     const { rowCount } = await this.#pool.query(
-      `update instances set operation = $2, state = 'in progress', description = '',
+      `update public.instances set operation = $2, state = 'in progress', description = '',
          plan_id = coalesce($3, plan_id), parameters = coalesce($4::jsonb, parameters)
        where id = $1 and (state <> 'in progress' or $2 = 'deprovision')`,
       [
@@ -92,13 +100,13 @@ export class Store {
     description: string,
   ): Promise<void> {
     await this.#pool.query(
-      "update instances set state = $3, description = $4 where id = $1 and operation = $2",
+      "update public.instances set state = $3, description = $4 where id = $1 and operation = $2",
       [id, operation, state, description],
     );
   }
 
   async remove(id: string): Promise<void> {
-    await this.#pool.query("delete from instances where id = $1", [id]);
+    await this.#pool.query("delete from public.instances where id = $1", [id]);
   }
 
   async binding(id: string): Promise<Binding | undefined> {
@@ -113,16 +121,16 @@ export class Store {
 
   async insertBinding(binding: Binding): Promise<void> {
     await this.#pool.query(
-      "insert into bindings (instance_id, id, salt) values ($1, $2, $3) on conflict do nothing",
+      "insert into public.bindings (instance_id, id, salt) values ($1, $2, $3) on conflict do nothing",
       [binding.instanceId, binding.id, binding.salt],
     );
   }
 
   async removeBinding(id: string): Promise<void> {
-    await this.#pool.query("delete from bindings where id = $1", [id]);
+    await this.#pool.query("delete from public.bindings where id = $1", [id]);
   }
 }
 
 const selectInstance =
-  'select id, plan_id as "planId", parameters, operation, state, description from instances';
-const selectBinding = 'select instance_id as "instanceId", id, salt from bindings';
+  'select id, plan_id as "planId", parameters, operation, state, description from public.instances';
+const selectBinding = 'select instance_id as "instanceId", id, salt from public.bindings';
