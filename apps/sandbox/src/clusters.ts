@@ -7,20 +7,20 @@ import type { Clusters, Foundation } from "./world.ts";
 export async function startClusters(foundation: Foundation): Promise<Clusters> {
   const { stack } = foundation;
   const { ports, folder } = foundation.state;
-  const start = async (name: string, etcd: number, peer: number, api: number): Promise<TestCluster> =>
+  const start = async (name: string, port: number): Promise<TestCluster> =>
     stack.use(
       await startCluster({
         name,
         controllerManager: true,
         fsync: true,
         dataDir: join(folder, "clusters", name),
-        ports: [etcd, peer, api],
+        port,
       }),
     );
   const [controlPlane, appA, appB] = await Promise.all([
-    start("control-plane", ports.controlPlaneEtcd, ports.controlPlanePeer, ports.controlPlaneApi),
-    start("app-a", ports.appAEtcd, ports.appAPeer, ports.appAApi),
-    start("app-b", ports.appBEtcd, ports.appBPeer, ports.appBApi),
+    start("control-plane", ports.controlPlaneApi),
+    start("app-a", ports.appAApi),
+    start("app-b", ports.appBApi),
   ]);
   for (const { processes } of [controlPlane, appA, appB])
     for (const server of processes) reportEnd(foundation, server);

@@ -1,11 +1,12 @@
 /** A real cluster's control plane (etcd, kube-apiserver, optionally kube-controller-manager) as processes on loopback. */
 import { generateKeyPairSync, randomBytes } from "node:crypto";
-import { access, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { access, chmod, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import { reservePorts, resolveEngine, type RunningProcess, startProcess } from "@klutch/engines";
 import { type ClusterConfig, createKubeClient, formatKubeconfig, type KubeClient } from "@klutch/kube";
 import { Secret } from "@klutch/telemetry";
+import { askEtcd, etcdAddress, startEtcd } from "./etcd.ts";
 
 /** Options of `startCluster`. */
 export interface ClusterOptions {
@@ -15,10 +16,10 @@ export interface ClusterOptions {
   readonly controllerManager?: boolean | undefined;
   /** Default false: etcd does not wait for the disk. Set it for figures of record and for data that must survive. */
   readonly fsync?: boolean | undefined;
-  /** Kept between starts when given; otherwise temporary and removed. */
+  /** Kept between starts when given, and closed for other users; otherwise temporary and removed. */
   readonly dataDir?: string | undefined;
-  /** etcd client, etcd peer, API server. Default: free ones. */
-  readonly ports?: readonly [number, number, number] | undefined;
+  /** Of the API server. Default: a free one. */
+  readonly port?: number | undefined;
   /** Default true. Without it fresh CRDs answer sooner, but nothing scales. */
   readonly watchCache?: boolean | undefined;
   /** Added to the API server's own, such as an audit policy. Default: none. */
@@ -42,10 +43,12 @@ export interface TestCluster extends AsyncDisposable {
   readonly apiServer: RunningProcess;
   /** The same for etcd. */
   readonly etcd: RunningProcess;
+  /** Asks etcd's JSON gateway past the API server: POST with a body, else GET. Throws unless the answer is 200. */
+  readonly askEtcd: (path: string, body?: object) => Promise<string>;
   readonly processes: readonly RunningProcess[];
   /** SIGKILL, as a crash would. Whether what etcd acknowledged survives an unclean end of the machine depends on `fsync`. */
   kill(server: ClusterServer): Promise<void>;
-  /** Starts it again with the same ports, data and certificates, after SIGKILL if it still runs; resolves when it is ready. */
+  /** Starts it again with the same port, data and certificates, after SIGKILL if it still runs; resolves when it is ready. */
   restart(server: ClusterServer): Promise<void>;
 }
 
@@ -53,19 +56,17 @@ export interface TestCluster extends AsyncDisposable {
 export async function startCluster(options: ClusterOptions = {}): Promise<TestCluster> {
   const stack = new AsyncDisposableStack();
   try {
-    const dataDir = options.dataDir ?? (await temporaryFolder(stack));
-    const ports = options.ports ?? (await freePorts(stack));
+    const dataDir = options.dataDir === undefined ? await temporaryFolder(stack) : resolve(options.dataDir);
+    const port = options.port ?? (await freePort(stack));
     const files = await prepareFiles(dataDir);
     const name = options.name ?? "cluster";
-    const etcd = stack.use(
-      await Restartable.start(() => startEtcd(name, dataDir, ports, options.fsync ?? false)),
-    );
+    const etcd = stack.use(await Restartable.start(() => startEtcd(name, dataDir, options.fsync ?? false)));
     const apiServer = stack.use(
-      await Restartable.start(() => startApiServer(name, dataDir, ports, files, options)),
+      await Restartable.start(() => startApiServer(name, dataDir, port, files, options)),
     );
     const config: ClusterConfig = {
       name,
-      server: `https://127.0.0.1:${ports[2]}`,
+      server: `https://127.0.0.1:${port}`,
       ca: await readFile(join(dataDir, "certs", "apiserver.crt"), "utf8"),
       auth: { kind: "token", token: new Secret(files.adminToken) },
     };
@@ -89,6 +90,7 @@ export async function startCluster(options: ClusterOptions = {}): Promise<TestCl
       get etcd() {
         return etcd.running;
       },
+      askEtcd: (path, body) => askEtcd(dataDir, path, body),
       get processes() {
         return [etcd.running, apiServer.running, ...others];
       },
@@ -153,17 +155,14 @@ class Restartable implements AsyncDisposable {
   }
 }
 
-type Ports = readonly [number, number, number];
-
 async function temporaryFolder(stack: AsyncDisposableStack): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), "klutch-cluster-"));
   stack.defer(() => rm(folder, { recursive: true, force: true }));
   return folder;
 }
 
-async function freePorts(stack: AsyncDisposableStack): Promise<Ports> {
-  const [first = 0, second = 0, third = 0] = stack.use(await reservePorts(3)).ports;
-  return [first, second, third];
+async function freePort(stack: AsyncDisposableStack): Promise<number> {
+  return stack.use(await reservePorts(1)).ports[0] ?? 0;
 }
 
 interface ClusterFiles {
@@ -175,6 +174,8 @@ interface ClusterFiles {
 /** Keys of the cluster; made once and kept with its data. */
 async function prepareFiles(dataDir: string): Promise<ClusterFiles> {
   await mkdir(dataDir, { recursive: true });
+  // Who gets in here is the cluster's administrator, by its token and by etcd's socket. An older version left it open.
+  await chmod(dataDir, 0o700);
   const tokenFile = join(dataDir, "admin-token.csv");
   const accountKey = join(dataDir, "service-account.key");
   if (!(await exists(tokenFile))) {
@@ -187,36 +188,10 @@ async function prepareFiles(dataDir: string): Promise<ClusterFiles> {
   return { adminToken, tokenFile, accountKey };
 }
 
-async function startEtcd(
-  name: string,
-  dataDir: string,
-  ports: Ports,
-  fsync: boolean,
-): Promise<RunningProcess> {
-  const client = `http://127.0.0.1:${ports[0]}`;
-  const peer = `http://127.0.0.1:${ports[1]}`;
-  return startProcess({
-    name: `${name} etcd`,
-    command: await resolveEngine("etcd"),
-    args: [
-      `--data-dir=${join(dataDir, "etcd")}`,
-      `--listen-client-urls=${client}`,
-      `--advertise-client-urls=${client}`,
-      `--listen-peer-urls=${peer}`,
-      `--initial-advertise-peer-urls=${peer}`,
-      `--initial-cluster=default=${peer}`,
-      "--log-level=warn",
-      ...(fsync ? [] : ["--unsafe-no-fsync"]),
-    ],
-    logFile: join(dataDir, "etcd.log"),
-    ready: async () => (await fetch(`${client}/health`)).ok,
-  });
-}
-
 async function startApiServer(
   name: string,
   dataDir: string,
-  ports: Ports,
+  port: number,
   files: ClusterFiles,
   { watchCache = true, apiServerArgs = [] }: ClusterOptions,
 ): Promise<RunningProcess> {
@@ -225,8 +200,8 @@ async function startApiServer(
     name: `${name} kube-apiserver`,
     command: await resolveEngine("kube-apiserver"),
     args: [
-      `--etcd-servers=http://127.0.0.1:${ports[0]}`,
-      `--secure-port=${ports[2]}`,
+      `--etcd-servers=${etcdAddress}`,
+      `--secure-port=${port}`,
       "--bind-address=127.0.0.1",
       `--cert-dir=${certs}`,
       `--service-account-key-file=${files.accountKey}`,
@@ -240,8 +215,9 @@ async function startApiServer(
       `--watch-cache=${watchCache}`,
       ...apiServerArgs,
     ],
+    cwd: dataDir,
     logFile: join(dataDir, "kube-apiserver.log"),
-    ready: () => apiServerReady(`https://127.0.0.1:${ports[2]}`, certs, files.adminToken),
+    ready: () => apiServerReady(`https://127.0.0.1:${port}`, certs, files.adminToken),
     // It waits for open watches of clients that did not notice; they lose nothing by a hard end.
     stopTimeoutMs: 8_000,
   });

@@ -4,7 +4,6 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
-import { type ReservedPorts, reservePorts } from "@klutch/engines";
 import { startCluster, type TestCluster, waitFor } from "@klutch/kube-testing";
 import { createKubeClient } from "./client.ts";
 import { isRecord, parseJson } from "./decode.ts";
@@ -50,14 +49,9 @@ const widgets: ResourceType = {
 
 let cluster: TestCluster;
 let client: KubeClient;
-let etcdPort: number;
-let reserved: ReservedPorts;
 
 before(async () => {
-  reserved = await reservePorts(3);
-  const [etcd = 0, peer = 0, apiServer = 0] = reserved.ports;
-  etcdPort = etcd;
-  cluster = await startCluster({ name: "kube", ports: [etcd, peer, apiServer] });
+  cluster = await startCluster({ name: "kube" });
   client = cluster.client;
   const crd = await client.create<KubeObject>(crds, widgetDefinition());
   assert.deepEqual(resourceTypeOf(crd), widgets);
@@ -67,7 +61,6 @@ before(async () => {
 });
 after(async () => {
   await cluster[Symbol.asyncDispose]();
-  await reserved[Symbol.asyncDispose]();
 });
 
 function widgetDefinition(): KubeObject {
@@ -299,11 +292,7 @@ test("a watch or a list page whose state the server has compacted away is Gone",
   const { continueToken, resourceVersion } = await client.list(events, { limit: 1 });
   const later = await client.create(events, event(unique()));
   assert.ok(continueToken !== undefined);
-  const compacted = await fetch(`http://127.0.0.1:${etcdPort}/v3/kv/compaction`, {
-    method: "POST",
-    body: JSON.stringify({ revision: later.metadata.resourceVersion }),
-  });
-  assert.equal(compacted.status, 200);
+  await cluster.askEtcd("/v3/kv/compaction", { revision: later.metadata.resourceVersion });
   await assert.rejects(client.list(events, { limit: 1, continueToken }), isGone);
   const watch = client.watch(events, { resourceVersion: String(Number(resourceVersion) - 1) });
   await assert.rejects(
