@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -166,4 +166,15 @@ test("a server that serves is handed over, and its later end is no unhandled err
   assert.equal(await running.exited, 137);
   web.closeAllConnections();
   web.close();
+});
+
+test("a server's log is for its user's eyes only, also when an older one was there that everybody could read", async () => {
+  for (const name of ["fresh", "kept"]) {
+    const options = shell(name, "echo said");
+    if (name === "kept") await writeFile(options.logFile, "before\n", { mode: 0o644 });
+    await using server = await startProcess(options);
+    await server.exited;
+    assert.equal((await stat(options.logFile)).mode & 0o777, 0o600, name);
+  }
+  assert.equal(await readFile(join(folder, "kept.log"), "utf8"), "before\nsaid\n");
 });

@@ -3,7 +3,7 @@
  * holds open. The kernel closes the pipe when this process ends, also by SIGKILL, and then the shell ends the server's group.
  */
 import { type ChildProcess, spawn } from "node:child_process";
-import { closeSync, openSync, readFileSync } from "node:fs";
+import { closeSync, fchmodSync, openSync, readFileSync } from "node:fs";
 import { mkdir } from "node:fs/promises";
 import { constants } from "node:os";
 import { dirname } from "node:path";
@@ -20,7 +20,7 @@ export interface ProcessOptions {
   /** Added to the inherited environment. */
   readonly env?: Readonly<Record<string, string>> | undefined;
   readonly cwd?: string | undefined;
-  /** Standard output and error are appended here. */
+  /** Standard output and error are appended here; nobody else may read it. */
   readonly logFile: string;
   /** Resolves to true once the server serves; asked until then. Default: ready at once. */
   readonly ready?: (() => Promise<boolean>) | undefined;
@@ -62,6 +62,8 @@ const watched = `
 exec "$@" 3<&-
 `;
 const readyPollMs = 40;
+/** Servers log what their users said to them. */
+const ownerOnly = 0o600;
 
 /** Starts the process and waits until it is ready. Throws `EngineError` with the end of its log when it is not. */
 export async function startProcess(options: ProcessOptions): Promise<RunningProcess> {
@@ -78,8 +80,10 @@ export async function startProcess(options: ProcessOptions): Promise<RunningProc
 }
 
 function spawnWatched(options: ProcessOptions): ChildProcess {
-  const log = openSync(options.logFile, "a");
+  const log = openSync(options.logFile, "a", ownerOnly);
   try {
+    // One that an older version made is open to everybody.
+    fchmodSync(log, ownerOnly);
     return spawn("/bin/sh", ["-c", watched, options.name, options.command, ...options.args], {
       // Its own process group: Ctrl-C in a terminal must reach only us, so that servers end in order.
       detached: true,
