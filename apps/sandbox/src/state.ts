@@ -7,14 +7,8 @@ import { isRecord } from "@klutch/kube";
 import { waitFor } from "@klutch/kube-testing";
 
 const portNames = [
-  "controlPlaneEtcd",
-  "controlPlanePeer",
   "controlPlaneApi",
-  "appAEtcd",
-  "appAPeer",
   "appAApi",
-  "appBEtcd",
-  "appBPeer",
   "appBApi",
   "crossplaneMetrics",
   "crossplaneProbe",

@@ -142,6 +142,9 @@ export async function startPostgres(options: StartPostgresOptions = {}): Promise
         "",
         "-c",
         "max_connections=200",
+        "-c",
+        // Also when every tenant uses all sessions of its plan.
+        "superuser_reserved_connections=20",
       ],
       logFile: options.logFile ?? join(root, "postgres.log"),
       ready: () => acceptsLogins(port),
