@@ -5,18 +5,18 @@
 import {
   type AnsweredPermissionClaim,
   type APIServiceBinding,
-  type APIServiceExport,
   bindingRoleManifests,
   bindingRoleName,
   bindingRules,
   crdNameOf,
   type ExportRequestResponse,
+  judgeClaim,
+  type OfferedApi,
   type PermissionClaim,
-  type PolicyRule,
 } from "@klutch/api";
-import { discoverResource } from "@klutch/kube";
+import { discoverResource, type ObjectRef } from "@klutch/kube";
 import { claimFaults } from "@klutch/sync";
-import { answerClaims } from "./claims.ts";
+import { answerClaims, ask } from "./claims.ts";
 import type { Consumer, Provider } from "./clusters.ts";
 import {
   bindingOf,
@@ -24,12 +24,14 @@ import {
   ensureNamespace,
   existingBinding,
   findKubeconfigSecret,
-  resourceOf,
+  refuseAggregated,
+  removeUnusedSecret,
   writeKubeconfigSecret,
 } from "./consumer.ts";
 import type { CliContext } from "./context.ts";
-import { CliError } from "./errors.ts";
-import { requestExports } from "./export-request.ts";
+import { CliError, nothingChanged } from "./errors.ts";
+import { requestExports, takeBack } from "./export-request.ts";
+import { removeRole } from "./klutch/unbind.ts";
 import {
   applyManifests,
   installKonnector,
@@ -38,85 +40,129 @@ import {
   waitForBindingKind,
 } from "./konnector.ts";
 import type { CommonOptions } from "./options.ts";
+import { printable } from "./printable.ts";
+import { confirmApis } from "./requested.ts";
+import { describeRule } from "./rule-text.ts";
 
 /** One API and what was decided about it. */
 interface Decision {
-  readonly name: string;
-  readonly resource: { readonly group: string; readonly resource: string };
+  readonly api: OfferedApi;
   readonly claims: readonly AnsweredPermissionClaim[];
   /** Exists already and stays as it is. */
   readonly existing: APIServiceBinding | undefined;
 }
 
-/** Binds all APIs of the requests. Running it again after a failure completes what is missing. */
+/**
+ * Binds all APIs of the requests, which have been checked. `chosenAt` is who says that the person chose them; without it the person
+ * named them. Running it again after a failure completes what is missing.
+ */
 export async function bindApis(
   context: CliContext,
   consumer: Consumer,
   provider: Provider,
   requests: readonly ExportRequestResponse[],
   options: CommonOptions,
+  chosenAt?: string,
 ): Promise<APIServiceBinding[]> {
   const { signal } = context;
   const secretName = await findKubeconfigSecret(consumer, provider, signal);
-  for (const request of requests) {
-    for (const resource of request.spec.resources) {
-      await existingBinding(consumer, crdNameOf(resource), secretName, signal);
-    }
+  const unbound: string[] = [];
+  for (const resource of requests.flatMap(({ spec }) => spec.resources)) {
+    const name = crdNameOf(resource);
+    const existing = await existingBinding(consumer, name, secretName, signal);
+    await refuseAggregated(consumer, resource, signal);
+    if (existing === undefined) unbound.push(name);
   }
-  const decisions: Decision[] = [];
-  for (const request of requests) {
-    for (const exported of await requestExports(context, provider, request, options.timeoutMs)) {
-      decisions.push(await decide(context, consumer, exported, secretName, options));
+  if (chosenAt !== undefined) await confirmApis(context, unbound, chosenAt, options.claims, ask);
+  const requested: ObjectRef[] = [];
+  try {
+    const decisions: Decision[] = [];
+    for (const request of requests) {
+      const { ref, exports } = await requestExports(context, provider, request, options.timeoutMs);
+      requested.push(ref);
+      for (const api of exports) {
+        decisions.push(await decide(context, consumer, api, secretName, options));
+      }
     }
+    return await carryOutAll(context, consumer, provider, decisions, { secretName, options });
+  } catch (error) {
+    await takeBack(provider, requested);
+    throw error;
   }
+}
+
+/** Writes in the app cluster. What a failure leaves half-made is taken away again; APIs that are bound by then stay. */
+async function carryOutAll(
+  context: CliContext,
+  consumer: Consumer,
+  provider: Provider,
+  decisions: readonly Decision[],
+  { secretName, options }: { readonly secretName: string | undefined; readonly options: CommonOptions },
+): Promise<APIServiceBinding[]> {
   await ensureNamespace(context, consumer);
-  const plan = planKonnector(await konnectorImage(consumer, signal), options);
+  const plan = planKonnector(await konnectorImage(consumer, context.signal), options);
   await installKonnector(context, consumer, plan);
   await waitForBindingKind(context, consumer, options);
   const writtenName = await writeKubeconfigSecret(context, consumer, provider, secretName);
   const bindings: APIServiceBinding[] = [];
   for (const decision of decisions) {
-    bindings.push(await carryOut(context, consumer, decision, writtenName));
+    try {
+      bindings.push(await carryOut(context, consumer, decision, writtenName));
+    } catch (error) {
+      // Also after Ctrl-C, so not with the signal of the command.
+      const cleaning = { ...context, signal: AbortSignal.timeout(cleanupMs) };
+      if (decision.existing === undefined) await removeRole(cleaning, consumer, decision.api.name);
+      if (secretName === undefined) await removeUnusedSecret(cleaning, consumer, writtenName);
+      throw error;
+    }
   }
   return bindings;
 }
 
+const cleanupMs = 10_000;
+
 async function decide(
   context: CliContext,
   consumer: Consumer,
-  exported: APIServiceExport,
+  api: OfferedApi,
   secretName: string | undefined,
   options: CommonOptions,
 ): Promise<Decision> {
-  const resource = resourceOf(exported);
-  const name = crdNameOf(resource);
+  const { name } = api;
   const existing = await existingBinding(consumer, name, secretName, context.signal);
   if (existing !== undefined) {
     context.terminal.say(`APIServiceBinding ${name} exists; its permissions stay as they were answered.`);
-    return { name, resource, claims: existing.spec.permissionClaims ?? [], existing };
+    return { api, claims: existing.spec.permissionClaims ?? [], existing };
   }
-  context.terminal.say(`Binding ${name} gives the konnector in this cluster these rights:`);
-  for (const rule of bindingRules(resource, [])) context.terminal.say(`  ${describeRule(rule)}`);
+  const own = bindingRules(api, []);
+  context.terminal.say(
+    `Binding ${name} gives the konnector in this cluster these rights, in all namespaces:`,
+  );
+  for (const rule of own) context.terminal.say(`  ${describeRule(rule)}`);
   const rightsOf = (claim: PermissionClaim): string[] =>
-    bindingRules(resource, [claim]).slice(bindingRules(resource, []).length).map(describeRule);
-  const { honourable, refused } = await sortClaims(context, consumer, name, exported.spec);
-  const answered = await answerClaims(context, name, honourable, options.claims, rightsOf);
-  return { name, resource, claims: [...answered, ...refused], existing };
+    bindingRules(api, [claim]).slice(own.length).map(describeRule);
+  const { honourable, refused } = await sortClaims(context, consumer, api);
+  const answered = await answerClaims(context, api, honourable, options.claims, rightsOf);
+  return { api, claims: [...answered, ...refused], existing };
 }
 
 /** Claims that this cluster can honour, and the others as rejected. Throws when one of those is required. */
 async function sortClaims(
   context: CliContext,
   consumer: Consumer,
-  api: string,
-  { permissionClaims = [], informerScope }: APIServiceExport["spec"],
+  api: OfferedApi,
 ): Promise<{
   readonly honourable: readonly PermissionClaim[];
   readonly refused: readonly AnsweredPermissionClaim[];
 }> {
   const honourable: PermissionClaim[] = [];
   const refused: AnsweredPermissionClaim[] = [];
-  for (const claim of permissionClaims) {
+  for (const claim of api.permissionClaims) {
+    // Nothing of a claim that nobody may accept is sent to the API server.
+    if (judgeClaim(claim, api).kind === "refused") {
+      honourable.push(claim);
+      continue;
+    }
     const query = { group: claim.group ?? "", version: claim.version, plural: claim.resource };
     const served = await discoverResource(consumer.client, query, { signal: context.signal });
     const faults =
@@ -124,16 +170,16 @@ async function sortClaims(
         ? [
             `permission claim on ${claim.resource}: this cluster does not serve ${claim.resource} ${claim.version}`,
           ]
-        : claimFaults(claim, { namespaced: served.namespaced, clusterWide: informerScope === "Cluster" });
+        : claimFaults(claim, { namespaced: served.namespaced, clusterWide: api.informerScope === "Cluster" });
     if (faults.length === 0) {
       honourable.push(claim);
       continue;
     }
-    const reason = faults.join("; ");
+    const reason = printable(faults.join("; "));
     if (claim.required === true) {
       throw new CliError(
         "PermissionRejected",
-        `${api} cannot be bound, because a permission that it requires cannot be given: ${reason}. Nothing was changed in this cluster.`,
+        `${api.name} cannot be bound, because a permission that it requires cannot be given: ${reason}. ${nothingChanged}`,
       );
     }
     context.terminal.say(`Rejected, because it cannot be given here: ${reason}.`);
@@ -142,24 +188,16 @@ async function sortClaims(
   return { honourable, refused };
 }
 
-/** `get, list on secrets`, or `… on widgets.example.org/status`. */
-export function describeRule({ verbs, resources = [], apiGroups = [] }: PolicyRule): string {
-  const group = apiGroups[0] === undefined || apiGroups[0] === "" ? "" : `.${apiGroups[0]}`;
-  const names = resources.map((resource) => resource.replace(/^[^/]+/, (plural) => `${plural}${group}`));
-  return `${verbs.join(", ")} on ${names.join(", ")}`;
-}
-
 async function carryOut(
   context: CliContext,
   consumer: Consumer,
-  decision: Decision,
+  { api, claims, existing }: Decision,
   secretName: string,
 ): Promise<APIServiceBinding> {
-  const { name, resource, claims, existing } = decision;
-  const rules = bindingRules(resource, claims);
-  await applyManifests(consumer, bindingRoleManifests(bindingRoleName(name), rules), context.signal);
+  const rules = bindingRules(api, claims);
+  await applyManifests(consumer, bindingRoleManifests(bindingRoleName(api.name), rules), context.signal);
   if (existing !== undefined) return existing;
-  const created = await createBinding(context, consumer, bindingOf(name, secretName, claims));
-  context.terminal.say(`Created APIServiceBinding ${created.metadata.namespace}/${name}.`);
+  const created = await createBinding(context, consumer, bindingOf(api.name, secretName, claims));
+  context.terminal.say(`Created APIServiceBinding ${created.metadata.namespace}/${api.name}.`);
   return created;
 }

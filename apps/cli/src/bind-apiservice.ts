@@ -10,6 +10,7 @@ import { CliError } from "./errors.ts";
 import { fetchText } from "./http.ts";
 import type { BindApiServiceOptions } from "./options.ts";
 import { bindingTable, formatObjects } from "./output.ts";
+import { checkRequests } from "./requested.ts";
 
 /** Runs the command. Manifest and kubeconfig are checked before anything is written anywhere. */
 export async function bindApiService(
@@ -19,6 +20,7 @@ export async function bindApiService(
 ): Promise<void> {
   const { signal, terminal } = context;
   const request = await readRequest(context, options.file, url);
+  checkRequests([request], options.file === undefined ? `The manifest of ${url}` : "The manifest");
   await using consumer = await connectConsumer(options);
   const { text, origin } = await remoteKubeconfig(consumer, options, signal);
   await using provider = connectProvider(text, origin, {
@@ -31,7 +33,8 @@ export async function bindApiService(
     terminal.out(formatObjects(objects, options.output ?? "yaml", options));
     return;
   }
-  const bindings = await bindApis(context, consumer, provider, [request], options);
+  // A manifest in a file is the person's own word, one from an address is somebody else's.
+  const bindings = await bindApis(context, consumer, provider, [request], options, url);
   terminal.out(
     options.output === undefined
       ? bindingTable(bindings, context.clock.now())

@@ -9,6 +9,8 @@ import { login } from "./login.ts";
 import type { BindOptions } from "./options.ts";
 import { bindingTable, formatObjects } from "./output.ts";
 import { fetchProvider } from "./provider.ts";
+import { printable } from "./printable.ts";
+import { checkRequests } from "./requested.ts";
 
 /** Runs the command. The provider is checked before anything is written anywhere. */
 export async function bind(context: CliContext, url: string, options: BindOptions): Promise<void> {
@@ -29,9 +31,11 @@ export async function bind(context: CliContext, url: string, options: BindOption
   const clusterId = clusterIdOf(await ensureNamespace(context, consumer));
   const { timeoutMs, browser, requestTimeoutMs } = options;
   const response = await login(context, provider, { clusterId, timeoutMs, browser });
+  const who = printable(provider.prettyName || url);
+  checkRequests(response.requests, `The answer of ${who}`);
   const kubeconfig = Buffer.from(response.kubeconfig, "base64").toString("utf8");
-  await using remote = connectProvider(kubeconfig, provider.prettyName || url, { requestTimeoutMs });
-  const bindings = await bindApis(context, consumer, remote, response.requests, options);
+  await using remote = connectProvider(kubeconfig, who, { requestTimeoutMs });
+  const bindings = await bindApis(context, consumer, remote, response.requests, options, who);
   terminal.out(
     options.output === undefined
       ? bindingTable(bindings, context.clock.now())

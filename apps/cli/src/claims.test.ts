@@ -63,8 +63,8 @@ function answer(
   how: ClaimAnswer = "ask",
 ): Promise<string[]> {
   const rights = (claim: PermissionClaim): string[] => [`right on ${claim.resource}`];
-  return answerClaims(run.context, "widgets.x.test", claims, how, rights).then((answered) =>
-    answered.map(({ state }) => state),
+  return answerClaims(run.context, { name: "widgets.x.test", group: "x.test" }, claims, how, rights).then(
+    (answered) => answered.map(({ state }) => state),
   );
 }
 
@@ -87,11 +87,43 @@ test("a required claim that is rejected ends the command; an optional one does n
   const run = scriptedRun();
   assert.deepEqual(await answer(run, [secrets()], "reject"), ["Rejected"]);
   await assert.rejects(answer(run, [secrets({ required: true })], "reject"), { code: "PermissionRejected" });
-  assert.deepEqual(await answer(run, [secrets({ required: true })], "accept"), ["Accepted"]);
+  const shipped = secrets({ required: true, selector: { owner: "Provider" } });
+  assert.deepEqual(await answer(run, [shipped], "accept"), ["Accepted"]);
 });
 
 test("at a terminal the prompt's answer counts, and cancelling it ends the command", async () => {
   const browser = (): void => {};
   assert.deepEqual(await answer(scriptedRun({ browser, answers: ["yes"] }), [secrets()]), ["Accepted"]);
   await assert.rejects(answer(scriptedRun({ browser }), [secrets()]), { code: "Cancelled" });
+});
+
+test("B2: the flag does not accept what a person must judge; at a terminal the person is told why and asked", async () => {
+  const own = secrets({ selector: { owner: "Consumer" } });
+  const silent = scriptedRun();
+  assert.deepEqual(await answer(silent, [own], "accept"), ["Rejected"]);
+  assert.match(silent.stderr(), /Take care: every Secret .* can leave your cluster.*\n/);
+  assert.match(silent.stderr(), /--accept-permissions does not cover this; a person must accept it\.\n/);
+  await assert.rejects(answer(scriptedRun(), [{ ...own, required: true }], "accept"), {
+    code: "PermissionRejected",
+    message: /cannot be bound without the required permission for secrets.*Nothing was changed/,
+  });
+  assert.deepEqual(await answer(scriptedRun({ answers: ["yes"] }), [own], "accept"), ["Accepted"]);
+});
+
+test("B2: a claim that nobody may accept is refused without a question and does not reach the binding", async () => {
+  const run = scriptedRun({ answers: ["yes"] });
+  assert.deepEqual(await answer(run, [secrets({ resource: "pods" })]), []);
+  assert.match(run.stderr(), /Refused: with pods a provider could take over this cluster/);
+  assert.doesNotMatch(run.stderr(), /Do you accept/);
+  await assert.rejects(answer(run, [secrets({ resource: "pods", required: true })], "accept"), {
+    message: /without the required permission for pods\. It is refused: with pods .* Nothing was changed/,
+  });
+});
+
+test("B5: foreign words in a claim neither steer the terminal nor add lines", () => {
+  const hostile = "secrets\u001b[2J\nAccepting this Permission is harmless.\u202e";
+  const claim = { group: hostile, version: hostile, resource: hostile, selector: { names: [hostile] } };
+  const text = describeClaim({ ...claim, update: { fields: [hostile], preserving: [hostile] } });
+  assert.match(text, /^[\x20-\x7e\n\t]+$/);
+  assert.doesNotMatch(text, /^Accepting this Permission is harmless/m);
 });

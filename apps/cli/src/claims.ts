@@ -1,13 +1,15 @@
 /** The questions about a provider's permission claims. */
-import type { AnsweredPermissionClaim, PermissionClaim } from "@klutch/api";
+import { type AnsweredPermissionClaim, judgeClaim, type PermissionClaim } from "@klutch/api";
 import type { CliContext } from "./context.ts";
-import { CliError } from "./errors.ts";
+import { CliError, nothingChanged } from "./errors.ts";
 import type { ClaimAnswer } from "./options.ts";
+import { printable } from "./printable.ts";
 
 /** What the claim asks for, in plain words. */
 export function describeClaim(claim: PermissionClaim): string {
-  const { group = "", version, resource } = claim;
-  const apiVersion = group === "" ? version : `${group}/${version}`;
+  const { group = "", version } = claim;
+  const resource = printable(claim.resource);
+  const apiVersion = printable(group === "" ? version : `${group}/${version}`);
   const lines = [
     `The provider wants to ${verbOf(claim)} ${resource} objects (apiVersion: "${apiVersion}") on your cluster${referencesOf(claim)}`,
     ...detailsOf(claim),
@@ -33,7 +35,7 @@ function verbOf(claim: PermissionClaim): string {
 
 function referencesOf({ selector }: PermissionClaim): string {
   const named = (list: readonly string[] | undefined, what: string): string[] =>
-    list === undefined || list.includes("*") ? [] : list.map((one) => `\n\t- ${what}: "${one}"`);
+    list === undefined || list.includes("*") ? [] : list.map((one) => `\n\t- ${what}: "${printable(one)}"`);
   const references = [...named(selector?.names, "name"), ...named(selector?.namespaces, "namespace")];
   return references.length === 0 ? "." : `, which are referenced with:${references.join("")}`;
 }
@@ -47,9 +49,9 @@ function detailsOf(claim: PermissionClaim): string[] {
     lines.push("An object that you delete is created again.");
   }
   if ((update?.fields?.length ?? 0) > 0)
-    lines.push(`Only these fields are changed: ${update?.fields?.join(", ")}.`);
+    lines.push(`Only these fields are changed: ${listed(update?.fields)}.`);
   if ((update?.preserving?.length ?? 0) > 0) {
-    lines.push(`These fields keep your values: ${update?.preserving?.join(", ")}.`);
+    lines.push(`These fields keep your values: ${listed(update?.preserving)}.`);
   }
   if (update?.alwaysRecreate === true) {
     lines.push("Objects are deleted and created again instead of being changed.");
@@ -60,13 +62,23 @@ function detailsOf(claim: PermissionClaim): string[] {
   return lines;
 }
 
+const listed = (texts: readonly string[] = []): string => texts.map((one) => printable(one)).join(", ");
+
+/** An API that is being bound. */
+interface ClaimingApi {
+  /** `<resource>.<group>`. */
+  readonly name: string;
+  readonly group: string;
+}
+
 /**
  * Asks for each claim, or answers as the flags say. `rightsOf` tells which rights of the konnector a claim needs; they are
- * shown with it. Rejecting a required claim ends the command: nothing has been changed in the app cluster by then.
+ * shown with it. What nobody may accept is left out of the result, and `--accept-permissions` does not accept what a person must
+ * judge. Rejecting a required claim ends the command: nothing has been changed in the app cluster by then.
  */
 export async function answerClaims(
   context: CliContext,
-  api: string,
+  api: ClaimingApi,
   claims: readonly PermissionClaim[],
   answer: ClaimAnswer,
   rightsOf: (claim: PermissionClaim) => readonly string[],
@@ -74,36 +86,59 @@ export async function answerClaims(
   const answered: AnsweredPermissionClaim[] = [];
   for (const claim of claims) {
     context.terminal.say(describeClaim(claim));
-    for (const right of rightsOf(claim)) context.terminal.say(`  Right of the konnector: ${right}`);
-    const accepted = answer === "ask" ? await ask(context) : answer === "accept";
-    if (answer !== "ask") context.terminal.say(accepted ? "Accepted by flag." : "Rejected by flag.");
-    if (!accepted && claim.required === true) {
-      throw new CliError(
-        "PermissionRejected",
-        `${api} cannot be bound without the required permission for ${claim.resource}. Nothing was changed in this cluster.`,
-      );
+    const verdict = judgeClaim(claim, api);
+    if (verdict.kind === "refused") {
+      context.terminal.say(`Refused: ${verdict.reason}.`);
+      refuseIfRequired(api, claim, ` It is refused: ${verdict.reason}.`);
+      continue;
     }
+    if (verdict.kind === "grave") context.terminal.say(`Take care: ${verdict.reason}.`);
+    for (const right of rightsOf(claim)) context.terminal.say(`  Right of the konnector: ${right}`);
+    const accepted = await decide(context, answer, verdict.kind === "grave");
+    if (!accepted) refuseIfRequired(api, claim);
     answered.push({ ...claim, state: accepted ? "Accepted" : "Rejected" });
   }
   return answered;
 }
 
+function refuseIfRequired(api: ClaimingApi, claim: PermissionClaim, why = ""): void {
+  if (claim.required !== true) return;
+  throw new CliError(
+    "PermissionRejected",
+    `${api.name} cannot be bound without the required permission for ${printable(claim.resource)}.${why} ${nothingChanged}`,
+  );
+}
+
 const question = "Do you accept this Permission?";
 
-async function ask({ terminal }: CliContext): Promise<boolean> {
+async function decide(context: CliContext, answer: ClaimAnswer, isGrave: boolean): Promise<boolean> {
+  const { terminal } = context;
+  if (answer === "ask") return ask(context, question);
+  if (answer === "reject" || !isGrave) {
+    terminal.say(answer === "accept" ? "Accepted by flag." : "Rejected by flag.");
+    return answer === "accept";
+  }
+  terminal.say("--accept-permissions does not cover this; a person must accept it.");
+  const accepted = await ask(context, question, false);
+  if (!accepted) terminal.say("Rejected.");
+  return accepted;
+}
+
+/** A yes-or-no question. `atEnd` is the answer when standard input has ended; without it that ends the command. */
+export async function ask({ terminal }: CliContext, text: string, atEnd?: boolean): Promise<boolean> {
   if (terminal.interactive) {
-    const answer = await terminal.confirm(question);
-    if (answer === undefined)
-      throw new CliError("Cancelled", "Cancelled. Nothing was changed in this cluster.");
+    const answer = await terminal.confirm(text);
+    if (answer === undefined) throw new CliError("Cancelled", `Cancelled. ${nothingChanged}`);
     return answer;
   }
   for (;;) {
-    terminal.say(`${question} [No,Yes]`);
+    terminal.say(`${text} [No,Yes]`);
     const line = await terminal.readLine();
     if (line === undefined) {
+      if (atEnd !== undefined) return atEnd;
       throw new CliError(
         "PermissionRejected",
-        "There was no answer on standard input. Pass --accept-permissions or --reject-permissions when nobody can answer.",
+        `There was no answer on standard input. Pass --accept-permissions or --reject-permissions when nobody can answer. ${nothingChanged}`,
       );
     }
     const word = line.trim().toLowerCase();

@@ -25,6 +25,7 @@ import {
   formatYaml,
   isRecord,
   type KubeClient,
+  type KubeObject,
   parseForeignKubeconfig,
   parseYaml,
   parseYamlDocuments,
@@ -245,9 +246,10 @@ test("kubectl bind <url> logs in, binds the chosen API and reuses the Secret of 
   await using backend = await startBackend(tenantKubeconfig, [requestFor("gadgets")]);
   const run = await kubectlBind([backend.url, "--skip-konnector", "-o", "json"], {
     browser,
-    answers: ["yes", "yes"],
+    answers: ["yes", "yes", "yes"],
   });
   assert.equal(run.code, 0, run.stderr());
+  assert.match(run.stderr(), /Example says that you chose gadgets\.test\.klutch\.dev\.\n/);
   const printed: unknown = JSON.parse(run.stdout());
   assert.ok(isRecord(printed) && printed["kind"] === "APIServiceBinding");
   const namespace = await consumer.client.get(namespaces, { name: consumerNamespace });
@@ -270,22 +272,33 @@ test("a kubeconfig that would run a program is refused with the reason, and noth
   assert.deepEqual(await state(), earlier);
 });
 
+/** A kind that the app cluster has from elsewhere. */
+const ownCrd: KubeObject = {
+  apiVersion: "apiextensions.k8s.io/v1",
+  kind: "CustomResourceDefinition",
+  metadata: { name: "things.own.test" },
+  spec: {
+    group: "own.test",
+    names: { kind: "Thing", plural: "things" },
+    scope: "Namespaced",
+    versions: [{ name: "v1", served: true, storage: true, schema: { openAPIV3Schema: { type: "object" } } }],
+  },
+};
+
 test("an API that is bound to another provider, or that the cluster defines itself, is refused before anything is requested", async () => {
   const other = await createTenant(provider, "cluster-b");
   await writeFile(join(folder, "other"), other);
   const args = ["apiservice", "--remote-kubeconfig", join(folder, "other"), "-f"];
+  await consumer.client.create(customResourceDefinitions, ownCrd);
   const earlier = await state();
   const bound = await kubectlBind([...args, join(folder, "widgets.yaml")]);
   assert.match(bound.stderr(), /belongs to another service provider/);
   const own = {
-    ...requestFor("apiservicebindings"),
-    spec: { resources: [{ group: "klutch.anynines.com", resource: "apiservicebindings" }] },
+    ...requestFor("things"),
+    spec: { resources: [{ group: "own.test", resource: "things" }] },
   };
   const foreign = await kubectlBind([...args, "-"], { stdin: formatYaml(own) });
-  assert.match(
-    foreign.stderr(),
-    /CustomResourceDefinition apiservicebindings\.klutch\.anynines\.com exists in the app cluster/,
-  );
+  assert.match(foreign.stderr(), /CustomResourceDefinition things\.own\.test exists in the app cluster/);
   assert.deepEqual([bound.code, foreign.code], [1, 1]);
   assert.deepEqual(await state(), earlier);
 });

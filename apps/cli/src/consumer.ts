@@ -3,8 +3,8 @@ import { randomBytes } from "node:crypto";
 import {
   type AnsweredPermissionClaim,
   type APIServiceBinding,
-  type APIServiceExport,
   apiServiceBindings,
+  apiServices,
   consumerNamespace,
   customResourceDefinitions,
   falseCondition,
@@ -19,14 +19,16 @@ import {
   formatKubeconfig,
   isAlreadyExists,
   isConflict,
+  isForbidden,
   isNotFound,
+  isRecord,
   type KubeObject,
   KubeconfigError,
   parseForeignKubeconfig,
 } from "@klutch/kube";
 import { type Consumer, kubeconfigOf, pluginManager, type Provider } from "./clusters.ts";
 import type { CliContext } from "./context.ts";
-import { CliError } from "./errors.ts";
+import { CliError, nothingChanged } from "./errors.ts";
 
 /** The namespace as it is created. Its UID is the cluster's identity towards providers, so it is never deleted. */
 export const namespaceManifest: KubeObject = {
@@ -197,10 +199,37 @@ export async function createBinding(
   }
 }
 
-/** The resource that an export offers. */
-export function resourceOf({ spec }: APIServiceExport): {
-  readonly group: string;
-  readonly resource: string;
-} {
-  return { group: spec.group, resource: spec.names.plural };
+/** Deletes the kubeconfig Secret that this run has made, unless a binding uses it. */
+export async function removeUnusedSecret(
+  { signal, terminal }: CliContext,
+  consumer: Consumer,
+  name: string,
+): Promise<void> {
+  for await (const { spec } of consumer.client.listAll<APIServiceBinding>(apiServiceBindings, { signal })) {
+    if (spec.kubeconfigSecretRef.name === name) return;
+  }
+  const ref = { namespace: consumerNamespace, name };
+  if (await consumer.client.delete(secrets, ref, { signal })) {
+    terminal.say(`Deleted Secret ${ref.namespace}/${name} again, for nothing uses it.`);
+  }
+}
+
+/** Refuses an API whose group another API server answers for: the app cluster has it from elsewhere. */
+export async function refuseAggregated(
+  consumer: Consumer,
+  { group = "", resource }: { readonly group?: string | undefined; readonly resource: string },
+  signal: AbortSignal,
+): Promise<void> {
+  try {
+    for await (const { metadata, spec } of consumer.client.listAll<DynamicObject>(apiServices, { signal })) {
+      if (!isRecord(spec) || spec["group"] !== group || !isRecord(spec["service"])) continue;
+      throw new CliError(
+        "Conflict",
+        `The app cluster has the API group ${group} from another server (APIService ${metadata.name}), so ${resource}.${group} cannot be bound. ${nothingChanged}`,
+      );
+    }
+  } catch (error) {
+    // Who may not look there cannot be warned; the konnector looks as well.
+    if (!isForbidden(error)) throw error;
+  }
 }

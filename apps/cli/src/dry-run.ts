@@ -24,7 +24,7 @@ import {
 } from "./consumer.ts";
 import type { CliContext } from "./context.ts";
 import { exportRequestOf } from "./export-request.ts";
-import { konnectorImage, planKonnector } from "./konnector.ts";
+import { konnectorImage, planKonnector, rolesOfBindings } from "./konnector.ts";
 import type { CommonOptions } from "./options.ts";
 
 /** Of a Secret that a dry run would create, whose random name is not decided yet. */
@@ -42,7 +42,9 @@ export async function plannedBase(
   context.terminal.say(
     `Konnector ${plan.kind === "apply" ? `${plan.image} would be installed` : "would be left as it is"}: ${plan.reason}.`,
   );
-  if (plan.kind === "apply") return [...konnectorManifests({ image: plan.image })];
+  if (plan.kind === "apply") {
+    return [...(await rolesOfBindings(consumer, signal)), ...konnectorManifests({ image: plan.image })];
+  }
   return missing ? [namespaceManifest] : [];
 }
 

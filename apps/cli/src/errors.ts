@@ -1,5 +1,6 @@
 /** What ends a command, in words for the person who typed it. */
 import { ApiError, KubeconfigError, TransportError } from "@klutch/kube";
+import { printable } from "./printable.ts";
 
 /** What kind of trouble it was; for tests and scripts that embed the CLI. */
 export type CliErrorCode =
@@ -16,6 +17,9 @@ export type CliErrorCode =
   | "Conflict"
   | "Cancelled";
 
+/** Ends messages about what was refused before anything was written there. */
+export const nothingChanged = "Nothing was changed in this cluster.";
+
 /** Ends the command with exit code 1. The message says what happened, to what, and what to do. */
 export class CliError extends Error {
   readonly code: CliErrorCode;
@@ -27,8 +31,15 @@ export class CliError extends Error {
   }
 }
 
-/** One message for any error. Never shows a stack: that is a bug's business, see `KLUTCH_DEBUG` in main.ts. */
+/** One line for any error. Never shows a stack: that is a bug's business, see `KLUTCH_DEBUG` in program.ts. */
 export function errorText(error: unknown): string {
+  // Parts of it come from servers, and even our own sentences quote them.
+  return printable(messageOf(error), maxErrorLength);
+}
+
+const maxErrorLength = 4000;
+
+function messageOf(error: unknown): string {
   if (error instanceof KubeconfigError && error.code === "NotFound") {
     return `${error.message}. Pass --kubeconfig or set KUBECONFIG to the kubeconfig of the app cluster.`;
   }

@@ -1,47 +1,80 @@
 /** Asking the provider for APIs. */
 import {
-  type APIServiceExport,
   type APIServiceExportRequest,
   apiServiceExportRequests,
   apiServiceExports,
   crdNameOf,
+  decodeOfferedApi,
   type ExportRequestResponse,
+  type OfferedApi,
+  type RequestedResource,
+  WireError,
 } from "@klutch/api";
-import { isAlreadyExists, isForbidden } from "@klutch/kube";
+import { type DynamicObject, isAlreadyExists, isForbidden, type ObjectRef } from "@klutch/kube";
 import type { Provider } from "./clusters.ts";
 import type { CliContext } from "./context.ts";
-import { CliError } from "./errors.ts";
+import { CliError, nothingChanged } from "./errors.ts";
 import { waitFor } from "./wait.ts";
 
+/** What was asked for, and what came of it. */
+export interface Requested {
+  /** The request at the provider. */
+  readonly ref: ObjectRef;
+  readonly exports: readonly OfferedApi[];
+}
+
 /**
- * Creates the request and waits until the provider has made the exports. On refusal or when time runs out the request is taken
- * back, so that nothing half-made stays.
+ * Creates the request and waits until the provider has made the exports. On refusal, on an export of something else, or when time
+ * runs out, the request is taken back, so that nothing half-made stays.
  */
 export async function requestExports(
   context: CliContext,
   provider: Provider,
   request: ExportRequestResponse,
   timeoutMs: number,
-): Promise<APIServiceExport[]> {
+): Promise<Requested> {
   const { signal } = context;
   const created = await createRequest(provider, request, signal);
   const ref = { namespace: provider.namespace, name: created.metadata.name ?? "" };
   try {
     await waitForSuccess(context, provider, ref, timeoutMs);
+    const exports: OfferedApi[] = [];
+    for (const resource of request.spec.resources) exports.push(await readExport(provider, resource, signal));
+    return { ref, exports };
   } catch (error) {
-    await provider.client.delete(apiServiceExportRequests, ref).catch(() => false);
+    await takeBack(provider, [ref]);
     throw error;
   }
-  return Promise.all(
-    request.spec.resources.map((resource) => {
-      const name = crdNameOf(resource);
-      return provider.client.get<APIServiceExport>(
-        apiServiceExports,
-        { namespace: provider.namespace, name },
-        { signal },
-      );
-    }),
-  );
+}
+
+/** Deletes requests at the provider, best effort: it deletes them itself after a while. Also after Ctrl-C. */
+export async function takeBack(provider: Provider, requests: readonly ObjectRef[]): Promise<void> {
+  const signal = AbortSignal.timeout(takeBackMs);
+  for (const ref of requests) {
+    await provider.client.delete(apiServiceExportRequests, ref, { signal }).catch(() => false);
+  }
+}
+
+const takeBackMs = 10_000;
+
+async function readExport(
+  provider: Provider,
+  resource: RequestedResource,
+  signal: AbortSignal,
+): Promise<OfferedApi> {
+  const name = crdNameOf(resource);
+  const ref = { namespace: provider.namespace, name };
+  const exported = await provider.client.get<DynamicObject>(apiServiceExports, ref, { signal });
+  try {
+    return decodeOfferedApi(exported, resource);
+  } catch (cause) {
+    if (!(cause instanceof WireError)) throw cause;
+    throw new CliError(
+      "ExportFailed",
+      `The provider's export of ${name} cannot be used: ${cause.message}. ${nothingChanged}`,
+      { cause },
+    );
+  }
 }
 
 /** The request as it is sent; without a name, or with one that is taken, the server completes it. */

@@ -9,6 +9,7 @@ import {
   konnectorManifests,
   konnectorName,
   konnectorRepository,
+  type Manifest,
   namespaces,
   type Resource,
   roleBindings,
@@ -19,6 +20,8 @@ import { type DynamicObject, isNotFound, isRecord, type KubeObject } from "@klut
 import { type Consumer, pluginManager } from "./clusters.ts";
 import type { CliContext } from "./context.ts";
 import { CliError } from "./errors.ts";
+import { listBindings } from "./klutch/bound-resource.ts";
+import { roleManifests } from "./klutch/rights.ts";
 import type { CommonOptions } from "./options.ts";
 import { waitFor } from "./wait.ts";
 
@@ -103,6 +106,11 @@ export async function applyManifests(
   }
 }
 
+/** Roles and role bindings for everything that is bound, each by its own accepted claims. */
+export async function rolesOfBindings(consumer: Consumer, signal: AbortSignal): Promise<readonly Manifest[]> {
+  return ((await listBindings(consumer, signal)) ?? []).flatMap(roleManifests);
+}
+
 /** Carries the plan out and says so. */
 export async function installKonnector(
   context: CliContext,
@@ -113,7 +121,10 @@ export async function installKonnector(
     context.terminal.say(`Konnector left as it is: ${plan.reason}.`);
     return;
   }
-  await applyManifests(consumer, konnectorManifests({ image: plan.image }), context.signal);
+  const { signal } = context;
+  // Before the base role, which may take the place of an older agent's unlimited one: what is bound goes on working.
+  await applyManifests(consumer, await rolesOfBindings(consumer, signal), signal);
+  await applyManifests(consumer, konnectorManifests({ image: plan.image }), signal);
   context.terminal.say(
     `Installed konnector ${plan.image} in namespace ${consumerNamespace}: ${plan.reason}.`,
   );

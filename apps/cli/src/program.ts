@@ -7,9 +7,11 @@ import type { CliContext } from "./context.ts";
 import { errorText } from "./errors.ts";
 import { type CommandTools, klutchCommands, unbindCommand } from "./klutch/commands.ts";
 import { bindApiServiceOptions, bindOptions } from "./options.ts";
+import { safeTerminal } from "./printable.ts";
 
 /** Runs one command line. Returns the exit code: 0, or 1 after one message on standard error. */
-export async function runCli(name: string, args: readonly string[], context: CliContext): Promise<number> {
+export async function runCli(name: string, args: readonly string[], outside: CliContext): Promise<number> {
+  const context: CliContext = { ...outside, terminal: safeTerminal(outside.terminal) };
   try {
     await createProgram(name, context).parseAsync(withoutValues(args), { from: "user" });
     return 0;
@@ -106,7 +108,10 @@ function addCommonFlags(command: Command): void {
     .option("--skip-konnector", "do not install or change the konnector")
     .option("--konnector-image <image>", "install the konnector with this image, also with --skip-konnector")
     .option("--downgrade-konnector", "replace a konnector that is newer than this plugin")
-    .option("--accept-permissions", "accept all permission claims without asking")
+    .option(
+      "--accept-permissions",
+      "accept permission claims without asking, except those that a person must judge",
+    )
     .option("--reject-permissions", "reject all optional permission claims without asking")
     .option("--timeout <duration>", "longest time of each wait", "10m");
   addConnectionFlags(command);

@@ -1,8 +1,10 @@
 /** Every Klutch kind, wire object, condition, name and naming rule, each defined once. No I/O. */
+export * from "./claim-policy.ts";
 export * from "./claims.ts";
 export * from "./conditions.ts";
 export * from "./crds.ts";
 export * from "./export-snapshot.ts";
+export { checkApiName } from "./foreign-api.ts";
 export * from "./function-input.ts";
 export { base62Hash, boundedName, canonicalJson } from "./hash.ts";
 export * from "./kinds/api-service-binding.ts";
@@ -53,6 +55,7 @@ export * from "./kinds/service-instance.ts";
 export * from "./konnector-manifests.ts";
 export * from "./names.ts";
 export * from "./naming.ts";
+export * from "./offered-api.ts";
 export * from "./packages.ts";
 export * from "./postgresql-parameters.ts";
 export * from "./postgresql-plans.ts";

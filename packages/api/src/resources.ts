@@ -81,6 +81,13 @@ export const roles: Resource = rbac("Role", "roles", true);
 export const roleBindings: Resource = rbac("RoleBinding", "rolebindings", true);
 export const clusterRoles: Resource = rbac("ClusterRole", "clusterroles", false);
 export const clusterRoleBindings: Resource = rbac("ClusterRoleBinding", "clusterrolebindings", false);
+export const apiServices: Resource = {
+  group: "apiregistration.k8s.io",
+  version: "v1",
+  plural: "apiservices",
+  kind: "APIService",
+  namespaced: false,
+};
 export const deployments: Resource = {
   group: "apps",
   version: "v1",

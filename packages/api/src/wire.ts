@@ -2,6 +2,9 @@
 import { accepts, problemsOf } from "@klutch/schema";
 import { exportRequestSpec, type APIServiceExportRequestSpec } from "./kinds/api-service-export-request.ts";
 import { bindGroup } from "./names.ts";
+import { array, record, text, WireError, withoutNulls } from "./wire-fields.ts";
+
+export { WireError } from "./wire-fields.ts";
 
 /** Answer of `GET /export`. Its apiVersion is the bare `v1alpha1`, and existing plugins insist on it. */
 export interface BindingProvider {
@@ -31,18 +34,6 @@ export interface BindingResponse {
   readonly authentication: { readonly oauth2CodeGrant: { readonly sid: string; readonly id: string } };
   readonly kubeconfig: string;
   readonly requests: readonly ExportRequestResponse[];
-}
-
-/** A wire object that is not what it should be; names the field. */
-export class WireError extends Error {
-  readonly code = "Wire";
-  readonly field: string;
-
-  constructor(field: string, problem: string) {
-    super(`${field}: ${problem}`);
-    this.name = "WireError";
-    this.field = field;
-  }
 }
 
 const bindApiVersion = `${bindGroup}/v1alpha1` as const;
@@ -136,33 +127,6 @@ export function decodeRequest(value: unknown, field: string): ExportRequestRespo
     spec,
     status: {},
   };
-}
-
-/** A Go program writes an empty list or map that it did not set as null, which means as much as nothing. */
-function withoutNulls(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(withoutNulls);
-  if (typeof value !== "object" || value === null) return value;
-  return Object.fromEntries(
-    Object.entries(value)
-      .filter(([, field]) => field !== null)
-      .map(([name, field]) => [name, withoutNulls(field)]),
-  );
-}
-
-function record(value: unknown, field: string): Readonly<Record<string, unknown>> {
-  if (typeof value !== "object" || value === null || Array.isArray(value))
-    throw new WireError(field, "is not an object");
-  return Object.fromEntries(Object.entries(value));
-}
-
-function array(value: unknown, field: string): readonly unknown[] {
-  if (!Array.isArray(value)) throw new WireError(field, "is not a list");
-  return value;
-}
-
-function text(value: unknown, field: string): string {
-  if (typeof value !== "string" || value === "") throw new WireError(field, "is missing or not a text");
-  return value;
 }
 
 function expectText(

@@ -4,6 +4,7 @@ import {
   bindingRoleManifests,
   bindingRoleName,
   bindingRules,
+  checkApiName,
   consumerNamespace,
   konnectorClusterRules,
   konnectorManifests,
@@ -12,7 +13,7 @@ import {
   type Manifest,
   type PolicyRule,
 } from "@klutch/api";
-import { describeRule } from "../apis.ts";
+import { describeRule } from "../rule-text.ts";
 
 /** A role that something binds to the konnector's account. */
 export interface Grant {
@@ -36,16 +37,20 @@ interface Right {
 /** Roles and role bindings that Klutch itself writes for these bindings. */
 export function expectedManifests(bindings: readonly APIServiceBinding[]): readonly Manifest[] {
   const base = konnectorManifests({ image: "" }).filter(({ apiVersion }) => apiVersion.startsWith("rbac."));
-  return [...base, ...bindings.flatMap(roleManifests)];
+  // The base role comes last: it may take the place of one that gives everything.
+  return [...bindings.flatMap(roleManifests), ...base];
 }
 
-function roleManifests(binding: APIServiceBinding): readonly Manifest[] {
+/** Role and role binding for a binding, by its own answers; none for a name that no provider may offer. */
+export function roleManifests(binding: APIServiceBinding): readonly Manifest[] {
   const { name = "" } = binding.metadata;
-  return bindingRoleManifests(bindingRoleName(name), rulesOf(binding));
+  const rules = rulesOf(binding);
+  return rules.length === 0 ? [] : bindingRoleManifests(bindingRoleName(name), rules);
 }
 
 function rulesOf({ metadata, spec }: APIServiceBinding): readonly PolicyRule[] {
   const [resource = "", ...group] = (metadata.name ?? "").split(".");
+  if (checkApiName(group.join("."), resource) !== undefined) return [];
   return bindingRules({ resource, group: group.join(".") }, spec.permissionClaims ?? []);
 }
 

@@ -1,0 +1,105 @@
+/** A provider whose API server stores any export, and a backend there that answers requests with exports of its own choice. */
+import {
+  apiServiceExportRequests,
+  apiServiceExports,
+  bindCrds,
+  crdNameOf,
+  customResourceDefinitions,
+  type PermissionClaim,
+} from "@klutch/api";
+import { type DynamicObject, isRecord } from "@klutch/kube";
+import { type TestCluster, waitFor } from "@klutch/kube-testing";
+
+/** Serves the kinds of a backend's cluster, without any validation of exports. */
+export async function prepareLyingProvider({ client }: TestCluster): Promise<void> {
+  const schema = {
+    openAPIV3Schema: { type: "object", "x-kubernetes-preserve-unknown-fields": true },
+  };
+  for (const crd of bindCrds) await client.create(customResourceDefinitions, crd);
+  const name = crdNameOf({ group: apiServiceExports.group, resource: apiServiceExports.plural });
+  const anything = [{ op: "replace", path: "/spec/versions/0/schema", value: schema }];
+  await client.jsonPatch(customResourceDefinitions, { name }, anything);
+  await waitFor("the requests", () => client.list(apiServiceExportRequests));
+  // A changed schema takes a moment to hold.
+  await waitFor("exports of any form", async () => {
+    const probe = exportOf({ namespace: "default", name: "probe" }, { spec: "none" });
+    try {
+      await client.create<DynamicObject>(apiServiceExports, probe, { dryRun: true });
+      return true;
+    } catch {
+      return false;
+    }
+  });
+}
+
+/** What the provider says that it exports; everything that is not given is honest. */
+export interface Lie {
+  readonly group?: unknown;
+  readonly plural?: unknown;
+  readonly permissionClaims?: readonly unknown[];
+  readonly spec?: unknown;
+}
+
+/** Answers all requests of the namespace with this export, until disposed. */
+export function answerWith(provider: TestCluster, namespace: string, lie: Lie): AsyncDisposable {
+  const controller = new AbortController();
+  const { signal } = controller;
+  const run = async (): Promise<void> => {
+    for await (const event of provider.client.watch<DynamicObject>(apiServiceExportRequests, {
+      namespace,
+      sendInitialEvents: true,
+      signal,
+    })) {
+      if (event.type !== "ADDED") continue;
+      const ref = { namespace, name: event.object.metadata.name ?? "" };
+      const exported = { namespace, name: apiOf(event.object) };
+      await provider.client.delete(apiServiceExports, exported);
+      await provider.client.create<DynamicObject>(apiServiceExports, exportOf(exported, lie));
+      const status = { status: { phase: "Succeeded" } };
+      await provider.client.mergePatch(apiServiceExportRequests, ref, status, { subresource: "status" });
+    }
+  };
+  const running = run().catch((error: unknown) => {
+    if (!signal.aborted) throw error;
+  });
+  return {
+    async [Symbol.asyncDispose]() {
+      controller.abort(new Error("the test is over"));
+      await running;
+    },
+  };
+}
+
+/** The first API of a request. */
+function apiOf({ spec }: DynamicObject): string {
+  const resources = isRecord(spec) && Array.isArray(spec["resources"]) ? spec["resources"] : [];
+  const first: unknown = resources[0];
+  return isRecord(first) ? `${String(first["resource"])}.${String(first["group"])}` : "";
+}
+
+function exportOf(ref: { readonly namespace: string; readonly name: string }, lie: Lie): DynamicObject {
+  const [plural = "", ...group] = ref.name.split(".");
+  const schema = { openAPIV3Schema: { type: "object" } };
+  return {
+    apiVersion: "klutch.anynines.com/v1alpha1",
+    kind: "APIServiceExport",
+    metadata: ref,
+    spec: lie.spec ?? {
+      group: lie.group ?? group.join("."),
+      names: { kind: "Thing", plural: lie.plural ?? plural },
+      scope: "Namespaced",
+      informerScope: "Namespaced",
+      versions: [{ name: "v1", served: true, storage: true, schema }],
+      permissionClaims: lie.permissionClaims ?? [],
+    },
+  };
+}
+
+/** A claim on all objects of a resource. */
+export function claimOn(
+  resource: string,
+  group: string,
+  more: Partial<PermissionClaim> = {},
+): PermissionClaim {
+  return { group, resource, version: "v1", ...more };
+}

@@ -1,0 +1,70 @@
+/** An APIServiceExport as it comes from a provider's API server, which may be anything: parsed here, trusted after. */
+import { accepts, problemsOf } from "@klutch/schema";
+import { checkApiName } from "./foreign-api.ts";
+import { type PermissionClaim, permissionClaim } from "./kinds/permission-claim.ts";
+import { crdNameOf } from "./naming.ts";
+import { array, record, text, WireError, withoutNulls } from "./wire-fields.ts";
+
+/** What a person decides about. */
+export interface OfferedApi {
+  /** `<resource>.<group>`: exactly what was asked for. */
+  readonly name: string;
+  readonly group: string;
+  readonly resource: string;
+  readonly informerScope: "Namespaced" | "Cluster";
+  /** Of the right types; group and resource of a claim may still be any text, for `judgeClaim`. */
+  readonly permissionClaims: readonly PermissionClaim[];
+}
+
+/** More claims than this nobody can judge. */
+const maxClaims = 20;
+/** Of one claim as JSON; one has at most some names and patterns. */
+const maxClaimLength = 16_384;
+
+/** Reads the export of the API that was asked for. Throws `WireError` when it is of another one or malformed. */
+export function decodeOfferedApi(
+  value: unknown,
+  wanted: { readonly group?: string | undefined; readonly resource: string },
+): OfferedApi {
+  const name = crdNameOf(wanted);
+  const root = record(value, "APIServiceExport");
+  const spec = record(withoutNulls(root["spec"]), "spec");
+  const group = text(spec["group"], "spec.group");
+  const resource = text(record(spec["names"], "spec.names")["plural"], "spec.names.plural");
+  const problem = checkApiName(group, resource);
+  if (problem !== undefined) throw new WireError("spec", problem.replace(/\.$/, ""));
+  if (crdNameOf({ group, resource }) !== name) {
+    throw new WireError("spec", `is of ${crdNameOf({ group, resource })}, which was not asked for`);
+  }
+  const claims =
+    spec["permissionClaims"] === undefined ? [] : array(spec["permissionClaims"], "spec.permissionClaims");
+  if (claims.length > maxClaims) {
+    throw new WireError(
+      "spec.permissionClaims",
+      `has ${claims.length} entries, at most ${maxClaims} can be judged`,
+    );
+  }
+  return {
+    name,
+    group,
+    resource,
+    informerScope: spec["informerScope"] === "Cluster" ? "Cluster" : "Namespaced",
+    permissionClaims: claims.map((claim, index) => decodeClaim(claim, `spec.permissionClaims[${index}]`)),
+  };
+}
+
+function decodeClaim(value: unknown, field: string): PermissionClaim {
+  if (JSON.stringify(value).length > maxClaimLength) {
+    throw new WireError(field, `is longer than ${maxClaimLength} characters`);
+  }
+  const claim = record(value, field);
+  const resource = text(claim["resource"], `${field}.resource`);
+  const group = claim["group"] ?? "";
+  if (typeof group !== "string") throw new WireError(`${field}.group`, "is not a text");
+  // Names that no claim may have are judged, not malformed: the person learns which ones they are.
+  const named = { ...claim, group: "", resource: "resources" };
+  if (accepts(permissionClaim, named)) return { ...named, group, resource };
+  const [problem] = problemsOf(permissionClaim.json, named, field);
+  const { value: found = "wrong", expected = "a claim" } = problem ?? {};
+  throw new WireError(problem?.field ?? field, `is ${found}, expected ${expected}`);
+}

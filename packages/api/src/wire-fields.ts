@@ -1,0 +1,43 @@
+/** Reading fields of objects that came from the other side. */
+
+/** A wire object that is not what it should be; names the field. */
+export class WireError extends Error {
+  readonly code = "Wire";
+  readonly field: string;
+
+  constructor(field: string, problem: string) {
+    super(`${field}: ${problem}`);
+    this.name = "WireError";
+    this.field = field;
+  }
+}
+
+/** A Go program writes an empty list or map that it did not set as null, which means as much as nothing. */
+export function withoutNulls(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withoutNulls);
+  if (typeof value !== "object" || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value)
+      .filter(([, field]) => field !== null)
+      .map(([name, field]) => [name, withoutNulls(field)]),
+  );
+}
+
+/** Throws `WireError`. */
+export function record(value: unknown, field: string): Readonly<Record<string, unknown>> {
+  if (typeof value !== "object" || value === null || Array.isArray(value))
+    throw new WireError(field, "is not an object");
+  return Object.fromEntries(Object.entries(value));
+}
+
+/** Throws `WireError`. */
+export function array(value: unknown, field: string): readonly unknown[] {
+  if (!Array.isArray(value)) throw new WireError(field, "is not a list");
+  return value;
+}
+
+/** A text that is not empty. Throws `WireError`. */
+export function text(value: unknown, field: string): string {
+  if (typeof value !== "string" || value === "") throw new WireError(field, "is missing or not a text");
+  return value;
+}
