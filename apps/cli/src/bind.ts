@@ -15,12 +15,12 @@ import { checkRequests } from "./requested.ts";
 /** Runs the command. The provider is checked before anything is written anywhere. */
 export async function bind(context: CliContext, url: string, options: BindOptions): Promise<void> {
   const { terminal } = context;
-  const provider = await fetchProvider(url, context.signal);
+  const provider = await fetchProvider(url, context.signal, options.allowAuthorizeUrl);
   await using consumer = await connectConsumer(options);
   if (options.dryRun) {
     const objects = await plannedBase(context, consumer, options);
     terminal.say(
-      `Provider ${provider.prettyName} (${provider.version}) would be logged in to at ${provider.loginUrl.origin}.`,
+      `Provider ${printable(provider.prettyName)} (${printable(provider.version)}) would be logged in to at ${provider.loginUrl.origin}.`,
     );
     terminal.say(
       "Dry run: stopped before the login, which already creates a tenant at the provider. Nothing was changed.",

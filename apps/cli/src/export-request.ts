@@ -14,6 +14,7 @@ import { type DynamicObject, isAlreadyExists, isForbidden, type ObjectRef } from
 import type { Provider } from "./clusters.ts";
 import type { CliContext } from "./context.ts";
 import { CliError, nothingChanged } from "./errors.ts";
+import { printable } from "./printable.ts";
 import { waitFor } from "./wait.ts";
 
 /** What was asked for, and what came of it. */
@@ -130,7 +131,7 @@ async function waitForSuccess(
     const reason = latest?.status?.conditions?.find(({ status }) => status === "False");
     return reason === undefined
       ? "it has not said why. Ask the provider's operator whether its backend runs."
-      : `${reason.reason ?? ""} ${reason.message ?? ""}`.trim();
+      : printable(`${reason.reason ?? ""} ${reason.message ?? ""}`.trim());
   };
   await waitFor(context, { what, timeoutMs, problem }, async () => {
     latest = await provider.client.find<APIServiceExportRequest>(apiServiceExportRequests, ref, {
@@ -142,7 +143,7 @@ async function waitForSuccess(
     if (latest.status?.phase !== "Failed") return latest.status?.phase === "Succeeded" ? true : undefined;
     throw new CliError(
       "ExportFailed",
-      `The provider refused the request ${ref.name}: ${latest.status.terminalMessage ?? problem()}`,
+      `The provider refused the request ${ref.name}: ${printable(latest.status.terminalMessage ?? problem())}`,
     );
   });
 }

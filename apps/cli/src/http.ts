@@ -1,14 +1,53 @@
 /** Fetching small documents that the person named by address: the provider's description, a manifest. */
 import { CliError } from "./errors.ts";
 
-const timeoutMs = 15_000;
+const defaultTimeoutMs = 15_000;
 const maxLength = 1024 * 1024;
 
 /**
- * The text at `url`. Follows no redirect: credentials will be asked for at the address the person typed, not at one a server
- * chose. Throws `CliError` that tells an unreachable host, an HTTP error and a redirect apart.
+ * Why an address may not be used, as the end of a sentence; undefined when it may. Credentials and what decides about rights travel
+ * over https only, or stay on this machine.
  */
-export async function fetchText(url: string, signal: AbortSignal): Promise<string> {
+export function addressProblem(url: string): string | undefined {
+  if (!/^https?:\/\//.test(url) || !URL.canParse(url)) {
+    return "is not an address; it must start with http:// or https://";
+  }
+  const { protocol, hostname, username, password } = new URL(url);
+  if (username !== "" || password !== "") return "must not hold a user name or password";
+  return protocol === "https:" || isLoopback(hostname)
+    ? undefined
+    : "is refused: credentials travel only over https. Use the provider's https:// address; http:// is for this machine (localhost, 127.0.0.1, [::1])";
+}
+
+function isLoopback(hostname: string): boolean {
+  return hostname === "localhost" || hostname === "[::1]" || /^127\.\d+\.\d+\.\d+$/.test(hostname);
+}
+
+/** `url` without what may be secret in it. */
+function shown(url: string): string {
+  const found = URL.canParse(url) ? new URL(url) : undefined;
+  return found !== undefined && found.host !== "" && (found.username !== "" || found.password !== "")
+    ? `${found.protocol}//…@${found.host}`
+    : url;
+}
+
+/** Throws `CliError` when the address may not be used. */
+export function checkAddress(url: string): void {
+  const problem = addressProblem(url);
+  if (problem !== undefined) throw new CliError("Usage", `${shown(url)} ${problem}.`);
+}
+
+/**
+ * The text at `url`. Follows no redirect: credentials will be asked for at the address the person typed, not at one a server
+ * chose. The whole answer must be there in `timeoutMs` (15 000) and have at most 1 048 576 characters. Throws `CliError` that tells an
+ * unreachable host, an HTTP error and a redirect apart.
+ */
+export async function fetchText(
+  url: string,
+  signal: AbortSignal,
+  { timeoutMs = defaultTimeoutMs }: { readonly timeoutMs?: number | undefined } = {},
+): Promise<string> {
+  checkAddress(url);
   let response: Response;
   try {
     response = await fetch(url, {
@@ -18,7 +57,9 @@ export async function fetchText(url: string, signal: AbortSignal): Promise<strin
     });
   } catch (cause) {
     if (signal.aborted) throw cause;
-    throw new CliError("ProviderUnreachable", `${url} cannot be reached (${reasonOf(cause)}).`, { cause });
+    throw new CliError("ProviderUnreachable", `${url} cannot be reached (${reasonOf(cause, timeoutMs)}).`, {
+      cause,
+    });
   }
   if (response.status >= 300 && response.status < 400) {
     const target = response.headers.get("location") ?? "another address";
@@ -33,10 +74,10 @@ export async function fetchText(url: string, signal: AbortSignal): Promise<strin
       `${url} answered HTTP ${response.status}${response.statusText === "" ? "" : ` ${response.statusText}`}. Check the address; a provider's usually ends in /export.`,
     );
   }
-  return readBounded(response, url);
+  return readBounded(response, url, timeoutMs);
 }
 
-async function readBounded(response: Response, url: string): Promise<string> {
+async function readBounded(response: Response, url: string, timeoutMs: number): Promise<string> {
   const decoder = new TextDecoder();
   let text = "";
   try {
@@ -46,7 +87,11 @@ async function readBounded(response: Response, url: string): Promise<string> {
       if (text.length > maxLength) break;
     }
   } catch (cause) {
-    throw new CliError("ProviderUnreachable", `${url} broke off its answer (${reasonOf(cause)}).`, { cause });
+    throw new CliError(
+      "ProviderUnreachable",
+      `${url} broke off its answer (${reasonOf(cause, timeoutMs)}).`,
+      { cause },
+    );
   }
   if (text.length <= maxLength) return text + decoder.decode();
   throw new CliError("NotAProvider", `${url} answered with more than ${maxLength} characters.`);
@@ -65,11 +110,11 @@ const words: Readonly<Record<string, string>> = {
   UNABLE_TO_VERIFY_LEAF_SIGNATURE: "its CA is not trusted; set NODE_EXTRA_CA_CERTS",
 };
 
-function reasonOf(error: unknown): string {
-  if (error instanceof AggregateError && error.errors.length > 0) return reasonOf(error.errors[0]);
+function reasonOf(error: unknown, timeoutMs: number): string {
+  if (error instanceof AggregateError && error.errors.length > 0) return reasonOf(error.errors[0], timeoutMs);
   if (!(error instanceof Error)) return String(error);
   if (error.name === "TimeoutError") return `no answer within ${timeoutMs / 1000} s`;
   const known = "code" in error && typeof error.code === "string" ? words[error.code] : undefined;
   if (known !== undefined) return known;
-  return error.cause === undefined ? (error.message.split("\n")[0] ?? "") : reasonOf(error.cause);
+  return error.cause === undefined ? (error.message.split("\n")[0] ?? "") : reasonOf(error.cause, timeoutMs);
 }

@@ -9,6 +9,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { type BindingResponse, decodeBindingResponse, WireError } from "@klutch/api";
 import type { CliContext } from "./context.ts";
 import { CliError } from "./errors.ts";
+import { printable } from "./printable.ts";
 import type { ProviderDescription } from "./provider.ts";
 
 const alphabet = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
@@ -44,7 +45,9 @@ export async function login(
   await using callback = await startCallbackServer(sessionId);
   const url = loginUrlOf(provider, { port: callback.port, sessionId, clusterId: options.clusterId });
   const { terminal } = context;
-  terminal.say(`To log in to ${provider.prettyName || provider.url}, open this address in a browser:`);
+  terminal.say(
+    `To log in to ${printable(provider.prettyName || provider.url)}, open this address in a browser:`,
+  );
   terminal.say("");
   terminal.say(`    ${url}`);
   terminal.say("");

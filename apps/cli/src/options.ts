@@ -2,6 +2,7 @@
 import { type LoadKubeconfigOptions } from "@klutch/kube";
 import { Secret } from "@klutch/telemetry";
 import { CliError } from "./errors.ts";
+import { addressProblem } from "./http.ts";
 
 /** How objects are printed. */
 export type OutputFormat = "yaml" | "json" | "name";
@@ -29,6 +30,8 @@ export interface CommonOptions {
 /** Flags of `bind <url>`. */
 export interface BindOptions extends CommonOptions {
   readonly browser: boolean;
+  /** The login may be at this origin as well. */
+  readonly allowAuthorizeUrl: string | undefined;
 }
 
 /** Flags of `bind apiservice`. */
@@ -147,5 +150,8 @@ export function bindApiServiceOptions(
 
 /** Reads the flags of `bind <url>`. */
 export function bindOptions(values: Values, env: CommonEnvironment): BindOptions {
-  return { ...commonOptions(values, env), browser: values["browser"] !== false };
+  const allowAuthorizeUrl = text(values, "allowAuthorizeUrl");
+  const problem = allowAuthorizeUrl === undefined ? undefined : addressProblem(allowAuthorizeUrl);
+  if (problem !== undefined) throw new CliError("Usage", `--allow-authorize-url ${problem}.`);
+  return { ...commonOptions(values, env), browser: values["browser"] !== false, allowAuthorizeUrl };
 }

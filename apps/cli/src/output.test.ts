@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { parseYamlDocuments } from "@klutch/kube";
 import { bindingTable, formatObjects } from "./output.ts";
+import { printableLines } from "./printable.ts";
 
 const binding = {
   apiVersion: "klutch.anynines.com/v1alpha1",
@@ -45,4 +46,17 @@ test("the table has the columns of the CRD, aligned", () => {
     bindingTable([binding], now),
     "NAME             PROVIDER   READY   MESSAGE   AGE\nwidgets.x.test   Example    False   not yet   5m\n",
   );
+});
+
+test("B5: hostile conditions and names neither leave their cell nor steer the terminal, and the data stays the same", () => {
+  const hostile = "\u001b[2J\u202e\nwidgets.y.test   Good   True";
+  const conditions = [{ type: "Ready", status: hostile, lastTransitionTime: "", message: hostile }];
+  const lying = { ...binding, status: { providerPrettyName: hostile, conditions } };
+  assert.match(bindingTable([lying], 0), /^NAME.*\nwidgets\.x\.test[\x20-\x7e]*\n$/);
+  const { managedFields: _managed, ...metadata } = binding.metadata;
+  for (const format of ["yaml", "json"] as const) {
+    const text = printableLines(formatObjects([lying], format));
+    assert.match(text, /^[\x20-\x7e\n]+$/);
+    assert.deepEqual(parseYamlDocuments(text), [{ ...lying, metadata }]);
+  }
 });

@@ -2,6 +2,7 @@
 import type { APIServiceBinding } from "@klutch/api";
 import { formatYaml, type KubeObject } from "@klutch/kube";
 import type { OutputFormat } from "./options.ts";
+import { printable, printableLines } from "./printable.ts";
 
 /** Objects as kubectl prints them: a YAML stream, JSON (a List when there are several), or `kind.group/name` lines. */
 export function formatObjects(
@@ -12,12 +13,18 @@ export function formatObjects(
   const shown = options.showManagedFields === true ? objects : objects.map(withoutManagedFields);
   switch (format) {
     case "yaml":
-      return shown.map((object) => formatYaml(object)).join("---\n");
+      return shown.map(yamlOf).join("---\n");
     case "json":
       return `${JSON.stringify(shown.length === 1 ? shown[0] : { apiVersion: "v1", kind: "List", items: shown }, null, 4)}\n`;
     case "name":
       return shown.map((object) => `${nameOf(object)}\n`).join("");
   }
+}
+
+/** JSON is YAML too; it is taken when characters need escapes, so that they mean the same to whoever reads the output. */
+function yamlOf(object: KubeObject): string {
+  const text = formatYaml(object);
+  return printableLines(text) === text ? text : `${JSON.stringify(object, null, 2)}\n`;
 }
 
 function withoutManagedFields(object: KubeObject): KubeObject {
@@ -44,8 +51,9 @@ export function bindingTable(bindings: readonly APIServiceBinding[], now: number
   return columns([["NAME", "PROVIDER", "READY", "MESSAGE", "AGE"], ...rows]);
 }
 
-/** Left-aligned columns, three spaces apart. */
-export function columns(rows: readonly (readonly string[])[]): string {
+/** Left-aligned columns, three spaces apart. Cells may be foreign text. */
+export function columns(cells: readonly (readonly string[])[]): string {
+  const rows = cells.map((row) => row.map((cell) => printable(cell)));
   const widths: number[] = [];
   for (const row of rows) {
     for (const [index, cell] of row.entries()) widths[index] = Math.max(widths[index] ?? 0, cell.length);

@@ -62,6 +62,7 @@ function bindCommand(name: string, context: CliContext): Command {
     .description("Bind APIs of a service provider in the current cluster.")
     .argument("[url]", "address of the provider, for example https://klutch.example.com/export")
     .option("--no-browser", "print the login address without opening a browser")
+    .option("--allow-authorize-url <url>", "other server where the provider lets people log in")
     .addHelpText("after", examples)
     .action(async (url: string | undefined) => {
       if (url === undefined) command.help();

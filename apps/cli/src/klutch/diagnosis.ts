@@ -1,5 +1,6 @@
 /** What `klutch doctor` finds, and how it is printed. */
 import type { CliContext } from "../context.ts";
+import { printable } from "../printable.ts";
 
 /** One line of a section. `problem` makes the command fail; `note` is worth knowing. */
 export interface Finding {
@@ -24,7 +25,7 @@ export function printSections({ terminal }: CliContext, sections: readonly Secti
   for (const { title, findings } of sections) {
     terminal.out(`${title}\n`);
     for (const { level, text, advice } of findings) {
-      terminal.out(`  ${level.padEnd(7)}  ${text}\n`);
+      terminal.out(`  ${level.padEnd(7)}  ${printable(text)}\n`);
       for (const line of advice?.split("\n") ?? []) terminal.out(`           ${line}\n`);
     }
   }

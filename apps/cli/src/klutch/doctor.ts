@@ -14,6 +14,7 @@ import { crdHashAnnotation } from "@klutch/sync";
 import { type Consumer, connectConsumer } from "../clusters.ts";
 import type { CliContext } from "../context.ts";
 import type { CommonOptions } from "../options.ts";
+import { printable } from "../printable.ts";
 import { bindingOwner, listBindings, listMetadata } from "./bound-resource.ts";
 import { type Finding, note, ok, printSections, problem, problemsIn, type Section } from "./diagnosis.ts";
 import { checkRights, fixRights } from "./doctor-rights.ts";
@@ -119,7 +120,7 @@ function bindingFinding({ metadata, status }: APIServiceBinding): Finding {
   const conditions = status?.conditions ?? [];
   if (metadata.deletionTimestamp !== undefined) {
     const unbinding = findCondition(conditions, "Unbinding");
-    const text = unbinding?.message ?? "the konnector has not said what it waits for";
+    const text = printable(unbinding?.message ?? "the konnector has not said what it waits for");
     return note(`${name} is being unbound: ${text}.`, `klutch unbind ${name}`);
   }
   const ready = findCondition(conditions, "Ready");
@@ -131,8 +132,8 @@ function bindingFinding({ metadata, status }: APIServiceBinding): Finding {
   );
   const causes =
     reasons.length > 0 || held.length > 0 ? [...held, ...reasons] : ready === undefined ? [] : [ready];
-  const lines = causes.map(
-    ({ type, reason, message = "" }) => `${type}${reason === undefined ? "" : ` ${reason}`}: ${message}`,
+  const lines = causes.map(({ type, reason, message = "" }) =>
+    printable(`${type}${reason === undefined ? "" : ` ${reason}`}: ${message}`),
   );
   const isHeld = held.length > 0 || reasons.some(({ reason }) => reason === "BreakingSchemaChange");
   if (isHeld) lines.push(`When that is right: klutch release ${name}`);

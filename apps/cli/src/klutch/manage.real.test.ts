@@ -133,6 +133,27 @@ test("release: nothing held; a held schema and held deletions are shown and rele
   assert.match(annotations[releaseDeletionsAnnotation] ?? "", /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
 });
 
+test("B5: conditions that a provider worded neither steer the terminal nor pass for lines of ours", async () => {
+  const hostile = "\u001b[2Jbad\u202e\n  ok       all is well";
+  await world.setConditions(widgets.name, [
+    { type: "Ready", status: "False", severity: "Error", reason: hostile, message: hostile },
+    {
+      type: "SchemaInSync",
+      status: "False",
+      severity: "Error",
+      reason: "BreakingSchemaChange",
+      message: hostile,
+    },
+    { type: "DeletionHeld", status: "True", message: hostile },
+  ]);
+  const runs = [await world.run(["doctor"]), await world.run(["release", widgets.name])];
+  for (const run of runs) {
+    assert.match(run.stdout() + run.stderr(), /bad\\u202e\\n/);
+    assert.match(run.stdout() + run.stderr(), /^[\x20-\x7e\n]+$/);
+    assert.doesNotMatch(run.stdout() + run.stderr(), /^\s+ok +all is well/m);
+  }
+});
+
 test("release: a message without hash and an API that is not bound are said", async () => {
   await world.setConditions(widgets.name, [
     {

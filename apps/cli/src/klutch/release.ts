@@ -9,7 +9,11 @@ import { connectConsumer } from "../clusters.ts";
 import type { CliContext } from "../context.ts";
 import { CliError } from "../errors.ts";
 import type { CommonOptions } from "../options.ts";
+import { printable } from "../printable.ts";
 import { findBinding, noSuchBinding, parseApiName } from "./bound-resource.ts";
+
+/** A held schema names each claim that does not fit. */
+const maxMessage = 20_000;
 
 /** Runs the command. What is released is shown first; nothing else of the binding is changed. */
 export async function release(context: CliContext, name: string, options: CommonOptions): Promise<void> {
@@ -23,11 +27,11 @@ export async function release(context: CliContext, name: string, options: Common
   const deletions = findCondition(conditions, "DeletionHeld");
   const annotations: Record<string, string> = {};
   if (schema?.status === "False" && schema.reason === "BreakingSchemaChange") {
-    terminal.say(`A new schema of ${name} is held:\n  ${schema.message ?? ""}`);
+    terminal.say(`A new schema of ${name} is held:\n  ${printable(schema.message ?? "", maxMessage)}`);
     annotations[releaseSchemaAnnotation] = schemaHash(name, schema.message);
   }
   if (deletions?.status === "True") {
-    terminal.say(`Deletions of ${name} are held:\n  ${deletions.message ?? ""}`);
+    terminal.say(`Deletions of ${name} are held:\n  ${printable(deletions.message ?? "", maxMessage)}`);
     // With milliseconds, so that releasing twice within a second gives two values.
     annotations[releaseDeletionsAnnotation] = new Date(clock.now()).toISOString();
   }

@@ -14,6 +14,7 @@ import type { CliContext } from "../context.ts";
 import { CliError } from "../errors.ts";
 import type { CommonOptions } from "../options.ts";
 import { columns } from "../output.ts";
+import { printable } from "../printable.ts";
 import { waitFor } from "../wait.ts";
 import { findBinding, listMetadata, noSuchBinding, parseApiName, servedResource } from "./bound-resource.ts";
 import { counted } from "./findings.ts";
@@ -89,7 +90,7 @@ function describe(
   claims: Counts,
 ): void {
   const { name = "", namespace = "" } = metadata;
-  const provider = status?.providerPrettyName ?? "the provider";
+  const provider = printable(status?.providerPrettyName ?? "the provider");
   if (metadata.deletionTimestamp !== undefined) {
     terminal.say(`APIServiceBinding ${namespace}/${name} is already being unbound (${policy}).`);
   }
@@ -173,7 +174,7 @@ async function waitUntilGone(
         const found = await consumer.client.find<APIServiceBinding>(apiServiceBindings, ref, { signal });
         if (found === undefined || found.metadata.uid !== uid) return true;
         const condition = findCondition(found.status?.conditions, "Unbinding");
-        const message = condition?.message ?? condition?.reason ?? "";
+        const message = printable(condition?.message ?? condition?.reason ?? "");
         if (message !== "" && message !== told) terminal.say(`  ${message}`);
         told = message === "" ? told : message;
         return undefined;

@@ -5,6 +5,7 @@ import type { Consumer } from "../clusters.ts";
 import type { CliContext } from "../context.ts";
 import { CliError } from "../errors.ts";
 import { columns } from "../output.ts";
+import { printable } from "../printable.ts";
 import { CheckFailedError, counted } from "./findings.ts";
 import { type ControlPlane, type Reading, readSnapshot } from "./verify-read.ts";
 
@@ -130,7 +131,7 @@ function textOf(reading: Reading, provider: ControlPlane, violations: readonly V
     rows.length === 0
       ? "Nothing is bound.\n"
       : columns([["RESOURCE", "ROLE", "APP CLUSTER", "CONTROL PLANE"], ...rows]);
-  const notes = reading.notes.map((text) => `Note: ${text}\n`).join("");
+  const notes = reading.notes.map((text) => `Note: ${printable(text)}\n`).join("");
   const head = `Compared the app cluster with cluster namespace ${provider.namespace}:\n\n${table}${notes}\n`;
   if (violations.length === 0) {
     return unseen(reading, provider) === undefined
