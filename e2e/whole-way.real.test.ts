@@ -1,15 +1,19 @@
 import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
 import { connect } from "node:http2";
 import { mkdir, mkdtemp, readdir, readFile, realpath, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
+import { promisify } from "node:util";
 import {
   createKubeClient,
   type DynamicObject,
   isInvalid,
+  isRecord,
   type KubeClient,
   loadKubeconfig,
+  parseForeignKubeconfig,
 } from "@klutch/kube";
 import { cacheFolder, removeDataHome } from "@klutch/engines";
 import { waitFor } from "@klutch/kube-testing";
@@ -24,6 +28,7 @@ after(async () => {
   await removeDataHome(join(folder, "postgres"));
   await rm(root, { recursive: true, force: true });
 });
+const run = promisify(execFile);
 
 function start(...args: readonly string[]): RunningSandbox {
   const env = { HOME: home, XDG_STATE_HOME: "", KLUTCH_STATE_DIR: "", KLUTCH_CACHE_DIR: cacheFolder };
@@ -93,6 +98,7 @@ test("a second start takes up the kept state: bindings work, a bad claim is refu
       async () => (await appA.find(instances, { namespace: "demo", name: "second" })) === undefined,
       { timeoutMs: 60_000 },
     );
+    await assertChecksPass(appA);
   } finally {
     sandbox.child.kill("SIGINT");
     await sandbox.exited;
@@ -118,6 +124,28 @@ async function claim(client: KubeClient, name: string, spec: object): Promise<Dy
   };
   return client.create<DynamicObject>(instances, object);
 }
+
+/** A person with the commands of the sandbox's folder is told that all is well, and what was compared. */
+async function assertChecksPass(appA: KubeClient): Promise<void> {
+  const all = await appA.list<DynamicObject>(kubeconfigSecrets, { namespace: "klutch-bind" });
+  const encoded = all.items
+    .map((secret) => secret["data"])
+    .find((data) => isRecord(data) && "kubeconfig" in data);
+  assert.ok(isRecord(encoded));
+  const text = Buffer.from(String(encoded["kubeconfig"]), "base64").toString("utf8");
+  const { namespace = "" } = parseForeignKubeconfig(text);
+  const paths = ["app-a", "control-plane"].map((name) => join(folder, `${name}.kubeconfig`));
+  const options = { env: { ...process.env, KUBECONFIG: paths[0] } };
+  const klutch = async (...args: readonly string[]): Promise<string> => {
+    const { stdout, stderr } = await run(join(folder, "bin", "klutch"), args, options);
+    return stdout + stderr;
+  };
+  assert.match(await klutch("doctor"), /konnector-\d does the work[^]*No problems\./);
+  const compared = await klutch("verify", ...paths, "--namespace", namespace);
+  assert.match(compared, /postgresqlinstances\.anynines\.com +bound[^]*\nAll 8 invariants hold\.\n$/);
+}
+
+const kubeconfigSecrets = { group: "", version: "v1", plural: "secrets", kind: "Secret", namespaced: true };
 
 /** The composition function answers a client with the authority's certificate, and none without. */
 async function assertFunctionWantsCertificate(): Promise<void> {

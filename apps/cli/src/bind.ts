@@ -4,7 +4,7 @@ import { bindApis } from "./apis.ts";
 import { connectConsumer, connectProvider } from "./clusters.ts";
 import { ensureNamespace } from "./consumer.ts";
 import type { CliContext } from "./context.ts";
-import { plannedBase } from "./dry-run.ts";
+import { plannedBase, secretAfterLogin } from "./dry-run.ts";
 import { login } from "./login.ts";
 import type { BindOptions } from "./options.ts";
 import { bindingTable, formatObjects } from "./output.ts";
@@ -18,9 +18,12 @@ export async function bind(context: CliContext, url: string, options: BindOption
   const provider = await fetchProvider(url, context.signal, options.allowAuthorizeUrl);
   await using consumer = await connectConsumer(options);
   if (options.dryRun) {
-    const objects = await plannedBase(context, consumer, options);
+    const objects = [...(await plannedBase(context, consumer, options)), secretAfterLogin];
     terminal.say(
       `Provider ${printable(provider.prettyName)} (${printable(provider.version)}) would be logged in to at ${provider.loginUrl.origin}.`,
+    );
+    terminal.say(
+      "After the login it would ask about the API that you choose there, and write a ClusterRole, a ClusterRoleBinding and an APIServiceBinding for it.",
     );
     terminal.say(
       "Dry run: stopped before the login, which already creates a tenant at the provider. Nothing was changed.",

@@ -229,6 +229,15 @@ test("S10: the konnector gets rights for the bound API and the accepted claims o
   assert.doesNotMatch(JSON.stringify(base["rules"]), /"\*"/);
 });
 
+test("C13: a dry run says what a login would lead to, also when neither konnector nor namespace would be written", async () => {
+  await using backend = await startBackend(tenantKubeconfig, [requestFor("widgets")]);
+  const run = await kubectlBind([backend.url, "--dry-run", "--skip-konnector"]);
+  assert.equal(run.code, 0, run.stderr());
+  const kinds = parseYamlDocuments(run.stdout()).map((object) => (isRecord(object) ? object["kind"] : ""));
+  assert.deepEqual(kinds, ["Secret"]);
+  assert.match(run.stderr(), /After the login it would ask .* ClusterRoleBinding and an APIServiceBinding/);
+});
+
 test("running the command again changes neither answers nor Secret, and asks nothing", async () => {
   await using _backend = answerRequests(provider, "cluster-a");
   const earlier = await binding("widgets.test.klutch.dev");

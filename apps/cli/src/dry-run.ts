@@ -7,6 +7,7 @@ import {
   bindingRoleManifests,
   bindingRoleName,
   bindingRules,
+  consumerNamespace,
   crdNameOf,
   type ExportRequestResponse,
   kubeconfigKey,
@@ -29,6 +30,15 @@ import type { CommonOptions } from "./options.ts";
 
 /** Of a Secret that a dry run would create, whose random name is not decided yet. */
 const undecidedSecretName = "kubeconfig-xxxxxxxx";
+
+/** The Secret that a login leads to, as far as it is known before. */
+export const secretAfterLogin: DynamicObject = {
+  apiVersion: "v1",
+  kind: "Secret",
+  metadata: { name: undecidedSecretName, namespace: consumerNamespace },
+  type: "Opaque",
+  stringData: { [kubeconfigKey]: "[given by the provider after the login]" },
+};
 
 /** The namespace and the konnector, as far as they would be written. */
 export async function plannedBase(

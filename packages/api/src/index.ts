@@ -57,6 +57,7 @@ export * from "./names.ts";
 export * from "./naming.ts";
 export * from "./offered-api.ts";
 export * from "./packages.ts";
+export * from "./pinned-provider.ts";
 export * from "./postgresql-parameters.ts";
 export * from "./postgresql-plans.ts";
 export * from "./rbac.ts";

@@ -75,6 +75,7 @@ export const serviceBindingClaims: Resource = claim("ServiceBinding", "servicebi
 export const namespaces: Resource = core("Namespace", "namespaces", false);
 export const secrets: Resource = core("Secret", "secrets");
 export const configMaps: Resource = core("ConfigMap", "configmaps");
+export const pods: Resource = core("Pod", "pods");
 export const serviceAccounts: Resource = core("ServiceAccount", "serviceaccounts");
 export const events: Resource = core("Event", "events");
 export const roles: Resource = rbac("Role", "roles", true);

@@ -4,6 +4,7 @@ import type { CliContext } from "../context.ts";
 import { CliError } from "../errors.ts";
 import { type CommonOptions, commonOptions } from "../options.ts";
 import { doctor } from "./doctor.ts";
+import { handBack } from "./hand-back.ts";
 import { release } from "./release.ts";
 import { unbind } from "./unbind.ts";
 import { verify } from "./verify.ts";
@@ -16,7 +17,7 @@ export interface CommandTools {
 
 type Values = Readonly<Record<string, unknown>>;
 
-/** verify, doctor, unbind and release, for the executable `klutch`. */
+/** verify, doctor, unbind, release and hand-back, for the executable `klutch`. */
 export function klutchCommands(context: CliContext, tools: CommandTools): readonly Command[] {
   const unbinding = unbindCommand(context, tools);
   tools.addConnectionFlags(unbinding.option("--timeout <duration>", "longest time to wait", unbindTimeout));
@@ -25,6 +26,7 @@ export function klutchCommands(context: CliContext, tools: CommandTools): readon
     doctorCommand(context, tools),
     unbinding,
     releaseCommand(context, tools),
+    handBackCommand(context, tools),
   ];
 }
 
@@ -104,6 +106,19 @@ function releaseCommand(context: CliContext, tools: CommandTools): Command {
     .argument("<api>", apiArgument)
     .action(async (api: string) => {
       await release(context, api, common(command.opts(), context));
+    });
+  tools.addConnectionFlags(command);
+  return command;
+}
+
+function handBackCommand(context: CliContext, tools: CommandTools): Command {
+  const command = tools
+    .prepare(new Command("hand-back"))
+    .description("Take this konnector's marks from bindings, before another konnector takes over.")
+    .argument("[api...]", `${apiArgument}; all bound APIs when none is given`)
+    .option("-d, --dry-run", "show what would be taken; change nothing")
+    .action(async (apis: readonly string[]) => {
+      await handBack(context, apis, common(command.opts(), context));
     });
   tools.addConnectionFlags(command);
   return command;

@@ -1,12 +1,8 @@
 /** `klutch doctor`: what is wrong with Klutch in an app cluster, and what would be right. */
 import {
   type APIServiceBinding,
-  consumerNamespace,
   customResourceDefinitions,
-  deployments,
   findCondition,
-  konnectorName,
-  leases,
   syncerFinalizer,
 } from "@klutch/api";
 import { type DynamicObject, keyOfRef, type KubeObject, resourceTypeOf } from "@klutch/kube";
@@ -17,6 +13,7 @@ import type { CommonOptions } from "../options.ts";
 import { printable } from "../printable.ts";
 import { bindingOwner, listBindings, listMetadata } from "./bound-resource.ts";
 import { type Finding, note, ok, printSections, problem, problemsIn, type Section } from "./diagnosis.ts";
+import { checkKonnector } from "./doctor-konnector.ts";
 import { checkRights, fixRights } from "./doctor-rights.ts";
 import { CheckFailedError, counted } from "./findings.ts";
 
@@ -46,63 +43,6 @@ export async function doctor(context: CliContext, options: DoctorOptions): Promi
   }
   if (left === 0) context.terminal.say("No problems.");
   else throw new CheckFailedError(`${counted(left, "problem")} found.`);
-}
-
-interface Deployment extends KubeObject {
-  readonly spec?: { readonly replicas?: number | undefined } | undefined;
-  readonly status?: { readonly availableReplicas?: number | undefined } | undefined;
-}
-
-interface Lease extends KubeObject {
-  readonly spec?:
-    | {
-        readonly holderIdentity?: string | undefined;
-        readonly leaseDurationSeconds?: number | undefined;
-        readonly renewTime?: string | undefined;
-      }
-    | undefined;
-}
-
-async function checkKonnector({ signal, clock }: CliContext, { client }: Consumer): Promise<Section> {
-  const [deployment, lease] = await Promise.all([
-    client.find<Deployment>(deployments, { namespace: consumerNamespace, name: konnectorName }, { signal }),
-    client.find<Lease>(leases, { namespace: consumerNamespace, name: consumerNamespace }, { signal }),
-  ]);
-  const alive = leaseFinding(lease, clock.now());
-  return { title: "Konnector", findings: [deploymentFinding(deployment, alive.level === "ok"), alive] };
-}
-
-function deploymentFinding(deployment: Deployment | undefined, isLeading: boolean): Finding {
-  const what = `Deployment ${consumerNamespace}/${konnectorName}`;
-  if (deployment === undefined) {
-    return isLeading
-      ? note(`${what} does not exist; a konnector outside of this cluster holds the lease.`)
-      : problem(`${what} does not exist.`, "Bind an API with kubectl bind; that installs the konnector.");
-  }
-  const wanted = deployment.spec?.replicas ?? 1;
-  const available = deployment.status?.availableReplicas ?? 0;
-  const text = `${what}: ${available} of ${wanted} replicas are available.`;
-  if (available >= wanted && wanted > 0) return ok(text);
-  const advice = `kubectl --namespace ${consumerNamespace} describe deployment ${konnectorName}`;
-  return available > 0 ? note(text, advice) : problem(text, advice);
-}
-
-function leaseFinding(lease: Lease | undefined, now: number): Finding {
-  const what = `Lease ${consumerNamespace}/${consumerNamespace}`;
-  const logs = `kubectl --namespace ${consumerNamespace} logs deployment/${konnectorName}`;
-  if (lease?.spec?.renewTime === undefined) {
-    return problem(`${what} does not exist: no konnector has ever led in this cluster.`, logs);
-  }
-  const { holderIdentity = "", leaseDurationSeconds = 15, renewTime } = lease.spec;
-  const ageSeconds = Math.round((now - Date.parse(renewTime)) / 1000);
-  if (holderIdentity !== "" && ageSeconds <= leaseDurationSeconds) {
-    return ok(`${what} is held by ${holderIdentity}, renewed ${Math.max(0, ageSeconds)} s ago.`);
-  }
-  const holder = holderIdentity === "" ? "nobody" : holderIdentity;
-  return problem(
-    `${what} was last renewed ${ageSeconds} s ago (by ${holder}), it must be at most ${leaseDurationSeconds} s: no konnector works.`,
-    logs,
-  );
 }
 
 function checkBindings(bindings: readonly APIServiceBinding[] | undefined): Section {

@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import {
+  apiServiceBindings,
   bindingRoleName,
   clusterRoleBindings,
   clusterRoles,
@@ -10,9 +11,12 @@ import {
   konnectorName,
   leases,
   namespaces,
+  pods,
+  providerUidAnnotation,
   releaseDeletionsAnnotation,
   releaseSchemaAnnotation,
   syncerFinalizer,
+  unbindFinalizer,
   unbindPolicyAnnotation,
 } from "@klutch/api";
 import { type DynamicObject } from "@klutch/kube";
@@ -47,6 +51,31 @@ test("doctor: a cluster without a live konnector has problems, one with it and R
   assert.equal(healthy.code, 0, healthy.stdout());
   assert.match(healthy.stdout(), /ok +No surplus and no gap; 3 roles for 1 bound API\./);
   assert.match(healthy.stderr(), /No problems\.\n$/);
+});
+
+test("C13: a konnector that works as a process outside of Pods, as in the sandbox, is no problem; a Pod that is not ready is one", async () => {
+  const { client } = consumer;
+  const ref = { namespace: consumerNamespace, name: konnectorName };
+  const none = { status: { replicas: 0, readyReplicas: 0, availableReplicas: 0 } };
+  await client.mergePatch(deployments, ref, none, { subresource: "status" });
+  const outside = await world.run(["doctor"]);
+  assert.equal(outside.code, 0, outside.stdout());
+  assert.match(
+    outside.stdout(),
+    /note +Deployment .*0 of 2 replicas.* konnector-0 does the work, which is no Pod/,
+  );
+  const pod = { namespace: consumerNamespace, name: "konnector-0" };
+  const spec = {
+    serviceAccountName: konnectorName,
+    containers: [{ name: "konnector", image: "x.test/k:v1" }],
+  };
+  await client.create<DynamicObject>(pods, { apiVersion: "v1", kind: "Pod", metadata: pod, spec });
+  const inside = await world.run(["doctor"]);
+  assert.equal(inside.code, 1);
+  assert.match(inside.stdout(), /problem +Deployment .*0 of 2 replicas are available\.\n/);
+  await client.delete(pods, pod);
+  const full = { status: { replicas: 2, readyReplicas: 2, availableReplicas: 2 } };
+  await client.mergePatch(deployments, ref, full, { subresource: "status" });
 });
 
 async function makeHealthy(): Promise<void> {
@@ -288,6 +317,52 @@ test("unbind --delete refuses when no konnector that can unbind serves the bindi
   assert.equal(kept.code, 0, kept.stderr());
   assert.match(kept.stderr(), /Note: .* has no finalizer/);
   assert.equal(await world.findBinding(gadgets.name), undefined);
+});
+
+test("C13: hand-back takes our marks, so that an agent which does not know them can let a deleted binding go", async () => {
+  const levers = await bindApi(consumer, provider, "cluster-a", "levers");
+  const knobs = await bindApi(consumer, provider, "cluster-a", "knobs");
+  const marks = {
+    [providerUidAnnotation]: "namespace=a",
+    [unbindPolicyAnnotation]: "Orphan",
+    "own.test/note": "stays",
+  };
+  for (const { name } of [levers, knobs])
+    await world.patchBinding(name, { metadata: { annotations: marks } });
+  const ref = { namespace: consumerNamespace, name: levers.name };
+  await consumer.client.delete(apiServiceBindings, ref);
+  assert.notEqual(await world.findBinding(levers.name), undefined, "our finalizer keeps it");
+  const dry = await world.run(["hand-back", "--dry-run"]);
+  assert.equal(dry.code, 0, dry.stderr());
+  assert.match(dry.stderr(), /Would take .*knobs.*: finalizer klutch\.anynines\.com\/unbind, .*provider-uid/);
+  assert.notEqual(await world.findBinding(levers.name), undefined);
+  const wrong = await world.run(["hand-back", "nobody.test.klutch.dev"]);
+  assert.match(wrong.stderr(), /no APIServiceBinding nobody/);
+  const one = await world.run(["hand-back", levers.name]);
+  assert.equal(one.code, 0, one.stderr());
+  assert.equal(await world.findBinding(levers.name), undefined, "the deletion goes through");
+  assert.deepEqual((await world.findBinding(knobs.name))?.metadata.finalizers, [unbindFinalizer]);
+  const rest = await world.run(["hand-back"]);
+  assert.equal(rest.code, 0, rest.stderr());
+  const { finalizers, annotations } = (await world.findBinding(knobs.name))?.metadata ?? {};
+  assert.deepEqual([finalizers, annotations], [undefined, { "own.test/note": "stays" }]);
+  assert.match((await world.run(["hand-back"])).stderr(), /nothing to do/);
+});
+
+test("C13: hand-back notices a konnector of ours that puts its finalizer back, and says how to stop it", async () => {
+  const dials = await bindApi(consumer, provider, "cluster-a", "dials");
+  const started = world.start(["hand-back", dials.name]);
+  await waitFor(
+    "the finalizer to be taken",
+    async () => (await world.findBinding(dials.name))?.metadata.finalizers === undefined,
+  );
+  await world.patchBinding(dials.name, { metadata: { finalizers: [unbindFinalizer] } });
+  const run = await started.done;
+  assert.equal(run.code, 1);
+  assert.match(
+    run.stderr(),
+    /put its finalizer back on dials\S+\. Stop it.*scale deployment konnector --replicas=0/,
+  );
 });
 
 test("the app cluster's namespace of Klutch and its finalizers were touched by no check", async () => {

@@ -2,7 +2,6 @@
 import {
   type APIServiceBinding,
   type APIServiceExport,
-  apiServiceBindings,
   apiServiceExports,
   apiServiceNamespaces,
   claimedFromLabel,
@@ -11,7 +10,6 @@ import {
   identityAnnotation,
   namespaces,
   type PermissionClaim,
-  providerUidAnnotation,
   secrets,
   serviceNamespaceAnnotation,
 } from "@klutch/api";
@@ -38,6 +36,7 @@ import type { Consumer } from "../clusters.ts";
 import type { CliContext } from "../context.ts";
 import { CliError } from "../errors.ts";
 import { bindingOwner } from "./bound-resource.ts";
+import { type LeftOut, listBindingsOrFail, sortBindings } from "./verify-bindings.ts";
 
 /** The control plane cluster with the person's own kubeconfig. */
 export interface ControlPlane extends AsyncDisposable {
@@ -51,6 +50,8 @@ export interface ControlPlane extends AsyncDisposable {
 export interface Reading {
   readonly snapshot: InvariantSnapshot;
   readonly notes: readonly string[];
+  /** Bindings that were not compared. */
+  readonly leftOut: readonly LeftOut[];
   /** What was compared: bound APIs first, then claimed resources. */
   readonly resources: readonly ComparedResource[];
 }
@@ -84,25 +85,27 @@ export async function readSnapshot(
 ): Promise<Reading> {
   const reader: Reader = { consumer, provider, signal, notes: new Set() };
   const tenant = await readTenant(reader);
-  const [bindings, exports, mappings] = await Promise.all([
-    readBindings(reader),
+  const [everyBinding, systemUid, exports, mappings] = await Promise.all([
+    listBindingsOrFail(consumer, signal),
+    kubeSystemUid(reader),
     listAll<APIServiceExport>(provider.client, apiServiceExports, { namespace: provider.namespace, signal }),
     listAll<DynamicObject>(provider.client, apiServiceNamespaces, { namespace: provider.namespace, signal }),
   ]);
   const allNamespaces = await readNamespaces(reader);
-  const bound = bindings.filter(({ metadata }) => exports.some((one) => one.metadata.name === metadata.name));
-  for (const { metadata } of bindings) {
-    if (!bound.some((one) => one.metadata.name === metadata.name)) {
-      reader.notes.add(`${metadata.name} is left out: ${provider.namespace} has no export of it.`);
-    }
-  }
+  const identity = {
+    namespace: tenant.namespace,
+    namespaceUid: tenant.namespaceUid,
+    kubeSystemUid: systemUid,
+  };
+  const exported = new Set(exports.map(({ metadata }) => metadata.name));
+  const { bindings, bound, leftOut } = sortBindings(everyBinding, identity, exported);
   const consumerObjects: Record<string, readonly SyncObject[]> = {};
   const providerObjects: Record<string, readonly SyncObject[]> = {};
   const own = ownNamespaces(mappings, allNamespaces ?? [], tenant);
-  for (const exported of exports) {
-    const name = exported.metadata.name ?? "";
+  for (const one of exports) {
+    const name = one.metadata.name ?? "";
     if (!bound.some(({ metadata }) => metadata.name === name)) continue;
-    const types = typesOf(exported);
+    const types = typesOf(one);
     if (types === undefined) continue;
     consumerObjects[name] = await readConsumer(reader, types.consumer);
     const isInClusterNamespace = types.provider.namespaced && !types.consumer.namespaced;
@@ -137,7 +140,8 @@ export async function readSnapshot(
         otherTenants: otherTenants(allNamespaces ?? [], tenant),
       },
     },
-    notes: [...reader.notes],
+    notes: [...reader.notes, ...leftOut.map(({ name, reason }) => `${name} is left out: ${reason}.`)],
+    leftOut,
     resources: [
       ...bound.map(({ metadata }) => ({
         resource: metadata.name ?? "",
@@ -159,33 +163,9 @@ async function readTenant({ provider, signal }: Reader): Promise<Tenant> {
   );
 }
 
-/** Bindings of this provider; one that is pinned to another control plane is left out. */
-async function readBindings({ consumer, provider, signal, notes }: Reader): Promise<APIServiceBinding[]> {
-  const all = await listBindingsOrFail(consumer, signal);
-  const uid = await kubeSystemUid(provider, signal);
-  return all.filter(({ metadata }) => {
-    const pinned = metadata.annotations?.[providerUidAnnotation];
-    const isOther = uid !== undefined && pinned !== undefined && pinned !== uid;
-    if (isOther) notes.add(`${metadata.name} is left out: it is bound to another control plane.`);
-    return !isOther;
-  });
-}
-
-async function listBindingsOrFail(consumer: Consumer, signal: AbortSignal): Promise<APIServiceBinding[]> {
-  try {
-    return await listAll<APIServiceBinding>(consumer.client, apiServiceBindings, { signal });
-  } catch (cause) {
-    if (!isNotFound(cause)) throw cause;
-    throw new CliError(
-      "Usage",
-      "The first kubeconfig is of a cluster without APIServiceBindings; it must be of the app cluster, the second one of the control plane.",
-      { cause },
-    );
-  }
-}
-
-async function kubeSystemUid({ client }: ControlPlane, signal: AbortSignal): Promise<string | undefined> {
-  return (await ifAllowed(() => client.find(namespaces, { name: "kube-system" }, { signal })))?.metadata.uid;
+async function kubeSystemUid({ provider, signal }: Reader): Promise<string | undefined> {
+  const found = await ifAllowed(() => provider.client.find(namespaces, { name: "kube-system" }, { signal }));
+  return found?.metadata.uid;
 }
 
 async function readNamespaces({ provider, signal, notes }: Reader): Promise<DynamicObject[] | undefined> {

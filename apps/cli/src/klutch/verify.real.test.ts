@@ -3,9 +3,14 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import {
   type APIServiceExport,
+  apiServiceBindings,
   apiServiceExports,
   binderName,
+  consumerNamespace,
+  customResourceDefinitions,
   exportRules,
+  namespaces,
+  providerUidAnnotation,
   roleBindings,
   roles,
   secrets,
@@ -14,7 +19,7 @@ import { type DynamicObject, isRecord } from "@klutch/kube";
 import { roleBindingObject, roleObject, type TestCluster } from "@klutch/kube-testing";
 import { runCli } from "../program.ts";
 import { scriptedRun } from "../testing/script.ts";
-import { type BoundPair } from "./testing/bound-pair.ts";
+import { bindApi, type BoundPair } from "./testing/bound-pair.ts";
 import { type KlutchWorld, startKlutchWorld } from "./testing/world.ts";
 
 let world: KlutchWorld;
@@ -34,6 +39,54 @@ test("verify: all invariants hold, and the counts are shown", async () => {
   assert.match(run.stdout(), /\nwidgets\.test\.klutch\.dev +bound +2 +2\n/);
   assert.match(run.stdout(), /\nsecrets +claimed +2 +2\n/);
   assert.match(run.stdout(), /\nAll 8 invariants hold\.\n$/);
+});
+
+/** The annotation that the konnector puts on a binding at its first contact with this provider. */
+async function pin(name: string, change: { namespace?: string; system?: string } = {}): Promise<void> {
+  const uidOf = async (of: string): Promise<string | undefined> =>
+    (await provider.client.get(namespaces, { name: of })).metadata.uid;
+  const parts = [
+    `namespace=${change.namespace ?? (await uidOf("cluster-a"))}`,
+    `kube-system=${change.system ?? (await uidOf("kube-system"))}`,
+  ];
+  await world.patchBinding(name, { metadata: { annotations: { [providerUidAnnotation]: parts.join(",") } } });
+}
+
+test("C13: verify compares bindings as the konnector pins them, and without any of them claims no success", async () => {
+  await pin(widgets.name);
+  const own = await world.verify();
+  assert.equal(own.code, 0, own.stdout() + own.stderr());
+  assert.match(own.stdout(), /\nwidgets\.test\.klutch\.dev +bound +2 +2\n/);
+  assert.match(own.stdout(), /\nAll 8 invariants hold\.\n$/);
+  for (const change of [{ system: "other" }, { namespace: "other" }]) {
+    await pin(widgets.name, change);
+    const other = await world.verify();
+    assert.equal(other.code, 1, other.stdout());
+    assert.match(other.stdout(), /\nNote: widgets\.test\.klutch\.dev is left out: it is bound to another/);
+    assert.doesNotMatch(other.stdout(), /invariants hold/);
+    assert.match(other.stderr(), /error: Nothing was compared/);
+  }
+  await pin(widgets.name);
+});
+
+test("C13: verify names what it leaves out: another provider's binding is no failure, a missing export is one", async () => {
+  const gadgets = await bindApi(consumer, provider, "cluster-a", "gadgets");
+  await pin(gadgets.name, { system: "other", namespace: "other" });
+  const other = await world.verify();
+  assert.equal(other.code, 0, other.stdout() + other.stderr());
+  assert.match(
+    other.stdout(),
+    /\nAll 8 invariants hold for what was compared\. Not compared: gadgets\.test\.klutch\.dev\.\n$/,
+  );
+  await pin(gadgets.name);
+  await provider.client.delete(apiServiceExports, { namespace: "cluster-a", name: gadgets.name });
+  const missing = await world.verify();
+  assert.equal(missing.code, 1);
+  assert.match(missing.stderr(), /error: Not compared: gadgets\S+ \(cluster-a has no export of it\)/);
+  assert.doesNotMatch(missing.stdout(), /invariants hold/);
+  await world.patchBinding(gadgets.name, { metadata: { finalizers: null } });
+  await consumer.client.delete(apiServiceBindings, { namespace: consumerNamespace, name: gadgets.name });
+  await consumer.client.delete(customResourceDefinitions, { name: gadgets.name });
 });
 
 test("verify: what may not be read is no success", async () => {

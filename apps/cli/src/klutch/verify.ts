@@ -45,9 +45,13 @@ function unseen(reading: Reading, { namespace }: ControlPlane): string | undefin
     return `Not compared: ${unread.map(({ resource }) => resource).join(", ")}. Use a kubeconfig of the control plane that may list them in the tenant's namespaces.`;
   }
   const isEmpty = reading.resources.every(({ role }) => role !== "bound");
-  return isEmpty && reading.snapshot.consumer.bindings.length > 0
-    ? `Nothing was compared: no binding of the app cluster has its export in cluster namespace ${namespace}. Pass the right one with --namespace.`
-    : undefined;
+  if (isEmpty && reading.leftOut.length > 0) {
+    return `Nothing was compared: no binding of the app cluster has its export in cluster namespace ${namespace}. Pass the right one with --namespace.`;
+  }
+  const unexplained = reading.leftOut.filter(({ isElsewhere }) => !isElsewhere);
+  return unexplained.length === 0
+    ? undefined
+    : `Not compared: ${unexplained.map(({ name, reason }) => `${name} (${reason})`).join(", ")}.`;
 }
 
 /** What only the first look shows was on its way. */
@@ -115,6 +119,7 @@ function reportOf(reading: Reading, provider: ControlPlane, violations: readonly
     invariants: invariantNames,
     resources: rowsOf(reading),
     notes: reading.notes,
+    leftOut: reading.leftOut.map(({ name, reason }) => ({ resource: name, reason })),
     violations,
   };
 }
@@ -134,9 +139,10 @@ function textOf(reading: Reading, provider: ControlPlane, violations: readonly V
   const notes = reading.notes.map((text) => `Note: ${printable(text)}\n`).join("");
   const head = `Compared the app cluster with cluster namespace ${provider.namespace}:\n\n${table}${notes}\n`;
   if (violations.length === 0) {
-    return unseen(reading, provider) === undefined
-      ? `${head}All ${invariantNames.length} invariants hold.\n`
-      : `${head}No violation in what could be compared.\n`;
+    if (unseen(reading, provider) !== undefined) return `${head}No violation in what could be compared.\n`;
+    const all = `All ${invariantNames.length} invariants hold`;
+    const others = reading.leftOut.map(({ name }) => printable(name)).join(", ");
+    return `${head}${others === "" ? `${all}.` : `${all} for what was compared. Not compared: ${others}.`}\n`;
   }
   const lines = violations.map(({ invariant, side, object, message }) => [
     invariant,
