@@ -10,8 +10,10 @@ import {
   consumerNamespace,
   crdNameOf,
   type ExportRequestResponse,
+  judgeClaim,
   kubeconfigKey,
   konnectorManifests,
+  type RequestedResource,
 } from "@klutch/api";
 import type { DynamicObject, KubeObject } from "@klutch/kube";
 import type { Consumer, Provider } from "./clusters.ts";
@@ -26,7 +28,7 @@ import {
 import type { CliContext } from "./context.ts";
 import { exportRequestOf } from "./export-request.ts";
 import { konnectorImage, planKonnector, rolesOfBindings } from "./konnector.ts";
-import type { CommonOptions } from "./options.ts";
+import type { ClaimAnswer, CommonOptions } from "./options.ts";
 
 /** Of a Secret that a dry run would create, whose random name is not decided yet. */
 const undecidedSecretName = "kubeconfig-xxxxxxxx";
@@ -73,16 +75,24 @@ export async function plannedApis(
   for (const resource of requests.flatMap(({ spec }) => spec.resources)) {
     const name = crdNameOf(resource);
     const existing = await existingBinding(consumer, name, secretName, context.signal);
-    const claims = (resource.permissionClaims ?? []).map(
-      (claim): AnsweredPermissionClaim => ({
-        ...claim,
-        state: options.claims === "reject" ? "Rejected" : "Accepted",
-      }),
-    );
+    const claims = existing?.spec.permissionClaims ?? plannedClaims(resource, options.claims);
     objects.push(...bindingRoleManifests(bindingRoleName(name), bindingRules(resource, claims)));
     if (existing === undefined) objects.push(bindingOf(name, secretName ?? undecidedSecretName, claims));
   }
   return objects;
+}
+
+/** The claims of the request as they would be answered; a person who is asked is taken to say yes. */
+function plannedClaims(
+  { group = "", permissionClaims = [] }: RequestedResource,
+  answer: ClaimAnswer,
+): readonly AnsweredPermissionClaim[] {
+  return permissionClaims.flatMap((claim): AnsweredPermissionClaim[] => {
+    const { kind } = judgeClaim(claim, { group });
+    if (kind === "refused") return [];
+    const isRejected = answer === "reject" || (answer === "accept" && kind === "grave");
+    return [{ ...claim, state: isRejected ? "Rejected" : "Accepted" }];
+  });
 }
 
 function redacted(secret: DynamicObject): KubeObject {

@@ -19,13 +19,20 @@ import {
   secrets,
   serviceAccounts,
 } from "@klutch/api";
-import { ApiError, type DynamicObject, formatYaml, type ResourceType } from "@klutch/kube";
+import {
+  type DynamicObject,
+  formatYaml,
+  isRecord,
+  parseYamlDocuments,
+  type ResourceType,
+} from "@klutch/kube";
 import { roleObject, startClusters, type TestCluster, waitFor } from "@klutch/kube-testing";
 import { bindingOf } from "./consumer.ts";
 import { runCli } from "./program.ts";
 import { startBackend } from "./testing/backend.ts";
 import { answerWith, claimOn, type Lie, prepareLyingProvider } from "./testing/lying-provider.ts";
 import { createTenant, prepareConsumer, requestFor } from "./testing/provider-side.ts";
+import { refuseBinding } from "./testing/refuse-binding.ts";
 import { type ScriptedRun, scriptedRun } from "./testing/script.ts";
 
 let consumer: TestCluster;
@@ -147,7 +154,7 @@ for (const [what, lie] of lies) {
 }
 
 const builtIn: readonly (readonly [group: string, resource: string, reason: RegExp])[] = [
-  ["", "pods", /no group/],
+  ["", "pods", /built into Kubernetes/],
   ["apps", "deployments", /no dot|Kubernetes/],
   ["rbac.authorization.k8s.io", "clusterroles", /belongs to Kubernetes/],
   ["flowcontrol.apiserver.k8s.io", "flowschemas", /belongs to Kubernetes/],
@@ -226,6 +233,22 @@ test("B2: claims on pods, service accounts, RBAC, webhooks, foreign groups and w
   assert.equal(run.stderr().match(/Refused/g)?.length, dangerous.length);
 });
 
+test("B2: a dry run shows no right that a real run would not give", async () => {
+  const own = claimOn("secrets", "", { selector: { owner: "Consumer" } });
+  const request = harmless("widgets");
+  const [resource] = request.spec.resources;
+  assert.ok(resource !== undefined);
+  const resources = [{ ...resource, permissionClaims: [claimOn("pods", ""), own] }];
+  const run = await bindService({ ...request, spec: { resources } }, {}, "--dry-run", "--accept-permissions");
+  assert.equal(run.code, 0, run.stderr());
+  const objects = parseYamlDocuments(run.stdout()).filter(isRecord);
+  const role = objects.find(({ kind }) => kind === "ClusterRole");
+  assert.doesNotMatch(JSON.stringify(role), /pods|secrets/);
+  const binding = objects.find(({ kind }) => kind === "APIServiceBinding");
+  assert.match(JSON.stringify(binding), /"resource":"secrets".*"state":"Rejected"/);
+  assert.doesNotMatch(JSON.stringify(binding), /pods/);
+});
+
 test("B2: a required claim that is refused ends the command, and nothing was changed", async () => {
   const earlier = await state();
   for (const claim of dangerous) {
@@ -296,61 +319,9 @@ test("B2: an API group that another server of the app cluster answers for is not
   assert.deepEqual(await state(), earlier);
 });
 
-const policyTypes = ["validatingadmissionpolicies", "validatingadmissionpolicybindings"].map(
-  (plural): ResourceType => ({
-    group: "admissionregistration.k8s.io",
-    version: "v1",
-    plural,
-    kind: plural.endsWith("policies") ? "ValidatingAdmissionPolicy" : "ValidatingAdmissionPolicyBinding",
-    namespaced: false,
-  }),
-);
-
-/** The app cluster refuses bindings of this name. */
-async function refuseBinding(name: string): Promise<AsyncDisposable> {
-  const [policies, bindings] = policyTypes;
-  assert.ok(policies !== undefined && bindings !== undefined);
-  const apiVersion = "admissionregistration.k8s.io/v1";
-  const rule = {
-    apiGroups: ["klutch.anynines.com"],
-    apiVersions: ["*"],
-    resources: ["apiservicebindings"],
-    operations: ["CREATE"],
-  };
-  await consumer.client.create<DynamicObject>(policies, {
-    apiVersion,
-    kind: policies.kind,
-    metadata: { name: "refuse" },
-    spec: {
-      failurePolicy: "Fail",
-      matchConstraints: { resourceRules: [rule] },
-      validations: [{ expression: `object.metadata.name != '${name}'`, message: "not here" }],
-    },
-  });
-  await consumer.client.create<DynamicObject>(bindings, {
-    apiVersion,
-    kind: bindings.kind,
-    metadata: { name: "refuse" },
-    spec: { policyName: "refuse", validationActions: ["Deny"] },
-  });
-  await waitFor("the policy", async () => {
-    try {
-      await consumer.client.create(apiServiceBindings, bindingOf(name, "s", []), { dryRun: true });
-      return false;
-    } catch (error) {
-      return error instanceof ApiError;
-    }
-  });
-  return {
-    async [Symbol.asyncDispose]() {
-      for (const type of policyTypes) await consumer.client.delete(type, { name: "refuse" });
-    },
-  };
-}
-
 test("B2: when the binding cannot be made, the role and the credential of this run go again", async () => {
   const name = "cogs.test.klutch.dev";
-  await using _policy = await refuseBinding(name);
+  await using _policy = await refuseBinding(consumer, name);
   await using _provider = answerWith(provider, tenant, {});
   // No binding of this tenant is left that needs its Secret.
   const other = await createTenant(provider, "cluster-cogs");

@@ -21,7 +21,7 @@ export function checkRequests(requests: readonly ExportRequestResponse[], origin
     }
     for (const { group = "", resource } of spec.resources) {
       const problem = checkApiName(group, resource);
-      if (problem !== undefined) refuse(problem);
+      if (problem !== undefined) refuse(`${problem}.`);
       const name = crdNameOf({ group, resource });
       if (seen.has(name)) refuse(`it names ${name} twice.`);
       seen.add(name);

@@ -5,15 +5,13 @@
  * | claim | verdict |
  * |---|---|
  * | wildcards, subresources, names that are no DNS names | refused |
- * | groups of Kubernetes and Klutch, core kinds other than those below | refused |
- * | other groups than the API's own | refused |
+ * | core kinds other than those below; other groups than the API's own, so those of Kubernetes and Klutch too | refused |
  * | namespaces of Kubernetes or Klutch by name | refused |
  * | `secrets` that the provider owns; `configmaps` | plain |
  * | `secrets` of the app cluster by exact names | plain |
  * | other `secrets` of the app cluster; anything that takes over or replaces existing objects | grave |
  * | `services`, `persistentvolumeclaims`; kinds of the API's own group | grave |
  */
-import { isReservedGroup } from "./foreign-api.ts";
 import type { PermissionClaim } from "./kinds/permission-claim.ts";
 import { consumerNamespace } from "./names.ts";
 
@@ -47,7 +45,6 @@ function refusalOf(claim: PermissionClaim, apiGroup: string): string | undefined
       ? namespaceRefusal(claim)
       : `with ${claim.resource} a provider could take over this cluster; of the built-in kinds only ${coreKinds.join(", ")} can be claimed`;
   }
-  if (isReservedGroup(claimed)) return `the group ${claimed} belongs to Kubernetes or to Klutch`;
   if (claimed !== apiGroup) {
     return `the group ${claimed} is not that of the API; only kinds of ${apiGroup} and ${coreKinds.join(", ")} can be claimed`;
   }

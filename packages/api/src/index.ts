@@ -4,7 +4,7 @@ export * from "./claims.ts";
 export * from "./conditions.ts";
 export * from "./crds.ts";
 export * from "./export-snapshot.ts";
-export { checkApiName } from "./foreign-api.ts";
+export { checkApiFullName, checkApiName } from "./foreign/api-name.ts";
 export * from "./function-input.ts";
 export { base62Hash, boundedName, canonicalJson } from "./hash.ts";
 export * from "./kinds/api-service-binding.ts";

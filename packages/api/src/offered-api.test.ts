@@ -22,7 +22,7 @@ test("an export of the API that was asked for is read; what Go writes as null co
 test("B2: an export of anything else, or of the wrong types, is refused by field", () => {
   for (const [change, message] of [
     [{ group: "" }, /spec\.group: is missing/],
-    [{ group: "*" }, /not an API group/],
+    [{ group: "*" }, /not a DNS name/],
     [{ names: { plural: "pods" } }, /pods\.x\.test, which was not asked for/],
     [{ names: "pods" }, /spec\.names: is not an object/],
     [{ permissionClaims: {} }, /permissionClaims: is not a list/],

@@ -1,6 +1,6 @@
 /** An APIServiceExport as it comes from a provider's API server, which may be anything: parsed here, trusted after. */
 import { accepts, problemsOf } from "@klutch/schema";
-import { checkApiName } from "./foreign-api.ts";
+import { checkApiName } from "./foreign/api-name.ts";
 import { type PermissionClaim, permissionClaim } from "./kinds/permission-claim.ts";
 import { crdNameOf } from "./naming.ts";
 import { array, record, text, WireError, withoutNulls } from "./wire-fields.ts";
@@ -32,7 +32,7 @@ export function decodeOfferedApi(
   const group = text(spec["group"], "spec.group");
   const resource = text(record(spec["names"], "spec.names")["plural"], "spec.names.plural");
   const problem = checkApiName(group, resource);
-  if (problem !== undefined) throw new WireError("spec", problem.replace(/\.$/, ""));
+  if (problem !== undefined) throw new WireError("spec", problem);
   if (crdNameOf({ group, resource }) !== name) {
     throw new WireError("spec", `is of ${crdNameOf({ group, resource })}, which was not asked for`);
   }

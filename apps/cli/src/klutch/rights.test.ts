@@ -8,7 +8,15 @@ import {
   konnectorNamespaceRules,
   type PolicyRule,
 } from "@klutch/api";
-import { bindsKonnector, gapsOf, type Grant, sameRights, surplusOf, wildcardsIn } from "./rights.ts";
+import {
+  bindsKonnector,
+  expectedManifests,
+  gapsOf,
+  type Grant,
+  sameRights,
+  surplusOf,
+  wildcardsIn,
+} from "./rights.ts";
 
 const bound: APIServiceBinding = {
   apiVersion: "klutch.anynines.com/v1alpha1",
@@ -79,4 +87,24 @@ test("the account is found as service account, as user and by its namespace's gr
   assert.ok(binds("User", "system:serviceaccount:klutch-bind:konnector"));
   assert.ok(binds("Group", "system:serviceaccounts:klutch-bind"));
   assert.ok(!binds("Group", "system:serviceaccounts"));
+});
+
+test("C4: roles of single APIs come before the base role, which may narrow an older agent's", () => {
+  const names = expectedManifests([bound]).map(({ metadata }) => metadata.name);
+  assert.deepEqual(
+    names.slice(0, 2),
+    Array.from({ length: 2 }, () => "klutch-bind-konnector:widgets.example.org"),
+  );
+  assert.equal(names[2], "klutch-bind-konnector");
+});
+
+test("B2: a binding whose name no provider may offer gets no role, and what gives its rights is surplus", () => {
+  const pods = {
+    ...bound,
+    metadata: { name: "pods", namespace: consumerNamespace },
+    spec: { ...bound.spec, permissionClaims: [] },
+  };
+  assert.deepEqual(expectedManifests([pods]), expectedManifests([]));
+  const rules = bindingRules({ resource: "pods" }, []);
+  assert.match(surplusOf(grant(rules), [pods]).join(), /create.* on pods/);
 });

@@ -1,0 +1,57 @@
+/** An app cluster whose own admission policy stands in the way. */
+import { apiServiceBindings } from "@klutch/api";
+import { ApiError, type DynamicObject, type ResourceType } from "@klutch/kube";
+import { type TestCluster, waitFor } from "@klutch/kube-testing";
+import { bindingOf } from "../consumer.ts";
+
+const policyTypes = ["validatingadmissionpolicies", "validatingadmissionpolicybindings"].map(
+  (plural): ResourceType => ({
+    group: "admissionregistration.k8s.io",
+    version: "v1",
+    plural,
+    kind: plural.endsWith("policies") ? "ValidatingAdmissionPolicy" : "ValidatingAdmissionPolicyBinding",
+    namespaced: false,
+  }),
+);
+
+/** The app cluster refuses bindings of this name, until disposed. */
+export async function refuseBinding(consumer: TestCluster, name: string): Promise<AsyncDisposable> {
+  const [policies, bindings] = policyTypes;
+  if (policies === undefined || bindings === undefined) throw new Error("there are two types");
+  const apiVersion = "admissionregistration.k8s.io/v1";
+  const rule = {
+    apiGroups: ["klutch.anynines.com"],
+    apiVersions: ["*"],
+    resources: ["apiservicebindings"],
+    operations: ["CREATE"],
+  };
+  await consumer.client.create<DynamicObject>(policies, {
+    apiVersion,
+    kind: policies.kind,
+    metadata: { name: "refuse" },
+    spec: {
+      failurePolicy: "Fail",
+      matchConstraints: { resourceRules: [rule] },
+      validations: [{ expression: `object.metadata.name != '${name}'`, message: "not here" }],
+    },
+  });
+  await consumer.client.create<DynamicObject>(bindings, {
+    apiVersion,
+    kind: bindings.kind,
+    metadata: { name: "refuse" },
+    spec: { policyName: "refuse", validationActions: ["Deny"] },
+  });
+  await waitFor("the policy", async () => {
+    try {
+      await consumer.client.create(apiServiceBindings, bindingOf(name, "s", []), { dryRun: true });
+      return false;
+    } catch (error) {
+      return error instanceof ApiError;
+    }
+  });
+  return {
+    async [Symbol.asyncDispose]() {
+      for (const type of policyTypes) await consumer.client.delete(type, { name: "refuse" });
+    },
+  };
+}

@@ -1,0 +1,40 @@
+/** Which APIs may be shared at all. The same rule for whoever offers, binds or syncs one. */
+import { bindGroup } from "../names.ts";
+
+const label = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/;
+const resourceLabel = /^[a-z]([-a-z0-9]*[a-z0-9])?$/;
+const labelLimit = 63;
+const groupLimit = 253;
+/** Groups of Kubernetes itself; every other one of it is a single word. */
+const kubernetesDomains: readonly string[] = ["k8s.io", "kubernetes.io"];
+
+/**
+ * Why the resource `plural` of `group` may not be shared, as a sentence for a person; undefined when it may. A shared API has a group
+ * with a dot in it, which is neither Kubernetes' nor Klutch's own: everything else has a meaning in each cluster already.
+ */
+export function checkApiName(group: string, plural: string): string | undefined {
+  const name = `resource ${quoted(plural)} of group ${quoted(group)}`;
+  if (plural.length > labelLimit || !resourceLabel.test(plural))
+    return `${name} is no API that can be shared: a resource is named by a DNS label of at most ${labelLimit} characters, such as "widgets"`;
+  const labels = group.split(".");
+  if (group.length > groupLimit || labels.some((part) => part.length > labelLimit || !label.test(part))) {
+    const what = group === "" ? "it is built into Kubernetes" : "the group is not a DNS name";
+    return `${name} is no API that can be shared: ${what}`;
+  }
+  if (labels.length < 2)
+    return `${name} is no API that can be shared: groups without a dot are Kubernetes' own`;
+  const domain = [...kubernetesDomains, bindGroup].find((own) => group === own || group.endsWith(`.${own}`));
+  if (domain === undefined) return undefined;
+  const owner = domain === bindGroup ? "Klutch" : "Kubernetes";
+  return `${name} is no API that can be shared: the group belongs to ${owner}`;
+}
+
+/** As `checkApiName`, for the name `<plural>.<group>` of a binding, an export or a CustomResourceDefinition. */
+export function checkApiFullName(name: string): string | undefined {
+  const dot = name.indexOf(".");
+  return dot < 0 ? checkApiName("", name) : checkApiName(name.slice(dot + 1), name.slice(0, dot));
+}
+
+function quoted(text: string): string {
+  return JSON.stringify(text.length > groupLimit ? `${text.slice(0, groupLimit)}…` : text);
+}
