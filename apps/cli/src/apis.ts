@@ -31,6 +31,7 @@ import {
 import type { CliContext } from "./context.ts";
 import { CliError, nothingChanged } from "./errors.ts";
 import { requestExports, takeBack } from "./export-request.ts";
+import { confineKonnector, refreshConfinement } from "./klutch/confinement.ts";
 import { removeRole } from "./klutch/unbind.ts";
 import {
   applyManifests,
@@ -103,6 +104,9 @@ async function carryOutAll(
   const plan = planKonnector(await konnectorImage(consumer, context.signal), options);
   await installKonnector(context, consumer, plan);
   await waitForBindingKind(context, consumer, options);
+  const confine = plan.kind === "apply" ? confineKonnector : refreshConfinement;
+  const coming = decisions.map(({ api, claims }) => ({ name: api.name, claims }));
+  await confine(context, consumer, coming);
   const writtenName = await writeKubeconfigSecret(context, consumer, provider, secretName);
   const bindings: APIServiceBinding[] = [];
   for (const decision of decisions) {
@@ -113,6 +117,7 @@ async function carryOutAll(
       const cleaning = { ...context, signal: AbortSignal.timeout(cleanupMs) };
       if (decision.existing === undefined) await removeRole(cleaning, consumer, decision.api.name);
       if (secretName === undefined) await removeUnusedSecret(cleaning, consumer, writtenName);
+      await refreshConfinement(cleaning, consumer);
       throw error;
     }
   }

@@ -1,5 +1,11 @@
 /** Every Klutch kind, wire object, condition, name and naming rule, each defined once. No I/O. */
 export * from "./claim-policy.ts";
+export {
+  konnectorPolicyManifests,
+  konnectorPolicyName,
+  type KonnectorScope,
+  konnectorScopeOf,
+} from "./admission/konnector.ts";
 export * from "./claims.ts";
 export * from "./conditions.ts";
 export * from "./crds.ts";

@@ -110,3 +110,21 @@ export const customResourceDefinitions: Resource = {
   kind: "CustomResourceDefinition",
   namespaced: false,
 };
+
+const admission = (kind: string, plural: string): Resource => ({
+  group: "admissionregistration.k8s.io",
+  version: "v1",
+  plural,
+  kind,
+  namespaced: false,
+});
+/** Served by Kubernetes 1.30 and newer. */
+export const validatingAdmissionPolicies: Resource = admission(
+  "ValidatingAdmissionPolicy",
+  "validatingadmissionpolicies",
+);
+/** See `validatingAdmissionPolicies`. */
+export const validatingAdmissionPolicyBindings: Resource = admission(
+  "ValidatingAdmissionPolicyBinding",
+  "validatingadmissionpolicybindings",
+);

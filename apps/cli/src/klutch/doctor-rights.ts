@@ -4,6 +4,7 @@ import {
   bindingRoleName,
   clusterRoleBindings,
   clusterRoles,
+  konnectorPolicyName,
   type Manifest,
   type PolicyRule,
   roleBindings,
@@ -13,6 +14,7 @@ import { keyOfRef, type KubeObject } from "@klutch/kube";
 import type { Consumer } from "../clusters.ts";
 import type { CliContext } from "../context.ts";
 import { applyManifests } from "../konnector.ts";
+import { confineKonnector, policyState } from "./confinement.ts";
 import { type Finding, ok, note, problem, type Section } from "./diagnosis.ts";
 import { counted } from "./findings.ts";
 import {
@@ -48,6 +50,8 @@ export interface RightsReport {
   readonly gone: readonly string[];
   /** Roles and role bindings of Klutch that are missing or differ. */
   readonly drifted: readonly Manifest[];
+  /** The admission policy behind the roles. */
+  readonly policy: Awaited<ReturnType<typeof policyState>>;
 }
 
 const title = "Rights of the konnector";
@@ -63,7 +67,7 @@ export async function checkRights(
   const isInstalled = grants.length > 0 || (bindings ?? []).length > 0;
   if (!isInstalled) {
     const text = "Nothing gives the konnector's account any rights: no konnector is installed here.";
-    return { section: { title, findings: [note(text)] }, gone: [], drifted: [] };
+    return { section: { title, findings: [note(text)] }, gone: [], drifted: [], policy: "unserved" };
   }
   const present = bindings ?? [];
   const bound = new Set(present.map(({ metadata }) => bindingRoleName(metadata.name ?? "")));
@@ -73,6 +77,7 @@ export async function checkRights(
       : [...clusterRoleNames].filter((name) => name.startsWith(rolePrefix) && !bound.has(name)).toSorted();
   const expected = expectedManifests(present);
   const drifted = expected.filter((manifest) => isDrifted(manifest, allRoles, grants));
+  const policy = await policyState(consumer, context.signal);
   const findings = [
     ...grants.flatMap((grant) => grantFindings(grant, present, gone, expected)),
     ...gapsOf(grants, present).map((text) => problem(`missing: ${text}`)),
@@ -80,9 +85,12 @@ export async function checkRights(
     ...drifted
       .filter(({ kind }) => kind.endsWith("Role"))
       .map((manifest) => problem(`${labelOf(manifest)} is not as Klutch writes it.`)),
+    ...policyFindings(policy),
   ];
-  const repairable = gone.length + drifted.length > 0;
-  const hint = repairable ? [note("klutch doctor --fix repairs the roles that Klutch itself writes.")] : [];
+  const repairable = gone.length + drifted.length > 0 || needsRepair(policy);
+  const hint = repairable
+    ? [note("klutch doctor --fix repairs the roles and the policy that Klutch itself writes.")]
+    : [];
   const good = ok(
     `No surplus and no gap; ${counted(grants.length, "role")} for ${counted(present.length, "bound API")}.`,
   );
@@ -90,7 +98,21 @@ export async function checkRights(
     section: { title, findings: findings.length === 0 ? [good] : [...findings, ...hint] },
     gone,
     drifted,
+    policy,
   };
+}
+
+function needsRepair(policy: RightsReport["policy"]): boolean {
+  return policy === "absent" || policy === "different";
+}
+
+function policyFindings(policy: RightsReport["policy"]): readonly Finding[] {
+  if (!needsRepair(policy)) return [];
+  const text =
+    policy === "absent"
+      ? "is missing: roles alone confine the konnector"
+      : "is not as what is bound needs it";
+  return [problem(`ValidatingAdmissionPolicy ${konnectorPolicyName} ${text}.`)];
 }
 
 function grantFindings(
@@ -178,12 +200,16 @@ function labelOf({ kind, metadata }: Manifest): string {
 export async function fixRights(
   context: CliContext,
   consumer: Consumer,
-  { gone, drifted }: RightsReport,
+  { gone, drifted, policy }: RightsReport,
 ): Promise<boolean> {
   const { signal, terminal } = context;
   for (const name of gone) terminal.say(`Deleting ClusterRole and ClusterRoleBinding ${name}.`);
   for (const manifest of drifted) terminal.say(`Writing ${labelOf(manifest)} as Klutch needs it.`);
   for (const name of gone) await removeRole(context, consumer, name.slice(rolePrefix.length));
   await applyManifests(consumer, drifted, signal);
-  return gone.length + drifted.length > 0;
+  if (needsRepair(policy)) {
+    terminal.say(`Writing ValidatingAdmissionPolicy ${konnectorPolicyName} for what is bound.`);
+    await confineKonnector(context, consumer);
+  }
+  return gone.length + drifted.length > 0 || needsRepair(policy);
 }

@@ -7,6 +7,7 @@ import {
   apiServiceBindings,
   consumerNamespace,
   konnectorName,
+  konnectorPolicyName,
   providerUidAnnotation,
   releaseDeletionsAnnotation,
   releaseSchemaAnnotation,
@@ -19,6 +20,7 @@ import type { CliContext } from "../context.ts";
 import { CliError } from "../errors.ts";
 import type { CommonOptions } from "../options.ts";
 import { listBindings, noSuchBinding, parseApiName } from "./bound-resource.ts";
+import { liftConfinement } from "./confinement.ts";
 
 const ownAnnotations = [
   providerUidAnnotation,
@@ -59,6 +61,10 @@ export async function handBack(
     return;
   }
   for (const binding of marked) await removeMarks(context, consumer, binding, options.dryRun);
+  if (!options.dryRun && (await liftConfinement(consumer, signal)))
+    terminal.say(
+      `Deleted ValidatingAdmissionPolicy ${konnectorPolicyName}: it knows only what this konnector writes.`,
+    );
   if (options.dryRun) {
     terminal.say("Dry run: nothing was changed.");
     return;

@@ -9,6 +9,7 @@ import {
   consumerNamespace,
   deployments,
   konnectorName,
+  konnectorPolicyName,
   leases,
   namespaces,
   pods,
@@ -18,6 +19,8 @@ import {
   syncerFinalizer,
   unbindFinalizer,
   unbindPolicyAnnotation,
+  validatingAdmissionPolicies,
+  validatingAdmissionPolicyBindings,
 } from "@klutch/api";
 import { type DynamicObject } from "@klutch/kube";
 import { roleBindingObject, roleObject, type TestCluster, waitFor } from "@klutch/kube-testing";
@@ -134,6 +137,26 @@ test("S10: doctor names surplus, wildcards, gaps and left roles, and --fix repai
   assert.match(fixed.stdout(), /after the repair\n {2}ok +No surplus and no gap/);
   assert.equal(await client.find(clusterRoles, { name: gone }), undefined);
   assert.equal((await world.run(["doctor", "--fix"])).code, 0);
+});
+
+test("doctor: an admission policy that is gone or altered is a problem, and --fix writes it for what is bound", async () => {
+  const ref = { name: konnectorPolicyName };
+  const { client } = world.consumer;
+  await client.delete(validatingAdmissionPolicyBindings, ref);
+  await client.mergePatch(validatingAdmissionPolicies, ref, { spec: { failurePolicy: "Ignore" } });
+  const altered = await world.run(["doctor"]);
+  assert.match(
+    altered.stdout(),
+    /ValidatingAdmissionPolicy klutch-konnector is not as what is bound needs it/,
+  );
+  await client.delete(validatingAdmissionPolicies, ref);
+  const gone = await world.run(["doctor"]);
+  assert.match(gone.stdout(), /ValidatingAdmissionPolicy klutch-konnector is missing/);
+  assert.equal(gone.code, 1);
+  const fixed = await world.run(["doctor", "--fix"]);
+  assert.equal(fixed.code, 0, fixed.stdout() + fixed.stderr());
+  const policy = await client.get<DynamicObject>(validatingAdmissionPolicies, ref);
+  assert.match(JSON.stringify(policy.spec), new RegExp(`'${widgets.name}'`));
 });
 
 test("release: nothing held; a held schema and held deletions are shown and released", async () => {

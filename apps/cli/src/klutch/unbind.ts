@@ -17,6 +17,7 @@ import { columns } from "../output.ts";
 import { printable } from "../printable.ts";
 import { waitFor } from "../wait.ts";
 import { findBinding, listMetadata, noSuchBinding, parseApiName, servedResource } from "./bound-resource.ts";
+import { refreshConfinement } from "./confinement.ts";
 import { counted } from "./findings.ts";
 
 /** Flags of `unbind`. */
@@ -199,6 +200,7 @@ export async function removeRole(context: CliContext, consumer: Consumer, name: 
   const hadBinding = await consumer.client.delete(clusterRoleBindings, role, { signal });
   const hadRole = await consumer.client.delete(clusterRoles, role, { signal });
   if (hadBinding || hadRole) {
+    await refreshConfinement(context, consumer);
     terminal.say(
       `Deleted ClusterRole and ClusterRoleBinding ${role.name}: the konnector has no rights on ${name} any more.`,
     );

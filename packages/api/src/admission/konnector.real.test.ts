@@ -12,7 +12,7 @@ import { startCluster, waitFor } from "@klutch/kube-testing";
 import { apiServiceBindingCrd } from "../index.ts";
 import type { Manifest } from "../konnector-manifests.ts";
 import * as resources from "../resources.ts";
-import { type KonnectorScope, konnectorPolicyManifests } from "./konnector.ts";
+import { type KonnectorScope, konnectorPolicyManifests, konnectorScopeOf } from "./konnector.ts";
 
 const cluster = await startCluster({ name: "konnector-policy" });
 after(() => cluster[Symbol.asyncDispose]());
@@ -40,17 +40,9 @@ const widgets: ResourceType = {
   namespaced: true,
 };
 const typeOf: Readonly<Record<string, ResourceType>> = {
-  ConfigMap: configMaps,
-  ValidatingAdmissionPolicy: policyType("ValidatingAdmissionPolicy", "validatingadmissionpolicies"),
-  ValidatingAdmissionPolicyBinding: policyType(
-    "ValidatingAdmissionPolicyBinding",
-    "validatingadmissionpolicybindings",
-  ),
+  ValidatingAdmissionPolicy: resources.validatingAdmissionPolicies,
+  ValidatingAdmissionPolicyBinding: resources.validatingAdmissionPolicyBindings,
 };
-
-function policyType(kind: string, plural: string): ResourceType {
-  return { group: "admissionregistration.k8s.io", version: "v1", plural, kind, namespaced: false };
-}
 
 /** In force a moment after it was written. */
 async function confine(scope: KonnectorScope, isInForce: () => Promise<boolean>): Promise<void> {
@@ -123,6 +115,22 @@ test("while nothing is bound the agent writes no Secret anywhere but in its own 
   await confine({ apis: [], claims: [] }, tryAgain);
   await agent.create(resources.secrets, secret("klutch-bind", "kubeconfig-abc"));
   await confine({ apis: ["widgets.example.org"], claims: ["secrets"] }, async () => !(await tryAgain()));
+});
+
+test("what may be written follows from bindings and their accepted claims", () => {
+  const claim = { group: "", version: "v1", state: "Accepted" } as const;
+  const claims = [
+    { ...claim, resource: "secrets", selector: { owner: "Provider" } },
+    { ...claim, resource: "configmaps", state: "Rejected" },
+    // Of the consumer's own objects, which are only read.
+    { ...claim, resource: "services", selector: { owner: "Consumer" } },
+  ] as const;
+  const scope = konnectorScopeOf([
+    { name: "widgets.example.org", claims },
+    { name: "pods", claims: [] },
+    { name: "roles.rbac.authorization.k8s.io", claims: [] },
+  ]);
+  assert.deepEqual(scope, { apis: ["widgets.example.org"], claims: ["secrets"] });
 });
 
 test("a name that would end the expression is no name of a resource", () => {

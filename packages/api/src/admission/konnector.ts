@@ -2,8 +2,12 @@
  * The second line behind the konnector's roles: what its account may write in an app cluster, whatever RBAC says. The plugin writes it
  * with what people bound and accepted; no account that RBAC confines can change it.
  */
+import { checkApiFullName } from "../foreign/api-name.ts";
+import type { AnsweredPermissionClaim } from "../kinds/permission-claim.ts";
 import type { Manifest } from "../konnector-manifests.ts";
 import { bindGroup, consumerNamespace, konnectorName, resourceOwnerAnnotation } from "../names.ts";
+import { crdNameOf } from "../naming.ts";
+import { bindingRules } from "../rbac.ts";
 import { accountPolicyManifests, isSystemNamespace } from "./policy.ts";
 
 /** Name of the policy and its binding. */
@@ -23,6 +27,31 @@ export const claimedSecretTypes: readonly string[] = [
 export interface KonnectorScope {
   readonly apis: readonly string[];
   readonly claims: readonly string[];
+}
+
+/** What follows from bindings: each API by its name, and of its accepted claims those that the agent may write. */
+export function konnectorScopeOf(
+  bindings: readonly { readonly name: string; readonly claims: readonly AnsweredPermissionClaim[] }[],
+): KonnectorScope {
+  const shared = bindings.filter(({ name }) => checkApiFullName(name) === undefined);
+  const written = shared.flatMap(({ name, claims }) =>
+    bindingRules(groupResourceOf(name), claims)
+      .slice(bindingRules(groupResourceOf(name), []).length)
+      .filter(({ verbs }) => verbs.some((verb) => !readVerbs.has(verb)))
+      .flatMap(({ apiGroups = [], resources = [] }) =>
+        resources.map((resource) =>
+          crdNameOf({ resource: resource.replace(/\/.*$/, ""), group: apiGroups[0] }),
+        ),
+      ),
+  );
+  return { apis: shared.map(({ name }) => name), claims: written };
+}
+
+const readVerbs: ReadonlySet<string> = new Set(["get", "list", "watch"]);
+
+function groupResourceOf(name: string): { readonly group: string; readonly resource: string } {
+  const dot = name.indexOf(".");
+  return { resource: name.slice(0, dot), group: name.slice(dot + 1) };
 }
 
 const quoted = (names: readonly string[]): string =>

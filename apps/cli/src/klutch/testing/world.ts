@@ -14,6 +14,7 @@ import { applyManifests } from "../../konnector.ts";
 import { runCli } from "../../program.ts";
 import { createTenant, prepareConsumer, prepareProvider } from "../../testing/provider-side.ts";
 import { type ScriptedRun, scriptedRun } from "../../testing/script.ts";
+import { confineKonnector } from "../confinement.ts";
 import { asConsumer, bindApi, type BoundPair, syncedClaim } from "./bound-pair.ts";
 
 /** A command that has ended. */
@@ -65,6 +66,7 @@ export async function startKlutchWorld(): Promise<KlutchWorld> {
   await waitFor("the bindings", () => consumer.client.list(apiServiceBindings));
   await writeFile(paths.tenant, await createTenant(provider, "cluster-a"));
   const widgets = await bindApi(consumer, provider, "cluster-a", "widgets");
+  await confineKonnector(scriptedRun().context, asConsumer(consumer.client));
   await syncedClaim(consumer, provider, widgets, "one");
   await syncedClaim(consumer, provider, widgets, "two");
   const start: KlutchWorld["start"] = (args, outside = {}, program = "klutch") => {
