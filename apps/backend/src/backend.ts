@@ -98,7 +98,7 @@ export function createBackend(options: BackendOptions): Backend {
     app: web?.app ?? new Hono(),
     problem: () => problemOf(informers) ?? web?.identityProvider.problem,
     async run() {
-      void web?.identityProvider.probe();
+      void web?.identityProvider.probe({ signal });
       await runManager({ informers, controllers, elector: options.elector, logger, signal });
       await Promise.all(informers.map((informer) => informer[Symbol.asyncDispose]()));
     },
@@ -122,6 +122,7 @@ function createWeb(
     loginSealer: createSealer("login", config.cookieKeys),
     sessionSealer: createSealer("session", config.cookieKeys),
     secure,
+    clock,
   });
   const tenant = { client, namespaceCache: caches.namespaces, prefix: config.namespacePrefix, prettyName };
   const app = createApp({

@@ -82,3 +82,37 @@ test("control-plane mode needs no login, and with any flag of the login it needs
   );
   assert.equal((await readConfig(good, {})).controlPlaneMode, false);
 });
+
+test("URLs of the login are https; http is for this machine only", async () => {
+  const flags = ["oidc-issuer-url", "oidc-callback-url", "oidc-authorize-url", "allowed-redirect"];
+  for (const name of flags) {
+    const others = good.filter((flag) => !flag.startsWith(`--${name}=`));
+    const read = (value: string): Promise<unknown> => readConfig([...others, `--${name}=${value}`], {});
+    for (const value of [
+      "http://idp.example.org/x",
+      "http://127.0.0.1.example.org/",
+      "http://localhost.example.org/",
+      "ftp://idp.example.org/",
+      "javascript:alert(1)",
+    ]) {
+      await assert.rejects(read(value), (error) => {
+        assert.ok(error instanceof ConfigError, `${name}=${value}`);
+        assert.ok(error.message.includes(`--${name}: ${JSON.stringify(value)} must start with https://`));
+        return true;
+      });
+    }
+    await assert.rejects(read("https://user:word@idp.example.org/"), (error) => {
+      assert.ok(error instanceof ConfigError);
+      assert.match(error.message, /must not contain a user or a password/);
+      assert.doesNotMatch(error.message, /word@/);
+      return true;
+    });
+    for (const value of [
+      "http://127.0.0.1:5556/dex",
+      "http://localhost/x",
+      "http://[::1]:1/x",
+      "https://a.b/c",
+    ])
+      await read(value);
+  }
+});

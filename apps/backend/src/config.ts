@@ -1,5 +1,4 @@
 /** Flags of the backend. Source: reference/bind.md §2.2. All faults are reported at once. */
-import { readFile } from "node:fs/promises";
 import { parseArgs } from "node:util";
 import {
   type ClusterScopedIsolation,
@@ -8,6 +7,7 @@ import {
   konnectorRepository,
 } from "@klutch/api";
 import { Secret } from "@klutch/telemetry";
+import { choice, cookieKey, encryptionKey, optionalFile, seconds, tlsFiles, url } from "./config-values.ts";
 
 /** How the backend runs. */
 export interface BackendConfig {
@@ -160,79 +160,10 @@ export async function readConfig(
     tls: await tlsFiles(values["tls-cert-file"], values["tls-key-file"], faults),
     probePort: Number(values["probe-port"]),
     leaseNamespace: values["lease-namespace"],
-    allowedRedirects: values["allowed-redirect"],
+    allowedRedirects: values["allowed-redirect"].map((value) => url("allowed-redirect", value, faults)),
     credentialSeconds: seconds(values["credential-lifetime"], faults),
     verbose: Number(values.v) > 2,
   };
   if (faults.length > 0) throw new ConfigError(faults.join("\n"));
   return config;
-}
-
-function choice<const T extends readonly string[]>(
-  name: string,
-  value: string,
-  allowed: T,
-  faults: string[],
-): T[number] {
-  const found = allowed.find((one): one is T[number] => one.toLowerCase() === value.toLowerCase());
-  if (found === undefined)
-    faults.push(`--${name}: ${JSON.stringify(value)} must be one of ${allowed.join(", ")}`);
-  return found ?? allowed[0] ?? "";
-}
-
-function url(name: string, value: string, faults: string[]): string {
-  if (value !== "" && !URL.canParse(value)) faults.push(`--${name}: ${JSON.stringify(value)} is not a URL`);
-  return value;
-}
-
-/** Standard base64 of one of the lengths. The key itself is never in the message. */
-function cookieKey(
-  name: string,
-  value: string,
-  lengths: readonly number[],
-  faults: string[],
-): Secret<Buffer> {
-  const key = Buffer.from(value, "base64");
-  if (value !== "" && !lengths.includes(key.length)) {
-    faults.push(
-      `--${name}: has ${key.length} bytes after base64 decoding; ${lengths.join(" or ")} are needed`,
-    );
-  }
-  return new Secret(key);
-}
-
-function encryptionKey(value: string, faults: string[]): Secret<Buffer> | undefined {
-  return value === "" ? undefined : cookieKey("cookie-encryption-key", value, [16, 24, 32], faults);
-}
-
-async function optionalFile(name: string, path: string, faults: string[]): Promise<string | undefined> {
-  if (path === "") return undefined;
-  try {
-    return await readFile(path, "utf8");
-  } catch {
-    faults.push(`--${name}: ${path} cannot be read`);
-    return undefined;
-  }
-}
-
-async function tlsFiles(certFile: string, keyFile: string, faults: string[]): Promise<BackendConfig["tls"]> {
-  if ((certFile === "") !== (keyFile === "")) {
-    faults.push(
-      "--tls-cert-file and --tls-key-file belong together: with only one the backend would serve plain HTTP",
-    );
-  }
-  const [cert, key] = await Promise.all([
-    optionalFile("tls-cert-file", certFile, faults),
-    optionalFile("tls-key-file", keyFile, faults),
-  ]);
-  return cert === undefined || key === undefined ? undefined : { cert, key };
-}
-
-function seconds(value: string, faults: string[]): number {
-  const match = /^(?<number>\d+)(?<unit>[smh])$/.exec(value);
-  const result =
-    Number(match?.groups?.["number"]) * ({ s: 1, m: 60, h: 3600 }[match?.groups?.["unit"] ?? "s"] ?? 1);
-  if (!Number.isFinite(result) || result < 600)
-    faults.push(`--credential-lifetime: ${JSON.stringify(value)} must be at least 10m, such as 24h`);
-  return result;
 }

@@ -1,9 +1,11 @@
-/** The login as the browser goes through it: two sealed cookies, nothing kept in the server. */
+/** The login as the browser goes through it: two sealed cookies; the server remembers only which logins were finished. */
 import type { Context } from "hono";
 import { deleteCookie, getCookie, setCookie } from "hono/cookie";
+import type { Clock } from "@klutch/kube";
 import { UserError } from "../errors.ts";
 import type { Identity, IdentityProvider } from "../oidc/identity-provider.ts";
 import { randomToken, type Sealer } from "./sealed-cookie.ts";
+import { createUsedOnce, type UsedOnce } from "./used-once.ts";
 
 /** What the plugin asked for. */
 export interface LoginRequest {
@@ -24,8 +26,13 @@ export interface LoginFlowOptions {
   readonly sessionSealer: Sealer;
   /** Whether browsers reach us over TLS; then cookies are Secure. */
   readonly secure: boolean;
+  readonly clock: Clock;
 }
 
+/** Logins that a replica remembers as finished. */
+const rememberedLogins = 10_000;
+/** Sessions that one browser may have at the same time: all its cookies must fit into the header of a request. */
+const maxSessions = 3;
 const loginSeconds = 600;
 const sessionSeconds = 3600;
 const loginFields = ["redirectUrl", "sessionId", "clusterId", "state", "nonce", "verifier"] as const;
@@ -34,9 +41,12 @@ const sessionFields = ["redirectUrl", "sessionId", "clusterId", "issuer", "subje
 /** See the module comment. */
 export class LoginFlow {
   readonly #options: LoginFlowOptions;
+  readonly #finished: UsedOnce;
 
   constructor(options: LoginFlowOptions) {
     this.#options = options;
+    const { clock } = options;
+    this.#finished = createUsedOnce({ clock, lifetimeMs: loginSeconds * 1000, capacity: rememberedLogins });
   }
 
   /** Binds the login to this browser; gives back the identity provider's URL. */
@@ -47,20 +57,24 @@ export class LoginFlow {
     return url;
   }
 
-  /** The second half, at the callback. The login cookie is used up whatever happens, so a callback cannot be played again. */
+  /**
+   * The second half, at the callback. The login is used up whatever happens: the browser is told to forget the cookie, and one that
+   * was kept is refused before the identity provider is asked.
+   */
   async finish(context: Context): Promise<Session> {
     const sealed = getCookie(context, this.#name(loginCookie));
     deleteCookie(context, this.#name(loginCookie), { path: "/", secure: this.#options.secure });
     const login = sealed === undefined ? undefined : await this.#options.loginSealer.open(sealed);
     if (login === "expired") throw expired("The login took longer than ten minutes.");
     if (login === undefined) {
-      throw new UserError(400, "This login was not started in this browser, or it was already used.", again);
+      throw notStarted();
     }
     const { redirectUrl, sessionId, clusterId, state, nonce, verifier } = pick(login, loginFields);
     const url = new URL(context.req.url);
     if (url.searchParams.get("state") !== state) {
       throw new UserError(400, "The answer of the identity provider does not belong to this login.", again);
     }
+    if (!this.#finished.take(state)) throw notStarted();
     const { issuer, subject } = await this.#options.identityProvider.finish(url.search, {
       state,
       nonce,
@@ -68,6 +82,7 @@ export class LoginFlow {
     });
     const session: Session = { redirectUrl, sessionId, clusterId, issuer, subject, csrf: randomToken() };
     const value = await this.#options.sessionSealer.seal({ ...session }, sessionSeconds);
+    this.#forgetOldSessions(context, sessionId);
     this.#setCookie(context, sessionCookie(sessionId), value, sessionSeconds);
     return session;
   }
@@ -82,6 +97,17 @@ export class LoginFlow {
     const session = pick(value, sessionFields);
     if (session.sessionId !== sessionId) throw expired("You are not logged in.");
     return session;
+  }
+
+  #forgetOldSessions(context: Context, sessionId: string): void {
+    const { secure } = this.#options;
+    const kept = [this.#name(loginCookie), this.#name(sessionCookie(sessionId))];
+    const others = Object.keys(getCookie(context)).filter(
+      (name) => name.startsWith(this.#name(sessionCookie(""))) && !kept.includes(name),
+    );
+    for (const name of others.slice(0, Math.max(0, others.length - maxSessions + 1))) {
+      deleteCookie(context, name, { path: "/", secure });
+    }
   }
 
   #setCookie(context: Context, name: string, value: string, maxAge: number): void {
@@ -107,6 +133,10 @@ const again = "Start again with kubectl bind.";
 
 function sessionCookie(sessionId: string): string {
   return `klutch-bind-${sessionId}`;
+}
+
+function notStarted(): UserError {
+  return new UserError(400, "This login was not started in this browser, or it was already used.", again);
 }
 
 function expired(message: string): UserError {

@@ -113,8 +113,19 @@ test("S4: a callback that is played again is refused, also with the cookie it ha
   assert.match(again.html, /already used/);
   browser.cookies.set(host, kept);
   const withCookie = await browser.go(back.url.href);
-  assert.equal(withCookie.status, 401);
-  assert.match(withCookie.html, /invalid_grant/);
+  assert.equal(withCookie.status, 400);
+  assert.match(withCookie.html, /already used/);
+});
+
+test("a callback that is played again on another replica is refused by the identity provider", async () => {
+  const browser = new TestBrowser();
+  const back = await logIn(browser, started, callback);
+  const kept = [...(browser.cookies.get(new URL(world.url).host) ?? [])];
+  assert.equal((await browser.go(back.url.href)).status, 200);
+  const cookie = kept.map(([name, value]) => `${name}=${value}`).join("; ");
+  const again = await world.otherReplica(new Request(back.url.href, { headers: { cookie } }));
+  assert.equal(again.status, 401);
+  assert.match(await again.text(), /invalid_grant/);
 });
 
 test("S4: a callback in another browser is refused", async () => {

@@ -1,10 +1,12 @@
 /** Where a login may return to: this machine's loopback, or an exactly listed URL. Everything else would give a kubeconfig away. */
 import { UserError } from "../errors.ts";
+import { isLoopback } from "../oidc/secure-url.ts";
 
-const loopbackHosts = new Set(["localhost", "127.0.0.1", "[::1]"]);
+/** A longer one would not fit into a cookie beside the rest of the session. */
+const maxLength = 1024;
 
 /**
- * The redirect URL from the query: `u`, or `http://localhost:<p>/callback` from `p` (reference/bind.md §2). Throws `UserError` 400
+ * The redirect URL from the query: `u`, or `http://localhost:<p>/callback` from `p`. Throws `UserError` 400
  * for anything that is not loopback over http or in `allowed`.
  */
 export function redirectUrlOf(query: Readonly<Record<string, string>>, allowed: readonly string[]): string {
@@ -17,15 +19,11 @@ export function redirectUrlOf(query: Readonly<Record<string, string>>, allowed: 
       throw refused(`p=${port ?? ""} is not a port from 1 to 65535`);
     return `http://localhost:${number}/callback`;
   }
+  if (wanted.length > maxLength) throw refused(`u is longer than ${maxLength} characters`);
   if (!URL.canParse(wanted)) throw refused("u is not a URL");
   if (allowed.includes(wanted)) return wanted;
   const url = new URL(wanted);
-  if (
-    url.protocol !== "http:" ||
-    !loopbackHosts.has(url.hostname) ||
-    url.username !== "" ||
-    url.password !== ""
-  ) {
+  if (url.protocol !== "http:" || !isLoopback(url) || url.username !== "" || url.password !== "") {
     throw refused(`the redirect to ${url.origin} is not allowed`);
   }
   return url.href;

@@ -58,7 +58,7 @@ export class TestBrowser {
       if (name !== undefined) fields.set(name, /\bvalue="([^"]*)"/.exec(input)?.[1] ?? "");
     }
     for (const [name, value] of Object.entries(values)) fields.set(name, value);
-    const action = /\baction="([^"]*)"/.exec(form[1] ?? "")?.[1] ?? "";
+    const action = /\baction="([^"]*)"/.exec(form[1] ?? "")?.[1]?.replaceAll("&amp;", "&") ?? "";
     const headers = { "content-type": "application/x-www-form-urlencoded" };
     return this.go(
       new URL(action, page.url).href,

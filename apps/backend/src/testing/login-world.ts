@@ -17,6 +17,8 @@ export interface LoginWorld extends AsyncDisposable {
   readonly issuer: string;
   /** Every call of the bind function. */
   readonly bound: { readonly session: Session; readonly resource: string; readonly group: string }[];
+  /** Another replica of the backend behind the same URL. */
+  readonly otherReplica: (request: Request) => Promise<Response>;
 }
 
 /** Options of `startLoginWorld`. */
@@ -26,10 +28,12 @@ export interface LoginWorldOptions {
   readonly offers?: readonly OfferedApi[] | undefined;
   readonly allowedRedirects?: readonly string[] | undefined;
   readonly logger?: Logger | undefined;
+  /** Default: a free one. */
+  readonly port?: number | undefined;
 }
 
-const clientId = "klutch";
-const clientSecret = "a-client-secret-of-the-tests";
+/** The backend as its identity provider knows it. */
+export const oidcClient = { id: "klutch", secret: "a-client-secret-of-the-tests" } as const;
 
 /** One API with a claim. */
 export const sampleOffer: OfferedApi = {
@@ -53,7 +57,9 @@ export async function startLoginWorld(options: LoginWorldOptions = {}): Promise<
   const handle = (request: Request): Response | Promise<Response> =>
     served.app?.fetch(request) ?? new Response("not ready");
   const { promise: listening, resolve } = Promise.withResolvers<number>();
-  const server = serve({ fetch: handle, hostname: "127.0.0.1", port: 0 }, ({ port }) => resolve(port));
+  const server = serve({ fetch: handle, hostname: "127.0.0.1", port: options.port ?? 0 }, ({ port }) =>
+    resolve(port),
+  );
   stack.defer(() => void server.close());
   const url = `http://127.0.0.1:${await listening}`;
   const issuer = await startIdentityProvider(stack, `${url}/callback`);
@@ -61,31 +67,35 @@ export async function startLoginWorld(options: LoginWorldOptions = {}): Promise<
   const cookieKeys = { signing: new Secret(Buffer.alloc(32, 7)), encryption: undefined };
   const oidc = {
     issuer: options.issuerOverride ?? issuer,
-    clientId,
-    clientSecret: new Secret(clientSecret),
+    clientId: oidcClient.id,
+    clientSecret: new Secret(oidcClient.secret),
     callbackUrl: `${url}/callback`,
     authorizeUrl: undefined,
   };
-  served.app = createApp({
-    prettyName: "Test Provider",
-    login: new LoginFlow({
-      identityProvider: new IdentityProvider(oidc, systemClock),
-      loginSealer: createSealer("login", cookieKeys),
-      sessionSealer: createSealer("session", cookieKeys),
+  const replica = (): Hono =>
+    createApp({
+      prettyName: "Test Provider",
+      login: new LoginFlow({
+        identityProvider: new IdentityProvider(oidc, systemClock),
+        loginSealer: createSealer("login", cookieKeys),
+        sessionSealer: createSealer("session", cookieKeys),
+        secure: false,
+        clock: systemClock,
+      }),
+      offers: { list: () => options.offers ?? [sampleOffer] },
+      bind: (session, api) => {
+        bound.push({ session, ...api });
+        return Promise.resolve(sampleResponse);
+      },
+      authorizeUrl: undefined,
+      allowedRedirects: options.allowedRedirects ?? [],
       secure: false,
-    }),
-    offers: { list: () => options.offers ?? [sampleOffer] },
-    bind: (session, api) => {
-      bound.push({ session, ...api });
-      return Promise.resolve(sampleResponse);
-    },
-    authorizeUrl: undefined,
-    allowedRedirects: options.allowedRedirects ?? [],
-    secure: false,
-    logger: options.logger ?? silentLogger,
-  });
+      logger: options.logger ?? silentLogger,
+    });
+  served.app = replica();
+  const otherReplica = async (request: Request): Promise<Response> => replica().fetch(request);
   const owned = stack.move();
-  return { url, issuer, bound, [Symbol.asyncDispose]: () => owned.disposeAsync() };
+  return { url, issuer, bound, otherReplica, [Symbol.asyncDispose]: () => owned.disposeAsync() };
 }
 
 async function startIdentityProvider(stack: AsyncDisposableStack, redirectUri: string): Promise<string> {
@@ -100,7 +110,7 @@ async function startIdentityProvider(stack: AsyncDisposableStack, redirectUri: s
   const address = server.address();
   const issuer = `http://127.0.0.1:${typeof address === "object" && address !== null ? address.port : 0}`;
   const provider = new Provider(issuer, {
-    clients: [{ client_id: clientId, client_secret: clientSecret, redirect_uris: [redirectUri] }],
+    clients: [{ client_id: oidcClient.id, client_secret: oidcClient.secret, redirect_uris: [redirectUri] }],
     pkce: { required: () => true },
     cookies: { keys: ["a-cookie-key-of-the-tests"] },
   });

@@ -1,0 +1,48 @@
+/** What went wrong in a login, in words for the person who logs in. Nothing here repeats a token or a code. */
+import { errors } from "jose";
+import { AuthorizationResponseError, ResponseBodyError } from "openid-client";
+import { UserError } from "../errors.ts";
+
+/** What to do about a login that failed. */
+export const startAgain = "Start again with kubectl bind.";
+
+/** Whether the identity provider did not answer, or not as one: nothing is wrong with the login itself. */
+export function isUnavailable(error: unknown): boolean {
+  if (error instanceof UserError || error instanceof ResponseBodyError) return false;
+  if (error instanceof Response) return error.status >= 500;
+  if (!(error instanceof Error)) return false;
+  if (error instanceof errors.JOSEError) {
+    return ["ERR_JWKS_TIMEOUT", "ERR_JWKS_INVALID", "ERR_JOSE_GENERIC"].includes(error.code);
+  }
+  if (error.name === "TimeoutError" || (error instanceof TypeError && error.message === "fetch failed")) {
+    return true;
+  }
+  return isUnavailable(error.cause);
+}
+
+/** The error as a page shows it. */
+export function translate(error: unknown): unknown {
+  if (error instanceof UserError) return error;
+  if (error instanceof AuthorizationResponseError) {
+    const said = [error.error, error.error_description].filter(Boolean).join(": ");
+    return new UserError(401, `The identity provider refused the login: ${said}.`, startAgain, {
+      cause: error,
+    });
+  }
+  if (error instanceof ResponseBodyError) {
+    const said = [error.error, error.error_description].filter(Boolean).join(": ");
+    return new UserError(401, `The identity provider did not accept the login: ${said}.`, startAgain, {
+      cause: error,
+    });
+  }
+  return new UserError(401, `The login could not be verified: ${reasonOf(error)}.`, startAgain, {
+    cause: error,
+  });
+}
+
+/** The messages of an error and of its cause. */
+export function reasonOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  const cause = error.cause instanceof Error ? ` (${error.cause.message})` : "";
+  return `${error.message}${cause}`;
+}
