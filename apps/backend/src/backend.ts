@@ -84,12 +84,12 @@ export function createBackend(options: BackendOptions): Backend {
     clock,
     credentials: withoutControlPlane(createCredentialIssuer({ ...issuer, client: controllerClient }), caches),
   };
-  const { konnectorImage } = config;
+  const konnectorImages = { image: config.konnectorImage, allowedPrefixes: config.allowedImagePrefixes };
   const controlPlane = config.controlPlaneMode
-    ? createControlPlane({ client, context, templates, konnectorImage, logger, metrics: options.metrics })
+    ? createControlPlane({ client, context, templates, konnectorImages, logger, metrics: options.metrics })
     : undefined;
   const controllers = [
-    ...createControllers(options, context),
+    ...createControllers(options, context, templates),
     ...(controlPlane === undefined ? [] : [controlPlane.controller]),
   ];
   const informers = [...informersOf(caches), templates, ...(controlPlane?.informers ?? [])];
@@ -171,7 +171,11 @@ function createCaches(client: KubeClient, logger: Logger): Caches {
   };
 }
 
-function createControllers(options: BackendOptions, context: ControllerContext): readonly Controller[] {
+function createControllers(
+  options: BackendOptions,
+  context: ControllerContext,
+  templates: Informer<APIServiceExportTemplate>,
+): readonly Controller[] {
   const { logger, metrics } = options;
   const { caches } = context;
   const requests = new Controller({
@@ -203,6 +207,8 @@ function createControllers(options: BackendOptions, context: ControllerContext):
   exports.watch(caches.crds, ({ key }) =>
     [...caches.exports.list()].filter(({ metadata }) => metadata.name === key).map((object) => keyOf(object)),
   );
+  // A template may begin or end to select any API.
+  exports.watch(templates, () => [...caches.exports.list()].map((object) => keyOf(object)));
   // Requests that wait for a CRD go on when it appears.
   requests.watch(caches.crds, () =>
     [...caches.requests.list()]

@@ -1,6 +1,7 @@
 /** Values of flags: each reader reports what is wrong by the flag's name and never throws. */
 import { readFile } from "node:fs/promises";
 import { Secret } from "@klutch/telemetry";
+import { repositoryOf } from "./control-plane/override-policy.ts";
 import { urlFault } from "./oidc/secure-url.ts";
 
 export function choice<const T extends readonly string[]>(
@@ -83,4 +84,15 @@ export function seconds(value: string, faults: string[]): number {
   if (!Number.isFinite(result) || result < 600)
     faults.push(`--credential-lifetime: ${JSON.stringify(value)} must be at least 10m, such as 24h`);
   return result;
+}
+
+/** The repository of our own image, unless others are given. An empty prefix would allow every image. */
+export function imagePrefixes(
+  values: readonly string[],
+  ownImage: string,
+  faults: string[],
+): readonly string[] {
+  if (values.includes(""))
+    faults.push("--allowed-image-prefix: is empty, such as registry.example.org/klutch");
+  return values.length === 0 ? [repositoryOf(ownImage)] : values;
 }

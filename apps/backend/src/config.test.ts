@@ -116,3 +116,18 @@ test("URLs of the login are https; http is for this machine only", async () => {
       await read(value);
   }
 });
+
+test("overrides may name images of the own repository, or of those that are given", async () => {
+  const own = await readConfig(["--control-plane-mode", "--konnector-image=example.org:5000/k:1"], {});
+  assert.deepEqual(own.allowedImagePrefixes, ["example.org:5000/k"]);
+  const given = [
+    "--control-plane-mode",
+    "--allowed-image-prefix=a.example.org/",
+    "--allowed-image-prefix=b/c",
+  ];
+  assert.deepEqual((await readConfig(given, {})).allowedImagePrefixes, ["a.example.org/", "b/c"]);
+  await assert.rejects(
+    readConfig(["--control-plane-mode", "--allowed-image-prefix="], {}),
+    /--allowed-image-prefix: is empty/,
+  );
+});

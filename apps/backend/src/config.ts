@@ -7,7 +7,16 @@ import {
   konnectorRepository,
 } from "@klutch/api";
 import { Secret } from "@klutch/telemetry";
-import { choice, cookieKey, encryptionKey, optionalFile, seconds, tlsFiles, url } from "./config-values.ts";
+import {
+  choice,
+  cookieKey,
+  encryptionKey,
+  imagePrefixes,
+  optionalFile,
+  seconds,
+  tlsFiles,
+  url,
+} from "./config-values.ts";
 
 /** How the backend runs. */
 export interface BackendConfig {
@@ -25,6 +34,8 @@ export interface BackendConfig {
   readonly controlPlaneMode: boolean;
   /** Image of the konnectors that the control-plane mode deploys. */
   readonly konnectorImage: string;
+  /** Repositories, or what they start with, of images that overrides of an AppClusterBinding may name. */
+  readonly allowedImagePrefixes: readonly string[];
   /** Whether login and binding page are served; false only in control-plane mode, and then `oidc` and `cookieKeys` are empty. */
   readonly servesLogin: boolean;
   readonly oidc: {
@@ -79,6 +90,7 @@ const options = {
   "tls-key-file": text(),
   "control-plane-mode": flag,
   "konnector-image": text(`${konnectorRepository}:${klutchVersion}`),
+  "allowed-image-prefix": { type: "string", multiple: true, default: [] as string[] },
   "probe-port": text("8081"),
   "lease-namespace": text("klutch-backend"),
   "allowed-redirect": { type: "string", multiple: true, default: [] as string[] },
@@ -129,6 +141,7 @@ export async function readConfig(
     },
     controlPlaneMode,
     konnectorImage: need("konnector-image", values["konnector-image"]),
+    allowedImagePrefixes: imagePrefixes(values["allowed-image-prefix"], values["konnector-image"], faults),
     servesLogin,
     oidc: {
       issuer: url("oidc-issuer-url", needForLogin("oidc-issuer-url", values["oidc-issuer-url"]), faults),

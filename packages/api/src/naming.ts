@@ -43,3 +43,8 @@ export function bindingRoleName(bindingName: string): string {
 export function binderClusterRoleName(clusterNamespace: string): string {
   return `klutch-binder-${clusterNamespace}`;
 }
+
+/** Name of the ClusterRole and ClusterRoleBinding with what a tenant may do in the whole cluster. No namespace has a colon in its name. */
+export function binderClusterWideName(clusterNamespace: string): string {
+  return `${binderClusterRoleName(clusterNamespace)}:cluster-wide`;
+}

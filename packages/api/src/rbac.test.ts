@@ -6,10 +6,15 @@ import {
   backendRules,
   binderRules,
   bindingRules,
+  clusterWideExportRules,
   exportRules,
+  type GrantedExport,
+  isBuiltInGroup,
   konnectorClusterRules,
   konnectorNamespaceRules,
   type PolicyRule,
+  rejectedClaims,
+  rejectedClaimsAnnotation,
 } from "./rbac.ts";
 
 const everything = { backendRules, binderRules, konnectorClusterRules, konnectorNamespaceRules };
@@ -119,6 +124,61 @@ test("a tenant's role is the same whatever the order of its exports, with each r
     rules.map(({ resources }) => resources),
     [["events"], ["secrets"], ["a"], ["b"]],
   );
+});
+
+const exported = (more: Partial<GrantedExport> = {}): GrantedExport => ({
+  spec: {
+    group: "example.org",
+    names: { kind: "Db", plural: "dbs" },
+    scope: "Namespaced",
+    informerScope: "Cluster",
+    versions: [],
+    permissionClaims: [
+      claim,
+      { group: "apps", resource: "deployments", version: "v1" },
+      { group: "snapshot.storage.k8s.io", resource: "volumesnapshots", version: "v1" },
+      { group: "example.com", resource: "things", version: "v1" },
+    ],
+  },
+  ...more,
+});
+
+test("no kind of Kubernetes itself is granted in the whole cluster", () => {
+  assert.deepEqual(
+    clusterWideExportRules([exported()]).map(({ resources }) => resources),
+    [["things"], ["dbs"]],
+  );
+  for (const group of ["", "apps", "batch", "rbac.authorization.k8s.io", "x.k8s.io", "k8s.io"]) {
+    assert.ok(isBuiltInGroup(group), group);
+  }
+  for (const group of ["example.org", "notk8s.io", "k8s.io.example.org"]) {
+    assert.ok(!isBuiltInGroup(group), group);
+  }
+});
+
+test("a rejected claim gives the tenant's account no right; another export's claim on the same resource does", () => {
+  const rejecting = exported({
+    metadata: { annotations: { [rejectedClaimsAnnotation]: "secrets,things.example.com" } },
+  });
+  const resources = (...exports: readonly GrantedExport[]): readonly unknown[] =>
+    exportRules(exports).flatMap((rule) => rule.resources ?? []);
+  assert.deepEqual(resources(rejecting), ["events", "deployments", "dbs", "volumesnapshots"]);
+  assert.ok(resources(rejecting, exported()).includes("secrets"));
+});
+
+test("an API that is no longer offered may be served and deleted, and nothing new made", () => {
+  const [rule] = exportRules([exported({ withdrawn: true })]).filter(
+    ({ resources }) => resources?.[0] === "dbs",
+  );
+  assert.deepEqual(rule?.verbs, ["get", "list", "watch", "update", "patch", "delete"]);
+});
+
+test("the rejected resources are those that no accepted claim names, each once and in order", () => {
+  const things: PermissionClaim = { group: "example.com", resource: "things", version: "v1" };
+  assert.equal(rejectedClaims([claim, things], [claim, things]), undefined);
+  assert.equal(rejectedClaims([things, claim, claim], []), "secrets,things.example.com");
+  assert.equal(rejectedClaims([claim], [{ ...claim, selector: { owner: "Consumer" } }]), undefined);
+  assert.equal(rejectedClaims([], [claim]), undefined);
 });
 
 const manifests = konnectorManifests({ image: "example.org/konnector:v1" });

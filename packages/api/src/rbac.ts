@@ -14,6 +14,7 @@ export interface PolicyRule {
 
 const read = ["get", "list", "watch"] as const;
 const all = [...read, "create", "update", "patch", "delete"] as const;
+const withoutCreate = all.filter((verb) => verb !== "create");
 
 /** Of every app cluster's account in its own cluster namespace: the static ClusterRole `klutch-binder`. */
 export const binderRules: readonly PolicyRule[] = [
@@ -28,19 +29,79 @@ export const binderRules: readonly PolicyRule[] = [
   { apiGroups: [""], resources: ["namespaces"], verbs: ["get"] },
 ];
 
+/**
+ * On an export: the resources of claims that the app cluster's side rejected, as `resource.group` with commas between. Other claims of the
+ * export give rights.
+ */
+export const rejectedClaimsAnnotation = "klutch.anynines.com/rejected-permission-claims";
+
+/** What of an export decides about rights. */
+export type GrantedExport = Pick<APIServiceExport, "spec"> & {
+  readonly metadata?: { readonly annotations?: Readonly<Record<string, string>> | undefined } | undefined;
+  /** The API is no longer offered: what is there may be served and deleted, but nothing new made. */
+  readonly withdrawn?: boolean | undefined;
+};
+
 /** Of one app cluster's account on the exported and claimed kinds, inside its service namespaces. */
-export function exportRules(exports: readonly Pick<APIServiceExport, "spec">[]): readonly PolicyRule[] {
-  const rules = new Map<string, PolicyRule>();
-  const add = (group: string, resource: string): void => {
-    rules.set(`${group}/${resource}`, { apiGroups: [group], resources: [resource], verbs: all });
+export function exportRules(exports: readonly GrantedExport[]): readonly PolicyRule[] {
+  const verbs = new Map<string, ReadonlySet<string>>();
+  const add = (group: string, resource: string, more: readonly string[]): void => {
+    const key = `${group}/${resource}`;
+    verbs.set(key, new Set([...(verbs.get(key) ?? []), ...more]));
   };
-  for (const { spec } of exports) {
-    add(spec.group, spec.names.plural);
+  for (const granted of exports) {
+    const { spec, withdrawn } = granted;
+    add(spec.group, spec.names.plural, withdrawn === true ? withoutCreate : all);
     // Warnings about a claim's upstream object are shown on the claim.
-    rules.set("/events", { apiGroups: [""], resources: ["events"], verbs: read });
-    for (const claim of spec.permissionClaims ?? []) add(claim.group ?? "", claim.resource);
+    add("", "events", read);
+    for (const claim of grantedClaims(granted)) add(claim.group ?? "", claim.resource, all);
   }
-  return [...rules.entries()].toSorted(([left], [right]) => (left < right ? -1 : 1)).map(([, rule]) => rule);
+  return [...verbs.entries()]
+    .toSorted(([left], [right]) => (left < right ? -1 : 1))
+    .map(([key, granted]) => {
+      const [group = "", resource = ""] = key.split("/");
+      return {
+        apiGroups: [group],
+        resources: [resource],
+        verbs: all.filter((verb) => granted.has(verb)),
+      };
+    });
+}
+
+/**
+ * The part of `exportRules` that an app cluster with consumer scope Cluster has in the whole provider cluster: never a kind of Kubernetes
+ * itself, because Secrets, ConfigMaps and events of everybody else are of the same kind.
+ */
+export function clusterWideExportRules(exports: readonly GrantedExport[]): readonly PolicyRule[] {
+  return exportRules(exports).filter(({ apiGroups = [] }) => !apiGroups.some(isBuiltInGroup));
+}
+
+/** Whether Kubernetes itself owns the API group: the core group, `apps` and the like, and everything in `k8s.io`. */
+export function isBuiltInGroup(group: string): boolean {
+  return !group.includes(".") || group === "k8s.io" || group.endsWith(".k8s.io");
+}
+
+/** The claims of an export that were not rejected. */
+export function grantedClaims({ spec, metadata }: GrantedExport): readonly PermissionClaim[] {
+  const rejected = new Set((metadata?.annotations?.[rejectedClaimsAnnotation] ?? "").split(","));
+  return (spec.permissionClaims ?? []).filter((claim) => !rejected.has(claimName(claim)));
+}
+
+/**
+ * The value of the annotation for claims that are asked for and the answers to them; undefined when none is rejected. RBAC knows only
+ * resources, so a resource is rejected when no accepted claim names it.
+ */
+export function rejectedClaims(
+  asked: readonly PermissionClaim[],
+  accepted: readonly PermissionClaim[],
+): string | undefined {
+  const taken = new Set(accepted.map(claimName));
+  const rejected = asked.map(claimName).filter((name) => !taken.has(name));
+  return rejected.length === 0 ? undefined : [...new Set(rejected)].toSorted().join(",");
+}
+
+function claimName({ resource, group = "" }: PermissionClaim): string {
+  return group === "" ? resource : `${resource}.${group}`;
 }
 
 /** Of the konnector in an app cluster, whatever is bound: the base ClusterRole. */

@@ -8,6 +8,7 @@ import {
   appClusterBindingFinalizer,
   appClusterBindings,
   binderClusterRoleName,
+  binderClusterWideName,
   type ClusterBinding,
   clusterBindingName,
   clusterBindings,
@@ -51,9 +52,10 @@ export async function cleanUp(
     // Without it the controller of ClusterBindings would give the rights again.
     await client.delete(clusterBindings, { namespace: owner.root, name: clusterBindingName }, step);
   }
-  const role = { name: binderClusterRoleName(owner.root) };
-  await client.delete(clusterRoleBindings, role, step);
-  await client.delete(clusterRoles, role, step);
+  for (const name of [binderClusterRoleName(owner.root), binderClusterWideName(owner.root)]) {
+    await client.delete(clusterRoleBindings, { name }, step);
+    await client.delete(clusterRoles, { name }, step);
+  }
   if (namespace !== undefined) {
     const { uid, deletionTimestamp } = namespace.metadata;
     if (deletionTimestamp === undefined) {

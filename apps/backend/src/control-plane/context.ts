@@ -3,6 +3,7 @@ import type { APIServiceBinding, AppClusterBinding } from "@klutch/api";
 import type { KubeObject } from "@klutch/kube";
 import type { Informer } from "@klutch/kube-runtime";
 import type { ControllerContext } from "../controllers/context.ts";
+import type { KonnectorImages } from "./konnector-deployment.ts";
 
 /** Caches that only the control-plane mode has. */
 export interface ControlPlaneCaches {
@@ -18,7 +19,7 @@ export interface ControlPlaneCaches {
 /** Shared by the parts of the AppClusterBinding controller. */
 export interface ControlPlaneContext extends ControllerContext {
   readonly controlPlane: ControlPlaneCaches;
-  readonly konnectorImage: string;
+  readonly konnectorImages: KonnectorImages;
 }
 
 /** Options of everything that talks to the cluster. */

@@ -16,6 +16,7 @@ import { createAppClusterBindingReconcile } from "../controllers/app-cluster-bin
 import type { Caches, ControllerContext } from "../controllers/context.ts";
 import type { CredentialIssuer } from "../provisioning/credentials.ts";
 import type { ControlPlaneCaches, ControlPlaneContext } from "./context.ts";
+import type { KonnectorImages } from "./konnector-deployment.ts";
 import { appClusterBindingNameLabel, makerOf } from "./names.ts";
 
 /** Parts of `createControlPlane`. */
@@ -23,7 +24,7 @@ export interface ControlPlaneOptions {
   readonly client: KubeClient;
   readonly context: ControllerContext;
   readonly templates: Informer<APIServiceExportTemplate>;
-  readonly konnectorImage: string;
+  readonly konnectorImages: KonnectorImages;
   readonly logger: Logger;
   readonly metrics: Metrics;
 }
@@ -42,9 +43,9 @@ const bySecret = "secret";
 const yearMs = 365 * 86_400_000;
 
 export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
-  const { context, templates, konnectorImage, logger, metrics } = options;
+  const { context, templates, konnectorImages, logger, metrics } = options;
   const caches = createCaches(options.client, logger);
-  const full: ControlPlaneContext = { ...context, controlPlane: caches, konnectorImage };
+  const full: ControlPlaneContext = { ...context, controlPlane: caches, konnectorImages };
   const reconcile = createAppClusterBindingReconcile(full);
   const controller = new Controller({ name: "appclusterbindings", reconcile, logger, metrics });
   const { appClusterBindings: objects } = caches;

@@ -16,6 +16,7 @@ import { type DynamicObject, isInvalid, isRecord, type KubeClient } from "@klutc
 import type { Step } from "./context.ts";
 import { holds } from "./managed-content.ts";
 import { konnectorDeploymentName, type Owner } from "./names.ts";
+import { overrideFaults } from "./override-policy.ts";
 import { strategicMerge } from "./strategic-merge.ts";
 
 /** Condition that tells of the Deployment; also True when none is wanted. */
@@ -35,14 +36,22 @@ export function konnectorArgs(owner: Owner): readonly string[] {
   ];
 }
 
+/** Image of the konnectors, and what overrides may name instead of it. */
+export interface KonnectorImages {
+  readonly image: string;
+  readonly allowedPrefixes: readonly string[];
+}
+
 /** The Deployment as it is applied. The base is that of an app cluster's konnector. */
-export function konnectorDeployment(owner: Owner, image: string): DynamicObject {
+export function konnectorDeployment(
+  owner: Owner,
+  image: string,
+  overrides: Readonly<Record<string, unknown>> = owner.object.spec.konnector?.overrides ?? {},
+): DynamicObject {
   const base = konnectorManifests({ image }).find(({ kind }) => kind === "Deployment");
   const spec = recordOf(base?.["spec"]);
   const pod = recordOf(recordOf(spec["template"])["spec"]);
-  const [container] = Array.isArray(pod["containers"]) ? pod["containers"].filter(isRecord) : [];
-  const generated = { ...container, args: konnectorArgs(owner) };
-  const overrides = owner.object.spec.konnector?.overrides ?? {};
+  const generated = { ...containerOf(base), args: konnectorArgs(owner) };
   const labels = { app: konnectorName, ...owner.labels };
   const wanted = {
     ...spec,
@@ -73,7 +82,7 @@ export function konnectorDeployment(owner: Owner, image: string): DynamicObject 
 export async function ensureKonnector(
   client: KubeClient,
   owner: Owner,
-  image: string,
+  { image, allowedPrefixes }: KonnectorImages,
   step: Step,
 ): Promise<NewCondition> {
   const wanted = konnectorDeployment(owner, image);
@@ -83,6 +92,17 @@ export async function ensureKonnector(
     if (present !== undefined) await client.delete(deployments, { namespace, name }, step);
     return trueCondition(konnectorDeployed);
   }
+  const plain = konnectorDeployment(owner, image, {});
+  const faultsOf = (deployment: DynamicObject): readonly string[] =>
+    overrideFaults(containerOf(deployment), containerOf(plain), allowedPrefixes);
+  const faults = faultsOf(wanted);
+  if (faults.length > 0) {
+    // What runs stays as it is, unless it has itself what is not allowed: then only a konnector without overrides may run.
+    if (present !== undefined && faultsOf(present).length > 0) {
+      await replaceContainer(client, plain, step);
+    }
+    return refused(faults);
+  }
   if (present !== undefined && isApplied(present, wanted)) return availability(present);
   try {
     const options = { ...step, fieldManager, force: true };
@@ -91,6 +111,28 @@ export async function ensureKonnector(
     if (isInvalid(error)) return failed(`The Deployment was refused: ${error.message}`);
     throw error;
   }
+}
+
+/** Fields that others own are taken back too, so the whole template is replaced. */
+async function replaceContainer(client: KubeClient, plain: DynamicObject, step: Step): Promise<void> {
+  const { namespace, name = "" } = plain.metadata;
+  const { template } = recordOf(plain.spec);
+  const { containers } = recordOf(recordOf(template)["spec"]);
+  const spec = { template: { spec: { containers } } };
+  await client.mergePatch(deployments, { namespace, name }, { spec }, step);
+}
+
+function refused(faults: readonly string[]): NewCondition {
+  const message = `The konnector is not changed: ${faults.join(". ")}`;
+  return falseCondition(konnectorDeployed, "OverridesNotAllowed", "Error", message);
+}
+
+function containerOf(
+  deployment: Readonly<Record<string, unknown>> | undefined,
+): Readonly<Record<string, unknown>> {
+  const pod = recordOf(recordOf(recordOf(deployment?.["spec"])["template"])["spec"]);
+  const [container] = Array.isArray(pod["containers"]) ? pod["containers"].filter(isRecord) : [];
+  return container ?? {};
 }
 
 function isApplied(present: DynamicObject, wanted: DynamicObject): boolean {

@@ -13,10 +13,13 @@ import {
   type GroupResource,
   isTrue,
   type NewCondition,
+  type PermissionClaim,
+  rejectedClaims,
   trueCondition,
 } from "@klutch/api";
 import { covers } from "../apply.ts";
 import { byNamespace } from "../controllers/context.ts";
+import { ensureAnswers } from "../controllers/export-requests.ts";
 import { answeredClaims } from "./answered-claims.ts";
 import type { ControlPlaneContext, Step } from "./context.ts";
 import { appClusterBindingNameLabel, exportRequestName, type Owner } from "./names.ts";
@@ -51,7 +54,7 @@ export async function ensureServiceBindings(
   for (const api of wanted.values()) {
     const problem =
       (await ensureBinding(context, owner, api, present.get(api.name), step)) ??
-      (await ensureExport(context, owner, api, step)) ??
+      (await ensureExport(context, owner, api, present.get(api.name), step)) ??
       notReady(api.name, present.get(api.name));
     if (problem !== undefined) problems.push(problem);
   }
@@ -116,18 +119,28 @@ async function ensureExport(
   context: ControlPlaneContext,
   owner: Owner,
   { name, api, template }: WantedApi,
+  binding: APIServiceBinding | undefined,
   step: Step,
 ): Promise<Problem | undefined> {
   const { client, caches } = context;
   const { root: namespace, labels, annotations } = owner;
-  if (template === undefined || caches.exports.get(`${namespace}/${name}`) !== undefined) return undefined;
+  if (template === undefined) return undefined;
+  const asked = template.spec.permissionClaims ?? [];
+  const answered = answeredClaims(asked, binding?.spec.permissionClaims ?? []);
+  // Rights follow the binding's answers, whoever changed them.
+  const accepted = answered.filter(({ state }) => state === "Accepted");
+  const exported = caches.exports.get(`${namespace}/${name}`);
+  if (exported !== undefined) {
+    await ensureAnswers(client, exported, rejectedClaims(asked, accepted), step);
+    return undefined;
+  }
   const requestName = exportRequestName(owner.object.metadata.name ?? "", template.metadata.name ?? "", name);
   const ref = { namespace, name: requestName };
   const present = await client.find<APIServiceExportRequest>(apiServiceExportRequests, ref, step);
   const pending: Problem = { reason: "BindingsPending", message: `${name} is not exported yet` };
   if (present === undefined) {
     const { group = "", resource } = api;
-    const { permissionClaims = [] } = template.spec;
+    const permissionClaims = asked.filter((claim) => accepted.some((one) => isSameResource(one, claim)));
     const request: APIServiceExportRequest = {
       apiVersion: "klutch.anynines.com/v1alpha1",
       kind: "APIServiceExportRequest",
@@ -148,6 +161,10 @@ async function ensureExport(
   }
   const why = findCondition(conditions, "ExportsReady")?.message;
   return why === undefined ? pending : { ...pending, message: `${name}: ${why}` };
+}
+
+function isSameResource(left: PermissionClaim, right: PermissionClaim): boolean {
+  return crdNameOf(left) === crdNameOf(right);
 }
 
 function notReady(name: string, binding: APIServiceBinding | undefined): Problem | undefined {

@@ -92,20 +92,22 @@ test("false and 0 reach the container; what is no longer overridden goes back to
     stdin: null,
     workingDir: null,
     args: null,
-    securityContext: { readOnlyRootFilesystem: false, runAsUser: 0 },
+    securityContext: { privileged: false, runAsUser: 7 },
+    readinessProbe: { initialDelaySeconds: 0, periodSeconds: 3 },
     env: [{ name: "EXTRA", value: "1" }],
   });
   const context = async (): Promise<unknown> => at(await container(), "securityContext");
-  await waitFor("the override", async () => at(await context(), "readOnlyRootFilesystem") === false);
-  assert.equal(at(await context(), "runAsUser"), 0);
+  await waitFor("the override", async () => at(await context(), "privileged") === false);
+  assert.equal(at(await context(), "runAsUser"), 7);
+  assert.equal(at(await context(), "readOnlyRootFilesystem"), true);
+  assert.equal(at(await container(), "readinessProbe", "periodSeconds"), 3);
   const extra = async (): Promise<unknown> => {
     const env = at(await container(), "env");
     return Array.isArray(env) ? env.find((variable) => at(variable, "name") === "EXTRA") : undefined;
   };
   assert.deepEqual(await extra(), { name: "EXTRA", value: "1" });
   await override(null);
-  await waitFor("the generated value", async () => at(await context(), "readOnlyRootFilesystem") === true);
-  assert.equal(at(await context(), "runAsUser"), undefined);
+  await waitFor("the generated value", async () => at(await context(), "runAsUser") === undefined);
   assert.equal(await extra(), undefined);
   assert.equal(at(await container(), "args", 0), "--control-plane-mode");
 });
@@ -121,6 +123,60 @@ test("overrides that the API server refuses are told, and the running konnector 
   await override({ name: "Not A Name" });
   await until("the refusal", deployed, /^False Error\/KonnectorDeploymentFailed: The Deployment was refused/);
   assert.equal(at(await container(), "image"), "example.org/konnector:test");
+  await override(null);
+  await rollOut("True");
+  await until("the good one", deployed, /^True$/);
+});
+
+test("overrides that would give the konnector more than it has are refused with field, value and what is right", async () => {
+  const refusals: readonly (readonly [object, RegExp])[] = [
+    [{ securityContext: { capabilities: { add: ["SYS_ADMIN"] } } }, /capabilities\.add is \["SYS_ADMIN"\]/],
+    [{ securityContext: { privileged: true } }, /securityContext\.privileged is true; only false/],
+    [{ securityContext: { allowPrivilegeEscalation: true } }, /allowPrivilegeEscalation is true; only false/],
+    [{ ports: [{ containerPort: 9, hostPort: 22 }] }, /ports\[9\]\.hostPort is 22/],
+    [
+      { image: "evil.example.com/miner:1" },
+      /image is "evil\.example\.com\/miner:1".*example\.org\/konnector/,
+    ],
+    [{ image: "example.org/konnector-evil:1" }, /image is .*--allowed-image-prefix/],
+  ];
+  for (const [overrides, words] of refusals) {
+    const { generation } = (await client.get<DynamicObject>(deployments, konnector)).metadata;
+    await override(overrides);
+    await until(`the refusal of ${JSON.stringify(overrides)}`, deployed, /^False Error\/OverridesNotAllowed/);
+    assert.match(await deployed(), words);
+    assert.equal((await client.get<DynamicObject>(deployments, konnector)).metadata.generation, generation);
+    await override(null);
+    await until("the good one", deployed, /^True$/);
+  }
+  await override({ image: "example.org/konnector@sha256:" + "a".repeat(64) });
+  await waitFor("an image of the own repository", async () =>
+    /@sha256/.test(String(at(await container(), "image"))),
+  );
+  await override(null);
+  await waitFor("the own image", async () => at(await container(), "image") === "example.org/konnector:test");
+});
+
+test("a konnector that runs with overrides of before, which are not allowed now, goes on without overrides", async () => {
+  const privileged = {
+    securityContext: { allowPrivilegeEscalation: true, capabilities: { add: ["SYS_ADMIN"], drop: [] } },
+  };
+  await override(privileged);
+  await until("the refusal", deployed, /^False Error\/OverridesNotAllowed/);
+  const containers = [{ name: "konnector", ...privileged }];
+  const patch = { spec: { template: { spec: { containers } } } };
+  await client.apply(
+    deployments,
+    { apiVersion: "apps/v1", kind: "Deployment", metadata: konnector, ...patch },
+    { fieldManager: "before", force: true },
+  );
+  await waitFor("the generated container", async () => {
+    const context = at(await container(), "securityContext");
+    return (
+      at(context, "allowPrivilegeEscalation") === false && at(context, "capabilities", "add") === undefined
+    );
+  });
+  assert.match(await deployed(), /OverridesNotAllowed/);
   await override(null);
   await rollOut("True");
   await until("the good one", deployed, /^True$/);

@@ -103,7 +103,7 @@ async function reconcileAll(
   report: Report,
   step: Step,
 ): Promise<void> {
-  const { client, konnectorImage } = context;
+  const { client, konnectorImages } = context;
   const verdict = await report.run("SecretValid", "KubeconfigSecretInvalid", () =>
     readKubeconfig(client, owner, step),
   );
@@ -118,7 +118,7 @@ async function reconcileAll(
   );
   if (bound !== undefined) report.add(bound);
   const deployed = await report.run(konnectorDeployed, "KonnectorDeploymentFailed", () =>
-    ensureKonnector(client, owner, konnectorImage, step),
+    ensureKonnector(client, owner, konnectorImages, step),
   );
   if (deployed !== undefined) report.add(deployed);
 }

@@ -1,21 +1,18 @@
 /** Watches over each bound app cluster: is its agent alive, and are its rights exactly those of its exports. */
 import {
-  binderClusterRoleName,
   binderName,
   type ClusterBinding,
   clusterBindings,
-  clusterRoleBindings,
-  clusterRoles,
-  exportRules,
   falseCondition,
   type NewCondition,
   setConditions,
   trueCondition,
 } from "@klutch/api";
 import type { Reconcile } from "@klutch/kube-runtime";
-import { ensure, ensureStatus } from "../apply.ts";
+import { ensureStatus } from "../apply.ts";
 import { ensureBinderRoleBinding } from "../provisioning/tenant.ts";
-import { byNamespace, type ControllerContext } from "./context.ts";
+import type { ControllerContext } from "./context.ts";
+import { ensureRights } from "./rights.ts";
 
 /** Keys are `namespace/name` of ClusterBindings. */
 export function createClusterBindingReconcile(context: ControllerContext): Reconcile {
@@ -32,40 +29,6 @@ export function createClusterBindingReconcile(context: ControllerContext): Recon
     await ensureStatus(client, clusterBindings, binding, { conditions }, { signal });
     return { requeueAfterMs: Math.min(renewInMs, lookAgainMs) };
   };
-}
-
-/** Rights on exported and claimed kinds: in Namespaced scope only inside service namespaces, never cluster-wide (S2). */
-async function ensureRights(
-  context: ControllerContext,
-  namespace: string,
-  signal: AbortSignal,
-): Promise<void> {
-  const { client, caches, consumerScope } = context;
-  const name = binderClusterRoleName(namespace);
-  const group = "rbac.authorization.k8s.io";
-  const uid = caches.namespaces.get(namespace)?.metadata.uid;
-  const metadata = {
-    name,
-    ...(uid === undefined
-      ? {}
-      : { ownerReferences: [{ apiVersion: "v1", kind: "Namespace", name: namespace, uid }] }),
-  };
-  const rules = exportRules(caches.exports.byIndex(byNamespace, namespace));
-  const role = { apiVersion: `${group}/v1`, kind: "ClusterRole", metadata, rules };
-  await ensure(client, clusterRoles, role, { signal });
-  if (consumerScope === "Namespaced") {
-    const surplus = await client.find(clusterRoleBindings, { name }, { signal });
-    if (surplus !== undefined) await client.delete(clusterRoleBindings, { name }, { signal });
-    return;
-  }
-  const roleBinding = {
-    apiVersion: `${group}/v1`,
-    kind: "ClusterRoleBinding",
-    metadata,
-    roleRef: { apiGroup: group, kind: "ClusterRole", name },
-    subjects: [{ kind: "ServiceAccount", name: binderName, namespace }],
-  };
-  await ensure(client, clusterRoleBindings, roleBinding, { signal });
 }
 
 const neverSeenAgainMs = 60_000;

@@ -10,12 +10,14 @@ import {
   ExportError,
   falseCondition,
   type NewCondition,
+  rejectedClaims,
+  rejectedClaimsAnnotation,
   type RequestedResource,
   setConditions,
   sourceSpecHashAnnotation,
   trueCondition,
 } from "@klutch/api";
-import { isAlreadyExists } from "@klutch/kube";
+import { isAlreadyExists, type KubeClient } from "@klutch/kube";
 import type { Reconcile } from "@klutch/kube-runtime";
 import { ensureStatus } from "../apply.ts";
 import type { ControllerContext } from "./context.ts";
@@ -82,8 +84,15 @@ async function exportOne(
   const crd = caches.crds.get(name);
   if (crd === undefined)
     return notReady("CRDNotFound", `CustomResourceDefinition ${name} does not exist in the provider cluster`);
-  if (caches.exports.get(`${namespace}/${name}`) !== undefined) return undefined;
+  const present = caches.exports.get(`${namespace}/${name}`);
   const template = offers.template(resource.group ?? "", resource.resource);
+  const claims = template?.spec.permissionClaims ?? [];
+  // Existing plugins and backends leave the claims out of a request, or repeat them all: both take everything.
+  const rejected = rejectedClaims(claims, resource.permissionClaims ?? claims);
+  if (present !== undefined) {
+    if (template !== undefined) await ensureAnswers(client, present, rejected, { signal });
+    return undefined;
+  }
   if (template === undefined)
     return notReady("CRDNotFound", `${name} is not offered: no APIServiceExportTemplate selects it`);
   try {
@@ -105,11 +114,18 @@ async function exportOne(
     const object: APIServiceExport = {
       apiVersion: "klutch.anynines.com/v1alpha1",
       kind: "APIServiceExport",
-      metadata: { namespace, name, annotations: { [sourceSpecHashAnnotation]: hash } },
+      metadata: {
+        namespace,
+        name,
+        annotations: {
+          [sourceSpecHashAnnotation]: hash,
+          ...(rejected === undefined ? {} : { [rejectedClaimsAnnotation]: rejected }),
+        },
+      },
       spec: {
         ...spec,
         informerScope: consumerScope,
-        permissionClaims: template.spec.permissionClaims ?? [],
+        permissionClaims: claims,
         ...(spec.scope === "Cluster" ? { clusterScopedIsolation } : {}),
         ...(isLifted ? { scope: "Cluster", clusterScopedIsolation: "Namespaced" } : {}),
       },
@@ -120,4 +136,17 @@ async function exportOne(
     if (!isAlreadyExists(error)) throw error;
   }
   return undefined;
+}
+
+/** Puts the answers to the claims onto an export: `rejected` as `rejectedClaims` gives it. */
+export async function ensureAnswers(
+  client: KubeClient,
+  { metadata }: APIServiceExport,
+  rejected: string | undefined,
+  options: { readonly signal: AbortSignal },
+): Promise<void> {
+  const { namespace = "", name = "", annotations } = metadata;
+  if (annotations?.[rejectedClaimsAnnotation] === rejected) return;
+  const patch = { metadata: { annotations: { [rejectedClaimsAnnotation]: rejected ?? null } } };
+  await client.mergePatch(apiServiceExports, { namespace, name }, patch, options);
 }

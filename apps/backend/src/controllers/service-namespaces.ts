@@ -15,7 +15,7 @@ import type { ControllerContext } from "./context.ts";
 
 /** Keys are `namespace/name` of APIServiceNamespaces. */
 export function createServiceNamespaceReconcile(context: ControllerContext): Reconcile {
-  const { caches, client, consumerScope } = context;
+  const { caches, client } = context;
   return async (key, { signal, logger }) => {
     const { namespace: clusterNamespace = "", name: consumerNamespace } = refOf(key);
     const owner = serviceNamespaceOwner(clusterNamespace, consumerNamespace);
@@ -34,11 +34,9 @@ export function createServiceNamespaceReconcile(context: ControllerContext): Rec
       return { requeueAfterMs: 60_000 };
     }
     if (present.metadata.deletionTimestamp !== undefined) return { requeueAfterMs: 1_000 };
-    if (consumerScope === "Namespaced") {
-      await ensureBinderRoleBinding(client, name, binderClusterRoleName(clusterNamespace), clusterNamespace, {
-        signal,
-      });
-    }
+    await ensureBinderRoleBinding(client, name, binderClusterRoleName(clusterNamespace), clusterNamespace, {
+      signal,
+    });
     await ensureStatus(client, apiServiceNamespaces, mapping, { namespace: name }, { signal });
     return undefined;
   };

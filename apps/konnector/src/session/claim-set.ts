@@ -1,5 +1,5 @@
 /** The claim syncers of one session: one for each claimed resource, whatever number of APIs claim it. */
-import { type PermissionClaim } from "@klutch/api";
+import { isBuiltInGroup, type PermissionClaim } from "@klutch/api";
 import { discoverResource, type ResourceType } from "@klutch/kube";
 import { type ClaimScope, claimScopeOf, jsonHash } from "@klutch/sync";
 import type { ConsumerCluster, Environment, ProviderCluster } from "../clusters.ts";
@@ -111,7 +111,8 @@ export class ClaimSet implements AsyncDisposable {
         wanted.set(key, {
           type,
           scopes: [...(previous?.scopes ?? []), claimScopeOf(claim)],
-          clusterWide: clusterWide || previous?.clusterWide === true,
+          // A provider gives rights on kinds of Kubernetes itself in service namespaces only, whatever the scope.
+          clusterWide: (clusterWide && !isBuiltInGroup(type.group)) || previous?.clusterWide === true,
         });
       }
     }

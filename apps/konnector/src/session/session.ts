@@ -175,7 +175,7 @@ export class Session implements AsyncDisposable {
       }),
     );
     this.#apis = apis;
-    const mirror = stack.use(new WarningMirror({ provider, exports, namespaces: map, environment, apis }));
+    const mirror = stack.use(new WarningMirror({ provider, namespaces: map, environment, apis }));
     this.#report(trueCondition("InformersSynced"));
     this.setBindings(this.#bindingKeys);
     environment.logger.info("connected to the provider", { server: this.address });

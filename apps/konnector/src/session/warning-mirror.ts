@@ -1,7 +1,5 @@
 /** Follows Warning events in the service namespaces of one tenant and tells them on the claims they are about. */
-import type { SharedCache } from "../cache/shared-cache.ts";
 import type { Environment, ProviderCluster } from "../clusters.ts";
-import { asExport } from "../decode.ts";
 import type { BoundApis } from "./bound-apis.ts";
 import type { NamespaceMap } from "./namespace-map.ts";
 import { followWarnings, type Warning } from "./warnings.ts";
@@ -9,13 +7,10 @@ import { followWarnings, type Warning } from "./warnings.ts";
 /** What the mirror needs. */
 export interface WarningMirrorOptions {
   readonly provider: ProviderCluster;
-  readonly exports: SharedCache;
   readonly namespaces: NamespaceMap;
   readonly apis: BoundApis;
   readonly environment: Environment;
 }
-
-const wholeCluster = "";
 
 /** See the module comment. */
 export class WarningMirror implements AsyncDisposable {
@@ -32,9 +27,7 @@ export class WarningMirror implements AsyncDisposable {
 
   /** Follows until the signal aborts. */
   async run(signal: AbortSignal): Promise<void> {
-    const { namespaces, exports } = this.#options;
-    using _one = namespaces.onChange(() => this.#adjust());
-    using _two = exports.informer.onChange(() => this.#adjust());
+    using _ = this.#options.namespaces.onChange(() => this.#adjust());
     this.#adjust();
     const { promise, resolve } = Promise.withResolvers<void>();
     signal.addEventListener("abort", () => resolve(), { once: true });
@@ -48,15 +41,10 @@ export class WarningMirror implements AsyncDisposable {
     await Promise.all(all.map(({ running }) => running));
   }
 
-  /** One watch for the whole cluster where the tenant may see it; else one for each service namespace. */
+  /** One watch for each service namespace: nobody may see the events of the whole provider cluster. */
   #adjust(): void {
-    const { namespaces, exports } = this.#options;
-    const isClusterWide = [...exports.informer.list()].some(
-      (object) => asExport(object).spec.informerScope === "Cluster",
-    );
-    const wanted = new Set(
-      isClusterWide ? [wholeCluster] : [...namespaces.ready()].map(([, namespace]) => namespace),
-    );
+    const { namespaces } = this.#options;
+    const wanted = new Set([...namespaces.ready()].map(([, namespace]) => namespace));
     for (const [namespace, { abort }] of this.#followed) {
       if (wanted.has(namespace)) continue;
       abort.abort(new Error("no longer mapped"));
@@ -72,7 +60,7 @@ export class WarningMirror implements AsyncDisposable {
     const running = followWarnings(
       {
         client: provider.client,
-        namespace: namespace === wholeCluster ? undefined : namespace,
+        namespace,
         clock,
         random,
         logger,

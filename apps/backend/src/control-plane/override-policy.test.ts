@@ -1,0 +1,96 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { isImageWithin, overrideFaults, repositoryOf } from "./override-policy.ts";
+import { strategicMerge } from "./strategic-merge.ts";
+
+const generated = {
+  name: "konnector",
+  image: "example.org/klutch/konnector:v1",
+  args: ["--control-plane-mode"],
+  ports: [{ name: "health", containerPort: 8080 }],
+  livenessProbe: { httpGet: { path: "/healthz", port: 8080 } },
+  securityContext: {
+    allowPrivilegeEscalation: false,
+    readOnlyRootFilesystem: true,
+    capabilities: { drop: ["ALL"] },
+  },
+};
+const faults = (overrides: Readonly<Record<string, unknown>>): readonly string[] =>
+  overrideFaults(strategicMerge(generated, overrides), generated, ["example.org/klutch/konnector"]);
+
+for (const [what, overrides] of [
+  ["nothing", {}],
+  ["limits and requests", { resources: { limits: { cpu: "1" }, requests: { memory: "1Gi" } } }],
+  ["variables", { env: [{ name: "HTTPS_PROXY", value: "http://proxy:1" }] }],
+  ["probes", { readinessProbe: { exec: { command: ["true"] } }, livenessProbe: null }],
+  ["a probe's header", { livenessProbe: { httpGet: { port: 1, host: "", httpHeaders: [] } } }],
+  ["args and command", { args: ["--v=4"], command: ["/konnector"] }],
+  ["a port", { ports: [{ containerPort: 9090, name: "more", protocol: "TCP" }] }],
+  ["a port that says that it has none on the node", { ports: [{ containerPort: 9, hostPort: 0 }] }],
+  ["another tag", { image: "example.org/klutch/konnector:v2" }],
+  ["what the security context says already", { securityContext: { allowPrivilegeEscalation: false } }],
+  ["a user", { securityContext: { runAsUser: 1000, runAsGroup: 0, runAsNonRoot: true } }],
+  ["a default profile", { securityContext: { seccompProfile: { type: "RuntimeDefault" } } }],
+  ["more dropped capabilities", { securityContext: { capabilities: { drop: ["ALL", "CHOWN"] } } }],
+] as const) {
+  test(`overrides of ${what} are allowed`, () => {
+    assert.deepEqual(faults(overrides), []);
+  });
+}
+
+for (const [field, overrides] of [
+  ["privileged", { securityContext: { privileged: true } }],
+  ["allowPrivilegeEscalation", { securityContext: { allowPrivilegeEscalation: true } }],
+  ["allowPrivilegeEscalation", { securityContext: { allowPrivilegeEscalation: null } }],
+  ["allowPrivilegeEscalation", { securityContext: null }],
+  ["allowPrivilegeEscalation", { securityContext: { $patch: "replace", runAsUser: 7 } }],
+  ["capabilities.add", { securityContext: { capabilities: { add: ["NET_ADMIN"] } } }],
+  ["capabilities.drop", { securityContext: { capabilities: { drop: [] } } }],
+  ["capabilities.drop", { securityContext: { capabilities: null } }],
+  ["readOnlyRootFilesystem", { securityContext: { readOnlyRootFilesystem: false } }],
+  ["runAsUser", { securityContext: { runAsUser: 0 } }],
+  ["runAsNonRoot", { securityContext: { runAsNonRoot: false } }],
+  ["procMount", { securityContext: { procMount: "Unmasked" } }],
+  ["seccompProfile", { securityContext: { seccompProfile: { type: "Unconfined" } } }],
+  ["appArmorProfile", { securityContext: { appArmorProfile: { type: "Unconfined" } } }],
+  ["seLinuxOptions", { securityContext: { seLinuxOptions: { type: "spc_t" } } }],
+  ["windowsOptions", { securityContext: { windowsOptions: { hostProcess: true } } }],
+  ["a field of tomorrow", { securityContext: { "a field of tomorrow": true } }],
+  ["ports[8080].hostPort", { ports: [{ containerPort: 8080, hostPort: 80 }] }],
+  ["ports[9].hostIP", { ports: [{ containerPort: 9, hostIP: "0.0.0.0" }] }],
+  ["livenessProbe.httpGet.host", { livenessProbe: { httpGet: { host: "169.254.169.254" } } }],
+  ["startupProbe.tcpSocket.host", { startupProbe: { tcpSocket: { port: 1, host: "10.0.0.1" } } }],
+  ["lifecycle.preStop.httpGet.host", { lifecycle: { preStop: { httpGet: { port: 1, host: "h" } } } }],
+  ["image", { image: "konnector:v1" }],
+  ["image", { image: null }],
+] as const) {
+  test(`overrides of ${field} as ${JSON.stringify(overrides)} are refused by name`, () => {
+    const [first = "", ...others] = faults(overrides);
+    assert.ok(first.startsWith("overrides.") && first.includes(`${field} is `), first);
+    assert.match(first, /; /);
+    if (!JSON.stringify(overrides).includes("null")) assert.ok(others.length <= 2);
+  });
+}
+
+test("an image belongs to a prefix at the borders of its parts only", () => {
+  const prefix = "example.org/klutch";
+  for (const image of [prefix, `${prefix}:1`, `${prefix}/k:1`, `${prefix}@sha256:aa`]) {
+    assert.ok(isImageWithin(image, prefix), image);
+  }
+  for (const image of [
+    "example.org/klutch-evil:1",
+    "example.orgx/klutch:1",
+    "evil/example.org/klutch:1",
+    "k",
+  ]) {
+    assert.ok(!isImageWithin(image, prefix), image);
+  }
+  assert.ok(isImageWithin("example.org/any:1", "example.org/"));
+});
+
+test("the repository of an image has neither tag nor digest", () => {
+  assert.equal(repositoryOf("example.org:5000/a/b:v1"), "example.org:5000/a/b");
+  assert.equal(repositoryOf("example.org:5000/a/b@sha256:0"), "example.org:5000/a/b");
+  assert.equal(repositoryOf("example.org:5000/a/b:v1@sha256:0"), "example.org:5000/a/b");
+  assert.equal(repositoryOf("example.org:5000/a/b"), "example.org:5000/a/b");
+});
