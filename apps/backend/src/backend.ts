@@ -9,6 +9,7 @@ import {
   type APIServiceNamespace,
   apiServiceNamespaces,
   type ClusterBinding,
+  clusterBindingName,
   clusterBindings,
   customResourceDefinitions,
   identityAnnotation,
@@ -81,6 +82,7 @@ export function createBackend(options: BackendOptions): Backend {
     offers,
     consumerScope,
     clusterScopedIsolation,
+    limits: config.limits,
     clock,
     credentials: withoutControlPlane(createCredentialIssuer({ ...issuer, client: controllerClient }), caches),
   };
@@ -124,7 +126,13 @@ function createWeb(
     secure,
     clock,
   });
-  const tenant = { client, namespaceCache: caches.namespaces, prefix: config.namespacePrefix, prettyName };
+  const tenant = {
+    client,
+    namespaceCache: caches.namespaces,
+    prefix: config.namespacePrefix,
+    prettyName,
+    limits: config.limits,
+  };
   const app = createApp({
     prettyName,
     login,
@@ -152,9 +160,9 @@ function createCaches(client: KubeClient, logger: Logger): Caches {
   const common = { client, logger };
   const indexes = { [byNamespace]: namespaceOf };
   return {
-    requests: new Informer<APIServiceExportRequest>({ ...common, type: apiServiceExportRequests }),
+    requests: new Informer<APIServiceExportRequest>({ ...common, type: apiServiceExportRequests, indexes }),
     exports: new Informer<APIServiceExport>({ ...common, type: apiServiceExports, indexes }),
-    mappings: new Informer<APIServiceNamespace>({ ...common, type: apiServiceNamespaces }),
+    mappings: new Informer<APIServiceNamespace>({ ...common, type: apiServiceNamespaces, indexes }),
     bindings: new Informer<ClusterBinding>({ ...common, type: clusterBindings, indexes }),
     crds: new Informer<KubeObject>({ ...common, type: customResourceDefinitions }),
     namespaces: new Informer<KubeObject>({
@@ -215,12 +223,25 @@ function createControllers(
       .filter(({ status }) => (status?.phase ?? "Pending") === "Pending")
       .map((object) => keyOf(object)),
   );
-  mappings.watch(caches.mappings);
+  // One that goes makes room for those that wait.
+  mappings.watch(caches.mappings, ({ key, object }) => {
+    const all = caches.mappings.byIndex(byNamespace, object.metadata.namespace ?? "");
+    const isFull = all.length >= context.limits.namespacesPerCluster;
+    const waiting = isFull ? all.filter(({ status }) => status?.namespace === undefined) : [];
+    return [key, ...waiting.map((mapping) => keyOf(mapping))];
+  });
   mappings.watch(caches.namespaces, ({ object }) => {
     const owner = object.metadata.annotations?.[serviceNamespaceAnnotation];
     return owner === undefined ? [] : [owner];
   });
   bindings.watch(caches.bindings);
+  // Mappings that wait are told on the ClusterBinding.
+  bindings.watch(caches.mappings, ({ object }) => {
+    const namespace = object.metadata.namespace ?? "";
+    const isOver =
+      caches.mappings.byIndex(byNamespace, namespace).length > context.limits.namespacesPerCluster;
+    return isOver ? [`${namespace}/${clusterBindingName}`] : [];
+  });
   bindings.watch(caches.exports, ({ object }) =>
     caches.bindings.byIndex(byNamespace, object.metadata.namespace ?? "").map((binding) => keyOf(binding)),
   );

@@ -96,3 +96,11 @@ export function imagePrefixes(
     faults.push("--allowed-image-prefix: is empty, such as registry.example.org/klutch");
   return values.length === 0 ? [repositoryOf(ownImage)] : values;
 }
+
+/** A whole number from 1. */
+export function count(name: string, value: string, faults: string[]): number {
+  if (!/^[1-9]\d{0,8}$/.test(value)) {
+    faults.push(`--${name}: ${JSON.stringify(value)} must be a whole number from 1 to 999999999`);
+  }
+  return Number(value);
+}

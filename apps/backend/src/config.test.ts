@@ -131,3 +131,19 @@ test("overrides may name images of the own repository, or of those that are give
     /--allowed-image-prefix: is empty/,
   );
 });
+
+test("limits have sensible defaults and are whole numbers from 1", async () => {
+  const { limits } = await readConfig(["--control-plane-mode", "--max-clusters=7"], {});
+  assert.deepEqual(limits, {
+    clusters: 7,
+    clustersPerUser: 50,
+    namespacesPerCluster: 500,
+    requestsPerCluster: 100,
+  });
+  for (const value of ["0", "-1", "1.5", "many", ""]) {
+    await assert.rejects(
+      readConfig(["--control-plane-mode", `--max-namespaces-per-cluster=${value}`], {}),
+      /--max-namespaces-per-cluster: .* must be a whole number/,
+    );
+  }
+});

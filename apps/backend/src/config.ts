@@ -10,6 +10,7 @@ import { Secret } from "@klutch/telemetry";
 import {
   choice,
   cookieKey,
+  count,
   encryptionKey,
   imagePrefixes,
   optionalFile,
@@ -17,6 +18,7 @@ import {
   tlsFiles,
   url,
 } from "./config-values.ts";
+import { defaultLimits, type Limits } from "./limits.ts";
 
 /** How the backend runs. */
 export interface BackendConfig {
@@ -55,6 +57,7 @@ export interface BackendConfig {
   readonly allowedRedirects: readonly string[];
   /** Lifetime of an app cluster's credentials in seconds. */
   readonly credentialSeconds: number;
+  readonly limits: Limits;
   readonly verbose: boolean;
 }
 
@@ -95,6 +98,10 @@ const options = {
   "lease-namespace": text("klutch-backend"),
   "allowed-redirect": { type: "string", multiple: true, default: [] as string[] },
   "credential-lifetime": text("24h"),
+  "max-clusters": text(String(defaultLimits.clusters)),
+  "max-clusters-per-user": text(String(defaultLimits.clustersPerUser)),
+  "max-namespaces-per-cluster": text(String(defaultLimits.namespacesPerCluster)),
+  "max-requests-per-cluster": text(String(defaultLimits.requestsPerCluster)),
   v: text("2"),
 } as const;
 
@@ -175,6 +182,12 @@ export async function readConfig(
     leaseNamespace: values["lease-namespace"],
     allowedRedirects: values["allowed-redirect"].map((value) => url("allowed-redirect", value, faults)),
     credentialSeconds: seconds(values["credential-lifetime"], faults),
+    limits: {
+      clusters: count("max-clusters", values["max-clusters"], faults),
+      clustersPerUser: count("max-clusters-per-user", values["max-clusters-per-user"], faults),
+      namespacesPerCluster: count("max-namespaces-per-cluster", values["max-namespaces-per-cluster"], faults),
+      requestsPerCluster: count("max-requests-per-cluster", values["max-requests-per-cluster"], faults),
+    },
     verbose: Number(values.v) > 2,
   };
   if (faults.length > 0) throw new ConfigError(faults.join("\n"));

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { backendRules, controlPlaneConnectorRules, type PolicyRule } from "./rbac.ts";
+import { backendRules, binderRules, controlPlaneConnectorRules, type PolicyRule } from "./rbac.ts";
 
 const rights = (rules: readonly PolicyRule[]): readonly string[] =>
   rules.flatMap(({ apiGroups = [], resources = [], verbs }) =>
@@ -18,7 +18,8 @@ test("the backend holds every right of control-plane-connector, so that it may h
 });
 
 test("a konnector of the control plane reads Secrets, never writes them, and has no wildcard", () => {
-  const all = rights(controlPlaneConnectorRules);
+  // It has both roles in its namespace.
+  const all = rights([...binderRules, ...controlPlaneConnectorRules]);
   assert.deepEqual(
     all.filter((right) => right.includes(" secrets.")),
     ["get secrets.", "list secrets.", "watch secrets."],
@@ -26,5 +27,12 @@ test("a konnector of the control plane reads Secrets, never writes them, and has
   assert.deepEqual(
     all.filter((right) => right.includes("*")),
     [],
+  );
+});
+
+test("the backend reads Secrets by name and never lists or watches them", () => {
+  assert.deepEqual(
+    rights(backendRules).filter((right) => right.includes(" secrets.")),
+    ["get secrets.", "create secrets.", "patch secrets.", "delete secrets."],
   );
 });

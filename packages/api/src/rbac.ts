@@ -76,9 +76,9 @@ export function clusterWideExportRules(exports: readonly GrantedExport[]): reado
   return exportRules(exports).filter(({ apiGroups = [] }) => !apiGroups.some(isBuiltInGroup));
 }
 
-/** Whether Kubernetes itself owns the API group: the core group, `apps` and the like, and everything in `k8s.io`. */
+/** Whether Kubernetes itself owns the API group: the core group, `apps` and the like, and everything in `k8s.io` and `kubernetes.io`. */
 export function isBuiltInGroup(group: string): boolean {
-  return !group.includes(".") || group === "k8s.io" || group.endsWith(".k8s.io");
+  return !group.includes(".") || /(^|\.)(k8s|kubernetes)\.io$/.test(group);
 }
 
 /** The claims of an export that were not rejected. */
@@ -158,12 +158,14 @@ function claimRules(claim: PermissionClaim): readonly PolicyRule[] {
   return [{ apiGroups, resources: [resource], verbs: mayChange ? [...read, "patch"] : read }];
 }
 
-/** Of a konnector that runs in the provider cluster, in the namespace of its AppClusterBinding: Role `control-plane-connector`. */
+/**
+ * Of a konnector that runs in the provider cluster, in the namespace of its AppClusterBinding: Role `control-plane-connector`. Like every
+ * app cluster's account it has the ClusterRole `klutch-binder` there too, which lets it read Secrets.
+ */
 export const controlPlaneConnectorRules: readonly PolicyRule[] = [
   { apiGroups: [bindGroup], resources: ["apiservicebindings"], verbs: all },
   { apiGroups: [bindGroup], resources: ["apiservicebindings/status"], verbs: ["get", "patch", "update"] },
   { apiGroups: ["coordination.k8s.io"], resources: ["leases"], verbs: all },
-  { apiGroups: [""], resources: ["secrets"], verbs: read },
   { apiGroups: [""], resources: ["events"], verbs: ["create"] },
 ];
 
@@ -199,8 +201,8 @@ export const backendRules: readonly PolicyRule[] = [
   { apiGroups: [""], resources: ["namespaces"], verbs: [...read, "create", "patch", "update", "delete"] },
   { apiGroups: [""], resources: ["serviceaccounts"], verbs: ["get", "create", "patch"] },
   { apiGroups: [""], resources: ["serviceaccounts/token"], verbs: ["create"] },
-  // List and watch tell of changed kubeconfigs in control-plane mode, where a copy of another type must also be deleted.
-  { apiGroups: [""], resources: ["secrets"], verbs: all },
+  // By name only. A copy of another type must be deleted, in control-plane mode.
+  { apiGroups: [""], resources: ["secrets"], verbs: ["get", "create", "patch", "delete"] },
   // The konnectors of control-plane mode, and the rights that their Role has: what it holds itself it may hand out.
   { apiGroups: ["apps"], resources: ["deployments"], verbs: [...read, "create", "patch", "delete"] },
   { apiGroups: ["coordination.k8s.io"], resources: ["leases"], verbs: all },

@@ -12,8 +12,6 @@ export interface ControlPlaneCaches {
   readonly serviceBindings: Informer<APIServiceBinding>;
   /** Only the konnectors. */
   readonly deployments: Informer<KubeObject>;
-  /** Metadata only, of all Secrets: tells that a kubeconfig changed, never what it says. */
-  readonly secrets: Informer<KubeObject>;
 }
 
 /** Shared by the parts of the AppClusterBinding controller. */

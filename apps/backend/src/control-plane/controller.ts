@@ -7,7 +7,6 @@ import {
   appClusterBindings,
   clusterBindingName,
   deployments,
-  secrets,
 } from "@klutch/api";
 import { keyOf, type KubeClient, type KubeObject } from "@klutch/kube";
 import { type Change, Controller, Informer } from "@klutch/kube-runtime";
@@ -39,7 +38,6 @@ export interface ControlPlane {
   readonly controller: Controller;
 }
 
-const bySecret = "secret";
 const yearMs = 365 * 86_400_000;
 
 export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
@@ -50,10 +48,6 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
   const controller = new Controller({ name: "appclusterbindings", reconcile, logger, metrics });
   const { appClusterBindings: objects } = caches;
   controller.watch(objects);
-  controller.watch(caches.secrets, ({ key, object }) => [
-    ...objects.byIndex(bySecret, key).map((binding) => keyOf(binding)),
-    ...makerOf(object),
-  ]);
   const makers = ({ object }: Change<KubeObject>): readonly string[] => makerOf(object);
   controller.watch(caches.serviceBindings, makers);
   controller.watch(caches.deployments, makers);
@@ -65,7 +59,7 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
     return namespace === undefined ? [] : makerOf(namespace);
   });
   controller.watch(templates, () => [...objects.list()].map((binding) => keyOf(binding)));
-  return { informers: [objects, caches.secrets, caches.serviceBindings, caches.deployments], controller };
+  return { informers: [objects, caches.serviceBindings, caches.deployments], controller };
 }
 
 /** A konnector of the control plane uses its pod's account, so that no kubeconfig of the provider is issued for its namespace. */
@@ -84,15 +78,8 @@ function createCaches(client: KubeClient, logger: Logger): ControlPlaneCaches {
   const common = { client, logger };
   const labelSelector = appClusterBindingNameLabel;
   return {
-    appClusterBindings: new Informer<AppClusterBinding>({
-      ...common,
-      type: appClusterBindings,
-      indexes: {
-        [bySecret]: ({ spec: { kubeconfigSecretRef: ref } }) => [`${ref.namespace}/${ref.name}`],
-      },
-    }),
+    appClusterBindings: new Informer<AppClusterBinding>({ ...common, type: appClusterBindings }),
     serviceBindings: new Informer<APIServiceBinding>({ ...common, type: apiServiceBindings, labelSelector }),
     deployments: new Informer<KubeObject>({ ...common, type: deployments, labelSelector }),
-    secrets: new Informer<KubeObject>({ ...common, type: secrets, metadataOnly: true }),
   };
 }

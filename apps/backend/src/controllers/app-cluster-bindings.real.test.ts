@@ -9,6 +9,7 @@ import {
   appClusterBindings,
   type ClusterBinding,
   clusterBindings,
+  clusterRoles,
   controlPlaneConnectorRules,
   namespaces,
   roleBindings,
@@ -161,7 +162,23 @@ test("B13: a claim that was edited to Rejected stays; other edits of our fields 
   );
 });
 
-test("a changed kubeconfig is copied at once, and a copy that may not be changed is made anew (B29)", async () => {
+test("a claim gives the konnector rights in the control plane only while its answer is Accepted", async () => {
+  const ref = inRoot("mangodbs.mangodb.com");
+  const mayReadSecrets = async (): Promise<boolean> =>
+    JSON.stringify(await client.get(clusterRoles, { name: `klutch-binder-${root}` })).includes('"secrets"');
+  const answer = async (state: "Accepted" | "Rejected"): Promise<void> => {
+    const { spec } = await client.get<APIServiceBinding>(apiServiceBindings, ref);
+    const permissionClaims = spec.permissionClaims?.map((claim) => ({ ...claim, state }));
+    await client.mergePatch(apiServiceBindings, ref, { spec: { permissionClaims } });
+  };
+  await waitFor("no right", async () => !(await mayReadSecrets()));
+  await answer("Accepted");
+  await waitFor("the right", mayReadSecrets);
+  await answer("Rejected");
+  await waitFor("no right again", async () => !(await mayReadSecrets()));
+});
+
+test("a changed kubeconfig is copied within seconds, and a copy that may not be changed is made anew (B29)", async () => {
   const ref = inRoot(credentials.name);
   const next = goodKubeconfig.replace("a-token", "b-token");
   await client.mergePatch(secrets, credentials, { data: kubeconfigSecret(next)["data"] });

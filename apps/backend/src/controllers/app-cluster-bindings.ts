@@ -8,6 +8,7 @@ import {
   appClusterBindingFinalizer,
   appClusterBindings,
   falseCondition,
+  isTrue,
   type NewCondition,
   setConditions,
 } from "@klutch/api";
@@ -33,6 +34,14 @@ import {
 } from "../control-plane/root-namespace.ts";
 import { bindingsReady, ensureServiceBindings } from "../control-plane/service-bindings.ts";
 
+/**
+ * How often the kubeconfig Secret and its copy are looked at. They are read by name: a watch would need the right to list Secrets of
+ * everybody.
+ */
+const secretLookMs = 10_000;
+/** While it is missing or wrong somebody waits for it. */
+const missingSecretLookMs = 3_000;
+
 /** Keys are `namespace/name` of AppClusterBindings. */
 export function createAppClusterBindingReconcile(context: ControlPlaneContext): Reconcile {
   const { client, controlPlane, clock } = context;
@@ -47,7 +56,8 @@ export function createAppClusterBindingReconcile(context: ControlPlaneContext): 
     const conditions = setConditions(owner.object.status?.conditions, report.conditions, clock.now());
     await ensureStatus(client, appClusterBindings, owner.object, { conditions }, step);
     if (report.failure !== undefined) throw report.failure;
-    return undefined;
+    const isValid = isTrue(conditions, "SecretValid");
+    return { requeueAfterMs: isValid ? secretLookMs : missingSecretLookMs };
   };
 }
 

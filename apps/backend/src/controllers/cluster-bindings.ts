@@ -4,6 +4,7 @@ import {
   type ClusterBinding,
   clusterBindings,
   falseCondition,
+  findCondition,
   type NewCondition,
   setConditions,
   trueCondition,
@@ -11,7 +12,7 @@ import {
 import type { Reconcile } from "@klutch/kube-runtime";
 import { ensureStatus } from "../apply.ts";
 import { ensureBinderRoleBinding } from "../provisioning/tenant.ts";
-import type { ControllerContext } from "./context.ts";
+import { byNamespace, type ControllerContext } from "./context.ts";
 import { ensureRights } from "./rights.ts";
 
 /** Keys are `namespace/name` of ClusterBindings. */
@@ -25,10 +26,32 @@ export function createClusterBindingReconcile(context: ControllerContext): Recon
     await ensureRights(context, namespace, signal);
     const { renewInMs } = await credentials.ensure(namespace, { signal });
     const { condition, lookAgainMs } = healthOf(binding, clock.now());
-    const conditions = setConditions(binding.status?.conditions, [condition], clock.now());
+    const found = [condition, ...mappingLimit(context, binding)];
+    const conditions = setConditions(binding.status?.conditions, found, clock.now());
     await ensureStatus(client, clusterBindings, binding, { conditions }, { signal });
     return { requeueAfterMs: Math.min(renewInMs, lookAgainMs) };
   };
+}
+
+const withinLimits = "WithinLimits";
+
+/** Told once there was something to tell. */
+function mappingLimit(
+  { caches, limits }: ControllerContext,
+  binding: ClusterBinding,
+): readonly NewCondition[] {
+  const all = caches.mappings.byIndex(byNamespace, binding.metadata.namespace ?? "");
+  const waiting = all.filter(({ status }) => status?.namespace === undefined);
+  const most = limits.namespacesPerCluster;
+  if (all.length > most && waiting.length > 0) {
+    const names = waiting.slice(0, 5).map(({ metadata }) => metadata.name);
+    const message =
+      `${all.length} namespaces of the app cluster have bound objects, ${most} are allowed: ${waiting.length} wait, among them ` +
+      `${names.join(", ")}. Remove bound objects from some, or ask the platform operator to raise --max-namespaces-per-cluster`;
+    return [falseCondition(withinLimits, "TooManyNamespaces", "Warning", message)];
+  }
+  const wasTold = findCondition(binding.status?.conditions, withinLimits) !== undefined;
+  return wasTold ? [trueCondition(withinLimits)] : [];
 }
 
 const neverSeenAgainMs = 60_000;

@@ -9,6 +9,7 @@ import type {
 } from "@klutch/api";
 import type { Clock, KubeClient, KubeObject } from "@klutch/kube";
 import type { Informer } from "@klutch/kube-runtime";
+import type { Limits } from "../limits.ts";
 import type { Offers } from "../offers.ts";
 import type { CredentialIssuer } from "../provisioning/credentials.ts";
 
@@ -31,6 +32,7 @@ export interface ControllerContext {
   readonly credentials: CredentialIssuer;
   readonly consumerScope: InformerScope;
   readonly clusterScopedIsolation: ClusterScopedIsolation;
+  readonly limits: Limits;
   readonly clock: Clock;
 }
 

@@ -35,6 +35,7 @@ import { createMetrics, Secret, silentLogger } from "@klutch/telemetry";
 import type { Clock } from "@klutch/kube";
 import { createBackend } from "../backend.ts";
 import { readConfig } from "../config.ts";
+import { defaultLimits } from "../limits.ts";
 import type { Session } from "../http/login-flow.ts";
 import { createBind } from "../provisioning/bind.ts";
 import { createCredentialIssuer } from "../provisioning/credentials.ts";
@@ -123,7 +124,13 @@ async function startBackend() {
     backend: createBackend({ ...common, controllerClient: client, metrics: createMetrics() }),
     bind: createBind({
       offers: parts.offers,
-      tenant: { client, namespaceCache: parts.namespaces, prefix: "cluster", prettyName: "Tests" },
+      tenant: {
+        client,
+        namespaceCache: parts.namespaces,
+        prefix: "cluster",
+        prettyName: "Tests",
+        limits: defaultLimits,
+      },
       credentials: createCredentialIssuer({ client, external, lifetimeSeconds: 3600, clock }),
       signal: abort.signal,
     }),

@@ -20,7 +20,8 @@ import {
 import { isAlreadyExists, type KubeClient } from "@klutch/kube";
 import type { Reconcile } from "@klutch/kube-runtime";
 import { ensureStatus } from "../apply.ts";
-import type { ControllerContext } from "./context.ts";
+import { isOverLimit } from "../limits.ts";
+import { byNamespace, type ControllerContext } from "./context.ts";
 
 /** How long a request may wait for a CRD or template. */
 const failAfterMs = 60_000;
@@ -41,9 +42,10 @@ export function createExportRequestReconcile(context: ControllerContext): Reconc
       await client.delete(apiServiceExportRequests, { namespace, name }, { signal });
       return undefined;
     }
-    const problem = await exportAll(context, request, namespace, signal);
+    const refusal = refusalOf(context, request);
+    const problem = refusal ?? (await exportAll(context, request, namespace, signal));
     const condition = problem ?? trueCondition("ExportsReady");
-    const failed = problem !== undefined && ageMs > failAfterMs;
+    const failed = problem !== undefined && (refusal !== undefined || ageMs > failAfterMs);
     const phase = problem === undefined ? "Succeeded" : failed ? "Failed" : "Pending";
     const conditions = setConditions(request.status?.conditions, [condition], clock.now());
     const terminalMessage = failed ? problem.message : undefined;
@@ -56,6 +58,21 @@ export function createExportRequestReconcile(context: ControllerContext): Reconc
     );
     return { requeueAfterMs: phase === "Pending" ? lookAgainMs : removeAfterMs };
   };
+}
+
+/** Why the request is not looked at; nothing for those within the limit. */
+function refusalOf(
+  { caches, limits }: ControllerContext,
+  request: APIServiceExportRequest,
+): NewCondition | undefined {
+  const all = caches.requests.byIndex(byNamespace, request.metadata.namespace ?? "");
+  const most = limits.requestsPerCluster;
+  const isIn = ({ status }: APIServiceExportRequest): boolean => (status?.phase ?? "Pending") !== "Pending";
+  if (!isOverLimit(request, all, isIn, most) && request.spec.resources.length <= most) return undefined;
+  const message =
+    `There are ${all.length} export requests of this app cluster, this one with ${request.spec.resources.length} resources; ` +
+    `${most} are allowed at a time. Try again in ten minutes, or ask the platform operator to raise --max-requests-per-cluster`;
+  return falseCondition("ExportsReady", "TooManyRequests", "Error", message);
 }
 
 async function exportAll(

@@ -36,10 +36,8 @@ export async function ensureRights(
       ? {}
       : { ownerReferences: [{ apiVersion: "v1", kind: "Namespace", name: namespace, uid }] };
   await ensureRole(client, { name, ...owner }, exportRules(granted), signal);
-  // Made by existing backends, and by ours before: it gave every claim in the whole cluster.
-  await remove(client, clusterRoleBindings, name, signal);
   if (consumerScope === "Namespaced") {
-    await remove(client, clusterRoleBindings, wideName, signal);
+    for (const one of [name, wideName]) await remove(client, clusterRoleBindings, one, signal);
     await remove(client, clusterRoles, wideName, signal);
     return;
   }
@@ -52,6 +50,8 @@ export async function ensureRights(
     subjects: [{ kind: "ServiceAccount", name: binderName, namespace }],
   };
   await ensure(client, clusterRoleBindings, roleBinding, { signal });
+  // Made by existing backends, and by ours before: it gave every claim in the whole cluster.
+  await remove(client, clusterRoleBindings, name, signal);
 }
 
 function grantedOf({ offers }: ControllerContext, { spec, metadata }: APIServiceExport): GrantedExport {

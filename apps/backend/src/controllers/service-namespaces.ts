@@ -1,5 +1,6 @@
 /** Gives each mapped namespace of an app cluster its own namespace in the provider cluster. */
 import {
+  type APIServiceNamespace,
   apiServiceNamespaces,
   binderClusterRoleName,
   namespaces,
@@ -11,7 +12,10 @@ import { isAlreadyExists, type KubeObject, refOf } from "@klutch/kube";
 import type { Reconcile } from "@klutch/kube-runtime";
 import { ensureStatus } from "../apply.ts";
 import { ensureBinderRoleBinding } from "../provisioning/tenant.ts";
-import type { ControllerContext } from "./context.ts";
+import { isOverLimit } from "../limits.ts";
+import { byNamespace, type ControllerContext } from "./context.ts";
+
+const waitingLookMs = 30_000;
 
 /** Keys are `namespace/name` of APIServiceNamespaces. */
 export function createServiceNamespaceReconcile(context: ControllerContext): Reconcile {
@@ -24,6 +28,10 @@ export function createServiceNamespaceReconcile(context: ControllerContext): Rec
     if (mapping === undefined || mapping.metadata.deletionTimestamp !== undefined) {
       await removeNamespace(context, name, owner, signal);
       return undefined;
+    }
+    if (isBeyond(context, mapping)) {
+      // The ClusterBinding says so; a mapping that goes makes room.
+      return { requeueAfterMs: waitingLookMs };
     }
     const annotations = { [serviceNamespaceAnnotation]: owner };
     const present =
@@ -40,6 +48,12 @@ export function createServiceNamespaceReconcile(context: ControllerContext): Rec
     await ensureStatus(client, apiServiceNamespaces, mapping, { namespace: name }, { signal });
     return undefined;
   };
+}
+
+function isBeyond({ caches, limits }: ControllerContext, mapping: APIServiceNamespace): boolean {
+  const all = caches.mappings.byIndex(byNamespace, mapping.metadata.namespace ?? "");
+  const isIn = ({ status }: APIServiceNamespace): boolean => status?.namespace !== undefined;
+  return isOverLimit(mapping, all, isIn, limits.namespacesPerCluster);
 }
 
 async function createNamespace(

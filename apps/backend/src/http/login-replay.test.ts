@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { type Landed, TestBrowser } from "../testing/browser.ts";
-import { startLyingIdentityProvider } from "../testing/lying-identity-provider.ts";
+import { makeKey, startLyingIdentityProvider } from "../testing/lying-identity-provider.ts";
 import { startLoginWorld } from "../testing/login-world.ts";
 
 // An identity provider that takes each code as often as it is shown, so that only the backend itself can refuse the second time.
@@ -30,6 +30,19 @@ test("a kept login cookie opens one session only, even when the identity provide
     assert.match(again.html, /already used/);
   }
   assert.equal(lying.exchanges, exchanges, "the code was shown to the identity provider again");
+});
+
+test("an ID token that another key signed opens no session and leaves no cookie", async () => {
+  await using world = await startLoginWorld({ issuerOverride: lying.issuer });
+  const browser = new TestBrowser();
+  const { url } = await browser.go(`${world.url}/authorize?s=session1&c=abc&p=4321`, {}, lying.issuer);
+  const claims = { ...lying.claims(url.searchParams.get("nonce") ?? ""), sub: "admin" };
+  await lying.answerWith(claims, { key: await makeKey("other"), kid: "first" });
+  const page = await browser.go(`${world.url}/callback?code=c&state=${url.searchParams.get("state") ?? ""}`);
+  assert.equal(page.status, 401);
+  assert.match(page.html, /could not be verified/);
+  assert.deepEqual([...(browser.cookies.get(new URL(world.url).host) ?? [])], []);
+  assert.equal((await browser.go(`${world.url}/resources?s=session1`)).status, 401);
 });
 
 test("of two callbacks with one cookie at the same time only one opens a session", async () => {

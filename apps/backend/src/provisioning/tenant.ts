@@ -14,7 +14,9 @@ import { isAlreadyExists, type KubeClient, type KubeObject } from "@klutch/kube"
 import type { Informer } from "@klutch/kube-runtime";
 import { ensure } from "../apply.ts";
 import { UserError } from "../errors.ts";
+import type { Limits } from "../limits.ts";
 import type { Identity } from "../oidc/identity-provider.ts";
+import { refuseTooMany } from "./tenant-limit.ts";
 
 /** Name of the cache index by identity. */
 export const byIdentity = "identity";
@@ -47,6 +49,7 @@ export interface TenantContext {
   readonly namespaceCache: Informer<KubeObject>;
   readonly prefix: string;
   readonly prettyName: string;
+  readonly limits: Limits;
 }
 
 /** Makes what is missing; gives back the cluster namespace. */
@@ -110,6 +113,7 @@ async function ensureNamespace(
     .find(({ metadata }) => [undefined, identity.issuer].includes(metadata.annotations?.[issuerAnnotation]));
   if (own?.metadata.name !== undefined && own.metadata.deletionTimestamp === undefined)
     return own.metadata.name;
+  refuseTooMany(namespaceCache.list(), identity.subject, context.limits);
   const name = clusterNamespaceName(prefix, identity);
   const annotations = { [identityAnnotation]: identityOf(identity), [issuerAnnotation]: identity.issuer };
   try {

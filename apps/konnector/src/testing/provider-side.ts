@@ -4,6 +4,7 @@ import {
   type APIServiceExportSpec,
   apiServiceExports,
   apiServiceNamespaces,
+  binderClusterWideName,
   binderName,
   binderRules,
   clusterBindingName,
@@ -99,12 +100,12 @@ export async function freshKubeconfig(
   });
 }
 
-/** Gives the tenant rights in the whole provider cluster, as consumer scope Cluster does. */
+/** Gives the tenant rights in the whole provider cluster, as consumer scope Cluster does: never on kinds of Kubernetes itself. */
 export async function grantClusterWide({ client }: TestCluster): Promise<void> {
-  await client.create(
-    clusterRoleBindings,
-    bind(tenantNamespace, undefined, `${binderName}-${tenantNamespace}`),
-  );
+  const name = binderClusterWideName(tenantNamespace);
+  const rules = [{ apiGroups: ["test.klutch.example"], resources: ["*"], verbs: ["*"] }];
+  await client.create(clusterRoles, roleObject({ name }, rules));
+  await client.create(clusterRoleBindings, bind(tenantNamespace, undefined, name));
 }
 
 /** Exports a CRD to the tenant. */

@@ -1,0 +1,41 @@
+/** How much one person, one app cluster and all of them may have. What is over a limit is refused or waits; nothing that works is taken. */
+import type { KubeObject } from "@klutch/kube";
+
+/** All of them are numbers of objects. */
+export interface Limits {
+  /** App clusters of all people. */
+  readonly clusters: number;
+  readonly clustersPerUser: number;
+  /** Mapped namespaces of one app cluster. */
+  readonly namespacesPerCluster: number;
+  /** Export requests of one app cluster, answered ones included until they are removed. */
+  readonly requestsPerCluster: number;
+}
+
+/** What holds when nothing is configured. */
+export const defaultLimits: Limits = {
+  clusters: 1_000,
+  clustersPerUser: 50,
+  namespacesPerCluster: 500,
+  requestsPerCluster: 100,
+};
+
+/**
+ * Whether there is no room for `own`: those that are in come first, then those that wait by their age; of the same second names decide, so
+ * that every look says the same.
+ */
+export function isOverLimit<T extends KubeObject>(
+  own: T,
+  all: readonly T[],
+  isIn: (object: T) => boolean,
+  most: number,
+): boolean {
+  return !isIn(own) && all.filter((other) => isIn(other) || isOlder(other, own)).length >= most;
+}
+
+function isOlder(left: KubeObject, right: KubeObject): boolean {
+  const [a, b] = [left.metadata, right.metadata].map(
+    ({ creationTimestamp = "", name = "" }) => `${creationTimestamp} ${name}`,
+  );
+  return (a ?? "") < (b ?? "");
+}

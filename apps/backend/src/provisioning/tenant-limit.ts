@@ -1,0 +1,31 @@
+/** Refuses one app cluster too many, before anything is made for it. */
+import { identityAnnotation } from "@klutch/api";
+import type { KubeObject } from "@klutch/kube";
+import { UserError } from "../errors.ts";
+import type { Limits } from "../limits.ts";
+
+/** `namespaces` are all that the backend knows; those of app clusters carry `<subject>#<cluster id>`. Throws `UserError`. */
+export function refuseTooMany(
+  namespaces: Iterable<KubeObject>,
+  subject: string,
+  limits: Pick<Limits, "clusters" | "clustersPerUser">,
+): void {
+  const identities = [...namespaces].flatMap(
+    ({ metadata }) => metadata.annotations?.[identityAnnotation] ?? [],
+  );
+  const own = identities.filter((identity) => identity.slice(0, identity.lastIndexOf("#")) === subject);
+  if (own.length >= limits.clustersPerUser) {
+    throw new UserError(
+      429,
+      `You have bound ${own.length} app clusters; this provider allows ${limits.clustersPerUser} to each person.`,
+      "Ask the platform operator to remove those that are gone, or to raise --max-clusters-per-user.",
+    );
+  }
+  if (identities.length >= limits.clusters) {
+    throw new UserError(
+      503,
+      `This provider has as many app clusters as it allows (${limits.clusters}).`,
+      "Ask the platform operator to raise --max-clusters.",
+    );
+  }
+}
