@@ -184,6 +184,17 @@ test("an identity provider that is away is told as such, and logins work when it
   assert.equal((await logIn(provider, lying)).subject, "someone");
 });
 
+test("a proxy's error page in the place of an answer is not the person's fault", async () => {
+  await using lying = await startLyingIdentityProvider();
+  for (const path of ["/.well-known/openid-configuration", "/token", "/keys"]) {
+    const provider = identityProvider(lying);
+    lying.breakDown(path);
+    await assert.rejects(logIn(provider, lying), refused(/cannot be used at the moment/, 503), path);
+    lying.breakDown();
+    assert.equal((await logIn(provider, lying)).subject, "someone");
+  }
+});
+
 test("a backend that found no identity provider looks for it until it is there, without a login", async () => {
   await using lying = await startLyingIdentityProvider();
   const provider = identityProvider(lying);

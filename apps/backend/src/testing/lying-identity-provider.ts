@@ -39,6 +39,8 @@ export interface LyingIdentityProvider extends AsyncDisposable {
   answerWith(claims: JWTPayload, signing?: Signing): Promise<void>;
   /** Further fields of its metadata. */
   describe(fields: Readonly<Record<string, unknown>>): void;
+  /** From now on these paths answer 502 with a page, as a proxy before it does. */
+  breakDown(...paths: readonly string[]): void;
   /** Puts another key in the place of the one in the key set. */
   rotate(): Promise<void>;
   goAway(): Promise<void>;
@@ -55,6 +57,7 @@ export async function makeKey(kid: string): Promise<SigningKey> {
 
 export async function startLyingIdentityProvider(): Promise<LyingIdentityProvider> {
   const state = { key: await makeKey("first"), token: "", reads: 0, exchanges: 0, fields: {}, port: 0 };
+  const broken = new Set<string>();
   const issuer = (): string => `http://127.0.0.1:${state.port}`;
   const answers: Readonly<Record<string, () => unknown>> = {
     "/.well-known/openid-configuration": () => ({
@@ -78,7 +81,13 @@ export async function startLyingIdentityProvider(): Promise<LyingIdentityProvide
     },
   };
   const listen: RequestListener = (request, response) => {
-    const answer = answers[new URL(request.url ?? "/", issuer()).pathname];
+    const { pathname } = new URL(request.url ?? "/", issuer());
+    if (broken.has(pathname)) {
+      response.writeHead(502, { "content-type": "text/html" });
+      response.end("<h1>Bad Gateway</h1>");
+      return;
+    }
+    const answer = answers[pathname];
     response.writeHead(answer === undefined ? 404 : 200, { "content-type": "application/json" });
     response.end(JSON.stringify(answer?.()));
   };
@@ -109,6 +118,10 @@ export async function startLyingIdentityProvider(): Promise<LyingIdentityProvide
     },
     describe(fields) {
       state.fields = fields;
+    },
+    breakDown(...paths) {
+      broken.clear();
+      for (const path of paths) broken.add(path);
     },
     async rotate() {
       state.key = await makeKey("second");

@@ -147,8 +147,10 @@ async function serveOne(client: TestCluster["client"], { metadata }: DynamicObje
   const name = serviceNamespaceName(tenant, metadata.name ?? "");
   if ((await client.find(namespaces, { name })) === undefined) {
     await client.create(namespaces, { apiVersion: "v1", kind: "Namespace", metadata: { name } });
-    await client.create(roleBindings, bind(tenant, name, `${binderName}-${tenant}`));
   }
+  const binding = bind(tenant, name, `${binderName}-${tenant}`);
+  const bindingRef = { namespace: name, name: binding.metadata.name ?? "" };
+  if ((await client.find(roleBindings, bindingRef)) === undefined) await client.create(roleBindings, binding);
   const ref = { namespace: tenant, name: metadata.name ?? "" };
   await client.mergePatch(
     apiServiceNamespaces,
