@@ -205,16 +205,133 @@ test("a waiting taker gets undefined when it is aborted or the queue is shut dow
   assert.equal(queue.size, 0);
 });
 
-test("the heap gives items back in the order in which they are due", () => {
+test("20 events and then ten silent minutes cause one look a minute, not twenty", async () => {
+  const { clock, advance } = manualClock();
+  const queue = new WorkQueue({ clock });
+  const look = async (): Promise<void> => {
+    const key = (await queue.take()) ?? "";
+    queue.addAfter(key, 60_000);
+    queue.done(key);
+  };
+  for (let event = 0; event < 20; event++) {
+    queue.add("a");
+    await look();
+    advance(1_000);
+  }
+  assert.equal(queue.delayedSize, 1);
+  let looks = 0;
+  for (let second = 0; second < 600; second++) {
+    advance(1_000);
+    for (; queue.size > 0; looks++) await look();
+  }
+  assert.equal(looks, 10);
+});
+
+test("a key that waits for two times comes once, at the earlier one, and as important as the more important", async () => {
+  const { clock, advance } = manualClock();
+  const queue = new WorkQueue({ clock });
+  queue.addAfter("a", 100, { lane: "user" });
+  queue.addAfter("a", 50, { lane: "resync" });
+  queue.addAfter("b", 20);
+  queue.addAfter("b", 80);
+  assert.equal(queue.delayedSize, 2);
+  advance(20);
+  assert.equal(await queue.take(), "b");
+  advance(30);
+  queue.add("other");
+  assert.deepEqual([await queue.take(), await queue.take()], ["a", "other"]);
+  advance(200);
+  assert.deepEqual([queue.size, queue.delayedSize], [0, 0]);
+});
+
+test("whatever is added, delayed and done, a key waits for at most one time and comes exactly as a naive model says", async () => {
+  const key = fc.constantFrom("a", "b", "c", "d", "e");
+  const step = fc.oneof(
+    fc.record({ op: fc.constant("add" as const), key }),
+    fc.record({ op: fc.constant("addAfter" as const), key, ms: fc.integer({ min: -1, max: 60 }) }),
+    fc.record({ op: fc.constant("advance" as const), ms: fc.integer({ min: 1, max: 40 }) }),
+    fc.record({ op: fc.constantFrom("take" as const, "done" as const) }),
+  );
+  await fc.assert(
+    fc.asyncProperty(fc.array(step, { maxLength: 150 }), async (steps) => {
+      const { clock, advance } = manualClock();
+      const queue = new WorkQueue({ clock });
+      const model = new NaiveQueue();
+      for (const one of steps) {
+        if (one.op === "add") {
+          queue.add(one.key);
+          model.addAfter(one.key, 0);
+        } else if (one.op === "addAfter") {
+          queue.addAfter(one.key, one.ms);
+          model.addAfter(one.key, one.ms);
+        } else if (one.op === "advance") {
+          for (let ms = 0; ms < one.ms; ms++) {
+            advance(1);
+            model.tick();
+          }
+        } else if (one.op === "done") {
+          const [working] = model.working;
+          if (working === undefined) continue;
+          queue.done(working);
+          model.done(working);
+        } else if (queue.size > 0) {
+          const taken = (await queue.take()) ?? "";
+          assert.ok(model.waiting.delete(taken), `${taken} was handed out without being due`);
+          model.working.add(taken);
+        }
+        assert.deepEqual(
+          [queue.size, queue.workingSize, queue.delayedSize],
+          [model.waiting.size, model.working.size, model.dueAt.size],
+        );
+      }
+    }),
+  );
+});
+
+/** What the queue does, in the plainest words. Without lanes and order. */
+class NaiveQueue {
+  readonly waiting = new Set<string>();
+  readonly working = new Set<string>();
+  readonly dueAt = new Map<string, number>();
+  readonly #again = new Set<string>();
+  #now = 0;
+
+  addAfter(key: string, ms: number): void {
+    if (ms > 0)
+      this.dueAt.set(key, Math.min(this.#now + ms, this.dueAt.get(key) ?? Number.POSITIVE_INFINITY));
+    else (this.working.has(key) ? this.#again : this.waiting).add(key);
+  }
+
+  tick(): void {
+    this.#now++;
+    for (const [key, at] of this.dueAt) {
+      if (at > this.#now) continue;
+      this.dueAt.delete(key);
+      this.addAfter(key, 0);
+    }
+  }
+
+  done(key: string): void {
+    this.working.delete(key);
+    if (this.#again.delete(key)) this.waiting.add(key);
+  }
+}
+
+test("the heap gives keys back in the order in which they are due, each once and when it was last set for", () => {
+  const entry = fc.tuple(fc.integer({ min: 0, max: 40 }).map(String), fc.integer({ min: 0, max: 1000 }));
   fc.assert(
-    fc.property(fc.array(fc.integer({ min: 0, max: 1000 })), (times) => {
-      const heap = new DelayHeap<number>();
-      for (const time of times) heap.push(time, time);
-      const popped: number[] = [];
-      for (let item = heap.popDue(2000); item !== undefined; item = heap.popDue(2000)) popped.push(item);
+    fc.property(fc.array(entry, { maxLength: 200 }), (entries) => {
+      const heap = new DelayHeap<string, number>();
+      for (const [key, time] of entries) heap.set(key, time, time);
+      const last = new Map(entries);
+      assert.equal(heap.size, last.size);
+      const popped: [string, number][] = [];
+      for (let due = heap.popDue(2000); due !== undefined; due = heap.popDue(2000))
+        popped.push([due.key, due.item]);
+      assert.deepEqual(new Map(popped), last);
       assert.deepEqual(
-        popped,
-        times.toSorted((left, right) => left - right),
+        popped.map(([, time]) => time),
+        [...last.values()].toSorted((left, right) => left - right),
       );
     }),
   );

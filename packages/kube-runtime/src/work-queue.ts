@@ -75,7 +75,7 @@ export class WorkQueue<K extends string = string> {
   /** Added again while being worked on, with the lane to come back in. */
   readonly #again = new Map<K, Lane>();
   readonly #failures = new Map<K, number>();
-  readonly #delayed = new DelayHeap<{ readonly key: K; readonly lane: Lane }>();
+  readonly #delayed = new DelayHeap<K, Lane>();
   readonly #takers: ((key: K | undefined) => void)[] = [];
   #cancelTimer: (() => void) | undefined;
   #timerDueAt = Number.POSITIVE_INFINITY;
@@ -119,7 +119,10 @@ export class WorkQueue<K extends string = string> {
     this.#handOut();
   }
 
-  /** Adds the key after `delayMs`. Default lane: while it is worked on the one it was taken from, otherwise `normal`. */
+  /**
+   * Adds the key after `delayMs`. Default lane: while it is worked on the one it was taken from, otherwise `normal`. A key waits for
+   * one time only, the earliest that was asked for, in the most important lane: what comes of that look decides about the next.
+   */
   addAfter(key: K, delayMs: number, options: { readonly lane?: Lane | undefined } = {}): void {
     if (this.#isShutDown) return;
     const lane = options.lane ?? this.#working.get(key) ?? "normal";
@@ -127,7 +130,10 @@ export class WorkQueue<K extends string = string> {
       this.add(key, { lane });
       return;
     }
-    this.#delayed.push(this.#clock.monotonic() + delayMs, { key, lane });
+    const dueAt = this.#clock.monotonic() + delayMs;
+    const present = this.#delayed.get(key);
+    if (present === undefined) this.#delayed.set(key, dueAt, lane);
+    else this.#delayed.set(key, Math.min(dueAt, present.dueAt), moreImportant(lane, present.item));
     this.#armTimer();
   }
 
@@ -246,7 +252,7 @@ export class WorkQueue<K extends string = string> {
     this.#timerDueAt = Number.POSITIVE_INFINITY;
     const now = this.#clock.monotonic();
     for (let due = this.#delayed.popDue(now); due !== undefined; due = this.#delayed.popDue(now)) {
-      this.add(due.key, { lane: due.lane });
+      this.add(due.key, { lane: due.item });
     }
     this.#armTimer();
   }
