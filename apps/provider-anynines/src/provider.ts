@@ -15,11 +15,12 @@ import {
   keysOfManagedChange,
   type Managed,
 } from "@klutch/crossplane";
-import { type Clock, type KubeClient, type Random, systemClock, systemRandom } from "@klutch/kube";
+import { type Clock, jsonEqual, type KubeClient, type Random, systemClock, systemRandom } from "@klutch/kube";
 import { Controller, Informer, type LeaderElector, runManager } from "@klutch/kube-runtime";
 import type { Logger, Metrics } from "@klutch/telemetry";
 import { Brokers } from "./brokers.ts";
 import { createHealthReconcile } from "./health.ts";
+import { operationAnnotation } from "./operation.ts";
 import { ServiceBindingClient } from "./service-binding.ts";
 import { ServiceInstanceClient } from "./service-instance.ts";
 import { ensureUsage } from "./usage.ts";
@@ -43,6 +44,8 @@ export interface ProviderOptions {
   readonly onCaches?: ((caches: readonly ObservedCache[]) => void) | undefined;
 }
 
+/** First wait after a broker's error; doubles up to a minute. */
+const firstRetryMs = 1_000;
 const byClaim = "claim";
 const claimIndex = (labels: Readonly<Record<string, string>> | undefined): readonly string[] => {
   const { [claimNameLabel]: name, [claimNamespaceLabel]: namespace } = labels ?? {};
@@ -71,11 +74,10 @@ export async function runProvider(options: ProviderOptions): Promise<void> {
   options.onCaches?.([instances, bindings]);
   const usages = new Set<string>();
   const common = { client, clock, random, pollIntervalMs };
+  const patient = { workers, baseDelayMs: firstRetryMs, logger, metrics, clock, random };
   const instanceController = new Controller({
+    ...patient,
     name: "serviceinstance",
-    workers,
-    logger,
-    metrics,
     reconcile: createManagedReconcile<ServiceInstance>({
       ...common,
       type: serviceInstances,
@@ -94,10 +96,8 @@ export async function runProvider(options: ProviderOptions): Promise<void> {
     }),
   });
   const bindingController = new Controller({
+    ...patient,
     name: "servicebinding",
-    workers,
-    logger,
-    metrics,
     reconcile: createManagedReconcile<ManagedServiceBinding>({
       ...common,
       type: managedServiceBindings,
@@ -123,14 +123,16 @@ export async function runProvider(options: ProviderOptions): Promise<void> {
     metrics,
     reconcile: createHealthReconcile({ client, informer: configs, brokers, clock }),
   });
-  instanceController.watch(instances, keysOfManagedChange);
-  bindingController.watch(bindings, keysOfManagedChange);
+  const ownKey = keysOfManagedChange([operationAnnotation]);
+  instanceController.watch(instances, ownKey);
+  bindingController.watch(bindings, ownKey);
   // A binding that waits for its instance goes on at once, and an instance that waits for its bindings too.
-  bindingController.watch(instances, ({ object }) =>
-    claimIndex(object.metadata.labels).flatMap((key) =>
+  bindingController.watch(instances, (change) => {
+    if (change.type === "updated" && looksTheSameToBindings(change.object, change.previous)) return [];
+    return claimIndex(change.object.metadata.labels).flatMap((key) =>
       bindings.byIndex(byClaim, key).map(({ metadata }) => metadata.name ?? ""),
-    ),
-  );
+    );
+  });
   instanceController.watch(bindings, ({ type, object }) => {
     const instance = type === "deleted" ? instanceOf(instances, object) : undefined;
     return instance?.metadata.name === undefined ? [] : [instance.metadata.name];
@@ -144,6 +146,15 @@ export async function runProvider(options: ProviderOptions): Promise<void> {
     logger,
     signal,
   });
+}
+
+/** Whether nothing changed of an instance that a binding asks it for. */
+function looksTheSameToBindings(object: ServiceInstance, previous: ServiceInstance): boolean {
+  const asked = ({ metadata, status }: ServiceInstance): readonly unknown[] => {
+    const { instanceId, serviceId, planId, state } = status?.atProvider ?? {};
+    return [instanceId, serviceId, planId, state, metadata.deletionTimestamp, metadata.labels];
+  };
+  return jsonEqual(asked(object), asked(previous));
 }
 
 function configNameOf(managed: Managed): string {

@@ -10,7 +10,7 @@ import {
   type CallOptions,
   type ConnectionDetails,
   type ExternalClient,
-  ExternalError,
+  NotYetError,
   type Observation,
   type Recorder,
 } from "@klutch/crossplane";
@@ -194,9 +194,9 @@ export class ServiceBindingClient implements ExternalClient {
     const instance = this.#options.instance();
     if (instance === undefined) {
       const namespace = this.#managed.metadata.labels?.[claimNamespaceLabel] ?? "";
-      throw new ExternalError(
+      throw new NotYetError(
         `data service instance was not found: no instance ${instanceName} in namespace ${namespace}`,
-        { retryAfterMs: 5_000 },
+        { lookAgainMs: 60_000 },
       );
     }
     const { instanceId, serviceId, planId, state } = instance.status?.atProvider ?? {};
@@ -206,7 +206,7 @@ export class ServiceBindingClient implements ExternalClient {
       planId === undefined ||
       state !== "provisioned"
     ) {
-      throw new ExternalError(`service instance is not ready: ${instanceName}`, { retryAfterMs: 2_000 });
+      throw new NotYetError(`service instance is not ready: ${instanceName}`, { lookAgainMs: 60_000 });
     }
     return { instanceId, serviceID: serviceId, planID: planId };
   }

@@ -19,6 +19,7 @@ export {
   type ExternalClient,
   ExternalError,
   type Managed,
+  NotYetError,
   type Observation,
   type Recorder,
 } from "./managed/external.ts";

@@ -1,7 +1,7 @@
 /** Works through a queue of keys with a reconcile function. */
 import { ApiError, type Clock, FencedError, isConflict, type Random, systemClock } from "@klutch/kube";
 import { type Logger, type Metrics, silentLogger } from "@klutch/telemetry";
-import { TerminalError } from "./errors.ts";
+import { DelayedRetryError, TerminalError } from "./errors.ts";
 import type { Informer } from "./informer.ts";
 import type { Cached, Change } from "./store.ts";
 import { Pace } from "./pace.ts";
@@ -32,6 +32,8 @@ export interface ControllerOptions {
   readonly reconcile: Reconcile;
   /** Keys worked on at the same time; "adaptive": what the servers take, told from the requests that `timed` sees. Default 4. */
   readonly workers?: number | "adaptive" | undefined;
+  /** First wait after an error other than a conflict; it doubles with each further one, up to a minute. Default 5. */
+  readonly baseDelayMs?: number | undefined;
   readonly logger?: Logger | undefined;
   readonly metrics?: Metrics | undefined;
   readonly clock?: Clock | undefined;
@@ -44,6 +46,7 @@ export class Controller {
   readonly #reconcile: Reconcile;
   readonly #workers: number;
   readonly #pace: Pace | undefined;
+  readonly #baseDelayMs: number | undefined;
   readonly #logger: Logger;
   readonly #clock: Clock;
   readonly #queue: WorkQueue;
@@ -57,6 +60,7 @@ export class Controller {
     const pace = options.workers === "adaptive" ? new Pace(this.#clock) : undefined;
     this.#workers = options.workers === "adaptive" ? Pace.most : (options.workers ?? 4);
     this.#pace = pace;
+    this.#baseDelayMs = options.baseDelayMs;
     this.#queue = new WorkQueue({
       limitOf: pace === undefined ? undefined : (lane) => pace.limitOf(lane),
       clock: this.#clock,
@@ -152,10 +156,13 @@ export class Controller {
       this.#queue.forget(key);
       return "terminal_error";
     }
-    const atLeastMs = error instanceof ApiError ? error.retryAfterMs : undefined;
-    const retryInMs = Math.round(this.#queue.addRateLimited(key, { atLeastMs }));
+    const saysWhen = error instanceof ApiError || error instanceof DelayedRetryError;
+    const atLeastMs = saysWhen ? error.retryAfterMs : undefined;
+    const conflict = isConflict(error);
+    const baseMs = conflict ? undefined : this.#baseDelayMs;
+    const retryInMs = Math.round(this.#queue.addRateLimited(key, { atLeastMs, baseMs }));
     // Somebody else was faster: expected, and cured by looking again.
-    if (isConflict(error)) logger.debug("object changed meanwhile, trying again", { retryInMs });
+    if (conflict) logger.debug("object changed meanwhile, trying again", { retryInMs });
     else logger.warn("reconcile failed, trying again", { error, retryInMs });
     return "error";
   }

@@ -137,14 +137,20 @@ export class WorkQueue<K extends string = string> {
     this.#armTimer();
   }
 
-  /** Adds the key after a wait that grows with each call until `forget`; lanes as `addAfter`. Gives back the wait. */
+  /** Adds the key after a wait that grows from `baseMs` with each call until `forget`; lanes as `addAfter`. Gives back the wait. */
   addRateLimited(
     key: K,
-    options: { readonly lane?: Lane | undefined; readonly atLeastMs?: number | undefined } = {},
+    options: {
+      readonly lane?: Lane | undefined;
+      readonly atLeastMs?: number | undefined;
+      /** Default: the queue's. */
+      readonly baseMs?: number | undefined;
+    } = {},
   ): number {
     const failures = this.#failures.get(key) ?? 0;
     this.#failures.set(key, failures + 1);
-    const upper = backoffLimit(this.#limits, failures);
+    const { baseMs = this.#limits.baseMs } = options;
+    const upper = backoffLimit({ ...this.#limits, baseMs }, failures);
     const delayMs = Math.max(options.atLeastMs ?? 0, upper * (0.5 + this.#random() * 0.5));
     this.addAfter(key, delayMs, options);
     return delayMs;

@@ -1,5 +1,9 @@
 /** What a managed kind must bring: how to look at and change its external resource. */
 import type { KubeObject } from "@klutch/kube";
+import { DelayedRetryError } from "@klutch/kube-runtime";
+
+/** The name of the external resource, as Crossplane shows it. */
+export const externalNameAnnotation = "crossplane.io/external-name";
 
 /** A condition of a managed resource (Crossplane's resource model). */
 export interface ManagedCondition {
@@ -68,17 +72,26 @@ export type Connect<M extends Managed> = (
 ) => Promise<ExternalClient>;
 
 /** Something the user should read in the condition word for word. Other errors are reported too, by their message. */
-export class ExternalError extends Error {
+export class ExternalError extends DelayedRetryError {
   readonly code = "External";
-  /** When to try again, if the backend said so. */
-  readonly retryAfterMs: number | undefined;
 
+  /** `retryAfterMs`: not tried again earlier; the wait grows with each failure all the same. */
   constructor(
     message: string,
     options?: { readonly cause?: unknown; readonly retryAfterMs?: number | undefined },
   ) {
     super(message, options);
     this.name = "ExternalError";
-    this.retryAfterMs = options?.retryAfterMs;
+  }
+}
+
+/** Nothing is wrong at the backend: something in this cluster has to happen first. It is looked at again and again, calmly. */
+export class NotYetError extends ExternalError {
+  readonly lookAgainMs: number;
+
+  constructor(message: string, options: { readonly lookAgainMs: number; readonly cause?: unknown }) {
+    super(message, options);
+    this.name = "NotYetError";
+    this.lookAgainMs = options.lookAgainMs;
   }
 }

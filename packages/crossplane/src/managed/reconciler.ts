@@ -27,14 +27,15 @@ import {
   type Connect,
   type ExternalClient,
   ExternalError,
+  externalNameAnnotation,
   type Managed,
+  NotYetError,
   type Observation,
   type Recorder,
 } from "./external.ts";
 
 /** Finalizer of Crossplane's managed resources. */
 export const managedFinalizer = "finalizer.managedresource.crossplane.io";
-const externalNameAnnotation = "crossplane.io/external-name";
 const pausedAnnotation = "crossplane.io/paused";
 
 /** Options of `createManagedReconcile`. */
@@ -192,8 +193,7 @@ class Pass<M extends Managed> {
     if (isConflict(error)) throw error;
     const message = error instanceof Error ? error.message : String(error);
     await this.#writeStatus([notSynced(message)]);
-    if (error instanceof ExternalError && error.retryAfterMs !== undefined)
-      return { requeueAfterMs: error.retryAfterMs };
+    if (error instanceof NotYetError) return { requeueAfterMs: error.lookAgainMs };
     throw error;
   }
 
@@ -205,8 +205,11 @@ class Pass<M extends Managed> {
       if (isConflict(cause)) throw cause;
       const reason: unknown = this.#context.signal.aborted ? this.#context.signal.reason : cause;
       const text = reason instanceof Error ? reason.message : String(reason);
+      const message = `${name} failed: ${text}`;
+      if (cause instanceof NotYetError)
+        throw new NotYetError(message, { cause, lookAgainMs: cause.lookAgainMs });
       const retryAfterMs = cause instanceof ExternalError ? cause.retryAfterMs : undefined;
-      throw new ExternalError(`${name} failed: ${text}`, { cause, retryAfterMs });
+      throw new ExternalError(message, { cause, retryAfterMs });
     }
   }
 

@@ -1,0 +1,256 @@
+/** A control plane with the provider's kinds, the real broker with a real PostgreSQL, and a front before the broker. */
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import {
+  customResourceDefinitions,
+  managedServiceBindings,
+  namespaces,
+  providerConfigs,
+  providerConfigUsages,
+  providerCrds,
+  secrets,
+  serviceInstances,
+} from "@klutch/api";
+import { reservePorts, startPostgres, startProcess } from "@klutch/engines";
+import {
+  type DynamicObject,
+  isRecord,
+  type KubeClient,
+  type KubeObject,
+  type ResourceType,
+} from "@klutch/kube";
+import { startCluster, waitFor } from "@klutch/kube-testing";
+import { createMetrics, silentLogger } from "@klutch/telemetry";
+import { Client } from "pg";
+import { runProvider } from "../provider.ts";
+import { type Front, startFront } from "./front.ts";
+
+/** A condition as tests read it. */
+export interface SeenCondition {
+  readonly type: string;
+  readonly status: string;
+  readonly reason: string;
+  readonly message: string;
+}
+
+/** See the module comment. */
+export interface World extends AsyncDisposable {
+  readonly client: KubeClient;
+  readonly front: Front;
+  /** Runs the provider in this process until the returned function is called. */
+  run(options?: { readonly pollIntervalMs?: number; readonly confirmLossMs?: number }): () => Promise<void>;
+  /** The condition, when its status and message are as asked for. */
+  condition(
+    type: ResourceType,
+    name: string,
+    wanted: { readonly type: string; readonly status?: string; readonly message?: RegExp },
+    timeoutMs?: number,
+  ): Promise<SeenCondition>;
+  gone(type: ResourceType, ref: { readonly name: string; readonly namespace?: string }): Promise<void>;
+  /** Entries of the binding's Secret. */
+  credentials(name: string): Promise<Readonly<Record<string, string>>>;
+  /** Databases of instances that the server has. */
+  databases(): Promise<readonly string[]>;
+  sql(uri: string, statement: string): Promise<readonly unknown[]>;
+  atProvider(type: ResourceType, name: string): Promise<Readonly<Record<string, unknown>>>;
+}
+
+export const configName = "postgresql-service-broker";
+
+/** Starts all; takes some seconds. */
+export async function startWorld(name: string): Promise<World> {
+  await using starting = new AsyncDisposableStack();
+  const cluster = starting.use(await startCluster({ name }));
+  const postgres = starting.use(await startPostgres());
+  const folder = await mkdtemp(join(tmpdir(), `klutch-${name}-`));
+  starting.defer(() => rm(folder, { recursive: true, force: true }));
+  const brokerPort = starting.use(await reservePorts(1)).ports[0] ?? 0;
+  const broker = await startProcess({
+    name: "broker",
+    command: process.execPath,
+    args: [join(import.meta.dirname, "../../../broker/src/main.ts")],
+    env: {
+      BROKER_POSTGRES_URL: postgres.url,
+      BROKER_USERNAME: "u",
+      BROKER_PASSWORD: "p",
+      BROKER_SECRET_KEY: "0123456789abcdef0123456789abcdef",
+      BROKER_LISTEN: `127.0.0.1:${brokerPort}`,
+    },
+    logFile: join(folder, "broker.log"),
+    ready: async () => (await fetch(`http://127.0.0.1:${brokerPort}/healthz`)).ok,
+  });
+  starting.use(broker);
+  const front = starting.use(await startFront(() => brokerPort));
+  await fill(cluster.client, front.port);
+  const stack = starting.move();
+  const sql = async (uri: string, statement: string): Promise<readonly unknown[]> => {
+    const connected = new Client({ connectionString: uri });
+    await connected.connect();
+    try {
+      return (await connected.query<Readonly<Record<string, unknown>>>(statement)).rows;
+    } finally {
+      await connected.end();
+    }
+  };
+  return {
+    ...observers(cluster.client),
+    client: cluster.client,
+    front,
+    sql,
+    run: (options) => run(cluster.client, options),
+    async databases() {
+      const statement = "select datname from pg_database where datname ~ '^i[0-9a-f]{32}$' order by 1";
+      return (await sql(postgres.url, statement)).map((row) => (isRecord(row) ? String(row["datname"]) : ""));
+    },
+    [Symbol.asyncDispose]: () => stack.disposeAsync(),
+  };
+}
+
+/** Kinds, a namespace, the broker's credentials and its ProviderConfig. */
+async function fill(client: KubeClient, port: number): Promise<void> {
+  for (const crd of providerCrds) await client.create<KubeObject>(customResourceDefinitions, crd);
+  for (const type of [serviceInstances, managedServiceBindings, providerConfigs, providerConfigUsages]) {
+    await waitFor(`${type.plural} to be served`, async () => (await client.list(type)) !== undefined);
+  }
+  await client.create(namespaces, { apiVersion: "v1", kind: "Namespace", metadata: { name: "team" } });
+  await client.create<DynamicObject>(secrets, {
+    apiVersion: "v1",
+    kind: "Secret",
+    metadata: { namespace: "team", name: "broker" },
+    data: { username: Buffer.from("u").toString("base64"), password: Buffer.from("p").toString("base64") },
+  });
+  const key = (name: string): object => ({ secretRef: { namespace: "team", name: "broker", key: name } });
+  await client.create<DynamicObject>(providerConfigs, {
+    apiVersion: "dataservices.anynines.com/v1",
+    kind: "ProviderConfig",
+    metadata: { name: configName },
+    spec: {
+      url: `http://127.0.0.1:${port}`,
+      serviceType: "servicebroker",
+      healthCheckEndpoint: "/healthz",
+      providerCredentials: { source: "Secret", username: key("username"), password: key("password") },
+    },
+  });
+}
+
+function run(
+  client: KubeClient,
+  options: { readonly pollIntervalMs?: number; readonly confirmLossMs?: number } = {},
+): () => Promise<void> {
+  const abort = new AbortController();
+  const running = runProvider({
+    client,
+    logger: silentLogger,
+    metrics: createMetrics(),
+    env: {},
+    pollIntervalMs: 300,
+    workers: 4,
+    ...options,
+    signal: abort.signal,
+  });
+  return async () => {
+    abort.abort(new Error("stopping"));
+    await running;
+  };
+}
+
+function observers(client: KubeClient): Pick<World, "condition" | "gone" | "credentials" | "atProvider"> {
+  const status = async (type: ResourceType, name: string): Promise<Readonly<Record<string, unknown>>> => {
+    const { status: found } = await client.get<DynamicObject>(type, { name });
+    return isRecord(found) ? found : {};
+  };
+  return {
+    condition: (type, name, wanted, timeoutMs) =>
+      waitFor(
+        `${type.kind} ${name} to be ${wanted.type}=${wanted.status ?? "any"} ${wanted.message?.source ?? ""}`,
+        async () => {
+          const all = conditionsOf(await status(type, name));
+          const found = all.find((one) => one.type === wanted.type);
+          const fits =
+            found !== undefined &&
+            (wanted.status === undefined || found.status === wanted.status) &&
+            (wanted.message === undefined || wanted.message.test(found.message));
+          if (!fits) throw new Error(JSON.stringify(all));
+          return found;
+        },
+        { timeoutMs },
+      ),
+    async gone(type, ref) {
+      await waitFor(
+        `${type.kind} ${ref.name} to be gone`,
+        async () => (await client.find(type, ref)) === undefined,
+      );
+    },
+    async credentials(name) {
+      const ref = { namespace: "team", name: `${name}-creds` };
+      const secret = await waitFor(`Secret ${ref.name}`, () => client.find<DynamicObject>(secrets, ref));
+      const data = isRecord(secret["data"]) ? secret["data"] : {};
+      const decoded = Object.entries(data).map(
+        ([field, value]) => [field, Buffer.from(String(value), "base64").toString()] as const,
+      );
+      return Object.fromEntries(decoded);
+    },
+    async atProvider(type, name) {
+      const { atProvider } = await status(type, name);
+      return isRecord(atProvider) ? atProvider : {};
+    },
+  };
+}
+
+function conditionsOf(status: Readonly<Record<string, unknown>>): readonly SeenCondition[] {
+  const list = Array.isArray(status["conditions"]) ? status["conditions"] : [];
+  return list.filter(isRecord).map((one) => ({
+    type: textOf(one["type"]),
+    status: textOf(one["status"]),
+    reason: textOf(one["reason"]),
+    message: textOf(one["message"]),
+  }));
+}
+
+function textOf(value: unknown): string {
+  return typeof value === "string" ? value : "";
+}
+
+const labels = (name: string): Record<string, string> => ({
+  "crossplane.io/claim-name": name,
+  "crossplane.io/claim-namespace": "team",
+});
+
+/** A ServiceInstance of the smallest plan. */
+export function instance(name: string, forProvider: object = {}): DynamicObject {
+  return {
+    apiVersion: "dataservices.anynines.com/v1",
+    kind: "ServiceInstance",
+    metadata: { name, labels: labels(name) },
+    spec: {
+      providerConfigRef: { name: configName },
+      forProvider: {
+        serviceName: "a9s-postgresql17",
+        planName: "postgresql-single-nano",
+        organizationGuid: "o",
+        spaceGuid: "s",
+        ...forProvider,
+      },
+    },
+  };
+}
+
+/** A ServiceBinding that writes `<name>-creds`. */
+export function binding(name: string, instanceName: string, type = "postgresql"): DynamicObject {
+  return {
+    apiVersion: "dataservices.anynines.com/v1",
+    kind: "ServiceBinding",
+    metadata: { name, labels: { ...labels(name), "klutch.io/instance-type": type } },
+    spec: {
+      providerConfigRef: { name: `${type}-service-broker` },
+      forProvider: { instanceName, acceptsIncomplete: true },
+      writeConnectionSecretToRef: { namespace: "team", name: `${name}-creds` },
+    },
+  };
+}
+
+/** Changes fields below `spec.forProvider`; null removes one. */
+export async function edit(world: World, name: string, forProvider: object): Promise<void> {
+  await world.client.mergePatch(serviceInstances, { name }, { spec: { forProvider } });
+}
