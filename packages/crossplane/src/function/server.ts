@@ -1,11 +1,14 @@
 /** Serves a composition function over gRPC. Only clients with a certificate of the given authority are answered. */
 import { readFile } from "node:fs/promises";
-import { createSecureServer, type Http2SecureServer, type ServerHttp2Session } from "node:http2";
+import { createServer as createHttp2Server, type ServerHttp2Session } from "node:http2";
 import { join } from "node:path";
+import { createServer as createTlsServer, type Server, type TLSSocket } from "node:tls";
 import { Code, ConnectError, type ConnectRouter } from "@connectrpc/connect";
 import { connectNodeAdapter } from "@connectrpc/connect-node";
+import { type Clock, systemClock } from "@klutch/kube";
 import type { Logger } from "@klutch/telemetry";
 import { FunctionRunnerService, type RunFunctionRequest } from "../gen/run_function_pb.js";
+import { readAuthorities, refusalOf } from "./client-certificate.ts";
 import { decodeRequest, encodeResponse } from "./codec.ts";
 import type { Compose } from "./types.ts";
 
@@ -18,6 +21,8 @@ export interface ServeFunctionOptions {
   /** Folder with `tls.crt`, `tls.key` and `ca.crt`, as Crossplane mounts it. */
   readonly certificatesFolder: string;
   readonly logger: Logger;
+  /** Tells whether a certificate is valid now. */
+  readonly clock?: Clock | undefined;
 }
 
 /** A server that runs; disposing it waits for calls in flight. */
@@ -33,18 +38,40 @@ export async function serveFunction(options: ServeFunctionOptions): Promise<Func
   const read = (name: string): Promise<Buffer> => readFile(join(options.certificatesFolder, name));
   const [cert, key, ca] = await Promise.all([read("tls.crt"), read("tls.key"), read("ca.crt")]);
   const handler = connectNodeAdapter({ grpc: true, grpcWeb: false, connect: false, routes: routes(options) });
-  const server = createSecureServer({ cert, key, ca, requestCert: true, rejectUnauthorized: true }, handler);
+  const http2 = createHttp2Server(handler);
   const sessions = new Set<ServerHttp2Session>();
-  server.on("session", (session) => {
+  http2.on("session", (session) => {
     sessions.add(session);
     session.on("close", () => sessions.delete(session));
   });
+  const accept = gate(readAuthorities(ca.toString()), options);
+  // OpenSSL's judgement of the client is only taken note of; no byte reaches HTTP/2 before ours.
+  const server = createTlsServer(
+    { cert, key, ca, ALPNProtocols: ["h2"], requestCert: true, rejectUnauthorized: false },
+    (socket) => {
+      if (accept(socket)) http2.emit("connection", socket);
+      else socket.destroy();
+    },
+  );
   server.on("tlsClientError", (error) => options.logger.warn("a client was refused", { error }));
   await listen(server, options);
   const address = server.address();
   return {
     port: typeof address === "object" && address !== null ? address.port : options.port,
     [Symbol.asyncDispose]: () => close(server, sessions),
+  };
+}
+
+/** Whether the client may speak to us; logs why not. */
+function gate(
+  authorities: ReturnType<typeof readAuthorities>,
+  { logger, clock = systemClock }: ServeFunctionOptions,
+): (socket: TLSSocket) => boolean {
+  return (socket) => {
+    const reason = refusalOf(socket.getPeerX509Certificate(), authorities, clock.now());
+    if (reason === undefined && socket.alpnProtocol === "h2") return true;
+    logger.warn("a client was refused", { reason: reason ?? "it does not speak HTTP/2" });
+    return false;
   };
 }
 
@@ -70,14 +97,14 @@ function routes(options: ServeFunctionOptions): (router: ConnectRouter) => void 
   };
 }
 
-async function listen(server: Http2SecureServer, options: ServeFunctionOptions): Promise<void> {
+async function listen(server: Server, options: ServeFunctionOptions): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   server.once("error", reject);
   server.listen(options.port, options.host, resolve);
   await promise;
 }
 
-async function close(server: Http2SecureServer, sessions: ReadonlySet<ServerHttp2Session>): Promise<void> {
+async function close(server: Server, sessions: ReadonlySet<ServerHttp2Session>): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   server.close(() => resolve());
   for (const session of sessions) session.close();

@@ -1,0 +1,91 @@
+import assert from "node:assert/strict";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { connect } from "node:http2";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, test } from "node:test";
+import { createClient } from "@connectrpc/connect";
+import { createGrpcTransport } from "@connectrpc/connect-node";
+import { silentLogger } from "@klutch/telemetry";
+import { FunctionRunnerService } from "../gen/run_function_pb.js";
+import {
+  clientAuth,
+  createAuthority,
+  createSelfSigned,
+  issue,
+  type Pair,
+  serverAuth,
+} from "../testing/certificates.ts";
+import { serveFunction } from "./server.ts";
+
+const stack = new AsyncDisposableStack();
+after(() => stack.disposeAsync());
+const folder = await mkdtemp(join(tmpdir(), "klutch-function-"));
+stack.defer(() => rm(folder, { recursive: true, force: true }));
+const authority = await createAuthority();
+const own = await issue(authority, serverAuth);
+await writeFile(join(folder, "tls.crt"), own.cert);
+await writeFile(join(folder, "tls.key"), own.key);
+await writeFile(join(folder, "ca.crt"), authority.cert);
+let composed = 0;
+const server = stack.use(
+  await serveFunction({
+    compose: () => {
+      composed++;
+      return { resources: {} };
+    },
+    host: "127.0.0.1",
+    port: 0,
+    certificatesFolder: folder,
+    logger: silentLogger,
+  }),
+);
+const baseUrl = `https://localhost:${server.port}`;
+
+/** Calls as Crossplane does; what this client thinks of the server's certificate is not the matter here. */
+async function call(client: Pair | undefined): Promise<string | undefined> {
+  const transport = createGrpcTransport({
+    baseUrl,
+    nodeOptions: { ...client, rejectUnauthorized: false },
+    defaultTimeoutMs: 5_000,
+  });
+  const answer = await createClient(FunctionRunnerService, transport).runFunction({ meta: { tag: "t" } });
+  return answer.meta?.tag;
+}
+
+test("Crossplane's own client certificate is accepted, although it has the name and number of its authority", async () => {
+  assert.equal(await call(await issue(authority, clientAuth)), "t");
+});
+
+const stranger = await createAuthority();
+const refused: readonly (readonly [string, Pair | undefined])[] = [
+  ["of another authority with the same name", await issue(stranger, clientAuth)],
+  ["that expired", await issue(authority, clientAuth, { from: -20, until: -10 })],
+  ["that is not valid yet", await issue(authority, clientAuth, { from: 10, until: 20 })],
+  ["for servers only", await issue(authority, serverAuth)],
+  ["without any usage", await issue(authority, undefined)],
+  ["that is self-signed with the same name", await createSelfSigned()],
+  ["that is another authority's own", stranger],
+  ["that is the authority's own, which is for signing", authority],
+  ["of any kind: there is none", undefined],
+];
+for (const [what, pair] of refused) {
+  test(`a client is refused with a certificate ${what}`, async () => {
+    const before = composed;
+    await assert.rejects(call(pair));
+    assert.equal(composed, before);
+  });
+}
+
+test("a refused connection is closed before its first request", async () => {
+  const session = connect(baseUrl, { rejectUnauthorized: false });
+  const { promise, resolve } = Promise.withResolvers<void>();
+  session.on("error", () => undefined);
+  session.on("close", () => resolve());
+  const stream = session.request({ ":method": "POST", ":path": "/" });
+  let answered = false;
+  stream.on("response", () => (answered = true));
+  stream.on("error", () => undefined);
+  await promise;
+  assert.equal(answered, false);
+});
