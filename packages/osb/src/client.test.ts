@@ -63,6 +63,31 @@ test("provider defect 10: a plain 404 without a proprietary code means gone", as
   await assert.rejects(client.fetchInstance("i"), isGone);
 });
 
+test("404 and 410 mean gone only as an error object of a broker, not as what stands before it says them", async (t) => {
+  const answers: readonly (readonly [string, string, boolean])[] = [
+    ["application/json", "{}", true],
+    ["application/json; charset=utf-8", '{"error":"InstanceNotFound"}', true],
+    ["application/json", '{"description":"no such instance"}', true],
+    ["text/html", "<html>404</html>", false],
+    ["text/html", '{"description":"no such instance"}', false],
+    ["application/json", '{"message":"no Route matched with those values"}', false],
+    ["application/json", '"gone"', false],
+    ["application/json", "", false],
+    ["", "", false],
+  ];
+  for (const [type, body, gone] of answers) {
+    for (const status of [404, 410]) {
+      const { client } = await broker(t, (_request, response) => {
+        response.writeHead(status, type === "" ? {} : { "content-type": type }).end(body);
+      });
+      await assert.rejects(client.fetchInstance("i"), (error) => isGone(error) === gone);
+      const deletion = client.deprovision({ ...plan, instanceId: "i" });
+      if (gone && status === 410) assert.deepEqual(await deletion, { kind: "done" });
+      else await assert.rejects(deletion, (error) => isGone(error) === gone);
+    }
+  }
+});
+
 test("410 on a delete is success", async (t) => {
   const { client } = await broker(t, json(410, {}));
   assert.deepEqual(await client.deprovision({ ...plan, instanceId: "i" }), { kind: "done" });

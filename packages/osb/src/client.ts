@@ -1,6 +1,7 @@
 /** The verbs of a service broker. Each takes the identifiers the caller chose, so repeating one after a crash is safe. */
 import {
   decodeBind,
+  brokerErrorOf,
   decodeBinding,
   decodeCatalog,
   decodeInstance,
@@ -9,7 +10,7 @@ import {
   optionalText,
   parseObject,
 } from "./decode.ts";
-import { OsbError } from "./errors.ts";
+import { isGone, OsbError } from "./errors.ts";
 import { type BrokerConfig, type BrokerRequest, type BrokerResponse, createTransport } from "./transport.ts";
 import type {
   BindOutcome,
@@ -194,7 +195,7 @@ async function remove(
   try {
     return outcome(wire, await call(wire, options));
   } catch (error) {
-    if (error instanceof OsbError && error.status === 410) return { kind: "done" };
+    if (isGone(error) && error.status === 410) return { kind: "done" };
     throw error;
   }
 }
@@ -229,17 +230,18 @@ function identityHeader(identity: OriginatingIdentity | undefined): Readonly<Rec
 }
 
 function errorOf(response: BrokerResponse, action: string): OsbError {
-  let body: Readonly<Record<string, unknown>> = {};
-  try {
-    body = parseObject(response.text, action);
-  } catch {
-    // An HTML page of a proxy is not for people's conditions.
-  }
+  // An HTML page of a proxy is not for people's conditions.
+  const body = brokerErrorOf(response.text);
   return new OsbError({
     status: response.status,
-    error: optionalText(body, "error"),
-    description: optionalText(body, "description"),
+    error: optionalText(body ?? {}, "error"),
+    description: optionalText(body ?? {}, "description"),
+    own: body !== undefined && isJson(response.contentType),
     action,
     retryAfterMs: response.retryAfterMs,
   });
+}
+
+function isJson(contentType: string): boolean {
+  return contentType === "application/json" || contentType.endsWith("+json");
 }

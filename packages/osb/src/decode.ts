@@ -125,6 +125,23 @@ export function decodeBinding(body: Json): FetchedBinding {
   return isObject(credentials) ? { credentials } : {};
 }
 
+/**
+ * The error object of a broker; undefined when the text is something else. The specification allows `{}`, and `error` and
+ * `description` as texts; an object without either speaks of something else.
+ */
+export function brokerErrorOf(text: string): Json | undefined {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+  if (!isObject(value)) return undefined;
+  const { error, description } = value;
+  const isEmpty = Object.keys(value).length === 0;
+  return isEmpty || typeof error === "string" || typeof description === "string" ? value : undefined;
+}
+
 /** A text field, or "" when it is absent or something else. */
 export function optionalText(body: Json, name: string): string {
   const value = body[name];

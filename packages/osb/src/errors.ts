@@ -9,21 +9,27 @@ export class OsbError extends Error {
   readonly error: string;
   /** What the broker says, word for word; empty when it said nothing. */
   readonly description: string;
+  /** The answer was an error object of a broker, not a page of something that stands before it. */
+  readonly own: boolean;
   readonly retryAfterMs: number | undefined;
 
   constructor(fields: {
     status: number;
     error: string;
     description: string;
+    own: boolean;
     action: string;
     retryAfterMs?: number | undefined;
   }) {
     const said = [fields.error, fields.description].filter((text) => text !== "").join(": ");
-    super(said === "" ? `the broker answered ${fields.action} with HTTP ${fields.status}` : said);
+    const bare = `the broker answered ${fields.action} with HTTP ${fields.status}`;
+    const notOwn = isGoneStatus(fields.status) && !fields.own;
+    super(notOwn ? `${bare}, and not in the broker's own words` : said === "" ? bare : said);
     this.name = "OsbError";
     this.status = fields.status;
     this.error = fields.error;
     this.description = fields.description;
+    this.own = fields.own;
     this.retryAfterMs = fields.retryAfterMs;
   }
 }
@@ -42,9 +48,13 @@ export class OsbTransportError extends Error {
   }
 }
 
-/** 404 or 410: the thing is not there. Nothing else means that. */
+/** 404 or 410 in the broker's own words: the thing is not there. Nothing else means that, least of all a proxy's page. */
 export function isGone(error: unknown): error is OsbError {
-  return error instanceof OsbError && (error.status === 404 || error.status === 410);
+  return error instanceof OsbError && error.own && isGoneStatus(error.status);
+}
+
+function isGoneStatus(status: number): boolean {
+  return status === 404 || status === 410;
 }
 
 /** 422 ConcurrencyError: another operation on the instance is running. */

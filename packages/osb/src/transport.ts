@@ -41,6 +41,8 @@ export interface BrokerRequest {
 export interface BrokerResponse {
   readonly status: number;
   readonly text: string;
+  /** Media type without parameters, in lower case; empty when there is none. */
+  readonly contentType: string;
   readonly retryAfterMs: number | undefined;
 }
 
@@ -76,6 +78,7 @@ export function createTransport(config: BrokerConfig): BrokerTransport {
         return {
           status: response.statusCode,
           text: await readLimited(response.body, action),
+          contentType: mediaType(response.headers["content-type"]),
           retryAfterMs: Number.isFinite(seconds) && seconds > 0 ? seconds * 1000 : undefined,
         };
       } catch (error) {
@@ -85,6 +88,11 @@ export function createTransport(config: BrokerConfig): BrokerTransport {
     },
     [Symbol.asyncDispose]: () => agent.destroy(),
   };
+}
+
+function mediaType(header: string | readonly string[] | undefined): string {
+  const [first = ""] = typeof header === "string" ? header.split(";") : (header ?? []);
+  return first.trim().toLowerCase();
 }
 
 function createAgent(config: BrokerConfig, timeoutMs: number): Agent {
