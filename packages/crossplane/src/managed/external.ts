@@ -38,10 +38,12 @@ export interface Observation {
   readonly ready: "available" | "creating" | "deleting" | "unavailable";
   /** Shown in the Ready condition. Never a credential. */
   readonly message?: string | undefined;
-  /** Merged into `status`; `undefined` leaves what is there. */
+  /** Fields of `status`, each as a whole; those that are not named stay. */
   readonly status?: Readonly<Record<string, unknown>> | undefined;
   /** Written to the Secret when given and not empty. */
   readonly connection?: ConnectionDetails | undefined;
+  /** What the Secret holds is not valid any more: it is removed before anything is made anew. */
+  readonly revoked?: boolean | undefined;
   /** When to look again; default: the kind's poll interval. */
   readonly pollAfterMs?: number | undefined;
 }

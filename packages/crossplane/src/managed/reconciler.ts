@@ -5,14 +5,7 @@
  * publish the connection → status. The finalizer is there before anything is made, so a crash cannot leave something behind that
  * nobody remembers. Creating must be safe to repeat; nothing is ever frozen as undecided.
  */
-import {
-  type Clock,
-  isConflict,
-  jsonEqual,
-  type KubeClient,
-  type Random,
-  type ResourceType,
-} from "@klutch/kube";
+import { type Clock, isConflict, type KubeClient, type Random, type ResourceType } from "@klutch/kube";
 import type { Informer, Reconcile, ReconcileContext, ReconcileResult } from "@klutch/kube-runtime";
 import {
   type NewCondition,
@@ -22,6 +15,7 @@ import {
   synced,
   withConditions,
 } from "./conditions.ts";
+import { mergePatchOf } from "./merge-patch.ts";
 import { publishConnection, removeConnection } from "./connection-secret.ts";
 import {
   type Connect,
@@ -44,6 +38,8 @@ export interface ManagedReconcilerOptions<M extends Managed> {
   readonly type: ResourceType;
   readonly informer: Informer<M>;
   readonly connect: Connect<M>;
+  /** Whether nothing was ever made at the backend for the resource, so that its deletion needs no backend. Default: never sure. */
+  readonly neverCreated?: ((managed: M) => boolean) | undefined;
   /** How often a resource that does not change is looked at. Default 60 000, with 10 % jitter. */
   readonly pollIntervalMs?: number | undefined;
   /** Longest duration of one pass. Default 90 000. */
@@ -102,6 +98,7 @@ class Pass<M extends Managed> {
   async #ensure(): Promise<ReconcileResult> {
     const external = await this.#step("connect", () => this.#connect());
     let observed = await this.#step("observe", () => external.observe(this.#context));
+    if (observed.revoked === true) await removeConnection(this.#options.client, this.#managed, this.#context);
     if (!observed.exists && this.#may("Create")) {
       await this.#step("create", () => external.create(this.#context));
       observed = await this.#step("observe", () => external.observe(this.#context));
@@ -116,7 +113,7 @@ class Pass<M extends Managed> {
 
   async #delete(): Promise<ReconcileResult | undefined> {
     const keeps = this.#managed.spec.deletionPolicy === "Orphan" || !this.#may("Delete");
-    if (!keeps) {
+    if (!keeps && this.#options.neverCreated?.(this.#managed) !== true) {
       const external = await this.#step("connect", () => this.#connect());
       let observed = await this.#step("observe", () => external.observe(this.#context));
       if (observed.exists && observed.ready !== "deleting") {
@@ -178,9 +175,9 @@ class Pass<M extends Managed> {
       ...fields,
       conditions: withConditions(this.#managed, changes, now),
     };
-    if (jsonEqual(status, this.#managed.status)) return;
+    const patch = mergePatchOf(this.#managed.status ?? {}, status);
+    if (patch === undefined) return;
     const { name = "" } = this.#managed.metadata;
-    const patch = Object.fromEntries(Object.entries(status).map(([field, value]) => [field, value ?? null]));
     this.#managed = await client.mergePatch<M>(
       type,
       { name },
