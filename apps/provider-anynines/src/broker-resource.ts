@@ -1,7 +1,8 @@
 /** What instances and bindings share: one recorded operation at a time, polled until it ends. */
-import { ExternalError, type Managed, type Observation, type Recorder } from "@klutch/crossplane";
+import { ExternalError, type Managed, type Observation } from "@klutch/crossplane";
 import type { Clock } from "@klutch/kube";
 import { isConcurrency, isGone, type LastOperation, type Outcome, OsbError } from "@klutch/osb";
+import type { NoteChanges, Notes } from "./notes.ts";
 import { type BrokerOperation, operationAnnotation, recordedOperation } from "./operation.ts";
 
 /** How often a running operation is asked for when the broker does not say. */
@@ -12,7 +13,7 @@ const defaultMaxPollingMs = 7 * 24 * 3600 * 1000;
 /** Options of `OperationTracker`. */
 export interface TrackerOptions {
   readonly managed: Managed;
-  readonly record: Recorder;
+  readonly notes: Notes;
   readonly clock: Clock;
   /** Asks the broker for the operation with this key. */
   readonly poll: (key: string | undefined) => Promise<LastOperation>;
@@ -32,25 +33,32 @@ export class OperationTracker {
     return this.#current;
   }
 
-  /** Writes the intent, makes the call, writes what came of it. A refused call leaves no record. */
+  /**
+   * Writes the intent, makes the call, writes what came of it. A refused call leaves no record. `before` and `done` are further
+   * notes, written together with the intent and with the end of an operation that was done at once.
+   */
   async perform<T extends Outcome | { readonly kind: "done" }>(
     type: BrokerOperation["type"],
     call: () => Promise<T>,
+    also: {
+      readonly before?: NoteChanges;
+      readonly done?: NoteChanges;
+      readonly plan?: Pick<BrokerOperation, "serviceId" | "planId"> | undefined;
+    } = {},
   ): Promise<T> {
     const startedAt = this.#options.clock.now();
     const { generation } = this.#options.managed.metadata;
-    await this.#store({ type, phase: "calling", startedAt, generation });
+    const operation = { type, startedAt, generation, ...also.plan };
+    await this.#store({ ...operation, phase: "calling" }, also.before);
     const outcome = await call();
-    if (outcome.kind === "accepted") {
-      await this.#store({ type, phase: "polling", key: outcome.operation, startedAt, generation });
-    } else {
-      await this.clear();
-    }
+    if (outcome.kind === "accepted")
+      await this.#store({ ...operation, phase: "polling", key: outcome.operation });
+    else await this.clear(also.done);
     return outcome;
   }
 
-  async clear(): Promise<void> {
-    await this.#store(undefined);
+  async clear(also?: NoteChanges): Promise<void> {
+    await this.#store(undefined, also);
   }
 
   /** Keeps a failure until the spec changes or somebody deletes the resource. */
@@ -74,9 +82,10 @@ export class OperationTracker {
     }
   }
 
-  async #store(operation: BrokerOperation | undefined): Promise<void> {
+  async #store(operation: BrokerOperation | undefined, also: NoteChanges = {}): Promise<void> {
     this.#current = operation;
-    await this.#options.record({
+    await this.#options.notes.write({
+      ...also,
       [operationAnnotation]: operation === undefined ? undefined : JSON.stringify(operation),
     });
   }

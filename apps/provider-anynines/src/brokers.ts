@@ -18,6 +18,9 @@ interface Entry extends Broker {
   readonly fingerprint: string;
 }
 
+/** There is no such ProviderConfig. */
+export class UnknownConfigError extends ExternalError {}
+
 const catalogMaxAgeMs = 60_000;
 
 /** Clients by name of the ProviderConfig; replaced when address or credentials change. */
@@ -41,7 +44,7 @@ export class Brokers implements AsyncDisposable {
   async get(name: string, options: { readonly signal: AbortSignal }): Promise<Broker> {
     const config = await this.#client.find<ProviderConfig>(providerConfigs, { name }, options);
     if (config === undefined)
-      throw new ExternalError(`cannot get ProviderConfig: providerconfigs "${name}" not found`);
+      throw new UnknownConfigError(`cannot get ProviderConfig: providerconfigs "${name}" not found`);
     if (config.spec.serviceType !== "servicebroker") {
       throw new ExternalError(
         `ProviderConfig ${name} is a ${config.spec.serviceType}, but a servicebroker is needed`,

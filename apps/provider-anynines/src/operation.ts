@@ -10,7 +10,8 @@ export const operationAnnotation = "anynines.crossplane.io/broker-operation";
 
 /** An operation at the broker. */
 export interface BrokerOperation {
-  readonly type: "create" | "update" | "delete";
+  /** `discard`: what a failed create left is deleted, to make it anew. */
+  readonly type: "create" | "update" | "delete" | "discard";
   /** `calling`: the answer is not known. `polling`: the broker accepted and works. `failed`: it said it failed. */
   readonly phase: "calling" | "polling" | "failed";
   /** The broker's key, if it gave one. */
@@ -19,8 +20,11 @@ export interface BrokerOperation {
   readonly startedAt: number;
   /** What the broker said. */
   readonly description?: string | undefined;
-  /** `metadata.generation` that it was started for; a failed update is tried again when the spec changes. */
+  /** `metadata.generation` that it was started for; what failed is tried again when the spec changes. */
   readonly generation?: number | undefined;
+  /** Of a create and what follows from it: the plan that was asked for, which the spec may not name any more. */
+  readonly serviceId?: string | undefined;
+  readonly planId?: string | undefined;
 }
 
 /** The recorded operation; undefined when there is none or the annotation was damaged. */
@@ -34,8 +38,8 @@ export function recordedOperation(object: KubeObject): BrokerOperation | undefin
     return undefined;
   }
   if (!isRecord(value)) return undefined;
-  const { type, phase, key, startedAt, description, generation } = value;
-  if (type !== "create" && type !== "update" && type !== "delete") return undefined;
+  const { type, phase, key, startedAt, description, generation, serviceId, planId } = value;
+  if (type !== "create" && type !== "update" && type !== "delete" && type !== "discard") return undefined;
   return {
     type,
     phase: phase === "polling" || phase === "failed" ? phase : "calling",
@@ -43,5 +47,7 @@ export function recordedOperation(object: KubeObject): BrokerOperation | undefin
     ...(typeof key === "string" ? { key } : {}),
     ...(typeof description === "string" ? { description } : {}),
     ...(typeof generation === "number" ? { generation } : {}),
+    ...(typeof serviceId === "string" ? { serviceId } : {}),
+    ...(typeof planId === "string" ? { planId } : {}),
   };
 }

@@ -18,11 +18,14 @@ import {
 import { type Clock, jsonEqual, type KubeClient, type Random, systemClock, systemRandom } from "@klutch/kube";
 import { Controller, Informer, type LeaderElector, runManager } from "@klutch/kube-runtime";
 import type { Logger, Metrics } from "@klutch/telemetry";
+import { acceptLossAnnotation, type Losses } from "./loss.ts";
 import { Brokers } from "./brokers.ts";
+import { wasNeverBound, wasNeverProvisioned } from "./existence.ts";
 import { createHealthReconcile } from "./health.ts";
-import { operationAnnotation } from "./operation.ts";
+import { missingOf, noteAnnotations } from "./notes.ts";
 import { ServiceBindingClient } from "./service-binding.ts";
 import { ServiceInstanceClient } from "./service-instance.ts";
+import { brokerOf, checkServiceType, configNameOf } from "./service-type.ts";
 import { ensureUsage } from "./usage.ts";
 
 /** What the readiness probe asks of a cache. */
@@ -35,6 +38,8 @@ export interface ProviderOptions {
   readonly metrics: Metrics;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly pollIntervalMs: number;
+  /** Time between two looks of which both must find a resource gone at its broker. Default 30 000. */
+  readonly confirmLossMs?: number | undefined;
   readonly workers: number;
   readonly elector?: LeaderElector | undefined;
   readonly clock?: Clock | undefined;
@@ -47,6 +52,8 @@ export interface ProviderOptions {
 /** First wait after a broker's error; doubles up to a minute. */
 const firstRetryMs = 1_000;
 const byClaim = "claim";
+const byConfig = "config";
+const missingByConfig = "missing";
 const claimIndex = (labels: Readonly<Record<string, string>> | undefined): readonly string[] => {
   const { [claimNameLabel]: name, [claimNamespaceLabel]: namespace } = labels ?? {};
   return name === undefined || namespace === undefined ? [] : [`${namespace}/${name}`];
@@ -54,7 +61,7 @@ const claimIndex = (labels: Readonly<Record<string, string>> | undefined): reado
 
 /** Runs until the signal aborts. */
 export async function runProvider(options: ProviderOptions): Promise<void> {
-  const { client, logger, metrics, pollIntervalMs, workers, signal } = options;
+  const { client, logger, metrics, pollIntervalMs, confirmLossMs = 30_000, workers, signal } = options;
   const clock = options.clock ?? systemClock;
   const random = options.random ?? systemRandom;
   await using brokers = new Brokers({ client, clock, env: options.env });
@@ -62,7 +69,12 @@ export async function runProvider(options: ProviderOptions): Promise<void> {
     client,
     type: serviceInstances,
     logger,
-    indexes: { [byClaim]: ({ metadata }) => claimIndex(metadata.labels) },
+    indexes: {
+      [byClaim]: ({ metadata }) => claimIndex(metadata.labels),
+      [byConfig]: (instance) => (wasNeverProvisioned(instance) ? [] : [configNameOf(instance)]),
+      [missingByConfig]: (instance) =>
+        missingOf(instance.metadata.annotations) === undefined ? [] : [configNameOf(instance)],
+    },
   });
   await using bindings = new Informer<ManagedServiceBinding>({
     client,
@@ -82,6 +94,7 @@ export async function runProvider(options: ProviderOptions): Promise<void> {
       ...common,
       type: serviceInstances,
       informer: instances,
+      neverCreated: wasNeverProvisioned,
       connect: async (managed, { record, signal: callSignal }) => {
         await ensureUsage(client, managed, usages, { signal: callSignal });
         const broker = await brokers.get(configNameOf(managed), { signal: callSignal });
@@ -91,6 +104,8 @@ export async function runProvider(options: ProviderOptions): Promise<void> {
           record,
           clock,
           bindings: () => bindingsOf(bindings, managed),
+          losses: () => lossesOf(instances, configs, managed),
+          confirmLossMs,
         });
       },
     }),
@@ -102,9 +117,11 @@ export async function runProvider(options: ProviderOptions): Promise<void> {
       ...common,
       type: managedServiceBindings,
       informer: bindings,
+      neverCreated: wasNeverBound,
       connect: async (managed, { record, signal: callSignal }) => {
+        if (wasNeverBound(managed)) checkServiceType(managed, instanceOf(instances, managed));
         await ensureUsage(client, managed, usages, { signal: callSignal });
-        const broker = await brokers.get(configNameOf(managed), { signal: callSignal });
+        const broker = await brokerOf(brokers, managed, callSignal);
         return new ServiceBindingClient({
           managed,
           broker,
@@ -112,6 +129,7 @@ export async function runProvider(options: ProviderOptions): Promise<void> {
           clock,
           instance: () => instanceOf(instances, managed),
           secretIsMissing: (call) => connectionIsMissing(client, managed, call),
+          confirmLossMs,
         });
       },
     }),
@@ -123,7 +141,7 @@ export async function runProvider(options: ProviderOptions): Promise<void> {
     metrics,
     reconcile: createHealthReconcile({ client, informer: configs, brokers, clock }),
   });
-  const ownKey = keysOfManagedChange([operationAnnotation]);
+  const ownKey = keysOfManagedChange(noteAnnotations);
   instanceController.watch(instances, ownKey);
   bindingController.watch(bindings, ownKey);
   // A binding that waits for its instance goes on at once, and an instance that waits for its bindings too.
@@ -157,10 +175,6 @@ function looksTheSameToBindings(object: ServiceInstance, previous: ServiceInstan
   return jsonEqual(asked(object), asked(previous));
 }
 
-function configNameOf(managed: Managed): string {
-  return managed.spec.providerConfigRef?.name ?? "default";
-}
-
 /** `<claim namespace>/<claim name>` of the instance that a binding names: always in the binding's own claim namespace. */
 function instanceKeys(binding: ManagedServiceBinding): readonly string[] {
   const namespace = binding.metadata.labels?.[claimNamespaceLabel];
@@ -175,7 +189,25 @@ function instanceOf(
   return found.length === 1 ? found[0] : undefined;
 }
 
+/** Names of the bindings that the instance's broker may know. */
 function bindingsOf(bindings: Informer<ManagedServiceBinding>, instance: ServiceInstance): readonly string[] {
   const found = claimIndex(instance.metadata.labels).flatMap((key) => bindings.byIndex(byClaim, key));
-  return found.map(({ metadata }) => metadata.labels?.[claimNameLabel] ?? metadata.name ?? "");
+  return found
+    .filter((binding) => !wasNeverBound(binding))
+    .map(({ metadata }) => metadata.labels?.[claimNameLabel] ?? metadata.name ?? "");
+}
+
+/** How many instances of the same broker are missing at it; this one is, though the cache may not have its note yet. */
+function lossesOf(
+  instances: Informer<ServiceInstance>,
+  configs: Informer<ProviderConfig>,
+  instance: ServiceInstance,
+): Losses {
+  const config = configNameOf(instance);
+  const others = instances
+    .byIndex(missingByConfig, config)
+    .filter(({ metadata }) => metadata.uid !== instance.metadata.uid);
+  const all = instances.byIndex(byConfig, config).length;
+  const accepted = configs.get(config)?.metadata.annotations?.[acceptLossAnnotation] === "true";
+  return { config, missing: others.length + 1, all, accepted };
 }

@@ -19,6 +19,8 @@ import { isGone, mayHaveLeftOrphan } from "@klutch/osb";
 import { OperationTracker, toExternalError, waiting } from "./broker-resource.ts";
 import type { Broker } from "./brokers.ts";
 import { connectionDetails, flattenCredentials } from "./connection.ts";
+import { stepLoss } from "./loss.ts";
+import { missingOf, noteMissing, Notes } from "./notes.ts";
 
 /** What the client of one binding needs. */
 export interface BindingClientOptions {
@@ -30,6 +32,8 @@ export interface BindingClientOptions {
   readonly instance: () => ServiceInstance | undefined;
   /** Whether the Secret that should hold the credentials is missing. */
   readonly secretIsMissing: (options: CallOptions) => Promise<boolean>;
+  /** Time between two looks of which both must say that the broker does not know the binding. */
+  readonly confirmLossMs: number;
 }
 
 /** See the module comment. */
@@ -37,6 +41,7 @@ export class ServiceBindingClient implements ExternalClient {
   readonly #options: BindingClientOptions;
   readonly #managed: ManagedServiceBinding;
   readonly #bindingId: string;
+  readonly #notes: Notes;
   readonly #tracker: OperationTracker;
   #atProvider: ServiceBindingObservation;
   /** Fresh from the broker, if this pass saw them. */
@@ -58,7 +63,8 @@ export class ServiceBindingClient implements ExternalClient {
         planId,
       });
     };
-    this.#tracker = new OperationTracker({ managed, record, clock, poll });
+    this.#notes = new Notes(managed, record);
+    this.#tracker = new OperationTracker({ managed, notes: this.#notes, clock, poll });
   }
 
   async observe(options: CallOptions): Promise<Observation> {
@@ -78,8 +84,11 @@ export class ServiceBindingClient implements ExternalClient {
     this.#atProvider = { ...this.#atProvider, ...ids };
     const { parameters, context, acceptsIncomplete } = this.#managed.spec.forProvider;
     try {
-      const outcome = await this.#tracker.perform("create", () =>
-        this.#options.broker.osb.bind({ ...this.#ref(), parameters, context, acceptsIncomplete }, options),
+      const outcome = await this.#tracker.perform(
+        "create",
+        () =>
+          this.#options.broker.osb.bind({ ...this.#ref(), parameters, context, acceptsIncomplete }, options),
+        { done: noteMissing(undefined) },
       );
       if (outcome.kind === "done") this.#take(outcome.credentials);
     } catch (error) {
@@ -153,16 +162,61 @@ export class ServiceBindingClient implements ExternalClient {
       );
     }
     if (deleting) return this.#observation({ exists: true, ready: "unavailable" }, "Created");
-    const missing = this.#connection === undefined && (await this.#options.secretIsMissing(options));
-    if (missing && !(await this.#fetch(options))) {
-      // The broker does not know the binding, or does not tell its credentials: binding again does both.
+    const retrievable = await this.#isRetrievable(options);
+    const isMissing = this.#connection === undefined && (await this.#options.secretIsMissing(options));
+    const found = retrievable || isMissing ? await this.#fetch(options) : "told";
+    if (found === "unknown" && retrievable) return this.#observeMissing(options);
+    if (found !== "told" && isMissing) {
+      // The broker does not tell the credentials: binding again does.
       return this.#observation({ exists: false, ready: "unavailable" }, "Pending");
     }
+    await this.#notes.write(noteMissing(undefined));
     return this.#observation({ exists: true, upToDate: true, ready: "available" }, "Created");
   }
 
-  /** Takes the credentials from the broker; false when it has none for us. */
-  async #fetch(options: CallOptions): Promise<boolean> {
+  /**
+   * The broker does not know the binding: its credentials are dead, so they are taken away and new ones are made; nothing is lost
+   * with them. Not while the instance is missing too: then the broker may look at other data, and the credentials still work.
+   */
+  async #observeMissing(options: CallOptions): Promise<Observation> {
+    const held = { exists: true, upToDate: true, ready: "unavailable" } as const;
+    if (await this.#instanceIsMissing(options)) {
+      const { instanceName } = this.#managed.spec.forProvider;
+      const message = `the instance ${instanceName} is lost at its broker, and this binding with it; see the instance`;
+      return this.#observation({ ...held, message }, "Created");
+    }
+    const step = stepLoss(this.#notes.missing, this.#options.clock.now(), this.#options.confirmLossMs);
+    await this.#notes.write(noteMissing(step.missing));
+    if (!step.missing.confirmed) {
+      const message = "the broker does not know the binding any more; it is asked once more";
+      return this.#observation({ ...held, message, pollAfterMs: step.lookAgainMs }, "Created");
+    }
+    return this.#observation({ exists: false, ready: "creating", revoked: true }, "Created");
+  }
+
+  async #instanceIsMissing(options: CallOptions): Promise<boolean> {
+    const instance = this.#options.instance();
+    const { instanceId, serviceId } = instance?.status?.atProvider ?? {};
+    if (instance === undefined || instanceId === undefined) return true;
+    if (missingOf(instance.metadata.annotations) !== undefined) return true;
+    const { services } = await this.#options.broker.catalog(options);
+    if (services.find(({ id }) => id === serviceId)?.instancesRetrievable !== true) return false;
+    try {
+      await this.#options.broker.osb.fetchInstance(instanceId, options);
+      return false;
+    } catch (error) {
+      if (isGone(error)) return true;
+      throw error;
+    }
+  }
+
+  async #isRetrievable(options: CallOptions): Promise<boolean> {
+    const { services } = await this.#options.broker.catalog(options);
+    return services.find(({ id }) => id === this.#atProvider.serviceID)?.bindingsRetrievable === true;
+  }
+
+  /** Takes the credentials from the broker; `untold` when it knows the binding but has none for us. */
+  async #fetch(options: CallOptions): Promise<"told" | "untold" | "unknown"> {
     const { instanceId = "" } = this.#atProvider;
     try {
       const { credentials } = await this.#options.broker.osb.fetchBinding(
@@ -170,11 +224,11 @@ export class ServiceBindingClient implements ExternalClient {
         this.#bindingId,
         options,
       );
-      if (credentials === undefined) return false;
+      if (credentials === undefined) return "untold";
       this.#take(credentials);
-      return true;
+      return "told";
     } catch (error) {
-      if (isGone(error)) return false;
+      if (isGone(error)) return "unknown";
       throw error;
     }
   }
@@ -198,6 +252,9 @@ export class ServiceBindingClient implements ExternalClient {
         `data service instance was not found: no instance ${instanceName} in namespace ${namespace}`,
         { lookAgainMs: 60_000 },
       );
+    }
+    if (instance.metadata.deletionTimestamp !== undefined) {
+      throw new NotYetError(`the instance ${instanceName} is being deleted`, { lookAgainMs: 60_000 });
     }
     const { instanceId, serviceId, planId, state } = instance.status?.atProvider ?? {};
     if (

@@ -1,0 +1,133 @@
+import assert from "node:assert/strict";
+import { after, test } from "node:test";
+import { managedServiceBindings, serviceInstances } from "@klutch/api";
+import { isRecord } from "@klutch/kube";
+import { waitFor } from "@klutch/kube-testing";
+import { brokerError } from "./testing/front.ts";
+import { binding, edit, instance, startWorld } from "./testing/world.ts";
+
+const stack = new AsyncDisposableStack();
+after(() => stack.disposeAsync());
+const world = stack.use(await startWorld("dead-ends"));
+const { client, front } = world;
+const synced = { type: "Synced", status: "False" };
+const ready = { type: "Ready", status: "True" };
+const stop = world.run();
+stack.defer(stop);
+
+async function remove(name: string): Promise<void> {
+  await client.delete(serviceInstances, { name });
+  await world.gone(serviceInstances, { name });
+}
+
+/** Writes to instances, by HTTP method and the instance's id. */
+const writes = (): readonly string[] =>
+  front.asked
+    .filter(({ method, path }) => method !== "GET" && path.startsWith("/v2/service_instances/"))
+    .map(({ method, path }) => `${method} ${path.split("/")[3] ?? ""}`);
+
+test("a binding whose service type nobody serves says so, blocks no instance, and can be deleted", async () => {
+  await client.create(serviceInstances, instance("blocked"));
+  await world.condition(serviceInstances, "blocked", ready);
+  await client.create(managedServiceBindings, binding("orphan", "blocked", "mariadb"));
+  await world.condition(managedServiceBindings, "orphan", {
+    ...synced,
+    message: /serviceInstanceType is mariadb, but the instance blocked is of type postgresql/,
+  });
+  await client.create(managedServiceBindings, binding("nowhere", "nothing", "search"));
+  await world.condition(managedServiceBindings, "nowhere", {
+    ...synced,
+    message: /nobody serves the type search here: providerconfigs "search-service-broker" not found/,
+  });
+  await remove("blocked");
+  for (const name of ["orphan", "nowhere"]) {
+    await client.delete(managedServiceBindings, { name });
+    await world.gone(managedServiceBindings, { name });
+  }
+  assert.deepEqual(await world.databases(), []);
+});
+
+test("an instance whose ProviderConfig never existed can be deleted", async () => {
+  const homeless = instance("homeless");
+  await client.create(serviceInstances, {
+    ...homeless,
+    spec: { ...(isRecord(homeless["spec"]) ? homeless["spec"] : {}), providerConfigRef: { name: "missing" } },
+  });
+  await world.condition(serviceInstances, "homeless", { ...synced, message: /"missing" not found/ });
+  await remove("homeless");
+});
+
+test("a failed provision is mended by a corrected spec: what it left is removed, and a new one is made once", async () => {
+  front.asked.length = 0;
+  await client.create(serviceInstances, instance("mend", { parameters: { work_mem: "banana" } }));
+  await world.condition(serviceInstances, "mend", {
+    type: "Ready",
+    status: "False",
+    message: /create failed:/,
+  });
+  await edit(world, "mend", { parameters: { work_mem: "8MB" } });
+  await world.condition(serviceInstances, "mend", ready);
+  const { instanceId } = await world.atProvider(serviceInstances, "mend");
+  const [first = "", ...rest] = writes();
+  const old = first.replace("PUT ", "");
+  assert.notEqual(instanceId, old);
+  assert.deepEqual(rest, [`DELETE ${old}`, `PUT ${String(instanceId)}`]);
+  assert.equal((await world.databases()).length, 1);
+  await remove("mend");
+  assert.deepEqual(await world.databases(), []);
+});
+
+test("a provision whose answer was lost before the spec changed leaves no second instance", async () => {
+  front.lie = ({ method }) =>
+    method === "PUT" ? { ...brokerError(504, "", "gateway timeout"), forward: true } : undefined;
+  await client.create(serviceInstances, instance("lost-answer", { parameters: { work_mem: "4MB" } }));
+  await world.condition(serviceInstances, "lost-answer", { ...synced, message: /gateway timeout/ });
+  await edit(world, "lost-answer", { parameters: { work_mem: "8MB" } });
+  front.lie = undefined;
+  await world.condition(serviceInstances, "lost-answer", ready, 40_000);
+  assert.equal((await world.databases()).length, 1);
+  await remove("lost-answer");
+  assert.deepEqual(await world.databases(), []);
+});
+
+test("a repair that is cut off at any call goes on where it was, without a duplicate", async () => {
+  await client.create(serviceInstances, instance("cut", { parameters: { work_mem: "banana" } }));
+  await world.condition(serviceInstances, "cut", {
+    type: "Ready",
+    status: "False",
+    message: /create failed:/,
+  });
+  const cut = new Set(["DELETE", "PUT"]);
+  front.lie = ({ method }) =>
+    cut.delete(method) ? { ...brokerError(504, "", "gateway timeout"), forward: true } : undefined;
+  await edit(world, "cut", { parameters: { work_mem: "8MB" } });
+  await world.condition(serviceInstances, "cut", ready, 40_000);
+  assert.equal(cut.size, 0);
+  assert.equal((await world.databases()).length, 1);
+  front.lie = undefined;
+  await remove("cut");
+  assert.deepEqual(await world.databases(), []);
+});
+
+test("a parameter that is removed from the spec is taken back at the broker, and its defaults are left alone", async () => {
+  await client.create(
+    serviceInstances,
+    instance("less", { parameters: { work_mem: "8MB", statement_timeout: 5000 } }),
+  );
+  await world.condition(serviceInstances, "less", ready);
+  front.asked.length = 0;
+  await edit(world, "less", { parameters: { work_mem: null } });
+  await waitFor("the parameter to be gone", async () => {
+    const { parameters } = await world.atProvider(serviceInstances, "less");
+    return isRecord(parameters) && !("work_mem" in parameters) && parameters["statement_timeout"] === 5000;
+  });
+  const bodies = front.asked.filter(({ method }) => method === "PATCH").map(({ body }) => body);
+  assert.equal(bodies.length, 1);
+  assert.match(bodies[0] ?? "", /"parameters":\{"work_mem":null\}/);
+  await edit(world, "less", { parameters: null });
+  await waitFor("no parameter to be left", async () => {
+    const { parameters } = await world.atProvider(serviceInstances, "less");
+    return isRecord(parameters) && Object.keys(parameters).length === 0;
+  });
+  await remove("less");
+});

@@ -1,0 +1,75 @@
+/**
+ * What to make of a broker that says it does not know a resource that it had.
+ *
+ * | the broker says        | noted before       | then                                                     |
+ * |------------------------|--------------------|----------------------------------------------------------|
+ * | here it is             | anything           | known: the note goes                                     |
+ * | unknown                | nothing            | note since when, look again                              |
+ * | unknown                | too short ago      | look again                                               |
+ * | unknown                | long enough ago    | confirmed: the resource is lost                          |
+ *
+ * A lost instance is never made anew by itself: the new one would be empty, and the broker may only look at other data.
+ */
+import type { Missing } from "./notes.ts";
+
+/** A person's permission to make a lost instance anew: an annotation with the lost instance's id. */
+export const provisionAnewAnnotation = "klutch.anynines.com/provision-anew";
+/** A person's permission, on a ProviderConfig, to do so although most instances of its broker are gone at once. */
+export const acceptLossAnnotation = "klutch.anynines.com/accept-loss";
+/** So many at least, and more than half of all, are "many at once". */
+const breakerCount = 3;
+
+/** What to note and when to look again. */
+export interface LossStep {
+  readonly missing: Missing;
+  readonly lookAgainMs: number | undefined;
+}
+
+/** The broker just said that it does not know the resource. */
+export function stepLoss(noted: Missing | undefined, now: number, confirmAfterMs: number): LossStep {
+  if (noted === undefined) return { missing: { since: now, confirmed: false }, lookAgainMs: confirmAfterMs };
+  const leftMs = noted.since + confirmAfterMs - now;
+  if (!noted.confirmed && leftMs > 0) return { missing: noted, lookAgainMs: leftMs };
+  return { missing: { ...noted, confirmed: true }, lookAgainMs: undefined };
+}
+
+/** How many instances of one ProviderConfig are missing at its broker. */
+export interface Losses {
+  readonly config: string;
+  readonly missing: number;
+  readonly all: number;
+  /** A person accepts it. */
+  readonly accepted: boolean;
+}
+
+/** Whether so many are gone at once that the broker itself is doubted. */
+export function isMassLoss({ missing, all, accepted }: Losses): boolean {
+  return !accepted && missing >= breakerCount && missing * 2 > all;
+}
+
+/** Whether a confirmed loss may be made good by a new, empty instance; otherwise what to tell people. */
+export function decideLoss(lost: {
+  readonly name: string;
+  readonly instanceId: string;
+  readonly permission: string | undefined;
+  readonly losses: Losses;
+}): { readonly do: "provisionAnew" } | { readonly do: "hold"; readonly message: string } {
+  const { name, instanceId, permission, losses } = lost;
+  const what = `the instance is lost: its broker does not know ${instanceId} any more`;
+  if (isMassLoss(losses)) {
+    return {
+      do: "hold",
+      message:
+        `${what}, and so it is with ${losses.missing} of ${losses.all} instances of the ProviderConfig ${losses.config}; ` +
+        `the broker seems to look at other data. Nothing is made anew until they are back, or until a person accepts the loss with: ` +
+        `kubectl annotate providerconfigs.dataservices.anynines.com ${losses.config} ${acceptLossAnnotation}=true`,
+    };
+  }
+  if (permission === instanceId) return { do: "provisionAnew" };
+  return {
+    do: "hold",
+    message:
+      `${what}. If it comes back, all is as before. To make a new one, which is empty: ` +
+      `kubectl annotate serviceinstances.dataservices.anynines.com ${name} ${provisionAnewAnnotation}=${instanceId}`,
+  };
+}
