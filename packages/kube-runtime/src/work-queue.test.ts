@@ -178,6 +178,15 @@ test("failures wait longer each time, up to the cap, and forgetting starts anew"
   assert.equal(queue.addRateLimited("b", { atLeastMs: 5000 }), 5000);
 });
 
+test("a failure may ask for another first wait; how often it failed counts on", () => {
+  const { clock } = manualClock();
+  const queue = new WorkQueue({ clock, random: () => 1, baseDelayMs: 5, maxDelayMs: 60_000 });
+  const waits = Array.from({ length: 8 }, () => queue.addRateLimited("a", { baseMs: 1_000 }));
+  assert.deepEqual(waits, [1_000, 2_000, 4_000, 8_000, 16_000, 32_000, 60_000, 60_000]);
+  assert.equal(queue.addRateLimited("a"), 5 * 2 ** 8);
+  assert.equal(queue.delayedSize, 1);
+});
+
 test("a delayed key comes when it is due, and not before", async () => {
   const { clock, advance } = manualClock();
   const queue = new WorkQueue({ clock });
