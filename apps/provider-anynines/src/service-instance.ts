@@ -1,5 +1,5 @@
 /** The external client of ServiceInstance. The instance's id follows from the managed resource, so every call can be repeated. */
-import type { ServiceInstance, ServiceInstanceObservation } from "@klutch/api";
+import type { ServiceInstance } from "@klutch/api";
 import {
   type CallOptions,
   type ExternalClient,
@@ -19,11 +19,10 @@ import {
   provisionRequest,
   updateRequest,
 } from "./instance-requests.ts";
-import { withState } from "./instance-status.ts";
+import { InstanceState } from "./instance-state.ts";
 import { decideLoss, type Losses, provisionAnewAnnotation, stepLoss } from "./loss.ts";
-import { type NoteChanges, noteMissing, noteNextInstance, noteParameters, Notes } from "./notes.ts";
+import { noteMissing, noteNextInstance } from "./notes.ts";
 import type { BrokerOperation } from "./operation.ts";
-import { parameterChanges } from "./parameters.ts";
 import { findPlan, type PlanChoice } from "./plan-lookup.ts";
 
 /** What the client of one instance needs. */
@@ -43,25 +42,17 @@ export interface InstanceClientOptions {
 /** See the module comment. */
 export class ServiceInstanceClient implements ExternalClient {
   readonly #options: InstanceClientOptions;
-  readonly #managed: ServiceInstance;
-  readonly #notes: Notes;
+  readonly #state: InstanceState;
   readonly #tracker: OperationTracker;
-  #instanceId: string;
-  #atProvider: ServiceInstanceObservation;
 
   constructor(options: InstanceClientOptions) {
     const { managed, broker, record, clock } = options;
     this.#options = options;
-    this.#managed = managed;
-    this.#notes = new Notes(managed, record);
-    const present = managed.status?.atProvider ?? {};
-    // An id that the existing provider chose stays; ours is the object's own or follows from it, so a crash cannot lose or double it.
-    this.#instanceId = this.#notes.instanceId ?? present.instanceId ?? managed.metadata.uid ?? "";
-    // A status that speaks of the instance before this one says nothing about it.
-    this.#atProvider = (present.instanceId ?? this.#instanceId) === this.#instanceId ? present : {};
+    const state = new InstanceState(managed, record, clock);
+    this.#state = state;
     const poll = (operation: string | undefined): ReturnType<typeof broker.osb.lastOperation> =>
-      broker.osb.lastOperation({ instanceId: this.#instanceId, operation, ...this.#plan() });
-    this.#tracker = new OperationTracker({ managed, notes: this.#notes, clock, poll });
+      broker.osb.lastOperation({ instanceId: state.instanceId, operation, ...this.#plan() });
+    this.#tracker = new OperationTracker({ managed, notes: state.notes, clock, poll });
   }
 
   async observe(options: CallOptions): Promise<Observation> {
@@ -83,22 +74,16 @@ export class ServiceInstanceClient implements ExternalClient {
       if (this.#tracker.current !== undefined) return;
     }
     const plan = idsOf(await this.#choice(options));
-    const request = provisionRequest(this.#managed, this.#instanceId, plan);
+    const request = provisionRequest(this.#state.managed, this.#state.instanceId, plan);
     const { parameters } = request;
-    this.#atProvider = {
-      ...this.#atProvider,
-      instanceId: this.#instanceId,
-      ...plan,
-      parameters,
-      state: "deploying",
-    };
+    this.#state.learn({ instanceId: this.#state.instanceId, ...plan, parameters, state: "deploying" });
     try {
       const outcome = await this.#tracker.perform(
         "create",
         () => this.#options.broker.osb.provision(request, this.#call(options)),
-        { ...this.#parameterNotes(), plan },
+        { ...this.#state.parameterNotes(), plan },
       );
-      if (outcome.kind === "done") this.#atProvider = { ...this.#atProvider, state: "provisioned" };
+      if (outcome.kind === "done") this.#state.learn({ state: "provisioned" });
     } catch (error) {
       // Unclear whether there is something: the record stays, and the same call with the same id is made again.
       if (!mayHaveLeftOrphan(error)) await this.#tracker.clear();
@@ -108,20 +93,28 @@ export class ServiceInstanceClient implements ExternalClient {
 
   async update(options: CallOptions): Promise<void> {
     const plan = idsOf(await this.#choice(options));
-    if (this.#atProvider.serviceId !== undefined && this.#atProvider.serviceId !== plan.serviceId) {
+    if (
+      this.#state.atProvider.serviceId !== undefined &&
+      this.#state.atProvider.serviceId !== plan.serviceId
+    ) {
       throw new ExternalError(
         "the service of an instance cannot be changed; create a new instance and move the data",
       );
     }
-    const request = updateRequest(this.#managed, this.#instanceId, plan, this.#parameterChanges());
+    const request = updateRequest(
+      this.#state.managed,
+      this.#state.instanceId,
+      plan,
+      this.#state.parameterChanges(),
+    );
     try {
       await this.#tracker.perform(
         "update",
         () => this.#options.broker.osb.update(request, this.#call(options)),
-        this.#parameterNotes(),
+        this.#state.parameterNotes(),
       );
-      const { parameters } = this.#managed.spec.forProvider;
-      this.#atProvider = { ...this.#atProvider, planId: plan.planId, parameters };
+      const { parameters } = this.#state.managed.spec.forProvider;
+      this.#state.learn({ planId: plan.planId, parameters });
     } catch (error) {
       if (!mayHaveLeftOrphan(error)) await this.#tracker.clear();
       throw toExternalError(error);
@@ -135,16 +128,19 @@ export class ServiceInstanceClient implements ExternalClient {
         `the instance is still bound by ${users.join(", ")}; delete these ServiceBindings first`,
       );
     }
-    const request = deprovisionRequest(this.#instanceId, await this.#planOrChoice(options));
+    const plan = await this.#planOrChoice(options);
+    const request = deprovisionRequest(this.#state.instanceId, plan);
     try {
-      await this.#tracker.perform("delete", () =>
-        this.#options.broker.osb.deprovision(request, this.#call(options)),
+      await this.#tracker.perform(
+        "delete",
+        () => this.#options.broker.osb.deprovision(request, this.#call(options)),
+        { plan },
       );
     } catch (error) {
       if (isGone(error)) await this.#tracker.clear();
       else throw toExternalError(error);
     }
-    if (this.#tracker.current === undefined) this.#atProvider = { ...this.#atProvider, state: "deleted" };
+    if (this.#tracker.current === undefined) this.#state.learn({ state: "deleted" });
   }
 
   /**
@@ -153,18 +149,15 @@ export class ServiceInstanceClient implements ExternalClient {
    */
   #hasLeftovers(): boolean {
     const operation = this.#tracker.current;
-    if (operation === undefined || this.#atProvider.provisionedAt !== undefined) return false;
-    const { generation } = this.#managed.metadata;
-    return (
-      operation.type === "discard" || (operation.type === "create" && operation.generation !== generation)
-    );
+    if (operation === undefined || this.#state.atProvider.provisionedAt !== undefined) return false;
+    return operation.type === "discard" || (operation.type === "create" && !this.#state.isOfNow(operation));
   }
 
   /** Deletes what a failed create left (OSB "Orphan Mitigation"). When that is done, the instance goes on under its next id. */
   async #discard(options: CallOptions): Promise<void> {
     const plan = await this.#planOrChoice(options);
-    const request = deprovisionRequest(this.#instanceId, plan);
-    const done = noteNextInstance(this.#instanceId);
+    const request = deprovisionRequest(this.#state.instanceId, plan);
+    const done = noteNextInstance(this.#state.instanceId);
     try {
       await this.#tracker.perform(
         "discard",
@@ -175,13 +168,7 @@ export class ServiceInstanceClient implements ExternalClient {
       if (!isGone(error)) throw toExternalError(error);
       await this.#tracker.clear(done);
     }
-    if (this.#tracker.current === undefined) this.#beginAnew();
-  }
-
-  /** The notes name another instance now; nothing is known of it. */
-  #beginAnew(): void {
-    this.#instanceId = this.#notes.instanceId ?? this.#instanceId;
-    this.#atProvider = {};
+    if (this.#tracker.current === undefined) this.#state.beginAnew();
   }
 
   /** The broker accepted and works. */
@@ -191,37 +178,39 @@ export class ServiceInstanceClient implements ExternalClient {
     const deleting = operation?.type === "delete";
     const discarding = operation?.type === "discard";
     if (discarding && (last === "gone" || last.state === "succeeded")) {
-      await this.#tracker.clear(noteNextInstance(this.#instanceId));
-      this.#beginAnew();
+      await this.#tracker.clear(noteNextInstance(this.#state.instanceId));
+      this.#state.beginAnew();
       return this.#observeAtRest(options);
     }
     if (last === "gone" && operation?.type === "create") {
       // Nothing was there yet that could be lost: the same call once more.
-      return this.#observation({ exists: false, ready: "creating" }, "deploying");
+      return this.#state.observation({ exists: false, ready: "creating" }, "deploying");
     }
     if (last === "gone") {
       await this.#tracker.clear();
-      if (deleting) return this.#observation({ exists: false, ready: "deleting" }, "deleted");
+      if (deleting) return this.#state.observation({ exists: false, ready: "deleting" }, "deleted");
       return this.#observeMissing();
     }
     if (last.state === "in progress") {
       const ready =
-        deleting || (discarding && this.#isDeleting)
+        deleting || (discarding && this.#state.isDeleting)
           ? "deleting"
           : operation?.type === "update"
             ? "unavailable"
             : "creating";
       const state = deleting ? "deleting" : "deploying";
-      return this.#observation(
+      return this.#state.observation(
         { exists: true, upToDate: true, ...waiting(ready, last) },
         state,
         operation?.key,
       );
     }
     if (last.state === "succeeded") {
-      await this.#tracker.clear(this.#isOfNow(operation) && !deleting ? this.#parameterNotes().done : {});
-      if (deleting) return this.#observation({ exists: false, ready: "deleting" }, "deleted");
-      this.#atProvider = { ...this.#atProvider, state: "provisioned" };
+      await this.#tracker.clear(
+        this.#state.isOfNow(operation) && !deleting ? this.#state.parameterNotes().done : {},
+      );
+      if (deleting) return this.#state.observation({ exists: false, ready: "deleting" }, "deleted");
+      this.#state.learn({ state: "provisioned" });
       return this.#observeAtRest(options);
     }
     await this.#tracker.fail(last.description);
@@ -232,13 +221,16 @@ export class ServiceInstanceClient implements ExternalClient {
   async #observeFailure(options: CallOptions): Promise<Observation> {
     const operation = this.#tracker.current;
     const message = `${operation?.type ?? "operation"} failed: ${operation?.description ?? "the broker gave no reason"}`;
-    if (this.#isDeleting) {
-      return this.#observation({ exists: true, upToDate: true, ready: "unavailable", message }, "failed");
+    if (this.#state.isDeleting) {
+      return this.#state.observation(
+        { exists: true, upToDate: true, ready: "unavailable", message },
+        "failed",
+      );
     }
     if (operation?.type === "discard") {
-      return this.#observation({ exists: false, ready: "creating", message }, "failed");
+      return this.#state.observation({ exists: false, ready: "creating", message }, "failed");
     }
-    if (operation?.type === "update" && this.#isOfNow(operation)) {
+    if (operation?.type === "update" && this.#state.isOfNow(operation)) {
       // The instance is as before; what the broker cannot do is not asked again until the spec changes.
       const observed = await this.#observeAtRest(options);
       return { ...observed, upToDate: true, message };
@@ -247,79 +239,79 @@ export class ServiceInstanceClient implements ExternalClient {
       await this.#tracker.clear();
       return this.#observeAtRest(options);
     }
-    if (!this.#isOfNow(operation)) {
-      return this.#observation({ exists: false, ready: "creating", message }, "failed");
+    if (!this.#state.isOfNow(operation)) {
+      return this.#state.observation({ exists: false, ready: "creating", message }, "failed");
     }
-    return this.#observation({ exists: true, upToDate: true, ready: "unavailable", message }, "failed");
+    return this.#state.observation({ exists: true, upToDate: true, ready: "unavailable", message }, "failed");
   }
 
   /** A call was on its way when the process ended or the connection broke: the same call again tells. */
   #observeUnanswered(type: BrokerOperation["type"]): Observation {
-    if (this.#isDeleting)
-      return this.#observation({ exists: true, ready: "unavailable" }, this.#atProvider.state ?? "unknown");
+    if (this.#state.isDeleting)
+      return this.#state.observation(
+        { exists: true, ready: "unavailable" },
+        this.#state.atProvider.state ?? "unknown",
+      );
     if (type === "create" || type === "discard")
-      return this.#observation({ exists: false, ready: "creating" }, "deploying");
-    return this.#observation(
+      return this.#state.observation({ exists: false, ready: "creating" }, "deploying");
+    return this.#state.observation(
       { exists: true, upToDate: false, ready: "unavailable" },
-      this.#atProvider.state ?? "unknown",
+      this.#state.atProvider.state ?? "unknown",
     );
   }
 
   async #observeAtRest(options: CallOptions): Promise<Observation> {
-    const { state } = this.#atProvider;
-    const deleting = this.#isDeleting;
+    const { state } = this.#state.atProvider;
+    const deleting = this.#state.isDeleting;
     if (state === undefined || (deleting && state === "deleted")) {
-      return this.#observation({ exists: false, ready: deleting ? "deleting" : "creating" }, state);
+      return this.#state.observation({ exists: false, ready: deleting ? "deleting" : "creating" }, state);
     }
-    if (deleting) return this.#observation({ exists: true, upToDate: true, ready: "unavailable" }, state);
+    if (deleting)
+      return this.#state.observation({ exists: true, upToDate: true, ready: "unavailable" }, state);
     const choice = await this.#choice(options);
     const known = choice.service.instancesRetrievable
       ? await this.#fetch(options)
-      : state !== "deleted" && this.#notes.missing === undefined;
+      : state !== "deleted" && this.#state.notes.missing === undefined;
     if (!known) return this.#observeMissing();
-    const samePlan = this.#atProvider.planId === choice.plan.id;
-    const upToDate = samePlan && this.#parameterChanges() === undefined;
-    await this.#notes.write({ ...noteMissing(undefined), ...this.#parameterNotes().before });
-    return this.#observation({ exists: true, upToDate, ready: "available" }, "provisioned");
+    const samePlan = this.#state.atProvider.planId === choice.plan.id;
+    const upToDate = samePlan && this.#state.parameterChanges() === undefined;
+    await this.#state.notes.write({ ...noteMissing(undefined), ...this.#state.parameterNotes().before });
+    return this.#state.observation({ exists: true, upToDate, ready: "available" }, "provisioned");
   }
 
   /** The broker does not know the instance: a person decides, because a new one would be empty. */
   async #observeMissing(): Promise<Observation> {
     const { clock, confirmLossMs, losses } = this.#options;
-    const step = stepLoss(this.#notes.missing, clock.now(), confirmLossMs);
-    await this.#notes.write(noteMissing(step.missing));
+    const step = stepLoss(this.#state.notes.missing, clock.now(), confirmLossMs);
+    await this.#state.notes.write(noteMissing(step.missing));
     const held = { exists: true, upToDate: true, ready: "unavailable" } as const;
     if (!step.missing.confirmed) {
-      const message = `the broker does not know the instance ${this.#instanceId} any more; it is asked once more`;
-      return this.#observation({ ...held, message, pollAfterMs: step.lookAgainMs }, "unknown");
+      const message = `the broker does not know the instance ${this.#state.instanceId} any more; it is asked once more`;
+      return this.#state.observation({ ...held, message, pollAfterMs: step.lookAgainMs }, "unknown");
     }
-    const { name = "" } = this.#managed.metadata;
-    const permission = this.#notes.get(provisionAnewAnnotation);
-    const decision = decideLoss({ name, instanceId: this.#instanceId, permission, losses: losses() });
-    if (decision.do === "hold") return this.#observation({ ...held, message: decision.message }, "lost");
-    await this.#notes.write({
-      ...noteNextInstance(this.#instanceId),
+    const { name = "" } = this.#state.managed.metadata;
+    const permission = this.#state.notes.get(provisionAnewAnnotation);
+    const decision = decideLoss({ name, instanceId: this.#state.instanceId, permission, losses: losses() });
+    if (decision.do === "hold")
+      return this.#state.observation({ ...held, message: decision.message }, "lost");
+    await this.#state.notes.write({
+      ...noteNextInstance(this.#state.instanceId),
       [provisionAnewAnnotation]: undefined,
     });
-    this.#beginAnew();
-    return this.#observation({ exists: false, ready: "creating" }, undefined);
+    this.#state.beginAnew();
+    return this.#state.observation({ exists: false, ready: "creating" }, undefined);
   }
 
   /** Takes over what the broker reports; false when it does not know the instance. */
   async #fetch(options: CallOptions): Promise<boolean> {
     try {
-      const fetched = await this.#options.broker.osb.fetchInstance(this.#instanceId, options);
+      const fetched = await this.#options.broker.osb.fetchInstance(this.#state.instanceId, options);
       const {
-        planId = this.#atProvider.planId,
-        serviceId = this.#atProvider.serviceId,
+        planId = this.#state.atProvider.planId,
+        serviceId = this.#state.atProvider.serviceId,
         parameters,
       } = fetched;
-      this.#atProvider = {
-        ...this.#atProvider,
-        planId,
-        serviceId,
-        ...(parameters === undefined ? {} : { parameters }),
-      };
+      this.#state.learn({ planId, serviceId, ...(parameters === undefined ? {} : { parameters }) });
       return true;
     } catch (error) {
       if (isGone(error)) return false;
@@ -327,28 +319,9 @@ export class ServiceInstanceClient implements ExternalClient {
     }
   }
 
-  /** Undefined when what was asked for is there, and what was taken back is not (provider defect 5). */
-  #parameterChanges(): Readonly<Record<string, unknown>> | undefined {
-    const { parameters: wanted } = this.#managed.spec.forProvider;
-    return parameterChanges({
-      wanted,
-      present: this.#atProvider.parameters,
-      sent: this.#notes.sentParameters,
-    });
-  }
-
-  /** Before a call the broker may get the new names and hold the old ones; when it is done, it has the new ones only. */
-  #parameterNotes(): { readonly before: NoteChanges; readonly done: NoteChanges } {
-    const wanted = Object.keys(this.#managed.spec.forProvider.parameters ?? {});
-    return {
-      before: noteParameters([...this.#notes.sentParameters, ...wanted]),
-      done: noteParameters(wanted),
-    };
-  }
-
   /** Of the instance that is there or was asked for; the spec may name another by now. */
   #plan(): { readonly serviceId?: string | undefined; readonly planId?: string | undefined } {
-    const { serviceId, planId } = this.#atProvider;
+    const { serviceId, planId } = this.#state.atProvider;
     const { current } = this.#tracker;
     return current?.serviceId === undefined ? { serviceId, planId } : current;
   }
@@ -359,31 +332,8 @@ export class ServiceInstanceClient implements ExternalClient {
     return planId === undefined ? { serviceId } : { serviceId, planId };
   }
 
-  get #isDeleting(): boolean {
-    return this.#managed.metadata.deletionTimestamp !== undefined;
-  }
-
-  #isOfNow(operation: BrokerOperation | undefined): boolean {
-    return operation?.generation === this.#managed.metadata.generation;
-  }
-
-  #observation(
-    found: Omit<Observation, "upToDate"> & { readonly upToDate?: boolean | undefined },
-    state: string | undefined,
-    pendingOperation?: string,
-  ): Observation {
-    const from = this.#managed.status?.atProvider?.state;
-    const change = { from, to: state, now: this.#options.clock.now() };
-    this.#atProvider = withState(this.#atProvider, this.#instanceId, change);
-    return {
-      ...found,
-      upToDate: found.upToDate ?? false,
-      status: { atProvider: this.#atProvider, pendingOperation },
-    };
-  }
-
   async #choice(options: CallOptions): Promise<PlanChoice> {
-    const { serviceName, planName } = this.#managed.spec.forProvider;
+    const { serviceName, planName } = this.#state.managed.spec.forProvider;
     return findPlan(await this.#options.broker.catalog(options), serviceName, planName);
   }
 
@@ -391,10 +341,10 @@ export class ServiceInstanceClient implements ExternalClient {
   async #maximumPollingSeconds(options: CallOptions): Promise<number | undefined> {
     const { services } = await this.#options.broker.catalog(options);
     const plans = services.flatMap((service) => service.plans);
-    return plans.find((plan) => plan.id === this.#atProvider.planId)?.maximumPollingDuration;
+    return plans.find((plan) => plan.id === this.#state.atProvider.planId)?.maximumPollingDuration;
   }
 
   #call(options: CallOptions): CallOptions & { readonly identity: OriginatingIdentity | undefined } {
-    return { ...options, identity: identityOf(this.#managed) };
+    return { ...options, identity: identityOf(this.#state.managed) };
   }
 }
