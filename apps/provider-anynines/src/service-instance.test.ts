@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { ServiceInstance } from "@klutch/api";
+import type { ServiceInstance, ServiceInstanceObservation } from "@klutch/api";
 import { systemClock } from "@klutch/kube";
 import { type Catalog, type OsbClient, OsbError, type Outcome, type ProvisionRequest } from "@klutch/osb";
 import { ServiceInstanceClient } from "./service-instance.ts";
@@ -114,6 +114,19 @@ class Stored {
     return this.#managed.status?.atProvider?.instanceId;
   }
 
+  /** As a version without our notes left an instance whose provision failed and whose spec was corrected. */
+  forgetNotes(): void {
+    this.#managed = { ...this.#managed, metadata: { ...this.#managed.metadata, annotations: {} } };
+  }
+
+  report(fields: ServiceInstanceObservation): void {
+    const { status } = this.#managed;
+    this.#managed = {
+      ...this.#managed,
+      status: { ...status, atProvider: { ...status?.atProvider, ...fields } },
+    };
+  }
+
   edit(parameters: Readonly<Record<string, unknown>>): void {
     const { spec, metadata } = this.#managed;
     this.#managed = {
@@ -178,4 +191,28 @@ test("a repair that is ended before or after any of its steps goes on, and one g
     steps = at;
   }
   assert.ok(steps >= 12, `only ${steps} steps`);
+});
+
+test("a failed instance that was stuck before repairs were known is mended too", async () => {
+  const broker = new MemoryBroker();
+  const stored = new Stored({ bad: true });
+  while ((await stored.pass(broker)).ready !== "unavailable");
+  stored.forgetNotes();
+  stored.edit({ bad: false });
+  let passes = 0;
+  while ((await stored.pass(broker)).ready !== "available") assert.ok(++passes < 10);
+  assert.deepEqual([...broker.instances.keys()], [stored.instanceId]);
+});
+
+test("what was once in use is never cleared away, whatever state is noted of it", async () => {
+  const broker = new MemoryBroker();
+  const stored = new Stored({ bad: false });
+  while ((await stored.pass(broker)).ready !== "available");
+  const [id = ""] = broker.instances.keys();
+  stored.forgetNotes();
+  stored.edit({ bad: true });
+  stored.report({ state: "failed" });
+  broker.osb.fetchInstance = () => Promise.reject(gone(404));
+  for (let pass = 0; pass < 5; pass++) await stored.pass(broker);
+  assert.deepEqual([...broker.instances.keys()], [id]);
 });

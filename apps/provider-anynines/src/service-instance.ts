@@ -149,7 +149,9 @@ export class ServiceInstanceClient implements ExternalClient {
    */
   #hasLeftovers(): boolean {
     const operation = this.#tracker.current;
-    if (operation === undefined || this.#state.atProvider.provisionedAt !== undefined) return false;
+    if (this.#state.atProvider.provisionedAt !== undefined) return false;
+    // A provision that failed before repairs were known left this state and no record.
+    if (operation === undefined) return this.#state.atProvider.state === "failed";
     return operation.type === "discard" || (operation.type === "create" && !this.#state.isOfNow(operation));
   }
 
@@ -272,6 +274,8 @@ export class ServiceInstanceClient implements ExternalClient {
     const known = choice.service.instancesRetrievable
       ? await this.#fetch(options)
       : state !== "deleted" && this.#state.notes.missing === undefined;
+    if (!known && this.#hasLeftovers())
+      return this.#state.observation({ exists: false, ready: "creating" }, state);
     if (!known) return this.#observeMissing();
     const samePlan = this.#state.atProvider.planId === choice.plan.id;
     const upToDate = samePlan && this.#state.parameterChanges() === undefined;
