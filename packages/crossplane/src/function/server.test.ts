@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { after, test } from "node:test";
 import { createClient } from "@connectrpc/connect";
 import { createGrpcTransport } from "@connectrpc/connect-node";
-import { silentLogger } from "@klutch/telemetry";
+import { type Logger, silentLogger } from "@klutch/telemetry";
 import { FunctionRunnerService } from "../gen/run_function_pb.js";
 import {
   clientAuth,
@@ -28,6 +28,11 @@ await writeFile(join(folder, "tls.crt"), own.cert);
 await writeFile(join(folder, "tls.key"), own.key);
 await writeFile(join(folder, "ca.crt"), authority.cert);
 let composed = 0;
+const reasons: unknown[] = [];
+const logger: Logger = {
+  ...silentLogger,
+  warn: (_message, fields) => void reasons.push(fields?.["reason"]),
+};
 const server = stack.use(
   await serveFunction({
     compose: () => {
@@ -37,7 +42,7 @@ const server = stack.use(
     host: "127.0.0.1",
     port: 0,
     certificatesFolder: folder,
-    logger: silentLogger,
+    logger,
   }),
 );
 const baseUrl = `https://localhost:${server.port}`;
@@ -53,27 +58,37 @@ async function call(client: Pair | undefined): Promise<string | undefined> {
   return answer.meta?.tag;
 }
 
+const good = await issue(authority, clientAuth);
+const stranger = await createAuthority();
+const notSigned = /not signed by a key of ca\.crt/;
+const refused: readonly (readonly [string, Pair | undefined, RegExp])[] = [
+  ["of another authority with the same name", await issue(stranger, clientAuth), notSigned],
+  ["that expired", await issue(authority, clientAuth, { from: -20, until: -10 }), /valid from .* only/],
+  [
+    "that is not valid yet",
+    await issue(authority, clientAuth, { from: 10, until: 20 }),
+    /valid from .* only/,
+  ],
+  ["for servers only", await issue(authority, serverAuth), /not for TLS clients/],
+  ["without any usage", await issue(authority, undefined), /not for TLS clients/],
+  ["that is self-signed with the same name", await createSelfSigned(), notSigned],
+  ["that is another authority's own", stranger, /that of an authority/],
+  ["that is the authority's own, which is for signing", authority, /that of an authority/],
+  ["of any kind: there is none", undefined, /sent no certificate/],
+];
+
 test("Crossplane's own client certificate is accepted, although it has the name and number of its authority", async () => {
-  assert.equal(await call(await issue(authority, clientAuth)), "t");
+  assert.equal(await call(good), "t");
+  assert.deepEqual(reasons, []);
 });
 
-const stranger = await createAuthority();
-const refused: readonly (readonly [string, Pair | undefined])[] = [
-  ["of another authority with the same name", await issue(stranger, clientAuth)],
-  ["that expired", await issue(authority, clientAuth, { from: -20, until: -10 })],
-  ["that is not valid yet", await issue(authority, clientAuth, { from: 10, until: 20 })],
-  ["for servers only", await issue(authority, serverAuth)],
-  ["without any usage", await issue(authority, undefined)],
-  ["that is self-signed with the same name", await createSelfSigned()],
-  ["that is another authority's own", stranger],
-  ["that is the authority's own, which is for signing", authority],
-  ["of any kind: there is none", undefined],
-];
-for (const [what, pair] of refused) {
+for (const [what, pair, reason] of refused) {
   test(`a client is refused with a certificate ${what}`, async () => {
     const before = composed;
     await assert.rejects(call(pair));
     assert.equal(composed, before);
+    assert.match(String(reasons.at(-1)), reason);
+    reasons.length = 0;
   });
 }
 
@@ -88,4 +103,9 @@ test("a refused connection is closed before its first request", async () => {
   stream.on("error", () => undefined);
   await promise;
   assert.equal(answered, false);
+  assert.equal(reasons.at(-1), "it sent no certificate");
+});
+
+test("who is refused does not disturb who is not", async () => {
+  assert.equal(await call(good), "t");
 });
