@@ -1,10 +1,12 @@
-/** The boundary where cached objects become typed kinds: the API server validated them against the CRDs. The only file with `as`. */
-import type { APIServiceBinding, APIServiceExport, ClusterBinding, Condition } from "@klutch/api";
+/**
+ * The boundary where cached objects become typed kinds: their own API server validated them against the CRDs. Exports are a stranger's and
+ * are read by their parser. The only file with `as`.
+ */
+import type { APIServiceBinding, ClusterBinding, Condition } from "@klutch/api";
 import { type DynamicObject, isRecord, type KubeObject } from "@klutch/kube";
 import type { SyncObject } from "@klutch/sync";
 
 export const asBinding = (object: DynamicObject): APIServiceBinding => object as unknown as APIServiceBinding;
-export const asExport = (object: DynamicObject): APIServiceExport => object as unknown as APIServiceExport;
 export const asClusterBinding = (object: DynamicObject): ClusterBinding =>
   object as unknown as ClusterBinding;
 export const asDynamic = (object: KubeObject | SyncObject): DynamicObject => object as DynamicObject;

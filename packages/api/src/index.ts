@@ -11,6 +11,7 @@ export * from "./conditions.ts";
 export * from "./crds.ts";
 export * from "./export-snapshot.ts";
 export { checkApiFullName, checkApiName } from "./foreign/api-name.ts";
+export { type ForeignExport, parseExport } from "./foreign/export.ts";
 export * from "./function-input.ts";
 export { base62Hash, boundedName, canonicalJson } from "./hash.ts";
 export * from "./kinds/api-service-binding.ts";

@@ -6,6 +6,7 @@ import {
   type Metadata,
   type OwnerReference,
   type PermissionClaim,
+  type Resource,
 } from "@klutch/api";
 import { contains, jsonHash } from "./json.ts";
 import { keepStoredVersions, versionsOf } from "./schema-rollout.ts";
@@ -26,7 +27,9 @@ export type CrdPlan =
   | { readonly do: "create"; readonly crd: SyncObject }
   | { readonly do: "replace"; readonly crd: SyncObject }
   /** Somebody else's CRD; it is never touched. `owner` says whose. */
-  | { readonly do: "leaveForeign"; readonly owner: string };
+  | { readonly do: "leaveForeign"; readonly owner: string }
+  /** The export stands for something else than what was bound. `change` says what is different. */
+  | { readonly do: "refuseIdentity"; readonly change: string };
 
 /**
  * Decides for one CRD. A CRD whose owner is a binding of the same name that is no longer there is taken over: binding again gives the
@@ -56,6 +59,8 @@ export function planCrd(observed: {
   }
   const foreign = foreignOwner(crd, binding, observed.bindingExists);
   if (foreign !== undefined) return { do: "leaveForeign", owner: foreign };
+  const change = identityChange(crd, spec);
+  if (change !== undefined) return { do: "refuseIdentity", change };
   const isCurrent = crd.metadata.annotations?.[crdHashAnnotation] === hash && contains(crd.spec, body.spec);
   if (isOwnedBy(crd, binding.uid) && isCurrent) return { do: "nothing" };
   const { labels, uid, resourceVersion, annotations: present, finalizers } = crd.metadata;
@@ -82,6 +87,41 @@ export function isOwnedBy(
   uid: string | undefined,
 ): boolean {
   return object?.metadata.ownerReferences?.some((owner) => owner.uid === uid) === true;
+}
+
+/**
+ * In what the export differs from the API as it was bound, for a person; undefined where it does not. An API is its group, plural, kind
+ * and scope, with the names that follow from them; short names and categories may change. A CRD that was never served binds nobody.
+ */
+export function identityChange(crd: SyncObject, spec: APIServiceExportSpec): string | undefined {
+  const bound = isRecord(crd.spec) ? crd.spec : {};
+  if (!wasServed(crd)) return undefined;
+  const names = isRecord(bound["names"]) ? bound["names"] : {};
+  const { kind, plural, singular = kind.toLowerCase(), listKind = `${kind}List` } = spec.names;
+  const compared: readonly (readonly [string, unknown, string])[] = [
+    ["group", bound["group"], spec.group],
+    ["names.plural", names["plural"], plural],
+    ["names.kind", names["kind"], kind],
+    ["names.singular", names["singular"], singular === "" ? kind.toLowerCase() : singular],
+    ["names.listKind", names["listKind"], listKind === "" ? `${kind}List` : listKind],
+    ["scope", bound["scope"], spec.scope],
+  ];
+  const changes = compared
+    .filter(([, before, after]) => before !== undefined && before !== after)
+    .map(
+      ([field, before, after]) =>
+        `spec.${field} is ${JSON.stringify(after)} instead of ${JSON.stringify(before)}`,
+    );
+  return changes.length === 0 ? undefined : changes.join(", ");
+}
+
+function wasServed({ status }: SyncObject): boolean {
+  const conditions: readonly unknown[] =
+    isRecord(status) && Array.isArray(status["conditions"]) ? status["conditions"] : [];
+  return conditions.some(
+    (condition) =>
+      isRecord(condition) && condition["type"] === "Established" && condition["status"] === "True",
+  );
 }
 
 function withStoredVersions(
@@ -128,6 +168,31 @@ export function syncedVersion(
     (version) => version.served && (local === undefined || local.has(version.name)),
   );
   return served.find((version) => version.storage) ?? served[0];
+}
+
+/** What is synced, and whether its status is written apart. */
+export interface SyncedType {
+  readonly type: Resource;
+  readonly statusSubresource: boolean;
+}
+
+/**
+ * The resource as our own CRD in the app cluster has it: nothing that an export says later makes it another one. Of its versions one
+ * that the provider still serves; undefined when there is none.
+ */
+export function syncedType(crd: SyncObject, spec: APIServiceExportSpec): SyncedType | undefined {
+  const name = syncedVersion(spec, crd)?.name;
+  const version = versionsOf(crd.spec).find((candidate) => candidate.name === name)?.raw;
+  if (name === undefined || version === undefined || !isRecord(crd.spec)) return undefined;
+  const { group, names, scope } = crd.spec;
+  if (typeof group !== "string" || !isRecord(names)) return undefined;
+  const { plural, kind } = names;
+  if (typeof plural !== "string" || typeof kind !== "string") return undefined;
+  const { subresources } = version;
+  return {
+    type: { group, version: name, plural, kind, namespaced: scope === "Namespaced" },
+    statusSubresource: isRecord(subresources) && isRecord(subresources["status"]),
+  };
 }
 
 function servedVersions({ spec }: SyncObject): ReadonlySet<string> {

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type APIServiceExportSpec, clusterNamespaceAnnotation } from "@klutch/api";
 import fc from "fast-check";
-import { crdHashAnnotation, effectiveClaims, planCrd, syncedVersion } from "./crd-plan.ts";
+import { crdHashAnnotation, effectiveClaims, planCrd, syncedType, syncedVersion } from "./crd-plan.ts";
 import { ownedFields, reduceManagedFields, surplusPaths } from "./fields.ts";
 import { contains, jsonEqual, jsonHash } from "./json.ts";
 import { matchesPattern, travels } from "./metadata-rules.ts";
@@ -169,4 +169,59 @@ test("the storage version is synced when it is served, and only asked-for claims
   assert.deepEqual(effectiveClaims([{ ...claim, state: "Rejected" }], [claim]), []);
   assert.deepEqual(effectiveClaims([accepted], []), []);
   assert.deepEqual(effectiveClaims([{ ...accepted, selector: { owner: "Consumer" } }], [claim]), []);
+});
+
+const established = { conditions: [{ type: "Established", status: "True" }] };
+const ownCrd = (names: object, more: object = {}): SyncObject => ({
+  apiVersion: "apiextensions.k8s.io/v1",
+  kind: "CustomResourceDefinition",
+  metadata: {
+    name: binding.name,
+    ownerReferences: [
+      {
+        apiVersion: "klutch.anynines.com/v1alpha1",
+        kind: "APIServiceBinding",
+        name: binding.name,
+        uid: "new",
+      },
+    ],
+  },
+  spec: {
+    group: "example.org",
+    names: { plural: "widgets", kind: "Widget", singular: "widget", listKind: "WidgetList", ...names },
+    scope: "Namespaced",
+    versions: [{ name: "v1", served: true, storage: true, subresources: { status: {} } }],
+    ...more,
+  },
+  status: established,
+});
+
+test("what an API is never changes once it was served; its short names and categories may", () => {
+  const plan = (crd: SyncObject): unknown => planCrd({ spec, binding, crd, bindingExists });
+  for (const [crd, change] of [
+    [ownCrd({ kind: "Gadget" }), 'spec.names.kind is "Widget" instead of "Gadget"'],
+    [ownCrd({ singular: "gadget" }), 'spec.names.singular is "widget" instead of "gadget"'],
+    [ownCrd({ listKind: "Widgets" }), 'spec.names.listKind is "WidgetList" instead of "Widgets"'],
+    [ownCrd({}, { scope: "Cluster" }), 'spec.scope is "Namespaced" instead of "Cluster"'],
+    [ownCrd({}, { group: "other.org" }), 'spec.group is "example.org" instead of "other.org"'],
+  ] as const)
+    assert.deepEqual(plan(crd), { do: "refuseIdentity", change });
+  for (const crd of [
+    ownCrd({ shortNames: ["w"], categories: ["all"] }),
+    { ...ownCrd({ kind: "Gadget" }), status: { conditions: [] } },
+  ])
+    assert.equal((plan(crd) as { do: string }).do, "replace");
+});
+
+test("the synced type is read of the CRD in the app cluster, in a version that the provider still serves", () => {
+  const crd = ownCrd({});
+  assert.deepEqual(syncedType(crd, spec), {
+    type: { group: "example.org", version: "v1", plural: "widgets", kind: "Widget", namespaced: true },
+    statusSubresource: true,
+  });
+  const elsewhere = { ...spec, group: "", names: { plural: "secrets", kind: "Secret" } };
+  assert.deepEqual(syncedType(crd, elsewhere), syncedType(crd, spec));
+  assert.equal(syncedType(crd, { ...spec, versions: spec.versions.slice(1) }), undefined);
+  const unread = ownCrd({}, { versions: [{ name: "v2", served: true, storage: true }] });
+  assert.equal(syncedType(unread, spec)?.statusSubresource, false);
 });

@@ -1,54 +1,43 @@
 /** The APIs of one session: export → CRD → syncers, one reconcile for each API by name (`<plural>.<group>`). */
 import {
   alarmCondition,
-  type APIServiceExport,
+  type APIServiceExportSpec,
   customResourceDefinitions,
   falseCondition,
-  findCondition,
+  type ForeignExport,
   isTrue,
   providerUidAnnotation,
-  releaseDeletionsAnnotation,
   unbindFinalizer,
 } from "@klutch/api";
-import { discoverResource, type DynamicObject, refOf, type ResourceType } from "@klutch/kube";
+import { discoverResource, type DynamicObject, refOf } from "@klutch/kube";
 import { Controller, type ReconcileResult } from "@klutch/kube-runtime";
-import { isOwnedBy, jsonHash, syncedVersion, type UnbindPolicy, unbindPolicyOf } from "@klutch/sync";
-import type { BindingStatus } from "../binding-status.ts";
+import {
+  identityChange,
+  isOwnedBy,
+  type SyncedType,
+  syncedType,
+  type UnbindPolicy,
+  unbindPolicyOf,
+} from "@klutch/sync";
 import type { CacheLease } from "../cache/pool.ts";
 import type { SharedCache } from "../cache/shared-cache.ts";
-import type { BindingCluster, ConsumerCluster, Environment, ProviderCluster } from "../clusters.ts";
-import { asBinding, asExport, conditionsOf } from "../decode.ts";
-import type { EventRecorder } from "../events.ts";
-import { DeletionBreaker, isReleased } from "../sync/deletion-breaker.ts";
-import { ObjectSyncer } from "../sync/object-syncer.ts";
-import { OrphanKeeper } from "../sync/orphan-keeper.ts";
+import type { BindingCluster } from "../clusters.ts";
+import { asBinding, conditionsOf } from "../decode.ts";
 import { isAbandoned, removeUnbindFinalizer } from "./abandon.ts";
+import { ApiSyncers, type ApiSyncersOptions } from "./api-syncers.ts";
 import { checkClaims } from "./claim-check.ts";
 import { ClaimSet } from "./claim-set.ts";
 import { reconcileCrd } from "./crds.ts";
 import { writeExportStatus } from "./export-status.ts";
-import type { NamespaceMap } from "./namespace-map.ts";
+import type { ForeignExports } from "./foreign-exports.ts";
 
 /** What the APIs of a session share. */
-export interface BoundApisOptions {
-  readonly consumer: ConsumerCluster;
-  readonly provider: ProviderCluster;
+export interface BoundApisOptions extends ApiSyncersOptions {
   readonly bindingCluster: BindingCluster;
   /** Value of the annotation that pins this provider. */
   readonly identity: string;
-  readonly confirmProvider: (signal: AbortSignal) => Promise<void>;
   readonly bindings: SharedCache;
-  readonly exports: SharedCache;
-  readonly namespaces: NamespaceMap;
-  readonly status: BindingStatus;
-  readonly events: EventRecorder;
-  readonly environment: Environment;
-}
-
-interface RunningSyncer {
-  readonly signature: string;
-  readonly syncer: ObjectSyncer;
-  readonly breaker: DeletionBreaker;
+  readonly exports: ForeignExports;
 }
 
 /** How soon an unbinding that goes on is looked at again. */
@@ -59,18 +48,16 @@ export class BoundApis implements AsyncDisposable {
   readonly #options: BoundApisOptions;
   readonly #controller: Controller;
   readonly #claims: ClaimSet;
-  readonly #orphans: OrphanKeeper;
   /** Binding keys of this session by API name. */
   readonly #attached = new Map<string, string>();
   readonly #crds = new Map<string, { readonly lease: CacheLease; readonly subscription: Disposable }>();
-  readonly #syncers = new Map<string, RunningSyncer>();
+  readonly #syncers: ApiSyncers;
 
   constructor(options: BoundApisOptions) {
     this.#options = options;
-    const { consumer, provider, environment } = options;
-    const { logger, clock, random } = environment;
+    const { logger, clock, random } = options.environment;
     this.#claims = new ClaimSet(options);
-    this.#orphans = new OrphanKeeper(consumer, provider, environment);
+    this.#syncers = new ApiSyncers(options);
     this.#controller = new Controller({
       name: "bound-apis",
       workers: 1,
@@ -98,7 +85,7 @@ export class BoundApis implements AsyncDisposable {
     const nameOf = ({ object }: { readonly object: DynamicObject }): readonly string[] => [
       object.metadata.name ?? "",
     ];
-    using _one = this.#controller.watch(exports.informer, nameOf);
+    using _one = this.#controller.watch(exports.cache.informer, nameOf);
     using _two = this.#controller.watch(bindings.informer, nameOf);
     using _three = status.onReport((key) => this.#controller.enqueue(key.slice(key.indexOf("/") + 1)));
     await this.#controller.start({ signal });
@@ -112,7 +99,7 @@ export class BoundApis implements AsyncDisposable {
     reason: string,
     message: string,
   ): Promise<void> {
-    for (const { syncer } of this.#syncers.values()) {
+    for (const syncer of this.#syncers.all()) {
       if (syncer.type.kind === kind && apiVersion.startsWith(`${syncer.type.group}/`))
         await syncer.tell(key, reason, message);
     }
@@ -120,22 +107,20 @@ export class BoundApis implements AsyncDisposable {
 
   /** Keys that wait or are worked on, over all syncers. */
   get pending(): number {
-    return this.#syncers.values().reduce((sum, { syncer }) => sum + syncer.pending, 0);
+    return this.#syncers.all().reduce((sum, syncer) => sum + syncer.pending, 0);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    const names = [...this.#syncers.keys()];
-    await Promise.all(names.map((name) => this.#stopSyncer(name)));
+    await this.#syncers[Symbol.asyncDispose]();
     await this.#claims[Symbol.asyncDispose]();
     await Promise.all([...this.#crds.keys()].map((name) => this.#closeCrd(name)));
   }
 
   async #reconcile(name: string, signal: AbortSignal): Promise<ReconcileResult | undefined> {
-    const { bindings, exports, provider } = this.#options;
+    const { bindings, exports } = this.#options;
     const key = this.#attached.get(name);
     const bound = key === undefined ? undefined : bindings.get(key);
-    const cached = exports.get(`${provider.tenant.namespace}/${name}`);
-    const exported = cached === undefined ? undefined : asExport(cached);
+    const exported = exports.get(name);
     if (key === undefined || bound === undefined || isAbandoned(bound)) {
       await this.#closeCrd(name);
       await this.#stop(name);
@@ -143,7 +128,7 @@ export class BoundApis implements AsyncDisposable {
       return undefined;
     }
     const crds = this.#openCrd(name);
-    if (!crds.informer.synced || !exports.informer.synced) return undefined;
+    if (!crds.informer.synced || !exports.cache.informer.synced) return undefined;
     if (bound.metadata.deletionTimestamp !== undefined) {
       return this.#unbind(name, key, bound, exported, crds.get(name), signal);
     }
@@ -172,15 +157,16 @@ export class BoundApis implements AsyncDisposable {
     name: string,
     key: string,
     bound: DynamicObject,
-    exported: APIServiceExport | undefined,
+    exported: ForeignExport | undefined,
     crds: SharedCache,
     signal: AbortSignal,
   ): Promise<ReconcileResult | undefined> {
     const { consumer, status } = this.#options;
-    await reconcileCrd({
+    const binding = asBinding(bound);
+    const { spec, lookAgainMs } = await reconcileCrd({
       key,
-      binding: asBinding(bound),
-      spec: exported?.spec,
+      binding,
+      exported,
       consumer,
       crds,
       status,
@@ -188,32 +174,51 @@ export class BoundApis implements AsyncDisposable {
       signal,
     });
     const crd = crds.get(name);
-    const isOurs = isOwnedBy(crd, bound.metadata.uid) && isTrue(conditionsOf(crd), "Established");
-    const claims = await checkClaims(this.#claims, asBinding(bound).spec, exported?.spec, signal);
-    status.report(key, claims.condition);
-    if (
-      isOurs &&
-      exported !== undefined &&
-      claims.mayWork &&
-      (await this.#isPlaceable(key, exported, signal))
-    ) {
-      await this.#start(name, key, exported, crd, undefined);
-      this.#guardDeletions(name, bound, crd);
-      await this.#claims.accept(name, claims.honoured, exported.spec.informerScope === "Cluster");
+    const own = isOwnedBy(crd, bound.metadata.uid) ? crd : undefined;
+    const requeueAfterMs = await this.#sync(name, key, bound, spec, own, signal);
+    if (exported !== undefined) await this.#writeStatus(exported, key, own, signal);
+    const again = requeueAfterMs ?? lookAgainMs;
+    return again === undefined ? undefined : { requeueAfterMs: again };
+  }
+
+  /** Starts or stops the syncers; resolves to the time after which to look again, if there is one. */
+  async #sync(
+    name: string,
+    key: string,
+    bound: DynamicObject,
+    spec: APIServiceExportSpec | undefined,
+    crd: DynamicObject | undefined,
+    signal: AbortSignal,
+  ): Promise<number | undefined> {
+    if (spec === undefined) {
+      await this.#stop(name);
+      return undefined;
+    }
+    const claims = await checkClaims(this.#claims, asBinding(bound).spec, spec, signal);
+    this.#options.status.report(key, claims.condition);
+    const synced =
+      crd !== undefined && isTrue(conditionsOf(crd), "Established") ? syncedType(crd, spec) : undefined;
+    if (synced !== undefined && claims.mayWork && (await this.#isPlaceable(key, synced, spec, signal))) {
+      await this.#start(name, key, synced, spec, undefined);
+      this.#syncers.guardDeletions(name, key, bound, crd);
+      await this.#claims.accept(name, claims.honoured, spec.informerScope === "Cluster");
     } else {
       await this.#stop(name);
     }
-    if (exported !== undefined) await this.#writeStatus(exported, key, crd, signal);
-    return claims.lookAgainMs === undefined ? undefined : { requeueAfterMs: claims.lookAgainMs };
+    return claims.lookAgainMs;
   }
 
   /** Isolation Namespaced needs a kind that is namespaced on the provider. */
-  async #isPlaceable(key: string, { spec }: APIServiceExport, signal: AbortSignal): Promise<boolean> {
-    if (spec.scope === "Namespaced" || spec.clusterScopedIsolation !== "Namespaced") return true;
+  async #isPlaceable(
+    key: string,
+    { type }: SyncedType,
+    spec: APIServiceExportSpec,
+    signal: AbortSignal,
+  ): Promise<boolean> {
+    if (type.namespaced || spec.clusterScopedIsolation !== "Namespaced") return true;
     const { provider, status } = this.#options;
-    const version = syncedVersion(spec)?.name;
-    const query = { group: spec.group, version, plural: spec.names.plural };
-    const found = await discoverResource(provider.client, query, { signal });
+    const { group, version, plural } = type;
+    const found = await discoverResource(provider.client, { group, version, plural }, { signal });
     if (found?.namespaced !== false) return true;
     const message =
       "isolation Namespaced puts objects into the cluster namespace, but the kind is cluster-scoped on the provider";
@@ -225,53 +230,32 @@ export class BoundApis implements AsyncDisposable {
     name: string,
     key: string,
     bound: DynamicObject,
-    exported: APIServiceExport | undefined,
+    exported: ForeignExport | undefined,
     crd: DynamicObject | undefined,
     signal: AbortSignal,
   ): Promise<ReconcileResult | undefined> {
     const { status, bindingCluster, bindings } = this.#options;
-    const isOurs = isOwnedBy(crd, bound.metadata.uid);
-    if (isOurs && exported !== undefined) {
-      await this.#start(name, key, exported, crd, unbindPolicyOf(bound));
-      this.#guardDeletions(name, bound, crd);
-      const remaining = this.#syncers.get(name)?.syncer.remaining();
+    if (crd !== undefined && isOwnedBy(crd, bound.metadata.uid)) {
+      const unusable = unusableReason(exported, crd);
+      if (exported?.spec === undefined || unusable !== undefined) {
+        const what = `${unusable ?? ""}, so its objects cannot be released in order; set the annotation klutch.anynines.com/unbind-policy to Abandon to let go of the claims alone`;
+        await this.#stop(name);
+        status.report(key, alarmCondition("Unbinding", "APIServiceExportNotFound", "Error", what));
+        return undefined;
+      }
+      await this.#start(name, key, syncedType(crd, exported.spec), exported.spec, unbindPolicyOf(bound));
+      this.#syncers.guardDeletions(name, key, bound, crd);
+      const remaining = this.#syncers.get(name)?.remaining();
       if (remaining !== 0) {
         const what = remaining === undefined ? "reading what is there" : `${remaining} objects are left`;
         status.report(key, alarmCondition("Unbinding", unbindPolicyOf(bound), "Info", what));
         return { requeueAfterMs: unbindLookMs };
       }
-    } else if (isOurs) {
-      const what =
-        "the provider no longer offers this API, so its objects cannot be released in order; set the annotation klutch.anynines.com/unbind-policy to Abandon to let go of the claims alone";
-      status.report(key, alarmCondition("Unbinding", "APIServiceExportNotFound", "Error", what));
-      return undefined;
     }
     await this.#stop(name);
     await removeUnbindFinalizer(bindingCluster, bindings.get(key) ?? bound, signal);
     this.#options.environment.logger.info("unbound", { resource: name, policy: unbindPolicyOf(bound) });
     return undefined;
-  }
-
-  /** Takes over a hold of an earlier process, ends one that was released, and holds while the CRD itself is being deleted. */
-  #guardDeletions(name: string, bound: DynamicObject, crd: DynamicObject | undefined): void {
-    const running = this.#syncers.get(name);
-    if (running === undefined) return;
-    const { breaker, syncer } = running;
-    const condition = findCondition(asBinding(bound).status?.conditions, "DeletionHeld");
-    const held = condition?.status === "True" ? condition : undefined;
-    const release = bound.metadata.annotations?.[releaseDeletionsAnnotation];
-    if (held !== undefined && isReleased(held, release)) {
-      if (breaker.isHeld) {
-        breaker.release();
-        syncer.resync();
-      } else this.#options.status.retract(this.#attached.get(name) ?? "", "DeletionHeld");
-      return;
-    }
-    if (held !== undefined) breaker.hold(held.message ?? "");
-    const wasConfirmed = Date.parse(release ?? "") >= Date.parse(crd?.metadata.deletionTimestamp ?? "");
-    if (crd?.metadata.deletionTimestamp !== undefined && !wasConfirmed) {
-      breaker.hold(`CustomResourceDefinition ${name} is being deleted, and with it all claims of this API`);
-    }
   }
 
   #bindingExists(uid: string): boolean {
@@ -281,73 +265,26 @@ export class BoundApis implements AsyncDisposable {
   async #start(
     name: string,
     key: string,
-    exported: APIServiceExport,
-    crd: DynamicObject | undefined,
+    synced: SyncedType | undefined,
+    { informerScope, clusterScopedIsolation }: APIServiceExportSpec,
     unbinding: UnbindPolicy | undefined,
   ): Promise<void> {
-    const version = syncedVersion(exported.spec, crd);
-    if (version === undefined) {
-      await this.#stopSyncer(name);
+    if (synced === undefined) {
+      await this.#syncers.stop(name);
       return;
     }
-    const { group, names, scope, informerScope, clusterScopedIsolation } = exported.spec;
-    const type: ResourceType = {
-      group,
-      version: version.name,
-      plural: names.plural,
-      kind: names.kind,
-      namespaced: scope === "Namespaced",
-    };
-    const shape = {
-      type,
-      isolation: clusterScopedIsolation ?? "Prefixed",
-      unbinding,
-      statusSubresource: version.subresources?.status !== undefined,
-      clusterWide: informerScope === "Cluster",
-    };
-    const signature = jsonHash(shape);
-    const running = this.#syncers.get(name);
-    if (running?.signature === signature) return;
-    await this.#stopSyncer(name);
-    const { clock, timing, logger } = this.#options.environment;
-    const breaker =
-      running?.breaker ??
-      new DeletionBreaker({
-        clock,
-        limit: timing.massDeletionLimit,
-        onChange: (why) => this.#tellHold(key, why),
-      });
-    const syncer = new ObjectSyncer({ ...this.#options, ...shape, orphans: this.#orphans, breaker });
-    this.#syncers.set(name, { signature, syncer, breaker });
-    logger.info("syncing", { resource: name, version: version.name, unbinding });
-  }
-
-  #tellHold(key: string, why: string | undefined): void {
-    const { status, environment } = this.#options;
-    if (why === undefined) {
-      status.retract(key, "DeletionHeld");
-      environment.logger.info("upstream deletions go on", { binding: key });
-      return;
-    }
-    status.report(key, alarmCondition("DeletionHeld", "MassDeletion", "Warning", why));
-    environment.logger.error("upstream deletions are held", { binding: key, why });
+    const isolation = clusterScopedIsolation ?? "Prefixed";
+    const clusterWide = informerScope === "Cluster";
+    await this.#syncers.start(name, key, { ...synced, isolation, unbinding, clusterWide });
   }
 
   async #stop(name: string): Promise<void> {
-    await this.#stopSyncer(name);
+    await this.#syncers.stop(name);
     await this.#claims.withdraw(name);
   }
 
-  async #stopSyncer(name: string): Promise<void> {
-    const running = this.#syncers.get(name);
-    if (running === undefined) return;
-    this.#syncers.delete(name);
-    await running.syncer[Symbol.asyncDispose]();
-    this.#options.environment.logger.info("no longer syncing", { resource: name });
-  }
-
   async #writeStatus(
-    exported: APIServiceExport,
+    exported: ForeignExport,
     key: string | undefined,
     crd: DynamicObject | undefined,
     signal: AbortSignal,
@@ -359,7 +296,7 @@ export class BoundApis implements AsyncDisposable {
       schemaInSync: key === undefined ? undefined : status.reported(key, "SchemaInSync"),
       crd,
       provider,
-      exports,
+      exports: exports.cache,
       environment,
       signal,
     });
@@ -387,4 +324,14 @@ export class BoundApis implements AsyncDisposable {
     open.subscription[Symbol.dispose]();
     await open.lease[Symbol.asyncDispose]();
   }
+}
+
+/** Why objects cannot be released with the help of this export; undefined when they can. */
+function unusableReason(exported: ForeignExport | undefined, crd: DynamicObject): string | undefined {
+  if (exported === undefined) return "the provider no longer offers this API";
+  if (exported.spec === undefined) return `the provider's export cannot be used (${exported.problem})`;
+  const change = identityChange(crd, exported.spec);
+  return change === undefined
+    ? undefined
+    : `the provider's export is no longer the API that was bound (${change})`;
 }

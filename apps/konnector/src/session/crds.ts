@@ -2,14 +2,17 @@
 import {
   type APIServiceBinding,
   type APIServiceExportSpec,
+  checkApiFullName,
   customResourceDefinitions,
   falseCondition,
+  type ForeignExport,
   isTrue,
   trueCondition,
 } from "@klutch/api";
 import { ApiError, type DynamicObject, isInvalid } from "@klutch/kube";
 import { type CrdPlan, planCrd } from "@klutch/sync";
 import { heldChange } from "./schema-guard.ts";
+import { servedElsewhere } from "./served-elsewhere.ts";
 import type { BindingStatus } from "../binding-status.ts";
 import type { SharedCache } from "../cache/shared-cache.ts";
 import type { ConsumerCluster } from "../clusters.ts";
@@ -19,7 +22,8 @@ import { asDynamic, conditionsOf } from "../decode.ts";
 export interface CrdReconcile {
   readonly key: string;
   readonly binding: APIServiceBinding;
-  readonly spec: APIServiceExportSpec | undefined;
+  /** Undefined without an export. */
+  readonly exported: ForeignExport | undefined;
   readonly consumer: ConsumerCluster;
   /** Holds just the CRD of this binding. */
   readonly crds: SharedCache;
@@ -28,17 +32,37 @@ export interface CrdReconcile {
   readonly signal: AbortSignal;
 }
 
+/** What came of it. */
+export interface CrdOutcome {
+  /** The export as far as it may be used: it is in order and stands for what was bound. */
+  readonly spec?: APIServiceExportSpec | undefined;
+  /** Set when the app cluster may soon answer otherwise. */
+  readonly lookAgainMs?: number | undefined;
+}
+
+/** An API that was just deleted is listed by discovery for a moment. */
+const discoveryLagMs = 1_000;
+
 /** Makes or updates the CRD and reports `Connected` and `SchemaInSync`. */
-export async function reconcileCrd(look: CrdReconcile): Promise<void> {
-  const { key, binding, spec, status } = look;
+export async function reconcileCrd(look: CrdReconcile): Promise<CrdOutcome> {
+  const { key, binding, exported, status } = look;
   const name = binding.metadata.name ?? "";
   const refuse = (reason: string, message: string): void => {
     status.report(key, falseCondition("Connected", reason, "Error", message));
     status.report(key, falseCondition("SchemaInSync", reason, "Error", message));
   };
+  const unfit = checkApiFullName(name);
+  if (unfit !== undefined || exported?.problem !== undefined) {
+    refuse(
+      "APIServiceExportInvalid",
+      `the provider's APIServiceExport ${name} cannot be used, so nothing is synced: ${unfit ?? exported?.problem}`,
+    );
+    return {};
+  }
+  const spec = exported?.spec;
   if (spec === undefined) {
     refuse("APIServiceExportNotFound", `the provider no longer offers ${name}`);
-    return;
+    return {};
   }
   const crd = look.crds.get(name);
   const identity = { name, uid: binding.metadata.uid ?? "" };
@@ -48,17 +72,39 @@ export async function reconcileCrd(look: CrdReconcile): Promise<void> {
       "ForeignCustomResourceDefinition",
       `CustomResourceDefinition ${name} belongs to ${plan.owner} and was left alone; delete it to use the provider's`,
     );
-    return;
+    return {};
+  }
+  if (plan.do === "refuseIdentity") {
+    refuse(
+      "APIServiceExportIdentityChanged",
+      `the provider's APIServiceExport ${name} is no longer the API that was bound, so nothing is synced: ${plan.change}. It goes on when the provider takes that back`,
+    );
+    return {};
+  }
+  const elsewhere =
+    plan.do === "create"
+      ? await servedElsewhere(
+          look.consumer.client,
+          { group: spec.group, plural: spec.names.plural },
+          look.signal,
+        )
+      : undefined;
+  if (elsewhere !== undefined) {
+    refuse(
+      "ResourceServedElsewhere",
+      `this cluster serves ${spec.names.plural} of ${elsewhere} already, and not from a CustomResourceDefinition: nothing is synced`,
+    );
+    return { lookAgainMs: discoveryLagMs };
   }
   const held = plan.do === "replace" ? await heldChange(look, plan.crd, crd) : undefined;
   if (held !== undefined) {
     // The API works on as it is; only the new schema waits.
     status.report(key, trueCondition("Connected"));
     status.report(key, falseCondition("SchemaInSync", "BreakingSchemaChange", "Warning", held));
-    return;
+    return { spec };
   }
   const written = await carryOut(look, plan, refuse);
-  if (written === "refused") return;
+  if (written === "refused") return { spec };
   status.report(key, trueCondition("Connected"));
   const established = isTrue(conditionsOf(written ?? crd), "Established");
   status.report(
@@ -72,11 +118,12 @@ export async function reconcileCrd(look: CrdReconcile): Promise<void> {
           `CustomResourceDefinition ${name} is not served yet`,
         ),
   );
+  return { spec };
 }
 
 async function carryOut(
   { consumer, crds, signal }: CrdReconcile,
-  plan: Exclude<CrdPlan, { do: "leaveForeign" }>,
+  plan: Exclude<CrdPlan, { do: "leaveForeign" | "refuseIdentity" }>,
   refuse: (reason: string, message: string) => void,
 ): Promise<DynamicObject | "refused" | undefined> {
   if (plan.do === "nothing") return undefined;

@@ -1,20 +1,20 @@
 /** What the provider learns about its export in this app cluster (reference/bind.md §1.3). */
 import {
-  type APIServiceExport,
   apiServiceExports,
   falseCondition,
+  type ForeignExport,
   type NewCondition,
   setConditions,
   trueCondition,
 } from "@klutch/api";
-import { type DynamicObject, isRecord, jsonEqual } from "@klutch/kube";
+import { type DynamicObject, isInvalid, isRecord, jsonEqual } from "@klutch/kube";
 import type { SharedCache } from "../cache/shared-cache.ts";
 import type { Environment, ProviderCluster } from "../clusters.ts";
 import { conditionsOf } from "../decode.ts";
 
 /** What one look at an export needs. */
 export interface ExportLook {
-  readonly exported: APIServiceExport;
+  readonly exported: ForeignExport;
   /** Undefined without a binding. */
   readonly schemaInSync: NewCondition | undefined;
   readonly isBound: boolean;
@@ -28,7 +28,7 @@ export interface ExportLook {
 /** Writes the export's status when it differs. */
 export async function writeExportStatus(look: ExportLook): Promise<void> {
   const { exported, provider, exports, environment, signal } = look;
-  const { status = {}, metadata } = exported;
+  const { status, namespace, name, resourceVersion } = exported;
   const conditions = setConditions(
     status.conditions,
     [...bindingConditions(look), ...crdConditions(look.crd)],
@@ -38,10 +38,16 @@ export async function writeExportStatus(look: ExportLook): Promise<void> {
   const { acceptedNames = status.acceptedNames, storedVersions = status.storedVersions } = crdStatus;
   const next = { ...status, conditions, acceptedNames, storedVersions };
   if (jsonEqual(next, status)) return;
-  const ref = { namespace: metadata.namespace, name: metadata.name ?? "" };
-  const patch = { metadata: { resourceVersion: metadata.resourceVersion }, status: next };
+  const ref = { namespace, name };
+  const patch = { metadata: { resourceVersion }, status: next };
   const options = { subresource: "status", signal };
-  exports.wrote(await provider.client.mergePatch<DynamicObject>(apiServiceExports, ref, patch, options));
+  try {
+    exports.wrote(await provider.client.mergePatch<DynamicObject>(apiServiceExports, ref, patch, options));
+  } catch (error) {
+    // Its server does not take a status for what the export says otherwise; the binding tells it all the same.
+    if (exported.problem === undefined || !isInvalid(error)) throw error;
+    environment.logger.debug("the status of an export in disorder was refused", { ...ref, error });
+  }
 }
 
 function bindingConditions({ isBound, schemaInSync }: ExportLook): readonly NewCondition[] {

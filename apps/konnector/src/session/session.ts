@@ -19,6 +19,7 @@ import { WrongProviderError } from "../errors.ts";
 import { createEventRecorder, type EventRecorder } from "../events.ts";
 import { type RotatingClient, rotatingClient } from "../rotating-client.ts";
 import { BoundApis } from "./bound-apis.ts";
+import { ForeignExports } from "./foreign-exports.ts";
 import { Heartbeat } from "./heartbeat.ts";
 import {
   assertPinned,
@@ -159,6 +160,7 @@ export class Session implements AsyncDisposable {
     const consumerNamespaces = open({ type: namespaces, metadataOnly: true }, consumer.pool);
     await this.#filled([exports, mappings, own, consumerNamespaces], signal);
     const map = stack.use(new NamespaceMap(mappings, namespace));
+    const offered = new ForeignExports(exports, namespace);
     const events = this.#events;
     const parts = { consumer, provider, environment };
     const apis = stack.use(
@@ -168,7 +170,7 @@ export class Session implements AsyncDisposable {
         identity: formatIdentity(identity),
         confirmProvider: createProviderGuard(this.#client, provider.tenant, environment.clock),
         bindings,
-        exports,
+        exports: offered,
         namespaces: map,
         status,
         events,

@@ -142,7 +142,8 @@ export const exportVersion: Schema<ExportVersion> = object(
   versionOptions,
 );
 
-const spec: Schema<APIServiceExportSpec> = object(
+/** `spec` of an export, without the rules in CEL. */
+export const exportSpec: Schema<APIServiceExportSpec> = object(
   {
     group: string(),
     names: crdNames,
@@ -190,7 +191,7 @@ export const apiServiceExportCrd: CustomResourceDefinition = customResourceDefin
   scope: "Namespaced",
   categories: bindCategories,
   description: "The schema of an API as it is offered to one app cluster.",
-  fields: { spec, status },
+  fields: { spec: exportSpec, status },
   required: ["spec"],
   rules: [
     {

@@ -1,0 +1,31 @@
+/** A provider that does not keep to its own schemas, because it runs the API server itself. */
+import { apiServiceExports, customResourceDefinitions } from "@klutch/api";
+import { isRecord, type DynamicObject } from "@klutch/kube";
+import { type TestCluster, waitFor } from "@klutch/kube-testing";
+import { tenantNamespace } from "./provider-side.ts";
+
+const anything = { type: "object", "x-kubernetes-preserve-unknown-fields": true };
+
+/** From now on the provider's APIServiceExports may say anything. */
+export async function dropExportRules({ client }: TestCluster): Promise<void> {
+  const ref = { name: `${apiServiceExports.plural}.${apiServiceExports.group}` };
+  const { spec } = await client.get<DynamicObject>(customResourceDefinitions, ref);
+  const versions = isRecord(spec) && Array.isArray(spec["versions"]) ? spec["versions"] : [];
+  const open = versions.filter(isRecord).map((version) => ({
+    ...version,
+    schema: { openAPIV3Schema: { type: "object", "x-kubernetes-preserve-unknown-fields": true } },
+  }));
+  await client.mergePatch(customResourceDefinitions, ref, { spec: { versions: open } });
+  const probe = {
+    apiVersion: "klutch.anynines.com/v1alpha1",
+    kind: "APIServiceExport",
+    metadata: { namespace: tenantNamespace, name: "probe" },
+    spec: anything,
+  };
+  await waitFor("the rules to be gone", () => client.create(apiServiceExports, probe, { dryRun: true }));
+}
+
+/** Writes a merge patch into an export of the tenant. */
+export async function rewriteExport({ client }: TestCluster, name: string, patch: object): Promise<void> {
+  await client.mergePatch(apiServiceExports, { namespace: tenantNamespace, name }, patch);
+}

@@ -1,0 +1,156 @@
+/**
+ * An APIServiceExport as a stranger wrote it. What comes out is either a spec that the rest may trust or a sentence why there is none:
+ * no other part reads exports. The server that they come from belongs to the other side, so its own validation proves nothing.
+ */
+import { accepts, describeProblem, problemsOf } from "@klutch/schema";
+import {
+  type APIServiceExportSpec,
+  type APIServiceExportStatus,
+  type CrdNames,
+  crdNames,
+  exportSpec,
+  type ExportVersion,
+} from "../kinds/api-service-export.ts";
+import { checkApiName } from "./api-name.ts";
+import { conditionsOf, type ForeignName, listOf, nameOf, recordOf, withoutNulls } from "./read.ts";
+import { overweight, type WeightLimits } from "./weight.ts";
+
+/** An export that was read. */
+export type ForeignExport = ForeignName & {
+  /** What of its status makes sense. */
+  readonly status: APIServiceExportStatus;
+} & (
+    | { readonly spec: APIServiceExportSpec; readonly problem?: undefined }
+    /** Why it is not used. */
+    | { readonly spec?: undefined; readonly problem: string }
+  );
+
+/** An API server keeps no object of more than some 1.5 MiB, and no schema of an API that people use is nested like this. */
+const specLimits: WeightLimits = { depth: 128, nodes: 200_000, characters: 2 * 1024 * 1024 };
+const versionLimit = 64;
+const nameListLimit = 64;
+const claimLimit = 128;
+const kind = /^[A-Za-z]([-A-Za-z0-9]{0,61}[A-Za-z0-9])?$/;
+const shortName = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/;
+/** Part of the schema's own language, where null may mean something. */
+const opaque: ReadonlySet<string> = new Set(["openAPIV3Schema"]);
+
+/** Reads one. Never throws, whatever the value is. */
+export function parseExport(object: unknown): ForeignExport {
+  const head = { ...nameOf(object), status: statusOf(recordOf(object)?.["status"]) };
+  const tooHeavy = overweight(recordOf(object)?.["spec"], specLimits);
+  if (tooHeavy !== undefined) return { ...head, problem: `spec: has ${tooHeavy}, which no API needs` };
+  const spec = withoutNulls(recordOf(object)?.["spec"], opaque);
+  const problem = problemOf(spec, head.name);
+  if (problem !== undefined) return { ...head, problem };
+  if (accepts(exportSpec, spec)) return { ...head, spec: known(spec) };
+  const [first] = problemsOf(exportSpec.json, spec, "spec");
+  return { ...head, problem: first === undefined ? "spec: is not one of an export" : describeProblem(first) };
+}
+
+/** What the schema does not say, or says less clearly. */
+function problemOf(spec: unknown, name: string): string | undefined {
+  const fields = recordOf(spec);
+  const names = recordOf(fields?.["names"]) ?? {};
+  const group = fields?.["group"] ?? "";
+  const { plural } = { plural: names["plural"] };
+  if (typeof group !== "string" || typeof plural !== "string") return undefined;
+  const refusal = checkApiName(group, plural);
+  if (refusal !== undefined)
+    return `spec.group is ${short(group)} and spec.names.plural ${short(plural)}: ${refusal}`;
+  if (name !== `${plural}.${group}`)
+    return `spec.names.plural and spec.group: name the API ${plural}.${group}, but the export is called ${short(name)}`;
+  return namesProblem(names) ?? countProblem(fields ?? {});
+}
+
+function namesProblem(names: Readonly<Record<string, unknown>>): string | undefined {
+  const wrong = (field: string, value: unknown): string =>
+    `spec.names.${field}: is ${short(value)}, expected a DNS label of at most 63 characters`;
+  for (const field of ["kind", "listKind", "singular"]) {
+    const value = names[field];
+    if (typeof value === "string" && value !== "" && !kind.test(value)) return wrong(field, value);
+  }
+  if (names["kind"] === "") return wrong("kind", "");
+  for (const field of ["shortNames", "categories"]) {
+    const list = listOf(names[field]);
+    if (list.length > nameListLimit) return `spec.names.${field}: has more than ${nameListLimit} items`;
+    const value = list.find((item) => typeof item === "string" && !shortName.test(item));
+    if (value !== undefined) return wrong(field, value);
+  }
+  return undefined;
+}
+
+function countProblem(spec: Readonly<Record<string, unknown>>): string | undefined {
+  const versions = listOf(spec["versions"]);
+  if (versions.length > versionLimit) return `spec.versions: has more than ${versionLimit} items`;
+  if (listOf(spec["permissionClaims"]).length > claimLimit)
+    return `spec.permissionClaims: has more than ${claimLimit} items`;
+  const names = versions.map((version) => recordOf(version)?.["name"]);
+  const twice = names.find((name, index) => names.indexOf(name) !== index);
+  return typeof twice === "string" ? `spec.versions: has version ${short(twice)} more than once` : undefined;
+}
+
+function statusOf(value: unknown): APIServiceExportStatus {
+  const status = recordOf(value);
+  if (status === undefined) return {};
+  const acceptedNames = withoutNulls(status["acceptedNames"]);
+  const storedVersions = listOf(status["storedVersions"]).filter((item) => typeof item === "string");
+  return {
+    ...(status["conditions"] === undefined ? {} : { conditions: conditionsOf(status) }),
+    ...(accepts(crdNames, acceptedNames) ? { acceptedNames } : {}),
+    ...(status["storedVersions"] === undefined ? {} : { storedVersions }),
+  };
+}
+
+/** Just the fields that Klutch knows. */
+function known(spec: APIServiceExportSpec): APIServiceExportSpec {
+  const { group, names, scope, versions, informerScope, clusterScopedIsolation, permissionClaims } = spec;
+  return {
+    group,
+    names: knownNames(names),
+    scope,
+    versions: versions.map(knownVersion),
+    informerScope,
+    ...(clusterScopedIsolation === undefined ? {} : { clusterScopedIsolation }),
+    ...(permissionClaims === undefined ? {} : { permissionClaims }),
+  };
+}
+
+function knownNames({
+  kind: single,
+  plural,
+  singular,
+  listKind,
+  shortNames,
+  categories,
+}: CrdNames): CrdNames {
+  return {
+    kind: single,
+    plural,
+    ...(singular === undefined ? {} : { singular }),
+    ...(listKind === undefined ? {} : { listKind }),
+    ...(shortNames === undefined ? {} : { shortNames }),
+    ...(categories === undefined ? {} : { categories }),
+  };
+}
+
+function knownVersion(version: ExportVersion): ExportVersion {
+  const { name, served, storage, schema, deprecated, deprecationWarning } = version;
+  const { subresources, additionalPrinterColumns, selectableFields } = version;
+  return {
+    name,
+    served,
+    storage,
+    schema: { openAPIV3Schema: schema.openAPIV3Schema },
+    ...(deprecated === undefined ? {} : { deprecated }),
+    ...(deprecationWarning === undefined ? {} : { deprecationWarning }),
+    ...(subresources === undefined ? {} : { subresources }),
+    ...(additionalPrinterColumns === undefined ? {} : { additionalPrinterColumns }),
+    ...(selectableFields === undefined ? {} : { selectableFields }),
+  };
+}
+
+function short(value: unknown): string {
+  const json = JSON.stringify(value);
+  return json.length > 80 ? `${json.slice(0, 77)}…` : json;
+}

@@ -1,0 +1,78 @@
+/** Small readers for values of which nothing is known. */
+import type { Condition } from "../kinds/common.ts";
+
+/** A JSON object as a record; undefined for anything else. */
+export function recordOf(value: unknown): Readonly<Record<string, unknown>> | undefined {
+  return isRecord(value) ? value : undefined;
+}
+
+/** A text that is not empty. */
+export function textOf(value: unknown): string | undefined {
+  return typeof value === "string" && value !== "" ? value : undefined;
+}
+
+/** A list; empty for anything else. */
+export function listOf(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : [];
+}
+
+/** The name of an object, where it has one. */
+export interface ForeignName {
+  readonly namespace: string;
+  readonly name: string;
+  readonly resourceVersion: string | undefined;
+}
+
+/** What names a namespaced object; empty texts where it names nothing. */
+export function nameOf(object: unknown): ForeignName {
+  const metadata = recordOf(recordOf(object)?.["metadata"]) ?? {};
+  return {
+    namespace: textOf(metadata["namespace"]) ?? "",
+    name: textOf(metadata["name"]) ?? "",
+    resourceVersion: textOf(metadata["resourceVersion"]),
+  };
+}
+
+const conditionLimit = 64;
+
+/** The conditions in a foreign status; what is none is left out. */
+export function conditionsOf(status: unknown): readonly Condition[] {
+  return listOf(recordOf(status)?.["conditions"])
+    .slice(0, conditionLimit)
+    .flatMap((item) => {
+      const fields = recordOf(item);
+      const type = textOf(fields?.["type"]);
+      const state = textOf(fields?.["status"]);
+      const lastTransitionTime = textOf(fields?.["lastTransitionTime"]);
+      if (type === undefined || state === undefined || lastTransitionTime === undefined) return [];
+      const [severity, reason, message] = ["severity", "reason", "message"].map((name) => {
+        const text = fields?.[name];
+        return typeof text === "string" ? text : undefined;
+      });
+      return [
+        {
+          type,
+          status: state,
+          lastTransitionTime,
+          ...(severity === undefined ? {} : { severity }),
+          ...(reason === undefined ? {} : { reason }),
+          ...(message === undefined ? {} : { message }),
+        },
+      ];
+    });
+}
+
+/** A Go program writes an empty list or map that it did not set as null, which means as much as nothing. */
+export function withoutNulls(value: unknown, opaque: ReadonlySet<string> = new Set()): unknown {
+  if (Array.isArray(value)) return value.map((item: unknown) => withoutNulls(item, opaque));
+  if (!isRecord(value)) return value;
+  return Object.fromEntries(
+    Object.entries(value)
+      .filter(([, field]) => field !== null)
+      .map(([name, field]) => [name, opaque.has(name) ? field : withoutNulls(field, opaque)]),
+  );
+}
+
+function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
