@@ -212,3 +212,16 @@ for (const [what, change] of [
     });
   });
 }
+
+test("a pattern that takes other engines for ever holds nobody up: its claims are judged and others go on", async () => {
+  await create(widgets.type, widget(widgets.type, "victim", { name: `${"a".repeat(60)}!` }));
+  await waitFor("it above", () => above(widgets.type, "victim"));
+  const { names, group, versions } = widgets.crd.spec as { names: object; group: string; versions: object[] };
+  const pattern = { type: "object", properties: { name: { type: "string", pattern: "^(a+)+$" } } };
+  const schema = { openAPIV3Schema: { type: "object", properties: { spec: pattern } } };
+  const changed = versions.map((version) => ({ ...version, schema }));
+  await rewriteExport(provider, widgets.name, { spec: { names, group, versions: changed } });
+  await wholeWay();
+  const message = await untilReason(widgets.name, "SchemaInSync", "BreakingSchemaChange");
+  assert.match(message, /app\/victim \(spec\.name: is .* expected a string that matches \^\(a\+\)\+\$/);
+});

@@ -14,9 +14,10 @@
  * `anyOf`, `oneOf`, `allOf`, `not`, `multipleOf`, `uniqueItems` and exclusive bounds are compared as text: any difference but their
  * removal is breaking. Descriptions are no change.
  */
+import { SchemaReader } from "./reader.ts";
 import type { JsonSchema } from "./schema.ts";
 import { isLower } from "./validate.ts";
-import { limits, type SchemaView, viewOf } from "./view.ts";
+import { limits, type SchemaView } from "./view.ts";
 
 /** One difference. */
 export interface SchemaChange {
@@ -27,29 +28,39 @@ export interface SchemaChange {
   readonly change: string;
 }
 
-/** All differences, outer ones first; empty when the two take the same values. */
-export function diffSchemas(before: JsonSchema, after: JsonSchema, field = ""): readonly SchemaChange[] {
-  const old = viewOf(before);
-  const next = viewOf(after);
+/** All differences, outer ones first; empty when the two take the same values. Throws `EffortError` when the reader's effort is spent. */
+export function diffSchemas(
+  before: JsonSchema,
+  after: JsonSchema,
+  field = "",
+  reader: SchemaReader = new SchemaReader(),
+): readonly SchemaChange[] {
+  const old = reader.viewOf(before);
+  const next = reader.viewOf(after);
+  reader.effort.spend(10 + (sizeOf(old) + sizeOf(next)) / 4);
   const changes: Change[] = [
     ...typeChanges(old, next),
-    ...flagChanges(old, next),
+    ...flagChanges(old, next, reader),
     ...textChanges(old, next),
     ...boundChanges(old, next),
     ...setChanges(old, next),
-    ...combinatorChanges(before, after),
+    ...combinatorChanges(before, after, old.integerOrString || next.integerOrString, reader),
   ];
   return [
     ...changes.map(([severity, change]): SchemaChange => ({ field, severity, change })),
-    ...propertyChanges(old, next, field),
-    ...diffOf(old.items ?? {}, next.items ?? {}, `${field}[]`),
-    ...diffOf(unknownFields(old), unknownFields(next), join(field, "*")),
+    ...propertyChanges(old, next, field, reader),
+    ...diffOf(old.items ?? {}, next.items ?? {}, `${field}[]`, reader),
+    ...diffOf(unknownFields(old), unknownFields(next), join(field, "*"), reader),
   ];
 }
 
-/** Only those that may harm existing objects. */
-export function breakingChanges(before: JsonSchema, after: JsonSchema): readonly SchemaChange[] {
-  return diffSchemas(before, after).filter(({ severity }) => severity === "breaking");
+/** Only those that may harm existing objects. Throws `EffortError` when the reader's effort is spent. */
+export function breakingChanges(
+  before: JsonSchema,
+  after: JsonSchema,
+  reader?: SchemaReader,
+): readonly SchemaChange[] {
+  return diffSchemas(before, after, "", reader).filter(({ severity }) => severity === "breaking");
 }
 
 const uncheckedKeywords: readonly string[] = [
@@ -94,7 +105,7 @@ function listText(view: SchemaView): string {
   return type === "map" ? `map by ${view.mapKeys.join(", ")}` : type;
 }
 
-function flagChanges(old: SchemaView, next: SchemaView): readonly Change[] {
+function flagChanges(old: SchemaView, next: SchemaView, reader: SchemaReader): readonly Change[] {
   const changes: Change[] = [];
   const flag = (before: boolean, after: boolean, what: string): void => {
     if (before !== after)
@@ -103,7 +114,7 @@ function flagChanges(old: SchemaView, next: SchemaView): readonly Change[] {
   flag(old.nullable, next.nullable, "takes null");
   flag(old.preservesUnknown, next.preservesUnknown, "keeps unknown fields");
   flag(unknownFields(old) !== undefined, unknownFields(next) !== undefined, "takes fields of any name");
-  if (JSON.stringify(old.default) !== JSON.stringify(next.default))
+  if (reader.textOf(old.default) !== reader.textOf(next.default))
     changes.push(["compatible", `default changes from ${show(old.default)} to ${show(next.default)}`]);
   return changes;
 }
@@ -137,12 +148,12 @@ function setChanges(old: SchemaView, next: SchemaView): readonly Change[] {
   const changes: Change[] = [];
   const refused = next.enum === undefined ? [] : missing(next.enum, old.enum ?? []);
   if (old.enum === undefined && next.enum !== undefined)
-    changes.push(["breaking", `only ${next.enum.map(show).join(", ")} are taken`]);
-  else if (refused.length > 0) changes.push(["breaking", `no longer takes ${refused.map(show).join(", ")}`]);
+    changes.push(["breaking", `only ${listed(next.enum)} are taken`]);
+  else if (refused.length > 0) changes.push(["breaking", `no longer takes ${listed(refused)}`]);
   if (old.enum !== undefined) {
     const added = next.enum === undefined ? [] : missing(old.enum, next.enum);
     if (next.enum === undefined) changes.push(["compatible", "takes any value of its type"]);
-    else if (added.length > 0) changes.push(["compatible", `also takes ${added.map(show).join(", ")}`]);
+    else if (added.length > 0) changes.push(["compatible", `also takes ${listed(added)}`]);
   }
   for (const name of missing(old.required, next.required))
     changes.push(["breaking", `${String(name)} is now required`]);
@@ -154,33 +165,47 @@ function setChanges(old: SchemaView, next: SchemaView): readonly Change[] {
   return changes;
 }
 
-/** Those of `candidates` that `known` does not have. */
-function missing(known: readonly unknown[], candidates: readonly unknown[]): readonly unknown[] {
-  const texts = new Set(known.map(show));
-  return candidates.filter((candidate) => !texts.has(show(candidate)));
+/** How many items of sets are compared. */
+function sizeOf(view: SchemaView): number {
+  return view.properties.size + view.required.length + view.rules.length + (view.enum?.length ?? 0);
 }
 
-function combinatorChanges(before: JsonSchema, after: JsonSchema): readonly Change[] {
-  // What an integer or string may be stands in its `anyOf` as well.
-  const hasTypes = [before, after].some((schema) => viewOf(schema).integerOrString);
+/** Those of `candidates` that `known` does not have. */
+function missing(known: readonly unknown[], candidates: readonly unknown[]): readonly unknown[] {
+  const texts = new Set(known.map((item) => JSON.stringify(item)));
+  return candidates.filter((candidate) => !texts.has(JSON.stringify(candidate)));
+}
+
+/** What an integer or string may be stands in its `anyOf` as well, which `hasTypes` says. */
+function combinatorChanges(
+  before: JsonSchema,
+  after: JsonSchema,
+  hasTypes: boolean,
+  reader: SchemaReader,
+): readonly Change[] {
   return uncheckedKeywords.flatMap((keyword): readonly Change[] =>
-    (hasTypes && keyword === "anyOf") || JSON.stringify(before[keyword]) === JSON.stringify(after[keyword])
+    (hasTypes && keyword === "anyOf") || reader.textOf(before[keyword]) === reader.textOf(after[keyword])
       ? []
       : [[after[keyword] === undefined ? "compatible" : "breaking", `${keyword} changes`]],
   );
 }
 
-function propertyChanges(old: SchemaView, next: SchemaView, field: string): readonly SchemaChange[] {
+function propertyChanges(
+  old: SchemaView,
+  next: SchemaView,
+  field: string,
+  reader: SchemaReader,
+): readonly SchemaChange[] {
   const removed = [...old.properties]
     .filter(([name]) => !next.properties.has(name))
     .flatMap(([name, schema]): readonly SchemaChange[] => {
       const after = unknownFields(next);
-      if (after !== undefined) return diffSchemas(schema, after, join(field, name));
+      if (after !== undefined) return diffSchemas(schema, after, join(field, name), reader);
       return [{ field: join(field, name), severity: "breaking", change: "the field is removed" }];
     });
   const others = [...next.properties].flatMap(([name, schema]): readonly SchemaChange[] => {
     const before = old.properties.get(name) ?? unknownFields(old);
-    if (before !== undefined) return diffSchemas(before, schema, join(field, name));
+    if (before !== undefined) return diffSchemas(before, schema, join(field, name), reader);
     return [{ field: join(field, name), severity: "compatible", change: "the field is added" }];
   });
   return [...removed, ...others];
@@ -196,16 +221,28 @@ function diffOf(
   before: JsonSchema | undefined,
   after: JsonSchema | undefined,
   field: string,
+  reader: SchemaReader,
 ): readonly SchemaChange[] {
   if (before === undefined || after === undefined) return [];
   const open = Object.keys(before).length === 0 && Object.keys(after).length === 0;
-  return open ? [] : diffSchemas(before, after, field);
+  return open ? [] : diffSchemas(before, after, field, reader);
 }
 
 function join(field: string, name: string): string {
   return field === "" ? name : `${field}.${name}`;
 }
 
+/** So many values of a set are named. */
+const namedLimit = 20;
+
+function listed(values: readonly unknown[]): string {
+  const rest = values.length - namedLimit;
+  return values.slice(0, namedLimit).map(show).join(", ") + (rest > 0 ? ` and ${rest} more` : "");
+}
+
+const shownLength = 200;
+
 function show(value: unknown): string {
-  return value === undefined ? "none" : JSON.stringify(value);
+  const text = value === undefined ? "none" : JSON.stringify(value);
+  return text.length > shownLength ? `${text.slice(0, shownLength - 1)}…` : text;
 }

@@ -1,6 +1,7 @@
 /** Checks values against structural schemas, as far as that is possible without evaluating CEL. */
 import type { JsonSchema, Schema } from "./schema.ts";
-import { type Limit, limits, record, type SchemaView, viewOf } from "./view.ts";
+import { SchemaReader } from "./reader.ts";
+import { type Limit, limits, record, type SchemaView } from "./view.ts";
 
 /** One thing that is wrong with a value. */
 export interface Problem {
@@ -15,14 +16,20 @@ export interface Problem {
 /**
  * Everything that is wrong with `value`, in the order of the schema; empty when nothing is. Fields the schema does not know are no
  * problem: an API server prunes them. Not checked: CEL rules, `anyOf`, `oneOf`, `allOf`, `not`, `multipleOf`, exclusive bounds. Defaults are not filled in, so a
- * required field that has a default must be there.
+ * required field that has a default must be there. Throws `EffortError` when the reader's effort is spent.
  */
-export function problemsOf(schema: JsonSchema, value: unknown, field = ""): readonly Problem[] {
-  const view = viewOf(schema);
+export function problemsOf(
+  schema: JsonSchema,
+  value: unknown,
+  field = "",
+  reader: SchemaReader = new SchemaReader(),
+): readonly Problem[] {
+  reader.effort.spend(1);
+  const view = reader.viewOf(schema);
   if (value === null && view.nullable) return [];
   const wanted = wantedType(view);
   if (wanted !== undefined && !hasType(wanted, value)) return [problem(field, value, article(wanted))];
-  return [...valueProblems(view, value, field), ...contentProblems(view, value, field)];
+  return [...valueProblems(schema, value, field, reader), ...contentProblems(view, value, field, reader)];
 }
 
 /** Whether a value is of the schema's type; as thorough as `problemsOf`. */
@@ -60,12 +67,18 @@ function article(type: string): string {
   return /^[aeiou]/.test(type) ? `an ${type}` : `a ${type}`;
 }
 
-function valueProblems(view: SchemaView, value: unknown, field: string): readonly Problem[] {
+function valueProblems(
+  schema: JsonSchema,
+  value: unknown,
+  field: string,
+  reader: SchemaReader,
+): readonly Problem[] {
+  const view = reader.viewOf(schema);
   const expected: string[] = [];
-  if (view.enum !== undefined && !view.enum.some((item) => same(item, value)))
-    expected.push(`one of ${view.enum.map((item) => JSON.stringify(item)).join(", ")}`);
+  if (view.enum !== undefined && !reader.isOneOf(schema, value))
+    expected.push(`one of ${listed(view.enum.map((item) => JSON.stringify(item)))}`);
   if (typeof value === "string") {
-    if (view.pattern !== undefined && !matches(view.pattern, value))
+    if (view.pattern !== undefined && !reader.matches(view.pattern, value))
       expected.push(`a string that matches ${view.pattern}`);
     if (view.format === "date-time" && !isDateTime(value)) expected.push("an RFC 3339 time");
   }
@@ -76,8 +89,16 @@ function valueProblems(view: SchemaView, value: unknown, field: string): readonl
     if (bound === undefined || size === undefined) continue;
     if (isLower(limit) ? size < bound : size > bound) expected.push(`${limit} ${bound}`);
   }
-  if (Array.isArray(value) && hasDuplicates(view, value)) expected.push(uniqueText(view));
+  if (Array.isArray(value) && hasDuplicates(view, value, reader)) expected.push(uniqueText(view));
   return expected.map((text) => problem(field, value, text));
+}
+
+/** So many values of a set are named. */
+const namedLimit = 20;
+
+function listed(texts: readonly string[]): string {
+  const rest = texts.length - namedLimit;
+  return texts.slice(0, namedLimit).join(", ") + (rest > 0 ? ` and ${rest} more` : "");
 }
 
 /** Whether the bound is a lower one. */
@@ -98,20 +119,28 @@ function sizesOf(value: unknown): Readonly<Partial<Record<Limit, number>>> {
   return { minProperties: count, maxProperties: count };
 }
 
-function contentProblems(view: SchemaView, value: unknown, field: string): readonly Problem[] {
+function contentProblems(
+  view: SchemaView,
+  value: unknown,
+  field: string,
+  reader: SchemaReader,
+): readonly Problem[] {
   const { items } = view;
   if (Array.isArray(value))
     return items === undefined
       ? []
-      : value.flatMap((item: unknown, index) => problemsOf(items, item, `${field}[${index}]`));
+      : value.flatMap((item: unknown, index) => problemsOf(items, item, `${field}[${index}]`, reader));
   const fields = record(value);
   if (fields === undefined) return [];
+  reader.effort.spend(view.required.length / 10);
   const missing = view.required
     .filter((name) => fields[name] === undefined)
     .map((name): Problem => ({ field: join(field, name), value: "missing", expected: "it to be set" }));
   const wrong = Object.entries(fields).flatMap(([name, item]) => {
     const schema = view.properties.get(name) ?? view.additionalProperties;
-    return schema === undefined || item === undefined ? [] : problemsOf(schema, item, join(field, name));
+    return schema === undefined || item === undefined
+      ? []
+      : problemsOf(schema, item, join(field, name), reader);
   });
   return [...missing, ...wrong];
 }
@@ -120,13 +149,16 @@ function join(field: string, name: string): string {
   return field === "" ? name : `${field}.${name}`;
 }
 
-function hasDuplicates(view: SchemaView, items: readonly unknown[]): boolean {
+function hasDuplicates(view: SchemaView, items: readonly unknown[], reader: SchemaReader): boolean {
   if (view.listType !== "set" && view.listType !== "map") return false;
   const keys = items.map((item) => {
     const fields = record(item);
-    return view.listType === "map" && fields !== undefined
-      ? JSON.stringify(view.mapKeys.map((name) => fields[name] ?? null))
-      : JSON.stringify(item);
+    const key =
+      view.listType === "map" && fields !== undefined
+        ? JSON.stringify(view.mapKeys.map((name) => fields[name] ?? null))
+        : JSON.stringify(item);
+    reader.effort.spend(key.length / 100);
+    return key;
   });
   return new Set(keys).size !== keys.length;
 }
@@ -135,24 +167,11 @@ function uniqueText(view: SchemaView): string {
   return view.listType === "map" ? `items that differ in ${view.mapKeys.join(", ")}` : "items that differ";
 }
 
-/** A pattern that this engine cannot read refuses nothing; the API server, whose language it is written in, still checks it. */
-function matches(pattern: string, value: string): boolean {
-  try {
-    return new RegExp(pattern, "u").test(value);
-  } catch {
-    return true;
-  }
-}
-
 function isDateTime(value: string): boolean {
   return (
     /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/.test(value) &&
     !Number.isNaN(Date.parse(value))
   );
-}
-
-function same(left: unknown, right: unknown): boolean {
-  return left === right || JSON.stringify(left) === JSON.stringify(right);
 }
 
 function problem(field: string, value: unknown, expected: string): Problem {

@@ -25,5 +25,6 @@ export {
   breakingVersionChanges,
   isUndecidable,
   keepStoredVersions,
+  SchemaTrial,
 } from "./schema-rollout.ts";
 export { isDeleting, type Ref, type SyncObject } from "./types.ts";

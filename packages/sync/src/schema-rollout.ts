@@ -1,5 +1,14 @@
 /** Whether a new schema may replace the one of a CRD whose objects are in use. Existing objects decide, not the schemas alone. */
-import { breakingChanges, describeProblem, type JsonSchema, problemsOf, prunedFields } from "@klutch/schema";
+import {
+  breakingChanges,
+  describeProblem,
+  Effort,
+  EffortError,
+  type JsonSchema,
+  problemsOf,
+  prunedFields,
+  SchemaReader,
+} from "@klutch/schema";
 import { isRecord, nameOf, refOfObject, type SyncObject } from "./types.ts";
 
 /** A version of a CRD, as far as it is compared. */
@@ -17,8 +26,25 @@ export interface AffectedObject {
   readonly problems: readonly string[];
 }
 
+/** Steps for the comparison of two schemas, in one go: more than those of the largest that an API server keeps need. */
+const compareSteps = 600_000;
+/** Steps for one object, in one go, and for all objects of one look. */
+const objectSteps = 200_000;
+const lookSteps = 20_000_000;
+const tooMuchWork = "(all): the schemas ask for too much work to be compared here";
+const uncheckable = "the new schema asks for too much work to be checked here";
+
 /** Changes that existing objects may not survive; empty when the new schema takes all that the old one takes. */
 export function breakingVersionChanges(current: unknown, wanted: unknown): readonly string[] {
+  try {
+    return changesOf(current, wanted, new SchemaReader(new Effort(compareSteps)));
+  } catch (error) {
+    if (error instanceof EffortError) return [tooMuchWork];
+    throw error;
+  }
+}
+
+function changesOf(current: unknown, wanted: unknown, reader: SchemaReader): readonly string[] {
   const next = new Map(versionsOf(wanted).map((version) => [version.name, version]));
   const changes: string[] = [];
   for (const version of versionsOf(current)) {
@@ -27,31 +53,62 @@ export function breakingVersionChanges(current: unknown, wanted: unknown): reado
       if (version.raw["served"] !== false) changes.push(`version ${version.name} is no longer served`);
       continue;
     }
-    for (const { field, change } of breakingChanges(version.schema, after.schema)) {
+    for (const { field, change } of breakingChanges(version.schema, after.schema, reader)) {
       changes.push(`${version.name} ${field === "" ? "(root)" : field}: ${change}`);
     }
   }
   return changes;
 }
 
-/** The object's problems under the schema that `wanted` (a CRD's spec) has for its version; undefined when there are none. */
+/** Holds objects against the schemas of a CRD's spec, with no more work than one look may be. */
+export class SchemaTrial {
+  readonly #effort = new Effort(lookSteps);
+  readonly #reader = new SchemaReader(this.#effort);
+  readonly #schemas: ReadonlyMap<string, JsonSchema>;
+
+  /** `wanted` is a CRD's spec. */
+  constructor(wanted: unknown) {
+    this.#schemas = new Map(versionsOf(wanted).map(({ name, schema }) => [name, withoutEnvelope(schema)]));
+  }
+
+  /** The object's problems under the schema of its version; undefined when there are none. */
+  affected(object: SyncObject): AffectedObject | undefined {
+    const version = object.apiVersion.split("/").at(-1) ?? "";
+    const key = nameOf(refOfObject(object));
+    const schema = this.#schemas.get(version);
+    if (schema === undefined) return { key, problems: [`version ${version} is no longer there`] };
+    // The server keeps these whatever the schema says.
+    const { apiVersion: _apiVersion, kind: _kind, metadata: _metadata, ...fields } = object;
+    const problems = this.#problemsOf(schema, fields);
+    return problems.length === 0 ? undefined : { key, problems };
+  }
+
+  #problemsOf(schema: JsonSchema, fields: object): readonly string[] {
+    if (this.#effort.isSpent) return [uncheckable];
+    this.#effort.startPart(objectSteps);
+    try {
+      return [
+        ...problemsOf(schema, fields, "", this.#reader).map(describeProblem),
+        ...prunedFields(schema, fields, "", this.#reader).map((field) => `${field}: would be lost`),
+      ];
+    } catch (error) {
+      if (error instanceof EffortError) return [uncheckable];
+      throw error;
+    }
+  }
+}
+
+/** The problems of one object alone; see `SchemaTrial`. */
 export function affectedBy(wanted: unknown, object: SyncObject): AffectedObject | undefined {
-  const version = object.apiVersion.split("/").at(-1);
-  const key = nameOf(refOfObject(object));
-  const schema = versionsOf(wanted).find((candidate) => candidate.name === version)?.schema;
-  if (schema === undefined) return { key, problems: [`version ${version} is no longer there`] };
-  // The server keeps these whatever the schema says.
-  const { apiVersion: _apiVersion, kind: _kind, metadata: _metadata, ...fields } = object;
-  const problems = [
-    ...problemsOf(withoutEnvelope(schema), fields).map(describeProblem),
-    ...prunedFields(schema, fields).map((field) => `${field}: would be lost`),
-  ];
-  return problems.length === 0 ? undefined : { key, problems };
+  return new SchemaTrial(wanted).affected(object);
 }
 
 /** Changes that cannot be decided by looking at objects here: they are rules in CEL or combinations of schemas. */
 export function isUndecidable(change: string): boolean {
-  return /: (new rule|anyOf|oneOf|allOf|not|multipleOf|uniqueItems|exclusiveM)/.test(change);
+  return (
+    change === tooMuchWork ||
+    /: (new rule|anyOf|oneOf|allOf|not|multipleOf|uniqueItems|exclusiveM)/.test(change)
+  );
 }
 
 /**

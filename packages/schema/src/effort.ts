@@ -1,0 +1,42 @@
+/**
+ * How much work looking at a schema may be. Schemas come from strangers, and some are made to keep whoever reads them busy: whoever walks
+ * through one spends steps, and stops when there are none left.
+ */
+
+/** A schema or a value asks for more work than it is given. */
+export class EffortError extends Error {
+  readonly code = "Effort";
+
+  constructor() {
+    super("the schema asks for more work than it is given");
+    this.name = "EffortError";
+  }
+}
+
+/** A purse of steps; one is about a microsecond. */
+export class Effort {
+  #left: number;
+  #leftOfPart: number = Number.POSITIVE_INFINITY;
+
+  /** Default: no limit, for schemas of our own. */
+  constructor(steps: number = Number.POSITIVE_INFINITY) {
+    this.#left = steps;
+  }
+
+  /** Takes steps out. Throws `EffortError` when there are too few. */
+  spend(steps: number): void {
+    this.#left -= steps;
+    this.#leftOfPart -= steps;
+    if (this.#left < 0 || this.#leftOfPart < 0) throw new EffortError();
+  }
+
+  /** A new part of the work begins, which may have so many of the steps. */
+  startPart(steps: number): void {
+    this.#leftOfPart = steps;
+  }
+
+  /** Whether there is nothing left for any part. */
+  get isSpent(): boolean {
+    return this.#left < 0;
+  }
+}
