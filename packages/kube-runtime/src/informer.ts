@@ -23,6 +23,10 @@ export interface InformerOptions<T extends Cached> extends Scope {
   /** Makes what is kept of an object. Default: all but `managedFields`. */
   readonly transform?: ((object: DynamicObject) => T) | undefined;
   readonly indexes?: Readonly<Record<string, Indexer<T>>> | undefined;
+  /** The kind's schema may change: what was read while it did is read anew. Default false. */
+  readonly rereads?: boolean | undefined;
+  /** Whether an object that was read anew is as it was. Default: only when it is the same JSON. */
+  readonly isSame?: ((previous: T, reread: T) => boolean) | undefined;
   readonly logger?: Logger | undefined;
   readonly clock?: Clock | undefined;
   readonly random?: Random | undefined;
@@ -72,8 +76,9 @@ export class Informer<T extends Cached> implements AsyncDisposable {
       resource: options.type.plural,
       cluster: options.client.clusterName,
     });
-    const { transform, indexes } = options;
-    this.#store = new Store<T>({ transform, indexes, onChange: (change) => this.#notify(change) });
+    const { transform, indexes, isSame } = options;
+    const onChange = (change: Change<T>): void => this.#notify(change);
+    this.#store = new Store<T>({ transform, indexes, isSame, onChange });
     // Nobody may be waiting when the informer is disposed before its first list.
     this.#synced.promise.catch(() => undefined);
   }
@@ -91,7 +96,7 @@ export class Informer<T extends Cached> implements AsyncDisposable {
     if (this.#running !== undefined) return;
     const signals = [this.#abort.signal, options.signal].filter((signal) => signal !== undefined);
     const signal = AbortSignal.any(signals);
-    const { client, type, namespace, labelSelector, fieldSelector, metadataOnly, idleTimeoutMs } =
+    const { client, type, namespace, labelSelector, fieldSelector, metadataOnly, idleTimeoutMs, rereads } =
       this.#options;
     this.#running = runWatcher<DynamicObject>({
       client,
@@ -101,6 +106,7 @@ export class Informer<T extends Cached> implements AsyncDisposable {
       fieldSelector,
       metadataOnly,
       idleTimeoutMs,
+      rereads,
       sink: this.#sink(),
       clock: this.#clock,
       random: this.#options.random ?? systemRandom,
@@ -170,7 +176,7 @@ export class Informer<T extends Cached> implements AsyncDisposable {
 
   #sink(): WatchSink<DynamicObject> {
     return {
-      put: (object) => this.#store.put(object),
+      put: (object, isReread) => this.#store.put(object, isReread),
       remove: (object) => this.#store.remove(keyOf(object)),
       retain: (keys, resourceVersion) => this.#retain(keys, resourceVersion),
       alive: (resourceVersion) => this.#alive(resourceVersion),

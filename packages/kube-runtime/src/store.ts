@@ -1,5 +1,5 @@
 /** The objects of one cache, by key and by index. Written only by its watcher; readers get objects that never change. */
-import { type DynamicObject, keyOf, type ObjectMeta } from "@klutch/kube";
+import { type DynamicObject, jsonEqual, keyOf, type ObjectMeta } from "@klutch/kube";
 
 /** What a cache keeps of an object: at least its metadata. */
 export interface Cached {
@@ -21,6 +21,8 @@ export interface StoreOptions<T> {
   readonly transform?: ((object: DynamicObject) => T) | undefined;
   readonly indexes?: Readonly<Record<string, Indexer<T>>> | undefined;
   readonly onChange: (change: Change<T>) => void;
+  /** Whether an object that was read anew at the same version is as it was. Default: only when it is the same JSON. */
+  readonly isSame?: ((previous: T, reread: T) => boolean) | undefined;
 }
 
 /** Keys and objects with secondary indexes. */
@@ -29,10 +31,12 @@ export class Store<T extends Cached> {
   readonly #indexes = new Map<string, { readonly of: Indexer<T>; readonly keys: Map<string, Set<string>> }>();
   readonly #transform: (object: DynamicObject) => T;
   readonly #onChange: (change: Change<T>) => void;
+  readonly #isSame: (previous: T, reread: T) => boolean;
 
   constructor(options: StoreOptions<T>) {
     this.#transform = options.transform ?? asSent;
     this.#onChange = options.onChange;
+    this.#isSame = options.isSame ?? jsonEqual;
     for (const [name, of] of Object.entries(options.indexes ?? {}))
       this.#indexes.set(name, { of, keys: new Map() });
   }
@@ -61,12 +65,14 @@ export class Store<T extends Cached> {
     return [...keys].map((key) => this.#objects.get(key)).filter((object) => object !== undefined);
   }
 
-  /** Adds or replaces; the same resourceVersion again is no change. */
-  put(raw: DynamicObject): void {
+  /** Adds or replaces; the same resourceVersion again is no change, unless it was read anew and differs. */
+  put(raw: DynamicObject, isReread: boolean = false): void {
     const key = keyOf(raw);
     const previous = this.#objects.get(key);
-    if (previous !== undefined && previous.metadata.resourceVersion === raw.metadata.resourceVersion) return;
+    const isKnown = previous?.metadata.resourceVersion === raw.metadata.resourceVersion;
+    if (previous !== undefined && isKnown && !isReread) return;
     const object = this.#transform(raw);
+    if (previous !== undefined && isKnown && this.#isSame(previous, object)) return;
     // An object that was deleted and made anew between two lists is two changes for whoever looks at identity.
     if (previous !== undefined && previous.metadata.uid !== object.metadata.uid) this.remove(key);
     const replaced = this.#objects.get(key);

@@ -29,6 +29,18 @@ const table: readonly (readonly [string, WatcherState, WatcherOutcome, WatcherSt
     { state: resumed, wait: "short" },
   ],
   [
+    "a stream that is closed before its time is followed by a list that counts at the same version",
+    watching,
+    { resourceVersion: at, isEarly: true },
+    { state: { kind: "listing", isReread: true }, wait: "short" },
+  ],
+  [
+    "such a list that fails is tried again as such a list",
+    { kind: "listing", isReread: true },
+    { error: api(500) },
+    { state: { kind: "listing", isReread: true }, wait: "backoff" },
+  ],
+  [
     "a broken stream is resumed where it ended",
     watching,
     { resourceVersion: at, error: new TransportError("Reset", "x") },

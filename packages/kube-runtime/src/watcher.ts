@@ -6,12 +6,17 @@
  * | listing  | complete                              | watching at its version   | none     |
  * | listing  | failed                                | listing                   | back-off |
  * | watching | the server closed the stream          | watching at last version  | short    |
+ * | watching | ... long before its time              | listing, reading anew     | short    |
  * | watching | version too old (410)                 | listing                   | back-off |
  * | watching | failed or stalled                     | watching at last version  | back-off |
  *
  * A list goes to the sink page by page, so that it is never in memory as a whole; what it lacks is removed when it is complete. It is
  * not asked for as a stream (KEP-3157): events of custom resources cost the server twice the time of pages, and the client half as much
  * again (bench/RESULTS.md).
+ *
+ * A server whose CustomResourceDefinition gets another schema goes on with the watches of before for about a second and then closes them.
+ * What such a watch has shown meanwhile was read through the older schema: fields that it does not know are missing, in a version that
+ * will not come again. So a watch that is closed before its time may be followed by a list whose objects count at the same version.
  */
 import {
   ApiError,
@@ -29,7 +34,8 @@ import { Backoff } from "./backoff.ts";
 
 /** Where the objects go. Calls come one at a time and in the server's order. */
 export interface WatchSink<T> {
-  put(object: T): void;
+  /** `isReread`: it may differ from what was put before at the same version. */
+  put(object: T, isReread: boolean): void;
   remove(object: T): void;
   /** A list is complete: of what the sink holds only these keys are left on the server. */
   retain(keys: ReadonlySet<string>, resourceVersion: string): void;
@@ -42,7 +48,7 @@ export interface WatchSink<T> {
 
 /** What the watcher is doing. */
 export type WatcherState =
-  | { readonly kind: "listing" }
+  | { readonly kind: "listing"; readonly isReread?: boolean | undefined }
   | { readonly kind: "watching"; readonly resourceVersion: string };
 
 /** How a connection ended. `resourceVersion` is the last one seen, if the list was complete by then. */
@@ -50,6 +56,8 @@ export interface WatcherOutcome {
   readonly resourceVersion?: string | undefined;
   /** Absent when the server closed the stream in order. */
   readonly error?: unknown;
+  /** The server closed it long before its time, and its objects may have a new schema. */
+  readonly isEarly?: boolean | undefined;
 }
 
 /** What to do next. */
@@ -59,8 +67,13 @@ export interface WatcherStep {
 }
 
 /** The table above. */
-export function nextStep(state: WatcherState, { error, resourceVersion }: WatcherOutcome): WatcherStep {
+export function nextStep(
+  state: WatcherState,
+  { error, resourceVersion, isEarly }: WatcherOutcome,
+): WatcherStep {
+  if (resourceVersion === undefined && state.kind === "listing") return { state, wait: "backoff" };
   if (resourceVersion === undefined || isGone(error)) return { state: { kind: "listing" }, wait: "backoff" };
+  if (isEarly === true) return { state: { kind: "listing", isReread: true }, wait: "short" };
   const wait = error !== undefined ? "backoff" : state.kind === "listing" ? "none" : "short";
   return { state: { kind: "watching", resourceVersion }, wait };
 }
@@ -74,6 +87,8 @@ export interface WatcherOptions<T extends KubeObject> extends Scope {
   readonly clock: Clock;
   readonly random: Random;
   readonly signal: AbortSignal;
+  /** After a watch that the server closed early all objects are read anew. For kinds whose schema may change. Default false. */
+  readonly rereads?: boolean | undefined;
   /** Default 90 000: bookmarks come every 60 s. */
   readonly idleTimeoutMs?: number | undefined;
 }
@@ -81,6 +96,10 @@ export interface WatcherOptions<T extends KubeObject> extends Scope {
 /** The server ends a watch after a random time between these, so that reconnects of many agents do not meet. */
 const shortestWatchSeconds = 300;
 const longestWatchSeconds = 600;
+/** Nearer to the end than this, a closed watch has had its time. */
+const earlyByMs = 30_000;
+/** A watch that did not even last so long was not closed because of a new schema. */
+const briefMs = 1_000;
 const healthyAfterMs = 60_000;
 const shortWaitMs = 50;
 
@@ -93,12 +112,19 @@ export async function runWatcher<T extends KubeObject>(options: WatcherOptions<T
     const started = clock.monotonic();
     const outcome = await connect(state, options);
     if (signal.aborted) return;
-    if (clock.monotonic() - started > healthyAfterMs) backoff.reset();
+    const lastedMs = clock.monotonic() - started;
+    if (lastedMs > healthyAfterMs) backoff.reset();
     if (outcome.error !== undefined) sink.failed(outcome.error);
     const step = nextStep(state, outcome);
     state = step.state;
+    // A server that closes each watch at once is not listed without a pause.
+    const isHurried = outcome.isEarly === true && lastedMs < briefMs;
     const waitMs =
-      step.wait === "none" ? 0 : step.wait === "short" ? shortWaitMs : waitAfter(outcome.error, backoff);
+      step.wait === "none"
+        ? 0
+        : step.wait === "short" && !isHurried
+          ? shortWaitMs
+          : waitAfter(outcome.error, backoff);
     if (waitMs > 0) await clock.sleep(waitMs, { signal }).catch(() => undefined);
   }
 }
@@ -114,23 +140,29 @@ async function connect<T extends KubeObject>(
 ): Promise<WatcherOutcome> {
   let resourceVersion = state.kind === "watching" ? state.resourceVersion : undefined;
   try {
-    if (state.kind === "listing") return { resourceVersion: await list(options) };
-    for await (const version of watch(state.resourceVersion, options)) resourceVersion = version;
-    return { resourceVersion };
+    if (state.kind === "listing") return { resourceVersion: await list(options, state.isReread === true) };
+    const { clock, random } = options;
+    const timeoutSeconds = Math.round(
+      shortestWatchSeconds + random() * (longestWatchSeconds - shortestWatchSeconds),
+    );
+    const earlyUntil = clock.monotonic() + timeoutSeconds * 1000 - earlyByMs;
+    for await (const version of watch(state.resourceVersion, timeoutSeconds, options))
+      resourceVersion = version;
+    return { resourceVersion, isEarly: options.rereads === true && clock.monotonic() < earlyUntil };
   } catch (error) {
     return { resourceVersion, error };
   }
 }
 
 /** One complete list; resolves to its version. */
-async function list<T extends KubeObject>(options: WatcherOptions<T>): Promise<string> {
+async function list<T extends KubeObject>(options: WatcherOptions<T>, isReread: boolean): Promise<string> {
   const { client, type, sink, signal } = options;
   const keys = new Set<string>();
   let resourceVersion = "";
   for await (const page of listPages<T>(client, type, { ...scopeOf(options), signal })) {
     for (const item of page.items) {
       keys.add(keyOf(item));
-      sink.put(item);
+      sink.put(item, isReread);
     }
     ({ resourceVersion } = page);
   }
@@ -141,22 +173,21 @@ async function list<T extends KubeObject>(options: WatcherOptions<T>): Promise<s
 /** One watch connection; yields the version that is safe to resume from after each event. */
 async function* watch<T extends KubeObject>(
   resourceVersion: string,
+  timeoutSeconds: number,
   options: WatcherOptions<T>,
 ): AsyncGenerator<string> {
-  const { client, type, sink, signal, idleTimeoutMs, random } = options;
+  const { client, type, sink, signal, idleTimeoutMs } = options;
   const events = client.watch<T>(type, {
     ...scopeOf(options),
     resourceVersion,
-    timeoutSeconds: Math.round(
-      shortestWatchSeconds + random() * (longestWatchSeconds - shortestWatchSeconds),
-    ),
+    timeoutSeconds,
     idleTimeoutMs,
     signal,
     onOpen: () => sink.opened?.(),
   });
   for await (const event of events) {
     if (event.type === "DELETED") sink.remove(event.object);
-    else if (event.type !== "BOOKMARK") sink.put(event.object);
+    else if (event.type !== "BOOKMARK") sink.put(event.object, false);
     const version =
       event.type === "BOOKMARK" ? event.resourceVersion : (event.object.metadata.resourceVersion ?? "");
     sink.alive(version);

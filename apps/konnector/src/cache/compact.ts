@@ -32,5 +32,10 @@ export function compactKeeper({ shelf, digest, strip, isMarked }: CompactKeeperO
     }),
     wrote: (object) => ({ ...digest(object), body: new Body() }),
     superseded: ({ body }) => body.drop(),
+    isSame: (kept, reread) => {
+      const isSame = kept.content === reread.content && kept.status === reread.status;
+      if (isSame) reread.body.drop();
+      return isSame;
+    },
   };
 }

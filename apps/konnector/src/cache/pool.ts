@@ -134,7 +134,18 @@ export class CachePool implements AsyncDisposable {
     const indexes = { [byNamespace]: (object: T) => [object.metadata.namespace ?? ""] };
     const { payloadOf: _payloadOf, ...watched } = scope;
     const cache = new SharedCache<T>(
-      (transform) => new Informer<T>({ ...watched, client, transform, indexes, logger, clock, random }),
+      (transform) =>
+        new Informer<T>({
+          ...watched,
+          client,
+          transform,
+          indexes,
+          rereads: isCustom(scope.type),
+          isSame: keeper.isSame,
+          logger,
+          clock,
+          random,
+        }),
       keeper,
     );
     cache.informer.start();
@@ -160,6 +171,11 @@ function withoutManagedFields(object: DynamicObject): DynamicObject {
 function withoutPayload(object: DynamicObject): DynamicObject {
   const { data: _data, binaryData: _binaryData, stringData: _stringData, ...rest } = object;
   return rest;
+}
+
+/** Whether the resource comes from a CustomResourceDefinition, whose schema may change while it is served. */
+function isCustom({ group }: ResourceType): boolean {
+  return group.includes(".") && !group.endsWith(".k8s.io");
 }
 
 function keyOfScope(scope: CacheScope): string {

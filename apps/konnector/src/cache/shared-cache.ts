@@ -19,6 +19,8 @@ export interface Keeper<T> {
   readonly wrote: (object: DynamicObject) => T;
   /** A later version has taken the place of this one in the informer, or the object is gone. */
   readonly superseded: (kept: T) => void;
+  /** Whether an object that was read anew at its version is as it was kept. Default: only when it is the same JSON. */
+  readonly isSame?: ((kept: T, reread: T) => boolean) | undefined;
 }
 
 /** See the module comment. `T` is what is kept of an object. */
