@@ -1,4 +1,14 @@
-/** Errors by which a reconcile says when it should be tried again. */
+/** Errors of a reconcile, and of what it reads. */
+
+/** A server shows more objects than a cache may hold; those that came first are held. */
+export class TooManyObjectsError extends Error {
+  readonly code = "TooManyObjects";
+
+  constructor(resource: string, limit: number) {
+    super(`there are more than ${limit} ${resource}, which is more than are taken; some are left out`);
+    this.name = "TooManyObjectsError";
+  }
+}
 
 /** The reconcile failed in a way that trying again cannot mend; the next change of the object tries anew. */
 export class TerminalError extends Error {

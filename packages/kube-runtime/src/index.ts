@@ -7,7 +7,7 @@ export {
   type ReconcileContext,
   type ReconcileResult,
 } from "./controller.ts";
-export { DelayedRetryError, TerminalError } from "./errors.ts";
+export { DelayedRetryError, TerminalError, TooManyObjectsError } from "./errors.ts";
 export { type ChangeHandler, Informer, type InformerOptions, type InformerStatus } from "./informer.ts";
 export { leading, LeaderElector, type LeaderElectorOptions } from "./leader-elector.ts";
 export { type ManagerOptions, runManager } from "./manager.ts";

@@ -11,6 +11,7 @@ import {
   systemRandom,
 } from "@klutch/kube";
 import { type Logger, silentLogger } from "@klutch/telemetry";
+import { TooManyObjectsError } from "./errors.ts";
 import { type Cached, type Change, type Indexer, Store } from "./store.ts";
 import { runWatcher, type WatchSink } from "./watcher.ts";
 
@@ -25,6 +26,10 @@ export interface InformerOptions<T extends Cached> extends Scope {
   readonly indexes?: Readonly<Record<string, Indexer<T>>> | undefined;
   /** The kind's schema may change: what was read while it did is read anew. Default false. */
   readonly rereads?: boolean | undefined;
+  /** Those that come when the cache holds so many are left out. Default: no limit. */
+  readonly maxObjects?: number | undefined;
+  /** Called when objects begin to be left out, and when a list has shown that none have to be any more. */
+  readonly onLimit?: ((error: TooManyObjectsError | undefined) => void) | undefined;
   /** Whether an object that was read anew is as it was. Default: only when it is the same JSON. */
   readonly isSame?: ((previous: T, reread: T) => boolean) | undefined;
   readonly logger?: Logger | undefined;
@@ -66,6 +71,8 @@ export class Informer<T extends Cached> implements AsyncDisposable {
   #lastEventAt = 0;
   #lastError: unknown;
   #failingSince: number | undefined;
+  /** Objects were left out, and no list since then was short enough. */
+  #isFull = false;
   #resourceVersion = "";
 
   constructor(options: InformerOptions<T>) {
@@ -78,7 +85,8 @@ export class Informer<T extends Cached> implements AsyncDisposable {
     });
     const { transform, indexes, isSame } = options;
     const onChange = (change: Change<T>): void => this.#notify(change);
-    this.#store = new Store<T>({ transform, indexes, isSame, onChange });
+    const mayAdd = (size: number): boolean => this.#mayAdd(size);
+    this.#store = new Store<T>({ transform, indexes, isSame, mayAdd, onChange });
     // Nobody may be waiting when the informer is disposed before its first list.
     this.#synced.promise.catch(() => undefined);
   }
@@ -195,10 +203,25 @@ export class Informer<T extends Cached> implements AsyncDisposable {
     const gone = Array.from(this.#store.keys()).filter((key) => !keys.has(key));
     for (const key of gone) this.#store.remove(key);
     this.#alive(resourceVersion);
+    if (this.#isFull && this.#store.size === keys.size) {
+      this.#isFull = false;
+      this.#options.onLimit?.(undefined);
+    }
     for (const handler of this.#listHandlers) handler(resourceVersion);
     if (this.#isSynced) return;
     this.#isSynced = true;
     this.#synced.resolve();
+  }
+
+  #mayAdd(size: number): boolean {
+    const { maxObjects = Number.POSITIVE_INFINITY, type, onLimit } = this.#options;
+    if (size < maxObjects) return true;
+    if (this.#isFull) return false;
+    this.#isFull = true;
+    const error = new TooManyObjectsError(`${type.plural}.${type.group}`, maxObjects);
+    this.#logger.warn("a cache is full", { error });
+    onLimit?.(error);
+    return false;
   }
 
   #alive(resourceVersion: string): void {

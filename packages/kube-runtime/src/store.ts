@@ -21,6 +21,8 @@ export interface StoreOptions<T> {
   readonly transform?: ((object: DynamicObject) => T) | undefined;
   readonly indexes?: Readonly<Record<string, Indexer<T>>> | undefined;
   readonly onChange: (change: Change<T>) => void;
+  /** Asked before an object is added. Default: always. */
+  readonly mayAdd?: ((size: number) => boolean) | undefined;
   /** Whether an object that was read anew at the same version is as it was. Default: only when it is the same JSON. */
   readonly isSame?: ((previous: T, reread: T) => boolean) | undefined;
 }
@@ -31,11 +33,13 @@ export class Store<T extends Cached> {
   readonly #indexes = new Map<string, { readonly of: Indexer<T>; readonly keys: Map<string, Set<string>> }>();
   readonly #transform: (object: DynamicObject) => T;
   readonly #onChange: (change: Change<T>) => void;
+  readonly #mayAdd: (size: number) => boolean;
   readonly #isSame: (previous: T, reread: T) => boolean;
 
   constructor(options: StoreOptions<T>) {
     this.#transform = options.transform ?? asSent;
     this.#onChange = options.onChange;
+    this.#mayAdd = options.mayAdd ?? (() => true);
     this.#isSame = options.isSame ?? jsonEqual;
     for (const [name, of] of Object.entries(options.indexes ?? {}))
       this.#indexes.set(name, { of, keys: new Map() });
@@ -71,6 +75,7 @@ export class Store<T extends Cached> {
     const previous = this.#objects.get(key);
     const isKnown = previous?.metadata.resourceVersion === raw.metadata.resourceVersion;
     if (previous !== undefined && isKnown && !isReread) return;
+    if (previous === undefined && !this.#mayAdd(this.#objects.size)) return;
     const object = this.#transform(raw);
     if (previous !== undefined && isKnown && this.#isSame(previous, object)) return;
     // An object that was deleted and made anew between two lists is two changes for whoever looks at identity.

@@ -1,5 +1,6 @@
 /** The client of one cluster: verbs over the transport, with flow control, write guard and metrics. */
 import type { Logger, Metrics } from "@klutch/telemetry";
+import { bodyLimits, type BodyLimits } from "./body-text.ts";
 import { type Clock, systemClock } from "./clock.ts";
 import type { ClusterConfig } from "./config.ts";
 import { decodeError, decodeList, decodeObject, parseJson } from "./decode.ts";
@@ -35,6 +36,8 @@ export interface KubeClientOptions {
   readonly random?: Random | undefined;
   /** Asked before every write. Default: writes are always allowed. */
   readonly writeGuard?: WriteGuard | undefined;
+  /** What may be read of an answer. */
+  readonly bodyLimits?: BodyLimits | undefined;
   /** `false` sends everything at once. Default: adaptive. */
   readonly flowControl?: FlowControlOptions | false | undefined;
 }
@@ -62,6 +65,7 @@ export function createKubeClient(config: ClusterConfig, options: KubeClientOptio
     metrics,
     writeGuard,
     clusterName: config.name,
+    limits: options.bodyLimits,
   });
   return {
     clusterName: config.name,
@@ -78,7 +82,8 @@ export function createKubeClient(config: ClusterConfig, options: KubeClientOptio
         accept: metadataOnly === true ? metadataAccept("PartialObjectMetadata") : undefined,
       });
       if (response.status !== 200) {
-        throw decodeError(response.status, await response.text(), response.retryAfter, what);
+        const text = await response.text(options.bodyLimits?.object ?? bodyLimits.object);
+        throw decodeError(response.status, text, response.retryAfter, what);
       }
       watchOptions.onOpen?.();
       yield* decodeWatch<T>(response, { what, idleTimeoutMs, signal });

@@ -3,6 +3,7 @@ import { test } from "node:test";
 import fc from "fast-check";
 import { decodeError, decodeList, decodeObject, parseJson } from "./decode.ts";
 import { isGone, TransportError } from "./errors.ts";
+import { collectionPath, objectPath } from "./paths.ts";
 
 test("a whole number beyond 2^53 survives being read and written again", () => {
   fc.assert(
@@ -58,4 +59,42 @@ test("an error answer keeps reason and Retry-After, from the header or the statu
   assert.equal(error.message, "watch secrets: too old");
   assert.equal(decodeError(503, "", "2", "get").retryAfterMs, 2000);
   assert.equal(decodeError(502, "bad gateway", undefined, "get").message, "get: bad gateway");
+});
+
+test("metadata of the wrong types is as if it had not been sent", () => {
+  const owner = { apiVersion: "v1", kind: "Namespace", name: "a", uid: "u" };
+  const good = {
+    name: "a",
+    labels: { team: "x" },
+    finalizers: ["f"],
+    ownerReferences: [owner],
+    managedFields: [{ manager: "m" }],
+    generation: 3,
+  };
+  const object = { metadata: good, spec: 1 };
+  assert.equal(decodeObject(object, "x"), object);
+  const wrong = {
+    name: "a",
+    namespace: 5,
+    uid: ["u"],
+    labels: { team: 1 },
+    annotations: "x",
+    finalizers: { length: 1 },
+    ownerReferences: [owner, null],
+    deletionTimestamp: null,
+  };
+  assert.deepEqual(decodeObject({ metadata: wrong, spec: 1 }, "x"), { metadata: { name: "a" }, spec: 1 });
+});
+
+test("a name that would lead to another path is never sent", () => {
+  const type = { group: "example.org", version: "v1", plural: "widgets", kind: "Widget", namespaced: true };
+  for (const name of ["", ".", "..", "a/b", "%2e%2e", "../../secrets"]) {
+    assert.throws(() => objectPath(type, { namespace: "app", name }), RangeError);
+    assert.throws(() => objectPath(type, { namespace: name, name: "a" }), RangeError);
+    assert.throws(() => collectionPath(type, name), RangeError);
+  }
+  assert.equal(
+    objectPath(type, { namespace: "app", name: "system:a" }),
+    "/apis/example.org/v1/namespaces/app/widgets/system%3Aa",
+  );
 });

@@ -1,5 +1,6 @@
 /** The boundary where the server's JSON becomes typed objects. The only file of this package that uses `as`. */
 import { ApiError, TransportError } from "./errors.ts";
+import { soundMetadata } from "./sound-metadata.ts";
 import type { KubeObject, ListPage } from "./types.ts";
 
 /** Whether `value` is a JSON object. */
@@ -40,13 +41,14 @@ export function parseJson(text: string, what: string): unknown {
 
 /**
  * Takes an object of the API on trust: the server validated it against the schema, and the caller names the type it asked
- * for. Only the envelope is checked.
+ * for. Only the envelope is checked, and fields of the metadata that are not of their type are left out: the server may be a stranger's.
  */
 export function decodeObject<T extends KubeObject>(value: unknown, what: string): T {
   if (!isRecord(value) || !isRecord(value["metadata"])) {
     throw new TransportError("Decode", `${what} is not a Kubernetes object`);
   }
-  return value as unknown as T;
+  const metadata = soundMetadata(value["metadata"]);
+  return (metadata === value["metadata"] ? value : { ...value, metadata }) as unknown as T;
 }
 
 /** Decodes one page; items get the list's apiVersion and kind, which the server leaves out of them. */

@@ -36,6 +36,7 @@ export type TransportErrorCode =
   | "Reset"
   | "Tls"
   | "Decode"
+  | "TooLarge"
   | "Auth";
 
 /** No answer, or one that is not JSON of the API. For a write it is unknown whether it took effect. */

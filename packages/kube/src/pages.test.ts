@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { TransportError } from "./errors.ts";
 import { listPages } from "./pages.ts";
 import type { DynamicObject, KubeClient, ListOptions, ListPage, ResourceType } from "./types.ts";
 
@@ -107,4 +108,26 @@ test("a page that fails ends the list with its error, and nothing is left unhand
   // An unhandled rejection would fail the file.
   await new Promise((resolve) => setImmediate(resolve));
   assert.equal(calls, 2);
+});
+
+test("a page that is longer than may be read is asked for again with fewer objects, from the same place", async () => {
+  const { client, asked } = listOf(2_000, (index) => (index < 1_000 ? 10 : 1_500_000));
+  const list: KubeClient["list"] = async (resource, options) => {
+    const page = await client.list<DynamicObject>(resource, options);
+    if (page.length > 64_000_000) throw new TransportError("TooLarge", "too long");
+    return page as never;
+  };
+  const names: (string | undefined)[] = [];
+  for await (const { items } of listPages({ list }, type))
+    names.push(...items.map(({ metadata }) => metadata.name));
+  assert.deepEqual(
+    names,
+    Array.from({ length: 2_000 }, (_, index) => `t${index}`),
+  );
+  assert.ok(asked.length < 2_000);
+});
+
+test("one object that is longer than may be read fails the list", async () => {
+  const list: KubeClient["list"] = () => Promise.reject(new TransportError("TooLarge", "too long"));
+  await assert.rejects(Array.fromAsync(listPages({ list }, type)), { code: "TooLarge" });
 });

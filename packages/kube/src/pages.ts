@@ -1,4 +1,5 @@
 /** A list page by page, with pages that are neither many nor large, whatever the objects weigh. */
+import { TransportError } from "./errors.ts";
 import type { KubeClient, KubeObject, ListOptions, ListPage, ResourceType } from "./types.ts";
 
 const firstLimit = 32;
@@ -16,10 +17,16 @@ export async function* listPages<T extends KubeObject>(
   options: ListOptions = {},
 ): AsyncGenerator<ListPage<T>> {
   let limit = options.limit ?? firstLimit;
+  let token = options.continueToken;
   let next: Promise<ListPage<T>> | undefined = client.list<T>(type, { ...options, limit });
   while (next !== undefined) {
-    const page: ListPage<T> = await next;
+    const asked = limit;
+    const page: ListPage<T> = await next.catch((error: unknown) => {
+      if (!isTooLarge(error) || asked === 1 || options.limit !== undefined) throw error;
+      return smaller<T>(client, type, { ...options, continueToken: token }, asked);
+    });
     const { continueToken } = page;
+    token = continueToken;
     limit = options.limit ?? limitAfter(page, limit);
     next =
       continueToken === undefined ? undefined : client.list<T>(type, { ...options, limit, continueToken });
@@ -27,6 +34,26 @@ export async function* listPages<T extends KubeObject>(
     next?.catch(() => undefined);
     yield page;
   }
+}
+
+/** A page that was too long is asked for again with fewer objects, down to one. */
+async function smaller<T extends KubeObject>(
+  client: Pick<KubeClient, "list">,
+  type: ResourceType,
+  options: ListOptions,
+  tooMany: number,
+): Promise<ListPage<T>> {
+  const limit = Math.max(1, Math.floor(tooMany / 8));
+  try {
+    return await client.list<T>(type, { ...options, limit });
+  } catch (error) {
+    if (!isTooLarge(error) || limit === 1) throw error;
+    return smaller<T>(client, type, options, limit);
+  }
+}
+
+function isTooLarge(error: unknown): boolean {
+  return error instanceof TransportError && error.code === "TooLarge";
 }
 
 /** Never many times as many as before: the next objects may be larger than those seen. */

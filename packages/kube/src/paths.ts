@@ -6,10 +6,10 @@ export function apiVersionOf(type: ResourceType): string {
   return type.group === "" ? type.version : `${type.group}/${type.version}`;
 }
 
-/** Path of the collection, in `namespace` or across all. */
+/** Path of the collection, in `namespace` or across all. Throws `RangeError` for a name that would lead elsewhere. */
 export function collectionPath(type: ResourceType, namespace?: string): string {
   const root = type.group === "" ? `/api/${type.version}` : `/apis/${type.group}/${type.version}`;
-  const scope = namespace === undefined ? "" : `/namespaces/${encodeURIComponent(namespace)}`;
+  const scope = namespace === undefined ? "" : `/namespaces/${segment(namespace)}`;
   return `${root}${scope}/${type.plural}`;
 }
 
@@ -20,8 +20,15 @@ export function objectPath(type: ResourceType, ref: ObjectRef, subresource?: str
       `${type.kind} ${ref.name}: a ${type.namespaced ? "namespace is required" : "cluster-scoped object has no namespace"}`,
     );
   }
-  const path = `${collectionPath(type, ref.namespace)}/${encodeURIComponent(ref.name)}`;
+  const path = `${collectionPath(type, ref.namespace)}/${segment(ref.name)}`;
   return subresource === undefined ? path : `${path}/${subresource}`;
+}
+
+/** A name as one part of a path. What Kubernetes allows in no name means another path to whoever resolves it. */
+function segment(name: string): string {
+  if (name === "" || name === "." || name === ".." || /[/%]/.test(name))
+    throw new RangeError(`${JSON.stringify(name.slice(0, 80))} is no name of an object`);
+  return encodeURIComponent(name);
 }
 
 /** `namespace/name`, or the name of a cluster-scoped object. */

@@ -1,5 +1,6 @@
 /** Sends one short request: flow control, write guard, metrics, and a bounded wait when the server says "later". */
 import type { Metrics } from "@klutch/telemetry";
+import { bodyLimits, type BodyLimits } from "./body-text.ts";
 import type { Clock } from "./clock.ts";
 import { decodeError } from "./decode.ts";
 import { ApiError, isTooManyRequests, TransportError } from "./errors.ts";
@@ -41,6 +42,7 @@ export function createSender(parts: {
   readonly metrics: Metrics | undefined;
   readonly writeGuard: WriteGuard | undefined;
   readonly clusterName: string;
+  readonly limits?: BodyLimits | undefined;
 }): Send {
   const measure = createMeasure(parts.metrics, parts.clusterName, parts.flow);
   return async (request) => {
@@ -48,7 +50,7 @@ export function createSender(parts: {
       const permit = await parts.flow?.acquire(request.signal);
       const started = parts.clock.monotonic();
       try {
-        const text = await sendGuarded(parts.transport, request, parts.writeGuard);
+        const text = await sendGuarded(parts.transport, request, parts.writeGuard, parts.limits);
         const latencyMs = parts.clock.monotonic() - started;
         permit?.done(request.isList === true ? {} : { latencyMs });
         measure(request, 200, latencyMs);
@@ -90,8 +92,9 @@ async function sendGuarded(
   transport: Transport,
   request: SendRequest,
   guard: WriteGuard | undefined,
+  { object = bodyLimits.object, page = bodyLimits.page }: BodyLimits = {},
 ): Promise<string> {
-  const { what, body, isWrite, isList: _isList, signal, ...wire } = request;
+  const { what, body, isWrite, isList, signal, ...wire } = request;
   const guarded = guard !== undefined && (isWrite ?? request.method !== "GET");
   if (guarded) guard.assertMayWrite();
   const response = await transport.send({
@@ -99,7 +102,7 @@ async function sendGuarded(
     body: body === undefined ? undefined : JSON.stringify(body),
     signal: guarded ? eitherOf(signal, guard.signal) : signal,
   });
-  const text = await response.text();
+  const text = await response.text(isList === true ? page : object);
   if (response.status >= 200 && response.status < 300) return text;
   throw decodeError(response.status, text, response.retryAfter, what);
 }

@@ -7,6 +7,7 @@ import { Agent, request } from "undici";
 import { type AuthSource, createAuthSource } from "./auth.ts";
 import type { Clock } from "./clock.ts";
 import type { ClusterConfig, Impersonation } from "./config.ts";
+import { boundedText, tooLarge } from "./body-text.ts";
 import { TransportError, toTransportError } from "./errors.ts";
 import { closeLateStream } from "./late-streams.ts";
 
@@ -30,7 +31,8 @@ export interface WireResponse {
   readonly status: number;
   readonly retryAfter: string | undefined;
   readonly body: AsyncIterable<Uint8Array>;
-  text(): Promise<string>;
+  /** The whole body. Throws `TransportError` with code `TooLarge` when it is longer. */
+  text(limitBytes: number): Promise<string>;
   /** Gives the connection back without reading the rest. */
   discard(): Promise<void>;
 }
@@ -125,7 +127,20 @@ async function sendOnce(
       status: response.statusCode,
       retryAfter: typeof retryAfter === "string" ? retryAfter : undefined,
       body: chunks(response.body),
-      text: () => response.body.text().catch(translate),
+      text: async (limitBytes) => {
+        // The connection holds the server to the length that it has named.
+        const named = Number(response.headers["content-length"]);
+        try {
+          if (named <= limitBytes) return await response.body.text();
+          if (named > limitBytes) {
+            response.body.destroy();
+            throw tooLarge(limitBytes, action);
+          }
+          return await boundedText(chunks(response.body), limitBytes, action);
+        } catch (error) {
+          return translate(error);
+        }
+      },
       discard: () => response.body.dump({ limit: 65_536 }).catch(() => undefined),
     };
   } catch (error) {

@@ -1,6 +1,6 @@
 /** The caches of one cluster: one per resource and scope, however many parts need it (DESIGN §4.6). */
 import type { Clock, DynamicObject, KubeClient, Random, ResourceType, Scope } from "@klutch/kube";
-import { type Cached, Informer } from "@klutch/kube-runtime";
+import { type Cached, Informer, type InformerOptions } from "@klutch/kube-runtime";
 import {
   consumerDigest,
   defaultMetadataRule,
@@ -19,6 +19,8 @@ export interface CacheScope extends Scope {
   readonly type: ResourceType;
   /** Only metadata is fetched. Default false. */
   readonly metadataOnly?: boolean | undefined;
+  /** Of a provider's objects so many are taken. Default 200 000. */
+  readonly maxObjects?: number | undefined;
   /** Of which objects the payload is kept: what is nobody's business stays out of memory. Default all. */
   readonly payloadOf?:
     | { readonly key: string; readonly wants: (object: DynamicObject) => boolean }
@@ -35,10 +37,15 @@ export interface CachePoolOptions {
   readonly client: KubeClient;
   /** Decides what is kept of objects that are synced. */
   readonly side: "consumer" | "provider";
+  /** Of a provider: told what it has too many of; undefined when it has no longer. */
+  readonly onLimit?: ((message: string | undefined) => void) | undefined;
   readonly logger: Logger;
   readonly clock: Clock;
   readonly random: Random;
 }
+
+/** So many objects of one kind are taken from a provider in one scope, which is a namespace or the whole cluster. */
+const providerLimit = 200_000;
 
 /** Every cache has this index. */
 const byNamespace = "namespace";
@@ -54,6 +61,8 @@ export class CachePool implements AsyncDisposable {
   readonly #caches = new Map<string, Entry<DynamicObject>>();
   readonly #compact = new Map<string, Entry<Compact>>();
   readonly #compactKeeper: Keeper<Compact>;
+  /** What the full caches say, by scope. */
+  readonly #full = new Map<string, string>();
 
   constructor(options: CachePoolOptions) {
     this.#options = options;
@@ -132,7 +141,7 @@ export class CachePool implements AsyncDisposable {
   #start<T extends Cached>(scope: CacheScope, keeper: Keeper<T>): SharedCache<T> {
     const { client, logger, clock, random } = this.#options;
     const indexes = { [byNamespace]: (object: T) => [object.metadata.namespace ?? ""] };
-    const { payloadOf: _payloadOf, ...watched } = scope;
+    const { payloadOf: _payloadOf, maxObjects: _maxObjects, ...watched } = scope;
     const cache = new SharedCache<T>(
       (transform) =>
         new Informer<T>({
@@ -142,6 +151,7 @@ export class CachePool implements AsyncDisposable {
           indexes,
           rereads: isCustom(scope.type),
           isSame: keeper.isSame,
+          ...this.#limitsOf(scope),
           logger,
           clock,
           random,
@@ -150,6 +160,20 @@ export class CachePool implements AsyncDisposable {
     );
     cache.informer.start();
     return cache;
+  }
+
+  #limitsOf(scope: CacheScope): Pick<InformerOptions<Cached>, "maxObjects" | "onLimit"> {
+    const { side, onLimit } = this.#options;
+    if (side === "consumer") return {};
+    const key = keyOfScope(scope);
+    return {
+      maxObjects: scope.maxObjects ?? providerLimit,
+      onLimit: (error) => {
+        if (error === undefined) this.#full.delete(key);
+        else this.#full.set(key, `${scope.namespace ?? "(all namespaces)"}: ${error.message}`);
+        onLimit?.(this.#full.size === 0 ? undefined : [...this.#full.values()].slice(0, 3).join("; "));
+      },
+    };
   }
 }
 

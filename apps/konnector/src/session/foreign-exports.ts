@@ -21,13 +21,6 @@ export class ForeignExports {
     return object === undefined ? undefined : this.#parsed(object);
   }
 
-  /** Whether this tenant may watch the whole provider cluster. */
-  get isClusterWide(): boolean {
-    return [...this.cache.informer.list()].some(
-      (object) => this.#parsed(object).spec?.informerScope === "Cluster",
-    );
-  }
-
   #parsed(object: DynamicObject): ForeignExport {
     const known = this.#read.get(object) ?? parseExport(object);
     this.#read.set(object, known);

@@ -46,6 +46,10 @@ export interface SessionOptions {
   readonly environment: Environment;
 }
 
+/** So many exports and namespace mappings of one provider are looked at. */
+const exportLimit = 1_000;
+const mappingLimit = 10_000;
+
 /** What two kubeconfigs must share so that one may replace the other without a new session. */
 export function addressOf(config: ClusterConfig): string {
   return `${config.server} ${config.namespace ?? ""}`;
@@ -65,6 +69,8 @@ export class Session implements AsyncDisposable {
   /** What holds for all bindings, by condition type. */
   readonly #known = new Map<string, NewCondition>();
   #prettyName: string | undefined;
+  /** What the provider has too many of. */
+  #limit: string | undefined;
 
   constructor(options: SessionOptions) {
     const { config, createClient, environment, consumer } = options;
@@ -76,6 +82,7 @@ export class Session implements AsyncDisposable {
     this.#pool = new CachePool({
       client: this.#client,
       side: "provider",
+      onLimit: (message) => this.#tellLimit(message),
       logger,
       clock,
       random,
@@ -154,8 +161,8 @@ export class Session implements AsyncDisposable {
     await using stack = new AsyncDisposableStack();
     const open = (scope: Parameters<CachePool["acquire"]>[0], pool = this.#pool): SharedCache =>
       stack.use(pool.acquire(scope)).cache;
-    const exports = open({ type: apiServiceExports, namespace });
-    const mappings = open({ type: apiServiceNamespaces, namespace });
+    const exports = open({ type: apiServiceExports, namespace, maxObjects: exportLimit });
+    const mappings = open({ type: apiServiceNamespaces, namespace, maxObjects: mappingLimit });
     const own = open({ type: clusterBindings, namespace });
     const consumerNamespaces = open({ type: namespaces, metadataOnly: true }, consumer.pool);
     await this.#filled([exports, mappings, own, consumerNamespaces], signal);
@@ -178,7 +185,7 @@ export class Session implements AsyncDisposable {
     );
     this.#apis = apis;
     const mirror = stack.use(new WarningMirror({ provider, namespaces: map, environment, apis }));
-    this.#report(trueCondition("InformersSynced"));
+    if (this.#limit === undefined) this.#report(trueCondition("InformersSynced"));
     this.setBindings(this.#bindingKeys);
     environment.logger.info("connected to the provider", { server: this.address });
     await Promise.all([
@@ -257,6 +264,16 @@ export class Session implements AsyncDisposable {
     } finally {
       cancel();
     }
+  }
+
+  /** A provider that has too much of something is served in part, and its bindings say so. */
+  #tellLimit(message: string | undefined): void {
+    this.#limit = message;
+    this.#report(
+      message === undefined
+        ? trueCondition("InformersSynced")
+        : falseCondition("InformersSynced", "TooManyObjects", "Error", `on the provider, ${message}`),
+    );
   }
 
   #reportPrettyName(prettyName: string): void {

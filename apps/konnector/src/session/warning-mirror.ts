@@ -1,7 +1,6 @@
 /** Follows Warning events in the service namespaces of one tenant and tells them on the claims they are about. */
 import type { Environment, ProviderCluster } from "../clusters.ts";
 import type { BoundApis } from "./bound-apis.ts";
-import type { ForeignExports } from "./foreign-exports.ts";
 import type { NamespaceMap } from "./namespace-map.ts";
 import { followWarnings, type Warning } from "./warnings.ts";
 
