@@ -16,6 +16,7 @@ import { secretObject, waitFor } from "@klutch/kube-testing";
 import { createMetrics, silentLogger } from "@klutch/telemetry";
 import { conditionsOf } from "./decode.ts";
 import { runAgent } from "./konnector.ts";
+import { dropExportRules, rewriteExport } from "./testing/hostile-provider.ts";
 import { pairOf } from "./testing/pair.ts";
 import { exportCrd, installCrd, prepareTenant, tenantNamespace } from "./testing/provider-side.ts";
 import { startWorld, testApi, widget } from "./testing/world.ts";
@@ -27,6 +28,7 @@ const widgets = testApi("widgets", "Widget");
 await installCrd(provider, widgets.crd);
 await prepareTenant(provider, ["widgets"]);
 await exportCrd(provider, widgets.crd);
+await dropExportRules(provider);
 const appCluster = { namespace: tenantNamespace, name: "app-cluster" };
 const stop = new AbortController();
 const running = runAgent({
@@ -107,6 +109,28 @@ test("B29: a replaced kubeconfig of the app cluster is used at once, without sta
   await create(widgets.type, widget(widgets.type, "two", { size: 1 }));
   await waitFor("it above", () => above(widgets.type, "two"));
   assert.ok((await condition("Ready"))?.status === "True");
+});
+
+test("an export that becomes another API stops the sync in this mode, too, until it is taken back", async () => {
+  const { spec } = await provider.client.get<DynamicObject>(apiServiceExports, bindingRef);
+  await rewriteExport(provider, widgets.name, {
+    spec: { group: "", names: { plural: "secrets", kind: "Secret" } },
+  });
+  await waitFor(
+    "the refusal",
+    async () => (await condition("Connected"))?.reason === "APIServiceExportInvalid",
+  );
+  await rewriteExport(provider, widgets.name, { spec });
+  await waitFor("the binding", async () => (await condition("Ready"))?.status === "True");
+  await rewriteExport(provider, widgets.name, {
+    spec: { names: { kind: "Secret", listKind: "SecretList" } },
+  });
+  await waitFor(
+    "the other refusal",
+    async () => (await condition("Connected"))?.reason === "APIServiceExportIdentityChanged",
+  );
+  await rewriteExport(provider, widgets.name, { spec });
+  await waitFor("the binding", async () => (await condition("Ready"))?.status === "True");
 });
 
 test("unbinding works from the provider's side", async () => {

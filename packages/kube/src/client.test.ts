@@ -10,7 +10,7 @@ import { createKubeClient, type KubeClientOptions } from "./client.ts";
 import { type Clock, systemClock } from "./clock.ts";
 import type { ClusterAuth } from "./config.ts";
 import { ApiError, FencedError, isTooManyRequests } from "./errors.ts";
-import type { KubeClient, KubeObject, ResourceType } from "./types.ts";
+import type { KubeClient, ResourceType } from "./types.ts";
 
 const secrets: ResourceType = {
   group: "",
@@ -332,59 +332,4 @@ test("requests are counted by cluster, method and answer", async (t) => {
   assert.match(text, /klutch_api_requests_total\{cluster="fake",method="GET",code="200"\} 2/);
   assert.match(text, /klutch_api_requests_total\{cluster="fake",method="POST",code="403"\} 2/);
   assert.match(text, /klutch_api_in_flight_limit\{cluster="fake"\}/);
-});
-
-const mebibyte = 1024 * 1024;
-
-/** Sends chunks for as long as somebody reads; gives back how many bytes went out. */
-function pour(response: ServerResponse, begin: string): () => number {
-  let sent = 0;
-  const chunk = "x".repeat(mebibyte / 4);
-  const more = (): void => {
-    while (!response.destroyed && sent < 400 * mebibyte) {
-      sent += chunk.length;
-      if (!response.write(chunk)) return;
-    }
-    response.end();
-  };
-  response.writeHead(200, { "content-type": "application/json" }).write(begin);
-  response.on("drain", more);
-  more();
-  return () => sent;
-}
-
-test("an answer that does not end is given up at its limit, object or page", async (t) => {
-  const poured: (() => number)[] = [];
-  const { client } = await fixture(t, (_request, response) => {
-    poured.push(pour(response, '{"metadata":{},"data":"'));
-  });
-  await assert.rejects(client.get(secrets, ref), {
-    name: "TransportError",
-    code: "TooLarge",
-    message: /get|GET.*: the answer is longer than 16777216 bytes/i,
-  });
-  await assert.rejects(client.list(secrets), { code: "TooLarge", message: /longer than 67108864 bytes/ });
-  await assert.rejects(client.request({ method: "GET", path: "/version" }), { code: "TooLarge" });
-  for (const sent of poured) assert.ok(sent() < 150 * mebibyte, `${sent()} bytes were taken`);
-});
-
-test("an answer that names too great a length is not read at all, and neither is that of an error", async (t) => {
-  const { client } = await fixture(t, (request, response) => {
-    const status = request.url?.includes("configmaps") === true ? 500 : 200;
-    response.writeHead(status, { "content-length": 17 * mebibyte }).write("{");
-  });
-  await assert.rejects(client.get(secrets, ref), { code: "TooLarge" });
-  await assert.rejects(client.get({ ...secrets, plural: "configmaps" }, ref), { code: "TooLarge" });
-});
-
-test("a large answer within the limit is read whole, with characters that stand across its chunks", async (t) => {
-  const text = "ä€😀".repeat(400_000);
-  const bytes = Buffer.from(JSON.stringify({ metadata: { name: "a" }, text }));
-  const { client } = await fixture(t, (_request, response) => {
-    response.writeHead(200, { "content-type": "application/json" });
-    for (let at = 0; at < bytes.length; at += 10_007) response.write(bytes.subarray(at, at + 10_007));
-    response.end();
-  });
-  const found = await client.get<KubeObject & { readonly text: string }>(secrets, ref);
-  assert.equal(found.text, text);
 });

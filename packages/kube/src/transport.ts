@@ -1,6 +1,8 @@
 /**
  * The connections to one API server. HTTP/2 by default, so that many watches share few connections. Large answers come over HTTP/1.1: for
- * a page of a list in one write instead of hundreds of frames the server needs half the CPU time (bench/RESULTS.md).
+ * a page of a list in one write instead of hundreds of frames the server needs half the CPU time (bench/RESULTS.md). What has a body goes
+ * over HTTP/1.1, too: when such a request is aborted over HTTP/2, Node may never come back from writing frames of it, until all memory of
+ * the machine is taken; and a closed connection cuts a write for certain.
  */
 import { subscribe } from "node:diagnostics_channel";
 import { Agent, request } from "undici";
@@ -49,6 +51,10 @@ const headersTimeoutMs = 30_000;
 const connectTimeoutMs = 10_000;
 /** For large answers; more of them wait. */
 const largeConnections = 4;
+/** For requests with a body; more of them wait. */
+const bodyConnections = 64;
+/** How long one of them is kept for the next such request. */
+const bodyKeepAliveMs = 10_000;
 
 /** The pool for `config`. Credentials are added per request, so rotating them does not touch connections. */
 export function createTransport(
@@ -59,11 +65,16 @@ export function createTransport(
   const agents = {
     usual: createAgent(config, { headersTimeout }),
     large: createAgent({ ...config, http2: false }, { headersTimeout, connections: largeConnections }),
+    body: createAgent(
+      { ...config, http2: false },
+      { headersTimeout, connections: bodyConnections, keepAliveTimeout: bodyKeepAliveMs },
+    ),
   };
   const auth = createAuthSource(config.auth, options.clock);
   return {
     async send(wire) {
-      const agent = wire.isLarge === true ? agents.large : agents.usual;
+      const agent =
+        wire.isLarge === true ? agents.large : wire.body === undefined ? agents.usual : agents.body;
       const first = await sendOnce(config, agent, auth, options.userAgent, wire);
       if (first.status !== 401 || (config.auth.kind !== "exec" && config.auth.kind !== "tokenFile"))
         return first;
@@ -72,13 +83,17 @@ export function createTransport(
       auth.invalidate();
       return sendOnce(config, agent, auth, options.userAgent, wire);
     },
-    close: async () => void (await Promise.all([agents.usual.destroy(), agents.large.destroy()])),
+    close: async () => void (await Promise.all(Object.values(agents).map((agent) => agent.destroy()))),
   };
 }
 
 function createAgent(
   config: ClusterConfig,
-  limits: { readonly headersTimeout: number; readonly connections?: number },
+  limits: {
+    readonly headersTimeout: number;
+    readonly connections?: number;
+    readonly keepAliveTimeout?: number;
+  },
 ): Agent {
   const { auth } = config;
   return new Agent({
