@@ -9,7 +9,7 @@ import {
 import { contains, jsonHash } from "./json.ts";
 import { type FieldPath, ownedFields, surplusPaths } from "./fields.ts";
 import { filterMetadata, type MetadataRule } from "./metadata-rules.ts";
-import type { Tenant } from "./namespaces.ts";
+import type { Isolation, Tenant } from "./namespaces.ts";
 import type { Ref, SyncObject } from "./types.ts";
 
 /** Whether the object carries `klutch.anynines.com/bound: "true"`; any other value does not count (B23). */
@@ -30,18 +30,20 @@ export function travellingContent(consumer: SyncObject, rule: MetadataRule): Syn
 
 /**
  * The body of the server-side apply that makes the provider's object what the consumer wants: what travels; for cluster-scoped objects
- * also the mark and the owner that tie it to the tenant (reference/bind.md §4.8). Holds nothing that a server sets.
+ * also the mark and the owner that tie it to the tenant, and the claim's name where the object's does not tell it. Holds nothing that a
+ * server sets.
  */
 export function providerContent(
   consumer: SyncObject,
   target: Ref,
   tenant: Tenant,
   rule: MetadataRule,
+  isolation: Isolation = "Prefixed",
 ): SyncObject {
   const content = travellingContent(consumer, rule);
   if (target.namespace !== undefined) return { ...content, metadata: { ...target, ...content.metadata } };
   const { name = "" } = consumer.metadata;
-  const isHashed = target.name !== name && target.name !== `${tenant.namespace}-${name}`;
+  const isNameTold = isolation !== "None" && target.name === `${tenant.namespace}-${name}`;
   return {
     ...content,
     metadata: {
@@ -50,7 +52,7 @@ export function providerContent(
       annotations: {
         ...content.metadata.annotations,
         [clusterNamespaceAnnotation]: tenant.namespace,
-        ...(isHashed ? { [consumerNameAnnotation]: name } : {}),
+        ...(isNameTold ? {} : { [consumerNameAnnotation]: name }),
       },
       ownerReferences: [
         { apiVersion: "v1", kind: "Namespace", name: tenant.namespace, uid: tenant.namespaceUid },

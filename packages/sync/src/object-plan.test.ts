@@ -62,6 +62,19 @@ test("B4: what an older agent created is removed by name", () => {
   });
 });
 
+test("B4: what an older agent created is removed by name, also after we have applied it ourselves", () => {
+  const fieldsV1 = fieldsOf({ spec: { a: 1, b: 2 } });
+  const managedFields = [
+    appliedBy("konnector", "Update", fieldsV1),
+    appliedBy(fieldManager, "Apply", fieldsV1),
+  ];
+  const provider = reduceManagedFields(providerWidget({ a: 1, b: 2 }, { managedFields }));
+  const { steps } = plan({ consumer: consumerWidget({ a: 1 }), provider });
+  assert.deepEqual(kinds(steps), ["patchProvider", "applyProvider"]);
+  assert.ok(steps[0]?.do === "patchProvider");
+  assert.deepEqual(steps[0].patch, { spec: { b: null } });
+});
+
 test("an object that an older agent left, and that is as wanted, is not written at all", () => {
   const fieldsV1 = fieldsOf({ spec: { a: 1 } });
   const managedFields = [appliedBy("konnector", "Update", fieldsV1)];
@@ -114,7 +127,7 @@ test("B6: the finalizer stays while the upstream lives, also while it is being d
       do: "releaseConsumer",
       ref: { namespace: "app", name: "w" },
       uid: "consumer-uid",
-      confirmGone: { namespace: "cluster-a-app", name: "w" },
+      confirmGone: [{ namespace: "cluster-a-app", name: "w" }],
     },
   ]);
 });

@@ -3,14 +3,13 @@ import {
   alarmCondition,
   type APIServiceExport,
   customResourceDefinitions,
-  falseCondition,
   findCondition,
   isTrue,
   providerUidAnnotation,
   releaseDeletionsAnnotation,
   unbindFinalizer,
 } from "@klutch/api";
-import { discoverResource, type DynamicObject, refOf, type ResourceType } from "@klutch/kube";
+import { type DynamicObject, refOf, type ResourceType } from "@klutch/kube";
 import { Controller, type ReconcileResult } from "@klutch/kube-runtime";
 import { isOwnedBy, jsonHash, syncedVersion, type UnbindPolicy, unbindPolicyOf } from "@klutch/sync";
 import type { BindingStatus } from "../binding-status.ts";
@@ -27,6 +26,7 @@ import { checkClaims } from "./claim-check.ts";
 import { ClaimSet } from "./claim-set.ts";
 import { reconcileCrd } from "./crds.ts";
 import { writeExportStatus } from "./export-status.ts";
+import { isolationInForce } from "./isolation.ts";
 import type { NamespaceMap } from "./namespace-map.ts";
 
 /** What the APIs of a session share. */
@@ -191,34 +191,16 @@ export class BoundApis implements AsyncDisposable {
     const isOurs = isOwnedBy(crd, bound.metadata.uid) && isTrue(conditionsOf(crd), "Established");
     const claims = await checkClaims(this.#claims, asBinding(bound).spec, exported?.spec, signal);
     status.report(key, claims.condition);
-    if (
-      isOurs &&
-      exported !== undefined &&
-      claims.mayWork &&
-      (await this.#isPlaceable(key, exported, signal))
-    ) {
-      await this.#start(name, key, exported, crd, undefined);
+    let lookAgainMs = claims.lookAgainMs;
+    if (isOurs && exported !== undefined && claims.mayWork) {
+      lookAgainMs = (await this.#start(name, key, exported, crd, undefined, signal)) ?? lookAgainMs;
       this.#guardDeletions(name, bound, crd);
       await this.#claims.accept(name, claims.honoured, exported.spec.informerScope === "Cluster");
     } else {
       await this.#stop(name);
     }
     if (exported !== undefined) await this.#writeStatus(exported, key, crd, signal);
-    return claims.lookAgainMs === undefined ? undefined : { requeueAfterMs: claims.lookAgainMs };
-  }
-
-  /** Isolation Namespaced needs a kind that is namespaced on the provider. */
-  async #isPlaceable(key: string, { spec }: APIServiceExport, signal: AbortSignal): Promise<boolean> {
-    if (spec.scope === "Namespaced" || spec.clusterScopedIsolation !== "Namespaced") return true;
-    const { provider, status } = this.#options;
-    const version = syncedVersion(spec)?.name;
-    const query = { group: spec.group, version, plural: spec.names.plural };
-    const found = await discoverResource(provider.client, query, { signal });
-    if (found?.namespaced !== false) return true;
-    const message =
-      "isolation Namespaced puts objects into the cluster namespace, but the kind is cluster-scoped on the provider";
-    status.report(key, falseCondition("Connected", "APIServiceExportInvalid", "Error", message));
-    return false;
+    return lookAgainMs === undefined ? undefined : { requeueAfterMs: lookAgainMs };
   }
 
   async #unbind(
@@ -232,7 +214,7 @@ export class BoundApis implements AsyncDisposable {
     const { status, bindingCluster, bindings } = this.#options;
     const isOurs = isOwnedBy(crd, bound.metadata.uid);
     if (isOurs && exported !== undefined) {
-      await this.#start(name, key, exported, crd, unbindPolicyOf(bound));
+      await this.#start(name, key, exported, crd, unbindPolicyOf(bound), signal);
       this.#guardDeletions(name, bound, crd);
       const remaining = this.#syncers.get(name)?.syncer.remaining();
       if (remaining !== 0) {
@@ -278,19 +260,23 @@ export class BoundApis implements AsyncDisposable {
     return [...this.#options.bindings.informer.list()].some(({ metadata }) => metadata.uid === uid);
   }
 
+  /** Gives back when to look again at what may change by itself. */
   async #start(
     name: string,
     key: string,
     exported: APIServiceExport,
     crd: DynamicObject | undefined,
     unbinding: UnbindPolicy | undefined,
-  ): Promise<void> {
+    signal: AbortSignal,
+  ): Promise<number | undefined> {
     const version = syncedVersion(exported.spec, crd);
     if (version === undefined) {
       await this.#stopSyncer(name);
-      return;
+      return undefined;
     }
-    const { group, names, scope, informerScope, clusterScopedIsolation } = exported.spec;
+    const { group, names, scope, informerScope } = exported.spec;
+    const { client } = this.#options.provider;
+    const { isolation, lookAgainMs } = await isolationInForce(client, exported.spec, signal);
     const type: ResourceType = {
       group,
       version: version.name,
@@ -300,14 +286,14 @@ export class BoundApis implements AsyncDisposable {
     };
     const shape = {
       type,
-      isolation: clusterScopedIsolation ?? "Prefixed",
+      isolation,
       unbinding,
       statusSubresource: version.subresources?.status !== undefined,
       clusterWide: informerScope === "Cluster",
     };
     const signature = jsonHash(shape);
     const running = this.#syncers.get(name);
-    if (running?.signature === signature) return;
+    if (running?.signature === signature) return lookAgainMs;
     await this.#stopSyncer(name);
     const { clock, timing, logger } = this.#options.environment;
     const breaker =
@@ -320,6 +306,7 @@ export class BoundApis implements AsyncDisposable {
     const syncer = new ObjectSyncer({ ...this.#options, ...shape, orphans: this.#orphans, breaker });
     this.#syncers.set(name, { signature, syncer, breaker });
     logger.info("syncing", { resource: name, version: version.name, unbinding });
+    return lookAgainMs;
   }
 
   #tellHold(key: string, why: string | undefined): void {

@@ -170,9 +170,9 @@ async function releaseConsumer(
   signal: AbortSignal,
 ): Promise<undefined> {
   const { consumer, provider, type, providerType, consumerCache, view, confirmProvider } = context;
-  if (confirmGone !== undefined) await confirmProvider(signal);
-  if (confirmGone !== undefined && !context.wasSeenGoing(ref)) {
-    const found = await provider.client.find<DynamicObject>(providerType, confirmGone, { signal });
+  if (confirmGone.length > 0) await confirmProvider(signal);
+  for (const place of context.wasSeenGoing(ref) ? [] : confirmGone) {
+    const found = await provider.client.find<DynamicObject>(providerType, place, { signal });
     if (found !== undefined) {
       view.wrote(found);
       throw new StaleCacheError(`${type.kind} ${keyOf(found)} on the provider`);

@@ -13,7 +13,8 @@ export interface Orphan {
   readonly providerType: ResourceType;
   /** Key of the claim that is missing. */
   readonly key: string;
-  readonly consumerRef: ObjectRef;
+  /** All claims that the object may serve: while one of them is there, it is no orphan. */
+  readonly consumerRefs: readonly ObjectRef[];
   readonly orphan: SyncObject;
   readonly breaker: DeletionBreaker;
 }
@@ -82,7 +83,10 @@ export class OrphanKeeper {
     const { client, uid } = this.#consumer;
     const kubeSystem = await client.find<DynamicObject>(namespaces, { name: "kube-system" }, { signal });
     if (kubeSystem?.metadata.uid !== uid) throw new WrongClusterError(uid, kubeSystem?.metadata.uid);
-    return (await client.find(orphan.type, orphan.consumerRef, { signal })) !== undefined;
+    for (const ref of orphan.consumerRefs) {
+      if ((await client.find(orphan.type, ref, { signal })) !== undefined) return true;
+    }
+    return false;
   }
 
   async #delete({ type, providerType, key, orphan }: Orphan, signal: AbortSignal): Promise<void> {
