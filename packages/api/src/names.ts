@@ -41,6 +41,8 @@ export const sourceHashAnnotation = "klutch.anynines.com/source-hash";
 
 /** "true" on objects that are synced, on both sides. */
 export const boundAnnotation = "klutch.anynines.com/bound";
+/** On a claim that was just made from its upstream object, until its fields are handed over to whoever applies them. */
+export const restoredAnnotation = "klutch.anynines.com/restored";
 /** `Provider` or `Consumer` on claimed objects. */
 export const resourceOwnerAnnotation = "klutch.anynines.com/resource-owner";
 /** Cluster namespace on cluster-scoped objects of the provider. */

@@ -1,10 +1,9 @@
-/** What of an object crosses from one cluster to the other (spec up, adoption down). */
+/** What of an object goes up, and whether it has to. */
 import {
   boundAnnotation,
   clusterNamespaceAnnotation,
   consumerNameAnnotation,
   type Metadata,
-  syncerFinalizer,
 } from "@klutch/api";
 import { contains, jsonHash } from "./json.ts";
 import { type FieldPath, ownedFields, surplusPaths } from "./fields.ts";
@@ -57,28 +56,6 @@ export function providerContent(
       ownerReferences: [
         { apiVersion: "v1", kind: "Namespace", name: tenant.namespace, uid: tenant.namespaceUid },
       ],
-    },
-  };
-}
-
-/**
- * The consumer's object for one that only the provider has (adoption). Owner references and finalizers stay behind: they point at
- * objects of the other cluster, and its garbage collector would delete the copy (S13). It is born with our finalizer.
- */
-export function adoptedContent(provider: SyncObject, target: Ref): SyncObject {
-  const { metadata, status: _status, ...fields } = provider;
-  const annotations = Object.fromEntries(
-    Object.entries(metadata.annotations ?? {}).filter(
-      ([key]) => key !== clusterNamespaceAnnotation && key !== consumerNameAnnotation,
-    ),
-  );
-  return {
-    ...fields,
-    metadata: {
-      ...target,
-      ...(metadata.labels === undefined ? {} : { labels: metadata.labels }),
-      annotations: { ...annotations, [boundAnnotation]: "true" },
-      finalizers: [syncerFinalizer],
     },
   };
 }

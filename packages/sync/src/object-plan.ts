@@ -16,10 +16,10 @@
  * | alive     | other tenant's, or another claim's | hold |
  * | alive     | – or alive        | finalizer, apply if needed, status down if different |
  */
-import { clusterNamespaceAnnotation, syncerFinalizer } from "@klutch/api";
+import { clusterNamespaceAnnotation, restoredAnnotation, syncerFinalizer } from "@klutch/api";
+import { adoptedContent } from "./adoption.ts";
 import {
   type AppliedRecord,
-  adoptedContent,
   isBound,
   isSettled,
   legacyRemoval,
@@ -74,6 +74,8 @@ export type Step =
     }
   | { readonly do: "writeStatus"; readonly ref: Ref; readonly uid: string; readonly status: unknown }
   | { readonly do: "createConsumer"; readonly content: SyncObject }
+  /** Of a claim that we made, all but our marks becomes nobody's, so that its user can apply it. */
+  | { readonly do: "handOverConsumer"; readonly ref: Ref; readonly uid: string }
   /** Unbinding: our finalizer and mark go from the claim, which lives on as a plain object. */
   | { readonly do: "unmarkConsumer"; readonly ref: Ref; readonly uid: string }
   /** Unbinding with policy Delete. */
@@ -106,10 +108,10 @@ export function planPair(observed: ObservedPair): PairPlan {
 }
 
 function planWithoutConsumer(observed: ObservedPair): PairPlan {
-  const { ref, provider } = observed;
+  const { ref, provider, rule } = observed;
   if (provider === undefined || isDeleting(provider) || isForeign(observed)) return nothing;
   if (isBound(provider)) return { steps: [], waiting: "orphanConfirmation" };
-  return { steps: [{ do: "createConsumer", content: adoptedContent(provider, ref) }] };
+  return { steps: [{ do: "createConsumer", content: adoptedContent(provider, ref, rule) }] };
 }
 
 function planDeletion(observed: ObservedPair, consumer: SyncObject): PairPlan {
@@ -152,6 +154,9 @@ function planAlive(observed: ObservedPair, consumer: SyncObject): PairPlan {
   const uid = consumer.metadata.uid ?? "";
   if (consumer.metadata.finalizers?.includes(syncerFinalizer) !== true) {
     steps.push({ do: "markConsumer", ref, uid });
+  }
+  if (consumer.metadata.annotations?.[restoredAnnotation] !== undefined) {
+    steps.push({ do: "handOverConsumer", ref, uid });
   }
   const removal = provider === undefined ? undefined : legacyRemoval(wanted, provider);
   if (removal !== undefined) steps.push({ do: "patchProvider", ref: target, patch: removal });

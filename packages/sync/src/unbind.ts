@@ -3,7 +3,13 @@
  * nothing deletes it later and binding again adopts it. `Delete`: the claim is deleted, and with it the upstream one, in the usual order.
  * A deletion that a person had asked for before is finished first in both.
  */
-import { boundAnnotation, type Metadata, syncerFinalizer, unbindPolicyAnnotation } from "@klutch/api";
+import {
+  boundAnnotation,
+  type Metadata,
+  restoredAnnotation,
+  syncerFinalizer,
+  unbindPolicyAnnotation,
+} from "@klutch/api";
 import { isBound } from "./content.ts";
 import { type ObservedPair, type PairPlan, planPair, type Step } from "./object-plan.ts";
 import { isDeleting, refOfObject, type SyncObject } from "./types.ts";
@@ -53,7 +59,8 @@ export function unmarkPatch({ uid, resourceVersion, finalizers = [] }: Metadata)
   readonly metadata: object;
 } {
   const others = finalizers.filter((finalizer) => finalizer !== syncerFinalizer);
-  return { metadata: { uid, resourceVersion, finalizers: others, annotations: { [boundAnnotation]: null } } };
+  const annotations = { [boundAnnotation]: null, [restoredAnnotation]: null };
+  return { metadata: { uid, resourceVersion, finalizers: others, annotations } };
 }
 
 function unmarkProvider(provider: SyncObject): Step {

@@ -250,10 +250,10 @@ export class BoundApis implements AsyncDisposable {
       return;
     }
     if (held !== undefined) breaker.hold(held.message ?? "");
-    const wasConfirmed = Date.parse(release ?? "") >= Date.parse(crd?.metadata.deletionTimestamp ?? "");
-    if (crd?.metadata.deletionTimestamp !== undefined && !wasConfirmed) {
-      breaker.hold(`CustomResourceDefinition ${name} is being deleted, and with it all claims of this API`);
-    }
+    const { deletionTimestamp: ending } = crd?.metadata ?? {};
+    if (ending === undefined) return;
+    if (Date.parse(release ?? "") >= Date.parse(ending)) breaker.releaseCrd(ending);
+    breaker.holdForCrd(name, ending);
   }
 
   #bindingExists(uid: string): boolean {

@@ -26,6 +26,8 @@ export class DeletionBreaker {
   #peaks: { readonly at: number; alive: number }[] = [];
   #alive = 0;
   #why: string | undefined;
+  #heldCrd: string | undefined;
+  #releasedCrd: string | undefined;
 
   constructor(options: BreakerOptions) {
     this.#options = options;
@@ -73,10 +75,23 @@ export class DeletionBreaker {
     this.#options.onChange(why);
   }
 
+  /** Holds while the CRD itself is being deleted, unless just that was released. */
+  holdForCrd(name: string, deletionTimestamp: string): void {
+    if (this.#releasedCrd === deletionTimestamp) return;
+    this.#heldCrd = deletionTimestamp;
+    this.hold(`CustomResourceDefinition ${name} is being deleted, and with it all claims of this API`);
+  }
+
+  /** A person confirmed that this deletion of the CRD is meant. */
+  releaseCrd(deletionTimestamp: string): void {
+    this.#releasedCrd = deletionTimestamp;
+  }
+
   /** Ends the hold; what was counted is forgotten. */
   release(): void {
     this.#deletions = [];
     this.#peaks = [];
+    this.#releasedCrd = this.#heldCrd ?? this.#releasedCrd;
     this.setAlive(this.#alive);
     if (this.#why === undefined) return;
     this.#why = undefined;

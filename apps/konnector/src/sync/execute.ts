@@ -10,7 +10,7 @@ import {
   type ObjectRef,
   type ResourceType,
 } from "@klutch/kube";
-import { type Step, unmarkPatch } from "@klutch/sync";
+import { handOver, type Step, unmarkPatch } from "@klutch/sync";
 import type { Compact } from "../cache/compact.ts";
 import type { SharedCache } from "../cache/shared-cache.ts";
 import type { ConsumerCluster, ProviderCluster } from "../clusters.ts";
@@ -72,6 +72,8 @@ function write(
       return writeStatus(context, step, signal);
     case "createConsumer":
       return createConsumer(context, step, signal);
+    case "handOverConsumer":
+      return handOverConsumer(context, step, signal);
     case "unmarkConsumer":
       return unmarkConsumer(context, step, signal);
     case "deleteConsumer":
@@ -230,6 +232,19 @@ async function createConsumer(
     if (isAlreadyExists(error)) throw new StaleCacheError(`${type.kind} ${keyOf(asDynamic(content))}`);
     throw error;
   }
+}
+
+async function handOverConsumer(
+  { consumer, type, consumerCache }: ExecutionContext,
+  { ref, uid }: StepOf<"handOverConsumer">,
+  signal: AbortSignal,
+): Promise<DynamicObject | undefined> {
+  const { client } = consumer;
+  const claim = await client.find<DynamicObject>(type, ref, { signal });
+  if (claim?.metadata.uid !== uid) return undefined;
+  const answer = await client.jsonPatch<DynamicObject>(type, ref, handOver(claim), { fieldManager, signal });
+  consumerCache.wrote(answer);
+  return answer;
 }
 
 /** The claim lives on as a plain object. */

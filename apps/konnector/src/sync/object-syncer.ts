@@ -41,6 +41,7 @@ import type { ConsumerCluster, Environment, ProviderCluster } from "../clusters.
 import type { EventRecorder } from "../events.ts";
 import type { NamespaceMap } from "../session/namespace-map.ts";
 import { ProviderView } from "../session/provider-view.ts";
+import { CrdGuard } from "./crd-guard.ts";
 import type { DeletionBreaker } from "./deletion-breaker.ts";
 import { executeStep, type ExecutionContext } from "./execute.ts";
 import type { OrphanKeeper } from "./orphan-keeper.ts";
@@ -78,6 +79,7 @@ export class ObjectSyncer implements AsyncDisposable {
   readonly #controller: Controller;
   readonly #context: ExecutionContext;
   readonly #providerType: ResourceType;
+  readonly #crd: CrdGuard;
   readonly #memories = new Map<string, PairMemory>();
   /** Keys whose upstream object was seen to go, until its claim is gone, too. */
   readonly #gone = new Set<string>();
@@ -94,6 +96,7 @@ export class ObjectSyncer implements AsyncDisposable {
     const isInside = !type.namespaced && isolation === "Namespaced";
     this.#providerType = isInside ? { ...type, namespaced: true } : type;
     this.#lease = consumer.pool.acquireCompact({ type });
+    this.#crd = new CrdGuard(consumer, type, clock);
     this.#controller = new Controller({
       name: `sync ${type.plural}.${type.group}`,
       workers: "adaptive",
@@ -328,15 +331,13 @@ export class ObjectSyncer implements AsyncDisposable {
 
   async #execute(
     step: Step,
-    observed: {
-      readonly consumer: DynamicObject | undefined;
-      readonly provider: DynamicObject | undefined;
-    },
+    observed: Pick<ReadPair, "consumer" | "provider">,
     memory: PairMemory,
     signal: AbortSignal,
   ): Promise<DynamicObject | undefined> {
     // Counted here, when it is really about to happen; the next look tells that it is held.
-    if (step.do === "deleteProvider" && !this.#options.breaker.admit()) return undefined;
+    if (step.do === "deleteProvider" && !(await this.#crd.mayDelete(this.#options.breaker, signal)))
+      return undefined;
     try {
       const answer = await this.#controller.timed(step.do, () => executeStep(this.#context, step, signal));
       const { clock } = this.#options.environment;
@@ -373,9 +374,10 @@ export class ObjectSyncer implements AsyncDisposable {
           type: this.#options.type,
           providerType: this.#providerType,
           key,
-          consumerRefs: claimKeysOf(this.#options, observed.provider).map((claim) => refOf(claim)),
+          consumerRefs: claimKeysOf(this.#options, observed.provider).map(refOf),
           orphan: observed.provider,
           breaker: this.#options.breaker,
+          crd: this.#crd,
         },
         signal,
       );

@@ -1,10 +1,11 @@
 /** Carries out the interlock of `planOrphan` for one session: live looks, grace time, breaker (DESIGN §4.2). */
-import { namespaces } from "@klutch/api";
+import { boundAnnotation, fieldManager, namespaces } from "@klutch/api";
 import type { DynamicObject, ObjectRef, ResourceType } from "@klutch/kube";
 import type { ReconcileResult } from "@klutch/kube-runtime";
-import { planOrphan, type SyncObject } from "@klutch/sync";
+import { judgeAbsence, planOrphan, type SyncObject } from "@klutch/sync";
 import type { ConsumerCluster, Environment, ProviderCluster } from "../clusters.ts";
 import { WrongClusterError } from "../errors.ts";
+import type { CrdGuard } from "./crd-guard.ts";
 import type { DeletionBreaker } from "./deletion-breaker.ts";
 
 /** An upstream object whose claim is not to be found. */
@@ -17,6 +18,7 @@ export interface Orphan {
   readonly consumerRefs: readonly ObjectRef[];
   readonly orphan: SyncObject;
   readonly breaker: DeletionBreaker;
+  readonly crd: CrdGuard;
 }
 
 const breakerWindowMs = 60_000;
@@ -44,6 +46,18 @@ export class OrphanKeeper {
   async look(orphan: Orphan, signal: AbortSignal): Promise<ReconcileResult | undefined> {
     const { clock, timing, logger } = this.#environment;
     const id = idOf(orphan.type, orphan.key);
+    const meaning = await this.#judge(orphan, signal);
+    if (meaning === "gone") return undefined;
+    if (meaning === "lostWithCrd") {
+      this.#missingSince.delete(id);
+      return (await this.#isAlive(orphan, signal))
+        ? { requeueAfterMs: timing.graceMs }
+        : this.#restore(orphan, signal);
+    }
+    if (meaning === "nothing") {
+      this.#missingSince.delete(id);
+      return { requeueAfterMs: timing.graceMs };
+    }
     if (orphan.breaker.isHeld) return { requeueAfterMs: breakerWindowMs };
     const now = clock.monotonic();
     this.#deletions = this.#deletions.filter((at) => now - at < breakerWindowMs);
@@ -77,6 +91,32 @@ export class OrphanKeeper {
     await this.#delete(orphan, signal);
     this.#missingSince.delete(id);
     return undefined;
+  }
+
+  async #judge(
+    { crd, providerType, orphan }: Orphan,
+    signal: AbortSignal,
+  ): Promise<ReturnType<typeof judgeAbsence> | "gone"> {
+    const { name = "", namespace, uid } = orphan.metadata;
+    const state = await crd.look(signal);
+    const { client } = this.#provider;
+    const found = await client.find<DynamicObject>(providerType, { name, namespace }, { signal });
+    if (found?.metadata.uid !== uid) return "gone";
+    return judgeAbsence(state, found?.metadata.creationTimestamp);
+  }
+
+  /** Takes our mark off, so that the object is adopted: its claim comes back. */
+  async #restore({ type, providerType, key, orphan }: Orphan, signal: AbortSignal): Promise<undefined> {
+    const { name = "", namespace, uid } = orphan.metadata;
+    this.#environment.logger.info("the claim went with an earlier CustomResourceDefinition, restoring it", {
+      resource: type.plural,
+      key,
+    });
+    const patch = { metadata: { uid, annotations: { [boundAnnotation]: null } } };
+    await this.#provider.client.mergePatch(providerType, { name, namespace }, patch, {
+      fieldManager,
+      signal,
+    });
   }
 
   async #isAlive(orphan: Orphan, signal: AbortSignal): Promise<boolean> {

@@ -132,7 +132,7 @@ export class PairReader {
     // At once: what is kept of this version goes when a later one comes.
     const [consumerObject, providerObject] = await Promise.all([
       needs.consumer ? this.#readConsumer(seen, signal) : this.#stub(seen.consumer),
-      needs.provider ? this.readProvider(seen, signal) : this.#stub(seen.provider),
+      needs.provider ? this.#readUpstream(seen, signal) : this.#stub(seen.provider),
     ]);
     const { ref, target, unseen, isOthers, second, mapping } = seen;
     return {
@@ -149,6 +149,22 @@ export class PairReader {
       consumer: consumerObject,
       provider: providerObject,
     };
+  }
+
+  #readUpstream(seen: SeenPair, signal: AbortSignal): Promise<DynamicObject | undefined> {
+    return seen.consumer === undefined
+      ? this.#readForAdoption(seen, signal)
+      : this.readProvider(seen, signal);
+  }
+
+  /** With the whole of its `managedFields`, which caches do not keep. */
+  async #readForAdoption(
+    { provider: shown, target }: SeenPair,
+    signal: AbortSignal,
+  ): Promise<DynamicObject | undefined> {
+    if (shown === undefined || target === undefined) return undefined;
+    const { provider, providerType: type, view } = this.#options;
+    return readLive({ client: provider.client, type, ref: target, kept: shown, cache: view }, signal);
   }
 
   /** The upstream object with its content. */

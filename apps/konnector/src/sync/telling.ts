@@ -104,6 +104,7 @@ const onConsumer: ReadonlySet<Step["do"]> = new Set([
   "markConsumer",
   "unmarkConsumer",
   "createConsumer",
+  "handOverConsumer",
   "deleteConsumer",
   "releaseConsumer",
   "writeStatus",
