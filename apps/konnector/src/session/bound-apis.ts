@@ -28,6 +28,7 @@ import { reconcileCrd } from "./crds.ts";
 import { writeExportStatus } from "./export-status.ts";
 import { isolationInForce } from "./isolation.ts";
 import type { NamespaceMap } from "./namespace-map.ts";
+import { type NeedyBinding, needsOf, watchStalls } from "./stalls.ts";
 
 /** What the APIs of a session share. */
 export interface BoundApisOptions {
@@ -101,7 +102,23 @@ export class BoundApis implements AsyncDisposable {
     using _one = this.#controller.watch(exports.informer, nameOf);
     using _two = this.#controller.watch(bindings.informer, nameOf);
     using _three = status.onReport((key) => this.#controller.enqueue(key.slice(key.indexOf("/") + 1)));
-    await this.#controller.start({ signal });
+    const { consumer, provider, environment } = this.#options;
+    const stalls = {
+      clock: environment.clock,
+      consumer: consumer.pool,
+      provider: provider.pool,
+      bindings: () => this.#needs(),
+      status,
+    };
+    await Promise.all([this.#controller.start({ signal }), watchStalls(stalls, signal)]);
+  }
+
+  /** What the caches must show for each binding of this session. */
+  *#needs(): IterableIterator<NeedyBinding> {
+    for (const [name, key] of this.#attached) {
+      const bound = this.#options.bindings.get(key);
+      if (bound !== undefined) yield { key, resources: needsOf(name, asBinding(bound)) };
+    }
   }
 
   /** Tells a Warning about an upstream object on its claim. */
