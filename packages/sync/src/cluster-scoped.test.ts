@@ -17,6 +17,7 @@ import type { Isolation } from "./namespaces.ts";
 import { type PairPlan, planPair } from "./object-plan.ts";
 import { consumerWidget, tenant } from "./testing/objects.ts";
 import type { SyncObject } from "./types.ts";
+import { planUnbind } from "./unbind.ts";
 
 /** How agents have named the upstream object of a claim. */
 type Maker = "go" | "ours, Prefixed" | "ours, None" | "ours, None, before it named its claim";
@@ -223,4 +224,30 @@ test("another tenant's object, or one that names a claim it cannot stand for, is
     },
   };
   assert.deepEqual(claimNamesOf(tenant, forged), []);
+});
+
+test("unbinding never takes the mark off an object that serves another tenant, or another claim", () => {
+  const consumer = consumerWidget({}, { name: "b-x", namespace: undefined });
+  const provider: SyncObject = {
+    apiVersion: "example.org/v1",
+    kind: "Widget",
+    metadata: {
+      name: "cluster-a-b-x",
+      annotations: { [boundAnnotation]: "true", [clusterNamespaceAnnotation]: "cluster-a-b" },
+    },
+  };
+  const observed = {
+    ref: { name: "b-x" },
+    mapping: { state: "missing" },
+    tenant,
+    rule: defaultMetadataRule,
+    consumer,
+    provider,
+  } as const;
+  const { steps } = planUnbind(observed, "Orphan");
+  assert.deepEqual(
+    steps.map((step) => step.do),
+    ["unmarkConsumer"],
+  );
+  assert.deepEqual(planUnbind({ ...observed, consumer: undefined }, "Orphan").steps, []);
 });

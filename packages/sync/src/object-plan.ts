@@ -183,7 +183,7 @@ function planStatus(observed: ObservedPair, consumer: SyncObject): readonly Step
 }
 
 /** A cluster-scoped provider object without our tenant's mark belongs to somebody else, whatever its name says. */
-function isForeign({ provider, ref, tenant, isOthers }: ObservedPair): boolean {
+export function isForeign({ provider, ref, tenant, isOthers }: ObservedPair): boolean {
   if (provider === undefined) return false;
   return (
     isOthers === true ||

@@ -11,7 +11,7 @@ import {
   unbindPolicyAnnotation,
 } from "@klutch/api";
 import { isBound } from "./content.ts";
-import { type ObservedPair, type PairPlan, planPair, type Step } from "./object-plan.ts";
+import { isForeign, type ObservedPair, type PairPlan, planPair, type Step } from "./object-plan.ts";
 import { isDeleting, refOfObject, type SyncObject } from "./types.ts";
 
 /** See the module comment. */
@@ -24,7 +24,8 @@ export function unbindPolicyOf(binding: SyncObject): UnbindPolicy {
 
 /** Decides for one pair of an API that is being unbound. Empty and without `waiting` when the pair is done. */
 export function planUnbind(observed: ObservedPair, policy: UnbindPolicy): PairPlan {
-  const { consumer, provider, ref } = observed;
+  const { consumer, ref } = observed;
+  const provider = isForeign(observed) ? undefined : observed.provider;
   if (consumer === undefined) {
     if (provider === undefined || isDeleting(provider) || !isBound(provider)) return { steps: [] };
     if (policy === "Delete") return { steps: [], waiting: "orphanConfirmation" };
