@@ -8,15 +8,18 @@ import { after, test } from "node:test";
 import { promisify } from "node:util";
 import {
   apiServiceBindings,
+  apiServiceNamespaces,
   consumerNamespace,
   customResourceDefinitions,
+  namespaces,
+  releaseDeletionsAnnotation,
   restoredAnnotation,
 } from "@klutch/api";
 import { resolveEngine } from "@klutch/engines";
 import type { DynamicObject } from "@klutch/kube";
 import { waitFor } from "@klutch/kube-testing";
 import { pairOf, serviceNamespace } from "./testing/pair.ts";
-import { exportCrd, installCrd, prepareTenant } from "./testing/provider-side.ts";
+import { exportCrd, installCrd, prepareTenant, tenantNamespace } from "./testing/provider-side.ts";
 import {
   bindApi,
   type RunningKonnector,
@@ -165,4 +168,53 @@ test("claims that were lost with their CRD while no agent ran are restored, and 
   }
   const deleted = konnector.writes.filter((write) => write === "provider delete widgets");
   assert.deepEqual(deleted, []);
+});
+
+/** Ends a namespace as the controller manager would, which does not run here. */
+async function endNamespace(name: string): Promise<void> {
+  await consumer.client.delete(namespaces, { name });
+  const ending = await consumer.client.get<DynamicObject>(namespaces, { name });
+  const path = `/api/v1/namespaces/${name}/finalize`;
+  await consumer.client.request({ method: "PUT", path, body: { ...ending, spec: { finalizers: [] } } });
+}
+
+test("a namespace that is gone without its claims' deletions keeps its mapping, and with it all above, until they are released", async () => {
+  const mapping = (name: string): Promise<unknown> =>
+    provider.client.find(apiServiceNamespaces, { namespace: tenantNamespace, name });
+  const upstream = (name: string): Promise<unknown> =>
+    provider.client.find(widgets.type, { namespace: `${tenantNamespace}-wiped`, name });
+  for (const name of ["wiped", "empty"]) {
+    await consumer.client.create(namespaces, { apiVersion: "v1", kind: "Namespace", metadata: { name } });
+    for (const claim of ["a", "b", "c"])
+      await consumer.client.create(widgets.type, widget(widgets.type, claim, {}, { namespace: name }));
+    await waitFor(`the mapping of ${name}`, () => mapping(name));
+  }
+  for (const claim of ["a", "b", "c"]) {
+    await waitFor(`${claim} above`, () => upstream(claim));
+    await consumer.client.delete(widgets.type, { namespace: "empty", name: claim });
+    await waitFor(
+      `${claim} to be gone`,
+      async () =>
+        (await consumer.client.find(widgets.type, { namespace: "empty", name: claim })) === undefined,
+    );
+  }
+  await konnector[Symbol.asyncDispose]();
+  for (const name of ["a", "b", "c"]) {
+    const key = { namespace: "wiped", name };
+    await consumer.client.mergePatch(widgets.type, key, { metadata: { finalizers: null } });
+    await consumer.client.delete(widgets.type, key);
+  }
+  for (const name of ["wiped", "empty"]) await endNamespace(name);
+  konnector = await startKonnector(world, { identity: "third", timing: { breakerLimit: 1 } });
+  await untilReason(widgets.name, "DeletionHeld", "MassDeletion");
+  await waitFor("the other mapping to be released", async () => (await mapping("empty")) === undefined);
+  assert.ok(await mapping("wiped"));
+  for (const claim of ["a", "b", "c"]) assert.ok(await upstream(claim), claim);
+  await consumer.client.mergePatch(
+    apiServiceBindings,
+    { namespace: consumerNamespace, name: widgets.name },
+    { metadata: { annotations: { [releaseDeletionsAnnotation]: new Date().toISOString() } } },
+  );
+  await waitFor("the mapping to be released", async () => (await mapping("wiped")) === undefined);
+  for (const claim of ["a", "b", "c"]) assert.equal(await upstream(claim), undefined, claim);
 });

@@ -110,6 +110,15 @@ export class CachePool implements AsyncDisposable {
       .map(([key]) => key);
   }
 
+  /** How many objects of synced resources are in a namespace; undefined while a cache of it is not filled. */
+  countCompact(namespace: string): number | undefined {
+    const covering = [...this.#compact.values()].filter(
+      ({ scope }) => scope.namespace === undefined || scope.namespace === namespace,
+    );
+    if (covering.some(({ cache }) => !cache.informer.synced)) return undefined;
+    return covering.reduce((sum, { cache }) => sum + [...objectsIn(cache, namespace)].length, 0);
+  }
+
   /** The caches that every attempt to list or to watch fails for. */
   failures(): readonly CacheFailure[] {
     return [...this.#caches.values(), ...this.#compact.values()].flatMap(({ cache, scope }) => {

@@ -26,6 +26,7 @@ export class DeletionBreaker {
   #peaks: { readonly at: number; alive: number }[] = [];
   #alive = 0;
   #why: string | undefined;
+  #releasedAt = Number.NEGATIVE_INFINITY;
   #heldCrd: string | undefined;
   #releasedCrd: string | undefined;
 
@@ -35,6 +36,11 @@ export class DeletionBreaker {
 
   get isHeld(): boolean {
     return this.#why !== undefined;
+  }
+
+  /** When a person last let deletions go on, in monotonic milliseconds: what was found missing before that is confirmed. */
+  get releasedAt(): number {
+    return this.#releasedAt;
   }
 
   /** How many claims live, neither gone nor being deleted. */
@@ -89,6 +95,7 @@ export class DeletionBreaker {
 
   /** Ends the hold; what was counted is forgotten. */
   release(): void {
+    this.#releasedAt = this.#options.clock.monotonic();
     this.#deletions = [];
     this.#peaks = [];
     this.#releasedCrd = this.#heldCrd ?? this.#releasedCrd;

@@ -12,6 +12,7 @@ import {
 } from "@klutch/kube";
 import { handOver, type Step, unmarkPatch } from "@klutch/sync";
 import type { Compact } from "../cache/compact.ts";
+import { findSurely } from "../cache/live.ts";
 import type { SharedCache } from "../cache/shared-cache.ts";
 import type { ConsumerCluster, ProviderCluster } from "../clusters.ts";
 import { asDynamic } from "../decode.ts";
@@ -174,7 +175,7 @@ async function releaseConsumer(
   const { consumer, provider, type, providerType, consumerCache, view, confirmProvider } = context;
   if (confirmGone.length > 0) await confirmProvider(signal);
   for (const place of context.wasSeenGoing(ref) ? [] : confirmGone) {
-    const found = await provider.client.find<DynamicObject>(providerType, place, { signal });
+    const found = await findSurely(provider.client, providerType, place, signal);
     if (found !== undefined) {
       view.wrote(found);
       throw new StaleCacheError(`${type.kind} ${keyOf(found)} on the provider`);

@@ -170,6 +170,7 @@ export class ObjectSyncer implements AsyncDisposable {
     this.#abort.abort(new Error("the resource is no longer bound"));
     this.#subscriptions.dispose();
     await this.#running;
+    this.#options.orphans.forgetAll(this.#options.type);
     await this.#view[Symbol.asyncDispose]();
     await this.#lease[Symbol.asyncDispose]();
   }

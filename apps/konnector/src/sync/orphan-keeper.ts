@@ -1,10 +1,11 @@
 /** Carries out the interlock of `planOrphan` for one session: live looks, grace time, breaker (DESIGN §4.2). */
-import { boundAnnotation, fieldManager, namespaces } from "@klutch/api";
+import { boundAnnotation, fieldManager } from "@klutch/api";
 import type { DynamicObject, ObjectRef, ResourceType } from "@klutch/kube";
 import type { ReconcileResult } from "@klutch/kube-runtime";
 import { judgeAbsence, planOrphan, type SyncObject } from "@klutch/sync";
+import { findSurely } from "../cache/live.ts";
+import { confirmCluster } from "../cluster-uid.ts";
 import type { ConsumerCluster, Environment, ProviderCluster } from "../clusters.ts";
-import { WrongClusterError } from "../errors.ts";
 import type { CrdGuard } from "./crd-guard.ts";
 import type { DeletionBreaker } from "./deletion-breaker.ts";
 
@@ -42,12 +43,21 @@ export class OrphanKeeper {
     if (this.#missingSince.size > 0) this.#missingSince.delete(idOf(type, key));
   }
 
+  /** Nobody looks at objects of this resource any more. */
+  forgetAll(type: ResourceType): void {
+    const prefix = idOf(type, "");
+    for (const id of this.#missingSince.keys()) if (id.startsWith(prefix)) this.#missingSince.delete(id);
+  }
+
   /** Looks at one orphan; deletes it only when the interlock allows. */
   async look(orphan: Orphan, signal: AbortSignal): Promise<ReconcileResult | undefined> {
     const { clock, timing, logger } = this.#environment;
     const id = idOf(orphan.type, orphan.key);
     const meaning = await this.#judge(orphan, signal);
-    if (meaning === "gone") return undefined;
+    if (meaning === "gone") {
+      this.#missingSince.delete(id);
+      return undefined;
+    }
     if (meaning === "lostWithCrd") {
       this.#missingSince.delete(id);
       return (await this.#isAlive(orphan, signal))
@@ -61,11 +71,14 @@ export class OrphanKeeper {
     if (orphan.breaker.isHeld) return { requeueAfterMs: breakerWindowMs };
     const now = clock.monotonic();
     this.#deletions = this.#deletions.filter((at) => now - at < breakerWindowMs);
+    const missingSince = this.#missingSince.get(id);
+    const isReleased = missingSince !== undefined && missingSince <= orphan.breaker.releasedAt;
     const plan = planOrphan({
-      missingSince: this.#missingSince.get(id),
+      missingSince,
       now,
       graceMs: timing.graceMs,
-      recentDeletions: this.#deletions.length,
+      // Others that are missing now count before the first of them dies: a cluster restored from a backup lacks many at once.
+      recentDeletions: isReleased ? 0 : this.#deletions.length + this.#others(id),
       breakerLimit: timing.breakerLimit,
     });
     if (plan.do === "wait") return { requeueAfterMs: plan.waitMs };
@@ -76,7 +89,7 @@ export class OrphanKeeper {
         limit: timing.breakerLimit,
       });
       orphan.breaker.hold(
-        `${timing.breakerLimit} upstream objects were deleted within a minute because their claims were not to be found`,
+        `more than ${timing.breakerLimit} upstream objects have lost their claims within a minute, and nobody was seen to delete them`,
       );
       return { requeueAfterMs: breakerWindowMs };
     }
@@ -91,6 +104,10 @@ export class OrphanKeeper {
     await this.#delete(orphan, signal);
     this.#missingSince.delete(id);
     return undefined;
+  }
+
+  #others(id: string): number {
+    return this.#missingSince.size - (this.#missingSince.has(id) ? 1 : 0);
   }
 
   async #judge(
@@ -121,10 +138,9 @@ export class OrphanKeeper {
 
   async #isAlive(orphan: Orphan, signal: AbortSignal): Promise<boolean> {
     const { client, uid } = this.#consumer;
-    const kubeSystem = await client.find<DynamicObject>(namespaces, { name: "kube-system" }, { signal });
-    if (kubeSystem?.metadata.uid !== uid) throw new WrongClusterError(uid, kubeSystem?.metadata.uid);
+    await confirmCluster(client, uid, signal);
     for (const ref of orphan.consumerRefs) {
-      if ((await client.find(orphan.type, ref, { signal })) !== undefined) return true;
+      if ((await findSurely(client, orphan.type, ref, signal)) !== undefined) return true;
     }
     return false;
   }
