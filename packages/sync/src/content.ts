@@ -29,20 +29,20 @@ export function travellingContent(consumer: SyncObject, rule: MetadataRule): Syn
 
 /**
  * The body of the server-side apply that makes the provider's object what the consumer wants: what travels; for cluster-scoped objects
- * also the mark and the owner that tie it to the tenant, and the claim's name where the object's does not tell it. Holds nothing that a
- * server sets.
+ * also the mark and the owner that tie it to the tenant, and the claim's name where the object's does not tell it, or `isNamed`. Holds nothing
+ * that a server sets.
  */
 export function providerContent(
   consumer: SyncObject,
   target: Ref,
   tenant: Tenant,
   rule: MetadataRule,
-  isolation: Isolation = "Prefixed",
+  isNamed = false,
 ): SyncObject {
   const content = travellingContent(consumer, rule);
   if (target.namespace !== undefined) return { ...content, metadata: { ...target, ...content.metadata } };
   const { name = "" } = consumer.metadata;
-  const isNameTold = isolation !== "None" && target.name === `${tenant.namespace}-${name}`;
+  const isPlain = target.name === `${tenant.namespace}-${name}`;
   return {
     ...content,
     metadata: {
@@ -51,13 +51,23 @@ export function providerContent(
       annotations: {
         ...content.metadata.annotations,
         [clusterNamespaceAnnotation]: tenant.namespace,
-        ...(isNameTold ? {} : { [consumerNameAnnotation]: name }),
+        ...(isPlain && !isNamed ? {} : { [consumerNameAnnotation]: name }),
       },
       ownerReferences: [
         { apiVersion: "v1", kind: "Namespace", name: tenant.namespace, uid: tenant.namespaceUid },
       ],
     },
   };
+}
+
+/**
+ * Whether a cluster-scoped object is to name its claim even if its own name is the plain prefixed one. Those that are there without stay
+ * without under isolation Prefixed: it would be a write for each of them.
+ */
+export function isToBeNamed(isolation: Isolation | undefined, observed: SyncObject | undefined): boolean {
+  const isThere =
+    observed !== undefined && observed.metadata.annotations?.[consumerNameAnnotation] === undefined;
+  return isolation === "None" || !isThere;
 }
 
 /** What one write led to: a server may store something else than was sent (webhooks, pruning), and that is final until a side changes. */

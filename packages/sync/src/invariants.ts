@@ -10,7 +10,7 @@ import {
   type PermissionClaim,
   syncerFinalizer,
 } from "@klutch/api";
-import { appliedPart, isBound, providerContent } from "./content.ts";
+import { appliedPart, isBound, isToBeNamed, providerContent } from "./content.ts";
 import { effectiveClaims } from "./crd-plan.ts";
 import { ownedFields, surplusPaths } from "./fields.ts";
 import { checkClaimed } from "./invariants-claimed.ts";
@@ -203,7 +203,13 @@ function checkPair(
   if (isDeleting(upstream)) return [];
   const found: Violation[] = [];
   const { tenant } = snapshot.provider;
-  const wanted = providerContent(claim, target, tenant, snapshot.rule ?? defaultMetadataRule, api.isolation);
+  const wanted = providerContent(
+    claim,
+    target,
+    tenant,
+    snapshot.rule ?? defaultMetadataRule,
+    isToBeNamed(api.isolation, upstream),
+  );
   const [different] = differences(appliedPart(upstream), appliedPart(wanted));
   if (different !== undefined) {
     const message = `${different} is not what the claim wants at ${nameOf(target)}`;

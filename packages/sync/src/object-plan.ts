@@ -22,6 +22,7 @@ import {
   type AppliedRecord,
   isBound,
   isSettled,
+  isToBeNamed,
   legacyRemoval,
   needsApply,
   providerContent,
@@ -149,7 +150,7 @@ function planAlive(observed: ObservedPair, consumer: SyncObject): PairPlan {
   const status = planStatus(observed, consumer);
   if (provider !== undefined && isDeleting(provider))
     return { steps: status, waiting: "providerReplacement" };
-  const wanted = providerContent(consumer, target, tenant, rule, observed.isolation);
+  const wanted = providerContent(consumer, target, tenant, rule, isToBeNamed(observed.isolation, provider));
   const steps: Step[] = [];
   const uid = consumer.metadata.uid ?? "";
   if (consumer.metadata.finalizers?.includes(syncerFinalizer) !== true) {
