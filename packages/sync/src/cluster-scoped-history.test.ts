@@ -41,7 +41,7 @@ class History {
   }
 
   #work(): void {
-    const names = new Set([...this.#claims.keys()]);
+    const names = new Set(this.#claims.keys());
     for (const object of this.#upstream.values())
       for (const name of claimNamesOf(tenant, object)) names.add(name);
     for (const name of names) {
