@@ -3,6 +3,7 @@ import { namespaces } from "@klutch/api";
 import type { DynamicObject, KubeClient } from "@klutch/kube";
 import { Backoff } from "@klutch/kube-runtime";
 import type { Environment } from "./clusters.ts";
+import { WrongClusterError } from "./errors.ts";
 
 /** UID of kube-system; waits until the app cluster answers. Throws when aborted first. */
 export async function clusterUid(
@@ -21,4 +22,10 @@ export async function clusterUid(
       await clock.sleep(backoff.next(), { signal });
     }
   }
+}
+
+/** Throws `WrongClusterError` when the app cluster is another one than `uid` names. */
+export async function confirmCluster(client: KubeClient, uid: string, signal: AbortSignal): Promise<void> {
+  const kubeSystem = await client.find<DynamicObject>(namespaces, { name: "kube-system" }, { signal });
+  if (kubeSystem?.metadata.uid !== uid) throw new WrongClusterError(uid, kubeSystem?.metadata.uid);
 }

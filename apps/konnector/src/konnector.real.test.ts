@@ -6,6 +6,7 @@ import {
   apiServiceExports,
   boundAnnotation,
   clusterBindings,
+  clusterRoles,
   consumerNamespace,
   findCondition,
   isTrue,
@@ -17,7 +18,15 @@ import { type DynamicObject, isNotFound, type ResourceType } from "@klutch/kube"
 import { secretObject, waitFor } from "@klutch/kube-testing";
 import { conditionsOf } from "./decode.ts";
 import { exportCrd, installCrd, prepareTenant, tenantNamespace } from "./testing/provider-side.ts";
-import { bindApi, startKonnector, startWorld, testApi, widget } from "./testing/world.ts";
+import {
+  bindApi,
+  createBinding,
+  grantApi,
+  startKonnector,
+  startWorld,
+  testApi,
+  widget,
+} from "./testing/world.ts";
 
 const world = await startWorld();
 const { consumer, provider } = world;
@@ -252,6 +261,44 @@ test("adoption: an object that only the provider has appears below, without its 
     }),
   );
   await assert.rejects(provider.client.get(widgets.type, ref), isNotFound);
+});
+
+test("while a cluster refuses to list the bound kind, the binding says which, where and who can change it", async () => {
+  const things = testApi("things", "Thing");
+  await installCrd(provider, things.crd);
+  await exportCrd(provider, things.crd);
+  await createBinding(world, things.name);
+  const stalled = (where: RegExp): Promise<unknown> =>
+    waitFor(`Stalled ${where}`, async () => {
+      const conditions = conditionsOf(
+        await consumer.client.get<DynamicObject>(apiServiceBindings, {
+          namespace: consumerNamespace,
+          name: things.name,
+        }),
+      );
+      const found = findCondition(conditions, "Stalled");
+      return found?.reason === "Forbidden" && where.test(found.message ?? "") && !isTrue(conditions, "Ready");
+    });
+  await stalled(/^the agent may not list things\.test\.klutch\.example in the app cluster, .*kubectl bind/);
+  await grantApi(world, things.name);
+  await stalled(
+    /^the agent may not list things\.test\.klutch\.example at the provider, namespace cluster-test-app, .*Ask the provider/,
+  );
+  const role = { name: `klutch-binder-${tenantNamespace}` };
+  const { rules } = await provider.client.get<DynamicObject>(clusterRoles, role);
+  const added = { apiGroups: ["test.klutch.example"], resources: ["things"], verbs: ["*"] };
+  await provider.client.mergePatch(clusterRoles, role, { rules: [...(rules as object[]), added] });
+  await waitFor("the binding to be ready", async () => {
+    const found = await consumer.client.get<DynamicObject>(apiServiceBindings, {
+      namespace: consumerNamespace,
+      name: things.name,
+    });
+    return (
+      isTrue(conditionsOf(found), "Ready") && findCondition(conditionsOf(found), "Stalled") === undefined
+    );
+  });
+  await consumer.client.create(things.type, widget(things.type, "late", { size: 1 }));
+  await waitFor("the object above", () => onProvider(things.type, "late"));
 });
 
 test("probes and metrics answer", async () => {

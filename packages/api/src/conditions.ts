@@ -6,11 +6,11 @@ export type NewCondition = Omit<Condition, "lastTransitionTime">;
 
 const ready = "Ready";
 /** Conditions that are bad news when they are True. They are absent while there is nothing to tell. */
-const alarms: ReadonlySet<string> = new Set(["DeletionHeld", "Unbinding"]);
+const alarms: ReadonlySet<string> = new Set(["DeletionHeld", "Stalled", "Unbinding"]);
 
 /** A condition that says, by being True, that something is held or going on, and why. */
 export function alarmCondition(
-  type: "DeletionHeld" | "Unbinding",
+  type: "DeletionHeld" | "Stalled" | "Unbinding",
   reason: string,
   severity: "Error" | "Warning" | "Info",
   message: string,

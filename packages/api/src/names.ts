@@ -32,7 +32,7 @@ export const claimedFromLabel = "klutch.anynines.com/claimed-from";
 
 /** `Cluster` on a template: app clusters get the namespaced kind as a cluster-scoped one, kept apart by isolation Namespaced. */
 export const consumerScopeAnnotation = "klutch.anynines.com/consumer-scope";
-/** Name in the app cluster of a cluster-scoped object whose upstream name is a hashed one. */
+/** Name in the app cluster of a cluster-scoped object, where its upstream name does not tell it. */
 export const consumerNameAnnotation = "klutch.anynines.com/consumer-name";
 /** "true" on the provider's claimed objects that were handed out once and are not made again when the consumer deletes its copy. */
 export const deliveredAnnotation = "klutch.anynines.com/delivered";
@@ -41,6 +41,8 @@ export const sourceHashAnnotation = "klutch.anynines.com/source-hash";
 
 /** "true" on objects that are synced, on both sides. */
 export const boundAnnotation = "klutch.anynines.com/bound";
+/** On a claim that was just made from its upstream object, until its fields are handed over to whoever applies them. */
+export const restoredAnnotation = "klutch.anynines.com/restored";
 /** `Provider` or `Consumer` on claimed objects. */
 export const resourceOwnerAnnotation = "klutch.anynines.com/resource-owner";
 /** Cluster namespace on cluster-scoped objects of the provider. */

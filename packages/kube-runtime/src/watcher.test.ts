@@ -53,6 +53,31 @@ const table: readonly (readonly [string, WatcherState, WatcherOutcome, WatcherSt
     { state: resumed, wait: "backoff" },
   ],
   [
+    "a resumed stream in which nothing came begins a new list: its version may be one that the server does not reach for long",
+    watching,
+    { resourceVersion: "7", error: new WatchStalledError(1) },
+    { state: listing, wait: "backoff" },
+  ],
+  [
+    "a server that went back to an older version, restored from a backup, begins a new list",
+    watching,
+    { resourceVersion: "5" },
+    { state: listing, wait: "backoff" },
+  ],
+  [
+    "a version that the server calls too large begins a new list",
+    watching,
+    {
+      resourceVersion: "7",
+      error: new ApiError({
+        status: 504,
+        reason: "Timeout",
+        message: "Too large resource version: 7, current: 5",
+      }),
+    },
+    { state: listing, wait: "backoff" },
+  ],
+  [
     "410 begins a new list",
     watching,
     { resourceVersion: at, error: api(410, "Expired") },

@@ -7,8 +7,13 @@
  * | listing  | failed                                | listing                   | back-off |
  * | watching | the server closed the stream          | watching at last version  | short    |
  * | watching | ... long before its time              | listing, reading anew     | short    |
- * | watching | version too old (410)                 | listing                   | back-off |
+ * | watching | version too old (410), or too large   | listing                   | back-off |
+ * | watching | the server's version went back        | listing                   | back-off |
+ * | watching | stalled, nothing came in it           | listing                   | back-off |
  * | watching | failed or stalled                     | watching at last version  | back-off |
+ *
+ * A server that was restored from a backup has versions below those that were seen. It sends nothing for a watch from a later one, not
+ * even a bookmark, until it gets there again.
  *
  * A list goes to the sink page by page, so that it is never in memory as a whole; what it lacks is removed when it is complete. It is
  * not asked for as a stream (KEP-3157): events of custom resources cost the server twice the time of pages, and the client half as much
@@ -29,6 +34,7 @@ import {
   type Random,
   type ResourceType,
   type Scope,
+  WatchStalledError,
 } from "@klutch/kube";
 import { Backoff } from "./backoff.ts";
 
@@ -72,10 +78,25 @@ export function nextStep(
   { error, resourceVersion, isEarly }: WatcherOutcome,
 ): WatcherStep {
   if (resourceVersion === undefined && state.kind === "listing") return { state, wait: "backoff" };
-  if (resourceVersion === undefined || isGone(error)) return { state: { kind: "listing" }, wait: "backoff" };
+  if (resourceVersion === undefined || isGone(error) || isAhead(state, { error, resourceVersion }))
+    return { state: { kind: "listing" }, wait: "backoff" };
   if (isEarly === true) return { state: { kind: "listing", isReread: true }, wait: "short" };
   const wait = error !== undefined ? "backoff" : state.kind === "listing" ? "none" : "short";
   return { state: { kind: "watching", resourceVersion }, wait };
+}
+
+/** Whether the version that was watched from seems to be one that the server has not reached. */
+function isAhead(state: WatcherState, { error, resourceVersion = "" }: WatcherOutcome): boolean {
+  if (state.kind !== "watching") return false;
+  if (error instanceof WatchStalledError) return resourceVersion === state.resourceVersion;
+  if (error instanceof ApiError && error.message.includes("Too large resource version")) return true;
+  return isLess(resourceVersion, state.resourceVersion);
+}
+
+/** Of decimal numbers, which versions are since Kubernetes 1.35 (KEP-5504); false for others. */
+function isLess(a: string, b: string): boolean {
+  if (!/^\d+$/.test(a) || !/^\d+$/.test(b)) return false;
+  return a.length === b.length ? a < b : a.length < b.length;
 }
 
 /** Options of `runWatcher`. */

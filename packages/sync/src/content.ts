@@ -1,15 +1,14 @@
-/** What of an object crosses from one cluster to the other (spec up, adoption down). */
+/** What of an object goes up, and whether it has to. */
 import {
   boundAnnotation,
   clusterNamespaceAnnotation,
   consumerNameAnnotation,
   type Metadata,
-  syncerFinalizer,
 } from "@klutch/api";
 import { contains, jsonHash } from "./json.ts";
 import { type FieldPath, ownedFields, surplusPaths } from "./fields.ts";
 import { filterMetadata, type MetadataRule } from "./metadata-rules.ts";
-import type { Tenant } from "./namespaces.ts";
+import type { Isolation, Tenant } from "./namespaces.ts";
 import type { Ref, SyncObject } from "./types.ts";
 
 /** Whether the object carries `klutch.anynines.com/bound: "true"`; any other value does not count (B23). */
@@ -30,18 +29,20 @@ export function travellingContent(consumer: SyncObject, rule: MetadataRule): Syn
 
 /**
  * The body of the server-side apply that makes the provider's object what the consumer wants: what travels; for cluster-scoped objects
- * also the mark and the owner that tie it to the tenant (reference/bind.md §4.8). Holds nothing that a server sets.
+ * also the mark and the owner that tie it to the tenant, and the claim's name where the object's does not tell it, or `isNamed`. Holds nothing
+ * that a server sets.
  */
 export function providerContent(
   consumer: SyncObject,
   target: Ref,
   tenant: Tenant,
   rule: MetadataRule,
+  isNamed = false,
 ): SyncObject {
   const content = travellingContent(consumer, rule);
   if (target.namespace !== undefined) return { ...content, metadata: { ...target, ...content.metadata } };
   const { name = "" } = consumer.metadata;
-  const isHashed = target.name !== name && target.name !== `${tenant.namespace}-${name}`;
+  const isPlain = target.name === `${tenant.namespace}-${name}`;
   return {
     ...content,
     metadata: {
@@ -50,7 +51,7 @@ export function providerContent(
       annotations: {
         ...content.metadata.annotations,
         [clusterNamespaceAnnotation]: tenant.namespace,
-        ...(isHashed ? { [consumerNameAnnotation]: name } : {}),
+        ...(isPlain && !isNamed ? {} : { [consumerNameAnnotation]: name }),
       },
       ownerReferences: [
         { apiVersion: "v1", kind: "Namespace", name: tenant.namespace, uid: tenant.namespaceUid },
@@ -60,25 +61,13 @@ export function providerContent(
 }
 
 /**
- * The consumer's object for one that only the provider has (adoption). Owner references and finalizers stay behind: they point at
- * objects of the other cluster, and its garbage collector would delete the copy (S13). It is born with our finalizer.
+ * Whether a cluster-scoped object is to name its claim even if its own name is the plain prefixed one. Those that are there without stay
+ * without under isolation Prefixed: it would be a write for each of them.
  */
-export function adoptedContent(provider: SyncObject, target: Ref): SyncObject {
-  const { metadata, status: _status, ...fields } = provider;
-  const annotations = Object.fromEntries(
-    Object.entries(metadata.annotations ?? {}).filter(
-      ([key]) => key !== clusterNamespaceAnnotation && key !== consumerNameAnnotation,
-    ),
-  );
-  return {
-    ...fields,
-    metadata: {
-      ...target,
-      ...(metadata.labels === undefined ? {} : { labels: metadata.labels }),
-      annotations: { ...annotations, [boundAnnotation]: "true" },
-      finalizers: [syncerFinalizer],
-    },
-  };
+export function isToBeNamed(isolation: Isolation | undefined, observed: SyncObject | undefined): boolean {
+  const isThere =
+    observed !== undefined && observed.metadata.annotations?.[consumerNameAnnotation] === undefined;
+  return isolation === "None" || !isThere;
 }
 
 /** What one write led to: a server may store something else than was sent (webhooks, pruning), and that is final until a side changes. */

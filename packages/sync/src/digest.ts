@@ -8,6 +8,7 @@ import {
   consumerNameAnnotation,
   fieldManager,
   type Metadata,
+  restoredAnnotation,
 } from "@klutch/api";
 import { type AppliedRecord, appliedPart, isBound, travellingContent } from "./content.ts";
 import { legacyManager, valuesAt } from "./fields.ts";
@@ -30,7 +31,12 @@ export interface Digest {
   readonly hasLegacy?: boolean | undefined;
 }
 
-const marks: readonly string[] = [boundAnnotation, clusterNamespaceAnnotation, consumerNameAnnotation];
+const marks: readonly string[] = [
+  boundAnnotation,
+  clusterNamespaceAnnotation,
+  consumerNameAnnotation,
+  restoredAnnotation,
+];
 /** What nearly all objects carry, held once. */
 const unmarked: Readonly<Record<string, string>> = Object.freeze({});
 const onlyBound: Readonly<Record<string, string>> = Object.freeze({ [boundAnnotation]: "true" });
@@ -122,6 +128,7 @@ export function judgeDigests(
   if (consumer === undefined || provider === undefined) return "needsBoth";
   if (isDeleting(consumer) || isDeleting(provider) || !isBound(provider)) return "needsBoth";
   if (consumer.metadata.finalizers?.includes(finalizer) !== true) return "needsBoth";
+  if (consumer.metadata.annotations?.[restoredAnnotation] !== undefined) return "needsBoth";
   // Those of cluster-scoped objects also carry their tenant's marks.
   const isSame = consumer.metadata.namespace !== undefined && consumer.content === provider.content;
   if (!isSame) {

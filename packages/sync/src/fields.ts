@@ -18,7 +18,7 @@ export const legacyManager = "konnector";
 export interface OwnedFields {
   /** Owned by server-side apply: the next apply without them removes them. */
   readonly applied: FieldSet;
-  /** Owned by the update of an older agent: they must be removed by name. */
+  /** Owned by the update of an older agent, by our apply as well or not: they must be removed by name. */
   readonly legacy: FieldSet;
 }
 
@@ -38,7 +38,7 @@ export function ownedFields(object: SyncObject): OwnedFields {
     applied = without(applied, other);
     legacy = without(legacy, other);
   }
-  return { applied, legacy: without(legacy, applied) };
+  return { applied, legacy };
 }
 
 /**

@@ -1,6 +1,8 @@
 /** The sync engine's decisions: pure functions from what both clusters show to what is to be written. No I/O. */
+export * from "./adoption.ts";
 export * from "./claim-scope.ts";
 export * from "./claimed.ts";
+export * from "./cluster-scoped.ts";
 export * from "./content.ts";
 export * from "./crd-plan.ts";
 export * from "./digest.ts";

@@ -1,8 +1,10 @@
-/** Which namespaces of the provider are a tenant's, as a snapshot shows it. */
-import { clusterNamespaceAnnotation, serviceNamespaceAnnotation } from "@klutch/api";
+/** Where things of a tenant stand on the provider, as a snapshot shows it. */
+import { type APIServiceExport, clusterNamespaceAnnotation, serviceNamespaceAnnotation } from "@klutch/api";
+import { claimNameOf, type ClusterScopedView, clusterScopedPlace } from "./cluster-scoped.ts";
+import { providerDigest } from "./digest.ts";
 import type { BoundApi, InvariantSnapshot } from "./invariants.ts";
-import { type Mapping, mappingOf, type Tenant } from "./namespaces.ts";
-import type { SyncObject } from "./types.ts";
+import { type Isolation, type Mapping, mappingOf, providerRefOf, type Tenant } from "./namespaces.ts";
+import { type Ref, refOfObject, type SyncObject } from "./types.ts";
 
 /** The namespace mappings, both ways. */
 export interface Places {
@@ -57,4 +59,59 @@ export function isOurs(
   return metadata.namespace === undefined
     ? metadata.annotations?.[clusterNamespaceAnnotation] === tenant.namespace
     : consumerOf.has(metadata.namespace);
+}
+
+/** The isolation that is in force: a cluster-scoped kind cannot be put into a namespace, so its names are prefixed. */
+export function isolationOf(
+  { spec }: APIServiceExport,
+  upstreams: readonly SyncObject[] | undefined,
+): Isolation {
+  const { clusterScopedIsolation: wanted = "Prefixed" } = spec;
+  const isInside = upstreams?.every(({ metadata }) => metadata.namespace !== undefined) ?? true;
+  return wanted === "Namespaced" && !isInside ? "Prefixed" : wanted;
+}
+
+/** Which claim and which upstream object of one API belong together. */
+export interface PlacesInApi {
+  readonly placeOf: (claim: SyncObject) => Ref | undefined;
+  readonly consumerRefOf: (upstream: SyncObject) => Ref | undefined;
+}
+
+/** See `PlacesInApi`. `upstreams` are those that are ours. */
+export function placesIn(
+  places: Places,
+  api: Pick<BoundApi, "namespaced" | "isolation"> | undefined,
+  claims: readonly SyncObject[],
+  upstreams: readonly SyncObject[],
+): PlacesInApi {
+  const { tenant } = places;
+  const isolation = api?.isolation ?? "Prefixed";
+  const claimNames = new Set(claims.map(({ metadata }) => metadata.name));
+  const byName = new Map(
+    upstreams
+      .filter(({ metadata }) => metadata.namespace === undefined)
+      .map((object) => [object.metadata.name, providerDigest(object)]),
+  );
+  const view: ClusterScopedView = {
+    hasClaim: (name) => claimNames.has(name),
+    upstream: (name) => byName.get(name),
+  };
+  return {
+    placeOf(claim) {
+      const ref = refOfObject(claim);
+      return ref.namespace !== undefined || isolation === "Namespaced"
+        ? providerRefOf(tenant, ref, places.mapping(ref.namespace), isolation)
+        : { name: clusterScopedPlace(tenant, ref.name, isolation, view).name };
+    },
+    consumerRefOf({ metadata }) {
+      const { namespace, name = "" } = metadata;
+      if (namespace === undefined) {
+        const found = claimNameOf(tenant, byName.get(name) ?? { metadata }, isolation, view);
+        return found === undefined ? undefined : { name: found };
+      }
+      if (api?.namespaced !== true) return namespace === tenant.namespace ? { name } : undefined;
+      const consumerNamespace = places.consumerOf.get(namespace);
+      return consumerNamespace === undefined ? undefined : { namespace: consumerNamespace, name };
+    },
+  };
 }

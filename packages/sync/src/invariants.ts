@@ -10,15 +10,15 @@ import {
   type PermissionClaim,
   syncerFinalizer,
 } from "@klutch/api";
-import { appliedPart, isBound, providerContent } from "./content.ts";
+import { appliedPart, isBound, isToBeNamed, providerContent } from "./content.ts";
 import { effectiveClaims } from "./crd-plan.ts";
 import { ownedFields, surplusPaths } from "./fields.ts";
 import { checkClaimed } from "./invariants-claimed.ts";
-import { isOurs, type Places, placesOf } from "./invariants-places.ts";
+import { isOurs, isolationOf, type Places, placesIn, placesOf } from "./invariants-places.ts";
 import { checkMappings, checkTenancy } from "./invariants-tenancy.ts";
 import { contains, jsonEqual } from "./json.ts";
 import { defaultMetadataRule, type MetadataRule } from "./metadata-rules.ts";
-import { consumerNameOf, type Isolation, providerRefOf, type Tenant } from "./namespaces.ts";
+import type { Isolation, Tenant } from "./namespaces.ts";
 import { isDeleting, isRecord, nameOf, type Ref, refOfObject, type SyncObject } from "./types.ts";
 import { isMarked } from "./unbind.ts";
 
@@ -132,7 +132,7 @@ export function boundApisOf({ consumer, provider }: InvariantSnapshot): readonly
     if (binding === undefined || binding.metadata.deletionTimestamp !== undefined) return [];
     const claims = effectiveClaims(binding.spec.permissionClaims ?? [], exported.spec.permissionClaims ?? []);
     const namespaced = exported.spec.scope === "Namespaced";
-    return [{ name, namespaced, isolation: exported.spec.clusterScopedIsolation ?? "Prefixed", claims }];
+    return [{ name, namespaced, isolation: isolationOf(exported, provider.objects[name]), claims }];
   });
 }
 
@@ -153,12 +153,13 @@ function checkApi(snapshot: InvariantSnapshot, places: Places, api: BoundApi): r
   const claims = snapshot.consumer.objects[api.name];
   const upstreams = snapshot.provider.objects[api.name]?.filter((one) => isOurs(places, one, api));
   if (claims === undefined || upstreams === undefined) return [];
+  const { placeOf, consumerRefOf } = placesIn(places, api, claims, upstreams);
   const byPlace = new Map(upstreams.map((object) => [nameOf(refOfObject(object)), object]));
   const accounted = new Set<string>();
   const found: Violation[] = [];
   const claimsByRef = new Map(claims.map((claim) => [nameOf(refOfObject(claim)), claim]));
   for (const claim of claims) {
-    const target = placeOf(places, claim, api);
+    const target = placeOf(claim);
     if (target !== undefined) {
       accounted.add(nameOf(target));
       found.push(...checkPair(snapshot, api, claim, target, byPlace.get(nameOf(target))));
@@ -169,7 +170,7 @@ function checkApi(snapshot: InvariantSnapshot, places: Places, api: BoundApi): r
     if (!isBound(upstream) || isDeleting(upstream)) continue;
     const place = nameOf(refOfObject(upstream));
     if (accounted.has(place)) continue;
-    const consumerRef = consumerRefOf(places, upstream, api);
+    const consumerRef = consumerRefOf(upstream);
     const claim = consumerRef === undefined ? undefined : claimsByRef.get(nameOf(consumerRef));
     const object = { object: `${api.name} ${place}`, side: "provider" } as const;
     found.push(
@@ -202,7 +203,13 @@ function checkPair(
   if (isDeleting(upstream)) return [];
   const found: Violation[] = [];
   const { tenant } = snapshot.provider;
-  const wanted = providerContent(claim, target, tenant, snapshot.rule ?? defaultMetadataRule);
+  const wanted = providerContent(
+    claim,
+    target,
+    tenant,
+    snapshot.rule ?? defaultMetadataRule,
+    isToBeNamed(api.isolation, upstream),
+  );
   const [different] = differences(appliedPart(upstream), appliedPart(wanted));
   if (different !== undefined) {
     const message = `${different} is not what the claim wants at ${nameOf(target)}`;
@@ -235,9 +242,9 @@ function checkFinalizers(
   return Object.entries(consumer.objects).flatMap(([resource, objects]) => {
     const upstreams = provider.objects[resource];
     const api = apis.find(({ name }) => name === resource);
-    const taken = new Set(
-      upstreams?.filter((one) => isOurs(places, one, api)).map((one) => nameOf(refOfObject(one))),
-    );
+    const ours = upstreams?.filter((one) => isOurs(places, one, api)) ?? [];
+    const taken = new Set(ours.map((one) => nameOf(refOfObject(one))));
+    const { placeOf } = placesIn(places, api, objects, ours);
     return objects
       .filter(({ metadata }) => metadata.finalizers?.includes(syncerFinalizer) === true)
       .flatMap((claim): Violation[] => {
@@ -247,7 +254,7 @@ function checkFinalizers(
           return [{ invariant: "Finalizer", object, side: "consumer", message }];
         }
         if (upstreams === undefined || !isOlder(snapshot, claim.metadata.deletionTimestamp)) return [];
-        const target = placeOf(places, claim, api);
+        const target = placeOf(claim);
         if (target !== undefined && taken.has(nameOf(target))) return [];
         const message = `waits with our finalizer since ${claim.metadata.deletionTimestamp}, but nothing is above any more`;
         return [{ invariant: "Finalizer", object, side: "consumer", message }];
@@ -295,21 +302,6 @@ function differences(observed: unknown, wanted: unknown, path = ""): readonly st
   return Object.entries(wanted).flatMap(([key, value]) =>
     differences(observed[key], value, path === "" ? key : `${path}.${key}`),
   );
-}
-
-const placeOf = (places: Places, claim: SyncObject, api: BoundApi | undefined): Ref | undefined => {
-  const ref = refOfObject(claim);
-  return providerRefOf(places.tenant, ref, places.mapping(ref.namespace), api?.isolation);
-};
-
-function consumerRefOf(places: Places, upstream: SyncObject, api: BoundApi): Ref | undefined {
-  const { namespace, name = "" } = upstream.metadata;
-  if (!api.namespaced || namespace === undefined) {
-    const consumerName = consumerNameOf(places.tenant, upstream, api.isolation);
-    return consumerName === undefined ? undefined : { name: consumerName };
-  }
-  const consumerNamespace = places.consumerOf.get(namespace);
-  return consumerNamespace === undefined ? undefined : { namespace: consumerNamespace, name };
 }
 
 const isOlder = ({ now, graceMs = defaultGraceMs }: InvariantSnapshot, since: string | undefined): boolean =>

@@ -37,18 +37,15 @@ export function mappingOf(serviceNamespace: SyncObject | undefined): Mapping {
 }
 
 /**
- * The consumer's name of an object that stands for a cluster-scoped one; undefined when it belongs to another tenant or to nobody.
- * A name alone proves nothing: tenant `a` with object `b-c` and tenant `a-b` with object `c` share one.
+ * The consumer's name of an object with a prefixed name that stands for a cluster-scoped one; undefined when it belongs to another tenant
+ * or to nobody. Of bound kinds, which may have other names, see cluster-scoped.ts. A name alone proves nothing: tenant `a` with object `b-c` and tenant `a-b` with object `c` share one.
  */
 export function consumerNameOf(
   tenant: Tenant,
   provider: { readonly metadata: Metadata },
-  isolation: Isolation = "Prefixed",
 ): string | undefined {
-  const { name = "", namespace, annotations } = provider.metadata;
-  if (isolation === "Namespaced") return namespace === tenant.namespace ? name : undefined;
+  const { name = "", annotations } = provider.metadata;
   if (annotations?.[clusterNamespaceAnnotation] !== tenant.namespace) return undefined;
-  if (isolation === "None") return name;
   const original = annotations[consumerNameAnnotation];
   if (original !== undefined) {
     return prefixedName(tenant.namespace, original) === name ? original : undefined;
@@ -71,7 +68,7 @@ export function planMappingRelease(observed: {
   return waitMs > 0 ? { waitMs } : "lookLive";
 }
 
-/** Reference of the consumer object on the provider; undefined while its namespace is not mapped. */
+/** Where the upstream object of a consumer object is put when it is new; undefined while its namespace is not mapped. */
 export function providerRefOf(
   tenant: Tenant,
   consumer: Ref,

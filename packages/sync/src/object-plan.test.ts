@@ -1,6 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { boundAnnotation, clusterNamespaceAnnotation, fieldManager, type Metadata } from "@klutch/api";
+import {
+  boundAnnotation,
+  clusterNamespaceAnnotation,
+  fieldManager,
+  type Metadata,
+  restoredAnnotation,
+} from "@klutch/api";
 import fc from "fast-check";
 import { appliedPart, isBound, recordOf } from "./content.ts";
 import { reduceManagedFields } from "./fields.ts";
@@ -62,6 +68,19 @@ test("B4: what an older agent created is removed by name", () => {
   });
 });
 
+test("B4: what an older agent created is removed by name, also after we have applied it ourselves", () => {
+  const fieldsV1 = fieldsOf({ spec: { a: 1, b: 2 } });
+  const managedFields = [
+    appliedBy("konnector", "Update", fieldsV1),
+    appliedBy(fieldManager, "Apply", fieldsV1),
+  ];
+  const provider = reduceManagedFields(providerWidget({ a: 1, b: 2 }, { managedFields }));
+  const { steps } = plan({ consumer: consumerWidget({ a: 1 }), provider });
+  assert.deepEqual(kinds(steps), ["patchProvider", "applyProvider"]);
+  assert.ok(steps[0]?.do === "patchProvider");
+  assert.deepEqual(steps[0].patch, { spec: { b: null } });
+});
+
 test("an object that an older agent left, and that is as wanted, is not written at all", () => {
   const fieldsV1 = fieldsOf({ spec: { a: 1 } });
   const managedFields = [appliedBy("konnector", "Update", fieldsV1)];
@@ -114,7 +133,7 @@ test("B6: the finalizer stays while the upstream lives, also while it is being d
       do: "releaseConsumer",
       ref: { namespace: "app", name: "w" },
       uid: "consumer-uid",
-      confirmGone: { namespace: "cluster-a-app", name: "w" },
+      confirmGone: [{ namespace: "cluster-a-app", name: "w" }],
     },
   ]);
 });
@@ -165,7 +184,7 @@ test("S13, B10: adoption creates the consumer's object without the provider's ow
         metadata: {
           namespace: "app",
           name: "w",
-          annotations: { note: "x", [boundAnnotation]: "true" },
+          annotations: { note: "x", [boundAnnotation]: "true", [restoredAnnotation]: "true" },
           finalizers: ["klutch.anynines.com/syncer"],
         },
         spec: { a: 1 },

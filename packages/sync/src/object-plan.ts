@@ -13,15 +13,16 @@
  * | deleting  | not bound         | not ours: release the finalizer, leave it |
  * | alive     | namespace unmapped| ask for the mapping, wait |
  * | alive     | deleting          | status down, wait until it is gone, then recreate (B6) |
- * | alive     | other tenant's    | hold |
+ * | alive     | other tenant's, or another claim's | hold |
  * | alive     | – or alive        | finalizer, apply if needed, status down if different |
  */
-import { clusterNamespaceAnnotation, syncerFinalizer } from "@klutch/api";
+import { clusterNamespaceAnnotation, restoredAnnotation, syncerFinalizer } from "@klutch/api";
+import { adoptedContent } from "./adoption.ts";
 import {
   type AppliedRecord,
-  adoptedContent,
   isBound,
   isSettled,
+  isToBeNamed,
   legacyRemoval,
   needsApply,
   providerContent,
@@ -42,6 +43,14 @@ export interface ObservedPair {
   readonly rule: MetadataRule;
   /** For cluster-scoped resources. Default `Prefixed`. */
   readonly isolation?: Isolation | undefined;
+  /** Where `provider` stands, or will stand. Default: where the isolation puts new ones. */
+  readonly target?: Ref | undefined;
+  /** Where an object of this claim could stand and the cache shows none. Default: `target`, while there is no `provider`. */
+  readonly unseen?: readonly Ref[] | undefined;
+  /** `provider` serves another claim. Default false. */
+  readonly isOthers?: boolean | undefined;
+  /** The claim has this upstream object, too. */
+  readonly second?: Ref | undefined;
   /** Upstream deletions are held: the breaker tripped, or the CRD itself is being deleted. Default false. */
   readonly deletionsHeld?: boolean | undefined;
   /** What earlier writes of this process left behind. */
@@ -57,15 +66,17 @@ export type Step =
   | { readonly do: "applyProvider"; readonly content: SyncObject; readonly uid: string | undefined }
   | { readonly do: "patchProvider"; readonly ref: Ref; readonly patch: object }
   | { readonly do: "deleteProvider"; readonly ref: Ref; readonly uid: string }
-  /** Only after a live look shows that `providerRef` (when known) is gone. */
+  /** Only after live looks show that nothing is at these places. */
   | {
       readonly do: "releaseConsumer";
       readonly ref: Ref;
       readonly uid: string;
-      readonly confirmGone: Ref | undefined;
+      readonly confirmGone: readonly Ref[];
     }
   | { readonly do: "writeStatus"; readonly ref: Ref; readonly uid: string; readonly status: unknown }
   | { readonly do: "createConsumer"; readonly content: SyncObject }
+  /** Of a claim that we made, all but our marks becomes nobody's, so that its user can apply it. */
+  | { readonly do: "handOverConsumer"; readonly ref: Ref; readonly uid: string }
   /** Unbinding: our finalizer and mark go from the claim, which lives on as a plain object. */
   | { readonly do: "unmarkConsumer"; readonly ref: Ref; readonly uid: string }
   /** Unbinding with policy Delete. */
@@ -78,7 +89,9 @@ export type Waiting =
   | "providerReplacement"
   | "orphanConfirmation"
   | "deletionHeld"
-  | "foreignObject";
+  | "foreignObject"
+  /** Not really: the pair is in sync, and a second upstream object is left alone. */
+  | "secondObject";
 
 /** The decision. Without steps and without `waiting` the pair is in sync. */
 export interface PairPlan {
@@ -95,17 +108,18 @@ export function planPair(observed: ObservedPair): PairPlan {
   return isDeleting(consumer) ? planDeletion(observed, consumer) : planAlive(observed, consumer);
 }
 
-function planWithoutConsumer({ ref, provider, tenant }: ObservedPair): PairPlan {
-  if (provider === undefined || isDeleting(provider) || isForeign(provider, ref, tenant)) return nothing;
+function planWithoutConsumer(observed: ObservedPair): PairPlan {
+  const { ref, provider, rule } = observed;
+  if (provider === undefined || isDeleting(provider) || isForeign(observed)) return nothing;
   if (isBound(provider)) return { steps: [], waiting: "orphanConfirmation" };
-  return { steps: [{ do: "createConsumer", content: adoptedContent(provider, ref) }] };
+  return { steps: [{ do: "createConsumer", content: adoptedContent(provider, ref, rule) }] };
 }
 
 function planDeletion(observed: ObservedPair, consumer: SyncObject): PairPlan {
-  const { ref, provider, mapping, tenant } = observed;
+  const { ref, provider, mapping } = observed;
   const held = consumer.metadata.finalizers?.includes(syncerFinalizer) === true;
   const uid = consumer.metadata.uid ?? "";
-  if (provider !== undefined && isBound(provider) && !isForeign(provider, ref, tenant)) {
+  if (provider !== undefined && isBound(provider) && !isForeign(observed)) {
     if (isDeleting(provider)) return { steps: [], waiting: "providerDeletion" };
     if (observed.deletionsHeld === true) return { steps: [], waiting: "deletionHeld" };
     const step: Step = {
@@ -118,37 +132,44 @@ function planDeletion(observed: ObservedPair, consumer: SyncObject): PairPlan {
   if (!held) return nothing;
   if (ref.namespace !== undefined && mapping.state === "pending") return { steps: [], waiting: "mapping" };
   // A cache that has not seen an object proves nothing; one that shows somebody else's object does.
-  const confirmGone =
-    provider === undefined ? providerRefOf(tenant, ref, mapping, observed.isolation) : undefined;
+  const target = provider === undefined ? targetOf(observed) : undefined;
+  const confirmGone = observed.unseen ?? (target === undefined ? [] : [target]);
   return { steps: [{ do: "releaseConsumer", ref, uid, confirmGone }] };
 }
 
 function planAlive(observed: ObservedPair, consumer: SyncObject): PairPlan {
   const { ref, provider, mapping, tenant, rule } = observed;
-  const target = providerRefOf(tenant, ref, mapping, observed.isolation);
+  const target = targetOf(observed);
   if (target === undefined) {
     const { namespace = "" } = ref;
     return mapping.state === "missing"
       ? { steps: [{ do: "createMapping", consumerNamespace: namespace }], waiting: "mapping" }
       : { steps: [], waiting: "mapping" };
   }
-  if (provider !== undefined && isForeign(provider, ref, tenant))
-    return { steps: [], waiting: "foreignObject" };
+  if (isForeign(observed)) return { steps: [], waiting: "foreignObject" };
   const status = planStatus(observed, consumer);
   if (provider !== undefined && isDeleting(provider))
     return { steps: status, waiting: "providerReplacement" };
-  const wanted = providerContent(consumer, target, tenant, rule);
+  const wanted = providerContent(consumer, target, tenant, rule, isToBeNamed(observed.isolation, provider));
   const steps: Step[] = [];
   const uid = consumer.metadata.uid ?? "";
   if (consumer.metadata.finalizers?.includes(syncerFinalizer) !== true) {
     steps.push({ do: "markConsumer", ref, uid });
+  }
+  if (consumer.metadata.annotations?.[restoredAnnotation] !== undefined) {
+    steps.push({ do: "handOverConsumer", ref, uid });
   }
   const removal = provider === undefined ? undefined : legacyRemoval(wanted, provider);
   if (removal !== undefined) steps.push({ do: "patchProvider", ref: target, patch: removal });
   if (needsApply(wanted, provider, observed.applied)) {
     steps.push({ do: "applyProvider", content: wanted, uid: provider?.metadata.uid });
   }
-  return { steps: [...steps, ...status] };
+  const plan = { steps: [...steps, ...status] };
+  return observed.second === undefined ? plan : { ...plan, waiting: "secondObject" };
+}
+
+function targetOf({ target, tenant, ref, mapping, isolation }: ObservedPair): Ref | undefined {
+  return target ?? providerRefOf(tenant, ref, mapping, isolation);
 }
 
 /**
@@ -163,10 +184,12 @@ function planStatus(observed: ObservedPair, consumer: SyncObject): readonly Step
 }
 
 /** A cluster-scoped provider object without our tenant's mark belongs to somebody else, whatever its name says. */
-function isForeign(provider: SyncObject, ref: Ref, tenant: Tenant): boolean {
+export function isForeign({ provider, ref, tenant, isOthers }: ObservedPair): boolean {
+  if (provider === undefined) return false;
   return (
-    ref.namespace === undefined &&
-    provider.metadata.namespace === undefined &&
-    provider.metadata.annotations?.[clusterNamespaceAnnotation] !== tenant.namespace
+    isOthers === true ||
+    (ref.namespace === undefined &&
+      provider.metadata.namespace === undefined &&
+      provider.metadata.annotations?.[clusterNamespaceAnnotation] !== tenant.namespace)
   );
 }

@@ -1,6 +1,7 @@
 /**
- * The interlock before the only upstream delete that no deletion timestamp announced (DESIGN §4.2): a bound object of the provider whose
- * consumer is not to be found. It dies only after two live 404s from the same cluster, a grace time apart.
+ * The interlock before the only upstream delete that no deletion timestamp announced: a bound object of the provider whose consumer is
+ * not to be found. It dies only after two live 404s from the same cluster, a grace time apart, and only if its claim can have been
+ * deleted as a claim: not when the kind is not served below, and not when all claims went with an earlier CRD.
  */
 
 /** What is known of one orphan. Times are monotonic milliseconds. */
@@ -30,6 +31,19 @@ export function planOrphan(observed: OrphanObservation): OrphanPlan {
   const waitMs = observed.missingSince + observed.graceMs - observed.now;
   if (waitMs > 0) return { do: "wait", waitMs };
   return observed.recentDeletions >= observed.breakerLimit ? { do: "hold" } : { do: "confirmAndDelete" };
+}
+
+/**
+ * What the absence of a claim means, given the CRD that is in force below. Times are of two clusters' clocks, in whole seconds; an
+ * upstream object that is older than the CRD had its claim under an earlier one.
+ */
+export function judgeAbsence(
+  crd: { readonly isInForce: boolean; readonly createdAt: string | undefined },
+  upstreamCreatedAt: string | undefined,
+): "nothing" | "lostWithCrd" | "deleted" {
+  if (!crd.isInForce) return "nothing";
+  const [below, above] = [Date.parse(crd.createdAt ?? ""), Date.parse(upstreamCreatedAt ?? "")];
+  return above < below ? "lostWithCrd" : "deleted";
 }
 
 /** What is known of the deletions of one API. */

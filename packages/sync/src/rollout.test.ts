@@ -3,6 +3,7 @@ import { test } from "node:test";
 import { boundAnnotation, syncerFinalizer } from "@klutch/api";
 import { missingClaims, syncedVersion } from "./crd-plan.ts";
 import { defaultMetadataRule } from "./metadata-rules.ts";
+import { claimNamesOf } from "./cluster-scoped.ts";
 import { consumerNameOf, providerRefOf } from "./namespaces.ts";
 import { isMassDeletion } from "./orphans.ts";
 import { affectedBy, breakingVersionChanges, isUndecidable, keepStoredVersions } from "./schema-rollout.ts";
@@ -106,12 +107,9 @@ test("isolation None and Namespaced place cluster-scoped objects, and only the o
     namespace: "cluster-a",
     name: "x",
   });
-  const above = (metadata: object): SyncObject => ({ apiVersion: "v1", kind: "Thing", metadata });
-  assert.equal(consumerNameOf(tenant, above({ name: "x", namespace: "cluster-a" }), "Namespaced"), "x");
-  assert.equal(consumerNameOf(tenant, above({ name: "x", namespace: "cluster-b" }), "Namespaced"), undefined);
   const annotations = { "klutch.anynines.com/cluster-namespace": "cluster-a" };
-  assert.equal(consumerNameOf(tenant, above({ name: "x", annotations }), "None"), "x");
-  assert.equal(consumerNameOf(tenant, above({ name: "x" }), "None"), undefined);
+  assert.deepEqual(claimNamesOf(tenant, { metadata: { name: "x", annotations } }), ["x"]);
+  assert.deepEqual(claimNamesOf(tenant, { metadata: { name: "x" } }), []);
 });
 
 test("a name too long for its prefix is hashed and finds its way back", () => {

@@ -7,7 +7,7 @@ import { ownedFields, reduceManagedFields, surplusPaths } from "./fields.ts";
 import { contains, jsonEqual, jsonHash } from "./json.ts";
 import { matchesPattern, travels } from "./metadata-rules.ts";
 import { consumerNameOf, mappingOf, planMappingRelease, providerRefOf } from "./namespaces.ts";
-import { planOrphan } from "./orphans.ts";
+import { judgeAbsence, planOrphan } from "./orphans.ts";
 import { appliedBy, fieldsOf, providerWidget } from "./testing/objects.ts";
 import type { SyncObject } from "./types.ts";
 
@@ -224,4 +224,12 @@ test("the synced type is read of the CRD in the app cluster, in a version that t
   assert.equal(syncedType(crd, { ...spec, versions: spec.versions.slice(1) }), undefined);
   const unread = ownCrd({}, { versions: [{ name: "v2", served: true, storage: true }] });
   assert.equal(syncedType(unread, spec)?.statusSubresource, false);
+});
+
+test("a claim that is missing was deleted only if its kind is served, and was when the upstream object was made", () => {
+  const inForce = { isInForce: true, createdAt: "2026-01-02T00:00:00Z" };
+  assert.equal(judgeAbsence(inForce, "2026-01-02T00:00:00Z"), "deleted");
+  assert.equal(judgeAbsence(inForce, "2026-01-01T23:59:59Z"), "lostWithCrd");
+  assert.equal(judgeAbsence({ ...inForce, isInForce: false }, "2026-01-03T00:00:00Z"), "nothing");
+  assert.equal(judgeAbsence({ isInForce: false, createdAt: undefined }, undefined), "nothing");
 });

@@ -3,9 +3,15 @@
  * nothing deletes it later and binding again adopts it. `Delete`: the claim is deleted, and with it the upstream one, in the usual order.
  * A deletion that a person had asked for before is finished first in both.
  */
-import { boundAnnotation, type Metadata, syncerFinalizer, unbindPolicyAnnotation } from "@klutch/api";
+import {
+  boundAnnotation,
+  type Metadata,
+  restoredAnnotation,
+  syncerFinalizer,
+  unbindPolicyAnnotation,
+} from "@klutch/api";
 import { isBound } from "./content.ts";
-import { type ObservedPair, type PairPlan, planPair, type Step } from "./object-plan.ts";
+import { isForeign, type ObservedPair, type PairPlan, planPair, type Step } from "./object-plan.ts";
 import { isDeleting, refOfObject, type SyncObject } from "./types.ts";
 
 /** See the module comment. */
@@ -18,7 +24,8 @@ export function unbindPolicyOf(binding: SyncObject): UnbindPolicy {
 
 /** Decides for one pair of an API that is being unbound. Empty and without `waiting` when the pair is done. */
 export function planUnbind(observed: ObservedPair, policy: UnbindPolicy): PairPlan {
-  const { consumer, provider, ref } = observed;
+  const { consumer, ref } = observed;
+  const provider = isForeign(observed) ? undefined : observed.provider;
   if (consumer === undefined) {
     if (provider === undefined || isDeleting(provider) || !isBound(provider)) return { steps: [] };
     if (policy === "Delete") return { steps: [], waiting: "orphanConfirmation" };
@@ -53,7 +60,8 @@ export function unmarkPatch({ uid, resourceVersion, finalizers = [] }: Metadata)
   readonly metadata: object;
 } {
   const others = finalizers.filter((finalizer) => finalizer !== syncerFinalizer);
-  return { metadata: { uid, resourceVersion, finalizers: others, annotations: { [boundAnnotation]: null } } };
+  const annotations = { [boundAnnotation]: null, [restoredAnnotation]: null };
+  return { metadata: { uid, resourceVersion, finalizers: others, annotations } };
 }
 
 function unmarkProvider(provider: SyncObject): Step {

@@ -1,6 +1,7 @@
 /** Reads an object of which a cache keeps no content. */
 import {
   type DynamicObject,
+  isNotFound,
   keyOfRef,
   type KubeClient,
   type ObjectRef,
@@ -32,4 +33,22 @@ export interface LiveRead {
   readonly ref: ObjectRef;
   readonly kept: Cached;
   readonly cache: { wrote(object: DynamicObject): void };
+}
+
+/**
+ * The object, or undefined when the API server itself says that there is none. Throws for any other answer: a 404 of a proxy, or of a
+ * server that does not serve the kind, says nothing about the object.
+ */
+export async function findSurely(
+  client: KubeClient,
+  type: ResourceType,
+  ref: ObjectRef,
+  signal: AbortSignal,
+): Promise<DynamicObject | undefined> {
+  try {
+    return await client.get<DynamicObject>(type, ref, { signal });
+  } catch (error) {
+    if (isNotFound(error) && error.reason === "NotFound") return undefined;
+    throw error;
+  }
 }

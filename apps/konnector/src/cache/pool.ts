@@ -32,6 +32,16 @@ export interface CacheLease<T extends Cached = DynamicObject> extends AsyncDispo
   readonly cache: SharedCache<T>;
 }
 
+/** A cache whose server answers with errors. */
+export interface CacheFailure {
+  /** `<plural>.<group>`. */
+  readonly resource: string;
+  readonly namespace: string | undefined;
+  /** Monotonic milliseconds. */
+  readonly since: number;
+  readonly error: unknown;
+}
+
 /** Options of a pool. */
 export interface CachePoolOptions {
   readonly client: KubeClient;
@@ -52,6 +62,7 @@ const byNamespace = "namespace";
 
 interface Entry<T extends Cached> {
   readonly cache: SharedCache<T>;
+  readonly scope: CacheScope;
   users: number;
 }
 
@@ -108,6 +119,26 @@ export class CachePool implements AsyncDisposable {
       .map(([key]) => key);
   }
 
+  /** How many objects of synced resources are in a namespace; undefined while a cache of it is not filled. */
+  countCompact(namespace: string): number | undefined {
+    const covering = [...this.#compact.values()].filter(
+      ({ scope }) => scope.namespace === undefined || scope.namespace === namespace,
+    );
+    if (covering.some(({ cache }) => !cache.informer.synced)) return undefined;
+    return covering.reduce((sum, { cache }) => sum + [...objectsIn(cache, namespace)].length, 0);
+  }
+
+  /** The caches that every attempt to list or to watch fails for. */
+  failures(): readonly CacheFailure[] {
+    return [...this.#caches.values(), ...this.#compact.values()].flatMap(({ cache, scope }) => {
+      const { failingSince: since, lastError: error } = cache.informer.status();
+      if (since === undefined) return [];
+      const { group, plural } = scope.type;
+      const resource = group === "" ? plural : `${plural}.${group}`;
+      return [{ resource, namespace: scope.namespace, since, error }];
+    });
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     const caches = [...this.#caches.values(), ...this.#compact.values()];
     this.#caches.clear();
@@ -121,7 +152,7 @@ export class CachePool implements AsyncDisposable {
     keeper: Keeper<T>,
   ): CacheLease<T> {
     const key = keyOfScope(scope);
-    const entry = entries.get(key) ?? { cache: this.#start(scope, keeper), users: 0 };
+    const entry = entries.get(key) ?? { cache: this.#start(scope, keeper), scope, users: 0 };
     entry.users++;
     entries.set(key, entry);
     let isReleased = false;

@@ -14,8 +14,11 @@ function object(name: string, resourceVersion: string, uid = "u"): DynamicObject
   return { apiVersion: "v1", kind: "Secret", metadata: { namespace: "a", name, resourceVersion, uid } };
 }
 
-/** A client whose watch is fed by hand. */
-function scripted(initial: readonly DynamicObject[]): {
+/** A client whose watch is fed by hand, and whose lists are of these versions, the last for all others. */
+function scripted(
+  initial: readonly DynamicObject[],
+  versions: readonly [string, ...string[]] = ["10"],
+): {
   readonly client: KubeClient;
   readonly send: (event: WatchEvent<DynamicObject>) => void;
   readonly watches: () => number;
@@ -23,8 +26,12 @@ function scripted(initial: readonly DynamicObject[]): {
   const pending: WatchEvent<DynamicObject>[] = [];
   let wake = (): void => {};
   let watches = 0;
+  let lists = 0;
   const client = fakeClient({
-    list: () => Promise.resolve({ items: initial, resourceVersion: "10", length: 0 }),
+    list: () => {
+      const resourceVersion = versions[Math.min(lists++, versions.length - 1)] ?? "";
+      return Promise.resolve({ items: initial, resourceVersion, length: 0 });
+    },
     async *watch(options) {
       watches++;
       while (options?.signal?.aborted !== true) {
@@ -118,6 +125,21 @@ test("an own write outlives older events, and goes with a later list that does n
   assert.deepEqual(vanished, ["a/ghost"]);
   assert.equal(cache.get("a/ghost"), undefined);
   assert.equal(cache.get("a/fresh")?.metadata.resourceVersion, "12");
+});
+
+test("an own write goes with a list of a server that went back to an older version", async () => {
+  const { client, send } = scripted([object("one", "5")], ["10", "7"]);
+  await using pool = poolOf(client);
+  const { cache } = pool.acquire({ type });
+  await cache.informer.whenSynced();
+  cache.wrote(object("one", "12"));
+  cache.wrote(object("lost", "13"));
+  const vanished: string[] = [];
+  using _watch = cache.onVanished((key) => vanished.push(key));
+  send({ type: "BOOKMARK", resourceVersion: "gone", initialEventsEnd: false });
+  await waitFor("another list", () => vanished.length > 0);
+  assert.deepEqual(vanished, ["a/lost"]);
+  assert.equal(cache.get("a/one")?.metadata.resourceVersion, "5");
 });
 
 test("an answer that comes after the event of the deletion does not bring the object back", async () => {

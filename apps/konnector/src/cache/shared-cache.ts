@@ -32,6 +32,7 @@ export class SharedCache<T extends Cached = DynamicObject> implements AsyncDispo
   readonly #buried = new Map<string, string | undefined>();
   readonly #vanishedHandlers = new Set<(key: string, object: T) => void>();
   readonly #subscriptions = new DisposableStack();
+  #lastListed: string | undefined;
 
   /** `open` makes the informer, which keeps what `transform` makes of an object. */
   constructor(open: (transform: (object: DynamicObject) => T) => Informer<T>, keeper: Keeper<T>) {
@@ -100,8 +101,11 @@ export class SharedCache<T extends Cached = DynamicObject> implements AsyncDispo
   }
 
   #listed(resourceVersion: string): void {
+    // A server that was restored from a backup does not know what was written after it.
+    const isRestored = this.#lastListed !== undefined && isNewerVersion(this.#lastListed, resourceVersion);
+    this.#lastListed = resourceVersion;
     for (const [key, object] of this.#written) {
-      if (isNewerVersion(object.metadata.resourceVersion, resourceVersion)) continue;
+      if (!isRestored && isNewerVersion(object.metadata.resourceVersion, resourceVersion)) continue;
       this.#written.delete(key);
       if (this.informer.get(key) !== undefined) continue;
       for (const handler of this.#vanishedHandlers) handler(key, object);

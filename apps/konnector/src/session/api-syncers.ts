@@ -98,10 +98,10 @@ export class ApiSyncers implements AsyncDisposable {
       return;
     }
     if (held !== undefined) breaker.hold(held.message ?? "");
-    const wasConfirmed = Date.parse(release ?? "") >= Date.parse(crd?.metadata.deletionTimestamp ?? "");
-    if (crd?.metadata.deletionTimestamp !== undefined && !wasConfirmed) {
-      breaker.hold(`CustomResourceDefinition ${name} is being deleted, and with it all claims of this API`);
-    }
+    const { deletionTimestamp: ending } = crd?.metadata ?? {};
+    if (ending === undefined) return;
+    if (Date.parse(release ?? "") >= Date.parse(ending)) breaker.releaseCrd(ending);
+    breaker.holdForCrd(name, ending);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

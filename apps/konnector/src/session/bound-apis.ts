@@ -3,13 +3,12 @@ import {
   alarmCondition,
   type APIServiceExportSpec,
   customResourceDefinitions,
-  falseCondition,
   type ForeignExport,
   isTrue,
   providerUidAnnotation,
   unbindFinalizer,
 } from "@klutch/api";
-import { discoverResource, type DynamicObject, refOf } from "@klutch/kube";
+import { type DynamicObject, refOf } from "@klutch/kube";
 import { Controller, type ReconcileResult } from "@klutch/kube-runtime";
 import {
   identityChange,
@@ -30,6 +29,8 @@ import { ClaimSet } from "./claim-set.ts";
 import { reconcileCrd } from "./crds.ts";
 import { writeExportStatus } from "./export-status.ts";
 import type { ForeignExports } from "./foreign-exports.ts";
+import { isolationInForce } from "./isolation.ts";
+import { type NeedyBinding, needsOf, watchStalls } from "./stalls.ts";
 
 /** What the APIs of a session share. */
 export interface BoundApisOptions extends ApiSyncersOptions {
@@ -88,7 +89,23 @@ export class BoundApis implements AsyncDisposable {
     using _one = this.#controller.watch(exports.cache.informer, nameOf);
     using _two = this.#controller.watch(bindings.informer, nameOf);
     using _three = status.onReport((key) => this.#controller.enqueue(key.slice(key.indexOf("/") + 1)));
-    await this.#controller.start({ signal });
+    const { consumer, provider, environment } = this.#options;
+    const stalls = {
+      clock: environment.clock,
+      consumer: consumer.pool,
+      provider: provider.pool,
+      bindings: () => this.#needs(),
+      status,
+    };
+    await Promise.all([this.#controller.start({ signal }), watchStalls(stalls, signal)]);
+  }
+
+  /** What the caches must show for each binding of this session. */
+  *#needs(): IterableIterator<NeedyBinding> {
+    for (const [name, key] of this.#attached) {
+      const bound = this.#options.bindings.get(key);
+      if (bound !== undefined) yield { key, resources: needsOf(name, asBinding(bound)) };
+    }
   }
 
   /** Tells a Warning about an upstream object on its claim. */
@@ -198,32 +215,14 @@ export class BoundApis implements AsyncDisposable {
     this.#options.status.report(key, claims.condition);
     const synced =
       crd !== undefined && isTrue(conditionsOf(crd), "Established") ? syncedType(crd, spec) : undefined;
-    if (synced !== undefined && claims.mayWork && (await this.#isPlaceable(key, synced, spec, signal))) {
-      await this.#start(name, key, synced, spec, undefined);
-      this.#syncers.guardDeletions(name, key, bound, crd);
-      await this.#claims.accept(name, claims.honoured, spec.informerScope === "Cluster");
-    } else {
+    if (synced === undefined || !claims.mayWork) {
       await this.#stop(name);
+      return claims.lookAgainMs;
     }
-    return claims.lookAgainMs;
-  }
-
-  /** Isolation Namespaced needs a kind that is namespaced on the provider. */
-  async #isPlaceable(
-    key: string,
-    { type }: SyncedType,
-    spec: APIServiceExportSpec,
-    signal: AbortSignal,
-  ): Promise<boolean> {
-    if (type.namespaced || spec.clusterScopedIsolation !== "Namespaced") return true;
-    const { provider, status } = this.#options;
-    const { group, version, plural } = type;
-    const found = await discoverResource(provider.client, { group, version, plural }, { signal });
-    if (found?.namespaced !== false) return true;
-    const message =
-      "isolation Namespaced puts objects into the cluster namespace, but the kind is cluster-scoped on the provider";
-    status.report(key, falseCondition("Connected", "APIServiceExportInvalid", "Error", message));
-    return false;
+    const lookAgainMs = await this.#start(name, key, synced, spec, undefined, signal);
+    this.#syncers.guardDeletions(name, key, bound, crd);
+    await this.#claims.accept(name, claims.honoured, spec.informerScope === "Cluster");
+    return lookAgainMs ?? claims.lookAgainMs;
   }
 
   async #unbind(
@@ -243,7 +242,8 @@ export class BoundApis implements AsyncDisposable {
         status.report(key, alarmCondition("Unbinding", "APIServiceExportNotFound", "Error", what));
         return undefined;
       }
-      await this.#start(name, key, syncedType(crd, exported.spec), exported.spec, unbindPolicyOf(bound));
+      const synced = syncedType(crd, exported.spec);
+      await this.#start(name, key, synced, exported.spec, unbindPolicyOf(bound), signal);
       this.#syncers.guardDeletions(name, key, bound, crd);
       const remaining = this.#syncers.get(name)?.remaining();
       if (remaining !== 0) {
@@ -262,20 +262,23 @@ export class BoundApis implements AsyncDisposable {
     return [...this.#options.bindings.informer.list()].some(({ metadata }) => metadata.uid === uid);
   }
 
+  /** Gives back when to look again at what may change by itself. */
   async #start(
     name: string,
     key: string,
     synced: SyncedType | undefined,
-    { informerScope, clusterScopedIsolation }: APIServiceExportSpec,
+    spec: APIServiceExportSpec,
     unbinding: UnbindPolicy | undefined,
-  ): Promise<void> {
+    signal: AbortSignal,
+  ): Promise<number | undefined> {
     if (synced === undefined) {
       await this.#syncers.stop(name);
-      return;
+      return undefined;
     }
-    const isolation = clusterScopedIsolation ?? "Prefixed";
-    const clusterWide = informerScope === "Cluster";
+    const { isolation, lookAgainMs } = await isolationInForce(this.#options.provider.client, spec, signal);
+    const clusterWide = spec.informerScope === "Cluster";
     await this.#syncers.start(name, key, { ...synced, isolation, unbinding, clusterWide });
+    return lookAgainMs;
   }
 
   async #stop(name: string): Promise<void> {

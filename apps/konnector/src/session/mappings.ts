@@ -1,8 +1,10 @@
 /** Releases the mappings of consumer namespaces that are gone (reference/bind.md §4.6), and only of those. */
 import { apiServiceNamespaces, namespaces } from "@klutch/api";
 import { Controller, type ReconcileResult } from "@klutch/kube-runtime";
-import { planMappingRelease } from "@klutch/sync";
+import { mappingOf, planMappingRelease } from "@klutch/sync";
+import { findSurely } from "../cache/live.ts";
 import type { SharedCache } from "../cache/shared-cache.ts";
+import { confirmCluster } from "../cluster-uid.ts";
 import type { ConsumerCluster, Environment, ProviderCluster } from "../clusters.ts";
 
 /** What is needed for it. */
@@ -16,7 +18,7 @@ export interface MappingKeeperOptions {
 
 /**
  * Runs until the signal aborts. The provider deletes everything in a service namespace whose mapping goes, so a mapping is deleted
- * only after two live 404s of the consumer's namespace, the grace time apart.
+ * only after two live 404s of the consumer's namespace, the grace time apart, and when nothing of a bound API is left in it.
  */
 export async function keepMappings(options: MappingKeeperOptions, signal: AbortSignal): Promise<void> {
   const { consumerNamespaces, mappings, environment } = options;
@@ -49,6 +51,8 @@ async function release(
     return undefined;
   }
   const { graceMs } = environment.timing;
+  const mapped = mappingOf(mapping);
+  const providerNamespace = mapped.state === "ready" ? mapped.providerNamespace : undefined;
   const since = missingSince.get(name);
   const plan = planMappingRelease({
     cachedNamespaceExists: consumerNamespaces.get(name) !== undefined,
@@ -61,12 +65,22 @@ async function release(
     return undefined;
   }
   if (plan !== "lookLive") return { requeueAfterMs: plan.waitMs };
-  if ((await consumer.client.find(namespaces, { name }, { signal })) !== undefined) {
+  await confirmCluster(consumer.client, consumer.uid, signal);
+  if ((await findSurely(consumer.client, namespaces, { name }, signal)) !== undefined) {
     missingSince.delete(name);
     return { requeueAfterMs: graceMs };
   }
   if (since === undefined) {
     missingSince.set(name, environment.clock.monotonic());
+    return { requeueAfterMs: graceMs };
+  }
+  // With the mapping goes all that is in the service namespace. What is left there is looked at as orphans first, which has its breaker.
+  const left = providerNamespace === undefined ? 0 : provider.pool.countCompact(providerNamespace);
+  if (left !== 0) {
+    environment.logger.debug("the namespace is gone, but not what it had on the provider", {
+      namespace: name,
+      objects: left,
+    });
     return { requeueAfterMs: graceMs };
   }
   missingSince.delete(name);

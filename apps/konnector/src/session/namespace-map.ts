@@ -1,4 +1,7 @@
-/** The namespace mappings of one tenant, both ways, kept from the APIServiceNamespaces. */
+/**
+ * The namespace mappings of one tenant, both ways, kept from the APIServiceNamespaces. A provider's namespace that two of them name
+ * belongs to neither: the objects of one would look like orphans of the other.
+ */
 import type { DynamicObject } from "@klutch/kube";
 import { type Mapping, mappingOf } from "@klutch/sync";
 import type { SharedCache } from "../cache/shared-cache.ts";
@@ -7,7 +10,7 @@ import type { SharedCache } from "../cache/shared-cache.ts";
 export class NamespaceMap implements Disposable {
   readonly #cache: SharedCache;
   readonly #clusterNamespace: string;
-  readonly #consumerOf = new Map<string, string>();
+  readonly #consumersOf = new Map<string, Set<string>>();
   readonly #providerOf = new Map<string, string>();
   readonly #handlers = new Set<(consumerNamespace: string) => void>();
   readonly #asked = new Map<string, Promise<void>>();
@@ -21,12 +24,16 @@ export class NamespaceMap implements Disposable {
 
   /** State of the mapping of a consumer namespace. */
   mapping(consumerNamespace: string): Mapping {
-    return mappingOf(this.#cache.get(`${this.#clusterNamespace}/${consumerNamespace}`));
+    const mapping = mappingOf(this.#cache.get(`${this.#clusterNamespace}/${consumerNamespace}`));
+    if (mapping.state !== "ready") return mapping;
+    const others = this.#consumersOf.get(mapping.providerNamespace)?.size ?? 0;
+    return others > 1 ? { state: "pending" } : mapping;
   }
 
   /** The consumer namespace behind a service namespace. */
   consumerNamespaceOf(providerNamespace: string): string | undefined {
-    return this.#consumerOf.get(providerNamespace);
+    const [only, ...others] = this.#consumersOf.get(providerNamespace) ?? [];
+    return others.length === 0 ? only : undefined;
   }
 
   /** Consumer and service namespaces of all mappings that are ready. */
@@ -66,13 +73,28 @@ export class NamespaceMap implements Disposable {
     const previous = this.#providerOf.get(name);
     // Asked anew, because the change may be the object's deletion.
     const mapping = mappingOf(this.#cache.informer.get(`${this.#clusterNamespace}/${name}`));
-    if (previous !== undefined) this.#consumerOf.delete(previous);
-    if (mapping.state === "ready") {
-      this.#providerOf.set(name, mapping.providerNamespace);
-      this.#consumerOf.set(mapping.providerNamespace, name);
-    } else {
-      this.#providerOf.delete(name);
+    const next = mapping.state === "ready" ? mapping.providerNamespace : undefined;
+    const concerned = new Set([name, ...this.#move(name, previous, next)]);
+    for (const one of concerned) for (const handler of this.#handlers) handler(one);
+  }
+
+  /** Gives back the consumer namespaces that share, or shared, the old or the new one. */
+  #move(name: string, previous: string | undefined, next: string | undefined): readonly string[] {
+    if (previous === next) return [];
+    const concerned: string[] = [];
+    if (previous !== undefined) {
+      const left = this.#consumersOf.get(previous);
+      left?.delete(name);
+      if (left?.size === 0) this.#consumersOf.delete(previous);
+      concerned.push(...(left ?? []));
     }
-    for (const handler of this.#handlers) handler(name);
+    if (next === undefined) this.#providerOf.delete(name);
+    else {
+      const shared = this.#consumersOf.get(next) ?? new Set();
+      concerned.push(...shared);
+      this.#providerOf.set(name, next);
+      this.#consumersOf.set(next, shared.add(name));
+    }
+    return concerned;
   }
 }

@@ -26,6 +26,9 @@ export class DeletionBreaker {
   #peaks: { readonly at: number; alive: number }[] = [];
   #alive = 0;
   #why: string | undefined;
+  #releasedAt = Number.NEGATIVE_INFINITY;
+  #heldCrd: string | undefined;
+  #releasedCrd: string | undefined;
 
   constructor(options: BreakerOptions) {
     this.#options = options;
@@ -33,6 +36,11 @@ export class DeletionBreaker {
 
   get isHeld(): boolean {
     return this.#why !== undefined;
+  }
+
+  /** When a person last let deletions go on, in monotonic milliseconds: what was found missing before that is confirmed. */
+  get releasedAt(): number {
+    return this.#releasedAt;
   }
 
   /** How many claims live, neither gone nor being deleted. */
@@ -73,10 +81,24 @@ export class DeletionBreaker {
     this.#options.onChange(why);
   }
 
+  /** Holds while the CRD itself is being deleted, unless just that was released. */
+  holdForCrd(name: string, deletionTimestamp: string): void {
+    if (this.#releasedCrd === deletionTimestamp) return;
+    this.#heldCrd = deletionTimestamp;
+    this.hold(`CustomResourceDefinition ${name} is being deleted, and with it all claims of this API`);
+  }
+
+  /** A person confirmed that this deletion of the CRD is meant. */
+  releaseCrd(deletionTimestamp: string): void {
+    this.#releasedCrd = deletionTimestamp;
+  }
+
   /** Ends the hold; what was counted is forgotten. */
   release(): void {
+    this.#releasedAt = this.#options.clock.monotonic();
     this.#deletions = [];
     this.#peaks = [];
+    this.#releasedCrd = this.#heldCrd ?? this.#releasedCrd;
     this.setAlive(this.#alive);
     if (this.#why === undefined) return;
     this.#why = undefined;

@@ -10,8 +10,9 @@ import {
   type ObjectRef,
   type ResourceType,
 } from "@klutch/kube";
-import { type Step, unmarkPatch } from "@klutch/sync";
+import { handOver, type Step, unmarkPatch } from "@klutch/sync";
 import type { Compact } from "../cache/compact.ts";
+import { findSurely } from "../cache/live.ts";
 import type { SharedCache } from "../cache/shared-cache.ts";
 import type { ConsumerCluster, ProviderCluster } from "../clusters.ts";
 import { asDynamic } from "../decode.ts";
@@ -72,6 +73,8 @@ function write(
       return writeStatus(context, step, signal);
     case "createConsumer":
       return createConsumer(context, step, signal);
+    case "handOverConsumer":
+      return handOverConsumer(context, step, signal);
     case "unmarkConsumer":
       return unmarkConsumer(context, step, signal);
     case "deleteConsumer":
@@ -170,9 +173,9 @@ async function releaseConsumer(
   signal: AbortSignal,
 ): Promise<undefined> {
   const { consumer, provider, type, providerType, consumerCache, view, confirmProvider } = context;
-  if (confirmGone !== undefined) await confirmProvider(signal);
-  if (confirmGone !== undefined && !context.wasSeenGoing(ref)) {
-    const found = await provider.client.find<DynamicObject>(providerType, confirmGone, { signal });
+  if (confirmGone.length > 0) await confirmProvider(signal);
+  for (const place of context.wasSeenGoing(ref) ? [] : confirmGone) {
+    const found = await findSurely(provider.client, providerType, place, signal);
     if (found !== undefined) {
       view.wrote(found);
       throw new StaleCacheError(`${type.kind} ${keyOf(found)} on the provider`);
@@ -230,6 +233,19 @@ async function createConsumer(
     if (isAlreadyExists(error)) throw new StaleCacheError(`${type.kind} ${keyOf(asDynamic(content))}`);
     throw error;
   }
+}
+
+async function handOverConsumer(
+  { consumer, type, consumerCache }: ExecutionContext,
+  { ref, uid }: StepOf<"handOverConsumer">,
+  signal: AbortSignal,
+): Promise<DynamicObject | undefined> {
+  const { client } = consumer;
+  const claim = await client.find<DynamicObject>(type, ref, { signal });
+  if (claim?.metadata.uid !== uid) return undefined;
+  const answer = await client.jsonPatch<DynamicObject>(type, ref, handOver(claim), { fieldManager, signal });
+  consumerCache.wrote(answer);
+  return answer;
 }
 
 /** The claim lives on as a plain object. */

@@ -18,7 +18,6 @@ import {
 } from "@klutch/kube-runtime";
 import {
   appliedPart,
-  consumerNameOf,
   isBound,
   isMarked,
   type Isolation,
@@ -34,6 +33,7 @@ import {
   settledOf,
   type Step,
   type UnbindPolicy,
+  upstreamNamesOf,
 } from "@klutch/sync";
 import type { Compact } from "../cache/compact.ts";
 import { type CacheLease, objectsIn } from "../cache/pool.ts";
@@ -41,11 +41,12 @@ import type { ConsumerCluster, Environment, ProviderCluster } from "../clusters.
 import type { EventRecorder } from "../events.ts";
 import type { NamespaceMap } from "../session/namespace-map.ts";
 import { ProviderView } from "../session/provider-view.ts";
+import { CrdGuard } from "./crd-guard.ts";
 import type { DeletionBreaker } from "./deletion-breaker.ts";
 import { executeStep, type ExecutionContext } from "./execute.ts";
 import type { OrphanKeeper } from "./orphan-keeper.ts";
 import { closeDifference, isUserEdit, livingDifference, type PairMemory, release } from "./pair-memory.ts";
-import { PairReader, type ReadPair, type SeenPair } from "./pair-reader.ts";
+import { claimKeysOf, PairReader, type ReadPair, type SeenPair } from "./pair-reader.ts";
 import { noteStep, tellFailure, tellWaiting } from "./telling.ts";
 
 /** Which resource is synced, and between whom. */
@@ -78,6 +79,7 @@ export class ObjectSyncer implements AsyncDisposable {
   readonly #controller: Controller;
   readonly #context: ExecutionContext;
   readonly #providerType: ResourceType;
+  readonly #crd: CrdGuard;
   readonly #memories = new Map<string, PairMemory>();
   /** Keys whose upstream object was seen to go, until its claim is gone, too. */
   readonly #gone = new Set<string>();
@@ -94,6 +96,7 @@ export class ObjectSyncer implements AsyncDisposable {
     const isInside = !type.namespaced && isolation === "Namespaced";
     this.#providerType = isInside ? { ...type, namespaced: true } : type;
     this.#lease = consumer.pool.acquireCompact({ type });
+    this.#crd = new CrdGuard(consumer, type, clock);
     this.#controller = new Controller({
       name: `sync ${type.plural}.${type.group}`,
       workers: "adaptive",
@@ -110,7 +113,8 @@ export class ObjectSyncer implements AsyncDisposable {
       namespaces,
       logger,
       onChange: (change, lane) => this.#providerChanged(change, lane),
-      onSynced: (namespace) => this.#enqueueAbsent(namespace),
+      // Of cluster-scoped ones nothing is decided before everything is seen.
+      onSynced: (namespace) => (type.namespaced ? this.#enqueueAbsent(namespace) : this.resync()),
     });
     this.#context = {
       ...options,
@@ -146,7 +150,7 @@ export class ObjectSyncer implements AsyncDisposable {
     if (unbinding === undefined || !informer.synced || !this.#view.isComplete()) return undefined;
     const claims = [...informer.list()].filter((object) => unbinding === "Delete" || isMarked(object));
     const upstream = [...this.#view.objects()].filter(
-      (object) => isBound(object) && this.#consumerKeyOf(object) !== undefined,
+      (object) => isBound(object) && claimKeysOf(this.#options, object).length > 0,
     );
     return Math.max(claims.length, upstream.length);
   }
@@ -166,6 +170,7 @@ export class ObjectSyncer implements AsyncDisposable {
     this.#abort.abort(new Error("the resource is no longer bound"));
     this.#subscriptions.dispose();
     await this.#running;
+    this.#options.orphans.forgetAll(this.#options.type);
     await this.#view[Symbol.asyncDispose]();
     await this.#lease[Symbol.asyncDispose]();
   }
@@ -185,6 +190,10 @@ export class ObjectSyncer implements AsyncDisposable {
   #consumerChanged(change: Change<Compact>, isNews: boolean): void {
     this.#alive += livingDifference(change);
     this.#options.breaker.setAlive(this.#alive);
+    const { type, provider } = this.#options;
+    if (change.type === "deleted" && !type.namespaced)
+      // What it leaves behind may now belong to another claim, by its name.
+      for (const name of upstreamNamesOf(provider.tenant, change.key)) this.#controller.enqueue(name);
     if (!isNews) {
       this.#controller.enqueue(change.key, { lane: "resync" });
       return;
@@ -193,12 +202,15 @@ export class ObjectSyncer implements AsyncDisposable {
   }
 
   #providerChanged({ type, object }: Change<Compact>, lane: Lane): void {
-    const key = this.#consumerKeyOf(object);
-    if (key !== undefined && type === "deleted") this.#gone.add(key);
-    else if (key !== undefined) this.#gone.delete(key);
-    if (key !== undefined) this.#controller.enqueue(key, { lane });
+    const keys = claimKeysOf(this.#options, object);
+    const gone = type === "deleted" ? this.#reader.keyOf(object) : undefined;
+    for (const key of keys) {
+      if (key === gone) this.#gone.add(key);
+      else this.#gone.delete(key);
+      this.#controller.enqueue(key, { lane });
+    }
     // Another tenant's: nobody will look at it.
-    else object.body.drop();
+    if (keys.length === 0) object.body.drop();
   }
 
   /** Enough to tell about a claim. */
@@ -207,21 +219,12 @@ export class ObjectSyncer implements AsyncDisposable {
     return { apiVersion: apiVersionOf(type), kind: type.kind, metadata };
   }
 
-  #consumerKeyOf(provider: Compact): string | undefined {
-    const { namespace = "", name = "" } = provider.metadata;
-    const { type, provider: cluster, isolation } = this.#options;
-    if (!type.namespaced) return consumerNameOf(cluster.tenant, provider, isolation);
-    const consumerNamespace = this.#options.namespaces.consumerNamespaceOf(namespace);
-    return consumerNamespace === undefined ? undefined : `${consumerNamespace}/${name}`;
-  }
-
   /** Also what a cache of the whole provider cluster had shown before the namespace was known. */
   #enqueueNamespace(consumerNamespace: string | undefined): void {
     for (const claim of objectsIn(this.#lease.cache, consumerNamespace))
       this.#controller.enqueue(keyOf(claim), { lane: "resync" });
     for (const object of this.#view.objects(consumerNamespace)) {
-      const key = this.#consumerKeyOf(object);
-      if (key !== undefined) this.#controller.enqueue(key, { lane: "resync" });
+      for (const key of claimKeysOf(this.#options, object)) this.#controller.enqueue(key, { lane: "resync" });
     }
   }
 
@@ -260,7 +263,7 @@ export class ObjectSyncer implements AsyncDisposable {
       this.#gone.delete(key);
     } else this.#memories.set(key, memory);
     const { unbinding, orphans, type, environment } = this.#options;
-    if (unbinding === undefined) {
+    if (unbinding === undefined && seen.second === undefined) {
       const { settled, projected } = memory;
       const verdict = judgeDigests(seen.consumer, seen.provider, settled, projected, syncerFinalizer);
       if (verdict === "inSync" || verdict === "statusDiffers") {
@@ -329,15 +332,13 @@ export class ObjectSyncer implements AsyncDisposable {
 
   async #execute(
     step: Step,
-    observed: {
-      readonly consumer: DynamicObject | undefined;
-      readonly provider: DynamicObject | undefined;
-    },
+    observed: Pick<ReadPair, "consumer" | "provider">,
     memory: PairMemory,
     signal: AbortSignal,
   ): Promise<DynamicObject | undefined> {
     // Counted here, when it is really about to happen; the next look tells that it is held.
-    if (step.do === "deleteProvider" && !this.#options.breaker.admit()) return undefined;
+    if (step.do === "deleteProvider" && !(await this.#crd.mayDelete(this.#options.breaker, signal)))
+      return undefined;
     try {
       const answer = await this.#controller.timed(step.do, () => executeStep(this.#context, step, signal));
       const { clock } = this.#options.environment;
@@ -374,9 +375,10 @@ export class ObjectSyncer implements AsyncDisposable {
           type: this.#options.type,
           providerType: this.#providerType,
           key,
-          consumerRef: observed.ref,
+          consumerRefs: claimKeysOf(this.#options, observed.provider).map(refOf),
           orphan: observed.provider,
           breaker: this.#options.breaker,
+          crd: this.#crd,
         },
         signal,
       );
@@ -390,7 +392,9 @@ export class ObjectSyncer implements AsyncDisposable {
     memory.waitingSince ??= clock.monotonic();
     const leftMs = memory.waitingSince + timing.tellAfterMs - clock.monotonic();
     if (leftMs > 0) return { requeueAfterMs: leftMs };
-    await tellWaiting(this.#options.events, observed.consumer, plan.waiting);
+    const { target, second } = observed;
+    const objects = target === undefined || second === undefined ? [] : [target, second];
+    await tellWaiting(this.#options.events, observed.consumer, plan.waiting, objects);
     return undefined;
   }
 }

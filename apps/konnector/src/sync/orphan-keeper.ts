@@ -1,10 +1,12 @@
 /** Carries out the interlock of `planOrphan` for one session: live looks, grace time, breaker (DESIGN §4.2). */
-import { namespaces } from "@klutch/api";
+import { boundAnnotation, fieldManager } from "@klutch/api";
 import type { DynamicObject, ObjectRef, ResourceType } from "@klutch/kube";
 import type { ReconcileResult } from "@klutch/kube-runtime";
-import { planOrphan, type SyncObject } from "@klutch/sync";
+import { judgeAbsence, planOrphan, type SyncObject } from "@klutch/sync";
+import { findSurely } from "../cache/live.ts";
+import { confirmCluster } from "../cluster-uid.ts";
 import type { ConsumerCluster, Environment, ProviderCluster } from "../clusters.ts";
-import { WrongClusterError } from "../errors.ts";
+import type { CrdGuard } from "./crd-guard.ts";
 import type { DeletionBreaker } from "./deletion-breaker.ts";
 
 /** An upstream object whose claim is not to be found. */
@@ -13,9 +15,11 @@ export interface Orphan {
   readonly providerType: ResourceType;
   /** Key of the claim that is missing. */
   readonly key: string;
-  readonly consumerRef: ObjectRef;
+  /** All claims that the object may serve: while one of them is there, it is no orphan. */
+  readonly consumerRefs: readonly ObjectRef[];
   readonly orphan: SyncObject;
   readonly breaker: DeletionBreaker;
+  readonly crd: CrdGuard;
 }
 
 const breakerWindowMs = 60_000;
@@ -39,18 +43,42 @@ export class OrphanKeeper {
     if (this.#missingSince.size > 0) this.#missingSince.delete(idOf(type, key));
   }
 
+  /** Nobody looks at objects of this resource any more. */
+  forgetAll(type: ResourceType): void {
+    const prefix = idOf(type, "");
+    for (const id of this.#missingSince.keys()) if (id.startsWith(prefix)) this.#missingSince.delete(id);
+  }
+
   /** Looks at one orphan; deletes it only when the interlock allows. */
   async look(orphan: Orphan, signal: AbortSignal): Promise<ReconcileResult | undefined> {
     const { clock, timing, logger } = this.#environment;
     const id = idOf(orphan.type, orphan.key);
+    const meaning = await this.#judge(orphan, signal);
+    if (meaning === "gone") {
+      this.#missingSince.delete(id);
+      return undefined;
+    }
+    if (meaning === "lostWithCrd") {
+      this.#missingSince.delete(id);
+      return (await this.#isAlive(orphan, signal))
+        ? { requeueAfterMs: timing.graceMs }
+        : this.#restore(orphan, signal);
+    }
+    if (meaning === "nothing") {
+      this.#missingSince.delete(id);
+      return { requeueAfterMs: timing.graceMs };
+    }
     if (orphan.breaker.isHeld) return { requeueAfterMs: breakerWindowMs };
     const now = clock.monotonic();
     this.#deletions = this.#deletions.filter((at) => now - at < breakerWindowMs);
+    const missingSince = this.#missingSince.get(id);
+    const isReleased = missingSince !== undefined && missingSince <= orphan.breaker.releasedAt;
     const plan = planOrphan({
-      missingSince: this.#missingSince.get(id),
+      missingSince,
       now,
       graceMs: timing.graceMs,
-      recentDeletions: this.#deletions.length,
+      // Others that are missing now count before the first of them dies: a cluster restored from a backup lacks many at once.
+      recentDeletions: isReleased ? 0 : this.#deletions.length + this.#others(id),
       breakerLimit: timing.breakerLimit,
     });
     if (plan.do === "wait") return { requeueAfterMs: plan.waitMs };
@@ -61,7 +89,7 @@ export class OrphanKeeper {
         limit: timing.breakerLimit,
       });
       orphan.breaker.hold(
-        `${timing.breakerLimit} upstream objects were deleted within a minute because their claims were not to be found`,
+        `more than ${timing.breakerLimit} upstream objects have lost their claims within a minute, and nobody was seen to delete them`,
       );
       return { requeueAfterMs: breakerWindowMs };
     }
@@ -78,11 +106,43 @@ export class OrphanKeeper {
     return undefined;
   }
 
+  #others(id: string): number {
+    return this.#missingSince.size - (this.#missingSince.has(id) ? 1 : 0);
+  }
+
+  async #judge(
+    { crd, providerType, orphan }: Orphan,
+    signal: AbortSignal,
+  ): Promise<ReturnType<typeof judgeAbsence> | "gone"> {
+    const { name = "", namespace, uid } = orphan.metadata;
+    const state = await crd.look(signal);
+    const { client } = this.#provider;
+    const found = await client.find<DynamicObject>(providerType, { name, namespace }, { signal });
+    if (found?.metadata.uid !== uid) return "gone";
+    return judgeAbsence(state, found?.metadata.creationTimestamp);
+  }
+
+  /** Takes our mark off, so that the object is adopted: its claim comes back. */
+  async #restore({ type, providerType, key, orphan }: Orphan, signal: AbortSignal): Promise<undefined> {
+    const { name = "", namespace, uid } = orphan.metadata;
+    this.#environment.logger.info("the claim went with an earlier CustomResourceDefinition, restoring it", {
+      resource: type.plural,
+      key,
+    });
+    const patch = { metadata: { uid, annotations: { [boundAnnotation]: null } } };
+    await this.#provider.client.mergePatch(providerType, { name, namespace }, patch, {
+      fieldManager,
+      signal,
+    });
+  }
+
   async #isAlive(orphan: Orphan, signal: AbortSignal): Promise<boolean> {
     const { client, uid } = this.#consumer;
-    const kubeSystem = await client.find<DynamicObject>(namespaces, { name: "kube-system" }, { signal });
-    if (kubeSystem?.metadata.uid !== uid) throw new WrongClusterError(uid, kubeSystem?.metadata.uid);
-    return (await client.find(orphan.type, orphan.consumerRef, { signal })) !== undefined;
+    await confirmCluster(client, uid, signal);
+    for (const ref of orphan.consumerRefs) {
+      if ((await findSurely(client, orphan.type, ref, signal)) !== undefined) return true;
+    }
+    return false;
   }
 
   async #delete({ type, providerType, key, orphan }: Orphan, signal: AbortSignal): Promise<void> {

@@ -1,6 +1,10 @@
 /** Sees pairs as their caches' digests, and reads the objects themselves where a decision needs them. */
 import { apiVersionOf, type DynamicObject, type ObjectRef } from "@klutch/kube";
 import {
+  claimNameOf,
+  claimNamesOf,
+  type ClusterScopedView,
+  clusterScopedPlace,
   defaultMetadataRule,
   isBound,
   isDeleting,
@@ -10,11 +14,29 @@ import {
   providerRefOf,
   reduceManagedFields,
   type Ref,
+  upstreamNamesOf,
 } from "@klutch/sync";
 import type { Compact } from "../cache/compact.ts";
 import { readLive } from "../cache/live.ts";
 import type { DeletionBreaker } from "./deletion-breaker.ts";
 import type { ExecutionContext } from "./execute.ts";
+
+/** What is needed to tell whose an upstream object is. */
+export type PlacingOptions = Pick<PairReaderOptions, "type" | "provider" | "isolation" | "namespaces">;
+
+/** Keys of the claims that an upstream object may serve; none when it is nobody's here. */
+export function claimKeysOf(
+  { type, provider, isolation, namespaces }: PlacingOptions,
+  upstream: { readonly metadata: DynamicObject["metadata"] },
+): readonly string[] {
+  const { namespace = "", name = "" } = upstream.metadata;
+  if (!type.namespaced) {
+    if (isolation !== "Namespaced") return claimNamesOf(provider.tenant, upstream);
+    return namespace === provider.tenant.namespace ? [name] : [];
+  }
+  const consumerNamespace = namespaces.consumerNamespaceOf(namespace);
+  return consumerNamespace === undefined ? [] : [`${consumerNamespace}/${name}`];
+}
 
 /** What a reader needs. */
 export interface PairReaderOptions
@@ -30,6 +52,10 @@ export interface PairReaderOptions
 export interface SeenPair {
   readonly ref: Ref;
   readonly target: Ref | undefined;
+  /** See `ObservedPair`. */
+  readonly unseen?: readonly Ref[] | undefined;
+  readonly isOthers?: boolean | undefined;
+  readonly second?: Ref | undefined;
   readonly mapping: Mapping;
   readonly consumer: Compact | undefined;
   readonly provider: Compact | undefined;
@@ -46,21 +72,57 @@ export interface ReadPair extends ObservedPair {
 /** See the module comment. */
 export class PairReader {
   readonly #options: PairReaderOptions;
+  /** Of cluster-scoped resources. */
+  readonly #names: ClusterScopedView<Compact>;
 
   constructor(options: PairReaderOptions) {
+    const { consumerCache, view } = options;
     this.#options = options;
+    this.#names = {
+      hasClaim: (name) => consumerCache.get(name) !== undefined,
+      upstream: (name) => view.get({ name }),
+    };
   }
 
   /** Undefined while a cache is not filled: what it does not show may exist. */
   see(key: string, ref: ObjectRef): SeenPair | undefined {
     const { namespaces, provider, type, isolation, consumerCache, view } = this.#options;
     if (type.namespaced !== (ref.namespace !== undefined)) return undefined;
+    if (!type.namespaced && isolation !== "Namespaced") return this.#seeClusterScoped(ref);
     const mapping: Mapping =
       ref.namespace === undefined ? { state: "missing" } : namespaces.mapping(ref.namespace);
     const target = providerRefOf(provider.tenant, ref, mapping, isolation);
     const upstream = target === undefined ? undefined : view.get(target);
     if (target !== undefined && upstream === undefined && !view.isSynced(target.namespace)) return undefined;
     return { ref, target, mapping, consumer: consumerCache.get(key), provider: upstream };
+  }
+
+  /** The one claim that an upstream object serves, or would serve if it existed. */
+  keyOf(upstream: Compact): string | undefined {
+    const keys = claimKeysOf(this.#options, upstream);
+    if (keys.length < 2) return keys[0];
+    const { provider, isolation } = this.#options;
+    return claimNameOf(provider.tenant, upstream, isolation, this.#names);
+  }
+
+  /** An object under another name than the wanted one may be the claim's, so absence counts only when all is known. */
+  #seeClusterScoped(ref: ObjectRef): SeenPair | undefined {
+    const { provider, isolation, consumerCache, view } = this.#options;
+    if (!view.isSynced(undefined)) return undefined;
+    const { tenant } = provider;
+    const { name, upstream, isOwn, second } = clusterScopedPlace(tenant, ref.name, isolation, this.#names);
+    return {
+      ref,
+      target: { name },
+      unseen: upstreamNamesOf(tenant, ref.name)
+        .filter((other) => view.get({ name: other }) === undefined)
+        .map((other) => ({ name: other })),
+      isOthers: upstream !== undefined && !isOwn,
+      second: second === undefined ? undefined : { name: second },
+      mapping: { state: "missing" },
+      consumer: consumerCache.get(ref.name),
+      provider: upstream,
+    };
   }
 
   /** The pair with as much content as the decision for it looks at. */
@@ -70,11 +132,16 @@ export class PairReader {
     // At once: what is kept of this version goes when a later one comes.
     const [consumerObject, providerObject] = await Promise.all([
       needs.consumer ? this.#readConsumer(seen, signal) : this.#stub(seen.consumer),
-      needs.provider ? this.readProvider(seen, signal) : this.#stub(seen.provider),
+      needs.provider ? this.#readUpstream(seen, signal) : this.#stub(seen.provider),
     ]);
+    const { ref, target, unseen, isOthers, second, mapping } = seen;
     return {
-      ref: seen.ref,
-      mapping: seen.mapping,
+      ref,
+      target,
+      unseen,
+      isOthers,
+      second,
+      mapping,
       tenant: provider.tenant,
       rule: defaultMetadataRule,
       isolation,
@@ -82,6 +149,22 @@ export class PairReader {
       consumer: consumerObject,
       provider: providerObject,
     };
+  }
+
+  #readUpstream(seen: SeenPair, signal: AbortSignal): Promise<DynamicObject | undefined> {
+    return seen.consumer === undefined
+      ? this.#readForAdoption(seen, signal)
+      : this.readProvider(seen, signal);
+  }
+
+  /** With the whole of its `managedFields`, which caches do not keep. */
+  async #readForAdoption(
+    { provider: shown, target }: SeenPair,
+    signal: AbortSignal,
+  ): Promise<DynamicObject | undefined> {
+    if (shown === undefined || target === undefined) return undefined;
+    const { provider, providerType: type, view } = this.#options;
+    return readLive({ client: provider.client, type, ref: target, kept: shown, cache: view }, signal);
   }
 
   /** The upstream object with its content. */

@@ -1,6 +1,6 @@
 /** What happens to a claim, in words for the person who wrote it. */
-import { ApiError, type DynamicObject, keyOf, TransportError } from "@klutch/kube";
-import type { Step, Waiting } from "@klutch/sync";
+import { ApiError, type DynamicObject, keyOf, keyOfRef, TransportError } from "@klutch/kube";
+import type { Ref, Step, Waiting } from "@klutch/sync";
 import type { EventRecorder } from "../events.ts";
 
 const texts: Readonly<Record<Waiting, readonly ["Normal" | "Warning", string, string]>> = {
@@ -26,16 +26,23 @@ const texts: Readonly<Record<Waiting, readonly ["Normal" | "Warning", string, st
     "NameTaken",
     "the provider already has an object of this name that belongs to somebody else; choose another name",
   ],
+  secondObject: [
+    "Warning",
+    "TwoUpstreamObjects",
+    "the provider has two objects for this one; the first is kept in sync, and the second is left alone until this one is deleted. Ask the provider to delete the second if nothing uses it",
+  ],
 };
 
-/** Tells what a claim waits for, once. */
+/** Tells what a claim waits for, once. `objects` are those it is about, where the claim's name does not say it. */
 export async function tellWaiting(
   events: EventRecorder,
   about: DynamicObject,
   waiting: Waiting,
+  objects: readonly Ref[],
 ): Promise<void> {
   const [type, reason, message] = texts[waiting];
-  await events.tell(about, type, reason, message);
+  const named = objects.length === 0 ? "" : ` (${objects.map(keyOfRef).join(" and ")})`;
+  await events.tell(about, type, reason, message + named);
 }
 
 /** The ordinary life of a claim: accepted, placed, synced. `memory` keeps the last from being told with each new status. */
@@ -97,6 +104,7 @@ const onConsumer: ReadonlySet<Step["do"]> = new Set([
   "markConsumer",
   "unmarkConsumer",
   "createConsumer",
+  "handOverConsumer",
   "deleteConsumer",
   "releaseConsumer",
   "writeStatus",

@@ -186,9 +186,29 @@ export async function bindApi(
   if ((await consumer.client.find(secrets, ref)) === undefined) {
     await consumer.client.create(secrets, secretObject(ref.namespace, ref.name, { kubeconfig }));
   }
+  await grantApi({ consumer }, name, claims);
+  await createBinding({ consumer }, name, claims, secretName);
+}
+
+/** Gives the agent the rights in the app cluster that go with a binding. */
+export async function grantApi(
+  { consumer }: Pick<World, "consumer">,
+  name: string,
+  claims: readonly AnsweredPermissionClaim[] = [],
+): Promise<void> {
   const [resource = "", ...group] = name.split(".");
   const rules = bindingRules({ group: group.join("."), resource }, claims);
   await install(consumer, bindingRoleManifests(bindingRoleName(name), rules));
+}
+
+/** Creates just the binding. */
+export async function createBinding(
+  { consumer }: Pick<World, "consumer">,
+  name: string,
+  claims: readonly AnsweredPermissionClaim[] = [],
+  secretName = "kubeconfig-test",
+): Promise<void> {
+  const ref = { namespace: consumerNamespace, name: secretName };
   await waitFor("bindings to be served", () => consumer.client.list(apiServiceBindings));
   await consumer.client.create<KubeObject>(apiServiceBindings, {
     apiVersion: "klutch.anynines.com/v1alpha1",

@@ -1,0 +1,125 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { boundAnnotation, fieldManager, restoredAnnotation, syncerFinalizer } from "@klutch/api";
+import { adoptedContent, handOver } from "./adoption.ts";
+import { judgeDigests, consumerDigest, providerDigest, settledOf } from "./digest.ts";
+import { defaultMetadataRule } from "./metadata-rules.ts";
+import { planPair } from "./object-plan.ts";
+import { appliedBy, consumerWidget, fieldsOf, providerWidget, tenant } from "./testing/objects.ts";
+import type { SyncObject } from "./types.ts";
+
+const ref = { namespace: "app", name: "w" };
+const adopted = (provider: SyncObject): SyncObject => adoptedContent(provider, ref, defaultMetadataRule);
+
+/** A claim that Crossplane has worked on, with what everybody wrote. */
+function workedOn(manager: string, operation: "Apply" | "Update", metadata: object = {}): SyncObject {
+  const wanted = {
+    metadata: { labels: { team: "a" }, annotations: { "example.org/note": "x" } },
+    spec: { size: 1, tags: ["a", "b"] },
+  };
+  return providerWidget(
+    {
+      ...wanted.spec,
+      compositionRef: { name: "c" },
+      compositionRevisionRef: { name: "c-1" },
+      resourceRef: { name: "xr" },
+      resourceRefs: [{ name: "mr" }],
+      claimRef: { name: "w" },
+    },
+    {
+      labels: { ...wanted.metadata.labels, "crossplane.io/claim-name": "w", theirs: "y" },
+      annotations: {
+        ...wanted.metadata.annotations,
+        "kubectl.kubernetes.io/last-applied-configuration": "{}",
+        "crossplane.io/external-name": "db-1",
+      },
+      managedFields: [
+        appliedBy(manager, operation, fieldsOf(wanted)),
+        appliedBy(
+          "crossplane",
+          "Update",
+          fieldsOf({
+            metadata: { labels: { "crossplane.io/claim-name": "w" } },
+            spec: { compositionRef: { name: "" }, resourceRef: {}, resourceRefs: [], claimRef: {} },
+          }),
+        ),
+      ],
+      ...metadata,
+    },
+  );
+}
+
+for (const [who, manager, operation] of [
+  ["we applied", fieldManager, "Apply"],
+  ["an older agent created", "konnector", "Update"],
+  ["a person of the provider wrote", "kubectl-client-side-apply", "Update"],
+] as const) {
+  test(`of what ${who}, only that comes down: no references of the control plane's machinery, none of its marks`, () => {
+    const content = adopted(workedOn(manager, operation));
+    assert.deepEqual(content.spec, { size: 1, tags: ["a", "b"] });
+    assert.deepEqual(content.metadata, {
+      ...ref,
+      labels: { team: "a" },
+      annotations: { "example.org/note": "x", [boundAnnotation]: "true", [restoredAnnotation]: "true" },
+      finalizers: [syncerFinalizer],
+    });
+  });
+}
+
+test("items of a list that we share with others come down with just what is ours", () => {
+  const provider = providerWidget(
+    { users: [{ name: "a", role: "admin", uid: 7 }, { name: "theirs" }], names: ["x", "y"] },
+    {
+      managedFields: [
+        appliedBy(fieldManager, "Apply", {
+          "f:spec": {
+            "f:users": { 'k:{"name":"a"}': { ".": {}, "f:name": {}, "f:role": {} } },
+            "f:names": { 'v:"y"': {} },
+          },
+        }),
+      ],
+    },
+  );
+  assert.deepEqual(adopted(provider).spec, { users: [{ name: "a", role: "admin" }], names: ["y"] });
+});
+
+test("what only the provider made comes down whole, but for its marks", () => {
+  const provider = providerWidget(
+    { size: 7 },
+    { labels: { "crossplane.io/x": "y", kept: "z" }, annotations: {} },
+  );
+  assert.deepEqual(adopted(provider).spec, { size: 7 });
+  assert.deepEqual(adopted(provider).metadata.labels, { kept: "z" });
+});
+
+test("a claim that was made from its upstream object is handed over, also after a restart in between", () => {
+  const annotations = { [boundAnnotation]: "true", [restoredAnnotation]: "true" };
+  const consumer = consumerWidget({ a: 1 }, { annotations });
+  const provider = providerWidget({ a: 1 });
+  const plan = planPair({
+    ref,
+    mapping: { state: "ready", providerNamespace: "cluster-a-app" },
+    tenant,
+    rule: defaultMetadataRule,
+    consumer,
+    provider,
+  });
+  assert.deepEqual(plan.steps, [{ do: "handOverConsumer", ref, uid: "consumer-uid" }]);
+  const digests = [consumerDigest(consumer, defaultMetadataRule), providerDigest(provider)] as const;
+  assert.equal(judgeDigests(...digests, settledOf(...digests), undefined, syncerFinalizer), "needsBoth");
+});
+
+test("handing over leaves us our marks, others theirs, and the status its writer", () => {
+  const status = { ...(appliedBy(fieldManager, "Update", {}) as object), subresource: "status" };
+  const other = appliedBy("helm", "Update", fieldsOf({ spec: { b: 1 } }));
+  const managedFields = [appliedBy(fieldManager, "Update", fieldsOf({ spec: { a: 1 } })), other, status];
+  const patch = handOver(consumerWidget({ a: 1 }, { managedFields })) as readonly {
+    path: string;
+    value?: unknown;
+  }[];
+  const owners = patch.find(({ path }) => path === "/metadata/managedFields")?.value as readonly object[];
+  assert.deepEqual(owners.slice(0, 2), [other, status]);
+  const { operation, fieldsV1 } = owners[2] as { operation: string; fieldsV1: object };
+  assert.equal(operation, "Apply");
+  assert.deepEqual(Object.keys(fieldsV1), ["f:metadata"]);
+});

@@ -1,0 +1,135 @@
+/**
+ * The claim that is made below for an upstream object without one: adoption of what the provider made, and restoring what was lost
+ * below with its CustomResourceDefinition. Only what a consumer wanted comes down: fields that our agents brought up once, or, of an
+ * object that never was a claim's, what people wrote. What the control plane's machinery filled in stays its own (`resourceRef`,
+ * `compositionRef`), and so do its marks (`kubectl.kubernetes.io/*`, `crossplane.io/*`).
+ *
+ * Who owned which field below is not known any more, so after the claim is made nobody owns them: `handOver` leaves only our own marks to
+ * us. Whoever applies first, client side or server side and under whatever name, takes its fields without a conflict.
+ */
+import { boundAnnotation, fieldManager, restoredAnnotation, syncerFinalizer } from "@klutch/api";
+import { type FieldSet, legacyManager } from "./fields.ts";
+import { filterMetadata, type MetadataRule } from "./metadata-rules.ts";
+import { isRecord, type Ref, type SyncObject } from "./types.ts";
+
+/**
+ * The claim. Owner references and finalizers stay behind: they point at objects of the other cluster, and its garbage collector would
+ * delete the copy (S13). It is born with our finalizer, and with a mark that stands until its fields are handed over.
+ */
+export function adoptedContent(provider: SyncObject, target: Ref, rule: MetadataRule): SyncObject {
+  const wanted = wantedPart(provider);
+  const metadata = isRecord(wanted["metadata"]) ? wanted["metadata"] : {};
+  const labels = filterMetadata(texts(metadata["labels"]), rule);
+  const annotations = filterMetadata(texts(metadata["annotations"]), rule);
+  const { metadata: _metadata, status: _status, apiVersion: _apiVersion, kind: _kind, ...fields } = wanted;
+  return {
+    apiVersion: provider.apiVersion,
+    kind: provider.kind,
+    ...fields,
+    metadata: {
+      ...target,
+      ...(labels === undefined ? {} : { labels }),
+      annotations: { ...annotations, [boundAnnotation]: "true", [restoredAnnotation]: "true" },
+      finalizers: [syncerFinalizer],
+    },
+  };
+}
+
+/** The JSON patch that leaves to us just our marks; every other field of the claim is nobody's after it. */
+export function handOver(claim: SyncObject): readonly object[] {
+  const { uid, resourceVersion, managedFields = [] } = claim.metadata;
+  const others = managedFields.filter(
+    (entry) => !isRecord(entry) || entry["manager"] !== fieldManager || entry["subresource"] !== undefined,
+  );
+  const marks = {
+    "f:metadata": {
+      "f:annotations": { [`f:${boundAnnotation}`]: {} },
+      "f:finalizers": { [`v:${JSON.stringify(syncerFinalizer)}`]: {} },
+    },
+  };
+  const own = {
+    manager: fieldManager,
+    operation: "Apply",
+    apiVersion: claim.apiVersion,
+    fieldsType: "FieldsV1",
+    fieldsV1: marks,
+  };
+  return [
+    { op: "test", path: "/metadata/uid", value: uid },
+    { op: "test", path: "/metadata/resourceVersion", value: resourceVersion },
+    { op: "replace", path: "/metadata/managedFields", value: [...others, own] },
+    { op: "remove", path: `/metadata/annotations/${restoredAnnotation.replace("/", "~1")}` },
+  ];
+}
+
+/** What a consumer wanted of an upstream object that comes with all its `managedFields`. */
+function wantedPart(provider: SyncObject): Readonly<Record<string, unknown>> {
+  const entries = (provider.metadata.managedFields ?? [])
+    .filter(isRecord)
+    .filter((entry) => entry["subresource"] === undefined);
+  const isOurs = ({ manager }: Readonly<Record<string, unknown>>): boolean =>
+    manager === fieldManager || manager === legacyManager;
+  // An unbound object still has an update of ours in its history: that its mark was taken off.
+  const ours = entries.filter((entry) => isOurs(entry) && holdsContent(entry["fieldsV1"]));
+  if (ours.length > 0) return picked(ours, provider);
+  const machinery = entries.filter(
+    ({ manager }) => typeof manager === "string" && /crossplane/.test(manager),
+  );
+  const people = entries.filter((entry) => !isOurs(entry) && !machinery.includes(entry));
+  return people.length > 0 && machinery.length > 0 ? picked(people, provider) : provider;
+}
+
+function holdsContent(fields: unknown): boolean {
+  return isRecord(fields) && Object.keys(fields).some((key) => key !== "f:metadata" && key !== "f:status");
+}
+
+function picked(
+  entries: readonly Readonly<Record<string, unknown>>[],
+  object: SyncObject,
+): Readonly<Record<string, unknown>> {
+  const sets = entries.map((entry) => entry["fieldsV1"]).filter(isRecord);
+  const value = pick(sets, object);
+  return isRecord(value) ? value : {};
+}
+
+/** What stands in `value` at the fields of any of the sets. Undefined when nothing does. */
+function pick(sets: readonly FieldSet[], value: unknown): unknown {
+  // A set without inner fields holds the whole value.
+  if (sets.some((fields) => Object.keys(fields).length === 0)) return value;
+  if (Array.isArray(value)) {
+    const items = value.flatMap((item, index) => {
+      const inner = sets.flatMap((fields) => itemSets(fields, item, index));
+      return inner.length === 0 ? [] : [pick(inner, item)];
+    });
+    return items;
+  }
+  if (!isRecord(value)) return value;
+  return Object.fromEntries(
+    Object.entries(value).flatMap(([name, child]) => {
+      const inner = sets.map((fields) => fields[`f:${name}`]).filter(isRecord);
+      return inner.length === 0 ? [] : [[name, pick(inner, child)]];
+    }),
+  );
+}
+
+/** The fields that a set names of one item of a list. */
+function itemSets(fields: FieldSet, item: unknown, index: number): readonly FieldSet[] {
+  return Object.entries(fields).flatMap(([key, child]) => {
+    if (!isRecord(child)) return [];
+    const text = key.slice(2);
+    if (key.startsWith("i:")) return Number(text) === index ? [child] : [];
+    if (key.startsWith("v:")) return JSON.parse(text) === item ? [child] : [];
+    if (!key.startsWith("k:")) return [];
+    const keys: unknown = JSON.parse(text);
+    const isMatch =
+      isRecord(keys) && isRecord(item) && Object.entries(keys).every(([name, value]) => item[name] === value);
+    return isMatch ? [child] : [];
+  });
+}
+
+function texts(value: unknown): Readonly<Record<string, string>> | undefined {
+  if (!isRecord(value)) return undefined;
+  return Object.fromEntries(
+    Object.entries(value).filter((entry): entry is [string, string] => typeof entry[1] === "string"),
+  );
+}
