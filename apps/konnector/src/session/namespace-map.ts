@@ -1,5 +1,5 @@
 /** The namespace mappings of one tenant, both ways, kept from the APIServiceNamespaces. */
-import type { DynamicObject } from "@klutch/kube";
+import type { DynamicObject, ObjectMeta } from "@klutch/kube";
 import { type Mapping, mappingOf } from "@klutch/sync";
 import type { SharedCache } from "../cache/shared-cache.ts";
 
@@ -27,6 +27,12 @@ export class NamespaceMap implements Disposable {
   /** The consumer namespace behind a service namespace. */
   consumerNamespaceOf(providerNamespace: string): string | undefined {
     return this.#consumerOf.get(providerNamespace);
+  }
+
+  /** Key in the app cluster of what lies in a service namespace; undefined while that has no counterpart. */
+  consumerKeyOf({ namespace = "", name = "" }: ObjectMeta): string | undefined {
+    const consumerNamespace = this.consumerNamespaceOf(namespace);
+    return consumerNamespace === undefined ? undefined : `${consumerNamespace}/${name}`;
   }
 
   /** Consumer and service namespaces of all mappings that are ready. */

@@ -117,17 +117,14 @@ export class ClaimSyncer implements AsyncDisposable {
 
   /** Undefined for another tenant's, and while the namespace has no counterpart. */
   #consumerKeyOf(provider: DynamicObject): string | undefined {
-    const { namespace, name = "" } = provider.metadata;
-    if (namespace === undefined) return consumerNameOf(this.#options.provider.tenant, provider);
-    const consumerNamespace = this.#options.namespaces.consumerNamespaceOf(namespace);
-    return consumerNamespace === undefined ? undefined : `${consumerNamespace}/${name}`;
+    return provider.metadata.namespace === undefined
+      ? consumerNameOf(this.#options.provider.tenant, provider)
+      : this.#options.namespaces.consumerKeyOf(provider.metadata);
   }
 
-  /** Also what a cache of the whole provider cluster had shown before the namespace was known. */
   #enqueueNamespace(consumerNamespace: string): void {
     for (const copy of objectsIn(this.#lease.cache, consumerNamespace))
       this.#controller.enqueue(keyOf(copy), { lane: "resync" });
-    for (const object of this.#view.objects(consumerNamespace)) this.#providerChanged(object, "resync");
   }
 
   /** What a filled cache does not show is absent from now on; what it shows was enqueued when it came. */

@@ -154,6 +154,10 @@ export class ObjectSyncer implements AsyncDisposable {
   /** Looks at everything again: something that all pairs depend on has changed. */
   resync(): void {
     this.#enqueueNamespace(undefined);
+    for (const object of this.#view.objects()) {
+      const key = this.#consumerKeyOf(object);
+      if (key !== undefined) this.#controller.enqueue(key, { lane: "resync" });
+    }
   }
 
   /** Tells about one of the claims, if it is there. */
@@ -208,21 +212,15 @@ export class ObjectSyncer implements AsyncDisposable {
   }
 
   #consumerKeyOf(provider: Compact): string | undefined {
-    const { namespace = "", name = "" } = provider.metadata;
-    const { type, provider: cluster, isolation } = this.#options;
-    if (!type.namespaced) return consumerNameOf(cluster.tenant, provider, isolation);
-    const consumerNamespace = this.#options.namespaces.consumerNamespaceOf(namespace);
-    return consumerNamespace === undefined ? undefined : `${consumerNamespace}/${name}`;
+    const { type, provider: cluster, isolation, namespaces } = this.#options;
+    return type.namespaced
+      ? namespaces.consumerKeyOf(provider.metadata)
+      : consumerNameOf(cluster.tenant, provider, isolation);
   }
 
-  /** Also what a cache of the whole provider cluster had shown before the namespace was known. */
   #enqueueNamespace(consumerNamespace: string | undefined): void {
     for (const claim of objectsIn(this.#lease.cache, consumerNamespace))
       this.#controller.enqueue(keyOf(claim), { lane: "resync" });
-    for (const object of this.#view.objects(consumerNamespace)) {
-      const key = this.#consumerKeyOf(object);
-      if (key !== undefined) this.#controller.enqueue(key, { lane: "resync" });
-    }
   }
 
   /** What a filled cache does not show is absent from now on; what it shows was enqueued when it came. */
