@@ -36,6 +36,7 @@ const running = runAgent({
     identity: "test",
     installCrd: false,
     massDeletionLimit: 100,
+    providerObjectsLimit: 1_000,
     controlPlane: {
       secretName: appCluster.name,
       secretNamespace: appCluster.namespace,

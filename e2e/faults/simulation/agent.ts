@@ -72,6 +72,7 @@ export function startAgent(options: AgentOptions): SimulatedAgent {
       identity,
       installCrd: true,
       massDeletionLimit: 0,
+      providerObjectsLimit: 1_000,
       controlPlane: undefined,
     },
     cluster: tenant.config,

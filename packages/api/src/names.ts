@@ -41,6 +41,11 @@ export const sourceHashAnnotation = "klutch.anynines.com/source-hash";
 
 /** "true" on objects that are synced, on both sides. */
 export const boundAnnotation = "klutch.anynines.com/bound";
+/**
+ * "true" on objects of the app cluster that came from the provider, which had them first. They do not open their namespace for claimed
+ * objects; whoever wants that removes the annotation.
+ */
+export const adoptedAnnotation = "klutch.anynines.com/adopted";
 /** `Provider` or `Consumer` on claimed objects. */
 export const resourceOwnerAnnotation = "klutch.anynines.com/resource-owner";
 /** Cluster namespace on cluster-scoped objects of the provider. */

@@ -1,5 +1,6 @@
 /** What of an object crosses from one cluster to the other (spec up, adoption down). */
 import {
+  adoptedAnnotation,
   boundAnnotation,
   clusterNamespaceAnnotation,
   consumerNameAnnotation,
@@ -8,7 +9,7 @@ import {
 } from "@klutch/api";
 import { contains, jsonHash } from "./json.ts";
 import { type FieldPath, ownedFields, surplusPaths } from "./fields.ts";
-import { filterMetadata, type MetadataRule } from "./metadata-rules.ts";
+import { entriesDown, filterMetadata, type MetadataRule } from "./metadata-rules.ts";
 import type { Tenant } from "./namespaces.ts";
 import type { Ref, SyncObject } from "./types.ts";
 
@@ -61,24 +62,29 @@ export function providerContent(
 
 /**
  * The consumer's object for one that only the provider has (adoption). Owner references and finalizers stay behind: they point at
- * objects of the other cluster, and its garbage collector would delete the copy (S13). It is born with our finalizer.
+ * objects of the other cluster, and its garbage collector would delete the copy (S13). So do labels and annotations that steer an app
+ * cluster's machinery. It is born with our finalizer.
  */
 export function adoptedContent(provider: SyncObject, target: Ref): SyncObject {
   const { metadata, status: _status, ...fields } = provider;
-  const annotations = Object.fromEntries(
-    Object.entries(metadata.annotations ?? {}).filter(
-      ([key]) => key !== clusterNamespaceAnnotation && key !== consumerNameAnnotation,
-    ),
-  );
   return {
     ...fields,
     metadata: {
       ...target,
-      ...(metadata.labels === undefined ? {} : { labels: metadata.labels }),
-      annotations: { ...annotations, [boundAnnotation]: "true" },
+      ...(metadata.labels === undefined ? {} : { labels: entriesDown(metadata.labels) }),
+      annotations: {
+        ...entriesDown(metadata.annotations),
+        [boundAnnotation]: "true",
+        [adoptedAnnotation]: "true",
+      },
       finalizers: [syncerFinalizer],
     },
   };
+}
+
+/** Whether the provider had the object first, and nobody here has made it his own. */
+export function isAdopted(object: { readonly metadata: Metadata }): boolean {
+  return object.metadata.annotations?.[adoptedAnnotation] === "true";
 }
 
 /** What one write led to: a server may store something else than was sent (webhooks, pruning), and that is final until a side changes. */

@@ -3,6 +3,7 @@
  * Most events can be decided with that alone; for the rest the objects are read again.
  */
 import {
+  adoptedAnnotation,
   boundAnnotation,
   clusterNamespaceAnnotation,
   consumerNameAnnotation,
@@ -30,7 +31,12 @@ export interface Digest {
   readonly hasLegacy?: boolean | undefined;
 }
 
-const marks: readonly string[] = [boundAnnotation, clusterNamespaceAnnotation, consumerNameAnnotation];
+const marks: readonly string[] = [
+  boundAnnotation,
+  adoptedAnnotation,
+  clusterNamespaceAnnotation,
+  consumerNameAnnotation,
+];
 /** What nearly all objects carry, held once. */
 const unmarked: Readonly<Record<string, string>> = Object.freeze({});
 const onlyBound: Readonly<Record<string, string>> = Object.freeze({ [boundAnnotation]: "true" });

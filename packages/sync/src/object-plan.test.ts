@@ -1,6 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { boundAnnotation, clusterNamespaceAnnotation, fieldManager, type Metadata } from "@klutch/api";
+import {
+  adoptedAnnotation,
+  boundAnnotation,
+  clusterNamespaceAnnotation,
+  fieldManager,
+  type Metadata,
+} from "@klutch/api";
 import fc from "fast-check";
 import { appliedPart, isBound, recordOf } from "./content.ts";
 import { reduceManagedFields } from "./fields.ts";
@@ -165,7 +171,7 @@ test("S13, B10: adoption creates the consumer's object without the provider's ow
         metadata: {
           namespace: "app",
           name: "w",
-          annotations: { note: "x", [boundAnnotation]: "true" },
+          annotations: { note: "x", [boundAnnotation]: "true", [adoptedAnnotation]: "true" },
           finalizers: ["klutch.anynines.com/syncer"],
         },
         spec: { a: 1 },

@@ -20,8 +20,8 @@ export interface ProviderViewOptions<T extends Cached> {
   readonly namespaces: NamespaceMap;
   readonly logger: Logger;
   /**
-   * Also when an object is gone that only an own write had shown, and again for what is there when its namespace is mapped. What was
-   * there before is a backlog.
+   * Also when an object is gone that only an own write had shown, and again for what is there when its namespace is mapped or opened.
+   * What was there before is a backlog.
    */
   readonly onChange: (change: Change<T>, lane: Lane) => void;
   /** A cache is filled: what it does not hold is absent from now on. Undefined for the whole cluster. */
@@ -97,20 +97,22 @@ export class ProviderView<T extends Cached> implements AsyncDisposable {
     return consumerNamespace === undefined ? undefined : this.#parts.get(consumerNamespace)?.lease.cache;
   }
 
-  /** What came before its namespace was known could not be told from another tenant's. */
+  /** What came before its namespace was known or open could not be brought down. */
   #showAgain(consumerNamespace: string): void {
-    const mapping = this.#options.namespaces.mapping(consumerNamespace);
-    const cache = this.#parts.get(wholeCluster)?.lease.cache;
-    if (mapping.state !== "ready" || cache === undefined) return;
-    for (const object of objectsIn(cache, mapping.providerNamespace))
+    const providerNamespace = this.#options.namespaces.providerNamespaceOf(consumerNamespace);
+    const part = this.#parts.get(this.#isSingle ? wholeCluster : consumerNamespace);
+    if (providerNamespace === undefined || part === undefined) return;
+    for (const object of objectsIn(part.lease.cache, providerNamespace))
       this.#options.onChange({ type: "added", key: keyOf(object), object }, "resync");
   }
 
   #follow(consumerNamespace: string): void {
-    const mapping = this.#options.namespaces.mapping(consumerNamespace);
-    const wanted = mapping.state === "ready" ? mapping.providerNamespace : undefined;
+    const wanted = this.#options.namespaces.providerNamespaceOf(consumerNamespace);
     const part = this.#parts.get(consumerNamespace);
-    if (part?.providerNamespace === wanted) return;
+    if (part?.providerNamespace === wanted) {
+      this.#showAgain(consumerNamespace);
+      return;
+    }
     if (part !== undefined) this.#close(consumerNamespace);
     if (wanted !== undefined) this.#open(consumerNamespace, wanted);
   }

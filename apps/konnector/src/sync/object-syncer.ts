@@ -120,8 +120,9 @@ export class ObjectSyncer implements AsyncDisposable {
       wasSeenGoing: (ref) => this.#gone.has(keyOfRef(ref)),
       onWrite: (step) => environment.metrics.writes.inc({ resource: type.plural, step }),
     };
-    this.#reader = new PairReader({ ...this.#context, isolation, breaker: options.breaker });
+    this.#reader = new PairReader({ ...options, ...this.#context });
     const { informer } = this.#lease.cache;
+    this.#subscriptions.use(namespaces.inhabit(informer));
     this.#subscriptions.use(informer.onChange((change, isNews) => this.#consumerChanged(change, isNews)));
     this.#subscriptions.use(this.#lease.cache.onVanished((key) => this.#controller.enqueue(key)));
     if (type.namespaced) {
@@ -163,7 +164,7 @@ export class ObjectSyncer implements AsyncDisposable {
   /** Tells about one of the claims, if it is there. */
   async tell(key: string, reason: string, message: string): Promise<void> {
     const claim = this.#lease.cache.get(key);
-    if (claim !== undefined) await this.#options.events.tell(this.#stub(claim), "Warning", reason, message);
+    if (claim !== undefined) this.#options.events.warn(this.#stub(claim), reason, message);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -388,7 +389,7 @@ export class ObjectSyncer implements AsyncDisposable {
     memory.waitingSince ??= clock.monotonic();
     const leftMs = memory.waitingSince + timing.tellAfterMs - clock.monotonic();
     if (leftMs > 0) return { requeueAfterMs: leftMs };
-    await tellWaiting(this.#options.events, observed.consumer, plan.waiting);
+    await tellWaiting(this.#options.events, observed.consumer, plan.waiting, observed.mapping);
     return undefined;
   }
 }

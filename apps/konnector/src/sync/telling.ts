@@ -1,6 +1,6 @@
 /** What happens to a claim, in words for the person who wrote it. */
 import { ApiError, type DynamicObject, keyOf, TransportError } from "@klutch/kube";
-import type { Step, Waiting } from "@klutch/sync";
+import type { Mapping, Step, Waiting } from "@klutch/sync";
 import type { EventRecorder } from "../events.ts";
 
 const texts: Readonly<Record<Waiting, readonly ["Normal" | "Warning", string, string]>> = {
@@ -28,12 +28,18 @@ const texts: Readonly<Record<Waiting, readonly ["Normal" | "Warning", string, st
   ],
 };
 
-/** Tells what a claim waits for, once. */
+/** Tells what a claim waits for, once. `mapping` is that of its namespace. */
 export async function tellWaiting(
   events: EventRecorder,
   about: DynamicObject,
   waiting: Waiting,
+  mapping: Mapping,
 ): Promise<void> {
+  if (waiting === "mapping" && mapping.state === "pending" && mapping.why !== undefined) {
+    const text = `${mapping.why}, so it is not used; ask the provider`;
+    await events.tell(about, "Warning", "NamespaceRefused", text);
+    return;
+  }
   const [type, reason, message] = texts[waiting];
   await events.tell(about, type, reason, message);
 }
