@@ -218,7 +218,29 @@ async function changeObject(world: HostileWorld): Promise<string> {
 
 async function changeExport(world: HostileWorld): Promise<string> {
   const exported = pick(world, objectsOf(world.provider, apiServiceExports));
-  return change(world, apiServiceExports, exported, ["spec", "spec", "status"]);
+  const { namespace, name = "" } = exported.metadata;
+  const claims = [
+    { group: "", resource: "configmaps", version: "v1" },
+    { resource: "secrets", version: "v1" },
+  ];
+  const spec = pick<object>(world, [
+    { group: pick(world, ["", "rbac.authorization.k8s.io", "apps"]) },
+    {
+      names: pick(world, [
+        { plural: "secrets", kind: "Secret" },
+        { plural: "clusterroles", kind: "ClusterRole" },
+      ]),
+    },
+    { group: "", names: { plural: "secrets", kind: "Secret" }, scope: "Namespaced" },
+    { scope: pick(world, ["Cluster", "Namespaced"]) },
+    { informerScope: pick(world, ["Cluster", "Namespaced"]) },
+    { clusterScopedIsolation: pick(world, ["None", "Namespaced", "Prefixed"]) },
+    { permissionClaims: claims },
+    { versions: [] },
+  ]);
+  if (world.random() < 0.3) return change(world, apiServiceExports, exported, ["spec", "status"]);
+  await world.client.mergePatch(apiServiceExports, { namespace, name }, { spec });
+  return `changes the export ${namespace}/${name}: ${JSON.stringify(spec)}`;
 }
 
 /** Replaces one random thing of the object, or one of its labels, annotations or finalizers. */

@@ -19,7 +19,7 @@ export interface HostileOptions {
 
 const tenants = 2;
 const lookEveryMs = 5_000;
-const troubleMs = 90_000;
+const troubleMs = 60_000;
 const quietMs = 30_000;
 const providerObjectsLimit = 20;
 const calm = {
@@ -136,7 +136,10 @@ async function work(
   const cluster = clusters[Math.floor(random() * clusters.length)];
   if (cluster === undefined) return;
   const { tenant, ledger } = cluster;
-  tell(`${tenant.name}: ${await act(tenant, ledger, clock, random)}`);
+  const done = await act(tenant, ledger, clock, random).catch(
+    (error: unknown) => `cannot work: ${error instanceof Error ? error.message : String(error)}`,
+  );
+  tell(`${tenant.name}: ${done}`);
 }
 
 async function watchOver(
