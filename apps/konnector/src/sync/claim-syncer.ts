@@ -1,6 +1,7 @@
 /** Keeps the claimed objects of one resource (Secrets, ConfigMaps, …) in sync, by owner. One for all exports that claim it. */
 import { claimedFromLabel, crdNameOf, fieldManager, resourceOwnerAnnotation } from "@klutch/api";
 import {
+  ApiError,
   type DynamicObject,
   isAlreadyExists,
   isNotFound,
@@ -208,7 +209,10 @@ export class ClaimSyncer implements AsyncDisposable {
     });
     await tellClaimed(this.#options, pair, plan);
     const { step } = plan;
-    if (step === undefined) return false;
+    if (step === undefined) {
+      if (pair.consumer === undefined) this.#quota.remove(keyOfRef(pair.consumerRef));
+      return false;
+    }
     if (step.do === "create" && step.on === "consumer" && !this.#quota.admit(keyOfRef(pair.consumerRef))) {
       tellTooMany(this.#options, pair.consumerRef);
       return true;
@@ -260,7 +264,9 @@ export class ClaimSyncer implements AsyncDisposable {
     try {
       this.#wrote(step.on, await client.create(type, asDynamic(step.content), { fieldManager, signal }));
     } catch (error) {
-      if (step.on === "consumer") this.#quota.remove(keyOfRef(pair.consumerRef));
+      // A copy whose creation was not answered may be there.
+      const isRefused = error instanceof ApiError && error.status < 500;
+      if (step.on === "consumer" && isRefused) this.#quota.remove(keyOfRef(pair.consumerRef));
       if (!isAlreadyExists(error)) throw error;
       // The watch shows only our copies: look at what is there before deciding again.
       const ref = step.on === "consumer" ? pair.consumerRef : pair.providerRef;
