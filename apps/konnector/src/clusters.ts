@@ -33,7 +33,7 @@ export interface ProviderCluster {
   readonly tenant: Tenant;
 }
 
-/** Times in milliseconds. */
+/** Times in milliseconds, and limits. */
 export interface Timing {
   /** Between two live looks before something is deleted upward that nobody was seen to delete. Default 10 000. */
   readonly graceMs: number;
@@ -41,6 +41,11 @@ export interface Timing {
   readonly breakerLimit: number;
   /** Upstream deletions of one API within a minute, when most of its claims go with them; more are held. 0: never. Default 100. */
   readonly massDeletionLimit: number;
+  /**
+   * Objects that the provider may bring into one namespace: copies of one claimed resource; and where as many bound objects lie,
+   * nothing is adopted. 0: any number. Default 1000.
+   */
+  readonly providerObjectsLimit: number;
   /** A provider that cannot be reached for longer is told on bindings and claims. Default 10 000. */
   readonly unreachableAfterMs: number;
   /** A heartbeat is due after this. Default 150 000: half of the interval that is promised to the backend. */
@@ -56,6 +61,7 @@ export const defaultTiming: Timing = {
   graceMs: 10_000,
   breakerLimit: 25,
   massDeletionLimit: 100,
+  providerObjectsLimit: 1_000,
   unreachableAfterMs: 10_000,
   heartbeatMs: 150_000,
   syncTimeoutMs: 30_000,

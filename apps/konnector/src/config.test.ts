@@ -27,6 +27,7 @@ test("without flags the defaults of the shipped manifests hold", () => {
     logLevel: "info",
     installCrd: true,
     massDeletionLimit: 100,
+    providerObjectsLimit: 1_000,
     controlPlane: undefined,
   });
 });
@@ -85,4 +86,13 @@ test("control-plane mode takes Secret, namespace, key and root namespace from it
 test("all faults are listed at once", () => {
   assert.equal(faultsOf(["--probe-port=x", "--log-level=loud", "--lease-name="]).length, 3);
   assert.match(faultsOf(["--unknown"])[0] ?? "", /--unknown/);
+});
+
+test("the limit of the provider's objects is a number that is not negative", () => {
+  assert.equal(parse(["--provider-objects-limit=5"]).providerObjectsLimit, 5);
+  for (const wrong of ["-1", "many", "1.5"])
+    assert.match(
+      faultsOf([`--provider-objects-limit=${wrong}`])[0] ?? "",
+      /--provider-objects-limit must be 0/,
+    );
 });

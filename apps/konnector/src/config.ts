@@ -30,6 +30,8 @@ export interface KonnectorConfig {
   readonly installCrd: boolean;
   /** See `Timing.massDeletionLimit`. */
   readonly massDeletionLimit: number;
+  /** See `Timing.providerObjectsLimit`. */
+  readonly providerObjectsLimit: number;
   readonly controlPlane: ControlPlaneMode | undefined;
 }
 
@@ -57,6 +59,7 @@ const flags = {
   "log-level": { type: "string" },
   "no-install-crd": { type: "boolean" },
   "mass-deletion-limit": { type: "string" },
+  "provider-objects-limit": { type: "string" },
   // Log flags of the reference's manifests: accepted, `--v` of 4 and more means debug.
   v: { type: "string", short: "v" },
   vmodule: { type: "string" },
@@ -83,6 +86,11 @@ export function parseConfig(source: ConfigSource): KonnectorConfig {
     faults.push(
       `--mass-deletion-limit must be 0 (never hold) or more, not "${values["mass-deletion-limit"]}"`,
     );
+  const providerObjectsLimit = Number(values["provider-objects-limit"] ?? 1_000);
+  if (!Number.isInteger(providerObjectsLimit) || providerObjectsLimit < 0)
+    faults.push(
+      `--provider-objects-limit must be 0 (no limit) or more, not "${values["provider-objects-limit"]}"`,
+    );
   if (faults.length > 0 || logLevel === undefined) throw new ConfigError(faults);
   return {
     kubeconfig: values.kubeconfig,
@@ -94,6 +102,7 @@ export function parseConfig(source: ConfigSource): KonnectorConfig {
     logLevel,
     installCrd: values["no-install-crd"] !== true,
     massDeletionLimit,
+    providerObjectsLimit,
     controlPlane: controlPlaneMode(values),
   };
 }

@@ -38,6 +38,7 @@ const running = runAgent({
     identity: "test",
     installCrd: false,
     massDeletionLimit: 100,
+    providerObjectsLimit: 1_000,
     controlPlane: {
       secretName: appCluster.name,
       secretNamespace: appCluster.namespace,

@@ -29,7 +29,13 @@ import { collectGarbage, tidyWhenQuiet } from "./tidy.ts";
 export interface AgentRunOptions {
   readonly config: Pick<
     KonnectorConfig,
-    "leaseName" | "leaseNamespace" | "identity" | "installCrd" | "massDeletionLimit" | "controlPlane"
+    | "leaseName"
+    | "leaseNamespace"
+    | "identity"
+    | "installCrd"
+    | "massDeletionLimit"
+    | "providerObjectsLimit"
+    | "controlPlane"
   >;
   /** The cluster with the bindings: the app cluster, in control-plane mode the control plane. */
   readonly cluster: ClusterConfig;
@@ -94,7 +100,8 @@ export async function runKonnector(options: KonnectorOptions): Promise<void> {
 export async function runAgent(options: AgentRunOptions): Promise<void> {
   const { config, cluster, logger, metrics, signal } = options;
   const { clock = systemClock, random = systemRandom, createClient = createKubeClient } = options;
-  const timing = { ...defaultTiming, massDeletionLimit: config.massDeletionLimit, ...options.timing };
+  const { massDeletionLimit, providerObjectsLimit } = config;
+  const timing = { ...defaultTiming, massDeletionLimit, providerObjectsLimit, ...options.timing };
   const environment: Environment = { logger, clock, random, metrics: konnectorMetrics(metrics), timing };
   const name = config.controlPlane === undefined ? "consumer" : "binding";
   const ownConfig = { ...cluster, name };

@@ -13,6 +13,8 @@ export interface KonnectorMetrics {
   readonly duration: HistogramMetric;
   /** Seconds from the moment a difference between a pair was seen until it was gone, by resource. */
   readonly lag: HistogramMetric;
+  /** Claimed objects that did not cross, by resource and the reason of their event. */
+  readonly refusals: CounterMetric;
   /** Swaps of provider credentials. */
   readonly rotations: CounterMetric;
 }
@@ -25,6 +27,10 @@ export function konnectorMetrics(metrics: Metrics): KonnectorMetrics {
     reconciles: metrics.counter("klutch_sync_reconciles_total", "Pairs looked at", ["resource", "result"]),
     duration: metrics.histogram("klutch_sync_reconcile_seconds", "Time of one look at a pair", ["resource"]),
     lag: metrics.histogram("klutch_sync_lag_seconds", "Time during which a pair differed", ["resource"]),
+    refusals: metrics.counter("klutch_claimed_refusals_total", "Claimed objects that did not cross", [
+      "resource",
+      "reason",
+    ]),
     rotations: metrics.counter("klutch_credential_rotations_total", "Swaps of provider credentials"),
   };
 }

@@ -4,7 +4,11 @@ import type {
   ClusterConfig,
   KubeClient,
   KubeObject,
+  ListOptions,
+  ListPage,
+  ObjectRef,
   Random,
+  ReadOptions,
   ResourceType,
   WatchEvent,
   WatchOptions,
@@ -24,9 +28,16 @@ export interface AgentOptions {
   readonly random: Random;
   /** Changes what is written, to see that the observers notice a bad agent. */
   readonly tamper?: Tamper | undefined;
+  /** Changes what the provider answers and its watches show. */
+  readonly distort?: Distort | undefined;
+  /** Default 1000. */
+  readonly providerObjectsLimit?: number | undefined;
   /** Called with every write just before it is sent. */
   readonly onWrite: (write: AgentWrite) => void;
 }
+
+/** Gives back what is shown instead of `object`. */
+export type Distort = <T extends KubeObject>(type: ResourceType, object: T) => T;
 
 /** Gives back what is written instead of `body`. */
 export type Tamper = <T>(side: "consumer" | "provider", verb: string, type: ResourceType, body: T) => T;
@@ -39,6 +50,8 @@ export interface AgentWrite {
   readonly type: ResourceType;
   readonly namespace: string | undefined;
   readonly name: string;
+  /** Object, patch or list of operations; undefined for a delete. */
+  readonly body: unknown;
 }
 
 /** An agent that runs. */
@@ -72,6 +85,7 @@ export function startAgent(options: AgentOptions): SimulatedAgent {
       identity,
       installCrd: true,
       massDeletionLimit: 0,
+      providerObjectsLimit: options.providerObjectsLimit ?? 1_000,
       controlPlane: undefined,
     },
     cluster: tenant.config,
@@ -93,9 +107,11 @@ export function startAgent(options: AgentOptions): SimulatedAgent {
       const side = isProvider ? "provider" : "consumer";
       const tamper: Tamper = options.tamper ?? ((_side, _verb, _type, body) => body);
       const change = <T>(verb: string, type: ResourceType, body: T): T => tamper(side, verb, type, body);
-      return observed(client, clientOptions?.writeGuard, mortal, change, (verb, type, namespace, name) =>
-        options.onWrite({ identity, side, verb, type, namespace, name }),
-      );
+      const tell: Tell = (verb, type, { namespace, name = "" }, body) =>
+        options.onWrite({ identity, side, verb, type, namespace, name, body });
+      const distort: Distort = (type, object) =>
+        isProvider && options.distort !== undefined ? options.distort(type, object) : object;
+      return observed(client, clientOptions?.writeGuard, mortal, change, distort, tell);
     },
   });
   running.catch((error: unknown) => {
@@ -134,24 +150,44 @@ interface Ref {
   readonly name?: string | undefined;
 }
 
+type Tell = (verb: string, type: ResourceType, ref: Ref, body: unknown) => void;
+
 /** The client with its writes told, and its answers withheld from the dead. */
 function observed(
   client: KubeClient,
   guard: WriteGuard | undefined,
   mortal: <T>(promise: Promise<T>) => Promise<T>,
   change: <T>(verb: string, type: ResourceType, body: T) => T,
-  tell: (verb: string, type: ResourceType, namespace: string | undefined, name: string) => void,
+  distort: Distort,
+  tell: Tell,
 ): KubeClient {
-  const write = <T>(verb: string, type: ResourceType, ref: Ref, send: () => Promise<T>): Promise<T> => {
+  const write = <T>(
+    verb: string,
+    type: ResourceType,
+    ref: Ref,
+    body: unknown,
+    send: () => Promise<T>,
+  ): Promise<T> => {
     // The lease's own client has no guard, and what it writes is no work.
-    if (guard !== undefined) tell(verb, type, ref.namespace, ref.name ?? "");
+    if (guard !== undefined) tell(verb, type, ref, body);
     return mortal(send());
+  };
+  const list = async <T extends KubeObject>(
+    type: ResourceType,
+    options?: ListOptions,
+  ): Promise<ListPage<T>> => {
+    const page = await mortal(client.list<T>(type, options));
+    return { ...page, items: page.items.map((item) => distort(type, item)) };
   };
   return {
     clusterName: client.clusterName,
-    get: (type, ref, options) => mortal(client.get(type, ref, options)),
-    find: (type, ref, options) => mortal(client.find(type, ref, options)),
-    list: (type, options) => mortal(client.list(type, options)),
+    list,
+    get: async <T extends KubeObject>(type: ResourceType, ref: ObjectRef, options?: ReadOptions) =>
+      distort(type, await mortal(client.get<T>(type, ref, options))),
+    async find<T extends KubeObject>(type: ResourceType, ref: ObjectRef, options?: ReadOptions) {
+      const found = await mortal(client.find<T>(type, ref, options));
+      return found === undefined ? undefined : distort(type, found);
+    },
     listAll: (type, options) => client.listAll(type, options),
     async *watch<T extends KubeObject>(type: ResourceType, options?: WatchOptions) {
       const events = client.watch<T>(type, options)[Symbol.asyncIterator]();
@@ -159,25 +195,29 @@ function observed(
         for (;;) {
           const next: IteratorResult<WatchEvent<T>, unknown> = await mortal(Promise.resolve(events.next()));
           if (next.done === true) return;
-          yield next.value;
+          const event = next.value;
+          yield event.type === "BOOKMARK" ? event : { ...event, object: distort(type, event.object) };
         }
       } finally {
         await events.return?.();
       }
     },
     create: (type, object, options) =>
-      write("create", type, object.metadata, () => client.create(type, object, options)),
+      write("create", type, object.metadata, object, () => client.create(type, object, options)),
     replace: (type, object, options) =>
-      write("replace", type, object.metadata, () => client.replace(type, object, options)),
+      write("replace", type, object.metadata, object, () => client.replace(type, object, options)),
     apply: (type, object, options) =>
-      write("apply", type, object.metadata, () => client.apply(type, change("apply", type, object), options)),
+      write("apply", type, object.metadata, object, () =>
+        client.apply(type, change("apply", type, object), options),
+      ),
     mergePatch: (type, ref, patch, options) =>
-      write("mergePatch", type, ref, () => client.mergePatch(type, ref, patch, options)),
+      write("mergePatch", type, ref, patch, () => client.mergePatch(type, ref, patch, options)),
     jsonPatch: (type, ref, operations, options) =>
-      write("jsonPatch", type, ref, () =>
+      write("jsonPatch", type, ref, operations, () =>
         client.jsonPatch(type, ref, change("jsonPatch", type, operations), options),
       ),
-    delete: (type, ref, options) => write("delete", type, ref, () => client.delete(type, ref, options)),
+    delete: (type, ref, options) =>
+      write("delete", type, ref, undefined, () => client.delete(type, ref, options)),
     request: (options) => mortal(client.request(options)),
     [Symbol.asyncDispose]: () => client[Symbol.asyncDispose](),
   };

@@ -1,9 +1,10 @@
-/** `npm run faults`: many seeds of the simulation. `-- --seeds 10000 --from 1`, or `-- --seed 17 --story` to replay one. */
+/** `npm run faults`: many seeds of the simulation. `-- --seeds 10000 --from 1`, or `-- --seed 17 --story` to replay one; `--hostile` for a provider that means harm, `--exports` when it changes exports, too. */
 import { fork } from "node:child_process";
 import { once } from "node:events";
 import { availableParallelism } from "node:os";
 import { parseArgs } from "node:util";
 import { simulate } from "./simulate.ts";
+import { simulateHostile } from "./simulate-hostile.ts";
 
 const batchSize = 100;
 const { values } = parseArgs({
@@ -12,12 +13,17 @@ const { values } = parseArgs({
     from: { type: "string", default: "1" },
     seed: { type: "string" },
     story: { type: "boolean", default: false },
+    hostile: { type: "boolean", default: false },
+    exports: { type: "boolean", default: false },
     worker: { type: "boolean", default: false },
   },
 });
 
+const run = (seed: number): ReturnType<typeof simulate> =>
+  values.hostile ? simulateHostile(seed, { withExports: values.exports }) : simulate(seed);
+
 if (values.seed !== undefined) {
-  const { broken, story, writes, lasted } = await simulate(Number(values.seed));
+  const { broken, story, writes, lasted } = await run(Number(values.seed));
   if (values.story) for (const line of story) console.log(line);
   for (const line of broken) console.log(`BROKEN ${line}`);
   console.log(
@@ -28,7 +34,7 @@ if (values.seed !== undefined) {
   // One of several processes: a batch of seeds.
   const [from, seeds] = [Number(values.from), Number(values.seeds)];
   for (let seed = from; seed < from + seeds; seed++) {
-    const { broken, writes } = await simulate(seed);
+    const { broken, writes } = await run(seed);
     process.send?.({ seed, broken, writes });
   }
 } else {
@@ -62,7 +68,13 @@ async function runMany(from: number, seeds: number): Promise<number> {
     while (next < end) {
       const first = next;
       next = Math.min(end, next + batchSize);
-      const child = fork(import.meta.filename, ["--worker", `--from=${first}`, `--seeds=${next - first}`]);
+      const child = fork(import.meta.filename, [
+        "--worker",
+        `--from=${first}`,
+        `--seeds=${next - first}`,
+        ...(values.hostile ? ["--hostile"] : []),
+        ...(values.exports ? ["--exports"] : []),
+      ]);
       child.on("message", onReport);
       await once(child, "exit");
     }

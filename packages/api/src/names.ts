@@ -43,6 +43,11 @@ export const sourceHashAnnotation = "klutch.anynines.com/source-hash";
 export const boundAnnotation = "klutch.anynines.com/bound";
 /** On a claim that was just made from its upstream object, until its fields are handed over to whoever applies them. */
 export const restoredAnnotation = "klutch.anynines.com/restored";
+/**
+ * "true" on objects of the app cluster that came from the provider, which had them first. They do not open their namespace for claimed
+ * objects; whoever wants that removes the annotation.
+ */
+export const adoptedAnnotation = "klutch.anynines.com/adopted";
 /** `Provider` or `Consumer` on claimed objects. */
 export const resourceOwnerAnnotation = "klutch.anynines.com/resource-owner";
 /** Cluster namespace on cluster-scoped objects of the provider. */

@@ -333,3 +333,30 @@ test("requests are counted by cluster, method and answer", async (t) => {
   assert.match(text, /klutch_api_requests_total\{cluster="fake",method="POST",code="403"\} 2/);
   assert.match(text, /klutch_api_in_flight_limit\{cluster="fake"\}/);
 });
+
+test("what is written is of the type that was asked for, whatever the body says of itself", async (t) => {
+  const kinds: string[] = [];
+  const { client } = await fixture(t, (request, response) => {
+    let text = "";
+    request.on("data", (part: Buffer) => (text += part.toString()));
+    request.on("end", () => {
+      const { apiVersion, kind } = JSON.parse(text) as { apiVersion?: string; kind?: string };
+      kinds.push(`${request.method} ${apiVersion} ${kind}`);
+      json(response, 200, object);
+    });
+  });
+  for (const foreign of [
+    { apiVersion: "", kind: "" },
+    { apiVersion: "rbac.authorization.k8s.io/v1", kind: "ClusterRoleBinding" },
+  ]) {
+    const body = { ...foreign, metadata: ref };
+    await client.create(secrets, body);
+    await client.replace(secrets, body);
+    await client.replace(secrets, body, { subresource: "status" });
+    await client.apply(secrets, body, { fieldManager: "test" });
+    await client.mergePatch(secrets, ref, { ...foreign, data: {} });
+  }
+  const patched = "PATCH undefined undefined";
+  const once = ["POST v1 Secret", "PUT v1 Secret", "PUT v1 Secret", "PATCH v1 Secret", patched];
+  assert.deepEqual(kinds, [...once, ...once]);
+});

@@ -182,7 +182,7 @@ function writeVerbs(send: Send): Pick<KubeClient, WriteVerbs> {
         "create",
         "POST",
         collectionPath(type, namespace),
-        object,
+        stamped(type, object, options),
         type,
         name ?? generateName,
         options,
@@ -194,7 +194,7 @@ function writeVerbs(send: Send): Pick<KubeClient, WriteVerbs> {
         "replace",
         "PUT",
         objectPath(type, ref, options?.subresource),
-        object,
+        stamped(type, object, options),
         type,
         ref.name,
         options,
@@ -202,7 +202,7 @@ function writeVerbs(send: Send): Pick<KubeClient, WriteVerbs> {
     },
     apply(type, object, options) {
       const ref = refOfObject(object);
-      const body = { ...object, apiVersion: apiVersionOf(type), kind: type.kind };
+      const body = stamped(type, object, options);
       const contentType = "application/apply-patch+yaml";
       return write("apply", "PATCH", objectPath(type, ref, options.subresource), body, type, ref.name, {
         ...options,
@@ -211,7 +211,8 @@ function writeVerbs(send: Send): Pick<KubeClient, WriteVerbs> {
     },
     mergePatch(type, ref, patch, options) {
       const contentType = "application/merge-patch+json";
-      return write("patch", "PATCH", objectPath(type, ref, options?.subresource), patch, type, ref.name, {
+      const body = isOfOtherKind(options) ? patch : withoutType(patch);
+      return write("patch", "PATCH", objectPath(type, ref, options?.subresource), body, type, ref.name, {
         ...options,
         contentType,
       });
@@ -249,6 +250,18 @@ function writeVerbs(send: Send): Pick<KubeClient, WriteVerbs> {
       }
     },
   };
+}
+
+/** Subresources such as `scale` have a kind of their own. */
+const isOfOtherKind = ({ subresource = "status" }: WriteOptions = {}): boolean => subresource !== "status";
+
+/** The object as one of the type that it is written as. What it says of itself may be another party's words. */
+function stamped(type: ResourceType, object: KubeObject, options: WriteOptions | undefined): KubeObject {
+  return isOfOtherKind(options) ? object : { ...object, apiVersion: apiVersionOf(type), kind: type.kind };
+}
+
+function withoutType(patch: object): object {
+  return Object.fromEntries(Object.entries(patch).filter(([key]) => key !== "apiVersion" && key !== "kind"));
 }
 
 function scopeQuery(scope: Scope): URLSearchParams {

@@ -170,6 +170,7 @@ export interface KubeClient extends AsyncDisposable {
   /** All objects, page by page, yielding to the event loop between pages. */
   listAll<T extends KubeObject>(type: ResourceType, options?: ListOptions): AsyncIterable<T>;
   watch<T extends KubeObject>(type: ResourceType, options?: WatchOptions): AsyncIterable<WatchEvent<T>>;
+  /** What is written is of `type`, whatever `apiVersion` and `kind` the object names; so with all writes. */
   create<T extends KubeObject>(type: ResourceType, object: T, options?: WriteOptions): Promise<T>;
   /** PUT of a whole object; `metadata.resourceVersion` guards against lost updates. */
   replace<T extends KubeObject>(type: ResourceType, object: T, options?: WriteOptions): Promise<T>;

@@ -1,6 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { boundAnnotation, fieldManager, restoredAnnotation, syncerFinalizer } from "@klutch/api";
+import {
+  adoptedAnnotation,
+  boundAnnotation,
+  fieldManager,
+  restoredAnnotation,
+  syncerFinalizer,
+} from "@klutch/api";
 import { adoptedContent, handOver } from "./adoption.ts";
 import { judgeDigests, consumerDigest, providerDigest, settledOf } from "./digest.ts";
 import { defaultMetadataRule } from "./metadata-rules.ts";
@@ -49,10 +55,11 @@ function workedOn(manager: string, operation: "Apply" | "Update", metadata: obje
   );
 }
 
-for (const [who, manager, operation] of [
-  ["we applied", fieldManager, "Apply"],
-  ["an older agent created", "konnector", "Update"],
-  ["a person of the provider wrote", "kubectl-client-side-apply", "Update"],
+for (const [who, manager, operation, note] of [
+  ["we applied", fieldManager, "Apply", { "example.org/note": "x" }],
+  ["an older agent created", "konnector", "Update", { "example.org/note": "x" }],
+  // Of a stranger's annotations only those that no tool here acts upon.
+  ["a person of the provider wrote", "kubectl-client-side-apply", "Update", {}],
 ] as const) {
   test(`of what ${who}, only that comes down: no references of the control plane's machinery, none of its marks`, () => {
     const content = adopted(workedOn(manager, operation));
@@ -60,7 +67,12 @@ for (const [who, manager, operation] of [
     assert.deepEqual(content.metadata, {
       ...ref,
       labels: { team: "a" },
-      annotations: { "example.org/note": "x", [boundAnnotation]: "true", [restoredAnnotation]: "true" },
+      annotations: {
+        ...note,
+        [boundAnnotation]: "true",
+        [adoptedAnnotation]: "true",
+        [restoredAnnotation]: "true",
+      },
       finalizers: [syncerFinalizer],
     });
   });

@@ -7,20 +7,28 @@
  * Who owned which field below is not known any more, so after the claim is made nobody owns them: `handOver` leaves only our own marks to
  * us. Whoever applies first, client side or server side and under whatever name, takes its fields without a conflict.
  */
-import { boundAnnotation, fieldManager, restoredAnnotation, syncerFinalizer } from "@klutch/api";
+import {
+  adoptedAnnotation,
+  boundAnnotation,
+  fieldManager,
+  restoredAnnotation,
+  syncerFinalizer,
+} from "@klutch/api";
 import { type FieldSet, legacyManager } from "./fields.ts";
-import { filterMetadata, type MetadataRule } from "./metadata-rules.ts";
+import { entriesBack, entriesDown, filterMetadata, type MetadataRule } from "./metadata-rules.ts";
 import { isRecord, type Ref, type SyncObject } from "./types.ts";
 
 /**
  * The claim. Owner references and finalizers stay behind: they point at objects of the other cluster, and its garbage collector would
- * delete the copy (S13). It is born with our finalizer, and with a mark that stands until its fields are handed over.
+ * delete the copy. So do labels and annotations that steer an app cluster's machinery. It is born with our finalizer, with a mark that
+ * stands until its fields are handed over, and with one that says who had it first.
  */
 export function adoptedContent(provider: SyncObject, target: Ref, rule: MetadataRule): SyncObject {
-  const wanted = wantedPart(provider);
+  const { wanted, isConsumers } = wantedPart(provider);
+  const mayComeDown = isConsumers ? entriesBack : entriesDown;
   const metadata = isRecord(wanted["metadata"]) ? wanted["metadata"] : {};
-  const labels = filterMetadata(texts(metadata["labels"]), rule);
-  const annotations = filterMetadata(texts(metadata["annotations"]), rule);
+  const labels = mayComeDown(filterMetadata(texts(metadata["labels"]), rule));
+  const annotations = mayComeDown(filterMetadata(texts(metadata["annotations"]), rule));
   const { metadata: _metadata, status: _status, apiVersion: _apiVersion, kind: _kind, ...fields } = wanted;
   return {
     apiVersion: provider.apiVersion,
@@ -28,8 +36,13 @@ export function adoptedContent(provider: SyncObject, target: Ref, rule: Metadata
     ...fields,
     metadata: {
       ...target,
-      ...(labels === undefined ? {} : { labels }),
-      annotations: { ...annotations, [boundAnnotation]: "true", [restoredAnnotation]: "true" },
+      ...(metadata["labels"] === undefined ? {} : { labels }),
+      annotations: {
+        ...annotations,
+        [boundAnnotation]: "true",
+        [adoptedAnnotation]: "true",
+        [restoredAnnotation]: "true",
+      },
       finalizers: [syncerFinalizer],
     },
   };
@@ -43,7 +56,7 @@ export function handOver(claim: SyncObject): readonly object[] {
   );
   const marks = {
     "f:metadata": {
-      "f:annotations": { [`f:${boundAnnotation}`]: {} },
+      "f:annotations": { [`f:${boundAnnotation}`]: {}, [`f:${adoptedAnnotation}`]: {} },
       "f:finalizers": { [`v:${JSON.stringify(syncerFinalizer)}`]: {} },
     },
   };
@@ -62,8 +75,11 @@ export function handOver(claim: SyncObject): readonly object[] {
   ];
 }
 
-/** What a consumer wanted of an upstream object that comes with all its `managedFields`. */
-function wantedPart(provider: SyncObject): Readonly<Record<string, unknown>> {
+/** What a consumer, or else a person of the provider, wanted of an upstream object that comes with all its `managedFields`. */
+function wantedPart(provider: SyncObject): {
+  readonly wanted: Readonly<Record<string, unknown>>;
+  readonly isConsumers: boolean;
+} {
   const entries = (provider.metadata.managedFields ?? [])
     .filter(isRecord)
     .filter((entry) => entry["subresource"] === undefined);
@@ -71,12 +87,13 @@ function wantedPart(provider: SyncObject): Readonly<Record<string, unknown>> {
     manager === fieldManager || manager === legacyManager;
   // An unbound object still has an update of ours in its history: that its mark was taken off.
   const ours = entries.filter((entry) => isOurs(entry) && holdsContent(entry["fieldsV1"]));
-  if (ours.length > 0) return picked(ours, provider);
+  if (ours.length > 0) return { wanted: picked(ours, provider), isConsumers: true };
   const machinery = entries.filter(
     ({ manager }) => typeof manager === "string" && /crossplane/.test(manager),
   );
   const people = entries.filter((entry) => !isOurs(entry) && !machinery.includes(entry));
-  return people.length > 0 && machinery.length > 0 ? picked(people, provider) : provider;
+  const isMixed = people.length > 0 && machinery.length > 0;
+  return { wanted: isMixed ? picked(people, provider) : { ...provider }, isConsumers: false };
 }
 
 function holdsContent(fields: unknown): boolean {

@@ -35,7 +35,15 @@ const claim = (options: Partial<PermissionClaim>): PermissionClaim => ({
 function plan(options: Partial<PermissionClaim>, sides: Partial<ObservedClaimed>): ClaimedPlan {
   const scope = claimScopeOf(claim(options));
   const absent = { consumer: undefined, provider: undefined };
-  return planClaimed({ ...absent, consumerRef, providerRef, tenant, ...sides, scope });
+  return planClaimed({
+    ...absent,
+    consumerRef,
+    providerRef,
+    tenant,
+    resource: "things.example.org",
+    ...sides,
+    scope,
+  });
 }
 
 /** Carries plans out on both sides until nothing is left to do. */

@@ -9,6 +9,7 @@ import {
 import { type ClaimScope, matchesAny, type TravelRules } from "./claim-scope.ts";
 import { type KeyPath, valueAt, withValueAt } from "./field-path.ts";
 import { contains, jsonEqual, jsonHash } from "./json.ts";
+import { mayComeDown } from "./metadata-rules.ts";
 import type { Tenant } from "./namespaces.ts";
 import { isRecord, type Ref, type SyncObject } from "./types.ts";
 
@@ -27,11 +28,13 @@ interface CopyContext {
   readonly consumerRef: Ref;
   readonly providerRef: Ref;
   readonly tenant: Tenant;
+  /** `secrets`, `configmaps`, `<plural>.<group>`. */
+  readonly resource: string;
 }
 
 /** The copy without what a server sets, owner references and finalizers. `copy` is what is there now. */
 export function copyContent(
-  { scope, consumerRef, providerRef, tenant }: CopyContext,
+  { scope, consumerRef, providerRef, tenant, resource }: CopyContext,
   on: Side,
   mark: "Provider" | "Consumer",
   source: SyncObject,
@@ -40,7 +43,6 @@ export function copyContent(
   const { metadata, status: _status, ...sourceFields } = source;
   const ref = on === "consumer" ? consumerRef : providerRef;
   const fields = mergedFields(scope, on, sourceFields, copy);
-  const isPayloadOnly = source.kind === "Secret" || source.kind === "ConfigMap";
   const isMarkedCluster = on === "provider" && ref.namespace === undefined;
   return {
     ...fields,
@@ -53,7 +55,7 @@ export function copyContent(
       annotations: {
         ...travelling(metadata.annotations, copy?.metadata.annotations, scope.annotations, on),
         [resourceOwnerAnnotation]: mark,
-        ...(isPayloadOnly ? {} : { [sourceHashAnnotation]: jsonHash(sourceFields) }),
+        ...(isPayloadOnly(resource) ? {} : { [sourceHashAnnotation]: jsonHash(sourceFields) }),
         ...(isMarkedCluster ? { [clusterNamespaceAnnotation]: tenant.namespace } : {}),
       },
     },
@@ -95,7 +97,9 @@ function travelling(
   const patterns = on === "consumer" ? rules.down : rules.up;
   const own = on === "consumer" ? rules.fromCopyUp : rules.fromCopyDown;
   const travels = (key: string): boolean =>
-    !isBookkeeping(key) && (patterns === undefined || matchesAny(key, patterns));
+    on === "consumer"
+      ? mayComeDown(key, patterns)
+      : !isBookkeeping(key) && (patterns === undefined || matchesAny(key, patterns));
   return {
     ...filter(source, travels),
     ...filter(copy, (key) => !isBookkeeping(key) && matchesAny(key, own)),
@@ -119,15 +123,17 @@ export function sourcePatch(
   copy: SyncObject,
   markDelivered: boolean,
 ): Readonly<Record<string, unknown>> | undefined {
-  const backward = (rules: TravelRules): readonly string[] =>
-    on === "consumer" ? rules.fromCopyUp : rules.fromCopyDown;
-  const labels = changed(copy.metadata.labels, source.metadata.labels, backward(scope.labels));
+  const goesBack = (key: string, { fromCopyUp, fromCopyDown }: TravelRules): boolean =>
+    on === "consumer" ? !isBookkeeping(key) && matchesAny(key, fromCopyUp) : mayComeDown(key, fromCopyDown);
+  const changed = (from: Entries | undefined, to: Entries | undefined, rules: TravelRules): Entries =>
+    filter(from, (key) => goesBack(key, rules) && from?.[key] !== to?.[key]);
+  const labels = changed(copy.metadata.labels, source.metadata.labels, scope.labels);
   const delivered: Entries =
     markDelivered && source.metadata.annotations?.[deliveredAnnotation] !== "true"
       ? { [deliveredAnnotation]: "true" }
       : {};
   const annotations = {
-    ...changed(copy.metadata.annotations, source.metadata.annotations, backward(scope.annotations)),
+    ...changed(copy.metadata.annotations, source.metadata.annotations, scope.annotations),
     ...delivered,
   };
   const metadata = {
@@ -149,22 +155,12 @@ export function sourcePatch(
   return Object.keys(patch).length === 0 ? undefined : patch;
 }
 
-function changed(
-  copy: Entries | undefined,
-  source: Entries | undefined,
-  patterns: readonly string[],
-): Entries {
-  return filter(
-    copy,
-    (key) => !isBookkeeping(key) && matchesAny(key, patterns) && source?.[key] !== copy?.[key],
-  );
-}
-
 /** Whether the copy already holds the content; what others added to it does not count, except in the payload. */
 export function sameCopy(copy: SyncObject, content: SyncObject): boolean {
   const keys = new Set([...Object.keys(copy), ...Object.keys(content)]);
   for (const key of keys) {
-    if (key === "metadata" || key === "status") continue;
+    // What the objects say of their kind does not count: both are of the resource that they were read from.
+    if (key === "metadata" || key === "status" || key === "apiVersion" || key === "kind") continue;
     // Payloads are atomic: a key that was removed at the source must go, so containment is asked both ways.
     if (
       !contains(copy[key], content[key]) ||
@@ -181,9 +177,12 @@ export function sameCopy(copy: SyncObject, content: SyncObject): boolean {
 
 const isPayload = (key: string): boolean => key === "data" || key === "binaryData" || key === "stringData";
 
+/** Whether objects of the resource are nothing but their data. Asked of the resource, because a `kind` is what the other side says. */
+const isPayloadOnly = (resource: string): boolean => resource === "secrets" || resource === "configmaps";
+
 /** Whether a replace is impossible because an immutable field differs; then the copy must be deleted and made anew. */
-export function needsRecreation(copy: SyncObject, content: SyncObject): boolean {
-  if (copy.kind !== "Secret" && copy.kind !== "ConfigMap") return false;
+export function needsRecreation(resource: string, copy: SyncObject, content: SyncObject): boolean {
+  if (!isPayloadOnly(resource)) return false;
   if (copy["immutable"] === true) return true;
   return isRecord(copy["data"]) && content["type"] !== undefined && copy["type"] !== content["type"];
 }

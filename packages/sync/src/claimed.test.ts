@@ -38,6 +38,7 @@ function plan(observed: Partial<ObservedClaimed>): ClaimedPlan {
     consumerRef,
     providerRef,
     tenant,
+    resource: "secrets",
     ...observed,
   });
 }
@@ -141,7 +142,7 @@ test("what every cluster has for itself stays in its cluster", () => {
     kind: "ConfigMap",
     metadata: { namespace: "cluster-a-app", name: "kube-root-ca.crt" },
   };
-  assert.deepEqual(plan({ provider: root }), {});
+  assert.deepEqual(plan({ provider: root, resource: "configmaps" }), {});
 });
 
 test("with owner Consumer the mirror image holds", () => {
@@ -161,7 +162,106 @@ test("without an owner the side that has it owns it, and two unmarked objects ar
 
 test("an immutable type forces deletion and creation", () => {
   const copy = below({ a: "x" });
-  assert.equal(needsRecreation(copy, { ...copy, type: "kubernetes.io/tls" }), true);
-  assert.equal(needsRecreation(copy, { ...copy, data: { a: "y" } }), false);
-  assert.equal(needsRecreation({ ...copy, immutable: true }, copy), true);
+  assert.equal(needsRecreation("secrets", copy, { ...copy, type: "kubernetes.io/tls" }), true);
+  assert.equal(needsRecreation("secrets", copy, { ...copy, data: { a: "y" } }), false);
+  assert.equal(needsRecreation("secrets", { ...copy, immutable: true }, copy), true);
+});
+
+test("a Secret that calls itself something else is judged as the Secret that it is", () => {
+  for (const kind of ["", "Widget", "secret"]) {
+    const token = { ...above({}), kind, type: "bootstrap.kubernetes.io/token" };
+    assert.deepEqual(plan({ provider: token }), {});
+    const account = { ...below({}), kind, type: "kubernetes.io/service-account-token" };
+    assert.deepEqual(plan({ scope: consumerOwned, consumer: account }), {});
+    const copy = below({ a: "x" }, copyMarks("Provider"));
+    assert.deepEqual(plan({ provider: { ...above({ a: "x" }), kind }, consumer: copy }), {});
+  }
+});
+
+test("Secrets cross in both directions only when their type is on the short list or the claim names it", () => {
+  const both = (scope: ClaimScope, type: string): readonly ClaimedPlan[] => [
+    plan({ scope, provider: { ...above({}), type } }),
+    plan({ scope, consumer: { ...below({}), type } }),
+  ];
+  for (const type of [
+    "",
+    "Opaque",
+    "kubernetes.io/tls",
+    "servicebinding.io/postgresql",
+    "connection.crossplane.io/v1alpha1",
+  ])
+    for (const { step } of both(either, type)) assert.equal(step?.do, "create", type);
+  for (const type of ["example.org/odd", "kubernetes.io/dockercfg", "opaque"])
+    assert.deepEqual(both(either, type), [{ refusedType: type }, { refusedType: type }]);
+  for (const type of [
+    "helm.sh/release.v1",
+    "bootstrap.kubernetes.io/token",
+    "kubernetes.io/service-account-token",
+  ])
+    assert.deepEqual(both(either, type), [{}, {}]);
+  const named: ClaimScope = {
+    ...either,
+    fieldSelectors: [[{ path: ["type"], equals: true, value: "example.org/odd" }]],
+  };
+  for (const { step } of both(named, "example.org/odd")) assert.equal(step?.do, "create");
+  const copy = { ...below({ a: "old" }, copyMarks("Provider")), type: "example.org/odd" };
+  const source = { ...above({ a: "new" }), type: "example.org/odd" };
+  assert.deepEqual(plan({ provider: source, consumer: copy }), { refusedType: "example.org/odd" });
+});
+
+test("the agent's own Secrets never go up, and nothing comes down over them", () => {
+  const isPrivate = true;
+  assert.deepEqual(plan({ scope: either, consumer: below({}), isPrivate }), {});
+  assert.deepEqual(plan({ scope: either, provider: above({}), isPrivate }), {});
+  const wentUp = plan({
+    scope: consumerOwned,
+    consumer: below({}),
+    provider: above({}, copyMarks("Consumer")),
+    isPrivate,
+  });
+  assert.ok(wentUp.step?.do === "delete" && wentUp.step.on === "provider");
+});
+
+test("where nothing is bound, nothing is made or changed; a copy goes when its source is gone", () => {
+  const isOpen = false;
+  const copy = below({ a: "x" }, copyMarks("Provider"));
+  assert.deepEqual(plan({ provider: above({}), isOpen }), {});
+  assert.deepEqual(plan({ provider: above({ a: "new" }), consumer: copy, isOpen }), {});
+  assert.deepEqual(plan({ provider: above({}), consumer: below({}), isOpen }), {});
+  assert.deepEqual(plan({ scope: either, consumer: below({}), isOpen }), {});
+  const { step } = plan({ consumer: copy, isOpen });
+  assert.ok(step?.do === "delete" && step.on === "consumer");
+});
+
+test("of the provider's labels and annotations only ordinary ones come down, and those that the claim names", () => {
+  const keys = {
+    team: "red",
+    "app.kubernetes.io/name": "db",
+    "klutch.io/instance-type": "pg",
+    "acme.example/a": "1",
+    "app.kubernetes.io/managed-by": "Helm",
+    "app.kubernetes.io/instance": "x",
+    "pod-security.kubernetes.io/enforce": "privileged",
+    "kubernetes.io/service-account.name": "default",
+    "x.k8s.io/y": "1",
+    "argocd.argoproj.io/instance": "x",
+    "kustomize.toolkit.fluxcd.io/name": "x",
+    "klutch.anynines.com/bound": "true",
+  };
+  const marks = [claimedFromLabel, resourceOwnerAnnotation];
+  const kept = (scope: ClaimScope): readonly (readonly string[])[] => {
+    const { step } = plan({ scope, provider: above({}, { labels: keys, annotations: keys }) });
+    assert.ok(step?.do === "create");
+    const { labels = {}, annotations = {} } = step.content.metadata;
+    return [labels, annotations].map((entries) =>
+      Object.keys(entries)
+        .filter((key) => !marks.includes(key))
+        .toSorted(),
+    );
+  };
+  const ordinary = ["app.kubernetes.io/name", "klutch.io/instance-type", "team"];
+  assert.deepEqual(kept(providerOwned), [ordinary, ordinary]);
+  const rules = { ...providerOwned.labels, down: ["*"] };
+  const all = ["acme.example/a", ...ordinary];
+  assert.deepEqual(kept({ ...providerOwned, labels: rules, annotations: rules }), [all, all]);
 });

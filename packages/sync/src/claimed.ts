@@ -16,6 +16,7 @@ import { type ClaimScope, isSelected } from "./claim-scope.ts";
 import { copyContent, needsRecreation, sameCopy, sourcePatch } from "./claimed-content.ts";
 import { jsonEqual } from "./json.ts";
 import type { Tenant } from "./namespaces.ts";
+import { belongsToItsCluster, refusedSecretType } from "./secret-types.ts";
 import { isDeleting, type Ref, refOfObject, type SyncObject } from "./types.ts";
 
 /** Both sides of one claimed object. */
@@ -26,6 +27,12 @@ export interface ObservedClaimed {
   readonly consumerRef: Ref;
   readonly providerRef: Ref;
   readonly tenant: Tenant;
+  /** `secrets`, `configmaps`, `<plural>.<group>`. What the objects say of their kind counts nowhere. */
+  readonly resource: string;
+  /** Whether claimed objects cross in this namespace (mapping-rules.ts); else only copies whose source is gone are removed. Default true. */
+  readonly isOpen?: boolean | undefined;
+  /** The consumer's object is the agent's own, such as the Secret with a provider's kubeconfig. Default false. */
+  readonly isPrivate?: boolean | undefined;
   /** Whether the resource has a status that is written apart. Default false: a status is not copied. */
   readonly statusSubresource?: boolean | undefined;
 }
@@ -68,6 +75,8 @@ export interface ClaimedPlan {
   readonly step?: ClaimedStep | undefined;
   /** Both sides have an object of this name and neither is a copy; they are left alone. */
   readonly conflict?: boolean | undefined;
+  /** The source is a Secret of this type, which may not cross; a copy that an earlier agent made stays as it is. */
+  readonly refusedType?: string | undefined;
 }
 
 type Owner = "Provider" | "Consumer";
@@ -82,7 +91,7 @@ export function planClaimed(observed: ObservedClaimed): ClaimedPlan {
     case undefined:
       return none;
     case "conflict":
-      return { conflict: true };
+      return observed.isOpen === false ? none : { conflict: true };
     case "adopt":
       return planCopy(observed, "provider", "Provider", consumer, provider);
     case "donate":
@@ -95,18 +104,6 @@ export function planClaimed(observed: ObservedClaimed): ClaimedPlan {
       return decision satisfies never;
   }
 }
-
-/** Objects that every cluster makes for itself; they never cross, whatever a claim says. */
-export function belongsToItsCluster(object: SyncObject): boolean {
-  if (object.kind === "ConfigMap") return object.metadata.name === "kube-root-ca.crt";
-  const type = object["type"];
-  return object.kind === "Secret" && typeof type === "string" && clusterSecretTypes.has(type);
-}
-
-const clusterSecretTypes: ReadonlySet<string> = new Set([
-  "kubernetes.io/service-account-token",
-  "bootstrap.kubernetes.io/token",
-]);
 
 function markOf(object: SyncObject | undefined): Owner | undefined {
   const mark = object?.metadata.annotations?.[resourceOwnerAnnotation];
@@ -154,13 +151,17 @@ function planCopy(
   source: SyncObject | undefined,
   copy: SyncObject | undefined,
 ): ClaimedPlan {
-  const { scope, consumerRef } = observed;
+  const { scope, consumerRef, resource } = observed;
   const isCovered =
     source !== undefined &&
     !isDeleting(source) &&
-    !belongsToItsCluster(source) &&
+    observed.isPrivate !== true &&
+    !belongsToItsCluster(resource, source) &&
     isSelected(scope, consumerRef, source);
   if (!isCovered) return planRemoval(observed, on, source, copy);
+  if (observed.isOpen === false) return none;
+  const refusedType = refusedSecretType(resource, source, scope);
+  if (refusedType !== undefined) return { refusedType };
   const keepsAway = on === "consumer" && !scope.recreateWhenConsumerSideDeleted;
   if (copy === undefined) {
     if (keepsAway && source.metadata.annotations?.[deliveredAnnotation] === "true") return none;
@@ -174,7 +175,7 @@ function planCopy(
   const content = copyContent(observed, on, mark, source, copy);
   if (!sameCopy(copy, content)) {
     const { uid, resourceVersion } = copy.metadata;
-    const recreate = scope.alwaysRecreate || needsRecreation(copy, content);
+    const recreate = scope.alwaysRecreate || needsRecreation(resource, copy, content);
     const metadata = { ...content.metadata, uid, resourceVersion };
     return { step: { do: "replace", on, content: { ...content, metadata }, recreate } };
   }

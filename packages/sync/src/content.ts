@@ -1,5 +1,6 @@
 /** What of an object goes up, and whether it has to. */
 import {
+  adoptedAnnotation,
   boundAnnotation,
   clusterNamespaceAnnotation,
   consumerNameAnnotation,
@@ -68,6 +69,11 @@ export function isToBeNamed(isolation: Isolation | undefined, observed: SyncObje
   const isThere =
     observed !== undefined && observed.metadata.annotations?.[consumerNameAnnotation] === undefined;
   return isolation === "None" || !isThere;
+}
+
+/** Whether the provider had the object first, and nobody here has made it his own. */
+export function isAdopted(object: { readonly metadata: Metadata }): boolean {
+  return object.metadata.annotations?.[adoptedAnnotation] === "true";
 }
 
 /** What one write led to: a server may store something else than was sent (webhooks, pruning), and that is final until a side changes. */

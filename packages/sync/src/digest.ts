@@ -3,6 +3,7 @@
  * Most events can be decided with that alone; for the rest the objects are read again.
  */
 import {
+  adoptedAnnotation,
   boundAnnotation,
   clusterNamespaceAnnotation,
   consumerNameAnnotation,
@@ -33,6 +34,7 @@ export interface Digest {
 
 const marks: readonly string[] = [
   boundAnnotation,
+  adoptedAnnotation,
   clusterNamespaceAnnotation,
   consumerNameAnnotation,
   restoredAnnotation,

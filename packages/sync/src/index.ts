@@ -16,10 +16,12 @@ export {
 } from "./fields.ts";
 export * from "./invariants.ts";
 export { contains, jsonEqual, jsonHash } from "./json.ts";
+export * from "./mapping-rules.ts";
 export * from "./metadata-rules.ts";
 export * from "./namespaces.ts";
 export * from "./object-plan.ts";
 export * from "./orphans.ts";
+export * from "./secret-types.ts";
 export * from "./unbind.ts";
 export {
   affectedBy,

@@ -2,8 +2,10 @@
 import { claimedFromLabel, crdNameOf, resourceOwnerAnnotation } from "@klutch/api";
 import { type ClaimScope, claimScopeOf, isSelected } from "./claim-scope.ts";
 import { type ClaimedStep, planClaimed } from "./claimed.ts";
+import { isAdopted } from "./content.ts";
 import type { BoundApi, InvariantSnapshot, Violation } from "./invariants.ts";
 import { isOurs, type Places } from "./invariants-places.ts";
+import { isSystemNamespace } from "./mapping-rules.ts";
 import { consumerNameOf, providerRefOf } from "./namespaces.ts";
 import { isDeleting, nameOf, type Ref, refOfObject, type SyncObject } from "./types.ts";
 
@@ -22,11 +24,19 @@ export function checkClaimed(
 ): readonly Violation[] {
   const scopes = scopesOf(apis);
   const bound = new Set(apis.map(({ name }) => name));
+  const inhabited = new Set(
+    apis
+      .flatMap(({ name }) => snapshot.consumer.objects[name] ?? [])
+      .filter((object) => !isAdopted(object))
+      .map(({ metadata }) => metadata.namespace),
+  );
+  const isOpen = ({ namespace }: Ref): boolean =>
+    namespace === undefined || (inhabited.has(namespace) && !isSystemNamespace(namespace));
   return Object.keys(snapshot.provider.objects)
     .filter((resource) => !bound.has(resource))
     .flatMap((resource) =>
       pairsOf(snapshot, places, resource).flatMap((pair) =>
-        checkPair(places, resource, scopes.get(resource) ?? [], pair),
+        checkPair(places, resource, scopes.get(resource) ?? [], isOpen, pair),
       ),
     );
 }
@@ -70,6 +80,7 @@ function checkPair(
   places: Places,
   resource: string,
   scopes: readonly ClaimScope[],
+  isOpen: (consumerRef: Ref) => boolean,
   pair: Pair,
 ): readonly Violation[] {
   const { consumer, provider, consumerRef, providerRef } = pair;
@@ -99,7 +110,13 @@ function checkPair(
       return [violation("Tenancy", "consumer", message)];
     }
   }
-  const { step } = planClaimed({ ...pair, scope, tenant: places.tenant });
+  const { step } = planClaimed({
+    ...pair,
+    scope,
+    tenant: places.tenant,
+    resource,
+    isOpen: isOpen(consumerRef),
+  });
   if (step === undefined) return [];
   return [violation("Claimed", step.on, describe(step, pair))];
 }

@@ -28,6 +28,61 @@ export const defaultMetadataRule: MetadataRule = {
   ],
 };
 
+/**
+ * What comes down with the provider's objects unless a permission claim names patterns of its own: keys without a domain, and those by
+ * which people and tools recognise an application. Keys of other domains steer controllers, and which ones run here the provider must
+ * not use unasked.
+ */
+const safeDown: readonly string[] = [
+  "app.kubernetes.io/name",
+  "app.kubernetes.io/version",
+  "app.kubernetes.io/component",
+  "app.kubernetes.io/part-of",
+  "klutch.io/*",
+];
+
+/** Never comes down, whatever a claim says: Kubernetes' own, what GitOps tools and Helm know their objects by, and Klutch's marks. */
+const neverDown: readonly string[] = [
+  "kubernetes.io/*",
+  "*.kubernetes.io/*",
+  "k8s.io/*",
+  "*.k8s.io/*",
+  "klutch.anynines.com/*",
+  "*.klutch.anynines.com/*",
+  "meta.helm.sh/*",
+  "helm.sh/*",
+  "argocd.argoproj.io/*",
+  "*.toolkit.fluxcd.io/*",
+];
+
+/** Whether the label or annotation of a provider's object may come down; `patterns` are those of the accepted permission claim. */
+export function mayComeDown(key: string, patterns?: readonly string[]): boolean {
+  const isSafe = isKnownSafe(key);
+  if (!isSafe && isKeptAbove(key)) return false;
+  return patterns === undefined
+    ? isSafe || !key.includes("/")
+    : patterns.some((pattern) => matchesPattern(key, pattern));
+}
+
+const isKnownSafe = (key: string): boolean => safeDown.some((pattern) => matchesPattern(key, pattern));
+const isKeptAbove = (key: string): boolean => neverDown.some((pattern) => matchesPattern(key, pattern));
+
+/** The labels or annotations that may come back to a consumer who wrote them himself: all but those that nothing brings down. */
+export function entriesBack(
+  entries: Readonly<Record<string, string>> | undefined,
+): Readonly<Record<string, string>> {
+  return Object.fromEntries(
+    Object.entries(entries ?? {}).filter(([key]) => isKnownSafe(key) || !isKeptAbove(key)),
+  );
+}
+
+/** The labels or annotations of a provider's object that may come down without a claim that names them. */
+export function entriesDown(
+  entries: Readonly<Record<string, string>> | undefined,
+): Readonly<Record<string, string>> {
+  return Object.fromEntries(Object.entries(entries ?? {}).filter(([key]) => mayComeDown(key)));
+}
+
 /** The entries that the rule lets through; undefined when none is left. */
 export function filterMetadata(
   entries: Readonly<Record<string, string>> | undefined,

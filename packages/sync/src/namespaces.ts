@@ -19,8 +19,8 @@ export type Isolation = "Prefixed" | "Namespaced" | "None";
 /** State of the namespace mapping that a namespaced object needs (reference/bind.md §1.5). */
 export type Mapping =
   | { readonly state: "missing" }
-  /** The APIServiceNamespace exists; the backend has not answered yet. */
-  | { readonly state: "pending" }
+  /** The APIServiceNamespace exists; the backend has not answered yet, or with something that does not count: then `why` says it. */
+  | { readonly state: "pending"; readonly why?: string | undefined }
   | { readonly state: "ready"; readonly providerNamespace: string };
 
 /** The mapping that an APIServiceNamespace stands for. */

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import {
+  adoptedAnnotation,
   boundAnnotation,
   clusterNamespaceAnnotation,
   fieldManager,
@@ -184,7 +185,12 @@ test("S13, B10: adoption creates the consumer's object without the provider's ow
         metadata: {
           namespace: "app",
           name: "w",
-          annotations: { note: "x", [boundAnnotation]: "true", [restoredAnnotation]: "true" },
+          annotations: {
+            note: "x",
+            [boundAnnotation]: "true",
+            [adoptedAnnotation]: "true",
+            [restoredAnnotation]: "true",
+          },
           finalizers: ["klutch.anynines.com/syncer"],
         },
         spec: { a: 1 },

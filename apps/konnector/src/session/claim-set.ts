@@ -1,8 +1,10 @@
 /** The claim syncers of one session: one for each claimed resource, whatever number of APIs claim it. */
 import { isBuiltInGroup, type PermissionClaim } from "@klutch/api";
-import { discoverResource, type ResourceType } from "@klutch/kube";
+import { discoverResource, keyOfRef, type ObjectRef, type ResourceType } from "@klutch/kube";
 import { type ClaimScope, claimScopeOf, jsonHash } from "@klutch/sync";
+import type { SharedCache } from "../cache/shared-cache.ts";
 import type { ConsumerCluster, Environment, ProviderCluster } from "../clusters.ts";
+import { asBinding } from "../decode.ts";
 import type { EventRecorder } from "../events.ts";
 import { ClaimSyncer } from "../sync/claim-syncer.ts";
 import type { HonouredClaim } from "./claim-check.ts";
@@ -13,6 +15,7 @@ export interface ClaimSetOptions {
   readonly consumer: ConsumerCluster;
   readonly provider: ProviderCluster;
   readonly namespaces: NamespaceMap;
+  readonly bindings: SharedCache;
   readonly confirmProvider: (signal: AbortSignal) => Promise<void>;
   readonly events: EventRecorder;
   readonly environment: Environment;
@@ -97,9 +100,21 @@ export class ClaimSet implements AsyncDisposable {
       if (this.#running.has(key)) continue;
       this.#running.set(key, {
         signature: jsonHash(next),
-        syncer: new ClaimSyncer({ ...this.#options, ...next }),
+        syncer: new ClaimSyncer({
+          ...this.#options,
+          ...next,
+          isPrivate: (ref) => isSecret(next.type) && this.#isKubeconfig(ref),
+        }),
       });
     }
+  }
+
+  /** Whether the Secret is the way to a provider, of this session or another. */
+  #isKubeconfig(ref: ObjectRef): boolean {
+    const key = keyOfRef(ref);
+    return [...this.#options.bindings.informer.list()].some(
+      (object) => keyOfRef(asBinding(object).spec.kubeconfigSecretRef) === key,
+    );
   }
 
   #wanted(): ReadonlyMap<string, Wanted> {
@@ -119,6 +134,8 @@ export class ClaimSet implements AsyncDisposable {
     return wanted;
   }
 }
+
+const isSecret = ({ group, plural }: ResourceType): boolean => group === "" && plural === "secrets";
 
 function keyOf({ resource, group = "", version }: PermissionClaim): string {
   return `${resource}.${group}/${version}`;

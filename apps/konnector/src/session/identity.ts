@@ -2,7 +2,7 @@
  * Which control plane this is. A provider that was set up anew at the same address looks empty, and acting on its emptiness would undo
  * or duplicate everything; so each binding pins the provider it was made with.
  */
-import { namespaces, providerUidAnnotation } from "@klutch/api";
+import { namespaces, providerUidAnnotation, serviceNamespaceAnnotation } from "@klutch/api";
 import { type Clock, type DynamicObject, isForbidden, type KubeClient } from "@klutch/kube";
 import type { Tenant } from "@klutch/sync";
 import { WrongProviderError } from "../errors.ts";
@@ -29,6 +29,21 @@ async function kubeSystemUid(client: KubeClient, signal: AbortSignal): Promise<s
     return found?.metadata.uid;
   } catch (error) {
     // Backends of other versions do not grant it; the cluster namespace's UID alone is nearly as good.
+    if (isForbidden(error)) return undefined;
+    throw error;
+  }
+}
+
+/** What a service namespace says of whose it is: `<cluster namespace>/<consumer namespace>`; undefined when it says nothing. */
+export async function readOwner(
+  client: KubeClient,
+  name: string,
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  try {
+    const found = await client.find<DynamicObject>(namespaces, { name }, { signal });
+    return found?.metadata.annotations?.[serviceNamespaceAnnotation];
+  } catch (error) {
     if (isForbidden(error)) return undefined;
     throw error;
   }

@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { DynamicObject } from "@klutch/kube";
+import { type DynamicObject, systemClock } from "@klutch/kube";
 import type { Change } from "@klutch/kube-runtime";
+import { waitFor } from "@klutch/kube-testing";
+import { silentLogger } from "@klutch/telemetry";
 import type { SharedCache } from "../cache/shared-cache.ts";
 import { NamespaceMap } from "./namespace-map.ts";
 
@@ -37,27 +39,42 @@ function fakeCache(): {
   };
 }
 
+/** A map of a tenant whose app cluster has every namespace, and whose provider proves every service namespace. */
+function mapOf(mappings: SharedCache): NamespaceMap {
+  const namespace: DynamicObject = { apiVersion: "v1", kind: "Namespace", metadata: {} };
+  const everything = { get: () => namespace, informer: { onChange: () => ({ [Symbol.dispose]: () => {} }) } };
+  return new NamespaceMap({
+    mappings,
+    consumerNamespaces: everything as unknown as SharedCache,
+    tenant: { namespace: "cluster-a", namespaceUid: "u" },
+    proofOf: () => Promise.resolve("cluster-a/one"),
+    clock: systemClock,
+    logger: silentLogger,
+  });
+}
+
 test("a namespace that two mappings name belongs to neither, until one of them goes", () => {
   const { cache, set } = fakeCache();
-  const map = new NamespaceMap(cache, "cluster-a");
+  const map = mapOf(cache);
   const told: string[] = [];
   set("one", "cluster-a-one");
   map.onChange((name) => told.push(name));
   set("two", "cluster-a-one");
   assert.equal(map.consumerNamespaceOf("cluster-a-one"), undefined);
-  assert.deepEqual([map.mapping("one"), map.mapping("two")], [{ state: "pending" }, { state: "pending" }]);
-  assert.deepEqual(told, ["two", "one"]);
+  assert.deepEqual([map.mapping("one").state, map.mapping("two").state], ["pending", "pending"]);
+  assert.deepEqual(told.toSorted(), ["one", "two"]);
   set("two");
   assert.equal(map.consumerNamespaceOf("cluster-a-one"), "one");
   assert.deepEqual(map.mapping("one"), { state: "ready", providerNamespace: "cluster-a-one" });
-  assert.deepEqual(told.slice(2), ["two", "one"]);
+  assert.deepEqual(told.slice(2).toSorted(), ["one", "two"]);
 });
 
-test("a mapping that moves is found under its new namespace only", () => {
+test("a mapping that moves is found under its new namespace only", async () => {
   const { cache, set } = fakeCache();
-  const map = new NamespaceMap(cache, "cluster-a");
+  const map = mapOf(cache);
   set("one", "old");
   set("one", "new");
+  await waitFor("the proof", () => map.consumerNamespaceOf("new") !== undefined);
   assert.equal(map.consumerNamespaceOf("old"), undefined);
   assert.equal(map.consumerNamespaceOf("new"), "one");
 });

@@ -1,44 +1,120 @@
 /**
- * The namespace mappings of one tenant, both ways, kept from the APIServiceNamespaces. A provider's namespace that two of them name
- * belongs to neither: the objects of one would look like orphans of the other.
+ * The namespace mappings of one tenant, both ways, kept from the APIServiceNamespaces: those that count (sync's mapping-rules.ts). What
+ * the provider says of a namespace that the app cluster does not have is not followed, however many it says it of.
  */
-import type { DynamicObject } from "@klutch/kube";
-import { type Mapping, mappingOf } from "@klutch/sync";
+import { type Clock, type DynamicObject, jsonEqual, type ObjectMeta } from "@klutch/kube";
+import type { Cached, Informer } from "@klutch/kube-runtime";
+import {
+  hasUsualName,
+  isSystemNamespace,
+  judgeMapping,
+  type Mapping,
+  mappingOf,
+  type Tenant,
+} from "@klutch/sync";
+import type { Logger } from "@klutch/telemetry";
 import type { SharedCache } from "../cache/shared-cache.ts";
+import { NamespaceCount } from "./namespace-count.ts";
+
+/** What the map is kept from. */
+export interface NamespaceMapOptions {
+  readonly mappings: SharedCache;
+  readonly consumerNamespaces: SharedCache;
+  readonly tenant: Tenant;
+  /** What a service namespace says of whose it is; asked only for those whose name does not follow from the consumer's. */
+  readonly proofOf: (providerNamespace: string) => Promise<string | undefined>;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+const askAgainMs = 10_000;
+
+interface Named {
+  readonly providerNamespace: string;
+  mapping: Mapping;
+  wasOpen: boolean;
+}
 
 /** See the module comment. */
 export class NamespaceMap implements Disposable {
-  readonly #cache: SharedCache;
-  readonly #clusterNamespace: string;
-  readonly #consumersOf = new Map<string, Set<string>>();
+  readonly #options: NamespaceMapOptions;
+  /** Of each consumer namespace whose mapping names a service namespace, whether it counts or not. */
+  readonly #named = new Map<string, Named>();
+  /** Consumer namespaces that share a service namespace. */
+  readonly #sharers = new Map<string, Set<string>>();
+  readonly #proofs = new Map<string, string | undefined>();
+  readonly #consumerOf = new Map<string, string>();
   readonly #providerOf = new Map<string, string>();
+  readonly #inhabitants = new Set<NamespaceCount>();
   readonly #handlers = new Set<(consumerNamespace: string) => void>();
   readonly #asked = new Map<string, Promise<void>>();
-  readonly #subscription: Disposable;
+  readonly #subscriptions = new DisposableStack();
 
-  constructor(cache: SharedCache, clusterNamespace: string) {
-    this.#cache = cache;
-    this.#clusterNamespace = clusterNamespace;
-    this.#subscription = cache.informer.onChange((change) => this.#update(change.object));
+  constructor(options: NamespaceMapOptions) {
+    this.#options = options;
+    const { mappings, consumerNamespaces } = options;
+    this.#subscriptions.use(mappings.informer.onChange(({ object }) => this.#update(object)));
+    this.#subscriptions.use(
+      consumerNamespaces.informer.onChange(({ type, key }) => {
+        if (type !== "updated" && this.#named.has(key)) this.#settle(key);
+      }),
+    );
   }
 
   /** State of the mapping of a consumer namespace. */
   mapping(consumerNamespace: string): Mapping {
-    const mapping = mappingOf(this.#cache.get(`${this.#clusterNamespace}/${consumerNamespace}`));
-    if (mapping.state !== "ready") return mapping;
-    const others = this.#consumersOf.get(mapping.providerNamespace)?.size ?? 0;
-    return others > 1 ? { state: "pending" } : mapping;
+    const seen = mappingOf(this.#options.mappings.get(this.#keyOf(consumerNamespace)));
+    return seen.state === "ready"
+      ? (this.#named.get(consumerNamespace)?.mapping ?? { state: "pending" })
+      : seen;
   }
 
   /** The consumer namespace behind a service namespace. */
   consumerNamespaceOf(providerNamespace: string): string | undefined {
-    const [only, ...others] = this.#consumersOf.get(providerNamespace) ?? [];
-    return others.length === 0 ? only : undefined;
+    return this.#consumerOf.get(providerNamespace);
+  }
+
+  /** The service namespace of a namespace that the app cluster has. */
+  providerNamespaceOf(consumerNamespace: string): string | undefined {
+    return this.#providerOf.get(consumerNamespace);
+  }
+
+  /** Key in the app cluster of what lies in a service namespace; undefined while that has no counterpart. */
+  consumerKeyOf({ namespace = "", name = "" }: ObjectMeta): string | undefined {
+    const consumerNamespace = this.consumerNamespaceOf(namespace);
+    return consumerNamespace === undefined ? undefined : `${consumerNamespace}/${name}`;
   }
 
   /** Consumer and service namespaces of all mappings that are ready. */
   ready(): IterableIterator<[string, string]> {
     return this.#providerOf.entries();
+  }
+
+  /** Whether claimed objects cross there: something bound lives in it that was made here, not brought by the provider. */
+  isOpen(consumerNamespace: string): boolean {
+    return (
+      !isSystemNamespace(consumerNamespace) &&
+      this.#inhabitants.values().some((count) => count.of(consumerNamespace).own > 0)
+    );
+  }
+
+  /** How many bound objects the namespace holds; those of the cluster under "". */
+  population(consumerNamespace: string): number {
+    return this.#inhabitants.values().reduce((sum, count) => sum + count.of(consumerNamespace).all, 0);
+  }
+
+  /** Counts the objects of a bound API until that is disposed. */
+  inhabit<T extends Cached>(informer: Informer<T>): Disposable {
+    const count = new NamespaceCount((namespace) => this.#turned(namespace));
+    this.#inhabitants.add(count);
+    const subscription = count.watch(informer);
+    return {
+      [Symbol.dispose]: () => {
+        subscription[Symbol.dispose]();
+        this.#inhabitants.delete(count);
+        for (const namespace of count.namespaces()) this.#turned(namespace);
+      },
+    };
   }
 
   /** Asks for a mapping with `create`; who asks while an answer is awaited, awaits the same one. */
@@ -54,47 +130,126 @@ export class NamespaceMap implements Disposable {
 
   /** Remembers a mapping that this process just made. */
   wrote(object: DynamicObject): void {
-    this.#cache.wrote(object);
+    this.#options.mappings.wrote(object);
   }
 
-  /** Calls `handler` with the consumer namespace of each mapping that changed. */
+  /** Calls `handler` with the consumer namespace of each mapping that changed, or that began or ceased to be open. */
   onChange(handler: (consumerNamespace: string) => void): Disposable {
     this.#handlers.add(handler);
     return { [Symbol.dispose]: () => void this.#handlers.delete(handler) };
   }
 
   [Symbol.dispose](): void {
-    this.#subscription[Symbol.dispose]();
+    this.#subscriptions.dispose();
     this.#handlers.clear();
+  }
+
+  #keyOf(consumerNamespace: string): string {
+    return `${this.#options.tenant.namespace}/${consumerNamespace}`;
   }
 
   #update(object: DynamicObject): void {
     const name = object.metadata.name ?? "";
-    const previous = this.#providerOf.get(name);
+    const previous = this.#named.get(name)?.providerNamespace;
     // Asked anew, because the change may be the object's deletion.
-    const mapping = mappingOf(this.#cache.informer.get(`${this.#clusterNamespace}/${name}`));
-    const next = mapping.state === "ready" ? mapping.providerNamespace : undefined;
-    const concerned = new Set([name, ...this.#move(name, previous, next)]);
-    for (const one of concerned) for (const handler of this.#handlers) handler(one);
+    const seen = mappingOf(this.#options.mappings.informer.get(this.#keyOf(name)));
+    const next = seen.state === "ready" ? seen.providerNamespace : undefined;
+    const left = previous === undefined || previous === next ? [] : this.#leave(name, previous);
+    if (next === undefined) this.#named.delete(name);
+    else {
+      const sharers = this.#sharers.get(next) ?? new Set();
+      this.#sharers.set(next, sharers.add(name));
+      const mapping = this.#named.get(name)?.mapping ?? seen;
+      this.#named.set(name, { providerNamespace: next, mapping, wasOpen: false });
+      this.#proofs.delete(next);
+      for (const other of sharers) if (other !== name) this.#settle(other);
+    }
+    for (const other of left) this.#settle(other);
+    this.#settle(name);
   }
 
-  /** Gives back the consumer namespaces that share, or shared, the old or the new one. */
-  #move(name: string, previous: string | undefined, next: string | undefined): readonly string[] {
-    if (previous === next) return [];
-    const concerned: string[] = [];
-    if (previous !== undefined) {
-      const left = this.#consumersOf.get(previous);
-      left?.delete(name);
-      if (left?.size === 0) this.#consumersOf.delete(previous);
-      concerned.push(...(left ?? []));
+  /** A count of one API turned; told only when that makes a difference for the namespace. */
+  #turned(namespace: string): void {
+    const named = this.#named.get(namespace);
+    if (named === undefined) return;
+    const isOpen = this.isOpen(namespace);
+    const isMapped = named.mapping.state === "ready" && this.#isPresent(namespace);
+    if (isOpen === named.wasOpen && isMapped === this.#providerOf.has(namespace)) return;
+    this.#settle(namespace);
+  }
+
+  /** The consumer namespaces that still name the service namespace. */
+  #leave(name: string, providerNamespace: string): Iterable<string> {
+    const sharers = this.#sharers.get(providerNamespace);
+    sharers?.delete(name);
+    if (sharers?.size === 0) this.#sharers.delete(providerNamespace);
+    return sharers ?? [];
+  }
+
+  /** Judges one mapping, and tells of it. */
+  #settle(name: string): void {
+    const named = this.#named.get(name);
+    const previous = this.#providerOf.get(name);
+    if (previous !== undefined && this.#consumerOf.get(previous) === name) this.#consumerOf.delete(previous);
+    this.#providerOf.delete(name);
+    if (named !== undefined) {
+      const { providerNamespace } = named;
+      named.mapping = this.#judge(name, providerNamespace);
+      named.wasOpen = this.isOpen(name);
+      if (named.mapping.state === "ready" && this.#isPresent(name)) {
+        this.#providerOf.set(name, providerNamespace);
+        this.#consumerOf.set(providerNamespace, name);
+      }
     }
-    if (next === undefined) this.#providerOf.delete(name);
-    else {
-      const shared = this.#consumersOf.get(next) ?? new Set();
-      concerned.push(...shared);
-      this.#providerOf.set(name, next);
-      this.#consumersOf.set(next, shared.add(name));
-    }
-    return concerned;
+    for (const handler of this.#handlers) handler(name);
+  }
+
+  #judge(consumerNamespace: string, providerNamespace: string): Mapping {
+    const { tenant, logger } = this.#options;
+    const sharers = [...(this.#sharers.get(providerNamespace) ?? [])];
+    const proof = this.#proofs.get(providerNamespace);
+    const doubted = { tenant, consumerNamespace, providerNamespace, sharers, proof };
+    const mapping = judgeMapping(doubted);
+    if (mapping.state === "ready") return mapping;
+    // Whatever it says: a proof helps only a mapping that lacks nothing else.
+    const wouldCount = judgeMapping({ ...doubted, proof: `${tenant.namespace}/${consumerNamespace}` });
+    const isAsked = this.#proofs.has(providerNamespace);
+    if (wouldCount.state === "ready" && !hasUsualName(doubted) && !isAsked)
+      this.#prove(consumerNamespace, providerNamespace);
+    const before = this.#named.get(consumerNamespace)?.mapping;
+    if (!jsonEqual(before, mapping))
+      logger.warn("a namespace mapping of the provider does not count", {
+        namespace: consumerNamespace,
+        why: mapping.state === "pending" ? mapping.why : undefined,
+      });
+    return mapping;
+  }
+
+  #prove(consumerNamespace: string, providerNamespace: string): void {
+    const { proofOf, clock, logger } = this.#options;
+    this.#proofs.set(providerNamespace, undefined);
+    const isWanted = (): boolean =>
+      this.#named.get(consumerNamespace)?.providerNamespace === providerNamespace;
+    proofOf(providerNamespace).then(
+      (proof) => {
+        if (!isWanted()) return;
+        this.#proofs.set(providerNamespace, proof);
+        this.#settle(consumerNamespace);
+      },
+      (error: unknown) => {
+        logger.debug("a service namespace could not be read", { namespace: providerNamespace, error });
+        clock.schedule(askAgainMs, () => {
+          if (isWanted()) this.#prove(consumerNamespace, providerNamespace);
+        });
+      },
+    );
+  }
+
+  /** A claim may be seen before the namespace that it lies in. */
+  #isPresent(consumerNamespace: string): boolean {
+    return (
+      this.#options.consumerNamespaces.get(consumerNamespace) !== undefined ||
+      this.population(consumerNamespace) > 0
+    );
   }
 }

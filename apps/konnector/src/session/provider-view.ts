@@ -2,7 +2,7 @@
  * One resource of the provider, as far as this tenant may see it: one cache for the whole cluster, or one for each service namespace
  * (reference/bind.md §4.8, informer scope). A mapping that disappears just releases its cache (B3).
  */
-import { type DynamicObject, keyOfRef, type ObjectRef, type ResourceType } from "@klutch/kube";
+import { type DynamicObject, keyOf, keyOfRef, type ObjectRef, type ResourceType } from "@klutch/kube";
 import type { Cached, Change, Lane } from "@klutch/kube-runtime";
 import type { Logger } from "@klutch/telemetry";
 import { type CacheLease, type CacheScope, objectsIn } from "../cache/pool.ts";
@@ -19,7 +19,10 @@ export interface ProviderViewOptions<T extends Cached> {
   readonly onlyNamespace?: string | undefined;
   readonly namespaces: NamespaceMap;
   readonly logger: Logger;
-  /** Also when an object is gone that only an own write had shown. What was there before is a backlog. */
+  /**
+   * Also when an object is gone that only an own write had shown, and again for what is there when its namespace is mapped or opened.
+   * What was there before is a backlog.
+   */
   readonly onChange: (change: Change<T>, lane: Lane) => void;
   /** A cache is filled: what it does not hold is absent from now on. Undefined for the whole cluster. */
   readonly onSynced: (consumerNamespace: string | undefined) => void;
@@ -46,6 +49,7 @@ export class ProviderView<T extends Cached> implements AsyncDisposable {
     this.#options = options;
     if (this.#isSingle) {
       this.#open(wholeCluster, options.onlyNamespace);
+      this.#subscription = options.namespaces.onChange((namespace) => this.#showAgain(namespace));
       return;
     }
     this.#subscription = options.namespaces.onChange((namespace) => this.#follow(namespace));
@@ -78,16 +82,9 @@ export class ProviderView<T extends Cached> implements AsyncDisposable {
     await Promise.all(this.#closing);
   }
 
-  /** Objects that are seen now: all, or those that belong to a consumer namespace. */
-  *objects(consumerNamespace?: string): IterableIterator<T> {
-    if (consumerNamespace === undefined) {
-      for (const { lease } of this.#parts.values()) yield* objectsIn(lease.cache, undefined);
-      return;
-    }
-    const mapping = this.#options.namespaces.mapping(consumerNamespace);
-    if (mapping.state !== "ready") return;
-    const cache = this.#cacheOf(mapping.providerNamespace);
-    if (cache !== undefined) yield* objectsIn(cache, mapping.providerNamespace);
+  /** All objects that are seen now. */
+  *objects(): IterableIterator<T> {
+    for (const { lease } of this.#parts.values()) yield* objectsIn(lease.cache, undefined);
   }
 
   get #isSingle(): boolean {
@@ -100,11 +97,22 @@ export class ProviderView<T extends Cached> implements AsyncDisposable {
     return consumerNamespace === undefined ? undefined : this.#parts.get(consumerNamespace)?.lease.cache;
   }
 
+  /** What came before its namespace was known or open could not be brought down. */
+  #showAgain(consumerNamespace: string): void {
+    const providerNamespace = this.#options.namespaces.providerNamespaceOf(consumerNamespace);
+    const part = this.#parts.get(this.#isSingle ? wholeCluster : consumerNamespace);
+    if (providerNamespace === undefined || part === undefined) return;
+    for (const object of objectsIn(part.lease.cache, providerNamespace))
+      this.#options.onChange({ type: "added", key: keyOf(object), object }, "resync");
+  }
+
   #follow(consumerNamespace: string): void {
-    const mapping = this.#options.namespaces.mapping(consumerNamespace);
-    const wanted = mapping.state === "ready" ? mapping.providerNamespace : undefined;
+    const wanted = this.#options.namespaces.providerNamespaceOf(consumerNamespace);
     const part = this.#parts.get(consumerNamespace);
-    if (part?.providerNamespace === wanted) return;
+    if (part?.providerNamespace === wanted) {
+      this.#showAgain(consumerNamespace);
+      return;
+    }
     if (part !== undefined) this.#close(consumerNamespace);
     if (wanted !== undefined) this.#open(consumerNamespace, wanted);
   }

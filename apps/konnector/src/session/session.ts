@@ -27,6 +27,7 @@ import {
   formatIdentity,
   type ProviderIdentity,
   readIdentity,
+  readOwner,
 } from "./identity.ts";
 import { keepMappings } from "./mappings.ts";
 import { NamespaceMap } from "./namespace-map.ts";
@@ -166,7 +167,10 @@ export class Session implements AsyncDisposable {
     const own = open({ type: clusterBindings, namespace });
     const consumerNamespaces = open({ type: namespaces, metadataOnly: true }, consumer.pool);
     await this.#filled([exports, mappings, own, consumerNamespaces], signal);
-    const map = stack.use(new NamespaceMap(mappings, namespace));
+    const { tenant } = provider;
+    const { clock, logger } = environment;
+    const proofOf = (name: string): Promise<string | undefined> => readOwner(this.#client, name, signal);
+    const map = stack.use(new NamespaceMap({ mappings, consumerNamespaces, tenant, proofOf, clock, logger }));
     const offered = new ForeignExports(exports, namespace);
     const events = this.#events;
     const parts = { consumer, provider, environment };

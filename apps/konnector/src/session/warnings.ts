@@ -73,16 +73,26 @@ export async function followWarnings(options: WarningsOptions, signal: AbortSign
   }
 }
 
-function warningOf(event: DynamicObject): Warning | undefined {
+/** The warning that an event is; undefined when it is none that can be told on. */
+export function warningOf(event: DynamicObject): Warning | undefined {
   const about = event["involvedObject"];
   const { reason, message } = event;
   if (!isRecord(about) || typeof message !== "string") return undefined;
+  const { apiVersion, kind, name, namespace } = about;
+  if (!isName(apiVersion) || !isName(kind) || !isName(name)) return undefined;
+  if (namespace !== undefined && !isName(namespace)) return undefined;
   return {
-    apiVersion: String(about["apiVersion"]),
-    kind: String(about["kind"]),
-    namespace: typeof about["namespace"] === "string" ? about["namespace"] : undefined,
-    name: String(about["name"]),
-    reason: typeof reason === "string" ? reason : "Warning",
-    message,
+    apiVersion,
+    kind,
+    namespace,
+    name,
+    reason: isName(reason) ? reason : "Warning",
+    message: message.slice(0, messageLimit),
   };
 }
+
+/** Leaves room for what is said before it in an event of ours. */
+const messageLimit = 900;
+
+const isName = (value: unknown): value is string =>
+  typeof value === "string" && value.length > 0 && value.length <= 253;

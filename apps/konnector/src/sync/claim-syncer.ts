@@ -1,6 +1,15 @@
 /** Keeps the claimed objects of one resource (Secrets, ConfigMaps, …) in sync, by owner. One for all exports that claim it. */
-import { claimedFromLabel, fieldManager, resourceOwnerAnnotation } from "@klutch/api";
-import { type DynamicObject, isAlreadyExists, isNotFound, keyOf, type ObjectRef, refOf } from "@klutch/kube";
+import { claimedFromLabel, crdNameOf, fieldManager, resourceOwnerAnnotation } from "@klutch/api";
+import {
+  ApiError,
+  type DynamicObject,
+  isAlreadyExists,
+  isNotFound,
+  keyOf,
+  keyOfRef,
+  type ObjectRef,
+  refOf,
+} from "@klutch/kube";
 import { Controller, type Lane, type ReconcileContext } from "@klutch/kube-runtime";
 import {
   type ClaimedStep,
@@ -22,6 +31,8 @@ import type { EventRecorder } from "../events.ts";
 import type { ClaimedType } from "../session/claim-set.ts";
 import type { NamespaceMap } from "../session/namespace-map.ts";
 import { ProviderView } from "../session/provider-view.ts";
+import { CopyQuota } from "./copy-quota.ts";
+import { tellClaimed, tellTooMany } from "./telling-claimed.ts";
 
 /** Which resource is claimed, and between whom. */
 export interface ClaimSyncerOptions {
@@ -32,6 +43,8 @@ export interface ClaimSyncerOptions {
   readonly consumer: ConsumerCluster;
   readonly provider: ProviderCluster;
   readonly namespaces: NamespaceMap;
+  /** Whether an object of the app cluster is the agent's own and stays there. */
+  readonly isPrivate: (ref: ObjectRef) => boolean;
   readonly confirmProvider: (signal: AbortSignal) => Promise<void>;
   readonly events: EventRecorder;
   readonly environment: Environment;
@@ -52,6 +65,7 @@ export class ClaimSyncer implements AsyncDisposable {
   readonly #lease: CacheLease;
   readonly #view: ProviderView<DynamicObject>;
   readonly #controller: Controller;
+  readonly #quota: CopyQuota;
   readonly #subscriptions = new DisposableStack();
   readonly #abort = new AbortController();
   readonly #running: Promise<void>;
@@ -87,8 +101,13 @@ export class ClaimSyncer implements AsyncDisposable {
       onSynced: (namespace) => this.#enqueueAbsent(namespace),
     });
     const { informer } = this.#lease.cache;
+    this.#quota = new CopyQuota(environment.timing.providerObjectsLimit);
+    const { namespaceUid } = provider.tenant;
+    this.#subscriptions.use(
+      this.#quota.watch(informer, ({ metadata }) => metadata.labels?.[claimedFromLabel] === namespaceUid),
+    );
     this.#subscriptions.use(this.#controller.watch(informer));
-    this.#subscriptions.use(this.#lease.cache.onVanished((key) => this.#controller.enqueue(key)));
+    this.#subscriptions.use(this.#lease.cache.onVanished((key) => this.#vanished(key)));
     this.#subscriptions.use(namespaces.onChange((namespace) => this.#enqueueNamespace(namespace)));
     this.#running = this.#run(this.#abort.signal);
   }
@@ -110,6 +129,11 @@ export class ClaimSyncer implements AsyncDisposable {
     await this.#controller.start({ signal });
   }
 
+  #vanished(key: string): void {
+    this.#quota.remove(key);
+    this.#controller.enqueue(key);
+  }
+
   #providerChanged(object: DynamicObject, lane: Lane): void {
     const key = this.#consumerKeyOf(object);
     if (key !== undefined) this.#controller.enqueue(key, { lane });
@@ -117,17 +141,14 @@ export class ClaimSyncer implements AsyncDisposable {
 
   /** Undefined for another tenant's, and while the namespace has no counterpart. */
   #consumerKeyOf(provider: DynamicObject): string | undefined {
-    const { namespace, name = "" } = provider.metadata;
-    if (namespace === undefined) return consumerNameOf(this.#options.provider.tenant, provider);
-    const consumerNamespace = this.#options.namespaces.consumerNamespaceOf(namespace);
-    return consumerNamespace === undefined ? undefined : `${consumerNamespace}/${name}`;
+    return provider.metadata.namespace === undefined
+      ? consumerNameOf(this.#options.provider.tenant, provider)
+      : this.#options.namespaces.consumerKeyOf(provider.metadata);
   }
 
-  /** Also what a cache of the whole provider cluster had shown before the namespace was known. */
   #enqueueNamespace(consumerNamespace: string): void {
     for (const copy of objectsIn(this.#lease.cache, consumerNamespace))
       this.#controller.enqueue(keyOf(copy), { lane: "resync" });
-    for (const object of this.#view.objects(consumerNamespace)) this.#providerChanged(object, "resync");
   }
 
   /** What a filled cache does not show is absent from now on; what it shows was enqueued when it came. */
@@ -148,40 +169,56 @@ export class ClaimSyncer implements AsyncDisposable {
   }
 
   async #reconcile(key: string, { signal }: ReconcileContext): Promise<void> {
+    const wasRefused = await this.#look(key, signal);
+    const next = this.#quota.next(key, wasRefused);
+    if (next === "anyone") for (const object of this.#view.objects()) this.#providerChanged(object, "resync");
+    else if (next !== undefined) this.#controller.enqueue(next.key, { lane: "resync" });
+  }
+
+  /** Whether there was no place for a copy. */
+  async #look(key: string, signal: AbortSignal): Promise<boolean> {
     const consumerRef = refOf(key);
     const providerRef = this.#providerRefOf(consumerRef);
-    if (providerRef === undefined) return;
+    if (providerRef === undefined) return false;
     const above = this.#view.get(providerRef);
     // What a cache does not show may exist until it is filled.
-    if (above === undefined && !this.#view.isSynced(providerRef.namespace)) return;
+    if (above === undefined && !this.#view.isSynced(providerRef.namespace)) return false;
     // A cluster-scoped object without our mark is another tenant's, whatever its name says.
     const isOther =
       above !== undefined &&
       consumerRef.namespace === undefined &&
       consumerNameOf(this.#options.provider.tenant, above) === undefined;
-    if (isOther) return;
-    await this.#settle(
-      { consumerRef, providerRef, consumer: this.#lease.cache.get(key), provider: above },
-      signal,
-    );
+    if (isOther) return false;
+    const pair = { consumerRef, providerRef, consumer: this.#lease.cache.get(key), provider: above };
+    return this.#settle(pair, signal);
   }
 
-  async #settle(pair: Pair, signal: AbortSignal): Promise<void> {
-    const scope = this.#scopeOf(pair);
-    const { provider, type } = this.#options;
+  async #settle(pair: Pair, signal: AbortSignal): Promise<boolean> {
+    const { provider, type, namespaces, isPrivate } = this.#options;
     const { statusSubresource } = type;
-    const plan = planClaimed({ ...pair, scope, tenant: provider.tenant, statusSubresource });
-    if (plan.conflict === true && pair.consumer !== undefined) {
-      await this.#options.events.tell(
-        pair.consumer,
-        "Warning",
-        "NameTaken",
-        "the provider has an object of this name for you, but this one is your own; it was left alone. Rename or delete yours to get it.",
-      );
-    }
+    const { namespace } = pair.consumerRef;
+    const scope = this.#scopeOf(pair);
+    const plan = planClaimed({
+      ...pair,
+      scope,
+      tenant: provider.tenant,
+      statusSubresource,
+      resource: crdNameOf({ resource: type.plural, group: type.group }),
+      isOpen: namespace === undefined || namespaces.isOpen(namespace),
+      isPrivate: isPrivate(pair.consumerRef),
+    });
+    await tellClaimed(this.#options, pair, plan);
     const { step } = plan;
-    if (step === undefined) return;
+    if (step === undefined) {
+      if (pair.consumer === undefined) this.#quota.remove(keyOfRef(pair.consumerRef));
+      return false;
+    }
+    if (step.do === "create" && step.on === "consumer" && !this.#quota.admit(keyOfRef(pair.consumerRef))) {
+      tellTooMany(this.#options, pair.consumerRef);
+      return true;
+    }
     await this.#controller.timed(`${step.do} ${step.on}`, () => this.#execute(step, pair, signal));
+    return false;
   }
 
   /** The first claim that covers the object; else the first one, which then only removes. */
@@ -227,6 +264,9 @@ export class ClaimSyncer implements AsyncDisposable {
     try {
       this.#wrote(step.on, await client.create(type, asDynamic(step.content), { fieldManager, signal }));
     } catch (error) {
+      // A copy whose creation was not answered may be there.
+      const isRefused = error instanceof ApiError && error.status < 500;
+      if (step.on === "consumer" && isRefused) this.#quota.remove(keyOfRef(pair.consumerRef));
       if (!isAlreadyExists(error)) throw error;
       // The watch shows only our copies: look at what is there before deciding again.
       const ref = step.on === "consumer" ? pair.consumerRef : pair.providerRef;

@@ -124,8 +124,9 @@ export class ObjectSyncer implements AsyncDisposable {
       wasSeenGoing: (ref) => this.#gone.has(keyOfRef(ref)),
       onWrite: (step) => environment.metrics.writes.inc({ resource: type.plural, step }),
     };
-    this.#reader = new PairReader({ ...this.#context, isolation, breaker: options.breaker });
+    this.#reader = new PairReader({ ...options, ...this.#context });
     const { informer } = this.#lease.cache;
+    this.#subscriptions.use(namespaces.inhabit(informer));
     this.#subscriptions.use(informer.onChange((change, isNews) => this.#consumerChanged(change, isNews)));
     this.#subscriptions.use(this.#lease.cache.onVanished((key) => this.#controller.enqueue(key)));
     if (type.namespaced) {
@@ -158,12 +159,15 @@ export class ObjectSyncer implements AsyncDisposable {
   /** Looks at everything again: something that all pairs depend on has changed. */
   resync(): void {
     this.#enqueueNamespace(undefined);
+    for (const object of this.#view.objects()) {
+      for (const key of claimKeysOf(this.#options, object)) this.#controller.enqueue(key, { lane: "resync" });
+    }
   }
 
   /** Tells about one of the claims, if it is there. */
   async tell(key: string, reason: string, message: string): Promise<void> {
     const claim = this.#lease.cache.get(key);
-    if (claim !== undefined) await this.#options.events.tell(this.#stub(claim), "Warning", reason, message);
+    if (claim !== undefined) this.#options.events.warn(this.#stub(claim), reason, message);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -219,13 +223,9 @@ export class ObjectSyncer implements AsyncDisposable {
     return { apiVersion: apiVersionOf(type), kind: type.kind, metadata };
   }
 
-  /** Also what a cache of the whole provider cluster had shown before the namespace was known. */
   #enqueueNamespace(consumerNamespace: string | undefined): void {
     for (const claim of objectsIn(this.#lease.cache, consumerNamespace))
       this.#controller.enqueue(keyOf(claim), { lane: "resync" });
-    for (const object of this.#view.objects(consumerNamespace)) {
-      for (const key of claimKeysOf(this.#options, object)) this.#controller.enqueue(key, { lane: "resync" });
-    }
   }
 
   /** What a filled cache does not show is absent from now on; what it shows was enqueued when it came. */
@@ -392,9 +392,9 @@ export class ObjectSyncer implements AsyncDisposable {
     memory.waitingSince ??= clock.monotonic();
     const leftMs = memory.waitingSince + timing.tellAfterMs - clock.monotonic();
     if (leftMs > 0) return { requeueAfterMs: leftMs };
-    const { target, second } = observed;
+    const { target, second, mapping } = observed;
     const objects = target === undefined || second === undefined ? [] : [target, second];
-    await tellWaiting(this.#options.events, observed.consumer, plan.waiting, objects);
+    await tellWaiting(this.#options.events, observed.consumer, plan.waiting, { objects, mapping });
     return undefined;
   }
 }

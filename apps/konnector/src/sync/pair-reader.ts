@@ -8,6 +8,7 @@ import {
   defaultMetadataRule,
   isBound,
   isDeleting,
+  isSystemNamespace,
   type Isolation,
   type Mapping,
   type ObservedPair,
@@ -18,6 +19,7 @@ import {
 } from "@klutch/sync";
 import type { Compact } from "../cache/compact.ts";
 import { readLive } from "../cache/live.ts";
+import type { Environment } from "../clusters.ts";
 import type { DeletionBreaker } from "./deletion-breaker.ts";
 import type { ExecutionContext } from "./execute.ts";
 
@@ -46,6 +48,7 @@ export interface PairReaderOptions
   > {
   readonly isolation: Isolation;
   readonly breaker: DeletionBreaker;
+  readonly environment: Environment;
 }
 
 /** A pair as the caches show it. */
@@ -84,7 +87,7 @@ export class PairReader {
     };
   }
 
-  /** Undefined while a cache is not filled: what it does not show may exist. */
+  /** Undefined while a cache is not filled: what it does not show may exist; and for what of the provider may not come down. */
   see(key: string, ref: ObjectRef): SeenPair | undefined {
     const { namespaces, provider, type, isolation, consumerCache, view } = this.#options;
     if (type.namespaced !== (ref.namespace !== undefined)) return undefined;
@@ -94,7 +97,18 @@ export class PairReader {
     const target = providerRefOf(provider.tenant, ref, mapping, isolation);
     const upstream = target === undefined ? undefined : view.get(target);
     if (target !== undefined && upstream === undefined && !view.isSynced(target.namespace)) return undefined;
-    return { ref, target, mapping, consumer: consumerCache.get(key), provider: upstream };
+    const claim = consumerCache.get(key);
+    if (claim === undefined && upstream !== undefined && !this.#mayComeDown(ref, upstream)) return undefined;
+    return { ref, target, mapping, consumer: claim, provider: upstream };
+  }
+
+  /** The provider's own objects do not come down into namespaces of Kubernetes and Klutch, and not in any number. */
+  #mayComeDown({ namespace }: ObjectRef, upstream: Compact): boolean {
+    if (isBound(upstream)) return true;
+    const { namespaces, environment } = this.#options;
+    if (namespace !== undefined && isSystemNamespace(namespace)) return false;
+    const { providerObjectsLimit: limit } = environment.timing;
+    return limit === 0 || namespaces.population(namespace ?? "") < limit;
   }
 
   /** The one claim that an upstream object serves, or would serve if it existed. */

@@ -1,6 +1,6 @@
 /** What happens to a claim, in words for the person who wrote it. */
 import { ApiError, type DynamicObject, keyOf, keyOfRef, TransportError } from "@klutch/kube";
-import type { Ref, Step, Waiting } from "@klutch/sync";
+import type { Mapping, Ref, Step, Waiting } from "@klutch/sync";
 import type { EventRecorder } from "../events.ts";
 
 const texts: Readonly<Record<Waiting, readonly ["Normal" | "Warning", string, string]>> = {
@@ -33,13 +33,21 @@ const texts: Readonly<Record<Waiting, readonly ["Normal" | "Warning", string, st
   ],
 };
 
-/** Tells what a claim waits for, once. `objects` are those it is about, where the claim's name does not say it. */
+/**
+ * Tells what a claim waits for, once. `objects` are those it is about, where the claim's name does not say it; `mapping` is that of its
+ * namespace.
+ */
 export async function tellWaiting(
   events: EventRecorder,
   about: DynamicObject,
   waiting: Waiting,
-  objects: readonly Ref[],
+  { objects, mapping }: { readonly objects: readonly Ref[]; readonly mapping: Mapping },
 ): Promise<void> {
+  if (waiting === "mapping" && mapping.state === "pending" && mapping.why !== undefined) {
+    const text = `${mapping.why}, so it is not used; ask the provider`;
+    await events.tell(about, "Warning", "NamespaceRefused", text);
+    return;
+  }
   const [type, reason, message] = texts[waiting];
   const named = objects.length === 0 ? "" : ` (${objects.map(keyOfRef).join(" and ")})`;
   await events.tell(about, type, reason, message + named);

@@ -1,5 +1,12 @@
 /** A client for tests that need to cause what no real server does on demand. Everything that is not given throws. */
-import type { DynamicObject, KubeClient, ListPage, WatchEvent, WatchOptions } from "@klutch/kube";
+import type {
+  DynamicObject,
+  KubeClient,
+  ListPage,
+  ResourceType,
+  WatchEvent,
+  WatchOptions,
+} from "@klutch/kube";
 
 /** The answers. */
 export interface FakeAnswers {
@@ -7,6 +14,7 @@ export interface FakeAnswers {
   readonly watch?: (options: WatchOptions | undefined) => AsyncIterable<WatchEvent<DynamicObject>>;
   readonly get?: () => Promise<DynamicObject>;
   readonly find?: () => Promise<DynamicObject | undefined>;
+  readonly create?: (type: ResourceType, object: DynamicObject) => Promise<DynamicObject>;
   readonly dispose?: () => void;
 }
 
@@ -22,7 +30,7 @@ export function fakeClient(answers: FakeAnswers): KubeClient {
     list: answers.list ?? refuse,
     listAll: refuse,
     watch: (_type: unknown, options?: WatchOptions) => (answers.watch ?? refuse)(options),
-    create: refuse,
+    create: answers.create ?? refuse,
     replace: refuse,
     apply: refuse,
     mergePatch: refuse,

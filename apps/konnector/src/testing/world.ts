@@ -96,6 +96,7 @@ export async function startKonnector(world: World, options: StartOptions = {}): 
       logLevel: "info",
       installCrd: true,
       massDeletionLimit: 100,
+      providerObjectsLimit: 1_000,
       controlPlane: undefined,
     },
     cluster: await agentConfig(world.consumer),

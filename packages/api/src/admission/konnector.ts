@@ -93,8 +93,8 @@ export function konnectorPolicyManifests({ apis, claims }: KonnectorScope): read
         message: `the konnector may write only what is bound, accepted claims and its own objects`,
       },
       {
-        expression: `variables.isOwnKubeconfig || variables.isLease || variables.isEvent || variables.isBinding || !${isSystemNamespace("variables.place")}`,
-        message: "the konnector may not write into namespaces of Kubernetes or of Klutch",
+        expression: `variables.isOwnKubeconfig || variables.isLease || variables.isEvent || variables.isBinding || variables.isBound || !${isSystemNamespace("variables.place")}`,
+        message: "the konnector may not write claimed objects into namespaces of Kubernetes or of Klutch",
       },
       {
         expression: `!variables.isClaimed || variables.isHome || variables.resource != 'secrets' || request.operation == 'DELETE' || variables.written.type in ${JSON.stringify(claimedSecretTypes).replaceAll('"', "'")}`,

@@ -1,0 +1,51 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { DynamicObject } from "@klutch/kube";
+import { VirtualClock } from "@klutch/kube-testing";
+import { silentLogger } from "@klutch/telemetry";
+import { createEventRecorder, type EventRecorder } from "./events.ts";
+import { fakeClient } from "./testing/fake-client.ts";
+
+function recorder(): { events: EventRecorder; written: DynamicObject[]; clock: VirtualClock } {
+  const written: DynamicObject[] = [];
+  const clock = new VirtualClock();
+  const create = (_type: unknown, event: DynamicObject): Promise<DynamicObject> => {
+    written.push(event);
+    return Promise.resolve(event);
+  };
+  return { events: createEventRecorder(fakeClient({ create }), clock, silentLogger), written, clock };
+}
+
+const about: DynamicObject = {
+  apiVersion: "v1",
+  kind: "Secret",
+  metadata: { namespace: "app", name: "s", uid: "u" },
+};
+
+test("an event in the provider's words has one line, no control characters, a bounded text and a plain reason", async () => {
+  const { events, written } = recorder();
+  await events.tell(about, "Warning", "Bad\u001b[31mReason", `one\ntwo\u001b[2J${"x".repeat(100_000)}`);
+  const [event] = written;
+  assert.equal(event?.["reason"], "Other");
+  const message = String(event?.["message"]);
+  assert.ok(message.startsWith("one two [2Jxxx"), message.slice(0, 40));
+  assert.equal(message.length, 1024);
+});
+
+test("however many warnings the provider causes, only some become events, and later ones again", async () => {
+  const { events, written, clock } = recorder();
+  for (let index = 0; index < 10_000; index++) events.warn(about, "Odd", `number ${index}`);
+  assert.equal(written.length, 50);
+  await clock.advance(60_000);
+  for (let index = 0; index < 10_000; index++) events.warn(about, "Odd", `later ${index}`);
+  assert.equal(written.length, 80);
+  await events.tell(about, "Warning", "DeletionHeld", "what needs attention is told all the same");
+  assert.equal(written.length, 81);
+});
+
+test("a warning that was told already costs nothing of the budget", () => {
+  const { events, written } = recorder();
+  for (let index = 0; index < 1_000; index++) events.warn(about, "Odd", "the same");
+  events.warn(about, "Odd", "another");
+  assert.equal(written.length, 2);
+});

@@ -1,0 +1,31 @@
+/** So many at once, and one more for each time that passes. */
+import type { Clock } from "@klutch/kube";
+
+/** See the module comment. */
+export class TokenBucket {
+  readonly #clock: Clock;
+  readonly #burst: number;
+  readonly #everyMs: number;
+  #left: number;
+  #refilledAt: number;
+
+  constructor(clock: Clock, { burst, everyMs }: { readonly burst: number; readonly everyMs: number }) {
+    this.#clock = clock;
+    this.#burst = burst;
+    this.#everyMs = everyMs;
+    this.#left = burst;
+    this.#refilledAt = clock.monotonic();
+  }
+
+  /** Whether there is one; it is taken then. */
+  take(): boolean {
+    const earned = Math.floor((this.#clock.monotonic() - this.#refilledAt) / this.#everyMs);
+    if (earned > 0) {
+      this.#left = Math.min(this.#burst, this.#left + earned);
+      this.#refilledAt += earned * this.#everyMs;
+    }
+    if (this.#left === 0) return false;
+    this.#left--;
+    return true;
+  }
+}

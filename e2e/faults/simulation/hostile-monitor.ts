@@ -1,0 +1,154 @@
+/**
+ * What a hostile provider must not reach: outside of bound kinds and accepted permission claims no byte goes up and no write lands. It
+ * knows what was promised, not how the agent keeps it.
+ */
+import {
+  adoptedAnnotation,
+  apiServiceBindings,
+  claimedFromLabel,
+  consumerNamespace,
+  events,
+  namespaces,
+  secrets,
+  serviceNamespaceAnnotation,
+} from "@klutch/api";
+import { isRecord, type KubeClient } from "@klutch/kube";
+import { type ApiServerModel, secretObject, type VirtualClock } from "@klutch/kube-testing";
+import type { SyncObject } from "@klutch/sync";
+import type { AgentWrite } from "./agent.ts";
+import { simulatedApis } from "./apis.ts";
+import { forbiddenNamespaces, lonelyNamespace } from "./hostile-provider.ts";
+import { objectsOf } from "./snapshot.ts";
+import { type SimulatedTenant, workNamespaces } from "./tenant.ts";
+
+/** Stands in every Secret of the app clusters that is none of the provider's business. */
+const canary = "the-canary-must-not-be-seen-above";
+const encoded = Buffer.from(canary).toString("base64");
+const ownSecret = "own";
+const kubeconfigSecret = "kubeconfig";
+
+/** Which resources an agent may write, by side. Secrets of the provider are its own: it owns what is claimed. */
+const writable = {
+  consumer: ["apiservicebindings", "customresourcedefinitions", "events", "secrets", "databases", "zones"],
+  provider: ["apiservicenamespaces", "clusterbindings", "apiserviceexports", "databases", "zones"],
+} as const;
+const crossingTypes = ["Opaque", "kubernetes.io/tls"];
+const steering = /(kubernetes\.io\/(?!name$)|argocd|helm\.sh)/;
+const own = /^klutch\.anynines\.com\//;
+const control = /[\p{Cc}\u202a-\u202e]/u;
+
+/** Puts into an app cluster what must stay there. */
+export async function putCanaries(direct: KubeClient): Promise<void> {
+  for (const name of ["klutch-system", lonelyNamespace])
+    await direct.create(namespaces, { apiVersion: "v1", kind: "Namespace", metadata: { name } });
+  for (const namespace of [...forbiddenNamespaces, ...workNamespaces])
+    await direct.create(secrets, secretObject(namespace, ownSecret, { kubeconfig: canary }));
+}
+
+/** See the module comment. */
+export class HostileMonitor {
+  readonly broken: string[] = [];
+  readonly #clock: VirtualClock;
+  readonly #provider: ApiServerModel;
+  readonly #limit: number;
+
+  constructor(clock: VirtualClock, provider: ApiServerModel, limit: number) {
+    this.#clock = clock;
+    this.#provider = provider;
+    this.#limit = limit;
+  }
+
+  /** An agent is about to write. */
+  wrote(tenant: SimulatedTenant, write: AgentWrite): void {
+    const { side, verb, type, namespace, name, body } = write;
+    const what = `${verb} ${type.plural} ${namespace ?? ""}/${name} on the ${side}`;
+    if (!(writable[side] as readonly string[]).includes(type.plural))
+      this.#say(`a write outside of bound kinds and claims: ${what}`);
+    if (side === "provider") {
+      if (!this.#isTenants(tenant, namespace, name)) this.#say(`a write outside of the tenant: ${what}`);
+      if (JSON.stringify(body ?? null).includes(encoded))
+        this.#say(`a secret of the app cluster goes up: ${what}`);
+      return;
+    }
+    if (type.plural === secrets.plural && !isSecretsPlace(namespace, name))
+      this.#say(`a Secret where nothing lives: ${what}`);
+    const isBoundKind = simulatedApis.some((api) => api.type.plural === type.plural);
+    if (!isBoundKind) return;
+    if (verb === "delete") this.#say(`a claim is deleted: ${what}`);
+    if (verb !== "create" && isRecord(body) && body["spec"] !== undefined)
+      this.#say(`a claim is changed: ${what}`);
+    if (verb === "create" && forbiddenNamespaces.includes(namespace ?? "") && namespace !== lonelyNamespace)
+      this.#say(`an object is brought to where it must not be: ${what}`);
+  }
+
+  /** Looks at what one app cluster and the provider hold now. */
+  check({ name: tenantName, consumer }: SimulatedTenant): void {
+    const say = (text: string): void => this.#say(`${tenantName}: ${text}`);
+    const perNamespace = new Map<string, number>();
+    for (const secret of objectsOf(consumer, secrets)) {
+      const { namespace = "", name = "", labels } = secret.metadata;
+      if (labels?.[claimedFromLabel] === undefined) continue;
+      const what = `Secret ${namespace}/${name}`;
+      perNamespace.set(namespace, (perNamespace.get(namespace) ?? 0) + 1);
+      if (!workNamespaces.includes(namespace)) say(`${what} came down to where nothing lives`);
+      const type = secret["type"] ?? "Opaque";
+      if (!crossingTypes.some((one) => one === type)) say(`${what} has the type ${JSON.stringify(type)}`);
+      checkKeys(secret, (key) => say(`${what} brought down ${key}`));
+    }
+    for (const [namespace, count] of perNamespace)
+      if (count > this.#limit) say(`${count} copies in namespace ${namespace}, ${this.#limit} are allowed`);
+    for (const { type } of simulatedApis)
+      for (const object of objectsOf(consumer, type))
+        if (object.metadata.annotations?.[adoptedAnnotation] === "true")
+          checkKeys(object, (key) => say(`${type.plural} ${object.metadata.name ?? ""} brought down ${key}`));
+    this.#checkOwn(consumer, say);
+    for (const event of objectsOf(consumer, events)) {
+      const message = String(event["message"]);
+      if (control.test(message) || control.test(String(event["reason"])) || message.length > 1024)
+        say(`an event shows ${JSON.stringify(message.slice(0, 60))}`);
+    }
+    const above = [secrets, ...simulatedApis.map(({ type }) => type)].flatMap((type) =>
+      objectsOf(this.#provider, type),
+    );
+    if (JSON.stringify(above).includes(encoded)) say("a secret of the app cluster is above");
+  }
+
+  /** What people have in the app cluster is as it was. */
+  #checkOwn(consumer: ApiServerModel, say: (text: string) => void): void {
+    const byKey = new Map(
+      objectsOf(consumer, secrets).map((one) => [`${one.metadata.namespace}/${one.metadata.name}`, one]),
+    );
+    for (const namespace of [...forbiddenNamespaces, ...workNamespaces]) {
+      const secret = byKey.get(`${namespace}/${ownSecret}`);
+      const isSame = isRecord(secret?.["data"]) && secret["data"]["kubeconfig"] === encoded;
+      if (!isSame || secret?.metadata.annotations !== undefined)
+        say(`Secret ${namespace}/${ownSecret} was changed`);
+    }
+    if (!byKey.has(`${consumerNamespace}/${kubeconfigSecret}`)) say("the kubeconfig Secret is gone");
+    if (objectsOf(consumer, apiServiceBindings).length !== simulatedApis.length) say("a binding is gone");
+  }
+
+  /** Whether the provider itself says that the namespace is this tenant's; for the cluster's objects the name says it. */
+  #isTenants({ namespace: tenant }: SimulatedTenant, namespace: string | undefined, name: string): boolean {
+    if (namespace === undefined) return name.startsWith(`${tenant}-`);
+    if (namespace === tenant || namespace.startsWith(`${tenant}-`)) return true;
+    const found = objectsOf(this.#provider, namespaces).find(({ metadata }) => metadata.name === namespace);
+    return found?.metadata.annotations?.[serviceNamespaceAnnotation]?.startsWith(`${tenant}/`) === true;
+  }
+
+  #say(text: string): void {
+    this.broken.push(`${(this.#clock.monotonic() / 1000).toFixed(3)} s: ${text}`);
+  }
+}
+
+/** Where claims live, and the Secret with the credentials of the provider itself. */
+function isSecretsPlace(namespace: string | undefined, name: string): boolean {
+  return (
+    workNamespaces.includes(namespace ?? "") || (namespace === consumerNamespace && name === kubeconfigSecret)
+  );
+}
+
+function checkKeys({ metadata }: SyncObject, say: (key: string) => void): void {
+  const found = [...Object.keys(metadata.labels ?? {}), ...Object.keys(metadata.annotations ?? {})];
+  for (const key of found) if (steering.test(key) && !own.test(key)) say(key);
+}

@@ -1,0 +1,17 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { plainText } from "./plain-text.ts";
+
+test("foreign text is one line without control characters and without marks that turn its direction", () => {
+  assert.equal(plainText("no more\ndisks\u001b[2J\u0007here\u0000"), "no more disks [2J here");
+  assert.equal(plainText("a\u202etxt.exe\u2066b\u200bc\ufeff"), "a txt.exe b c");
+  assert.equal(plainText("Größe 3 → 4 für „db“ 🎉"), "Größe 3 → 4 für „db“ 🎉");
+});
+
+test("foreign text is cut at its limit, also in the midst of a character, and however long it is", () => {
+  assert.equal(plainText("abcdef", 4), "abc…");
+  assert.equal(plainText("abcd", 4), "abcd");
+  assert.equal(plainText("a🎉b", 3), "a\ufffd…");
+  assert.equal(plainText("x".repeat(10_000_000)).length, 1024);
+  assert.equal(plainText(`${"\n".repeat(5_000)}x`), "…");
+});

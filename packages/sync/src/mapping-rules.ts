@@ -1,0 +1,53 @@
+/**
+ * Which of the provider's namespace mappings count. Whoever serves the provider can make them and fill them in, so each is doubted: it
+ * must name a namespace that is this tenant's and nobody else's, and claimed objects cross only where the app cluster itself has put
+ * something that is bound.
+ *
+ * | consumer namespace             | claims up, status down            | adoption | claimed objects |
+ * |--------------------------------|-----------------------------------|----------|-----------------|
+ * | holds a claim made here        | yes                               | yes      | yes             |
+ * | holds none, or only adopted ones | yes                             | yes      | only copies whose source is gone are removed |
+ * | `kube-*`, `klutch-*`           | yes: a person put the claim there | no       | as above        |
+ */
+import { serviceNamespaceName, serviceNamespaceOwner } from "@klutch/api";
+import type { Mapping, Tenant } from "./namespaces.ts";
+
+/** What is known of a mapping whose service namespace is named. */
+export interface DoubtedMapping {
+  readonly tenant: Tenant;
+  readonly consumerNamespace: string;
+  readonly providerNamespace: string;
+  /** Consumer namespaces whose mappings name the same service namespace; this one is among them. */
+  readonly sharers: readonly string[];
+  /** Value of the service namespace's own annotation that says whose it is; undefined until it has been asked for. */
+  readonly proof: string | undefined;
+}
+
+/** Whether the text is a DNS label (RFC 1123), as names of namespaces are. */
+export function isDnsLabel(text: string): boolean {
+  return text.length <= 63 && /^[a-z0-9](?:[a-z0-9-]*[a-z0-9])?$/.test(text);
+}
+
+/** Whether claimed objects stay away from the app cluster's namespace, whatever lies in it: it is Kubernetes' or Klutch's own. */
+export function isSystemNamespace(consumerNamespace: string): boolean {
+  return consumerNamespace.startsWith("kube-") || consumerNamespace.startsWith("klutch-");
+}
+
+/** Whether the service namespace has the name that follows from the tenant's and the consumer's; others must be proven. */
+export function hasUsualName({ tenant, consumerNamespace, providerNamespace }: DoubtedMapping): boolean {
+  return providerNamespace === serviceNamespaceName(tenant.namespace, consumerNamespace);
+}
+
+/** The mapping as it counts: one that does not is pending, and says why. */
+export function judgeMapping(doubted: DoubtedMapping): Mapping {
+  const { tenant, consumerNamespace, providerNamespace, sharers, proof } = doubted;
+  const refuse = (why: string): Mapping => ({ state: "pending", why });
+  if (!isDnsLabel(consumerNamespace) || !isDnsLabel(providerNamespace))
+    return refuse("the provider's answer is not a name of a namespace");
+  if (providerNamespace === tenant.namespace)
+    return refuse("the provider's answer is the namespace of this cluster's own account");
+  if (sharers.length > 1) return refuse("the provider gave its namespace to another one as well");
+  if (!hasUsualName(doubted) && proof !== serviceNamespaceOwner(tenant.namespace, consumerNamespace))
+    return refuse("the provider's namespace does not say that it belongs to this one");
+  return { state: "ready", providerNamespace };
+}

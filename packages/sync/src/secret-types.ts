@@ -1,0 +1,53 @@
+/** Which Secrets may cross, by their type. The list is short, because controllers of either cluster act on types by themselves. */
+import type { ClaimScope } from "./claim-scope.ts";
+import type { SyncObject } from "./types.ts";
+
+/** Types of Secrets that cross under every claim on Secrets. */
+export const crossingSecretTypes: readonly string[] = [
+  "Opaque",
+  "connection.crossplane.io/v1alpha1",
+  "kubernetes.io/tls",
+  "kubernetes.io/basic-auth",
+  "kubernetes.io/ssh-auth",
+  "kubernetes.io/dockerconfigjson",
+];
+
+/** The types of the Service Binding specification. */
+const serviceBindingPrefix = "servicebinding.io/";
+
+/** Secrets that clusters and tools make for themselves; they stay without a word, whatever a claim says. */
+const ownSecretTypes: readonly RegExp[] = [
+  /^kubernetes\.io\/service-account-token$/,
+  /^bootstrap\.kubernetes\.io\//,
+  /^helm\.sh\//,
+];
+
+const clusterConfigMaps: ReadonlySet<string> = new Set(["kube-root-ca.crt", "openshift-service-ca.crt"]);
+
+/** Objects that every cluster makes for itself. `resource` is asked and not `kind`, which is what the other side says. */
+export function belongsToItsCluster(resource: string, object: SyncObject): boolean {
+  if (resource === "configmaps") return clusterConfigMaps.has(object.metadata.name ?? "");
+  return resource === "secrets" && ownSecretTypes.some((type) => type.test(typeOf(object)));
+}
+
+/** The type because of which a Secret does not cross; undefined when it does. A claim's field selector `type=…` allows one more. */
+export function refusedSecretType(
+  resource: string,
+  object: SyncObject,
+  { fieldSelectors }: Pick<ClaimScope, "fieldSelectors">,
+): string | undefined {
+  if (resource !== "secrets") return undefined;
+  const type = typeOf(object);
+  const isNamed = fieldSelectors.some((requirements) =>
+    requirements.some(({ path, equals, value }) => equals && path.join(".") === "type" && value === type),
+  );
+  const isListed = crossingSecretTypes.includes(type) || type.startsWith(serviceBindingPrefix);
+  return isListed || isNamed ? undefined : type;
+}
+
+/** A Secret without a type is an Opaque one. */
+function typeOf(object: SyncObject): string {
+  const type = object["type"];
+  if (type === undefined || type === "") return "Opaque";
+  return typeof type === "string" ? type : "not a text";
+}
