@@ -14,6 +14,7 @@ import {
 } from "@klutch/api";
 import type { Reconcile } from "@klutch/kube-runtime";
 import { ensure, ensureStatus } from "../apply.ts";
+import { AccountMissingError, type CredentialIssuer } from "../provisioning/credentials.ts";
 import { ensureBinderRoleBinding } from "../provisioning/tenant.ts";
 import { byNamespace, type ControllerContext } from "./context.ts";
 
@@ -26,12 +27,27 @@ export function createClusterBindingReconcile(context: ControllerContext): Recon
     const namespace = binding.metadata.namespace ?? "";
     await ensureBinderRoleBinding(client, namespace, binderName, namespace, { signal });
     await ensureRights(context, namespace, signal);
-    const { renewInMs } = await credentials.ensure(namespace, { signal });
+    const { renewInMs, revoked } = await keepFresh(credentials, namespace, signal);
     const { condition, lookAgainMs } = healthOf(binding, clock.now());
-    const conditions = setConditions(binding.status?.conditions, [condition], clock.now());
+    const conditions = setConditions(binding.status?.conditions, [revoked ?? condition], clock.now());
     await ensureStatus(client, clusterBindings, binding, { conditions }, { signal });
     return { requeueAfterMs: Math.min(renewInMs, lookAgainMs) };
   };
+}
+
+/** An account that an operator deleted stays deleted until a person binds again; the binding says so. */
+async function keepFresh(
+  credentials: CredentialIssuer,
+  namespace: string,
+  signal: AbortSignal,
+): Promise<{ readonly renewInMs: number; readonly revoked?: NewCondition }> {
+  try {
+    return await credentials.ensure(namespace, { signal });
+  } catch (error) {
+    if (!(error instanceof AccountMissingError)) throw error;
+    const revoked = falseCondition("Healthy", "AccountMissing", "Error", error.message);
+    return { renewInMs: neverSeenAgainMs, revoked };
+  }
 }
 
 /** Rights on exported and claimed kinds: in Namespaced scope only inside service namespaces, never cluster-wide (S2). */
