@@ -11,7 +11,6 @@ import {
   type ClusterBinding,
   clusterBindings,
   customResourceDefinitions,
-  identityAnnotation,
   namespaces,
   serviceNamespaceAnnotation,
 } from "@klutch/api";
@@ -28,12 +27,15 @@ import { createExportReconcile } from "./controllers/exports.ts";
 import { createServiceNamespaceReconcile } from "./controllers/service-namespaces.ts";
 import { createApp } from "./http/app.ts";
 import { LoginFlow } from "./http/login-flow.ts";
+import { addRenewalRoutes } from "./http/renewal-routes.ts";
 import { createSealer } from "./http/sealed-cookie.ts";
 import { Offers } from "./offers.ts";
 import { IdentityProvider } from "./oidc/identity-provider.ts";
 import { createBind } from "./provisioning/bind.ts";
+import { createClusterKeyOf } from "./provisioning/cluster-proof.ts";
 import { createCredentialIssuer } from "./provisioning/credentials.ts";
-import { byIdentity } from "./provisioning/tenant.ts";
+import { createRenewal } from "./provisioning/renewal.ts";
+import { byClusterKey, byIdentity, clusterKeysOf, identitiesOf } from "./provisioning/members.ts";
 
 /** What the backend runs with. */
 export interface BackendOptions {
@@ -82,6 +84,7 @@ export function createBackend(options: BackendOptions): Backend {
     consumerScope,
     clusterScopedIsolation,
     clock,
+    renewalUrl: config.servesLogin ? renewalUrlFor(config) : undefined,
     credentials: withoutControlPlane(createCredentialIssuer({ ...issuer, client: controllerClient }), caches),
   };
   const { konnectorImage } = config;
@@ -123,7 +126,24 @@ function createWeb(
     sessionSealer: createSealer("session", config.cookieKeys),
     secure,
   });
-  const tenant = { client, namespaceCache: caches.namespaces, prefix: config.namespacePrefix, prettyName };
+  const sealer = createSealer("renewal", config.cookieKeys);
+  const url = renewalUrlFor(config);
+  const renewal = createRenewal({
+    client,
+    namespaceCache: caches.namespaces,
+    credentials,
+    sealer,
+    url,
+    clock,
+    signal,
+  });
+  const tenant = {
+    client,
+    namespaceCache: caches.namespaces,
+    prefix: config.namespacePrefix,
+    prettyName,
+    clock,
+  };
   const app = createApp({
     prettyName,
     login,
@@ -133,8 +153,15 @@ function createWeb(
     bind: createBind({ offers, tenant, credentials, signal }),
     authorizeUrl: config.oidc.authorizeUrl,
     allowedRedirects: config.allowedRedirects,
+    clusterKeyOf: createClusterKeyOf({ sealer, url }),
+    extend: (routes) => addRenewalRoutes(routes, { renewal, clock, logger }),
   });
   return { app, identityProvider };
+}
+
+/** Beside the callback: that address is configured and reaches this backend from outside. */
+function renewalUrlFor({ oidc }: BackendConfig): string {
+  return new URL("renew", oidc.callbackUrl).href;
 }
 
 function informersOf(caches: Caches): readonly AnyInformer[] {
@@ -160,12 +187,7 @@ function createCaches(client: KubeClient, logger: Logger): Caches {
       ...common,
       type: namespaces,
       metadataOnly: true,
-      indexes: {
-        [byIdentity]: ({ metadata }) => {
-          const identity = metadata.annotations?.[identityAnnotation];
-          return identity === undefined ? [] : [identity];
-        },
-      },
+      indexes: { [byIdentity]: identitiesOf, [byClusterKey]: clusterKeysOf },
     }),
   };
 }

@@ -1,5 +1,6 @@
 /** Every Klutch kind, wire object, condition, name and naming rule, each defined once. No I/O. */
 export * from "./claims.ts";
+export * from "./cluster-key.ts";
 export * from "./conditions.ts";
 export * from "./crds.ts";
 export * from "./export-snapshot.ts";
@@ -57,6 +58,7 @@ export * from "./packages.ts";
 export * from "./postgresql-parameters.ts";
 export * from "./postgresql-plans.ts";
 export * from "./rbac.ts";
+export * from "./renewal.ts";
 export * from "./resources.ts";
 export * from "./versions.ts";
 export * from "./wire.ts";

@@ -15,6 +15,7 @@ import {
 import type { Reconcile } from "@klutch/kube-runtime";
 import { ensure, ensureStatus } from "../apply.ts";
 import { AccountMissingError, type CredentialIssuer } from "../provisioning/credentials.ts";
+import { keepRenewal } from "../provisioning/renewal-key.ts";
 import { ensureBinderRoleBinding } from "../provisioning/tenant.ts";
 import { byNamespace, type ControllerContext } from "./context.ts";
 
@@ -27,6 +28,10 @@ export function createClusterBindingReconcile(context: ControllerContext): Recon
     const namespace = binding.metadata.namespace ?? "";
     await ensureBinderRoleBinding(client, namespace, binderName, namespace, { signal });
     await ensureRights(context, namespace, signal);
+    if (context.renewalUrl !== undefined) {
+      const own = caches.namespaces.get(namespace);
+      await keepRenewal(client, binding, own, context.renewalUrl, signal);
+    }
     const { renewInMs, revoked } = await keepFresh(credentials, namespace, signal);
     const { condition, lookAgainMs } = healthOf(binding, clock.now());
     const conditions = setConditions(binding.status?.conditions, [revoked ?? condition], clock.now());

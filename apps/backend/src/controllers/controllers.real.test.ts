@@ -123,7 +123,7 @@ async function startBackend() {
     backend: createBackend({ ...common, controllerClient: client, metrics: createMetrics() }),
     bind: createBind({
       offers: parts.offers,
-      tenant: { client, namespaceCache: parts.namespaces, prefix: "cluster", prettyName: "Tests" },
+      tenant: { client, namespaceCache: parts.namespaces, prefix: "cluster", prettyName: "Tests", clock },
       credentials: createCredentialIssuer({ client, external, lifetimeSeconds: 3600, clock }),
       signal: abort.signal,
     }),

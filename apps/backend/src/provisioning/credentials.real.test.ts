@@ -59,7 +59,13 @@ await waitFor("templates to be served", () =>
 const parts = await backendParts(client, signal, stack);
 const external = { server: admin.server, ca: admin.ca, tlsServerName: undefined };
 const credentials = createCredentialIssuer({ client, external, lifetimeSeconds: 3600, clock: systemClock });
-const tenant = { client, namespaceCache: parts.namespaces, prefix: "cluster", prettyName: "Tests" };
+const tenant = {
+  client,
+  namespaceCache: parts.namespaces,
+  prefix: "cluster",
+  prettyName: "Tests",
+  clock: systemClock,
+};
 const bind = createBind({ offers: parts.offers, tenant, credentials, signal });
 await waitFor("the offer", () => parts.offers.find("example.org", "databases"));
 

@@ -10,6 +10,7 @@ import { LoginFlow, type Session } from "../http/login-flow.ts";
 import { createSealer } from "../http/sealed-cookie.ts";
 import type { OfferedApi } from "../offers.ts";
 import { IdentityProvider } from "../oidc/identity-provider.ts";
+import type { ClusterKeyOf } from "../provisioning/cluster-proof.ts";
 
 /** What the tests work with. */
 export interface LoginWorld extends AsyncDisposable {
@@ -26,6 +27,7 @@ export interface LoginWorldOptions {
   readonly offers?: readonly OfferedApi[] | undefined;
   readonly allowedRedirects?: readonly string[] | undefined;
   readonly logger?: Logger | undefined;
+  readonly clusterKeyOf?: ClusterKeyOf | undefined;
 }
 
 const clientId = "klutch";
@@ -83,6 +85,7 @@ export async function startLoginWorld(options: LoginWorldOptions = {}): Promise<
     allowedRedirects: options.allowedRedirects ?? [],
     secure: false,
     logger: options.logger ?? silentLogger,
+    clusterKeyOf: options.clusterKeyOf,
   });
   const owned = stack.move();
   return { url, issuer, bound, [Symbol.asyncDispose]: () => owned.disposeAsync() };

@@ -6,6 +6,7 @@ import {
   falseCondition,
   klutchVersion,
   type NewCondition,
+  renewalUrlOf,
   secrets,
   setConditions,
   trueCondition,
@@ -29,6 +30,8 @@ export interface HeartbeatOptions {
   readonly environment: Environment;
   /** Tries a kubeconfig of the provider with one request; gives back the UID of its namespace. */
   readonly prove: BringOptions["prove"];
+  /** Gives back the public key with which this cluster can come back, once it can be used at this URL. */
+  readonly offerKey: (url: string, signal: AbortSignal) => Promise<string | undefined>;
   /** Words for what the provider answered. */
   readonly describe: (error: unknown) => string;
   /** For all bindings of the session. */
@@ -119,8 +122,12 @@ export class Heartbeat {
     const isDue = !(now - last < timing.heartbeatMs);
     const lastHeartbeatTime = isDue ? wholeSeconds(now) : status.lastHeartbeatTime;
     const conditions = setConditions(status.conditions, news, now);
+    const renewalUrl = renewalUrlOf(binding.spec.serviceProviderSpec);
+    const renewalKey =
+      renewalUrl === undefined ? undefined : await this.#options.offerKey(renewalUrl, signal);
     const next = {
       ...status,
+      ...(renewalKey === undefined ? {} : { renewalKey }),
       lastHeartbeatTime,
       heartbeatInterval: promisedInterval,
       konnectorVersion: klutchVersion,

@@ -37,6 +37,7 @@ import {
 } from "./identity.ts";
 import { keepMappings } from "./mappings.ts";
 import { NamespaceMap } from "./namespace-map.ts";
+import { Renewal } from "./renewal.ts";
 import { type Outage, watchReachability } from "./reachability.ts";
 import { WarningMirror } from "./warning-mirror.ts";
 
@@ -63,6 +64,7 @@ export class Session implements AsyncDisposable {
   readonly address: string;
   readonly #options: SessionOptions;
   readonly #client: RotatingClient;
+  readonly #renewal: Renewal | undefined;
   readonly #pool: CachePool;
   readonly #events: EventRecorder;
   readonly #abort = new AbortController();
@@ -80,7 +82,8 @@ export class Session implements AsyncDisposable {
     const { logger, clock, random } = environment;
     this.#options = options;
     this.address = addressOf(config);
-    this.#client = rotatingClient(createClient(config));
+    this.#renewal = this.#createRenewal();
+    this.#client = rotatingClient(createClient(config), () => this.#renewal?.refused());
     this.#events = createEventRecorder(consumer.client, clock, logger);
     this.#pool = new CachePool({
       client: this.#client,
@@ -89,7 +92,8 @@ export class Session implements AsyncDisposable {
       clock,
       random,
     });
-    this.#running = this.#run(this.#abort.signal);
+    const { signal } = this.#abort;
+    this.#running = Promise.all([this.#run(signal), this.#renewal?.run(signal)]).then(() => undefined);
   }
 
   /** The provider's credentials changed; address and namespace are the same. */
@@ -97,6 +101,7 @@ export class Session implements AsyncDisposable {
     const { logger, metrics } = this.#options.environment;
     await this.#client.rotate(this.#options.createClient(config));
     metrics.rotations.inc();
+    this.#renewal?.rotated();
     this.#rotated.abort(new Error("there are new credentials"));
     logger.info("using new credentials of the provider", { server: config.server });
   }
@@ -221,8 +226,20 @@ export class Session implements AsyncDisposable {
       credentials,
       prove: (candidate, signal) => proveCredential(this.#options.createClient, candidate, signal),
       describe: (error) => this.#describe(error),
+      offerKey: (url, signal) => this.#renewal?.offer(url, signal) ?? Promise.resolve(undefined),
       report: (condition) => this.#report(condition),
       reportPrettyName: (name) => this.#reportPrettyName(name),
+    });
+  }
+
+  #createRenewal(): Renewal | undefined {
+    const { credentials, consumer, createClient, environment } = this.#options;
+    if (credentials === undefined) return undefined;
+    return new Renewal({
+      ...credentials,
+      consumer,
+      environment,
+      prove: (candidate, signal) => proveCredential(createClient, candidate, signal),
     });
   }
 
@@ -296,7 +313,7 @@ export class Session implements AsyncDisposable {
     const advice =
       credentials === undefined
         ? "Restart the agent."
-        : "Run kubectl bind with the provider's address again.";
+        : `${this.#renewal?.problem ?? ""}Run kubectl bind with the provider's address again.`;
     return failureText({ cluster: "the provider", server: config.server, holder, advice }, error);
   }
 
