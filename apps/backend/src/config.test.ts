@@ -82,3 +82,8 @@ test("control-plane mode needs no login, and with any flag of the login it needs
   );
   assert.equal((await readConfig(good, {})).controlPlaneMode, false);
 });
+
+test("an unlimited lifetime of credentials is asked for by that word", async () => {
+  const config = await readConfig([...good, "--credential-lifetime=unlimited"], {});
+  assert.equal(config.credentialSeconds, undefined);
+});

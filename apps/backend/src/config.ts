@@ -42,8 +42,8 @@ export interface BackendConfig {
   readonly leaseNamespace: string;
   /** Exact URLs besides loopback that a login may return to. */
   readonly allowedRedirects: readonly string[];
-  /** Lifetime of an app cluster's credentials in seconds. */
-  readonly credentialSeconds: number;
+  /** Lifetime of an app cluster's credentials in seconds; undefined: they do not end. */
+  readonly credentialSeconds: number | undefined;
   readonly verbose: boolean;
 }
 
@@ -228,11 +228,14 @@ async function tlsFiles(certFile: string, keyFile: string, faults: string[]): Pr
   return cert === undefined || key === undefined ? undefined : { cert, key };
 }
 
-function seconds(value: string, faults: string[]): number {
+function seconds(value: string, faults: string[]): number | undefined {
+  if (value === "unlimited") return undefined;
   const match = /^(?<number>\d+)(?<unit>[smh])$/.exec(value);
   const result =
     Number(match?.groups?.["number"]) * ({ s: 1, m: 60, h: 3600 }[match?.groups?.["unit"] ?? "s"] ?? 1);
   if (!Number.isFinite(result) || result < 600)
-    faults.push(`--credential-lifetime: ${JSON.stringify(value)} must be at least 10m, such as 24h`);
+    faults.push(
+      `--credential-lifetime: ${JSON.stringify(value)} must be at least 10m, such as 24h, or unlimited`,
+    );
   return result;
 }

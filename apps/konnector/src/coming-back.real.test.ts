@@ -25,7 +25,13 @@ import { waitFor } from "@klutch/kube-testing";
 import { conditionsOf, secretText } from "./decode.ts";
 import { startGate } from "./testing/gate.ts";
 import { pairOf } from "./testing/pair.ts";
-import { exportCrd, installCrd, prepareTenant, tenantNamespace } from "./testing/provider-side.ts";
+import {
+  exportCrd,
+  freshKubeconfig,
+  installCrd,
+  prepareTenant,
+  tenantNamespace,
+} from "./testing/provider-side.ts";
 import { bindApi, startKonnector, startWorld, testApi, widget } from "./testing/world.ts";
 
 const world = await startWorld({ backend: true });
@@ -144,6 +150,14 @@ test("a konnector that was away for longer than its credential's life comes back
 test("a konnector whose credential ends while it runs goes on without a person", async () => {
   await using _konnector = await startKonnector(world);
   await untilSynced("running");
+  // An ordinary renewal comes first, as it does every day.
+  const renewed = gated(await freshKubeconfig(provider));
+  await provider.client.mergePatch(
+    secrets,
+    { namespace: tenantNamespace, name: kubeconfigKey },
+    { data: { kubeconfig: Buffer.from(renewed).toString("base64") } },
+  );
+  await waitFor("it to be brought over", async () => secretText(await held(), kubeconfigKey) === renewed);
   await endAllTokens();
   await gate.shut();
   await gate.open();

@@ -14,7 +14,8 @@ import {
 } from "@klutch/api";
 import type { Reconcile } from "@klutch/kube-runtime";
 import { ensure, ensureStatus } from "../apply.ts";
-import { AccountMissingError, type CredentialIssuer } from "../provisioning/credentials.ts";
+import { AccountMissingError } from "../provisioning/account-missing.ts";
+import type { CredentialIssuer } from "../provisioning/credentials.ts";
 import { keepRenewal } from "../provisioning/renewal-key.ts";
 import { ensureBinderRoleBinding } from "../provisioning/tenant.ts";
 import { byNamespace, type ControllerContext } from "./context.ts";

@@ -26,11 +26,13 @@ import { roleObject, startCluster, waitFor } from "@klutch/kube-testing";
 import type { Session } from "../http/login-flow.ts";
 import { backendParts } from "../testing/parts.ts";
 import { createBind } from "./bind.ts";
-import { createCredentialIssuer } from "./credentials.ts";
+import { createCredentialIssuer, expiresAnnotation } from "./credentials.ts";
 
 const stack = new AsyncDisposableStack();
 after(() => stack.disposeAsync());
-const { client, config: admin } = stack.use(await startCluster({ name: "credentials" }));
+const { client, config: admin } = stack.use(
+  await startCluster({ name: "credentials", controllerManager: true }),
+);
 const stop = new AbortController();
 stack.defer(() => stop.abort(new Error("the tests are over")));
 const { signal } = stop;
@@ -143,4 +145,28 @@ test("an account that is gone is not made again by keeping credentials fresh", a
     return true;
   });
   assert.equal(await client.find(serviceAccounts, { namespace, name: binderName }), undefined);
+});
+
+test("without a lifetime the agents get a token that does not end, also instead of one that would, and not for a revoked one", async () => {
+  const { namespace } = await bindAgain();
+  const lasting = createCredentialIssuer({
+    client,
+    external,
+    lifetimeSeconds: undefined,
+    clock: systemClock,
+  });
+  const { kubeconfig } = await lasting.ensure(namespace, { signal });
+  const secret = await client.get<DynamicObject>(secrets, { namespace, name: kubeconfigKey });
+  assert.equal(secret.metadata.annotations?.[expiresAnnotation], undefined);
+  assert.equal(await answerTo({ text: kubeconfig, namespace }), 200);
+  const { auth } = parseForeignKubeconfig(kubeconfig);
+  const payload = auth.kind === "token" ? (auth.token.reveal().split(".")[1] ?? "") : "";
+  assert.doesNotMatch(Buffer.from(payload, "base64url").toString(), /"exp"/);
+  assert.equal((await lasting.ensure(namespace, { signal })).kubeconfig, kubeconfig);
+  await deleteAccount(namespace);
+  await assert.rejects(lasting.ensure(namespace, { signal }), /kubectl bind/);
+  const back = await bindAgain();
+  const again = await lasting.ensure(namespace, { signal });
+  assert.notEqual(again.kubeconfig, kubeconfig);
+  assert.equal(await answerTo({ text: again.kubeconfig, namespace: back.namespace }), 200);
 });

@@ -15,7 +15,8 @@ import {
 import { type Clock, isConflict, isNotFound, type KubeClient, type KubeObject } from "@klutch/kube";
 import type { Informer } from "@klutch/kube-runtime";
 import { randomToken, type Sealer } from "../http/sealed-cookie.ts";
-import { AccountMissingError, type CredentialIssuer } from "./credentials.ts";
+import { AccountMissingError } from "./account-missing.ts";
+import type { CredentialIssuer } from "./credentials.ts";
 
 /** Why there is no new credential. Strangers are told the same whatever it is. */
 export type RenewalRefusal =

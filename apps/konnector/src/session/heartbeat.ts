@@ -75,6 +75,7 @@ export class Heartbeat {
   }
 
   #leases: AsyncDisposableStack | undefined;
+  #keepsKeys = true;
   #providerSecret: { readonly name: string; readonly lease: CacheLease } | undefined;
 
   async #beat(signal: AbortSignal): Promise<ReconcileResult | undefined> {
@@ -124,7 +125,9 @@ export class Heartbeat {
     const conditions = setConditions(status.conditions, news, now);
     const renewalUrl = renewalUrlOf(binding.spec.serviceProviderSpec);
     const renewalKey =
-      renewalUrl === undefined ? undefined : await this.#options.offerKey(renewalUrl, signal);
+      renewalUrl === undefined || !this.#keepsKeys
+        ? undefined
+        : await this.#options.offerKey(renewalUrl, signal);
     const next = {
       ...status,
       ...(renewalKey === undefined ? {} : { renewalKey }),
@@ -141,6 +144,9 @@ export class Heartbeat {
       { metadata: { resourceVersion: binding.metadata.resourceVersion }, status: next },
       { subresource: "status", signal },
     );
+    // A CustomResourceDefinition of an earlier version drops the field; writing it again and again would not help.
+    const kept = asClusterBinding(answer).status?.renewalKey;
+    if (renewalKey !== undefined && kept !== renewalKey) this.#keepsKeys = false;
     this.#options.clusterBindings.wrote(answer);
   }
 

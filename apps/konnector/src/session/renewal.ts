@@ -70,8 +70,10 @@ export class Renewal {
 
   /** Another credential is in use. */
   rotated(): void {
-    this.#isRefused = false;
     this.#problem = undefined;
+    // A promise that nothing has resolved yet is what `run` waits for.
+    if (!this.#isRefused) return;
+    this.#isRefused = false;
     this.#refused = Promise.withResolvers<void>();
   }
 
@@ -113,7 +115,7 @@ export class Renewal {
       if (!this.#isRefused) {
         backoff.reset();
         await Promise.race([this.#refused.promise, aborted]);
-        if (signal.aborted) return;
+        continue;
       }
       try {
         await this.#renew(signal);
