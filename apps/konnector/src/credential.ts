@@ -43,23 +43,16 @@ export async function proveCredential(
   return own.metadata.uid ?? "";
 }
 
-/** Seconds since the epoch at which the token of `config` was made; undefined for one that does not tell. */
-export function issuedAt(config: ClusterConfig): number | undefined {
-  return numericClaim(config, "iat");
-}
-
-/** Seconds since the epoch at which the token of `config` ends; undefined for one that does not tell. */
-export function expiresAt(config: ClusterConfig): number | undefined {
-  return numericClaim(config, "exp");
-}
-
-/** Reads a JSON Web Token (RFC 7519) without verifying it: what it says only decides what is tried first. */
-function numericClaim({ auth }: ClusterConfig, name: string): number | undefined {
+/**
+ * Seconds since the epoch at which the token of `config` was made; undefined for one that does not tell. Read from the JSON Web Token
+ * (RFC 7519) without verifying it: what it says only decides which of two is tried.
+ */
+export function issuedAt({ auth }: ClusterConfig): number | undefined {
   if (auth.kind !== "token") return undefined;
   const [, payload = ""] = auth.token.reveal().split(".");
   try {
     const claims: unknown = JSON.parse(Buffer.from(payload, "base64url").toString("utf8"));
-    const value = isRecord(claims) ? claims[name] : undefined;
+    const value = isRecord(claims) ? claims["iat"] : undefined;
     return typeof value === "number" ? value : undefined;
   } catch {
     return undefined;
