@@ -12,7 +12,6 @@ import {
   clusterBindingName,
   clusterBindings,
   customResourceDefinitions,
-  identityAnnotation,
   namespaces,
   serviceNamespaceAnnotation,
 } from "@klutch/api";
@@ -29,12 +28,15 @@ import { createExportReconcile } from "./controllers/exports.ts";
 import { createServiceNamespaceReconcile } from "./controllers/service-namespaces.ts";
 import { createApp } from "./http/app.ts";
 import { LoginFlow } from "./http/login-flow.ts";
+import { addRenewalRoutes } from "./http/renewal-routes.ts";
 import { createSealer } from "./http/sealed-cookie.ts";
 import { Offers } from "./offers.ts";
 import { IdentityProvider } from "./oidc/identity-provider.ts";
 import { createBind } from "./provisioning/bind.ts";
+import { createClusterKeyOf } from "./provisioning/cluster-proof.ts";
 import { createCredentialIssuer } from "./provisioning/credentials.ts";
-import { byIdentity } from "./provisioning/tenant.ts";
+import { createRenewal } from "./provisioning/renewal.ts";
+import { byClusterKey, byIdentity, clusterKeysOf, identitiesOf } from "./provisioning/members.ts";
 
 /** What the backend runs with. */
 export interface BackendOptions {
@@ -84,6 +86,7 @@ export function createBackend(options: BackendOptions): Backend {
     clusterScopedIsolation,
     limits: config.limits,
     clock,
+    renewalUrl: config.servesLogin ? renewalUrlFor(config) : undefined,
     credentials: withoutControlPlane(createCredentialIssuer({ ...issuer, client: controllerClient }), caches),
   };
   const konnectorImages = { image: config.konnectorImage, allowedPrefixes: config.allowedImagePrefixes };
@@ -126,12 +129,24 @@ function createWeb(
     secure,
     clock,
   });
+  const sealer = createSealer("renewal", config.cookieKeys);
+  const url = renewalUrlFor(config);
+  const renewal = createRenewal({
+    client,
+    namespaceCache: caches.namespaces,
+    credentials,
+    sealer,
+    url,
+    clock,
+    signal,
+  });
   const tenant = {
     client,
     namespaceCache: caches.namespaces,
     prefix: config.namespacePrefix,
     prettyName,
     limits: config.limits,
+    clock,
   };
   const app = createApp({
     prettyName,
@@ -142,8 +157,15 @@ function createWeb(
     bind: createBind({ offers, tenant, credentials, signal }),
     authorizeUrl: config.oidc.authorizeUrl,
     allowedRedirects: config.allowedRedirects,
+    clusterKeyOf: createClusterKeyOf({ sealer, url }),
+    extend: (routes) => addRenewalRoutes(routes, { renewal, clock, logger }),
   });
   return { app, identityProvider };
+}
+
+/** Beside the callback: that address is configured and reaches this backend from outside. */
+function renewalUrlFor({ oidc }: BackendConfig): string {
+  return new URL("renew", oidc.callbackUrl).href;
 }
 
 function informersOf(caches: Caches): readonly AnyInformer[] {
@@ -169,12 +191,7 @@ function createCaches(client: KubeClient, logger: Logger): Caches {
       ...common,
       type: namespaces,
       metadataOnly: true,
-      indexes: {
-        [byIdentity]: ({ metadata }) => {
-          const identity = metadata.annotations?.[identityAnnotation];
-          return identity === undefined ? [] : [identity];
-        },
-      },
+      indexes: { [byIdentity]: identitiesOf, [byClusterKey]: clusterKeysOf },
     }),
   };
 }

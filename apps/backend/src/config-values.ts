@@ -77,12 +77,15 @@ export async function tlsFiles(
   return cert === undefined || key === undefined ? undefined : { cert, key };
 }
 
-export function seconds(value: string, faults: string[]): number {
+export function seconds(value: string, faults: string[]): number | undefined {
+  if (value === "unlimited") return undefined;
   const match = /^(?<number>\d+)(?<unit>[smh])$/.exec(value);
   const result =
     Number(match?.groups?.["number"]) * ({ s: 1, m: 60, h: 3600 }[match?.groups?.["unit"] ?? "s"] ?? 1);
   if (!Number.isFinite(result) || result < 600)
-    faults.push(`--credential-lifetime: ${JSON.stringify(value)} must be at least 10m, such as 24h`);
+    faults.push(
+      `--credential-lifetime: ${JSON.stringify(value)} must be at least 10m, such as 24h, or unlimited`,
+    );
   return result;
 }
 

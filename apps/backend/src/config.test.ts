@@ -147,3 +147,8 @@ test("limits have sensible defaults and are whole numbers from 1", async () => {
     );
   }
 });
+
+test("an unlimited lifetime of credentials is asked for by that word", async () => {
+  const config = await readConfig([...good, "--credential-lifetime=unlimited"], {});
+  assert.equal(config.credentialSeconds, undefined);
+});

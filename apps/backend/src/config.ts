@@ -55,8 +55,8 @@ export interface BackendConfig {
   readonly leaseNamespace: string;
   /** Exact URLs besides loopback that a login may return to. */
   readonly allowedRedirects: readonly string[];
-  /** Lifetime of an app cluster's credentials in seconds. */
-  readonly credentialSeconds: number;
+  /** Lifetime of an app cluster's credentials in seconds; undefined: they do not end. */
+  readonly credentialSeconds: number | undefined;
   readonly limits: Limits;
   readonly verbose: boolean;
 }

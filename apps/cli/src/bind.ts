@@ -1,6 +1,7 @@
 /** `kubectl bind <url>`: log in to a provider and bind the API that the person chooses there. */
-import { clusterIdOf } from "@klutch/api";
+import { clusterIdOf, type ClusterProof } from "@klutch/api";
 import { bindApis } from "./apis.ts";
+import { proveCluster } from "./cluster-proof.ts";
 import { connectConsumer, connectProvider } from "./clusters.ts";
 import { ensureNamespace } from "./consumer.ts";
 import type { CliContext } from "./context.ts";
@@ -33,7 +34,9 @@ export async function bind(context: CliContext, url: string, options: BindOption
   }
   const clusterId = clusterIdOf(await ensureNamespace(context, consumer));
   const { timeoutMs, browser, requestTimeoutMs } = options;
-  const response = await login(context, provider, { clusterId, timeoutMs, browser });
+  const prove = (sessionId: string): Promise<ClusterProof | undefined> =>
+    proveCluster(context, consumer, provider, { sessionId, clusterId });
+  const response = await login(context, provider, { clusterId, timeoutMs, browser, prove });
   const who = printable(provider.prettyName || url);
   checkRequests(response.requests, `The answer of ${who}`);
   const kubeconfig = Buffer.from(response.kubeconfig, "base64").toString("utf8");

@@ -335,3 +335,16 @@ test("a provider that never answers a request is not waited for without end (B25
   assert.equal(run.code, 1);
   assert.match(run.stderr(), /Waited 1 s for the provider to export gizmos/);
 });
+
+test("a revoked kubeconfig: the message names the provider's cluster, not this one's flags", async () => {
+  await writeFile(join(folder, "revoked"), tenantKubeconfig.replace(/\btoken: .*/, "token: revoked"));
+  const revoked = ["--remote-kubeconfig", join(folder, "revoked")];
+  const manifest = ["-f", join(folder, "widgets.yaml")];
+  const run = await kubectlBind(["apiservice", ...revoked, ...manifest]);
+  assert.equal(run.code, 1);
+  assert.match(
+    run.stderr(),
+    /The provider's cluster at https:\S+ refused the kubeconfig of this app cluster/,
+  );
+  assert.doesNotMatch(run.stderr(), /--context, --user/);
+});

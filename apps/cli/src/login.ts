@@ -6,7 +6,7 @@
 import { randomInt } from "node:crypto";
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
-import { type BindingResponse, decodeBindingResponse, WireError } from "@klutch/api";
+import { type BindingResponse, type ClusterProof, decodeBindingResponse, WireError } from "@klutch/api";
 import type { CliContext } from "./context.ts";
 import { CliError } from "./errors.ts";
 import { printable } from "./printable.ts";
@@ -26,12 +26,22 @@ export function newSessionId(): string {
 /** Where the browser has to go. */
 export function loginUrlOf(
   provider: ProviderDescription,
-  query: { readonly port: number; readonly sessionId: string; readonly clusterId: string },
+  query: {
+    readonly port: number;
+    readonly sessionId: string;
+    readonly clusterId: string;
+    readonly proof?: ClusterProof | undefined;
+  },
 ): string {
   const url = new URL(provider.loginUrl);
   url.searchParams.set("p", String(query.port));
   url.searchParams.set("s", query.sessionId);
   url.searchParams.set("c", query.clusterId);
+  if (query.proof !== undefined) {
+    url.searchParams.set("k", query.proof.publicKey);
+    url.searchParams.set("h", query.proof.challenge);
+    url.searchParams.set("g", query.proof.signature);
+  }
   return url.href;
 }
 
@@ -39,11 +49,19 @@ export function loginUrlOf(
 export async function login(
   context: CliContext,
   provider: ProviderDescription,
-  options: { readonly clusterId: string; readonly timeoutMs: number; readonly browser: boolean },
+  options: {
+    readonly clusterId: string;
+    readonly timeoutMs: number;
+    readonly browser: boolean;
+    /** Proves to the provider that this person holds the app cluster; undefined where it takes no proof. */
+    readonly prove?: ((sessionId: string) => Promise<ClusterProof | undefined>) | undefined;
+  },
 ): Promise<BindingResponse> {
   const sessionId = newSessionId();
   await using callback = await startCallbackServer(sessionId);
-  const url = loginUrlOf(provider, { port: callback.port, sessionId, clusterId: options.clusterId });
+  const { clusterId } = options;
+  const proof = await options.prove?.(sessionId);
+  const url = loginUrlOf(provider, { port: callback.port, sessionId, clusterId, proof });
   const { terminal } = context;
   terminal.say(
     `To log in to ${printable(provider.prettyName || provider.url)}, open this address in a browser:`,

@@ -114,7 +114,7 @@ export class Agent implements AsyncDisposable {
 
   #reportUnreadable(secretKey: string, keys: readonly string[], error: unknown): void {
     const why = error instanceof Error ? error.message : String(error);
-    const message = `Secret ${secretKey} cannot be read: ${why}`;
+    const message = `the app cluster does not show Secret ${secretKey} to the konnector: ${why}`;
     this.#report(keys, falseCondition("SecretValid", "KubeconfigSecretNotFound", "Error", message));
   }
 

@@ -5,6 +5,12 @@ import { Backoff } from "@klutch/kube-runtime";
 import type { Environment } from "./clusters.ts";
 import { WrongClusterError } from "./errors.ts";
 
+/** UID of kube-system; asks once. Throws what the app cluster answered. */
+export async function askClusterUid(client: KubeClient, signal: AbortSignal): Promise<string> {
+  const kubeSystem = await client.get<DynamicObject>(namespaces, { name: "kube-system" }, { signal });
+  return kubeSystem.metadata.uid ?? "";
+}
+
 /** UID of kube-system; waits until the app cluster answers. Throws when aborted first. */
 export async function clusterUid(
   client: KubeClient,
@@ -14,8 +20,7 @@ export async function clusterUid(
   const backoff = new Backoff({ baseMs: 200, capMs: 10_000, random });
   for (;;) {
     try {
-      const kubeSystem = await client.get<DynamicObject>(namespaces, { name: "kube-system" }, { signal });
-      return kubeSystem.metadata.uid ?? "";
+      return await askClusterUid(client, signal);
     } catch (error) {
       signal.throwIfAborted();
       logger.warn("the app cluster does not answer, trying again", { error });

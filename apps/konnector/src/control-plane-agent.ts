@@ -2,14 +2,15 @@
  * The agent beside the backend (reference/bind.md §4.11): it has its own account on the provider and reaches the app cluster with a
  * kubeconfig from a Secret, which may be replaced while it runs. Bindings and their status are on the provider. Lives for one term.
  */
-import { secrets } from "@klutch/api";
+import { falseCondition, secrets } from "@klutch/api";
 import { type ClusterConfig, keyOf, type KubeClient, parseForeignKubeconfig } from "@klutch/kube";
 import { Controller, type ReconcileResult } from "@klutch/kube-runtime";
 import { BindingStatus } from "./binding-status.ts";
 import { CachePool, type CacheLease } from "./cache/pool.ts";
-import { clusterUid } from "./cluster-uid.ts";
+import { askClusterUid } from "./cluster-uid.ts";
 import type { BindingCluster, ConsumerCluster, Environment } from "./clusters.ts";
 import type { ControlPlaneMode } from "./config.ts";
+import { failureText } from "./credential.ts";
 import { readKubeconfig, unreadableRetryMs } from "./kubeconfig-secret.ts";
 import { type RotatingClient, rotatingClient } from "./rotating-client.ts";
 import { abandon, isAbandoned } from "./session/abandon.ts";
@@ -107,7 +108,13 @@ export class ControlPlaneAgent implements AsyncDisposable {
       (text) => ({ ...parseForeignKubeconfig(text, { namespace: "default" }), name: "consumer" }),
       (condition) => keys.forEach((binding) => this.#status.report(binding, condition)),
     );
-    if (read !== undefined) await this.#use(read.config, read.textHash, signal);
+    try {
+      if (read !== undefined) await this.#use(read.config, read.textHash, signal);
+    } catch (error) {
+      if (read !== undefined && !signal.aborted) this.#reportUnusable(keys, read.config, error);
+      // A later kubeconfig must find this reconcile ended, not waiting for the earlier one's cluster.
+      throw error;
+    }
     const connection = this.#connection;
     if (connection === undefined || signal.aborted) return undefined;
     for (const binding of this.#bindings.cache.informer.list()) {
@@ -116,6 +123,19 @@ export class ControlPlaneAgent implements AsyncDisposable {
     }
     connection.session.setBindings(keys);
     return undefined;
+  }
+
+  #reportUnusable(keys: readonly string[], { server }: ClusterConfig, error: unknown): void {
+    const { secretName, secretNamespace } = this.#options.mode;
+    const holder = `Secret ${secretNamespace}/${secretName}`;
+    const advice = "Put a kubeconfig into it that works.";
+    const message = failureText({ cluster: "the app cluster", server, holder, advice }, error);
+    for (const binding of keys) {
+      this.#status.report(
+        binding,
+        falseCondition("InformersSynced", "InformerSyncTimeout", "Error", message),
+      );
+    }
   }
 
   async #use(config: ClusterConfig, textHash: string, signal: AbortSignal): Promise<void> {
@@ -138,7 +158,7 @@ export class ControlPlaneAgent implements AsyncDisposable {
     const client = rotatingClient(createConsumerClient(config));
     const pool = new CachePool({ client, side: "consumer", logger, clock, random });
     try {
-      const uid = await clusterUid(client, environment, signal);
+      const uid = await askClusterUid(client, signal);
       const consumer: ConsumerCluster = { side: "consumer", client, pool, uid };
       const session = new Session({
         config: { ...providerConfig, name: "provider", namespace: bindingCluster.namespace },

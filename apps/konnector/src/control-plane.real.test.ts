@@ -82,6 +82,21 @@ test("a missing or unusable kubeconfig is said in the binding on the provider", 
   );
 });
 
+test("an app cluster that refuses the kubeconfig is named, and the next kubeconfig is used", async () => {
+  const refused = consumer.kubeconfig.replace(/\btoken: .*/, "token: revoked");
+  assert.notEqual(refused, consumer.kubeconfig);
+  const kubeconfig = Buffer.from(refused).toString("base64");
+  await provider.client.mergePatch(secrets, appCluster, { data: { kubeconfig } });
+  const message = await waitFor("the refusal", async () => {
+    const told = await condition("InformersSynced");
+    return told?.status === "False" && told.reason !== "Pending" ? told.message : undefined;
+  });
+  assert.match(
+    message,
+    /^the app cluster at https:\S+ refused the credential of Secret cluster-test\/app-cluster/,
+  );
+});
+
 test("with a kubeconfig the API works; the app cluster gets no Klutch kinds, status stays on the provider", async () => {
   const kubeconfig = Buffer.from(consumer.kubeconfig).toString("base64");
   await provider.client.mergePatch(secrets, appCluster, { data: { kubeconfig } });

@@ -45,3 +45,14 @@ export class WrongProviderError extends Error {
     this.name = "WrongProviderError";
   }
 }
+
+/** A cluster did not list what is needed in time. */
+export class NotFilledError extends Error {
+  readonly code = "NotFilled";
+
+  constructor(cluster: string, timeoutMs: number, cause: unknown) {
+    const why = cause instanceof Error ? `: ${cause.message}` : "";
+    super(`${cluster} did not list what the agent needs within ${timeoutMs / 1000} s${why}`, { cause });
+    this.name = "NotFilledError";
+  }
+}

@@ -3,6 +3,7 @@
  * open stay on the connection they have and move over when they end by themselves, so a rotation costs no relist.
  */
 import type { KubeClient } from "@klutch/kube";
+import { isRefused } from "./credential.ts";
 
 /** A client and the way to replace what is behind it. */
 export interface RotatingClient extends KubeClient {
@@ -13,18 +14,23 @@ export interface RotatingClient extends KubeClient {
 /** One set of credentials and what still uses it. */
 class Generation {
   readonly client: KubeClient;
+  readonly #onRefused: () => void;
   #users = 0;
   #isRetired = false;
   #closing: Promise<void> | undefined;
 
-  constructor(client: KubeClient) {
+  constructor(client: KubeClient, onRefused: () => void) {
     this.client = client;
+    this.#onRefused = onRefused;
   }
 
   async use<R>(send: (client: KubeClient) => Promise<R>): Promise<R> {
     this.#users++;
     try {
       return await send(this.client);
+    } catch (error) {
+      this.#tell(error);
+      throw error;
     } finally {
       await this.#leave();
     }
@@ -34,6 +40,9 @@ class Generation {
     this.#users++;
     try {
       yield* open(this.client);
+    } catch (error) {
+      this.#tell(error);
+      throw error;
     } finally {
       await this.#leave();
     }
@@ -49,15 +58,20 @@ class Generation {
     await this.#closing;
   }
 
+  /** That credentials which are no longer in use are refused is no news. */
+  #tell(error: unknown): void {
+    if (!this.#isRetired && isRefused(error)) this.#onRefused();
+  }
+
   async #leave(): Promise<void> {
     this.#users--;
     if (this.#isRetired && this.#users === 0) await this.close();
   }
 }
 
-/** Wraps `first`, which it owns from now on. */
-export function rotatingClient(first: KubeClient): RotatingClient {
-  let current = new Generation(first);
+/** Wraps `first`, which it owns from now on. `onRefused` is called for each 401 that the credentials in use meet. */
+export function rotatingClient(first: KubeClient, onRefused: () => void = () => {}): RotatingClient {
+  let current = new Generation(first, onRefused);
   const retired: Generation[] = [];
   return {
     clusterName: first.clusterName,
@@ -77,7 +91,7 @@ export function rotatingClient(first: KubeClient): RotatingClient {
     request: (options) => current.use((client) => client.request(options)),
     async rotate(next) {
       const previous = current;
-      current = new Generation(next);
+      current = new Generation(next, onRefused);
       retired.push(previous);
       await previous.retire();
     },

@@ -7,6 +7,7 @@ export {
   konnectorScopeOf,
 } from "./admission/konnector.ts";
 export * from "./claims.ts";
+export * from "./cluster-key.ts";
 export * from "./conditions.ts";
 export * from "./crds.ts";
 export * from "./export-snapshot.ts";
@@ -68,6 +69,7 @@ export * from "./pinned-provider.ts";
 export * from "./postgresql-parameters.ts";
 export * from "./postgresql-plans.ts";
 export * from "./rbac.ts";
+export * from "./renewal.ts";
 export * from "./resources.ts";
 export * from "./versions.ts";
 export * from "./wire.ts";

@@ -65,6 +65,7 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
 /** A konnector of the control plane uses its pod's account, so that no kubeconfig of the provider is issued for its namespace. */
 export function withoutControlPlane(issuer: CredentialIssuer, caches: Caches): CredentialIssuer {
   return {
+    issue: (namespace, options) => issuer.issue(namespace, options),
     ensure(namespace, options) {
       const binding = caches.bindings.get(`${namespace}/${clusterBindingName}`);
       return binding?.metadata.labels?.[appClusterBindingNameLabel] === undefined

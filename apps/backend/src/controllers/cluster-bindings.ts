@@ -11,6 +11,9 @@ import {
 } from "@klutch/api";
 import type { Reconcile } from "@klutch/kube-runtime";
 import { ensureStatus } from "../apply.ts";
+import { AccountMissingError } from "../provisioning/account-missing.ts";
+import type { CredentialIssuer } from "../provisioning/credentials.ts";
+import { keepRenewal } from "../provisioning/renewal-key.ts";
 import { ensureBinderRoleBinding } from "../provisioning/tenant.ts";
 import { byNamespace, type ControllerContext } from "./context.ts";
 import { ensureRights } from "./rights.ts";
@@ -24,9 +27,13 @@ export function createClusterBindingReconcile(context: ControllerContext): Recon
     const namespace = binding.metadata.namespace ?? "";
     await ensureBinderRoleBinding(client, namespace, binderName, namespace, { signal });
     await ensureRights(context, namespace, signal);
-    const { renewInMs } = await credentials.ensure(namespace, { signal });
+    if (context.renewalUrl !== undefined) {
+      const own = caches.namespaces.get(namespace);
+      await keepRenewal(client, binding, own, context.renewalUrl, signal);
+    }
+    const { renewInMs, revoked } = await keepFresh(credentials, namespace, signal);
     const { condition, lookAgainMs } = healthOf(binding, clock.now());
-    const found = [condition, ...mappingLimit(context, binding)];
+    const found = [revoked ?? condition, ...mappingLimit(context, binding)];
     const conditions = setConditions(binding.status?.conditions, found, clock.now());
     await ensureStatus(client, clusterBindings, binding, { conditions }, { signal });
     return { requeueAfterMs: Math.min(renewInMs, lookAgainMs) };
@@ -52,6 +59,21 @@ function mappingLimit(
   }
   const wasTold = findCondition(binding.status?.conditions, withinLimits) !== undefined;
   return wasTold ? [trueCondition(withinLimits)] : [];
+}
+
+/** An account that an operator deleted stays deleted until a person binds again; the binding says so. */
+async function keepFresh(
+  credentials: CredentialIssuer,
+  namespace: string,
+  signal: AbortSignal,
+): Promise<{ readonly renewInMs: number; readonly revoked?: NewCondition }> {
+  try {
+    return await credentials.ensure(namespace, { signal });
+  } catch (error) {
+    if (!(error instanceof AccountMissingError)) throw error;
+    const revoked = falseCondition("Healthy", "AccountMissing", "Error", error.message);
+    return { renewInMs: neverSeenAgainMs, revoked };
+  }
 }
 
 const neverSeenAgainMs = 60_000;

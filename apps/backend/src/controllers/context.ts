@@ -30,6 +30,8 @@ export interface ControllerContext {
   readonly caches: Caches;
   readonly offers: Offers;
   readonly credentials: CredentialIssuer;
+  /** Where konnectors can come back; undefined when this backend serves no HTTP routes. */
+  readonly renewalUrl: string | undefined;
   readonly consumerScope: InformerScope;
   readonly clusterScopedIsolation: ClusterScopedIsolation;
   readonly limits: Limits;

@@ -130,6 +130,7 @@ async function startBackend() {
         prefix: "cluster",
         prettyName: "Tests",
         limits: defaultLimits,
+        clock,
       },
       credentials: createCredentialIssuer({ client, external, lifetimeSeconds: 3600, clock }),
       signal: abort.signal,

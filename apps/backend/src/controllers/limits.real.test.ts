@@ -131,7 +131,14 @@ test("a person binds as many app clusters as allowed, and the provider has as ma
       requestsPerCluster: 1,
       ...limits,
     };
-    const context = { client, namespaceCache, prefix: "cluster", prettyName: "Tests", limits: all };
+    const context = {
+      client,
+      namespaceCache,
+      prefix: "cluster",
+      prettyName: "Tests",
+      limits: all,
+      clock: systemClock,
+    };
     const identity = { issuer: "https://idp.example.org", subject, clusterId };
     const name = await ensureTenant(context, identity, { signal });
     await waitFor("the cache", () => namespaceCache.get(name));

@@ -8,6 +8,7 @@ import type { Offers } from "../offers.ts";
 import { errorPage } from "../ui/error-page.ts";
 import { resourcesPage } from "../ui/resources-page.ts";
 import { styleSheet } from "../ui/styles.ts";
+import type { ClusterKeyOf } from "../provisioning/cluster-proof.ts";
 import type { Bind } from "../provisioning/bind.ts";
 import type { LoginFlow, Session } from "./login-flow.ts";
 import { redirectUrlOf } from "./redirect.ts";
@@ -25,6 +26,10 @@ export interface AppOptions {
   /** Whether browsers reach us over TLS. */
   readonly secure: boolean;
   readonly logger: Logger;
+  /** The public key of the app cluster that the query of a login proves; undefined when it proves none. */
+  readonly clusterKeyOf?: ClusterKeyOf | undefined;
+  /** Further routes. */
+  readonly extend?: ((app: Hono) => void) | undefined;
 }
 
 /** The application; `fetch` serves it. */
@@ -43,6 +48,7 @@ export function createApp(options: AppOptions): Hono {
   app.get("/export", (context) => context.json(bindingProvider(options, context)));
   addLoginRoutes(app, options);
   addBindRoutes(app, options);
+  options.extend?.(app);
   return app;
 }
 
@@ -59,7 +65,10 @@ function addLoginRoutes(app: Hono, options: AppOptions): void {
         "Start with kubectl bind.",
       );
     }
-    return context.redirect(await options.login.begin(context, { redirectUrl, sessionId, clusterId }));
+    const clusterKey = await options.clusterKeyOf?.(query, { sessionId, clusterId });
+    return context.redirect(
+      await options.login.begin(context, { redirectUrl, sessionId, clusterId, clusterKey }),
+    );
   });
   app.get("/callback", async (context) => {
     const session = await options.login.finish(context);

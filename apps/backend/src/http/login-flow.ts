@@ -12,6 +12,8 @@ export interface LoginRequest {
   readonly redirectUrl: string;
   readonly sessionId: string;
   readonly clusterId: string;
+  /** Public key of the app cluster, when the plugin proved that it holds it. */
+  readonly clusterKey?: string | undefined;
 }
 
 /** A person who logged in, and what for. */
@@ -35,8 +37,24 @@ const rememberedLogins = 10_000;
 const maxSessions = 3;
 const loginSeconds = 600;
 const sessionSeconds = 3600;
-const loginFields = ["redirectUrl", "sessionId", "clusterId", "state", "nonce", "verifier"] as const;
-const sessionFields = ["redirectUrl", "sessionId", "clusterId", "issuer", "subject", "csrf"] as const;
+const loginFields = [
+  "redirectUrl",
+  "sessionId",
+  "clusterId",
+  "clusterKey",
+  "state",
+  "nonce",
+  "verifier",
+] as const;
+const sessionFields = [
+  "redirectUrl",
+  "sessionId",
+  "clusterId",
+  "clusterKey",
+  "issuer",
+  "subject",
+  "csrf",
+] as const;
 
 /** See the module comment. */
 export class LoginFlow {
@@ -52,7 +70,10 @@ export class LoginFlow {
   /** Binds the login to this browser; gives back the identity provider's URL. */
   async begin(context: Context, request: LoginRequest): Promise<string> {
     const { url, secrets } = await this.#options.identityProvider.begin();
-    const sealed = await this.#options.loginSealer.seal({ ...request, ...secrets }, loginSeconds);
+    const sealed = await this.#options.loginSealer.seal(
+      { ...request, clusterKey: request.clusterKey ?? "", ...secrets },
+      loginSeconds,
+    );
     this.#setCookie(context, loginCookie, sealed, loginSeconds);
     return url;
   }
@@ -69,7 +90,10 @@ export class LoginFlow {
     if (login === undefined) {
       throw notStarted();
     }
-    const { redirectUrl, sessionId, clusterId, state, nonce, verifier } = pick(login, loginFields);
+    const { redirectUrl, sessionId, clusterId, clusterKey, state, nonce, verifier } = pick(
+      login,
+      loginFields,
+    );
     const url = new URL(context.req.url);
     if (url.searchParams.get("state") !== state) {
       throw new UserError(400, "The answer of the identity provider does not belong to this login.", again);
@@ -80,8 +104,16 @@ export class LoginFlow {
       nonce,
       verifier,
     });
-    const session: Session = { redirectUrl, sessionId, clusterId, issuer, subject, csrf: randomToken() };
-    const value = await this.#options.sessionSealer.seal({ ...session }, sessionSeconds);
+    const session: Session = {
+      redirectUrl,
+      sessionId,
+      clusterId,
+      clusterKey,
+      issuer,
+      subject,
+      csrf: randomToken(),
+    };
+    const value = await this.#options.sessionSealer.seal({ ...session, clusterKey }, sessionSeconds);
     this.#forgetOldSessions(context, sessionId);
     this.#setCookie(context, sessionCookie(sessionId), value, sessionSeconds);
     return session;
@@ -96,7 +128,7 @@ export class LoginFlow {
     if (value === "expired") throw expired("Your login has expired.");
     const session = pick(value, sessionFields);
     if (session.sessionId !== sessionId) throw expired("You are not logged in.");
-    return session;
+    return { ...session, clusterKey: session.clusterKey === "" ? undefined : session.clusterKey };
   }
 
   #forgetOldSessions(context: Context, sessionId: string): void {

@@ -29,7 +29,7 @@ export function createBind(parts: {
       );
     }
     const namespace = await ensureTenant(tenant, session, { signal });
-    const { kubeconfig } = await credentials.ensure(namespace, { signal });
+    const { kubeconfig } = await credentials.issue(namespace, { signal });
     return encodeBindingResponse({
       kind: "BindingResponse",
       apiVersion: "klutch.anynines.com/v1alpha1",

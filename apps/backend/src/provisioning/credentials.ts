@@ -5,64 +5,112 @@ import {
   type ClusterConfig,
   type DynamicObject,
   formatKubeconfig,
+  isNotFound,
   isRecord,
   type KubeClient,
+  type ServiceAccountToken,
   serviceAccountToken,
 } from "@klutch/kube";
+import type { Secret } from "@klutch/telemetry";
 import { backendFieldManager } from "../apply.ts";
+import { AccountMissingError } from "./account-missing.ts";
+import { lastingToken } from "./lasting-token.ts";
 
 /** When the token in the Secret ends; RFC 3339. */
 export const expiresAnnotation = "klutch.anynines.com/credential-expires-at";
 
+/** How soon a credential that does not end is looked at again. */
+const lastingLookMs = 3_600_000;
+
 /** What the kubeconfig says of the cluster. */
 export type ExternalCluster = Pick<ClusterConfig, "server" | "ca" | "tlsServerName">;
 
-/** Issues and renews. */
+/** Issues and renews. Both throw `AccountMissingError` instead of making the account again. */
 export interface CredentialIssuer {
-  /** The kubeconfig text, fresh if less than half of its life is left. */
-  ensure(
-    clusterNamespace: string,
-    options: { readonly signal: AbortSignal },
-  ): Promise<{ readonly kubeconfig: string; readonly renewInMs: number }>;
+  /** A new token, whatever is in the Secret: what was handed out before may have been revoked or replaced. */
+  issue(clusterNamespace: string, options: { readonly signal: AbortSignal }): Promise<IssuedCredential>;
+  /** Keeps the Secret fresh: what is in it, or a new token when less than half of its life is left. */
+  ensure(clusterNamespace: string, options: { readonly signal: AbortSignal }): Promise<IssuedCredential>;
+}
+
+/** A kubeconfig text and when to look again. */
+export interface IssuedCredential {
+  readonly kubeconfig: string;
+  readonly renewInMs: number;
 }
 
 export function createCredentialIssuer(parts: {
   readonly client: KubeClient;
   readonly external: ExternalCluster;
-  readonly lifetimeSeconds: number;
+  /** Undefined: tokens that do not end. */
+  readonly lifetimeSeconds: number | undefined;
   readonly clock: Clock;
 }): CredentialIssuer {
   const { client, external, lifetimeSeconds, clock } = parts;
-  return {
-    async ensure(namespace, options) {
-      const ref = { namespace, name: kubeconfigKey };
-      const present = await client.find<DynamicObject>(secrets, ref, options);
-      const text = kubeconfigOf(present);
-      const leftMs = Date.parse(present?.metadata.annotations?.[expiresAnnotation] ?? "") - clock.now();
-      const halfMs = (lifetimeSeconds * 1000) / 2;
-      // The address is part of the credential: a moved API server needs a new kubeconfig at once.
-      if (text !== undefined && leftMs > halfMs && text.includes(external.server)) {
-        return { kubeconfig: text, renewInMs: leftMs - halfMs };
+  const kubeconfigFor = (namespace: string, token: Secret<string>): string =>
+    formatKubeconfig({ ...external, name: "default", namespace, auth: { kind: "token", token } });
+  const write = async (
+    namespace: string,
+    kubeconfig: string,
+    expiresAt: number | undefined,
+    signal: AbortSignal,
+  ): Promise<void> => {
+    const annotations =
+      expiresAt === undefined ? {} : { [expiresAnnotation]: new Date(expiresAt).toISOString() };
+    const secret: DynamicObject = {
+      apiVersion: "v1",
+      kind: "Secret",
+      metadata: { namespace, name: kubeconfigKey, annotations },
+      data: { [kubeconfigKey]: Buffer.from(kubeconfig).toString("base64") },
+    };
+    await client.apply(secrets, secret, { signal, fieldManager: backendFieldManager, force: true });
+  };
+  const present = async (namespace: string, signal: AbortSignal): Promise<DynamicObject | undefined> =>
+    client.find<DynamicObject>(secrets, { namespace, name: kubeconfigKey }, { signal });
+  if (lifetimeSeconds === undefined) {
+    const lasting: CredentialIssuer["issue"] = async (namespace, { signal }) => {
+      const kubeconfig = kubeconfigFor(namespace, await lastingToken(client, namespace, clock, signal));
+      const secret = await present(namespace, signal);
+      const expires = secret?.metadata.annotations?.[expiresAnnotation];
+      if (kubeconfigOf(secret) !== kubeconfig || expires !== undefined) {
+        await write(namespace, kubeconfig, undefined, signal);
       }
-      const { token, expiresAt } = await serviceAccountToken(
+      return { kubeconfig, renewInMs: lastingLookMs };
+    };
+    return { issue: lasting, ensure: lasting };
+  }
+  const halfMs = (lifetimeSeconds * 1000) / 2;
+  const issue: CredentialIssuer["issue"] = async (namespace, { signal }) => {
+    const { token, expiresAt } = await tokenOf(namespace, lifetimeSeconds, signal);
+    const kubeconfig = kubeconfigFor(namespace, token);
+    await write(namespace, kubeconfig, expiresAt, signal);
+    return { kubeconfig, renewInMs: Math.max(60_000, expiresAt - clock.now() - halfMs) };
+  };
+  const tokenOf = async (
+    namespace: string,
+    expirationSeconds: number,
+    signal: AbortSignal,
+  ): Promise<ServiceAccountToken> => {
+    try {
+      return await serviceAccountToken(
         client,
         { namespace, name: binderName },
-        { expirationSeconds: lifetimeSeconds, signal: options.signal },
+        { expirationSeconds, signal },
       );
-      const kubeconfig = formatKubeconfig({
-        ...external,
-        name: "default",
-        namespace,
-        auth: { kind: "token", token },
-      });
-      const secret: DynamicObject = {
-        apiVersion: "v1",
-        kind: "Secret",
-        metadata: { ...ref, annotations: { [expiresAnnotation]: new Date(expiresAt).toISOString() } },
-        data: { [kubeconfigKey]: Buffer.from(kubeconfig).toString("base64") },
-      };
-      await client.apply(secrets, secret, { ...options, fieldManager: backendFieldManager, force: true });
-      return { kubeconfig, renewInMs: Math.max(60_000, expiresAt - clock.now() - halfMs) };
+    } catch (cause) {
+      throw isNotFound(cause) ? new AccountMissingError(namespace, { cause }) : cause;
+    }
+  };
+  return {
+    issue,
+    async ensure(namespace, options) {
+      const secret = await present(namespace, options.signal);
+      const text = kubeconfigOf(secret);
+      const leftMs = Date.parse(secret?.metadata.annotations?.[expiresAnnotation] ?? "") - clock.now();
+      // The address is part of the credential: a moved API server needs a new kubeconfig at once.
+      return text !== undefined && leftMs > halfMs && text.includes(external.server)
+        ? { kubeconfig: text, renewInMs: leftMs - halfMs }
+        : issue(namespace, options);
     },
   };
 }

@@ -4,28 +4,37 @@ import {
   binderName,
   clusterBindingName,
   clusterBindings,
+  clusterKeyAnnotation,
   identityAnnotation,
   kubeconfigKey,
+  membersAnnotation,
   namespaces,
   roleBindings,
   serviceAccounts,
 } from "@klutch/api";
-import { isAlreadyExists, type KubeClient, type KubeObject } from "@klutch/kube";
+import { type Clock, isAlreadyExists, isConflict, type KubeClient, type KubeObject } from "@klutch/kube";
 import type { Informer } from "@klutch/kube-runtime";
 import { ensure } from "../apply.ts";
 import { UserError } from "../errors.ts";
 import type { Limits } from "../limits.ts";
 import type { Identity } from "../oidc/identity-provider.ts";
+import {
+  byClusterKey,
+  byIdentity,
+  clusterKeysOf,
+  isFounder,
+  isMember,
+  issuerAnnotation,
+  membersOf,
+  mostMembers,
+} from "./members.ts";
 import { refuseTooMany } from "./tenant-limit.ts";
-
-/** Name of the cache index by identity. */
-export const byIdentity = "identity";
-/** Issuer of the identity, which the existing annotation leaves out. */
-const issuerAnnotation = "klutch.anynines.com/identity-issuer";
 
 /** Who binds from where. */
 export interface TenantIdentity extends Identity {
   readonly clusterId: string;
+  /** Public key of the app cluster that the plugin proved to hold. */
+  readonly clusterKey?: string | undefined;
 }
 
 /** `<subject>#<cluster id>`, as the existing backend writes it. */
@@ -34,11 +43,14 @@ export function identityOf(identity: TenantIdentity): string {
 }
 
 /**
- * The namespace's name follows from the identity, so that two logins at the same time cannot make two (B28). A namespace of the
- * existing backend with this identity is taken over, unless it belongs to another issuer.
+ * The namespace's name follows from the app cluster's proven key, else from the identity, so that two logins at the same time cannot
+ * make two (B28). A namespace of the existing backend with this identity is taken over, unless it belongs to another issuer.
  */
 export function clusterNamespaceName(prefix: string, identity: TenantIdentity): string {
-  const text = JSON.stringify([identity.issuer, identity.subject, identity.clusterId]);
+  const { issuer, subject, clusterId, clusterKey } = identity;
+  const text = JSON.stringify(
+    clusterKey === undefined ? [issuer, subject, clusterId] : [clusterKeyAnnotation, clusterKey],
+  );
   const digest = BigInt(`0x${createHash("sha256").update(text).digest("hex")}`).toString(36);
   return `${prefix}-${digest.slice(0, 10)}`;
 }
@@ -50,6 +62,7 @@ export interface TenantContext {
   readonly prefix: string;
   readonly prettyName: string;
   readonly limits: Limits;
+  readonly clock: Clock;
 }
 
 /** Makes what is missing; gives back the cluster namespace. */
@@ -108,37 +121,121 @@ async function ensureNamespace(
   options: { readonly signal: AbortSignal },
 ): Promise<string> {
   const { client, namespaceCache, prefix } = context;
-  const own = namespaceCache
-    .byIndex(byIdentity, identityOf(identity))
-    .find(({ metadata }) => [undefined, identity.issuer].includes(metadata.annotations?.[issuerAnnotation]));
-  if (own?.metadata.name !== undefined && own.metadata.deletionTimestamp === undefined)
-    return own.metadata.name;
+  const { clusterKey } = identity;
+  const isThere = ({ metadata }: KubeObject): boolean => metadata.deletionTimestamp === undefined;
+  const mine = namespaceCache.byIndex(byIdentity, identityOf(identity)).filter(isThere);
+  const own =
+    mine.find((tenant) => isFounder(tenant, identityOf(identity), identity)) ??
+    mine.find((tenant) => isMember(tenant, identity));
+  if (own !== undefined) {
+    if (clusterKey !== undefined) await rememberKey(client, nameOf(own), clusterKey, options);
+    return nameOf(own);
+  }
+  const [shared] =
+    clusterKey === undefined
+      ? []
+      : namespaceCache.byIndex(byClusterKey, clusterKey).filter(isThere).toSorted(olderFirst);
+  if (shared !== undefined) return join(context, nameOf(shared), identity, options);
   refuseTooMany(namespaceCache.list(), identity.subject, context.limits);
   const name = clusterNamespaceName(prefix, identity);
-  const annotations = { [identityAnnotation]: identityOf(identity), [issuerAnnotation]: identity.issuer };
+  const annotations = {
+    [identityAnnotation]: identityOf(identity),
+    [issuerAnnotation]: identity.issuer,
+    ...(clusterKey === undefined ? {} : { [clusterKeyAnnotation]: clusterKey }),
+  };
   try {
     await client.create<KubeObject>(
       namespaces,
       { apiVersion: "v1", kind: "Namespace", metadata: { name, annotations } },
       options,
     );
+    return name;
   } catch (error) {
     if (!isAlreadyExists(error)) throw error;
-    const { metadata } = await client.get(namespaces, { name }, options);
-    if (metadata.deletionTimestamp !== undefined) {
-      throw new UserError(
-        409,
-        "What this cluster had here is still being deleted.",
-        "Try again in a minute.",
-      );
-    }
-    if (metadata.annotations?.[identityAnnotation] !== identityOf(identity)) {
-      throw new UserError(
-        409,
-        `The namespace ${name} belongs to somebody else.`,
-        "Ask the platform operator.",
-      );
-    }
+    return useExisting(context, name, identity, options);
   }
+}
+
+/** The namespace of that name was there before the cache showed it: made by another login at the same time, or by somebody else. */
+async function useExisting(
+  context: TenantContext,
+  name: string,
+  identity: TenantIdentity,
+  options: { readonly signal: AbortSignal },
+): Promise<string> {
+  const live = await context.client.get<KubeObject>(namespaces, { name }, options);
+  if (live.metadata.deletionTimestamp !== undefined) {
+    throw new UserError(409, "What this cluster had here is still being deleted.", "Try again in a minute.");
+  }
+  if (isFounder(live, identityOf(identity), identity)) return name;
+  if (identity.clusterKey !== undefined) return join(context, name, identity, options);
+  throw belongsToOthers(name);
+}
+
+/** Makes the person a member of a tenant whose key they proved. The live object decides. */
+async function join(
+  { client, clock }: TenantContext,
+  name: string,
+  { issuer, subject, clusterKey }: TenantIdentity,
+  options: { readonly signal: AbortSignal },
+): Promise<string> {
+  const live = await client.get<KubeObject>(namespaces, { name }, options);
+  if (clusterKey === undefined || !clusterKeysOf(live).includes(clusterKey)) throw belongsToOthers(name);
+  if (isMember(live, { issuer, subject })) return name;
+  const members = membersOf(live);
+  if (members.length >= mostMembers) {
+    throw new UserError(
+      409,
+      `${mostMembers} people use this app cluster already.`,
+      "Ask the platform operator.",
+    );
+  }
+  const since = new Date(clock.now()).toISOString();
+  const next = JSON.stringify([...members, { issuer, subject, since }]);
+  await annotate(client, live, { [membersAnnotation]: next }, options);
   return name;
+}
+
+/** A member's proof counts also when the app cluster got a new key. */
+async function rememberKey(
+  client: KubeClient,
+  name: string,
+  clusterKey: string,
+  options: { readonly signal: AbortSignal },
+): Promise<void> {
+  const live = await client.get<KubeObject>(namespaces, { name }, options);
+  if (live.metadata.annotations?.[clusterKeyAnnotation] === clusterKey) return;
+  await annotate(client, live, { [clusterKeyAnnotation]: clusterKey }, options);
+}
+
+async function annotate(
+  client: KubeClient,
+  { metadata }: KubeObject,
+  annotations: Readonly<Record<string, string>>,
+  options: { readonly signal: AbortSignal },
+): Promise<void> {
+  const patch = { metadata: { resourceVersion: metadata.resourceVersion, annotations } };
+  try {
+    await client.mergePatch(namespaces, { name: metadata.name ?? "" }, patch, options);
+  } catch (error) {
+    if (!isConflict(error)) throw error;
+    throw new UserError(409, "Somebody else changed this tenant at the same moment.", "Try again.", {
+      cause: error,
+    });
+  }
+}
+
+function belongsToOthers(name: string): UserError {
+  return new UserError(409, `The namespace ${name} belongs to somebody else.`, "Ask the platform operator.");
+}
+
+function nameOf({ metadata }: KubeObject): string {
+  return metadata.name ?? "";
+}
+
+/** Two tenants may have proved one key; everybody who joins later must meet in the same. */
+function olderFirst(one: KubeObject, other: KubeObject): number {
+  const order = (object: KubeObject): string =>
+    `${object.metadata.creationTimestamp ?? ""} ${object.metadata.name ?? ""}`;
+  return order(one) < order(other) ? -1 : 1;
 }

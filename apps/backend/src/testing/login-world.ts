@@ -10,6 +10,7 @@ import { LoginFlow, type Session } from "../http/login-flow.ts";
 import { createSealer } from "../http/sealed-cookie.ts";
 import type { OfferedApi } from "../offers.ts";
 import { IdentityProvider } from "../oidc/identity-provider.ts";
+import type { ClusterKeyOf } from "../provisioning/cluster-proof.ts";
 
 /** What the tests work with. */
 export interface LoginWorld extends AsyncDisposable {
@@ -30,6 +31,7 @@ export interface LoginWorldOptions {
   readonly logger?: Logger | undefined;
   /** Default: a free one. */
   readonly port?: number | undefined;
+  readonly clusterKeyOf?: ClusterKeyOf | undefined;
 }
 
 /** The backend as its identity provider knows it. */
@@ -91,6 +93,7 @@ export async function startLoginWorld(options: LoginWorldOptions = {}): Promise<
       allowedRedirects: options.allowedRedirects ?? [],
       secure: false,
       logger: options.logger ?? silentLogger,
+      clusterKeyOf: options.clusterKeyOf,
     });
   served.app = replica();
   const otherReplica = async (request: Request): Promise<Response> => replica().fetch(request);

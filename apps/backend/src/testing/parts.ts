@@ -3,13 +3,12 @@ import {
   type APIServiceExportTemplate,
   apiServiceExportTemplates,
   customResourceDefinitions,
-  identityAnnotation,
   namespaces,
 } from "@klutch/api";
 import type { KubeClient, KubeObject } from "@klutch/kube";
 import { Informer } from "@klutch/kube-runtime";
 import { Offers } from "../offers.ts";
-import { byIdentity } from "../provisioning/tenant.ts";
+import { byClusterKey, byIdentity, clusterKeysOf, identitiesOf } from "../provisioning/members.ts";
 
 /** What provisioning reads. */
 export interface BackendParts {
@@ -31,7 +30,7 @@ export async function backendParts(
       client,
       type: namespaces,
       metadataOnly: true,
-      indexes: { [byIdentity]: ({ metadata }) => [metadata.annotations?.[identityAnnotation] ?? ""] },
+      indexes: { [byIdentity]: identitiesOf, [byClusterKey]: clusterKeysOf },
     }),
   );
   for (const informer of [templates, crds, namespaceCache]) informer.start({ signal });

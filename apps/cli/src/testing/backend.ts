@@ -21,6 +21,7 @@ export async function startBackend(
   const server = createServer((request, response) => {
     const { pathname, searchParams } = new URL(request.url ?? "/", base);
     if (pathname === "/export") response.end(JSON.stringify(descriptionOf(base)));
+    else if (pathname !== "/authorize") response.writeHead(404).end();
     else {
       clusterIds.push(searchParams.get("c") ?? "");
       const answer: BindingResponse = {

@@ -4,27 +4,21 @@ import {
   clusterBindings,
   type ClusterBinding,
   falseCondition,
-  kubeconfigKey,
   klutchVersion,
   type NewCondition,
+  renewalUrlOf,
   secrets,
   setConditions,
   trueCondition,
   wholeSeconds,
 } from "@klutch/api";
-import {
-  type DynamicObject,
-  jsonEqual,
-  keyOfRef,
-  KubeconfigError,
-  type ObjectRef,
-  parseForeignKubeconfig,
-} from "@klutch/kube";
+import { type DynamicObject, jsonEqual, type ObjectRef } from "@klutch/kube";
 import { Controller, type ReconcileResult } from "@klutch/kube-runtime";
 import type { CacheLease } from "../cache/pool.ts";
 import type { SharedCache } from "../cache/shared-cache.ts";
 import type { ConsumerCluster, Environment, ProviderCluster } from "../clusters.ts";
-import { asClusterBinding, secretText } from "../decode.ts";
+import { asClusterBinding } from "../decode.ts";
+import { type BringOptions, bringCredential, ConsumerWriteError } from "./bring-credential.ts";
 
 /** What the heartbeat needs. */
 export interface HeartbeatOptions {
@@ -34,6 +28,12 @@ export interface HeartbeatOptions {
   /** The app cluster's Secret with the provider's kubeconfig; absent in control-plane mode, where the agent has its own account. */
   readonly credentials?: { readonly secretRef: ObjectRef; readonly cache: SharedCache } | undefined;
   readonly environment: Environment;
+  /** Tries a kubeconfig of the provider with one request; gives back the UID of its namespace. */
+  readonly prove: BringOptions["prove"];
+  /** Gives back the public key with which this cluster can come back, once it can be used at this URL. */
+  readonly offerKey: (url: string, signal: AbortSignal) => Promise<string | undefined>;
+  /** Words for what the provider answered. */
+  readonly describe: (error: unknown) => string;
   /** For all bindings of the session. */
   readonly report: (condition: NewCondition) => void;
   readonly reportPrettyName: (prettyName: string) => void;
@@ -75,6 +75,7 @@ export class Heartbeat {
   }
 
   #leases: AsyncDisposableStack | undefined;
+  #keepsKeys = true;
   #providerSecret: { readonly name: string; readonly lease: CacheLease } | undefined;
 
   async #beat(signal: AbortSignal): Promise<ReconcileResult | undefined> {
@@ -95,15 +96,18 @@ export class Heartbeat {
     const binding = asClusterBinding(cached);
     this.#options.reportPrettyName(binding.spec.providerPrettyName);
     const conditions = [trueCondition("ValidVersion")];
-    if (this.#options.credentials !== undefined) {
-      const secretValid = await this.#bringCredentials(binding, signal);
-      if (secretValid === undefined) return undefined;
-      conditions.push(secretValid);
-    }
     try {
+      if (this.#options.credentials !== undefined) {
+        const secretValid = await this.#bringCredential(binding, this.#options.credentials, signal);
+        if (secretValid === undefined) return undefined;
+        conditions.push(secretValid);
+      }
       await this.#write(binding, conditions, signal);
     } catch (error) {
-      const message = `the provider did not take the heartbeat: ${error instanceof Error ? error.message : ""}`;
+      const message =
+        error instanceof ConsumerWriteError
+          ? error.message
+          : `the heartbeat did not get through: ${this.#options.describe(error)}`;
       this.#options.report(falseCondition("Heartbeating", "ClusterBindingUpdateFailed", "Warning", message));
       throw error;
     }
@@ -119,8 +123,14 @@ export class Heartbeat {
     const isDue = !(now - last < timing.heartbeatMs);
     const lastHeartbeatTime = isDue ? wholeSeconds(now) : status.lastHeartbeatTime;
     const conditions = setConditions(status.conditions, news, now);
+    const renewalUrl = renewalUrlOf(binding.spec.serviceProviderSpec);
+    const renewalKey =
+      renewalUrl === undefined || !this.#keepsKeys
+        ? undefined
+        : await this.#options.offerKey(renewalUrl, signal);
     const next = {
       ...status,
+      ...(renewalKey === undefined ? {} : { renewalKey }),
       lastHeartbeatTime,
       heartbeatInterval: promisedInterval,
       konnectorVersion: klutchVersion,
@@ -134,46 +144,27 @@ export class Heartbeat {
       { metadata: { resourceVersion: binding.metadata.resourceVersion }, status: next },
       { subresource: "status", signal },
     );
+    // A CustomResourceDefinition of an earlier version drops the field; writing it again and again would not help.
+    const kept = asClusterBinding(answer).status?.renewalKey;
+    if (renewalKey !== undefined && kept !== renewalKey) this.#keepsKeys = false;
     this.#options.clusterBindings.wrote(answer);
   }
 
   /** Undefined while the provider's Secret is not known yet; its arrival starts another beat. */
-  async #bringCredentials(binding: ClusterBinding, signal: AbortSignal): Promise<NewCondition | undefined> {
+  async #bringCredential(
+    binding: ClusterBinding,
+    credentials: NonNullable<HeartbeatOptions["credentials"]>,
+    signal: AbortSignal,
+  ): Promise<NewCondition | undefined> {
+    const { consumer, provider, prove, describe, environment } = this.#options;
     const { name, key } = binding.spec.kubeconfigSecretRef;
-    const cache = this.#watchProviderSecret(name);
-    if (cache === undefined || !cache.informer.synced) return undefined;
-    const where = `Secret ${this.#options.provider.tenant.namespace}/${name}`;
-    const secret = cache.get(`${this.#options.provider.tenant.namespace}/${name}`);
-    if (secret === undefined) {
-      return falseCondition("SecretValid", "ProviderSecretNotFound", "Warning", `${where} does not exist`);
-    }
-    const text = secretText(secret, key);
-    const problem = text === undefined ? `it has no key ${key}` : problemOf(text);
-    if (text === undefined || problem !== undefined) {
-      return falseCondition("SecretValid", "ProviderSecretInvalid", "Warning", `${where}: ${problem}`);
-    }
-    await this.#copy(text, signal);
-    return trueCondition("SecretValid");
-  }
-
-  async #copy(text: string, signal: AbortSignal): Promise<void> {
-    const { consumer, credentials, environment } = this.#options;
-    if (credentials === undefined || !credentials.cache.informer.synced) return;
-    const { secretRef, cache: consumerSecret } = credentials;
-    const present = consumerSecret.get(keyOfRef(secretRef));
-    if (secretText(present, kubeconfigKey) === text) return;
-    const data = { [kubeconfigKey]: Buffer.from(text).toString("base64") };
-    const ref = { name: secretRef.name, namespace: secretRef.namespace };
-    const answer =
-      present === undefined
-        ? await consumer.client.create<DynamicObject>(
-            secrets,
-            { apiVersion: "v1", kind: "Secret", metadata: ref, type: "Opaque", data },
-            { signal },
-          )
-        : await consumer.client.mergePatch<DynamicObject>(secrets, ref, { data }, { signal });
-    consumerSecret.wrote(answer);
-    environment.logger.info("brought new credentials of the provider over", ref);
+    const hint = this.#watchProviderSecret(name);
+    if (hint === undefined || !hint.informer.synced || !credentials.cache.informer.synced) return undefined;
+    const { logger } = environment;
+    return bringCredential(
+      { consumer, provider, hint, name, key, ...credentials, prove, describe, logger },
+      signal,
+    );
   }
 
   #watchProviderSecret(name: string): SharedCache | undefined {
@@ -194,15 +185,5 @@ export class Heartbeat {
     );
     this.#providerSecret = { name, lease };
     return lease.cache;
-  }
-}
-
-function problemOf(text: string): string | undefined {
-  try {
-    parseForeignKubeconfig(text);
-    return undefined;
-  } catch (error) {
-    if (error instanceof KubeconfigError) return error.message;
-    throw error;
   }
 }

@@ -1,6 +1,7 @@
 /** Notices when the provider cannot be reached, and tells since when and how much waits (DESIGN §4.7); never in a user's status. */
 import type { Clock } from "@klutch/kube";
 import { wholeSeconds } from "@klutch/api";
+import { isRefused } from "../credential.ts";
 import type { SharedCache } from "../cache/shared-cache.ts";
 
 /** What is needed to notice. */
@@ -21,7 +22,8 @@ export interface Outage {
   readonly since: string;
   /** Changes that wait. */
   readonly pending: number;
-  readonly reason: string;
+  /** Of the last attempt. */
+  readonly error: unknown;
 }
 
 const lookEveryMs = 2_000;
@@ -32,6 +34,7 @@ export async function watchReachability(options: ReachabilityOptions, signal: Ab
   const { clock, cache, unreachableAfterMs, pending, onChange } = options;
   let since: string | undefined;
   let toldAt = 0;
+  let toldRefusal = false;
   while (!signal.aborted) {
     await clock.sleep(lookEveryMs, { signal }).catch(() => undefined);
     const { failingSince, lastError } = cache.informer.status();
@@ -42,10 +45,11 @@ export async function watchReachability(options: ReachabilityOptions, signal: Ab
       since = undefined;
       continue;
     }
-    if (since !== undefined && now - toldAt < tellEveryMs) continue;
+    // That it answers but refuses is news.
+    if (since !== undefined && now - toldAt < tellEveryMs && isRefused(lastError) === toldRefusal) continue;
     since ??= wholeSeconds(clock.now() - (now - failingSince));
     toldAt = now;
-    const reason = lastError instanceof Error ? lastError.message : String(lastError);
-    onChange({ since, pending: pending(), reason });
+    toldRefusal = isRefused(lastError);
+    onChange({ since, pending: pending(), error: lastError });
   }
 }

@@ -9,13 +9,21 @@ import {
   trueCondition,
   unreachableSinceAnnotation,
 } from "@klutch/api";
-import { type ClusterConfig, isNotFound, type KubeClient, type ObjectRef, refOf } from "@klutch/kube";
+import {
+  type ClusterConfig,
+  isNotFound,
+  keyOfRef,
+  type KubeClient,
+  type ObjectRef,
+  refOf,
+} from "@klutch/kube";
 import { Backoff } from "@klutch/kube-runtime";
 import type { BindingStatus } from "../binding-status.ts";
 import { CachePool } from "../cache/pool.ts";
 import type { SharedCache } from "../cache/shared-cache.ts";
 import type { BindingCluster, ConsumerCluster, Environment, ProviderCluster } from "../clusters.ts";
-import { WrongProviderError } from "../errors.ts";
+import { type CredentialUse, failureText, isRefused, proveCredential } from "../credential.ts";
+import { NotFilledError, WrongProviderError } from "../errors.ts";
 import { createEventRecorder, type EventRecorder } from "../events.ts";
 import { type RotatingClient, rotatingClient } from "../rotating-client.ts";
 import { BoundApis } from "./bound-apis.ts";
@@ -31,6 +39,7 @@ import {
 } from "./identity.ts";
 import { keepMappings } from "./mappings.ts";
 import { NamespaceMap } from "./namespace-map.ts";
+import { Renewal } from "./renewal.ts";
 import { type Outage, watchReachability } from "./reachability.ts";
 import { WarningMirror } from "./warning-mirror.ts";
 
@@ -61,9 +70,12 @@ export class Session implements AsyncDisposable {
   readonly address: string;
   readonly #options: SessionOptions;
   readonly #client: RotatingClient;
+  readonly #renewal: Renewal | undefined;
   readonly #pool: CachePool;
   readonly #events: EventRecorder;
   readonly #abort = new AbortController();
+  /** Ends the wait for the next attempt. */
+  #rotated = new AbortController();
   readonly #running: Promise<void>;
   #bindingKeys: readonly string[] = [];
   #apis: BoundApis | undefined;
@@ -78,7 +90,8 @@ export class Session implements AsyncDisposable {
     const { logger, clock, random } = environment;
     this.#options = options;
     this.address = addressOf(config);
-    this.#client = rotatingClient(createClient(config));
+    this.#renewal = this.#createRenewal();
+    this.#client = rotatingClient(createClient(config), () => this.#renewal?.refused());
     this.#events = createEventRecorder(consumer.client, clock, logger);
     this.#pool = new CachePool({
       client: this.#client,
@@ -88,7 +101,8 @@ export class Session implements AsyncDisposable {
       clock,
       random,
     });
-    this.#running = this.#run(this.#abort.signal);
+    const { signal } = this.#abort;
+    this.#running = Promise.all([this.#run(signal), this.#renewal?.run(signal)]).then(() => undefined);
   }
 
   /** The provider's credentials changed; address and namespace are the same. */
@@ -96,6 +110,8 @@ export class Session implements AsyncDisposable {
     const { logger, metrics } = this.#options.environment;
     await this.#client.rotate(this.#options.createClient(config));
     metrics.rotations.inc();
+    this.#renewal?.rotated();
+    this.#rotated.abort(new Error("there are new credentials"));
     logger.info("using new credentials of the provider", { server: config.server });
   }
 
@@ -130,19 +146,20 @@ export class Session implements AsyncDisposable {
         return;
       } catch (error) {
         if (signal.aborted) return;
-        const message = error instanceof Error ? error.message : String(error);
         logger.warn("the provider cannot be used, trying again", { server: this.address, error });
         if (error instanceof WrongProviderError)
-          this.#report(falseCondition("Connected", "WrongProvider", "Error", message));
+          this.#report(falseCondition("Connected", "WrongProvider", "Error", error.message));
         this.#report(
           falseCondition(
             "InformersSynced",
             "InformerSyncTimeout",
             "Error",
-            `the provider at ${this.#options.config.server} cannot be used: ${message}`,
+            error instanceof NotFilledError ? error.message : this.#describe(error),
           ),
         );
-        await clock.sleep(backoff.next(), { signal }).catch(() => undefined);
+        const woken = AbortSignal.any([signal, this.#rotated.signal]);
+        await clock.sleep(backoff.next(), { signal: woken }).catch(() => undefined);
+        if (this.#rotated.signal.aborted) this.#rotated = new AbortController();
       }
     }
   }
@@ -166,7 +183,8 @@ export class Session implements AsyncDisposable {
     const mappings = open({ type: apiServiceNamespaces, namespace, maxObjects: mappingLimit });
     const own = open({ type: clusterBindings, namespace });
     const consumerNamespaces = open({ type: namespaces, metadataOnly: true }, consumer.pool);
-    await this.#filled([exports, mappings, own, consumerNamespaces], signal);
+    await this.#filled([exports, mappings, own], "the provider", signal);
+    await this.#filled([consumerNamespaces], "the app cluster", signal);
     const { tenant } = provider;
     const { clock, logger } = environment;
     const proofOf = (name: string): Promise<string | undefined> => readOwner(this.#client, name, signal);
@@ -219,8 +237,22 @@ export class Session implements AsyncDisposable {
       environment,
       clusterBindings: own,
       credentials,
+      prove: (candidate, signal) => proveCredential(this.#options.createClient, candidate, signal),
+      describe: (error) => this.#describe(error),
+      offerKey: (url, signal) => this.#renewal?.offer(url, signal) ?? Promise.resolve(undefined),
       report: (condition) => this.#report(condition),
       reportPrettyName: (name) => this.#reportPrettyName(name),
+    });
+  }
+
+  #createRenewal(): Renewal | undefined {
+    const { credentials, consumer, createClient, environment } = this.#options;
+    if (credentials === undefined) return undefined;
+    return new Renewal({
+      ...credentials,
+      consumer,
+      environment,
+      prove: (candidate, signal) => proveCredential(createClient, candidate, signal),
     });
   }
 
@@ -238,8 +270,17 @@ export class Session implements AsyncDisposable {
       environment.logger.info("the provider can be reached again", { server: this.address });
       this.#report(trueCondition("Heartbeating"));
     } else {
-      const message = `the provider has not been reached since ${outage.since}; ${outage.pending} changes wait: ${outage.reason}`;
-      environment.logger.warn("the provider cannot be reached", { server: this.address, ...outage });
+      const { since, pending, error } = outage;
+      const reason = this.#describe(error);
+      const message = isRefused(error)
+        ? `${reason} ${pending} changes wait since ${since}`
+        : `the provider has not been reached since ${since}; ${pending} changes wait: ${reason}`;
+      environment.logger.warn("the provider cannot be reached", {
+        server: this.address,
+        since,
+        pending,
+        reason,
+      });
       this.#report(falseCondition("Heartbeating", "ProviderUnreachable", "Warning", message));
     }
     const since = outage?.since ?? null;
@@ -256,12 +297,19 @@ export class Session implements AsyncDisposable {
     }
   }
 
-  async #filled(caches: readonly SharedCache[], signal: AbortSignal): Promise<void> {
+  async #filled(
+    caches: readonly SharedCache[],
+    cluster: CredentialUse["cluster"],
+    signal: AbortSignal,
+  ): Promise<void> {
     const { clock, timing } = this.#options.environment;
     const timeout = new AbortController();
-    const cancel = clock.schedule(timing.syncTimeoutMs, () =>
-      timeout.abort(new Error(`its objects were not listed within ${timing.syncTimeoutMs / 1000} s`)),
-    );
+    const cancel = clock.schedule(timing.syncTimeoutMs, () => {
+      const { informer } = caches.find((cache) => !cache.informer.synced) ?? caches[0] ?? {};
+      const cause = informer?.status().lastError;
+      const isAnswer = cluster === "the provider" && isRefused(cause);
+      timeout.abort(isAnswer ? cause : new NotFilledError(cluster, timing.syncTimeoutMs, cause));
+    });
     try {
       const both = AbortSignal.any([signal, timeout.signal]);
       await Promise.all(caches.map(({ informer }) => informer.whenSynced({ signal: both })));
@@ -278,6 +326,18 @@ export class Session implements AsyncDisposable {
         ? trueCondition("InformersSynced")
         : falseCondition("InformersSynced", "TooManyObjects", "Error", `on the provider, ${message}`),
     );
+  }
+
+  /** What the provider did to a request of ours, in words. */
+  #describe(error: unknown): string {
+    const { config, credentials } = this.#options;
+    const holder =
+      credentials === undefined ? "this agent's own account" : `Secret ${keyOfRef(credentials.secretRef)}`;
+    const advice =
+      credentials === undefined
+        ? "Restart the agent."
+        : `${this.#renewal?.problem ?? ""}Run kubectl bind with the provider's address again.`;
+    return failureText({ cluster: "the provider", server: config.server, holder, advice }, error);
   }
 
   #reportPrettyName(prettyName: string): void {

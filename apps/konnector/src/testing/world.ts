@@ -38,8 +38,8 @@ export interface World extends AsyncDisposable {
   readonly provider: TestCluster;
 }
 
-/** Boots the clusters and the provider's answering machine for namespaces. */
-export async function startWorld(): Promise<World> {
+/** Boots the clusters and, unless a real backend runs, the provider's answering machine for namespaces. */
+export async function startWorld(options: { readonly backend?: boolean } = {}): Promise<World> {
   await using stack = new AsyncDisposableStack();
   const [consumer, provider] = await startClusters(2);
   if (consumer === undefined || provider === undefined) throw new Error("two clusters were asked for");
@@ -47,7 +47,7 @@ export async function startWorld(): Promise<World> {
   stack.use(provider);
   await installBindCrds(provider);
   const stop = new AbortController();
-  const serving = serveNamespaces(provider, stop.signal);
+  const serving = options.backend === true ? undefined : serveNamespaces(provider, stop.signal);
   stack.defer(() => serving);
   stack.defer(() => stop.abort());
   await consumer.client.create(namespaces, {

@@ -31,6 +31,8 @@ export interface ClusterBindingStatus {
   /** Go duration such as `5m0s`. */
   readonly heartbeatInterval?: string | undefined;
   readonly konnectorVersion?: string | undefined;
+  /** Public key with which the agent can come back after its credential has expired. */
+  readonly renewalKey?: string | undefined;
   readonly conditions?: readonly Condition[] | undefined;
 }
 
@@ -54,6 +56,9 @@ const status: Schema<ClusterBindingStatus> = object(
     lastHeartbeatTime: string({ format: "date-time", description: "When the agent was last seen." }),
     heartbeatInterval: string({ description: "How often the agent reports." }),
     konnectorVersion: string({ description: "Version of the agent." }),
+    renewalKey: string({
+      description: "Public key with which the agent can renew a credential that has expired.",
+    }),
     conditions,
   },
 );

@@ -1,0 +1,15 @@
+/** What an operator did who revoked the access of an app cluster. */
+import { binderName } from "@klutch/api";
+
+/** The account of an app cluster does not exist, so nothing can be issued for it. */
+export class AccountMissingError extends Error {
+  readonly code = "AccountMissing";
+
+  constructor(namespace: string, options?: { readonly cause?: unknown }) {
+    super(
+      `ServiceAccount ${namespace}/${binderName} does not exist: the access of this app cluster was revoked. kubectl bind from that cluster makes it again`,
+      options,
+    );
+    this.name = "AccountMissingError";
+  }
+}

@@ -1,0 +1,35 @@
+/**
+ * The proof at a login that the plugin holds the app cluster it names: a signature with the key that lives there, over a challenge of
+ * ours and this login. Existing plugins send none, and then nothing is proven.
+ */
+import { clusterProofText, verifyText } from "@klutch/api";
+import { UserError } from "../errors.ts";
+import type { Sealer } from "../http/sealed-cookie.ts";
+
+/** The proven public key; undefined when the query proves none. Throws `UserError` for a proof that does not hold. */
+export type ClusterKeyOf = (
+  query: Readonly<Record<string, string>>,
+  login: { readonly sessionId: string; readonly clusterId: string },
+) => Promise<string | undefined>;
+
+/** `url` is the backend's own renewal URL. */
+export function createClusterKeyOf(parts: { readonly sealer: Sealer; readonly url: string }): ClusterKeyOf {
+  return async ({ k: publicKey, h: challenge, g: signature }, login) => {
+    if (publicKey === undefined && challenge === undefined && signature === undefined) return undefined;
+    const opened = await parts.sealer.open(challenge ?? "");
+    if (opened === "expired") throw refused("is older than ten minutes");
+    const text = clusterProofText(parts.url, login, challenge ?? "");
+    if (opened === undefined || !verifyText(publicKey ?? "", text, signature ?? "")) {
+      throw refused("does not belong to this login");
+    }
+    return publicKey;
+  };
+}
+
+function refused(problem: string): UserError {
+  return new UserError(
+    400,
+    `The proof that you hold this app cluster ${problem}.`,
+    "Start again with kubectl bind.",
+  );
+}

@@ -1,0 +1,179 @@
+/** Credentials of an app cluster on a real API server: whatever was revoked or lost, binding again hands out one that works. */
+import assert from "node:assert/strict";
+import { defaultLimits } from "../limits.ts";
+import { after, test } from "node:test";
+import {
+  apiServiceExportTemplates,
+  bindCrds,
+  binderName,
+  binderRules,
+  clusterRoles,
+  customResourceDefinitions,
+  decodeBindingResponse,
+  kubeconfigKey,
+  namespaces,
+  secrets,
+  serviceAccounts,
+} from "@klutch/api";
+import {
+  ApiError,
+  createKubeClient,
+  type DynamicObject,
+  type KubeObject,
+  parseForeignKubeconfig,
+  systemClock,
+} from "@klutch/kube";
+import { roleObject, startCluster, waitFor } from "@klutch/kube-testing";
+import type { Session } from "../http/login-flow.ts";
+import { backendParts } from "../testing/parts.ts";
+import { createBind } from "./bind.ts";
+import { createCredentialIssuer, expiresAnnotation } from "./credentials.ts";
+
+const stack = new AsyncDisposableStack();
+after(() => stack.disposeAsync());
+const { client, config: admin } = stack.use(
+  await startCluster({ name: "credentials", controllerManager: true }),
+);
+const stop = new AbortController();
+stack.defer(() => stop.abort(new Error("the tests are over")));
+const { signal } = stop;
+
+const crd: KubeObject = {
+  apiVersion: "apiextensions.k8s.io/v1",
+  kind: "CustomResourceDefinition",
+  metadata: { name: "databases.example.org" },
+  spec: {
+    group: "example.org",
+    scope: "Namespaced",
+    names: { plural: "databases", singular: "database", kind: "Database", listKind: "DatabaseList" },
+    versions: [{ name: "v1", served: true, storage: true, schema: { openAPIV3Schema: { type: "object" } } }],
+  },
+};
+for (const object of [...bindCrds, crd]) await client.create<KubeObject>(customResourceDefinitions, object);
+await client.create(clusterRoles, roleObject({ name: binderName }, binderRules));
+await waitFor("templates to be served", () =>
+  client.create<DynamicObject>(apiServiceExportTemplates, {
+    apiVersion: "example-backend.klutch.anynines.com/v1alpha1",
+    kind: "APIServiceExportTemplate",
+    metadata: { namespace: "default", name: "databases" },
+    spec: { APIServiceSelector: { group: "example.org", resource: "databases" } },
+  }),
+);
+const parts = await backendParts(client, signal, stack);
+const external = { server: admin.server, ca: admin.ca, tlsServerName: undefined };
+const credentials = createCredentialIssuer({
+  client,
+  external,
+  lifetimeSeconds: 3600,
+  clock: systemClock,
+});
+const tenant = {
+  client,
+  namespaceCache: parts.namespaces,
+  prefix: "cluster",
+  prettyName: "Tests",
+  clock: systemClock,
+  limits: defaultLimits,
+};
+const bind = createBind({ offers: parts.offers, tenant, credentials, signal });
+await waitFor("the offer", () => parts.offers.find("example.org", "databases"));
+
+const session: Session = {
+  issuer: "https://idp.example.org",
+  subject: "one",
+  clusterId: "abc123",
+  sessionId: "s",
+  redirectUrl: "http://localhost:1/callback",
+  csrf: "",
+};
+
+async function bindAgain(): Promise<{ readonly text: string; readonly namespace: string }> {
+  const response = decodeBindingResponse(
+    await bind(session, { resource: "databases", group: "example.org" }),
+  );
+  const text = Buffer.from(response.kubeconfig, "base64").toString();
+  return { text, namespace: parseForeignKubeconfig(text).namespace ?? "" };
+}
+
+/** Status of a request with exactly this kubeconfig. */
+async function answerTo({ text, namespace }: Awaited<ReturnType<typeof bindAgain>>): Promise<number> {
+  await using own = createKubeClient(parseForeignKubeconfig(text));
+  try {
+    await own.get(namespaces, { name: namespace });
+    return 200;
+  } catch (error) {
+    if (error instanceof ApiError) return error.status;
+    throw error;
+  }
+}
+
+async function deleteAccount(namespace: string): Promise<void> {
+  await client.delete(serviceAccounts, { namespace, name: binderName });
+}
+
+test("after the operator deleted the account, binding again hands out a credential that works", async () => {
+  const first = await bindAgain();
+  await waitFor("the first credential", async () => (await answerTo(first)) === 200);
+  await deleteAccount(first.namespace);
+  const second = await bindAgain();
+  assert.equal(second.namespace, first.namespace);
+  // The server remembers a good token for some seconds, so that only the end of the wait tells the two apart.
+  await waitFor("the revoked credential to be refused", async () => (await answerTo(first)) === 401, {
+    timeoutMs: 30_000,
+  });
+  assert.equal(await answerTo(second), 200);
+});
+
+test("the copy that the agent reads is the credential that binding again handed out", async () => {
+  const { namespace } = await bindAgain();
+  await client.delete(secrets, { namespace, name: kubeconfigKey });
+  await deleteAccount(namespace);
+  const { text } = await bindAgain();
+  const secret = await client.get<DynamicObject>(secrets, { namespace, name: kubeconfigKey });
+  const data = secret["data"] as Record<string, string>;
+  assert.equal(Buffer.from(data[kubeconfigKey] ?? "", "base64").toString(), text);
+});
+
+test("a credential that somebody else put into the Secret is never handed out", async () => {
+  const { namespace, text } = await bindAgain();
+  const foreign = text.replace(/token: .*/, "token: stranger");
+  const data = { [kubeconfigKey]: Buffer.from(foreign).toString("base64") };
+  await client.mergePatch(secrets, { namespace, name: kubeconfigKey }, { data });
+  const again = await bindAgain();
+  assert.equal(await answerTo(again), 200);
+});
+
+test("an account that is gone is not made again by keeping credentials fresh", async () => {
+  const { namespace } = await bindAgain();
+  await deleteAccount(namespace);
+  await client.delete(secrets, { namespace, name: kubeconfigKey });
+  await assert.rejects(credentials.ensure(namespace, { signal }), (error: Error) => {
+    assert.match(error.message, new RegExp(`ServiceAccount ${namespace}/${binderName}.*kubectl bind`));
+    return true;
+  });
+  assert.equal(await client.find(serviceAccounts, { namespace, name: binderName }), undefined);
+});
+
+test("without a lifetime the agents get a token that does not end, also instead of one that would, and not for a revoked one", async () => {
+  const { namespace } = await bindAgain();
+  const lasting = createCredentialIssuer({
+    client,
+    external,
+    lifetimeSeconds: undefined,
+    clock: systemClock,
+  });
+  const { kubeconfig } = await lasting.ensure(namespace, { signal });
+  const secret = await client.get<DynamicObject>(secrets, { namespace, name: kubeconfigKey });
+  assert.equal(secret.metadata.annotations?.[expiresAnnotation], undefined);
+  assert.equal(await answerTo({ text: kubeconfig, namespace }), 200);
+  const { auth } = parseForeignKubeconfig(kubeconfig);
+  const payload = auth.kind === "token" ? (auth.token.reveal().split(".")[1] ?? "") : "";
+  assert.doesNotMatch(Buffer.from(payload, "base64url").toString(), /"exp"/);
+  assert.equal((await lasting.ensure(namespace, { signal })).kubeconfig, kubeconfig);
+  await deleteAccount(namespace);
+  await assert.rejects(lasting.ensure(namespace, { signal }), /kubectl bind/);
+  const back = await bindAgain();
+  const again = await lasting.ensure(namespace, { signal });
+  assert.notEqual(again.kubeconfig, kubeconfig);
+  assert.equal(await answerTo({ text: again.kubeconfig, namespace: back.namespace }), 200);
+});

@@ -1,0 +1,67 @@
+/** Whose a cluster namespace is: the person it was made for, and the people who joined. Read and written as annotations. */
+import { clusterKeyAnnotation, identityAnnotation, isPublicKey, membersAnnotation } from "@klutch/api";
+import { isRecord, type KubeObject } from "@klutch/kube";
+import type { Identity } from "../oidc/identity-provider.ts";
+
+/** Issuer of the identity, which the existing annotation leaves out. */
+export const issuerAnnotation = "klutch.anynines.com/identity-issuer";
+/** Names of the cache's indexes. */
+export const byIdentity = "identity";
+export const byClusterKey = "clusterKey";
+/** More people than this do not join one tenant. */
+export const mostMembers = 100;
+
+/** A person who joined. */
+export interface Member extends Identity {
+  /** RFC 3339. */
+  readonly since: string;
+}
+
+type Tenant = Pick<KubeObject, "metadata">;
+
+/** Who joined, as the annotation says. What is not such a list counts as nobody. */
+export function membersOf({ metadata }: Tenant): readonly Member[] {
+  try {
+    const value: unknown = JSON.parse(metadata.annotations?.[membersAnnotation] ?? "[]");
+    return Array.isArray(value) ? value.flatMap(memberOf) : [];
+  } catch {
+    return [];
+  }
+}
+
+function memberOf(value: unknown): Member[] {
+  if (!isRecord(value)) return [];
+  const { issuer, subject, since } = value;
+  return typeof issuer === "string" && typeof subject === "string"
+    ? [{ issuer, subject, since: typeof since === "string" ? since : "" }]
+    : [];
+}
+
+/** Whether the namespace was made for this person; one of the existing backend does not tell the issuer. */
+export function isFounder({ metadata }: Tenant, identity: string, { issuer }: Identity): boolean {
+  const { annotations = {} } = metadata;
+  return (
+    annotations[identityAnnotation] === identity &&
+    [undefined, issuer].includes(annotations[issuerAnnotation])
+  );
+}
+
+/** Whether this person joined it. */
+export function isMember(tenant: Tenant, { issuer, subject }: Identity): boolean {
+  return membersOf(tenant).some((member) => member.issuer === issuer && member.subject === subject);
+}
+
+/** `<subject>#<cluster id>` of everybody who may use the namespace from its app cluster: the values of the index `byIdentity`. */
+export function identitiesOf(tenant: Tenant): readonly string[] {
+  const identity = tenant.metadata.annotations?.[identityAnnotation];
+  if (identity === undefined) return [];
+  // A cluster id has no `#`, a subject may have several.
+  const clusterId = identity.slice(identity.lastIndexOf("#") + 1);
+  return [...new Set([identity, ...membersOf(tenant).map(({ subject }) => `${subject}#${clusterId}`)])];
+}
+
+/** The proven key: the value of the index `byClusterKey`. */
+export function clusterKeysOf({ metadata }: Tenant): readonly string[] {
+  const key = metadata.annotations?.[clusterKeyAnnotation];
+  return isPublicKey(key) ? [key] : [];
+}

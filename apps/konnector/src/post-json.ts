@@ -1,0 +1,39 @@
+/** One small JSON request to a provider's backend. */
+
+const timeoutMs = 15_000;
+const longestAnswer = 128 * 1024;
+
+/** What was answered; `body` is undefined when it is not JSON. */
+export interface JsonAnswer {
+  readonly status: number;
+  readonly body: unknown;
+}
+
+/** Sends `body`. Follows no redirect, sends no credential. Throws when there is no answer in time. */
+export async function postJson(url: string, body: unknown, signal: AbortSignal): Promise<JsonAnswer> {
+  const response = await fetch(url, {
+    method: "POST",
+    redirect: "error",
+    headers: { "content-type": "application/json", accept: "application/json", "user-agent": "konnector" },
+    body: JSON.stringify(body),
+    signal: AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]),
+  });
+  const text = await readBounded(response);
+  try {
+    const parsed: unknown = JSON.parse(text);
+    return { status: response.status, body: parsed };
+  } catch {
+    return { status: response.status, body: undefined };
+  }
+}
+
+async function readBounded(response: Response): Promise<string> {
+  const decoder = new TextDecoder();
+  let text = "";
+  const chunks: AsyncIterable<Uint8Array> | undefined = response.body ?? undefined;
+  for await (const chunk of chunks ?? []) {
+    text += decoder.decode(chunk, { stream: true });
+    if (text.length > longestAnswer) throw new Error(`the answer is longer than ${longestAnswer} characters`);
+  }
+  return text + decoder.decode();
+}
