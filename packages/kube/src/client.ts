@@ -1,12 +1,13 @@
 /** The client of one cluster: verbs over the transport, with flow control, write guard and metrics. */
 import type { Logger, Metrics } from "@klutch/telemetry";
+import { isOfOtherKind, stamped, withoutType } from "./stamp.ts";
 import { bodyLimits, type BodyLimits } from "./body-text.ts";
 import { type Clock, systemClock } from "./clock.ts";
 import type { ClusterConfig } from "./config.ts";
 import { decodeError, decodeList, decodeObject, parseJson } from "./decode.ts";
 import { FlowControl, type FlowControlOptions } from "./flow-control.ts";
 import { listPages } from "./pages.ts";
-import { apiVersionOf, collectionPath, describe, objectPath, refOfObject } from "./paths.ts";
+import { collectionPath, describe, objectPath, refOfObject } from "./paths.ts";
 import { isNotFound } from "./errors.ts";
 import { type Random, systemRandom } from "./random.ts";
 import { createSender, type Send } from "./send.ts";
@@ -250,18 +251,6 @@ function writeVerbs(send: Send): Pick<KubeClient, WriteVerbs> {
       }
     },
   };
-}
-
-/** Subresources such as `scale` have a kind of their own. */
-const isOfOtherKind = ({ subresource = "status" }: WriteOptions = {}): boolean => subresource !== "status";
-
-/** The object as one of the type that it is written as. What it says of itself may be another party's words. */
-function stamped(type: ResourceType, object: KubeObject, options: WriteOptions | undefined): KubeObject {
-  return isOfOtherKind(options) ? object : { ...object, apiVersion: apiVersionOf(type), kind: type.kind };
-}
-
-function withoutType(patch: object): object {
-  return Object.fromEntries(Object.entries(patch).filter(([key]) => key !== "apiVersion" && key !== "kind"));
 }
 
 function scopeQuery(scope: Scope): URLSearchParams {

@@ -124,6 +124,8 @@ export class CachePool implements AsyncDisposable {
     const covering = [...this.#compact.values()].filter(
       ({ scope }) => scope.namespace === undefined || scope.namespace === namespace,
     );
+    // A namespace that nobody looks into, while others are looked into, may hold anything.
+    if (covering.length === 0 && this.#compact.size > 0) return undefined;
     if (covering.some(({ cache }) => !cache.informer.synced)) return undefined;
     return covering.reduce((sum, { cache }) => sum + [...objectsIn(cache, namespace)].length, 0);
   }

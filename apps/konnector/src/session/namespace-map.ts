@@ -1,6 +1,6 @@
 /**
  * The namespace mappings of one tenant, both ways, kept from the APIServiceNamespaces: those that count (sync's mapping-rules.ts). What
- * the provider says of a namespace that the app cluster does not have is not followed, however many it says it of.
+ * the provider says of namespaces that the app cluster does not have is followed for some of them at a time, however many it names.
  */
 import { type Clock, type DynamicObject, jsonEqual, type ObjectMeta } from "@klutch/kube";
 import type { Cached, Informer } from "@klutch/kube-runtime";
@@ -28,6 +28,11 @@ export interface NamespaceMapOptions {
 }
 
 const askAgainMs = 10_000;
+/**
+ * Mappings of namespaces that the app cluster does not have, looked at at the same time: what is left above of a namespace that is gone
+ * must be found, and a provider can name any number of namespaces.
+ */
+const absentAtOnce = 50;
 
 interface Named {
   readonly providerNamespace: string;
@@ -45,6 +50,8 @@ export class NamespaceMap implements Disposable {
   readonly #proofs = new Map<string, string | undefined>();
   readonly #consumerOf = new Map<string, string>();
   readonly #providerOf = new Map<string, string>();
+  /** Those that are followed although the app cluster does not have them. */
+  readonly #absent = new Set<string>();
   readonly #inhabitants = new Set<NamespaceCount>();
   readonly #handlers = new Set<(consumerNamespace: string) => void>();
   readonly #asked = new Map<string, Promise<void>>();
@@ -74,7 +81,7 @@ export class NamespaceMap implements Disposable {
     return this.#consumerOf.get(providerNamespace);
   }
 
-  /** The service namespace of a namespace that the app cluster has. */
+  /** The service namespace of a namespace that is followed. */
   providerNamespaceOf(consumerNamespace: string): string | undefined {
     return this.#providerOf.get(consumerNamespace);
   }
@@ -95,6 +102,14 @@ export class NamespaceMap implements Disposable {
     return (
       !isSystemNamespace(consumerNamespace) &&
       this.#inhabitants.values().some((count) => count.of(consumerNamespace).own > 0)
+    );
+  }
+
+  /** Whether the app cluster has the namespace. A claim may be seen before the namespace that it lies in. */
+  isPresent(consumerNamespace: string): boolean {
+    return (
+      this.#options.consumerNamespaces.get(consumerNamespace) !== undefined ||
+      this.population(consumerNamespace) > 0
     );
   }
 
@@ -173,7 +188,7 @@ export class NamespaceMap implements Disposable {
     const named = this.#named.get(namespace);
     if (named === undefined) return;
     const isOpen = this.isOpen(namespace);
-    const isMapped = named.mapping.state === "ready" && this.#isPresent(namespace);
+    const isMapped = named.mapping.state === "ready" && this.#isFollowed(namespace);
     if (isOpen === named.wasOpen && isMapped === this.#providerOf.has(namespace)) return;
     this.#settle(namespace);
   }
@@ -196,12 +211,33 @@ export class NamespaceMap implements Disposable {
       const { providerNamespace } = named;
       named.mapping = this.#judge(name, providerNamespace);
       named.wasOpen = this.isOpen(name);
-      if (named.mapping.state === "ready" && this.#isPresent(name)) {
+      if (named.mapping.state === "ready" && this.#follow(name)) {
         this.#providerOf.set(name, providerNamespace);
         this.#consumerOf.set(providerNamespace, name);
       }
     }
     for (const handler of this.#handlers) handler(name);
+    if (named === undefined && this.#absent.delete(name)) this.#followNext();
+  }
+
+  #follow(name: string): boolean {
+    if (this.isPresent(name)) {
+      if (this.#absent.delete(name)) this.#followNext();
+      return true;
+    }
+    if (this.#isFollowed(name)) this.#absent.add(name);
+    return this.#absent.has(name);
+  }
+
+  #isFollowed(name: string): boolean {
+    return this.isPresent(name) || this.#absent.has(name) || this.#absent.size < absentAtOnce;
+  }
+
+  #followNext(): void {
+    const waits = ([name, { mapping }]: readonly [string, Named]): boolean =>
+      mapping.state === "ready" && !this.#providerOf.has(name);
+    const [next] = this.#named.entries().find(waits) ?? [];
+    if (next !== undefined) this.#settle(next);
   }
 
   #judge(consumerNamespace: string, providerNamespace: string): Mapping {
@@ -242,14 +278,6 @@ export class NamespaceMap implements Disposable {
           if (isWanted()) this.#prove(consumerNamespace, providerNamespace);
         });
       },
-    );
-  }
-
-  /** A claim may be seen before the namespace that it lies in. */
-  #isPresent(consumerNamespace: string): boolean {
-    return (
-      this.#options.consumerNamespaces.get(consumerNamespace) !== undefined ||
-      this.population(consumerNamespace) > 0
     );
   }
 }

@@ -102,11 +102,12 @@ export class PairReader {
     return { ref, target, mapping, consumer: claim, provider: upstream };
   }
 
-  /** The provider's own objects do not come down into namespaces of Kubernetes and Klutch, and not in any number. */
+  /** The provider's own objects do not come down into namespaces of Kubernetes and Klutch or such as are not there, and not in any number. */
   #mayComeDown({ namespace }: ObjectRef, upstream: Compact): boolean {
     if (isBound(upstream)) return true;
     const { namespaces, environment } = this.#options;
-    if (namespace !== undefined && isSystemNamespace(namespace)) return false;
+    if (namespace !== undefined && (isSystemNamespace(namespace) || !namespaces.isPresent(namespace)))
+      return false;
     const { providerObjectsLimit: limit } = environment.timing;
     return limit === 0 || namespaces.population(namespace ?? "") < limit;
   }

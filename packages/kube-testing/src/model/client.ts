@@ -4,6 +4,7 @@ import {
   type Clock,
   describe,
   isNotFound,
+  isOfOtherKind,
   isTooManyRequests,
   type KubeClient,
   type KubeObject,
@@ -14,9 +15,11 @@ import {
   type ReadOptions,
   refOfObject,
   type ResourceType,
+  stamped,
   TransportError,
   type WatchEvent,
   type WatchOptions,
+  withoutType,
   type WriteGuard,
   type WriteOptions,
 } from "@klutch/kube";
@@ -168,16 +171,22 @@ function writeVerbs(endpoints: Endpoints, send: Send, user: string): Pick<KubeCl
     create(type, object, options) {
       const { namespace, name, generateName = "" } = object.metadata;
       const ref = { namespace, name: name ?? generateName };
-      return write("create", type, ref, options, (how) => endpoints.create(type, object, how));
+      return write("create", type, ref, options, (how) =>
+        endpoints.create(type, stamped(type, object, options), how),
+      );
     },
     replace: async (type, object, options) =>
-      write("replace", type, refOfObject(object), options, (how) => endpoints.replace(type, object, how)),
+      write("replace", type, refOfObject(object), options, (how) =>
+        endpoints.replace(type, stamped(type, object, options), how),
+      ),
     apply: async (type, object, options) =>
       write("apply", type, refOfObject(object), options, (how) =>
-        endpoints.apply(type, object, options.force === true, how),
+        endpoints.apply(type, stamped(type, object, options), options.force === true, how),
       ),
     mergePatch: async (type, ref, patch, options) =>
-      write("mergePatch", type, ref, options, (how) => endpoints.mergePatch(type, ref, patch, how)),
+      write("mergePatch", type, ref, options, (how) =>
+        endpoints.mergePatch(type, ref, isOfOtherKind(options) ? patch : withoutType(patch), how),
+      ),
     jsonPatch: async (type, ref, operations, options) =>
       write("jsonPatch", type, ref, options, (how) => endpoints.jsonPatch(type, ref, operations, how)),
     async delete(type, ref, options = {}) {

@@ -207,8 +207,9 @@ suite("model and real server", { concurrency: true }, () => {
         yield outcome(client.list(unserved));
         yield outcome(client.get(unserved, { namespace, name: "a" }));
         yield outcome(client.create(unserved, widget("a")));
-        yield outcome(client.replace(gadgets, { ...widget("a"), kind: "Gadget" }, { subresource: "status" }));
-        yield outcome(client.create(widgets, { ...widget("a"), kind: "Gadget" }));
+        yield outcome(client.replace(gadgets, widget("a"), { subresource: "status" }));
+        // The client writes the kind of the type, whatever the object says.
+        yield outcome(client.create({ ...widgets, kind: "Gadget" }, widget("a")));
         yield outcome(client.create(widgets, { ...widget("a"), metadata: { namespace } }));
         yield outcome(client.create(widgets, widget("UPPER")));
         yield outcome(client.create(widgets, widget("a", { labels: { app: "not a value!" } })));
