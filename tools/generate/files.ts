@@ -1,5 +1,7 @@
 /** Every generated file of the repository, computed from its source. */
 import {
+  backendPolicyManifests,
+  backendPolicyName,
   backendRules,
   binderName,
   binderRules,
@@ -42,25 +44,24 @@ export function generatedFiles(): ReadonlyMap<string, string> {
 
 /** What the backend runs with in the control plane cluster. */
 function backendRbac(): readonly unknown[] {
-  const metadata = { name: "klutch-backend" };
+  const account = { name: backendPolicyName, namespace: backendPolicyName };
+  const metadata = { name: account.name };
   const group = "rbac.authorization.k8s.io";
-  const subject = { kind: "ServiceAccount", name: "klutch-backend", namespace: "klutch-backend" };
+  const subject = { kind: "ServiceAccount", ...account };
   return [
     { apiVersion: "v1", kind: "Namespace", metadata },
-    {
-      apiVersion: "v1",
-      kind: "ServiceAccount",
-      metadata: { name: "klutch-backend", namespace: "klutch-backend" },
-    },
+    { apiVersion: "v1", kind: "ServiceAccount", metadata: account },
     { apiVersion: `${group}/v1`, kind: "ClusterRole", metadata, rules: backendRules },
     { apiVersion: `${group}/v1`, kind: "ClusterRole", metadata: { name: binderName }, rules: binderRules },
     {
       apiVersion: `${group}/v1`,
       kind: "ClusterRoleBinding",
       metadata,
-      roleRef: { apiGroup: group, kind: "ClusterRole", name: "klutch-backend" },
+      roleRef: { apiGroup: group, kind: "ClusterRole", name: account.name },
       subjects: [subject],
     },
+    // Last, for clusters older than Kubernetes 1.30, which do not know these kinds.
+    ...backendPolicyManifests,
   ];
 }
 

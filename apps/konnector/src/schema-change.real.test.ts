@@ -2,11 +2,11 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { apiServiceExports, customResourceDefinitions, exportFromCrd } from "@klutch/api";
-import type { DynamicObject, KubeObject } from "@klutch/kube";
+import { createKubeClient, type DynamicObject, isForbidden, type KubeObject } from "@klutch/kube";
 import { waitFor } from "@klutch/kube-testing";
 import { pairOf, serviceNamespace } from "./testing/pair.ts";
 import { exportCrd, installCrd, prepareTenant, tenantNamespace } from "./testing/provider-side.ts";
-import { bindApi, startKonnector, startWorld, testApi, widget } from "./testing/world.ts";
+import { agentConfig, bindApi, startKonnector, startWorld, testApi, widget } from "./testing/world.ts";
 
 const world = await startWorld();
 const { consumer, provider } = world;
@@ -79,4 +79,14 @@ test("a field that is set as soon as the app cluster takes it arrives, and so do
     });
   }
   assert.deepEqual((await above(widgets.type, "one"))?.spec, (await below(widgets.type, "one"))?.spec);
+});
+
+test("the agent's account may change the CRD of what is bound, and of nothing else", async () => {
+  const gadgets = testApi("gadgets", "Gadget");
+  await installCrd(consumer, gadgets.crd);
+  await using agent = createKubeClient(await agentConfig(consumer));
+  const label = (name: string): Promise<KubeObject> =>
+    agent.mergePatch(customResourceDefinitions, { name }, { metadata: { labels: { touched: "true" } } });
+  await label(widgets.name);
+  await assert.rejects(label(gadgets.name), isForbidden);
 });

@@ -1,4 +1,5 @@
 /** Every Klutch kind, wire object, condition, name and naming rule, each defined once. No I/O. */
+export { backendPolicyManifests, backendPolicyName } from "./admission/backend.ts";
 export * from "./claim-policy.ts";
 export {
   konnectorPolicyManifests,

@@ -56,6 +56,8 @@ export const clusterNamespaceAnnotation = "klutch.anynines.com/cluster-namespace
 export const serviceNamespaceAnnotation = "klutch.anynines.com/api-service-namespace";
 /** `<oidc subject>#<cluster id>` on cluster namespaces. */
 export const identityAnnotation = "example-backend.klutch.anynines.com/identity";
+/** `<namespace>/<name>` of the AppClusterBinding on everything it made; on a namespace the proof that it is ours (S9). */
+export const appClusterBindingAnnotation = "klutch.anynines.com/appclusterbinding";
 /** Hash of the CRD-derived part of an export's spec. */
 export const sourceSpecHashAnnotation = "klutch.anynines.com/source-spec-hash";
 
@@ -64,6 +66,8 @@ export const fieldManager = "klutch.anynines.com";
 
 /** Name of the service account, its token Secret and the role bindings in a cluster namespace. */
 export const binderName = "klutch-binder";
+/** Name of the Role and RoleBinding of a konnector in the root namespace of an AppClusterBinding. */
+export const connectorRoleName = "control-plane-connector";
 /** Namespace of Klutch in an app cluster; also the name of the konnector's lease. */
 export const consumerNamespace = "klutch-bind";
 /** Name of the konnector's service account and Deployment. */

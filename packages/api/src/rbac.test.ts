@@ -77,6 +77,19 @@ test("an app cluster's account can do in its cluster namespace what an existing 
 const dbs = { group: "example.org", resource: "dbs" };
 const claim = { group: "", resource: "secrets", version: "v1" } as const;
 
+test("the konnector changes the CRD of bindings and those of bound APIs, and no other", () => {
+  const changes = (rules: readonly PolicyRule[]): unknown =>
+    rules
+      .filter(({ resources = [] }) => resources.includes("customresourcedefinitions"))
+      .filter(({ verbs }) => verbs.some((verb) => ["update", "patch", "delete"].includes(verb)))
+      .map(({ verbs, resourceNames }) => ({ verbs, resourceNames }));
+  const verbs = ["update", "patch"];
+  assert.deepEqual(changes(konnectorClusterRules), [
+    { verbs, resourceNames: ["apiservicebindings.klutch.anynines.com"] },
+  ]);
+  assert.deepEqual(changes(bindingRules(dbs, [])), [{ verbs, resourceNames: ["dbs.example.org"] }]);
+});
+
 test("a rejected claim gives the konnector no right", () => {
   const accepted = rights(bindingRules(dbs, [{ ...claim, state: "Accepted" }]));
   const rejected = rights(bindingRules(dbs, [{ ...claim, state: "Rejected" }]));

@@ -1,5 +1,6 @@
 /** The rights of each part, as data; backend, CLI and the manifests in deploy/ all take them from here. */
 import { bindGroup, templateGroup } from "./names.ts";
+import { crdNameOf } from "./naming.ts";
 import type { APIServiceExport } from "./kinds/api-service-export.ts";
 import type { AnsweredPermissionClaim, PermissionClaim } from "./kinds/permission-claim.ts";
 
@@ -109,8 +110,10 @@ export const konnectorClusterRules: readonly PolicyRule[] = [
   {
     apiGroups: ["apiextensions.k8s.io"],
     resources: ["customresourcedefinitions"],
-    verbs: [...read, "create", "update", "patch"],
+    // RBAC cannot say which ones are created. Those of bound APIs may be changed by the binding's own role.
+    verbs: [...read, "create"],
   },
+  crdChanges("apiservicebindings", bindGroup),
   // `patch` is for the finalizer that keeps a binding until its unbinding is finished, and for the pinned provider.
   { apiGroups: [bindGroup], resources: ["apiservicebindings"], verbs: [...read, "patch"] },
   { apiGroups: [bindGroup], resources: ["apiservicebindings/status"], verbs: ["get", "patch", "update"] },
@@ -135,8 +138,19 @@ export function bindingRules(
     // `create` is for objects that only the provider has and that the app cluster adopts, `delete` for unbinding with policy Delete.
     { apiGroups: [group], resources: [resource.resource], verbs: all },
     { apiGroups: [group], resources: [`${resource.resource}/status`], verbs: ["get", "update", "patch"] },
+    crdChanges(resource.resource, group),
     ...accepted.flatMap(claimRules),
   ];
+}
+
+/** On one CustomResourceDefinition: its schema follows the provider's export. */
+function crdChanges(resource: string, group: string): PolicyRule {
+  return {
+    apiGroups: ["apiextensions.k8s.io"],
+    resources: ["customresourcedefinitions"],
+    resourceNames: [crdNameOf({ resource, group })],
+    verbs: ["update", "patch"],
+  };
 }
 
 function claimRules(claim: PermissionClaim): readonly PolicyRule[] {

@@ -1,19 +1,14 @@
 /** Names of what an AppClusterBinding makes. Source: reference/bind.md §1.10, §5.6. */
 import { createHash } from "node:crypto";
-import { type AppClusterBinding, boundedName } from "@klutch/api";
+import { type AppClusterBinding, appClusterBindingAnnotation, boundedName } from "@klutch/api";
 import { keyOf, type KubeObject } from "@klutch/kube";
 
-/** `<namespace>/<name>` of the AppClusterBinding on everything it made; on a namespace the proof that it is ours (S9). */
-export const appClusterBindingAnnotation = "klutch.anynines.com/appclusterbinding";
 /** On a Secret: namespaces, with commas between, whose AppClusterBindings may use it; `*` means all (S8). */
 export const allowFromAnnotation = "klutch.anynines.com/allow-from";
 /** Labels of everything that an AppClusterBinding made. Values longer than 63 characters have a hashed tail. */
 export const appClusterBindingNameLabel = "klutch.anynines.com/appclusterbinding-name";
 /** See `appClusterBindingNameLabel`. */
 export const appClusterBindingNamespaceLabel = "klutch.anynines.com/appclusterbinding-namespace";
-
-/** Name of the Role and RoleBinding of a konnector in the root namespace. */
-export const connectorRoleName = "control-plane-connector";
 
 const maxLabelLength = 63;
 

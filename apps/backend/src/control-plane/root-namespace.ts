@@ -1,8 +1,10 @@
 /** The place of an AppClusterBinding in the provider cluster: namespace, account, ClusterBinding and the konnector's rights. */
 import {
+  appClusterBindingAnnotation,
   binderName,
   clusterBindingName,
   clusterBindings,
+  connectorRoleName,
   controlPlaneConnectorRules,
   falseCondition,
   kubeconfigKey,
@@ -16,7 +18,7 @@ import {
 import type { KubeClient, KubeObject } from "@klutch/kube";
 import { ensure } from "../apply.ts";
 import type { Step } from "./context.ts";
-import { appClusterBindingAnnotation, connectorRoleName, type Owner } from "./names.ts";
+import type { Owner } from "./names.ts";
 
 const group = "rbac.authorization.k8s.io";
 

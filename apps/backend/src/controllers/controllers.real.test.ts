@@ -40,12 +40,14 @@ import type { Session } from "../http/login-flow.ts";
 import { createBind } from "../provisioning/bind.ts";
 import { createCredentialIssuer } from "../provisioning/credentials.ts";
 import { clusterNamespaceName } from "../provisioning/tenant.ts";
+import { confinedClient } from "../testing/confined.ts";
 import { backendParts } from "../testing/parts.ts";
 
 const stack = new AsyncDisposableStack();
 after(() => stack.disposeAsync());
 const cluster = stack.use(await startCluster({ name: "backend", controllerManager: true }));
 const { client, config: admin } = cluster;
+const confined = stack.use(await confinedClient(cluster));
 
 const databases = {
   group: "example.org",
@@ -116,23 +118,30 @@ async function startBackend() {
     {},
   );
   const abort = new AbortController();
-  const common = { config, cluster: admin, client, logger: silentLogger, clock, signal: abort.signal };
+  const common = {
+    config,
+    cluster: admin,
+    client: confined,
+    logger: silentLogger,
+    clock,
+    signal: abort.signal,
+  };
   const parts = await backendParts(client, abort.signal, stack);
   const external = { server: admin.server, ca: admin.ca, tlsServerName: undefined };
   return {
     signal: abort,
-    backend: createBackend({ ...common, controllerClient: client, metrics: createMetrics() }),
+    backend: createBackend({ ...common, controllerClient: confined, metrics: createMetrics() }),
     bind: createBind({
       offers: parts.offers,
       tenant: {
-        client,
+        client: confined,
         namespaceCache: parts.namespaces,
         prefix: "cluster",
         prettyName: "Tests",
         limits: defaultLimits,
         clock,
       },
-      credentials: createCredentialIssuer({ client, external, lifetimeSeconds: 3600, clock }),
+      credentials: createCredentialIssuer({ client: confined, external, lifetimeSeconds: 3600, clock }),
       signal: abort.signal,
     }),
   };
@@ -304,7 +313,7 @@ test("B1: a fresh heartbeat is healthy; silence for two intervals is not", async
 test("S11: credentials are short-lived and renewed before half of their life is over", async () => {
   const { namespace } = await bound("two");
   const external = { server: admin.server, ca: admin.ca, tlsServerName: undefined };
-  const issuer = createCredentialIssuer({ client, external, lifetimeSeconds: 86_400, clock });
+  const issuer = createCredentialIssuer({ client: confined, external, lifetimeSeconds: 86_400, clock });
   const options = { signal: new AbortController().signal };
   const first = await issuer.ensure(namespace, options);
   assert.equal((await issuer.ensure(namespace, options)).kubeconfig, first.kubeconfig);

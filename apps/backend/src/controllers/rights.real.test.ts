@@ -15,6 +15,7 @@ import {
   clusterRoles,
   customResourceDefinitions,
   findCondition,
+  identityAnnotation,
   namespaces,
   type PermissionClaim,
   serviceAccounts,
@@ -22,6 +23,7 @@ import {
 import { type DynamicObject, isRecord, type KubeObject, systemClock } from "@klutch/kube";
 import { roleObject, startCluster, waitFor } from "@klutch/kube-testing";
 import { createMetrics, silentLogger } from "@klutch/telemetry";
+import { confinedClient } from "../testing/confined.ts";
 import { createBackend } from "../backend.ts";
 import { readConfig } from "../config.ts";
 
@@ -29,6 +31,7 @@ const stack = new AsyncDisposableStack();
 after(() => stack.disposeAsync());
 const cluster = stack.use(await startCluster({ name: "rights" }));
 const { client, config: admin } = cluster;
+const confined = stack.use(await confinedClient(cluster));
 
 const crd = (plural: string, kind: string): DynamicObject => ({
   apiVersion: "apiextensions.k8s.io/v1",
@@ -68,10 +71,10 @@ const setTemplate = (...permissionClaims: readonly PermissionClaim[]): Promise<K
 async function runBackend(...flags: readonly string[]): Promise<() => Promise<void>> {
   const abort = new AbortController();
   const config = await readConfig(["--control-plane-mode", ...flags], {});
-  const common = { config, cluster: admin, client, logger: silentLogger, clock: systemClock };
+  const common = { config, cluster: admin, client: confined, logger: silentLogger, clock: systemClock };
   const backend = createBackend({
     ...common,
-    controllerClient: client,
+    controllerClient: confined,
     metrics: createMetrics(),
     signal: abort.signal,
   });
@@ -90,7 +93,7 @@ async function tenant(namespace: string, permissionClaims?: readonly PermissionC
   await client.create<KubeObject>(namespaces, {
     apiVersion: "v1",
     kind: "Namespace",
-    metadata: { name: namespace },
+    metadata: { name: namespace, annotations: { [identityAnnotation]: `${namespace}#abc123` } },
   });
   const inside = (name: string): KubeObject["metadata"] => ({ namespace, name });
   await client.create(serviceAccounts, {

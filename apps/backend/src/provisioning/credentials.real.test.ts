@@ -25,15 +25,16 @@ import {
 } from "@klutch/kube";
 import { roleObject, startCluster, waitFor } from "@klutch/kube-testing";
 import type { Session } from "../http/login-flow.ts";
+import { confinedClient } from "../testing/confined.ts";
 import { backendParts } from "../testing/parts.ts";
 import { createBind } from "./bind.ts";
 import { createCredentialIssuer, expiresAnnotation } from "./credentials.ts";
 
 const stack = new AsyncDisposableStack();
 after(() => stack.disposeAsync());
-const { client, config: admin } = stack.use(
-  await startCluster({ name: "credentials", controllerManager: true }),
-);
+const cluster = stack.use(await startCluster({ name: "credentials", controllerManager: true }));
+const { client, config: admin } = cluster;
+const confined = stack.use(await confinedClient(cluster));
 const stop = new AbortController();
 stack.defer(() => stop.abort(new Error("the tests are over")));
 const { signal } = stop;
@@ -62,13 +63,13 @@ await waitFor("templates to be served", () =>
 const parts = await backendParts(client, signal, stack);
 const external = { server: admin.server, ca: admin.ca, tlsServerName: undefined };
 const credentials = createCredentialIssuer({
-  client,
+  client: confined,
   external,
   lifetimeSeconds: 3600,
   clock: systemClock,
 });
 const tenant = {
-  client,
+  client: confined,
   namespaceCache: parts.namespaces,
   prefix: "cluster",
   prettyName: "Tests",
@@ -157,7 +158,7 @@ test("an account that is gone is not made again by keeping credentials fresh", a
 test("without a lifetime the agents get a token that does not end, also instead of one that would, and not for a revoked one", async () => {
   const { namespace } = await bindAgain();
   const lasting = createCredentialIssuer({
-    client,
+    client: confined,
     external,
     lifetimeSeconds: undefined,
     clock: systemClock,

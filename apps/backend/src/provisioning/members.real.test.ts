@@ -15,13 +15,16 @@ import {
 } from "@klutch/api";
 import { type KubeObject, systemClock } from "@klutch/kube";
 import { startCluster, waitFor } from "@klutch/kube-testing";
+import { confinedClient } from "../testing/confined.ts";
 import { backendParts } from "../testing/parts.ts";
 import { membersOf } from "./members.ts";
 import { ensureTenant, type TenantIdentity } from "./tenant.ts";
 
 const stack = new AsyncDisposableStack();
 after(() => stack.disposeAsync());
-const { client } = stack.use(await startCluster({ name: "members" }));
+const cluster = stack.use(await startCluster({ name: "members" }));
+const { client } = cluster;
+const confined = stack.use(await confinedClient(cluster));
 for (const object of bindCrds) await client.create<KubeObject>(customResourceDefinitions, object);
 await waitFor("ClusterBindings to be served", () => client.list(clusterBindings));
 const stop = new AbortController();
@@ -29,7 +32,7 @@ stack.defer(() => stop.abort(new Error("the tests are over")));
 const { signal } = stop;
 const { namespaces: cache } = await backendParts(client, signal, stack);
 const context = {
-  client,
+  client: confined,
   namespaceCache: cache,
   prefix: "cluster",
   prettyName: "Tests",

@@ -34,12 +34,15 @@ import { createMetrics, Secret, silentLogger } from "@klutch/telemetry";
 import { createBackend } from "../backend.ts";
 import { readConfig } from "../config.ts";
 import { createSealer } from "../http/sealed-cookie.ts";
+import { confinedClient } from "../testing/confined.ts";
 import { backendParts } from "../testing/parts.ts";
 import { ensureTenant } from "./tenant.ts";
 
 const stack = new AsyncDisposableStack();
 after(() => stack.disposeAsync());
-const { client, config: admin } = stack.use(await startCluster({ name: "renewal", controllerManager: true }));
+const cluster = stack.use(await startCluster({ name: "renewal", controllerManager: true }));
+const { client, config: admin } = cluster;
+const confined = stack.use(await confinedClient(cluster));
 for (const object of bindCrds) await client.create<KubeObject>(customResourceDefinitions, object);
 await client.create(clusterRoles, roleObject({ name: binderName }, binderRules));
 await waitFor("ClusterBindings to be served", () => client.list(clusterBindings));
@@ -60,8 +63,8 @@ const backend = createBackend({
     {},
   ),
   cluster: admin,
-  client,
-  controllerClient: client,
+  client: confined,
+  controllerClient: confined,
   logger: silentLogger,
   metrics: createMetrics(),
   clock: systemClock,
@@ -76,7 +79,7 @@ const parts = await backendParts(client, signal, stack);
 const tenantOf = (subject: string): Promise<string> =>
   ensureTenant(
     {
-      client,
+      client: confined,
       namespaceCache: parts.namespaces,
       prefix: "cluster",
       prettyName: "Tests",

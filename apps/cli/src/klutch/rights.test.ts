@@ -64,6 +64,26 @@ test("a rule for some names does not cover all of them", () => {
   assert.match(gapsOf([named, own], []).join("\n"), /get, list.* on customresourcedefinitions/);
 });
 
+test("rights on single objects are compared and named one by one", () => {
+  const crdsOf = (resourceNames?: readonly string[]): Grant =>
+    grant([
+      {
+        apiGroups: ["apiextensions.k8s.io"],
+        resources: ["customresourcedefinitions"],
+        resourceNames,
+        verbs: ["update", "patch"],
+      },
+    ]);
+  const on = "update, patch on customresourcedefinitions.apiextensions.k8s.io";
+  // What older versions gave for all of them, in either form.
+  for (const names of [undefined, []]) assert.deepEqual(surplusOf(crdsOf(names), [bound]), [on]);
+  const both = ["widgets.example.org", "gadgets.example.org"];
+  assert.deepEqual(surplusOf(crdsOf(both), [bound]), [`${on} (only gadgets.example.org)`]);
+  const withoutApi = [base, own, grant(api.rules.filter(({ resourceNames }) => resourceNames === undefined))];
+  assert.deepEqual(gapsOf(withoutApi, [bound]), [`${on} (only widgets.example.org)`]);
+  assert.deepEqual(gapsOf([...withoutApi, crdsOf(both)], [bound]), []);
+});
+
 test("wildcards are named once and close every gap", () => {
   const rules = [{ apiGroups: ["*"], resources: ["*"], verbs: ["*"] }];
   assert.deepEqual(wildcardsIn(rules), ["* on * of all API groups"]);

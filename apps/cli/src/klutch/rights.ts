@@ -31,7 +31,8 @@ interface Right {
   readonly group: string;
   readonly resource: string;
   readonly verb: string;
-  readonly resourceNames?: readonly string[] | undefined;
+  /** The only object it holds for. */
+  readonly only?: string | undefined;
 }
 
 /** Roles and role bindings that Klutch itself writes for these bindings. */
@@ -120,9 +121,15 @@ export function bindsKonnector(
 }
 
 function rightsIn(rules: readonly PolicyRule[]): readonly Right[] {
-  return rules.flatMap(({ apiGroups = [], resources = [], verbs, resourceNames }) =>
+  return rules.flatMap(({ apiGroups = [], resources = [], verbs, resourceNames = [] }) =>
     apiGroups.flatMap((group) =>
-      resources.flatMap((resource) => verbs.map((verb): Right => ({ group, resource, verb, resourceNames }))),
+      resources.flatMap((resource) =>
+        verbs.flatMap((verb): Right[] =>
+          resourceNames.length === 0
+            ? [{ group, resource, verb }]
+            : resourceNames.map((only) => ({ group, resource, verb, only })),
+        ),
+      ),
     ),
   );
 }
@@ -137,15 +144,15 @@ function isCovered(rules: readonly PolicyRule[], right: Right): boolean {
       has(rule.verbs, right.verb) &&
       (rule.resourceNames === undefined ||
         rule.resourceNames.length === 0 ||
-        (right.resourceNames?.every((name) => rule.resourceNames?.includes(name)) ?? false)),
+        (right.only !== undefined && rule.resourceNames.includes(right.only))),
   );
 }
 
-/** One line for each resource. */
+/** One line for each resource, and for each object that a right is limited to. */
 function summary(rights: readonly Right[]): readonly string[] {
   const verbs = new Map<string, { readonly right: Right; readonly verbs: Set<string> }>();
   for (const right of rights) {
-    const key = `${right.group}/${right.resource}`;
+    const key = JSON.stringify([right.group, right.resource, right.only]);
     const entry = verbs.get(key) ?? { right, verbs: new Set<string>() };
     entry.verbs.add(right.verb);
     verbs.set(key, entry);
@@ -153,6 +160,11 @@ function summary(rights: readonly Right[]): readonly string[] {
   return [...verbs.values()].map(({ right, verbs: some }) =>
     right.group === "*"
       ? `${[...some].join(", ")} on ${right.resource} of all API groups`
-      : describeRule({ apiGroups: [right.group], resources: [right.resource], verbs: [...some] }),
+      : describeRule({
+          apiGroups: [right.group],
+          resources: [right.resource],
+          resourceNames: right.only === undefined ? [] : [right.only],
+          verbs: [...some],
+        }),
   );
 }

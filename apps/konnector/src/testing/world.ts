@@ -159,7 +159,7 @@ function counting(
 }
 
 /** The agent's own account, with just the rights of the shipped manifests and of the bindings. */
-async function agentConfig({ client, config }: TestCluster): Promise<ClusterConfig> {
+export async function agentConfig({ client, config }: TestCluster): Promise<ClusterConfig> {
   const account = { namespace: consumerNamespace, name: konnectorName };
   const { token } = await serviceAccountToken(client, account, { expirationSeconds: 3600 });
   return { ...config, auth: { kind: "token", token } };

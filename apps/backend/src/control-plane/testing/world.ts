@@ -1,4 +1,4 @@
-/** A backend in control-plane mode on a real API server, with exactly the rights of its shipped ClusterRole. */
+/** A backend in control-plane mode on a real API server, with exactly the rights of its shipped ClusterRole and policy. */
 import {
   type AppClusterBinding,
   type AppClusterBindingSpec,
@@ -29,6 +29,7 @@ import { roleBindingObject, roleObject, startCluster, type TestCluster, waitFor 
 import { createMetrics, Secret, silentLogger } from "@klutch/telemetry";
 import { type Backend, createBackend } from "../../backend.ts";
 import { readConfig } from "../../config.ts";
+import { confinedClient } from "../../testing/confined.ts";
 
 /** What the tests work with. */
 export interface ControlPlaneWorld extends AsyncDisposable {
@@ -117,6 +118,7 @@ export async function startControlPlaneWorld(): Promise<ControlPlaneWorld> {
     });
   }
   await createAccount(client);
+  stack.use(await confinedClient(cluster));
   const guarded = await restrictedClient(cluster);
   stack.use(guarded.client);
   const shift = { ms: 0 };

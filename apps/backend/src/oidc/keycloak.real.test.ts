@@ -1,0 +1,90 @@
+import assert from "node:assert/strict";
+import { after, test } from "node:test";
+import { reservePorts, startKeycloak } from "@klutch/engines";
+import { systemClock } from "@klutch/kube";
+import { type Landed, TestBrowser } from "../testing/browser.ts";
+import { createRealm, developer, manager, type RealmUser } from "../testing/keycloak-realm.ts";
+import { oidcClient, startLoginWorld } from "../testing/login-world.ts";
+import { createIdTokenVerifier } from "./id-token.ts";
+
+const stack = new AsyncDisposableStack();
+after(() => stack.disposeAsync());
+const [keycloakPort = 0, port = 0] = stack.use(await reservePorts(2)).ports;
+const first = stack.use(await startKeycloak({ port: keycloakPort }));
+const redirectUri = `http://127.0.0.1:${port}/callback`;
+const realm = await createRealm(first, redirectUri);
+const world = stack.use(await startLoginWorld({ issuerOverride: realm.issuer, port }));
+const start = `${world.url}/authorize?s=session1&c=abc123&p=4321`;
+
+async function logIn(
+  { username, password }: RealmUser,
+  browser: TestBrowser = new TestBrowser(),
+  stopAt?: string,
+): Promise<Landed> {
+  return browser.submit(await browser.go(start), 'name="password"', { username, password }, stopAt);
+}
+
+/** Who the backend takes for the one that logged in, as a binding shows it. */
+async function identityAfter(page: Landed, browser: TestBrowser): Promise<unknown> {
+  assert.equal(page.status, 200, page.html);
+  await browser.submit(page, 'value="databases"', {}, "http://localhost:4321");
+  const { issuer, subject } = world.bound.at(-1)?.session ?? {};
+  return { issuer, subject };
+}
+
+test("a login at a real Keycloak is of its user, whatever roles and groups the user has", async () => {
+  const browser = new TestBrowser();
+  const page = await logIn(developer, browser);
+  assert.equal(page.url.pathname, "/resources");
+  const claims = Buffer.from((await realm.idToken(developer)).split(".")[1] ?? "", "base64url").toString();
+  assert.match(claims, /"owns"/);
+  assert.match(claims, /"reads"/);
+  assert.match(claims, /"\/company\/platform\/databases"/);
+  assert.deepEqual(await identityAfter(page, browser), { issuer: realm.issuer, subject: developer.id });
+});
+
+test("a login whose tokens exceed 8 KB works, and its cookies stay small", async () => {
+  assert.ok((await realm.idToken(manager)).length > 8_192);
+  const browser = new TestBrowser();
+  const page = await logIn(manager, browser);
+  const cookies = browser.cookies.get(new URL(world.url).host) ?? new Map<string, string>();
+  assert.ok([...cookies.values()].join("").length < 2_048, [...cookies.values()].join("\n"));
+  assert.deepEqual(await identityAfter(page, browser), { issuer: realm.issuer, subject: manager.id });
+});
+
+test("a wrong password stays at Keycloak", async () => {
+  const page = await logIn({ ...developer, password: "wrong" });
+  assert.ok(page.url.href.startsWith(realm.issuer), page.url.href);
+});
+
+test("when the signing key was replaced logins work at once, and tokens of the removed key are refused", async () => {
+  const verify = createIdTokenVerifier({
+    issuer: realm.issuer,
+    clientId: oidcClient.id,
+    keySetUrl: new URL(`${realm.issuer}/protocol/openid-connect/certs`),
+    keyCooldownMs: 10_000,
+    clock: systemClock,
+  });
+  const old = await realm.idToken(developer);
+  assert.deepEqual(await verify(old), { issuer: realm.issuer, subject: developer.id });
+  await realm.rotateKey();
+  assert.equal((await logIn(developer)).status, 200);
+  assert.deepEqual(await verify(await realm.idToken(manager)), { issuer: realm.issuer, subject: manager.id });
+  await assert.rejects(verify(old), /no applicable key found/);
+});
+
+test("while Keycloak is away a login says so with 503; when it is back logins work again", async () => {
+  const browser = new TestBrowser();
+  const back = await logIn(developer, browser, `${world.url}/callback`);
+  await first.process.stop();
+  const away = await browser.go(back.url.href);
+  assert.equal(away.status, 503);
+  assert.match(away.html, /cannot be used at the moment/);
+  assert.equal((await new TestBrowser().go(start)).status, 503);
+  const second = stack.use(await startKeycloak({ port: keycloakPort }));
+  // It kept nothing, but the users are the same.
+  await createRealm(second, redirectUri);
+  const again = new TestBrowser();
+  const page = await logIn(developer, again);
+  assert.deepEqual(await identityAfter(page, again), { issuer: realm.issuer, subject: developer.id });
+});

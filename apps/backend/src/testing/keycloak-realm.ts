@@ -1,0 +1,167 @@
+/** A realm in a Keycloak of the tests, made and changed by its Admin REST API. */
+import { randomUUID } from "node:crypto";
+import type { KeycloakServer } from "@klutch/engines";
+import { isRecord } from "@klutch/kube";
+import { oidcClient } from "./login-world.ts";
+
+/** Somebody who can log in; both are members of a nested group. */
+export interface RealmUser {
+  readonly id: string;
+  readonly username: string;
+  readonly password: string;
+}
+
+/** Has a role that contains roles that contain roles. */
+export const developer: RealmUser = {
+  id: randomUUID(),
+  username: "developer",
+  password: "a-password-of-the-tests",
+};
+/** Has so many roles that the tokens exceed what servers take as a header. */
+export const manager: RealmUser = { id: randomUUID(), username: "manager", password: "another-of-the-tests" };
+
+/** What the tests do with it. */
+export interface Realm {
+  readonly issuer: string;
+  /** An ID token without a browser. */
+  readonly idToken: (user: RealmUser) => Promise<string>;
+  /** A new signing key takes the place of the present one, which is removed. */
+  readonly rotateKey: () => Promise<void>;
+}
+
+const name = "klutch";
+const manyRoles = Array.from({ length: 300 }, (_, index) => `manages-the-databases-of-team-${index}`);
+
+/** Makes the realm with one client, whose ID tokens tell of roles and groups, and with both users. */
+export async function createRealm(keycloak: KeycloakServer, redirectUri: string): Promise<Realm> {
+  const issuer = `${keycloak.url}/realms/${name}`;
+  await callAdmin(keycloak, "POST", "", representation(redirectUri));
+  const signingKeys = `/${name}/components?type=org.keycloak.keys.KeyProvider`;
+  return {
+    issuer,
+    async idToken({ username, password }) {
+      const { id, secret } = oidcClient;
+      const client = { client_id: id, client_secret: secret, scope: "openid" };
+      return textOf(
+        await requestToken(issuer, { ...client, grant_type: "password", username, password }),
+        "id_token",
+      );
+    },
+    async rotateKey() {
+      const present = await callAdmin(keycloak, "GET", signingKeys);
+      const providers = (Array.isArray(present) ? present : [])
+        .filter(isRecord)
+        .filter(({ providerId }) => providerId === "rsa-generated");
+      await callAdmin(keycloak, "POST", `/${name}/components`, {
+        name: `rsa-${randomUUID()}`,
+        providerId: "rsa-generated",
+        providerType: "org.keycloak.keys.KeyProvider",
+        config: { priority: ["200"], enabled: ["true"], active: ["true"], algorithm: ["RS256"] },
+      });
+      for (const provider of providers)
+        await callAdmin(keycloak, "DELETE", `/${name}/components/${textOf(provider, "id")}`);
+    },
+  };
+}
+
+function representation(redirectUri: string): unknown {
+  const mapper = (protocolMapper: string, claim: string): unknown => ({
+    name: claim,
+    protocol: "openid-connect",
+    protocolMapper,
+    config: {
+      "claim.name": claim,
+      "id.token.claim": "true",
+      "jsonType.label": "String",
+      multivalued: "true",
+      "full.path": "true",
+    },
+  });
+  return {
+    realm: name,
+    enabled: true,
+    roles: {
+      realm: [
+        ...["reads", ...manyRoles].map((role) => ({ name: role })),
+        { name: "writes", composite: true, composites: { realm: ["reads"] } },
+        { name: "owns", composite: true, composites: { realm: ["writes"] } },
+        { name: "manages-all", composite: true, composites: { realm: ["owns", ...manyRoles] } },
+      ],
+    },
+    groups: [
+      {
+        name: "company",
+        subGroups: [{ name: "platform", subGroups: [{ name: "databases", realmRoles: ["owns"] }] }],
+      },
+    ],
+    clients: [
+      {
+        clientId: oidcClient.id,
+        secret: oidcClient.secret,
+        publicClient: false,
+        redirectUris: [redirectUri],
+        standardFlowEnabled: true,
+        directAccessGrantsEnabled: true,
+        protocolMappers: [
+          mapper("oidc-usermodel-realm-role-mapper", "roles"),
+          mapper("oidc-group-membership-mapper", "groups"),
+        ],
+      },
+    ],
+    users: [userOf(developer, ["owns"]), userOf(manager, ["manages-all"])],
+  };
+}
+
+function userOf({ id, username, password }: RealmUser, realmRoles: readonly string[]): unknown {
+  return {
+    id,
+    username,
+    enabled: true,
+    // Without them a page asks for them at the first login.
+    email: `${username}@example.org`,
+    emailVerified: true,
+    firstName: "Some",
+    lastName: "Body",
+    credentials: [{ type: "password", value: password }],
+    realmRoles,
+    groups: ["/company/platform/databases"],
+  };
+}
+
+async function callAdmin(
+  { url, admin }: KeycloakServer,
+  method: string,
+  path: string,
+  body?: unknown,
+): Promise<unknown> {
+  const credentials = { client_id: "admin-cli", grant_type: "password", ...admin };
+  const token = textOf(await requestToken(`${url}/realms/master`, credentials), "access_token");
+  return answer(
+    await fetch(`${url}/admin/realms${path}`, {
+      method,
+      headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    }),
+  );
+}
+
+async function requestToken(issuer: string, fields: Readonly<Record<string, string>>): Promise<unknown> {
+  return answer(
+    await fetch(`${issuer}/protocol/openid-connect/token`, {
+      method: "POST",
+      body: new URLSearchParams(fields),
+    }),
+  );
+}
+
+async function answer(response: Response): Promise<unknown> {
+  const text = await response.text();
+  if (!response.ok) throw new Error(`${response.url} answered ${response.status}: ${text}`);
+  return text === "" ? undefined : JSON.parse(text);
+}
+
+function textOf(value: unknown, field: string): string {
+  const text = isRecord(value) ? value[field] : undefined;
+  if (typeof text !== "string") throw new Error(`Keycloak sent no ${field}`);
+  return text;
+}

@@ -1,0 +1,386 @@
+import assert from "node:assert/strict";
+import { after, test } from "node:test";
+import {
+  createKubeClient,
+  type DynamicObject,
+  isForbidden,
+  type KubeClient,
+  type ResourceType,
+  serviceAccountToken,
+} from "@klutch/kube";
+import { startCluster, waitFor } from "@klutch/kube-testing";
+import { bindCrds } from "../index.ts";
+import * as resources from "../resources.ts";
+import { backendPolicyManifests } from "./backend.ts";
+
+const cluster = await startCluster({
+  name: "backend-policy",
+  // Without it the API server refuses privileged pods before any policy is asked.
+  apiServerArgs: ["--allow-privileged"],
+});
+after(() => cluster[Symbol.asyncDispose]());
+const admin = cluster.client;
+/** Acts as the backend's account, with the unlimited rights that `escalate` and `bind` could give it. */
+const backend: KubeClient = createKubeClient(
+  {
+    ...cluster.config,
+    impersonate: { user: "system:serviceaccount:klutch-backend:klutch-backend", groups: ["system:masters"] },
+  },
+  { userAgent: "test", flowControl: false },
+);
+after(() => backend[Symbol.asyncDispose]());
+
+const rbac = "rbac.authorization.k8s.io";
+const binder = (namespace: string): object => ({ kind: "ServiceAccount", name: "klutch-binder", namespace });
+const identity = { "example-backend.klutch.anynines.com/identity": "somebody#abc123" };
+const ofMapping = { "klutch.anynines.com/api-service-namespace": "tenant/team" };
+const ofAppCluster = { "klutch.anynines.com/appclusterbinding": "default/one" };
+
+function object(type: ResourceType, metadata: DynamicObject["metadata"], fields: object = {}): DynamicObject {
+  const apiVersion = type.group === "" ? type.version : `${type.group}/${type.version}`;
+  return { apiVersion, kind: type.kind, metadata, ...fields };
+}
+
+const create = (type: ResourceType, metadata: DynamicObject["metadata"], fields?: object): Promise<unknown> =>
+  backend.create(type, object(type, metadata, fields));
+
+async function refused(work: Promise<unknown>, reason: RegExp): Promise<void> {
+  await assert.rejects(work, (error: unknown) => {
+    assert.ok(isForbidden(error), String(error));
+    assert.match(error.message, reason);
+    return true;
+  });
+}
+
+const {
+  namespaces,
+  secrets,
+  serviceAccounts,
+  roles,
+  roleBindings,
+  clusterRoles,
+  clusterRoleBindings,
+  deployments,
+} = resources;
+for (const name of ["foreign", "klutch-backend", "crossplane-system"])
+  await admin.create(namespaces, object(namespaces, { name }));
+for (const crd of bindCrds)
+  await admin.create(
+    resources.customResourceDefinitions,
+    object(resources.customResourceDefinitions, { ...crd.metadata }, { spec: crd.spec }),
+  );
+for (const manifest of backendPolicyManifests) {
+  const type =
+    manifest.kind === "ValidatingAdmissionPolicy"
+      ? resources.validatingAdmissionPolicies
+      : resources.validatingAdmissionPolicyBindings;
+  await admin.create(type, manifest);
+}
+let attempts = 0;
+await waitFor("the policy to be in force", () =>
+  create(namespaces, { name: `probe-${attempts++}` }).then(() => false, isForbidden),
+);
+
+test("the backend makes, marks and removes namespaces of tenants, and touches no other", async () => {
+  await create(namespaces, { name: "tenant", annotations: identity });
+  await create(namespaces, { name: "tenant-team", annotations: ofMapping });
+  await create(namespaces, { name: "klutch-bind-default-one", annotations: ofAppCluster });
+  await create(namespaces, { name: "tenant-short", annotations: ofMapping });
+  await backend.mergePatch(namespaces, { name: "tenant" }, { metadata: { annotations: { a: "b" } } });
+  await backend.delete(namespaces, { name: "tenant-short" });
+  const reason = /may write only namespaces that an annotation of Klutch marks/;
+  await refused(create(namespaces, { name: "unmarked" }), reason);
+  await refused(create(namespaces, { name: "kube-new", annotations: identity }), reason);
+  for (const name of ["kube-system", "default", "foreign", "klutch-backend", "crossplane-system"]) {
+    // A mark that it sets itself proves nothing.
+    await refused(backend.mergePatch(namespaces, { name }, { metadata: { annotations: identity } }), reason);
+  }
+  // Kubernetes itself keeps its own from being deleted.
+  for (const name of ["foreign", "klutch-backend"])
+    await refused(backend.delete(namespaces, { name }), reason);
+  await admin.mergePatch(namespaces, { name: "crossplane-system" }, { metadata: { annotations: identity } });
+  await refused(backend.delete(namespaces, { name: "crossplane-system" }), reason);
+  await refused(
+    create(secrets, { namespace: "crossplane-system", name: "s" }),
+    /only in namespaces of tenants/,
+  );
+});
+
+test("accounts and tokens are those of the app clusters", async () => {
+  const tenants = { namespace: "tenant", name: "klutch-binder" };
+  await create(serviceAccounts, tenants);
+  const options = { expirationSeconds: 3600, signal: new AbortController().signal };
+  await serviceAccountToken(backend, tenants, options);
+  await refused(
+    create(serviceAccounts, { namespace: "tenant", name: "other" }),
+    /only service accounts and tokens/,
+  );
+  for (const ref of [
+    { namespace: "foreign", name: "klutch-binder" },
+    { namespace: "kube-system", name: "klutch-binder" },
+  ]) {
+    await refused(create(serviceAccounts, ref), /only in namespaces of tenants/);
+    await admin.create(serviceAccounts, object(serviceAccounts, ref));
+    await refused(serviceAccountToken(backend, ref, options), /only in namespaces of tenants/);
+  }
+  await admin.create(serviceAccounts, object(serviceAccounts, { namespace: "tenant", name: "other" }));
+  await refused(
+    serviceAccountToken(backend, { namespace: "tenant", name: "other" }, options),
+    /only service accounts and tokens/,
+  );
+});
+
+test("Secrets are written in namespaces of tenants only, and none that makes a credential of another account", async () => {
+  await create(secrets, { namespace: "tenant", name: "kubeconfig" }, { data: { kubeconfig: "MQ==" } });
+  const type = "kubernetes.io/service-account-token";
+  const annotations = { "kubernetes.io/service-account.name": "klutch-binder" };
+  await create(secrets, { namespace: "tenant", name: "klutch-binder", annotations }, { type });
+  await backend.mergePatch(
+    secrets,
+    { namespace: "tenant", name: "kubeconfig" },
+    { data: { kubeconfig: "Mg==" } },
+  );
+  // In control-plane mode a copy that may not be changed is made anew.
+  const tls = { type: "kubernetes.io/basic-auth", stringData: { username: "a" } };
+  await admin.create(secrets, object(secrets, { namespace: "klutch-bind-default-one", name: "copy" }, tls));
+  await backend.delete(secrets, { namespace: "klutch-bind-default-one", name: "copy" });
+  const reason = /may not write Secrets of this type/;
+  await refused(create(secrets, { namespace: "tenant", name: "planted" }, tls), reason);
+  await refused(create(secrets, { namespace: "tenant", name: "planted", annotations }, { type }), reason);
+  await refused(
+    create(
+      secrets,
+      {
+        namespace: "tenant-team",
+        name: "klutch-binder",
+        annotations: { ...annotations, "kubernetes.io/service-account.name": "other" },
+      },
+      { type },
+    ),
+    reason,
+  );
+  await admin.create(secrets, object(secrets, { namespace: "foreign", name: "own" }));
+  const elsewhere = /only in namespaces of tenants/;
+  await refused(backend.delete(secrets, { namespace: "foreign", name: "own" }), elsewhere);
+  await refused(
+    backend.mergePatch(secrets, { namespace: "foreign", name: "own" }, { data: { a: "MQ==" } }),
+    elsewhere,
+  );
+  await refused(create(secrets, { namespace: "kube-system", name: "planted" }), elsewhere);
+});
+
+const allVerbs = ["get", "list", "watch", "create", "update", "patch", "delete"];
+const exported = { apiGroups: ["anynines.com"], resources: ["postgresqlinstances"], verbs: allVerbs };
+const payload = { apiGroups: [""], resources: ["secrets", "events"], verbs: allVerbs };
+
+test("a role that it hands out has no wildcard and nothing that leads to other rights", async () => {
+  const rules = [exported, payload];
+  await create(clusterRoles, { name: "klutch-binder-tenant" }, { rules });
+  await create(clusterRoles, { name: "klutch-binder-empty" }, { rules: [] });
+  await create(clusterRoles, { name: "klutch-binder-tenant:cluster-wide" }, { rules: [exported] });
+  await create(roles, { namespace: "tenant", name: "control-plane-connector" }, { rules });
+  const names = /may write only cluster roles and their bindings whose names begin with klutch-binder-/;
+  await refused(create(clusterRoles, { name: "wide" }, { rules }), names);
+  await refused(create(clusterRoles, { name: "klutch-binder" }, { rules }), names);
+  await refused(backend.delete(clusterRoles, { name: "cluster-admin" }), names);
+  await refused(backend.mergePatch(clusterRoles, { name: "cluster-admin" }, { rules: [] }), names);
+  const handsOut = /may not hand out wildcards, special verbs/;
+  for (const change of [
+    { apiGroups: ["*"] },
+    { resources: ["*"] },
+    { resources: ["*/status"] },
+    { verbs: ["*"] },
+    { verbs: ["impersonate"] },
+    { verbs: ["escalate"] },
+    { apiGroups: ["example.org", rbac] },
+    { apiGroups: ["admissionregistration.k8s.io"] },
+    { apiGroups: ["apiextensions.k8s.io"] },
+  ]) {
+    const bad = [exported, { ...exported, ...change }];
+    await refused(
+      backend.mergePatch(clusterRoles, { name: "klutch-binder-tenant" }, { rules: bad }),
+      handsOut,
+    );
+    await refused(
+      backend.mergePatch(roles, { namespace: "tenant", name: "control-plane-connector" }, { rules: bad }),
+      handsOut,
+    );
+  }
+  const urls = { rules: [{ nonResourceURLs: ["*"], verbs: ["get"] }] };
+  await refused(create(clusterRoles, { name: "klutch-binder-a" }, urls), handsOut);
+  const aggregationRule = { clusterRoleSelectors: [{ matchLabels: { a: "b" } }] };
+  await refused(create(clusterRoles, { name: "klutch-binder-b" }, { aggregationRule }), handsOut);
+  await refused(
+    create(clusterRoles, { name: "klutch-binder-c:cluster-wide" }, { rules: [exported, payload] }),
+    /rights on kinds of Kubernetes in the whole cluster/,
+  );
+  await refused(
+    create(roles, { namespace: "tenant", name: "other" }, { rules }),
+    /only the Role control-plane-connector/,
+  );
+  await refused(
+    create(roles, { namespace: "foreign", name: "control-plane-connector" }, { rules }),
+    /only in namespaces of tenants/,
+  );
+});
+
+test("roles of Klutch are bound, and to accounts of app clusters only", async () => {
+  const ref = (name: string, kind = "ClusterRole"): object => ({ apiGroup: rbac, kind, name });
+  const subjects = [binder("tenant")];
+  const bind = (namespace: string, name: string, fields: object): Promise<unknown> =>
+    create(roleBindings, { namespace, name }, { subjects, ...fields });
+  await bind("tenant", "klutch-binder", { roleRef: ref("klutch-binder") });
+  await bind("tenant-team", "klutch-binder", { roleRef: ref("klutch-binder-tenant") });
+  await bind("klutch-bind-default-one", "control-plane-connector", {
+    roleRef: ref("control-plane-connector", "Role"),
+  });
+  const own = { name: "klutch-binder-tenant:cluster-wide" };
+  await create(clusterRoleBindings, own, { subjects, roleRef: ref(own.name) });
+  await refused(
+    bind("kube-system", "klutch-binder", { roleRef: ref("klutch-binder") }),
+    /only in namespaces of tenants/,
+  );
+  await refused(
+    bind("tenant", "control-plane-connector", { roleRef: ref("cluster-admin") }),
+    /bind only roles of Klutch/,
+  );
+  await refused(bind("tenant", "other", { roleRef: ref("klutch-binder") }), /bind only roles of Klutch/);
+  const toWhom = /give rights only to service accounts klutch-binder/;
+  for (const subject of [
+    { kind: "ServiceAccount", name: "default", namespace: "tenant" },
+    { kind: "User", name: "klutch-binder", apiGroup: rbac },
+    { kind: "Group", name: "system:authenticated", apiGroup: rbac },
+  ]) {
+    const both = { subjects: [...subjects, subject] };
+    await refused(
+      backend.mergePatch(roleBindings, { namespace: "tenant", name: "klutch-binder" }, both),
+      toWhom,
+    );
+    await refused(backend.mergePatch(clusterRoleBindings, own, both), toWhom);
+  }
+  await refused(
+    create(
+      clusterRoleBindings,
+      { name: "klutch-binder-admin:cluster-wide" },
+      { subjects, roleRef: ref("cluster-admin") },
+    ),
+    /bind in the whole cluster only a role of its own/,
+  );
+  await refused(
+    create(
+      clusterRoleBindings,
+      { name: "klutch-binder-tenant" },
+      { subjects, roleRef: ref("klutch-binder-tenant") },
+    ),
+    /bind in the whole cluster only a role of its own/,
+  );
+  await refused(
+    create(clusterRoleBindings, { name: "admins" }, { subjects, roleRef: ref("cluster-admin") }),
+    /names begin with klutch-binder-/,
+  );
+  await refused(
+    backend.delete(clusterRoleBindings, { name: "cluster-admin" }),
+    /names begin with klutch-binder-/,
+  );
+  // An existing backend made it, and it goes.
+  await admin.create(
+    clusterRoleBindings,
+    object(
+      clusterRoleBindings,
+      { name: "klutch-binder-old" },
+      { subjects, roleRef: ref("klutch-binder-old") },
+    ),
+  );
+  await backend.delete(clusterRoleBindings, { name: "klutch-binder-old" });
+  await backend.delete(clusterRoleBindings, own);
+  await backend.delete(clusterRoles, own);
+});
+
+test("a Deployment is a konnector's, without a door to the node", async () => {
+  const spec = (pod: object = {}, container: object = {}): object => ({
+    selector: { matchLabels: { app: "konnector" } },
+    template: {
+      metadata: { labels: { app: "konnector" } },
+      spec: {
+        serviceAccountName: "klutch-binder",
+        containers: [{ name: "konnector", image: "example.org/konnector", ...container }],
+        ...pod,
+      },
+    },
+  });
+  const place = { namespace: "klutch-bind-default-one", name: "konnector-one" };
+  await create(deployments, place, { spec: spec({}, { securityContext: { privileged: false } }) });
+  await backend.mergePatch(deployments, place, { metadata: { labels: { a: "b" } } });
+  const reason = /may deploy only konnectors/;
+  for (const bad of [
+    spec({ hostNetwork: true }),
+    spec({ serviceAccountName: "default" }),
+    spec({ volumes: [{ name: "v", hostPath: { path: "/" } }] }),
+    spec({}, { securityContext: { privileged: true } }),
+    spec({ initContainers: [{ name: "i", image: "i", securityContext: { privileged: true } }] }),
+  ])
+    await refused(create(deployments, { ...place, name: "konnector-two" }, { spec: bad }), reason);
+  await refused(create(deployments, { ...place, name: "miner" }, { spec: spec() }), reason);
+  await refused(
+    create(deployments, { ...place, namespace: "foreign" }, { spec: spec() }),
+    /only in namespaces of tenants/,
+  );
+  await backend.delete(deployments, place);
+});
+
+test("Klutch's kinds, events and its own lease are written; nothing else is", async () => {
+  const cluster = { namespace: "tenant", name: "cluster" };
+  const spec = { kubeconfigSecretRef: { name: "kubeconfig", key: "kubeconfig" }, providerPrettyName: "Test" };
+  await waitFor("ClusterBindings to be served", () =>
+    create(resources.clusterBindings, cluster, { spec }).then(
+      () => true,
+      (error: unknown) => {
+        assert.ok(!isForbidden(error), String(error));
+        return false;
+      },
+    ),
+  );
+  await backend.mergePatch(
+    resources.clusterBindings,
+    cluster,
+    { status: { conditions: [] } },
+    { subresource: "status" },
+  );
+  await backend.delete(resources.clusterBindings, cluster);
+  const lease = { namespace: "klutch-backend", name: "klutch-backend" };
+  await create(resources.leases, lease, { spec: { holderIdentity: "one" } });
+  await backend.mergePatch(resources.leases, lease, { spec: { holderIdentity: "" } });
+  const only = /may write only objects of Klutch and what belongs to tenants/;
+  await refused(create(resources.leases, { ...lease, namespace: "kube-system" }), only);
+  await refused(
+    create(
+      resources.apiServiceExportTemplates,
+      { namespace: "tenant", name: "t" },
+      {
+        spec: { APIServiceSelector: { group: "example.org", resource: "widgets" } },
+      },
+    ),
+    only,
+  );
+  const names = { plural: "widgets", kind: "Widget" };
+  const versions = [
+    { name: "v1", served: true, storage: true, schema: { openAPIV3Schema: { type: "object" } } },
+  ];
+  await refused(
+    create(
+      resources.customResourceDefinitions,
+      { name: "widgets.example.org" },
+      {
+        spec: { group: "example.org", scope: "Namespaced", names, versions },
+      },
+    ),
+    only,
+  );
+  const configMaps: ResourceType = { ...secrets, plural: "configmaps", kind: "ConfigMap" };
+  await refused(create(configMaps, { namespace: "tenant", name: "c" }), only);
+});
+
+test("everybody else is not touched by it", async () => {
+  await admin.create(secrets, object(secrets, { namespace: "kube-system", name: "of-an-admin" }));
+  await admin.delete(namespaces, { name: "foreign" });
+});
