@@ -72,5 +72,6 @@ export * from "./postgresql-plans.ts";
 export * from "./rbac.ts";
 export * from "./renewal.ts";
 export * from "./resources.ts";
+export * from "./secret-types.ts";
 export * from "./versions.ts";
 export * from "./wire.ts";

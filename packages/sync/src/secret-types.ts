@@ -1,19 +1,7 @@
 /** Which Secrets may cross, by their type. The list is short, because controllers of either cluster act on types by themselves. */
+import { crossingSecretTypes, serviceBindingPrefix } from "@klutch/api";
 import type { ClaimScope } from "./claim-scope.ts";
 import type { SyncObject } from "./types.ts";
-
-/** Types of Secrets that cross under every claim on Secrets. */
-export const crossingSecretTypes: readonly string[] = [
-  "Opaque",
-  "connection.crossplane.io/v1alpha1",
-  "kubernetes.io/tls",
-  "kubernetes.io/basic-auth",
-  "kubernetes.io/ssh-auth",
-  "kubernetes.io/dockerconfigjson",
-];
-
-/** The types of the Service Binding specification. */
-const serviceBindingPrefix = "servicebinding.io/";
 
 /** Secrets that clusters and tools make for themselves; they stay without a word, whatever a claim says. */
 const ownSecretTypes: readonly RegExp[] = [

@@ -1,6 +1,7 @@
 /** What does not cross of claimed objects, in words for the people of the app cluster. */
 import { apiVersionOf, type DynamicObject, type ObjectRef } from "@klutch/kube";
-import { type ClaimedPlan, crossingSecretTypes } from "@klutch/sync";
+import { crossingSecretTypes } from "@klutch/api";
+import type { ClaimedPlan } from "@klutch/sync";
 import type { Environment } from "../clusters.ts";
 import type { EventRecorder } from "../events.ts";
 import type { ClaimedType } from "../session/claim-set.ts";

@@ -111,15 +111,22 @@ test("while nothing is bound the agent writes no Secret anywhere but in its own 
   let attempts = 0;
   const tryAgain = (): Promise<boolean> =>
     agent.create(resources.secrets, secret("team", `probe-${attempts++}`)).then(() => false, isForbidden);
-  await confine({ apis: [], claims: [] }, tryAgain);
+  await confine({ apis: [], claims: [], secretTypes: [] }, tryAgain);
   await agent.create(resources.secrets, secret("klutch-bind", "kubeconfig-abc"));
-  await confine({ apis: ["widgets.example.org"], claims: ["secrets"] }, async () => !(await tryAgain()));
+  await confine(
+    { apis: ["widgets.example.org"], claims: ["secrets"], secretTypes: ["example.org/odd"] },
+    async () => !(await tryAgain()),
+  );
 });
 
 test("what may be written follows from bindings and their accepted claims", () => {
   const claim = { group: "", version: "v1", state: "Accepted" } as const;
   const claims = [
-    { ...claim, resource: "secrets", selector: { owner: "Provider" } },
+    {
+      ...claim,
+      resource: "secrets",
+      selector: { owner: "Provider", fieldSelectors: ["metadata.name!=x,type=example.org/odd"] },
+    },
     { ...claim, resource: "configmaps", state: "Rejected" },
     // Of the consumer's own objects, which are only read.
     { ...claim, resource: "services", selector: { owner: "Consumer" } },
@@ -129,12 +136,16 @@ test("what may be written follows from bindings and their accepted claims", () =
     { name: "pods", claims: [] },
     { name: "roles.rbac.authorization.k8s.io", claims: [] },
   ]);
-  assert.deepEqual(scope, { apis: ["widgets.example.org"], claims: ["secrets"] });
+  assert.deepEqual(scope, {
+    apis: ["widgets.example.org"],
+    claims: ["secrets"],
+    secretTypes: ["example.org/odd"],
+  });
 });
 
 test("a name that would end the expression is no name of a resource", () => {
   assert.throws(
-    () => konnectorPolicyManifests({ apis: ["x'] || true || ['"], claims: [] }),
+    () => konnectorPolicyManifests({ apis: ["x'] || true || ['"], claims: [], secretTypes: [] }),
     /no name of a resource/,
   );
 });
@@ -188,6 +199,7 @@ test("a Secret that a cluster would act upon is refused", async () => {
     "kubernetes.io/service-account-token",
     "bootstrap.kubernetes.io/token",
     "helm.sh/release.v1",
+    "example.org/unknown",
   ]) {
     const annotations = { ...owned, "kubernetes.io/service-account.name": "default" };
     await refused(
@@ -195,10 +207,9 @@ test("a Secret that a cluster would act upon is refused", async () => {
       /may not write Secrets of this type/,
     );
   }
-  await agent.create(
-    resources.secrets,
-    secret("team", "credentials", { type: "connection.crossplane.io/v1alpha1" }, owned),
-  );
+  const allowed = ["connection.crossplane.io/v1alpha1", "servicebinding.io/postgresql", "example.org/odd"];
+  for (const [index, type] of allowed.entries())
+    await agent.create(resources.secrets, secret("team", `credentials-${index}`, { type }, owned));
 });
 
 test("a person's own Secret is neither changed nor deleted, but may be marked; what is marked may be both", async () => {

@@ -8,25 +8,18 @@ import type { Manifest } from "../konnector-manifests.ts";
 import { bindGroup, consumerNamespace, konnectorName, resourceOwnerAnnotation } from "../names.ts";
 import { crdNameOf } from "../naming.ts";
 import { bindingRules } from "../rbac.ts";
+import { crossingSecretTypes, serviceBindingPrefix } from "../secret-types.ts";
 import { accountPolicyManifests, isSystemNamespace } from "./policy.ts";
 
 /** Name of the policy and its binding. */
 export const konnectorPolicyName = "klutch-konnector";
 
-/** Types that a claimed Secret may have in an app cluster: none that a cluster acts upon. */
-export const claimedSecretTypes: readonly string[] = [
-  "Opaque",
-  "connection.crossplane.io/v1alpha1",
-  "kubernetes.io/basic-auth",
-  "kubernetes.io/dockerconfigjson",
-  "kubernetes.io/ssh-auth",
-  "kubernetes.io/tls",
-];
-
 /** What the agent may write: names as `<plural>.<group>`, or `<plural>` in the core group. */
 export interface KonnectorScope {
   readonly apis: readonly string[];
   readonly claims: readonly string[];
+  /** Types of Secrets that accepted claims name besides the list. */
+  readonly secretTypes: readonly string[];
 }
 
 /** What follows from bindings: each API by its name, and of its accepted claims those that the agent may write. */
@@ -44,7 +37,15 @@ export function konnectorScopeOf(
         ),
       ),
   );
-  return { apis: shared.map(({ name }) => name), claims: written };
+  const selectors = shared.flatMap(({ claims }) =>
+    claims
+      .filter(({ state, resource }) => state === "Accepted" && resource === "secrets")
+      .flatMap(({ selector }) => selector?.fieldSelectors ?? []),
+  );
+  const secretTypes = selectors.flatMap((text) =>
+    [...text.matchAll(/(?:^|,)\s*type==?([-./\w]+)\s*(?=,|$)/g)].map((match) => match[1] ?? ""),
+  );
+  return { apis: shared.map(({ name }) => name), claims: written, secretTypes };
 }
 
 const readVerbs: ReadonlySet<string> = new Set(["get", "list", "watch"]);
@@ -59,12 +60,18 @@ const quoted = (names: readonly string[]): string =>
     .toSorted()
     .map((name) => `'${name}'`)
     .join(", ")}]`;
+/** Whatever a claim names: what clusters and tools make for themselves. */
+const isOwnSecretType =
+  "(variables.written.type == 'kubernetes.io/service-account-token' || variables.written.type.startsWith('bootstrap.kubernetes.io/') || variables.written.type.startsWith('helm.sh/'))";
+
 const annotated = (object: string, key: string): string =>
   `(has(${object}.metadata.annotations) && '${key}' in ${object}.metadata.annotations)`;
 const dataOf = (object: string): string => `(has(${object}.data) ? ${object}.data : {})`;
 
 /** The policy and its binding. Throws a RangeError for names that are no resource names: they become part of an expression. */
-export function konnectorPolicyManifests({ apis, claims }: KonnectorScope): readonly Manifest[] {
+export function konnectorPolicyManifests({ apis, claims, secretTypes }: KonnectorScope): readonly Manifest[] {
+  for (const type of secretTypes)
+    if (!/^[-./\w]+$/.test(type)) throw new RangeError(`${JSON.stringify(type)} is no type of a Secret`);
   for (const name of [...apis, ...claims])
     if (!/^[a-z0-9]([-.a-z0-9]*[a-z0-9])?$/.test(name))
       throw new RangeError(`${JSON.stringify(name)} is no name of a resource`);
@@ -84,6 +91,7 @@ export function konnectorPolicyManifests({ apis, claims }: KonnectorScope): read
       isBinding: `variables.resource == 'apiservicebindings.${bindGroup}' && variables.isMain && request.operation == 'UPDATE'`,
       isCrd:
         "variables.resource == 'customresourcedefinitions.apiextensions.k8s.io' && variables.part == '' && request.operation != 'DELETE'",
+      hasGoodType: `!${isOwnSecretType} && (variables.written.type in ${quoted([...crossingSecretTypes, ...secretTypes])} || variables.written.type.startsWith('${serviceBindingPrefix}'))`,
       isPayload: "variables.resource == 'secrets' || variables.resource == 'configmaps'",
     },
     rules: [
@@ -97,7 +105,7 @@ export function konnectorPolicyManifests({ apis, claims }: KonnectorScope): read
         message: "the konnector may not write claimed objects into namespaces of Kubernetes or of Klutch",
       },
       {
-        expression: `!variables.isClaimed || variables.isHome || variables.resource != 'secrets' || request.operation == 'DELETE' || variables.written.type in ${JSON.stringify(claimedSecretTypes).replaceAll('"', "'")}`,
+        expression: `!variables.isClaimed || variables.isHome || variables.resource != 'secrets' || request.operation == 'DELETE' || variables.hasGoodType`,
         message: "the konnector may not write Secrets of this type",
       },
       {
