@@ -128,10 +128,25 @@ async function withCredentials(client: KubeClient, work: () => Promise<void>): P
   });
   const secret = { ...ref, name: `${ref.name}-creds` };
   await waitFor("the credentials", () => client.find(kubeconfigSecrets, secret), { timeoutMs: 90_000 });
+  await plant(client, secret);
   await work();
+  await client.delete(configMaps, planted);
   await client.delete(bindings, ref);
   const isGone = async (): Promise<boolean> => (await client.find(bindings, ref)) === undefined;
   await waitFor("the binding to be gone", isGone, { timeoutMs: 60_000 });
+}
+
+const planted = { namespace: "demo", name: "planted" };
+
+/** Where a search must find the password: its own proof that it looks. */
+async function plant(client: KubeClient, secret: typeof planted): Promise<void> {
+  const { data } = await client.get<DynamicObject>(kubeconfigSecrets, secret);
+  const password = isRecord(data) ? Buffer.from(String(data["password"]), "base64").toString("utf8") : "";
+  await client.create<DynamicObject>(configMaps, {
+    apiVersion: "v1",
+    kind: "ConfigMap",
+    metadata: { ...planted, annotations: { note: `the password is ${password}` } },
+  });
 }
 
 /** Every secret of the sandbox is looked for in everything that is no Secret. */
@@ -152,7 +167,13 @@ async function assertNoSecretAnywhere(printed: string): Promise<void> {
     );
   }
   assert.ok(places.logs > 10 && places.objects > 300 && places.processes > 10, JSON.stringify(places));
-  assert.deepEqual(hits, []);
+  const isPlanted = (hit: string): boolean =>
+    hit.startsWith("configmaps demo/planted in app-a shows password");
+  assert.ok(hits.some(isPlanted), "the planted one was not found");
+  assert.deepEqual(
+    hits.filter((hit) => !isPlanted(hit)),
+    [],
+  );
 }
 
 const instances = {
@@ -193,6 +214,13 @@ async function assertChecksPass(appA: KubeClient): Promise<void> {
   assert.match(compared, /postgresqlinstances\.anynines\.com +bound[^]*\nAll 8 invariants hold\.\n$/);
 }
 
+const configMaps = {
+  group: "",
+  version: "v1",
+  plural: "configmaps",
+  kind: "ConfigMap",
+  namespaced: true,
+};
 const kubeconfigSecrets = { group: "", version: "v1", plural: "secrets", kind: "Secret", namespaced: true };
 
 /** The composition function answers a client with the authority's certificate, and none without. */
