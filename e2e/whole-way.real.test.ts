@@ -18,6 +18,7 @@ import {
 import { cacheFolder, removeDataHome } from "@klutch/engines";
 import { waitFor } from "@klutch/kube-testing";
 import { type RunningSandbox, startSandbox } from "./sandbox-process.ts";
+import { searchSandbox } from "./security/sandbox-canaries.ts";
 
 const root = await mkdtemp(join(tmpdir(), "klutch-e2e-"));
 /** As root's home is on many machines: closed to everybody else, also to the user that root's PostgreSQL runs as. */
@@ -92,6 +93,7 @@ test("a second start takes up the kept state: bindings work, a bad claim is refu
       return JSON.stringify(object.status ?? {}).includes('"state":"provisioned"');
     };
     await waitFor("the claim's status", isReady, { timeoutMs: 90_000 });
+    await withCredentials(appA, () => assertNoSecretAnywhere(sandbox.printed()));
     await appA.delete(instances, { namespace: "demo", name: "second" });
     await waitFor(
       "the claim to be gone",
@@ -106,6 +108,73 @@ test("a second start takes up the kept state: bindings work, a bad claim is refu
   assert.match(sandbox.printed(), /taking up the state/);
   assert.deepEqual(await leftovers(), []);
 });
+
+const bindings = {
+  group: "anynines.com",
+  version: "v1",
+  plural: "servicebindings",
+  kind: "ServiceBinding",
+  namespaced: true,
+};
+
+/** While the database of the second claim has a password and its Secret is there. */
+async function withCredentials(client: KubeClient, work: () => Promise<void>): Promise<void> {
+  const ref = { namespace: "demo", name: "canary" };
+  await client.create<DynamicObject>(bindings, {
+    apiVersion: "anynines.com/v1",
+    kind: "ServiceBinding",
+    metadata: ref,
+    spec: { instanceRef: "second", serviceInstanceType: "postgresql" },
+  });
+  const secret = { ...ref, name: `${ref.name}-creds` };
+  await waitFor("the credentials", () => client.find(kubeconfigSecrets, secret), { timeoutMs: 90_000 });
+  await plant(client, secret);
+  await work();
+  await client.delete(configMaps, planted);
+  await client.delete(bindings, ref);
+  const isGone = async (): Promise<boolean> => (await client.find(bindings, ref)) === undefined;
+  await waitFor("the binding to be gone", isGone, { timeoutMs: 60_000 });
+}
+
+const planted = { namespace: "demo", name: "planted" };
+
+/** Where a search must find the password: its own proof that it looks. */
+async function plant(client: KubeClient, secret: typeof planted): Promise<void> {
+  const { data } = await client.get<DynamicObject>(kubeconfigSecrets, secret);
+  const password = isRecord(data) ? Buffer.from(String(data["password"]), "base64").toString("utf8") : "";
+  await client.create<DynamicObject>(configMaps, {
+    apiVersion: "v1",
+    kind: "ConfigMap",
+    metadata: { ...planted, annotations: { note: `the password is ${password}` } },
+  });
+}
+
+/** Every secret of the sandbox is looked for in everything that is no Secret. */
+async function assertNoSecretAnywhere(printed: string): Promise<void> {
+  const { hits, canaries, places } = await searchSandbox(folder, printed);
+  for (const name of [
+    /^postgresPassword$/,
+    /^oidcClientSecret$/,
+    /^cookieKey$/,
+    /^password of Secret demo\/canary-creds in app-a$/,
+    /^private-key of Secret klutch-bind\/klutch-cluster-key in app-a, a private key$/,
+    /^kubeconfig of Secret klutch-bind\//,
+    /\.token$/,
+  ]) {
+    assert.ok(
+      canaries.some((one) => name.test(one)),
+      `nothing was looked for as ${name.source}: ${canaries.join(", ")}`,
+    );
+  }
+  assert.ok(places.logs > 10 && places.objects > 300 && places.processes > 10, JSON.stringify(places));
+  const isPlanted = (hit: string): boolean =>
+    hit.startsWith("configmaps demo/planted in app-a shows password");
+  assert.ok(hits.some(isPlanted), "the planted one was not found");
+  assert.deepEqual(
+    hits.filter((hit) => !isPlanted(hit)),
+    [],
+  );
+}
 
 const instances = {
   group: "anynines.com",
@@ -145,6 +214,13 @@ async function assertChecksPass(appA: KubeClient): Promise<void> {
   assert.match(compared, /postgresqlinstances\.anynines\.com +bound[^]*\nAll 8 invariants hold\.\n$/);
 }
 
+const configMaps = {
+  group: "",
+  version: "v1",
+  plural: "configmaps",
+  kind: "ConfigMap",
+  namespaced: true,
+};
 const kubeconfigSecrets = { group: "", version: "v1", plural: "secrets", kind: "Secret", namespaced: true };
 
 /** The composition function answers a client with the authority's certificate, and none without. */

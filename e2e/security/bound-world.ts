@@ -1,0 +1,256 @@
+/** An app cluster and a control plane with the parts as processes, each with the account and the rights that are shipped for it. */
+import { execFile } from "node:child_process";
+import { readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import {
+  apiServiceExportTemplates,
+  bindCrds,
+  binderName,
+  clusterBindingName,
+  clusterBindings,
+  clusterRoleBindings,
+  clusterRoles,
+  consumerNamespace,
+  customResourceDefinitions,
+  identityAnnotation,
+  konnectorManifests,
+  konnectorName,
+  kubeconfigKey,
+  namespaces,
+  roleBindings,
+  roles,
+  serviceAccounts,
+} from "@klutch/api";
+import {
+  type ClusterConfig,
+  createKubeClient,
+  decodeObject,
+  type DynamicObject,
+  formatKubeconfig,
+  isRecord,
+  type KubeClient,
+  type KubeObject,
+  type ObjectRef,
+  parseYamlDocuments,
+  type ResourceType,
+  serviceAccountToken,
+} from "@klutch/kube";
+import { reservePorts, type RunningProcess, startProcess } from "@klutch/engines";
+import { startCluster, type TestCluster, waitFor } from "@klutch/kube-testing";
+
+/** Where bound objects may be used: in namespaces of the tenants, or in the whole control plane. */
+export type Scope = "Namespaced" | "Cluster";
+
+/** Two tenants; the name of one is the beginning of the other's. */
+export const tenants = { a: "cluster1", b: "cluster1xyz" } as const;
+
+/** The API that is offered. */
+export const databases: ResourceType = {
+  group: "example.org",
+  version: "v1",
+  plural: "databases",
+  kind: "Database",
+  namespaced: true,
+};
+export const databasesName = "databases.example.org";
+
+/** What the tests work with. */
+export interface BoundWorld extends AsyncDisposable {
+  readonly appCluster: TestCluster;
+  readonly controlPlane: TestCluster;
+  /** `kubectl bind …` in the app cluster as its administrator. */
+  readonly kubectlBind: (...args: readonly string[]) => Promise<string>;
+  /** Starts the konnector's process with its own account; `stop` ends it. */
+  readonly startKonnector: () => Promise<RunningProcess>;
+  /** A client with the credential of an account of the control plane. */
+  readonly clientOf: (account: ObjectRef) => Promise<KubeClient>;
+  /** The same as a configuration. */
+  readonly configOf: (account: ObjectRef) => Promise<ClusterConfig>;
+  /** A file with the kubeconfig of a tenant, as the backend hands it out. */
+  readonly kubeconfigFile: (tenant: string) => Promise<string>;
+}
+
+const tree = join(import.meta.dirname, "..", "..");
+const program = (name: string): string => join(tree, "apps", name, "src", "main.ts");
+const backendAccount = { namespace: "klutch-backend", name: "klutch-backend" };
+const open = { type: "object", "x-kubernetes-preserve-unknown-fields": true };
+const databaseCrd = {
+  apiVersion: "apiextensions.k8s.io/v1",
+  kind: "CustomResourceDefinition",
+  metadata: { name: databasesName },
+  spec: {
+    group: "example.org",
+    scope: "Namespaced",
+    names: { plural: "databases", singular: "database", kind: "Database", listKind: "DatabaseList" },
+    versions: [
+      {
+        name: "v1",
+        served: true,
+        storage: true,
+        subresources: { status: {} },
+        schema: { openAPIV3Schema: { type: "object", properties: { spec: open, status: open } } },
+      },
+    ],
+  },
+};
+const template: DynamicObject = {
+  apiVersion: "example-backend.klutch.anynines.com/v1alpha1",
+  kind: "APIServiceExportTemplate",
+  metadata: { namespace: "default", name: "databases" },
+  spec: {
+    APIServiceSelector: { group: "example.org", resource: "databases" },
+    permissionClaims: [{ group: "", resource: "secrets", version: "v1", selector: { owner: "Provider" } }],
+  },
+};
+
+/** Everything is installed and both tenants have logged in; nothing is bound. */
+export async function startBoundWorld(scope: Scope): Promise<BoundWorld> {
+  await using stack = new AsyncDisposableStack();
+  const [appCluster, controlPlane] = await Promise.all([
+    startCluster({ name: "app-cluster" }),
+    startCluster({ name: "control-plane", controllerManager: true }),
+  ]);
+  stack.use(appCluster);
+  stack.use(controlPlane);
+  // What tests start ends before the clusters.
+  const started = stack.use(new AsyncDisposableStack());
+  const clientOf = async (account: ObjectRef): Promise<KubeClient> => {
+    const client = createKubeClient(await accountConfig(controlPlane, account), { flowControl: false });
+    return started.use(client);
+  };
+  const kubeconfigFile = async (tenant: string): Promise<string> => {
+    const config = await accountConfig(controlPlane, { namespace: tenant, name: binderName });
+    return writeKubeconfig(controlPlane, `${tenant}.kubeconfig`, { ...config, namespace: tenant });
+  };
+  await installControlPlane(controlPlane.client);
+  stack.use(await startBackend(controlPlane, scope));
+  for (const tenant of Object.values(tenants)) await logIn(controlPlane.client, tenant);
+  await installAll(appCluster.client, konnectorManifests({ image: "none" }));
+  const admin = await writeKubeconfig(appCluster, "admin.kubeconfig", appCluster.config);
+  const run = promisify(execFile);
+  const kubectlBind = async (...args: readonly string[]): Promise<string> => {
+    const command = [program("cli"), "--timeout=60s", "--kubeconfig", admin, ...args];
+    const { stdout, stderr } = await run(process.execPath, command);
+    return stdout + stderr;
+  };
+  const startKonnector = async (): Promise<RunningProcess> => started.use(await runKonnector(appCluster));
+  const owned = stack.move();
+  return {
+    appCluster,
+    controlPlane,
+    kubectlBind,
+    startKonnector,
+    clientOf,
+    configOf: (account) => accountConfig(controlPlane, account),
+    kubeconfigFile,
+    [Symbol.asyncDispose]: () => owned.disposeAsync(),
+  };
+}
+
+async function accountConfig(cluster: TestCluster, account: ObjectRef): Promise<ClusterConfig> {
+  const { token } = await serviceAccountToken(cluster.client, account, { expirationSeconds: 3600 });
+  return { ...cluster.config, auth: { kind: "token", token } };
+}
+
+async function writeKubeconfig(cluster: TestCluster, name: string, config: ClusterConfig): Promise<string> {
+  const path = join(cluster.dataDir, name);
+  await writeFile(path, formatKubeconfig(config), { mode: 0o600 });
+  return path;
+}
+
+async function installControlPlane(client: KubeClient): Promise<void> {
+  for (const object of [...bindCrds, databaseCrd])
+    await client.create<KubeObject>(customResourceDefinitions, object);
+  const shipped = parseYamlDocuments(await readFile(join(tree, "deploy", "backend-rbac.yaml"), "utf8"));
+  await installAll(
+    client,
+    shipped.map((object) => decodeObject<KubeObject>(object, "backend-rbac.yaml")),
+  );
+  await waitFor("templates to be served", () => client.create(apiServiceExportTemplates, template));
+}
+
+const installable = [namespaces, serviceAccounts, clusterRoles, clusterRoleBindings, roles, roleBindings];
+
+/** Applies what decides about rights; the Deployments' parts are played by processes. */
+async function installAll(client: KubeClient, objects: readonly KubeObject[]): Promise<void> {
+  for (const object of objects) {
+    const type = installable.find(({ kind }) => kind === object.kind);
+    if (type !== undefined) await client.apply(type, object, { fieldManager: "installer", force: true });
+  }
+}
+
+async function startBackend(cluster: TestCluster, scope: Scope): Promise<AsyncDisposable> {
+  const stack = new AsyncDisposableStack();
+  const { ports } = stack.use(await reservePorts(2));
+  const config = await accountConfig(cluster, backendAccount);
+  const kubeconfig = await writeKubeconfig(cluster, "backend.kubeconfig", config);
+  const args = [
+    program("backend"),
+    `--kubeconfig=${kubeconfig}`,
+    "--control-plane-mode",
+    `--consumer-scope=${scope}`,
+    `--listen-address=127.0.0.1:${ports[0]}`,
+    `--probe-port=${ports[1]}`,
+  ];
+  const running = await startProcess({
+    name: "backend",
+    command: process.execPath,
+    args,
+    logFile: join(cluster.dataDir, "backend.log"),
+    ready: async () => (await fetch(`http://127.0.0.1:${ports[1]}/readyz`)).ok,
+  });
+  stack.use(running);
+  return stack;
+}
+
+/** What a person's login makes of the backend; the rights come from its controllers. */
+export async function logIn(client: KubeClient, tenant: string): Promise<void> {
+  const annotations = { [identityAnnotation]: `person-of-${tenant}#${tenant}` };
+  const inside = (name: string): { readonly namespace: string; readonly name: string } => ({
+    namespace: tenant,
+    name,
+  });
+  await client.create<KubeObject>(namespaces, {
+    apiVersion: "v1",
+    kind: "Namespace",
+    metadata: { name: tenant, annotations },
+  });
+  await client.create<KubeObject>(serviceAccounts, {
+    apiVersion: "v1",
+    kind: "ServiceAccount",
+    metadata: inside(binderName),
+  });
+  await client.create<KubeObject>(clusterBindings, {
+    apiVersion: "klutch.anynines.com/v1alpha1",
+    kind: "ClusterBinding",
+    metadata: inside(clusterBindingName),
+    spec: {
+      kubeconfigSecretRef: { name: kubeconfigKey, key: kubeconfigKey },
+      providerPrettyName: "Tests",
+    },
+  });
+  await waitFor(`the rights of ${tenant}`, async () => {
+    const roleBinding = await client.find(roleBindings, inside(binderName));
+    const role = await client.find<DynamicObject>(clusterRoles, { name: `${binderName}-${tenant}` });
+    return roleBinding !== undefined && role !== undefined && isRecord(role.metadata);
+  });
+}
+
+async function runKonnector(cluster: TestCluster): Promise<RunningProcess> {
+  const config = await accountConfig(cluster, { namespace: consumerNamespace, name: konnectorName });
+  const kubeconfig = await writeKubeconfig(cluster, "konnector.kubeconfig", config);
+  await using ports = await reservePorts(1);
+  return startProcess({
+    name: "konnector",
+    command: process.execPath,
+    args: [
+      program("konnector"),
+      `--lease-namespace=${consumerNamespace}`,
+      "--probe-host=127.0.0.1",
+      `--probe-port=${ports.ports[0]}`,
+    ],
+    env: { KUBECONFIG: kubeconfig, POD_NAME: "konnector-1", POD_NAMESPACE: consumerNamespace },
+    logFile: join(cluster.dataDir, "konnector.log"),
+  });
+}

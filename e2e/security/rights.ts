@@ -1,0 +1,151 @@
+/** What an account may do, as the API server itself tells it: rules by SelfSubjectRulesReview, single answers by SubjectAccessReview. */
+import {
+  type ClusterConfig,
+  createKubeClient,
+  type DynamicObject,
+  isRecord,
+  type KubeClient,
+  type ResourceType,
+} from "@klutch/kube";
+
+/** One rule of RBAC as the review answers it. */
+export interface Rule {
+  readonly verbs: readonly string[];
+  readonly groups: readonly string[];
+  readonly resources: readonly string[];
+  readonly names: readonly string[];
+}
+
+/** All rights of one account in one place. */
+export interface Rights {
+  readonly rules: readonly Rule[];
+  /** Paths that are no resources. */
+  readonly urls: readonly { readonly verbs: readonly string[]; readonly paths: readonly string[] }[];
+}
+
+/** A resource or subresource that the server serves. */
+export interface Served {
+  readonly group: string;
+  /** `pods` or `pods/exec`. */
+  readonly resource: string;
+  readonly verbs: readonly string[];
+}
+
+/** One question. */
+export interface Question {
+  readonly verb: string;
+  readonly group: string;
+  readonly resource: string;
+  /** Empty: any. */
+  readonly name?: string | undefined;
+}
+
+/** No namespace has this name, so what holds there holds in the whole cluster. */
+const nowhere = "no-such-namespace";
+
+/** Rights of `user` in the namespace; without one those in the whole cluster. Throws when the server does not know all. */
+export async function rightsOf(config: ClusterConfig, user: string, namespace?: string): Promise<Rights> {
+  const impersonate = { user, groups: [] };
+  await using client = createKubeClient({ ...config, impersonate }, { flowControl: false });
+  const { status } = await client.create<DynamicObject>(review("SelfSubjectRulesReview"), {
+    apiVersion: "authorization.k8s.io/v1",
+    kind: "SelfSubjectRulesReview",
+    metadata: {},
+    spec: { namespace: namespace ?? nowhere },
+  });
+  if (!isRecord(status) || status["incomplete"] === true) throw new Error(`no complete rules of ${user}`);
+  return {
+    rules: records(status["resourceRules"]).map((rule) => ({
+      verbs: texts(rule["verbs"]),
+      groups: texts(rule["apiGroups"]),
+      resources: texts(rule["resources"]),
+      names: texts(rule["resourceNames"]),
+    })),
+    urls: records(status["nonResourceRules"]).map((rule) => ({
+      verbs: texts(rule["verbs"]),
+      paths: texts(rule["nonResourceURLs"]),
+    })),
+  };
+}
+
+/** Whether the server's authorizer lets `user` do it. */
+export async function isAllowed(
+  client: KubeClient,
+  user: string,
+  { verb, group, resource, name }: Question,
+  namespace?: string,
+): Promise<boolean> {
+  const [plural = "", subresource] = resource.split("/");
+  const groups = [
+    "system:serviceaccounts",
+    `system:serviceaccounts:${user.split(":")[2]}`,
+    "system:authenticated",
+  ];
+  const { status } = await client.create<DynamicObject>(review("SubjectAccessReview"), {
+    apiVersion: "authorization.k8s.io/v1",
+    kind: "SubjectAccessReview",
+    metadata: {},
+    spec: {
+      user,
+      groups,
+      resourceAttributes: { verb, group, resource: plural, subresource, name, namespace },
+    },
+  });
+  return isRecord(status) && status["allowed"] === true;
+}
+
+/** Whether the rules allow it, by the rules of RBAC. */
+export function rulesAllow(rules: readonly Rule[], { verb, group, resource, name = "" }: Question): boolean {
+  const has = (list: readonly string[], one: string): boolean => list.includes("*") || list.includes(one);
+  return rules.some(
+    (rule) =>
+      has(rule.verbs, verb) &&
+      has(rule.groups, group) &&
+      covers(rule.resources, resource) &&
+      (rule.names.length === 0 || rule.names.includes(name)),
+  );
+}
+
+/** Whether a list of resources in a rule holds this one. */
+export function covers(resources: readonly string[], resource: string): boolean {
+  const [, subresource] = resource.split("/");
+  const everySuch = subresource === undefined ? [] : [`*/${subresource}`];
+  return ["*", resource, ...everySuch].some((one) => resources.includes(one));
+}
+
+/** Everything that the server serves, of all versions together. */
+export async function discover(client: KubeClient): Promise<readonly Served[]> {
+  const groups = await client.request({ method: "GET", path: "/apis" });
+  const paths = [
+    { group: "", path: "/api/v1" },
+    ...records(isRecord(groups) ? groups["groups"] : []).flatMap((group) =>
+      records(group["versions"]).map((version) => ({
+        group: String(group["name"]),
+        path: `/apis/${String(version["groupVersion"])}`,
+      })),
+    ),
+  ];
+  const found = new Map<string, Served>();
+  for (const { group, path } of paths) {
+    const answer = await client.request({ method: "GET", path });
+    for (const one of records(isRecord(answer) ? answer["resources"] : [])) {
+      const resource = String(one["name"]);
+      const verbs = [...(found.get(`${resource}.${group}`)?.verbs ?? []), ...texts(one["verbs"])];
+      found.set(`${resource}.${group}`, { group, resource, verbs: [...new Set(verbs)] });
+    }
+  }
+  return [...found.values()];
+}
+
+function review(kind: string): ResourceType {
+  const plural = `${kind.toLowerCase()}s`;
+  return { group: "authorization.k8s.io", version: "v1", plural, kind, namespaced: false };
+}
+
+function records(value: unknown): Readonly<Record<string, unknown>>[] {
+  return Array.isArray(value) ? value.filter(isRecord) : [];
+}
+
+function texts(value: unknown): string[] {
+  return Array.isArray(value) ? value.map(String) : [];
+}
