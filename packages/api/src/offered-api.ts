@@ -1,8 +1,10 @@
 /** An APIServiceExport as it comes from a provider's API server, which may be anything: parsed here, trusted after. */
 import { accepts, problemsOf } from "@klutch/schema";
 import { checkApiName } from "./foreign/api-name.ts";
+import { recordOf } from "./foreign/read.ts";
 import { type PermissionClaim, permissionClaim } from "./kinds/permission-claim.ts";
 import { crdNameOf } from "./naming.ts";
+import { rejectedClaimsAnnotation } from "./rbac.ts";
 import { array, record, text, WireError, withoutNulls } from "./wire-fields.ts";
 
 /** What a person decides about. */
@@ -14,6 +16,8 @@ export interface OfferedApi {
   readonly informerScope: "Namespaced" | "Cluster";
   /** Of the right types; group and resource of a claim may still be any text, for `judgeClaim`. */
   readonly permissionClaims: readonly PermissionClaim[];
+  /** What the provider's backend says of rejected claims (`rejectedClaims`); only for comparing. */
+  readonly rejectedClaims?: string | undefined;
 }
 
 /** More claims than this nobody can judge. */
@@ -44,12 +48,14 @@ export function decodeOfferedApi(
       `has ${claims.length} entries, at most ${maxClaims} can be judged`,
     );
   }
+  const rejected = recordOf(recordOf(root["metadata"])?.["annotations"])?.[rejectedClaimsAnnotation];
   return {
     name,
     group,
     resource,
     informerScope: spec["informerScope"] === "Cluster" ? "Cluster" : "Namespaced",
     permissionClaims: claims.map((claim, index) => decodeClaim(claim, `spec.permissionClaims[${index}]`)),
+    ...(typeof rejected === "string" ? { rejectedClaims: rejected } : {}),
   };
 }
 

@@ -10,7 +10,6 @@ import {
 } from "@klutch/kube";
 import { startCluster, waitFor } from "@klutch/kube-testing";
 import { apiServiceBindingCrd } from "../index.ts";
-import type { Manifest } from "../konnector-manifests.ts";
 import * as resources from "../resources.ts";
 import { type KonnectorScope, konnectorPolicyManifests, konnectorScopeOf } from "./konnector.ts";
 
