@@ -7,6 +7,7 @@ import {
   type ExportRequestResponse,
   type OfferedApi,
   type PermissionClaim,
+  printable,
   rejectedClaims,
 } from "@klutch/api";
 import type { Provider } from "./clusters.ts";
@@ -19,7 +20,6 @@ import {
   takeBack,
   withAnswers,
 } from "./export-request.ts";
-import { printable } from "./printable.ts";
 
 /** The claims that were accepted, as a request names them. */
 export function acceptedOf(claims: readonly AnsweredPermissionClaim[] = []): PermissionClaim[] {

@@ -13,6 +13,7 @@ import {
   judgeClaim,
   type OfferedApi,
   type PermissionClaim,
+  printable,
 } from "@klutch/api";
 import { discoverResource } from "@klutch/kube";
 import { claimFaults } from "@klutch/sync";
@@ -42,7 +43,6 @@ import {
   waitForBindingKind,
 } from "./konnector.ts";
 import type { CommonOptions } from "./options.ts";
-import { printable } from "./printable.ts";
 import { confirmApis } from "./requested.ts";
 import { describeRule } from "./rule-text.ts";
 

@@ -8,6 +8,7 @@ import {
   type ExportRequestResponse,
   type OfferedApi,
   type PermissionClaim,
+  printable,
   type RequestedResource,
   WireError,
 } from "@klutch/api";
@@ -15,7 +16,6 @@ import { ApiError, type DynamicObject, isAlreadyExists, isForbidden, type Object
 import type { Provider } from "./clusters.ts";
 import type { CliContext } from "./context.ts";
 import { CliError, nothingChanged } from "./errors.ts";
-import { printable } from "./printable.ts";
 import { waitFor } from "./wait.ts";
 
 /** What was asked for, and what came of it. */

@@ -156,7 +156,7 @@ function hasDuplicates(view: SchemaView, items: readonly unknown[], reader: Sche
     const key =
       view.listType === "map" && fields !== undefined
         ? JSON.stringify(view.mapKeys.map((name) => fields[name] ?? null))
-        : JSON.stringify(item);
+        : JSON.stringify([item]);
     reader.effort.spend(key.length / 100);
     return key;
   });
