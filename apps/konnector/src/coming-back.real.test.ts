@@ -8,6 +8,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import {
+  apiServiceExportTemplates,
   binderName,
   clusterKeySecret,
   consumerNamespace,
@@ -48,6 +49,13 @@ await provider.client.mergePatch(
   { namespace: tenantNamespace, name: kubeconfigKey },
   { data: { kubeconfig: Buffer.from(first).toString("base64") } },
 );
+// The backend gives rights only on what a template offers.
+await provider.client.create(apiServiceExportTemplates, {
+  apiVersion: "example-backend.klutch.anynines.com/v1alpha1",
+  kind: "APIServiceExportTemplate",
+  metadata: { namespace: "default", name: "widgets" },
+  spec: { APIServiceSelector: { group: widgets.type.group, resource: widgets.type.plural } },
+});
 await exportCrd(provider, widgets.crd);
 const port = await freePort();
 const backend = await startBackend();

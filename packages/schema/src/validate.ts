@@ -156,7 +156,8 @@ function hasDuplicates(view: SchemaView, items: readonly unknown[], reader: Sche
     const key =
       view.listType === "map" && fields !== undefined
         ? JSON.stringify(view.mapKeys.map((name) => fields[name] ?? null))
-        : JSON.stringify([item]);
+        : // What did not come from JSON may be undefined, which has no text.
+          (JSON.stringify(item) ?? "undefined");
     reader.effort.spend(key.length / 100);
     return key;
   });
