@@ -13,9 +13,11 @@ import {
   judgeClaim,
   type OfferedApi,
   type PermissionClaim,
+  printable,
 } from "@klutch/api";
-import { discoverResource, type ObjectRef } from "@klutch/kube";
+import { discoverResource } from "@klutch/kube";
 import { claimFaults } from "@klutch/sync";
+import { type Asked, acceptedOf, sendAnswers } from "./answers.ts";
 import { answerClaims, ask } from "./claims.ts";
 import type { Consumer, Provider } from "./clusters.ts";
 import {
@@ -30,7 +32,7 @@ import {
 } from "./consumer.ts";
 import type { CliContext } from "./context.ts";
 import { CliError, nothingChanged } from "./errors.ts";
-import { requestExports, takeBack } from "./export-request.ts";
+import { requestExports, takeBack, withAnswers } from "./export-request.ts";
 import { confineKonnector, refreshConfinement } from "./klutch/confinement.ts";
 import { removeRole } from "./klutch/unbind.ts";
 import {
@@ -41,7 +43,6 @@ import {
   waitForBindingKind,
 } from "./konnector.ts";
 import type { CommonOptions } from "./options.ts";
-import { printable } from "./printable.ts";
 import { confirmApis } from "./requested.ts";
 import { describeRule } from "./rule-text.ts";
 
@@ -68,26 +69,37 @@ export async function bindApis(
   const { signal } = context;
   const secretName = await findKubeconfigSecret(consumer, provider, signal);
   const unbound: string[] = [];
+  const known = new Map<string, readonly PermissionClaim[]>();
   for (const resource of requests.flatMap(({ spec }) => spec.resources)) {
     const name = crdNameOf(resource);
     const existing = await existingBinding(consumer, name, secretName, signal);
     await refuseAggregated(consumer, resource, signal);
     if (existing === undefined) unbound.push(name);
+    else known.set(name, acceptedOf(existing.spec.permissionClaims));
   }
   if (chosenAt !== undefined) await confirmApis(context, unbound, chosenAt, options.claims, ask);
-  const requested: ObjectRef[] = [];
+  const { timeoutMs } = options;
+  const requested: Asked[] = [];
   try {
     const decisions: Decision[] = [];
     for (const request of requests) {
-      const { ref, exports } = await requestExports(context, provider, request, options.timeoutMs);
-      requested.push(ref);
-      for (const api of exports) {
+      const made = await requestExports(context, provider, withAnswers(request, known), timeoutMs);
+      requested.push({ ...made, request, known });
+      for (const api of made.exports) {
         decisions.push(await decide(context, consumer, api, secretName, options));
       }
     }
+    const answers = new Map(decisions.map(({ api, claims }) => [api.name, acceptedOf(claims)]));
+    for (const [index, asked] of requested.entries()) {
+      const answered = await sendAnswers(context, provider, asked, answers, timeoutMs);
+      requested[index] = { ...asked, ...answered };
+    }
     return await carryOutAll(context, consumer, provider, decisions, { secretName, options });
   } catch (error) {
-    await takeBack(provider, requested);
+    await takeBack(
+      provider,
+      requested.map(({ ref }) => ref),
+    );
     throw error;
   }
 }

@@ -1,5 +1,5 @@
 /** `kubectl bind <url>`: log in to a provider and bind the API that the person chooses there. */
-import { clusterIdOf, type ClusterProof } from "@klutch/api";
+import { clusterIdOf, type ClusterProof, printable } from "@klutch/api";
 import { bindApis } from "./apis.ts";
 import { proveCluster } from "./cluster-proof.ts";
 import { connectConsumer, connectProvider } from "./clusters.ts";
@@ -10,7 +10,6 @@ import { login } from "./login.ts";
 import type { BindOptions } from "./options.ts";
 import { bindingTable, formatObjects } from "./output.ts";
 import { fetchProvider } from "./provider.ts";
-import { printable } from "./printable.ts";
 import { checkRequests } from "./requested.ts";
 
 /** Runs the command. The provider is checked before anything is written anywhere. */

@@ -1,9 +1,8 @@
 /** The questions about a provider's permission claims. */
-import { type AnsweredPermissionClaim, judgeClaim, type PermissionClaim } from "@klutch/api";
+import { type AnsweredPermissionClaim, judgeClaim, type PermissionClaim, printable } from "@klutch/api";
 import type { CliContext } from "./context.ts";
 import { CliError, nothingChanged } from "./errors.ts";
 import type { ClaimAnswer } from "./options.ts";
-import { printable } from "./printable.ts";
 
 /** What the claim asks for, in plain words. */
 export function describeClaim(claim: PermissionClaim): string {

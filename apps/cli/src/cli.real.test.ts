@@ -217,6 +217,20 @@ test("bind apiservice makes namespace, konnector, Secret, rights and binding, an
   assert.match(run.stderr(), /Right of the konnector: get, list, watch, create.* on secrets\nDo you accept/);
 });
 
+test("a backend that knows of no answers is asked once, and the person is told what it gives rights for", async () => {
+  await using _backend = answerRequests(provider, "cluster-a");
+  const count = async (): Promise<number> =>
+    (await provider.client.list(apiServiceExportRequests, { namespace: "cluster-a" })).items.length;
+  const earlier = await count();
+  const run = await kubectlBind(apiService("--skip-konnector"));
+  assert.equal(run.code, 0, run.stderr());
+  assert.match(
+    run.stderr(),
+    /backend does not take answers: .* also for configmaps of widgets\.test\.klutch\.dev\./,
+  );
+  assert.equal(await count(), earlier + 1);
+});
+
 test("S10: the konnector gets rights for the bound API and the accepted claims only", async () => {
   const name = bindingRoleName("widgets.test.klutch.dev");
   const role = await consumer.client.get<DynamicObject>(clusterRoles, { name });

@@ -13,9 +13,11 @@ import {
   judgeClaim,
   kubeconfigKey,
   konnectorManifests,
+  type PermissionClaim,
   type RequestedResource,
 } from "@klutch/api";
 import type { DynamicObject, KubeObject } from "@klutch/kube";
+import { acceptedOf } from "./answers.ts";
 import type { Consumer, Provider } from "./clusters.ts";
 import {
   bindingOf,
@@ -26,7 +28,7 @@ import {
   namespaceUid,
 } from "./consumer.ts";
 import type { CliContext } from "./context.ts";
-import { exportRequestOf } from "./export-request.ts";
+import { exportRequestOf, withAnswers } from "./export-request.ts";
 import { konnectorImage, planKonnector, rolesOfBindings } from "./konnector.ts";
 import type { ClaimAnswer, CommonOptions } from "./options.ts";
 
@@ -69,17 +71,22 @@ export async function plannedApis(
   options: CommonOptions,
 ): Promise<KubeObject[]> {
   const secretName = await findKubeconfigSecret(consumer, provider, context.signal);
-  const objects: KubeObject[] = requests.map((request) => exportRequestOf(request, provider.namespace));
-  objects.push(...(await plannedBase(context, consumer, options)));
-  objects.push(redacted(kubeconfigSecret(secretName ?? undecidedSecretName, provider)));
+  const answers = new Map<string, readonly PermissionClaim[]>();
+  const later: KubeObject[] = [];
   for (const resource of requests.flatMap(({ spec }) => spec.resources)) {
     const name = crdNameOf(resource);
     const existing = await existingBinding(consumer, name, secretName, context.signal);
     const claims = existing?.spec.permissionClaims ?? plannedClaims(resource, options.claims);
-    objects.push(...bindingRoleManifests(bindingRoleName(name), bindingRules(resource, claims)));
-    if (existing === undefined) objects.push(bindingOf(name, secretName ?? undecidedSecretName, claims));
+    answers.set(name, acceptedOf(claims));
+    later.push(...bindingRoleManifests(bindingRoleName(name), bindingRules(resource, claims)));
+    if (existing === undefined) later.push(bindingOf(name, secretName ?? undecidedSecretName, claims));
   }
-  return objects;
+  return [
+    ...requests.map((request) => exportRequestOf(withAnswers(request, answers), provider.namespace)),
+    ...(await plannedBase(context, consumer, options)),
+    redacted(kubeconfigSecret(secretName ?? undecidedSecretName, provider)),
+    ...later,
+  ];
 }
 
 /** The claims of the request as they would be answered; a person who is asked is taken to say yes. */

@@ -1,6 +1,6 @@
 /** What ends a command, in words for the person who typed it. */
+import { printable } from "@klutch/api";
 import { ApiError, KubeconfigError, TransportError } from "@klutch/kube";
-import { printable } from "./printable.ts";
 
 /** What kind of trouble it was; for tests and scripts that embed the CLI. */
 export type CliErrorCode =

@@ -7,6 +7,8 @@ import {
   decodeOfferedApi,
   type ExportRequestResponse,
   type OfferedApi,
+  type PermissionClaim,
+  printable,
   type RequestedResource,
   WireError,
 } from "@klutch/api";
@@ -14,7 +16,6 @@ import { ApiError, type DynamicObject, isAlreadyExists, isForbidden, type Object
 import type { Provider } from "./clusters.ts";
 import type { CliContext } from "./context.ts";
 import { CliError, nothingChanged } from "./errors.ts";
-import { printable } from "./printable.ts";
 import { waitFor } from "./wait.ts";
 
 /** What was asked for, and what came of it. */
@@ -22,6 +23,18 @@ export interface Requested {
   /** The request at the provider. */
   readonly ref: ObjectRef;
   readonly exports: readonly OfferedApi[];
+}
+
+/** The accepted claims of each API, by its name `<resource>.<group>`; an API that is not there has none. */
+export type AcceptedClaims = ReadonlyMap<string, readonly PermissionClaim[]>;
+
+/** The request with just the accepted claims; without a list an API's claims would all count as accepted. */
+export function withAnswers(request: ExportRequestResponse, accepted: AcceptedClaims): ExportRequestResponse {
+  const resources = request.spec.resources.map((resource) => ({
+    ...resource,
+    permissionClaims: accepted.get(crdNameOf(resource)) ?? [],
+  }));
+  return { ...request, spec: { ...request.spec, resources } };
 }
 
 /**

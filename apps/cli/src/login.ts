@@ -6,10 +6,15 @@
 import { randomInt } from "node:crypto";
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
-import { type BindingResponse, type ClusterProof, decodeBindingResponse, WireError } from "@klutch/api";
+import {
+  type BindingResponse,
+  type ClusterProof,
+  decodeBindingResponse,
+  printable,
+  WireError,
+} from "@klutch/api";
 import type { CliContext } from "./context.ts";
 import { CliError } from "./errors.ts";
-import { printable } from "./printable.ts";
 import type { ProviderDescription } from "./provider.ts";
 
 const alphabet = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";

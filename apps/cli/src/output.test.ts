@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { printableLines } from "@klutch/api";
 import { parseYamlDocuments } from "@klutch/kube";
 import { bindingTable, formatObjects } from "./output.ts";
-import { printableLines } from "./printable.ts";
 
 const binding = {
   apiVersion: "klutch.anynines.com/v1alpha1",

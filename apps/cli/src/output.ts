@@ -1,8 +1,7 @@
 /** Printing objects and tables on standard output. */
-import type { APIServiceBinding } from "@klutch/api";
+import { type APIServiceBinding, printable, printableLines } from "@klutch/api";
 import { formatYaml, type KubeObject } from "@klutch/kube";
 import type { OutputFormat } from "./options.ts";
-import { printable, printableLines } from "./printable.ts";
 
 /** Objects as kubectl prints them: a YAML stream, JSON (a List when there are several), or `kind.group/name` lines. */
 export function formatObjects(

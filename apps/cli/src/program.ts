@@ -7,7 +7,7 @@ import type { CliContext } from "./context.ts";
 import { errorText } from "./errors.ts";
 import { type CommandTools, klutchCommands, unbindCommand } from "./klutch/commands.ts";
 import { bindApiServiceOptions, bindOptions } from "./options.ts";
-import { safeTerminal } from "./printable.ts";
+import { safeTerminal } from "./safe-terminal.ts";
 
 /** Runs one command line. Returns the exit code: 0, or 1 after one message on standard error. */
 export async function runCli(name: string, args: readonly string[], outside: CliContext): Promise<number> {

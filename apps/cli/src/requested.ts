@@ -1,9 +1,8 @@
 /** The APIs that a command is about: named by a manifest or by a provider's answer, which is foreign input either way. */
-import { checkApiName, crdNameOf, type ExportRequestResponse } from "@klutch/api";
+import { checkApiName, crdNameOf, type ExportRequestResponse, printable } from "@klutch/api";
 import type { CliContext } from "./context.ts";
 import { CliError, nothingChanged } from "./errors.ts";
 import type { ClaimAnswer } from "./options.ts";
-import { printable } from "./printable.ts";
 
 /** More APIs than this in one go nobody can judge. */
 const maxApis = 20;

@@ -1,12 +1,14 @@
 /**
  * The status of APIServiceBindings. Many parts know something about a binding; they report it here, and this one writer puts it into
- * the object, so that parts of one process never conflict with each other.
+ * the object, so that parts of one process never conflict with each other. Much of it quotes the other side, so every text is cleaned and
+ * bounded here.
  */
 import {
   type APIServiceBinding,
   falseCondition,
   findCondition,
   type NewCondition,
+  plainText,
   setConditions,
 } from "@klutch/api";
 import { type DynamicObject, jsonEqual, refOf } from "@klutch/kube";
@@ -53,7 +55,8 @@ export class BindingStatus {
   }
 
   /** Reports a condition of the binding with this key (`namespace/name`). */
-  report(key: string, condition: NewCondition): void {
+  report(key: string, reported: NewCondition): void {
+    const condition = fit(reported);
     const { conditions, retracted } = this.#factsOf(key);
     if (jsonEqual(conditions.get(condition.type), condition)) return;
     conditions.set(condition.type, condition);
@@ -72,7 +75,8 @@ export class BindingStatus {
   }
 
   /** Reports what the provider calls itself. */
-  reportPrettyName(key: string, prettyName: string): void {
+  reportPrettyName(key: string, reported: string): void {
+    const prettyName = plainText(reported, prettyNameLimit);
     const facts = this.#factsOf(key);
     if (facts.prettyName === prettyName) return;
     facts.prettyName = prettyName;
@@ -127,6 +131,21 @@ export class BindingStatus {
     );
     this.#bindings.wrote(answer);
   }
+}
+
+/** A held schema names many fields of many claims; a condition of Kubernetes may have twice as much. */
+const messageLimit = 16_384;
+const reasonLimit = 1024;
+const prettyNameLimit = 128;
+
+/** The condition without characters that steer a terminal, and with bounded texts. */
+function fit(condition: NewCondition): NewCondition {
+  const { reason, message } = condition;
+  return {
+    ...condition,
+    ...(reason === undefined ? {} : { reason: plainText(reason, reasonLimit) }),
+    ...(message === undefined ? {} : { message: plainText(message, messageLimit) }),
+  };
 }
 
 const expected = [

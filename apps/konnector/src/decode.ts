@@ -1,14 +1,12 @@
 /**
- * The boundary where cached objects become typed kinds: their own API server validated them against the CRDs. Exports are a stranger's and
- * are read by their parser. The only file with `as`.
+ * The boundary where cached objects become typed kinds: their own API server validated them against the CRDs. What a stranger's
+ * server gives is read by the parsers of @klutch/api. The only file with `as`.
  */
-import type { APIServiceBinding, ClusterBinding, Condition } from "@klutch/api";
+import type { APIServiceBinding, Condition } from "@klutch/api";
 import { type DynamicObject, isRecord, type KubeObject } from "@klutch/kube";
 import type { SyncObject } from "@klutch/sync";
 
 export const asBinding = (object: DynamicObject): APIServiceBinding => object as unknown as APIServiceBinding;
-export const asClusterBinding = (object: DynamicObject): ClusterBinding =>
-  object as unknown as ClusterBinding;
 export const asDynamic = (object: KubeObject | SyncObject): DynamicObject => object as DynamicObject;
 
 /** Conditions of any object; a metav1 condition has the same first fields. */

@@ -2,8 +2,8 @@
  * Events on claims, for the person who wrote them. What needs attention (waiting, refused, held) is always told; ordinary steps
  * (accepted, placed, synced) only as long as there are few: a burst of claims must not cost as many events (DESIGN §4.5).
  */
-import { events, wholeSeconds } from "@klutch/api";
-import { type Clock, type DynamicObject, type KubeClient, plainText } from "@klutch/kube";
+import { events, plainText, wholeSeconds } from "@klutch/api";
+import { type Clock, type DynamicObject, type KubeClient } from "@klutch/kube";
 import type { Logger } from "@klutch/telemetry";
 import { TokenBucket } from "./token-bucket.ts";
 

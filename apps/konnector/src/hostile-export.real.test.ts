@@ -4,6 +4,7 @@ import { after, test } from "node:test";
 import {
   type AnsweredPermissionClaim,
   boundAnnotation,
+  clusterBindings,
   customResourceDefinitions,
   namespaces,
   resourceOwnerAnnotation,
@@ -224,4 +225,22 @@ test("a pattern that takes other engines for ever holds nobody up: its claims ar
   await wholeWay();
   const message = await untilReason(widgets.name, "SchemaInSync", "BreakingSchemaChange");
   assert.match(message, /app\/victim \(spec\.name: is .* expected a string that matches \^\(a\+\)\+\$/);
+});
+
+test("what the provider calls itself and its things stands in a binding's status as one short line of plain text", async () => {
+  const steering = /[\p{Cc}\p{Cf}]/u;
+  const ref = { namespace: tenantNamespace, name: "cluster" };
+  const prettyName = `Evil\u001b[2J\n\u202e${"x".repeat(10_000)}`;
+  await provider.client.mergePatch(clusterBindings, ref, { spec: { providerPrettyName: prettyName } });
+  await rewriteExport(provider, gadgets.name, { spec: { names: { kind: "Gad\u202eget\u2066" } } });
+  const name = await waitFor("the name", async () => {
+    const { status } = (await binding(gadgets.name)) ?? {};
+    const { providerPrettyName = "" } = status as { providerPrettyName?: string };
+    return providerPrettyName.startsWith("Evil") ? providerPrettyName : undefined;
+  });
+  assert.doesNotMatch(name, steering);
+  assert.equal(name.length, 128);
+  const message = await untilReason(gadgets.name, "Connected", "APIServiceExportInvalid");
+  assert.match(message, /spec\.names\.kind: is "Gad get/);
+  assert.doesNotMatch(message, steering);
 });

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { isBuiltInGroup } from "./foreign/api-name.ts";
 import type { PermissionClaim } from "./kinds/permission-claim.ts";
 import { bindingRoleManifests, konnectorManifests } from "./konnector-manifests.ts";
 import {
@@ -9,7 +10,6 @@ import {
   clusterWideExportRules,
   exportRules,
   type GrantedExport,
-  isBuiltInGroup,
   konnectorClusterRules,
   konnectorNamespaceRules,
   type PolicyRule,

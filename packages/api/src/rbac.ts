@@ -1,4 +1,5 @@
 /** The rights of each part, as data; backend, CLI and the manifests in deploy/ all take them from here. */
+import { isBuiltInGroup } from "./foreign/api-name.ts";
 import { bindGroup, templateGroup } from "./names.ts";
 import { crdNameOf } from "./naming.ts";
 import type { APIServiceExport } from "./kinds/api-service-export.ts";
@@ -75,11 +76,6 @@ export function exportRules(exports: readonly GrantedExport[]): readonly PolicyR
  */
 export function clusterWideExportRules(exports: readonly GrantedExport[]): readonly PolicyRule[] {
   return exportRules(exports).filter(({ apiGroups = [] }) => !apiGroups.some(isBuiltInGroup));
-}
-
-/** Whether Kubernetes itself owns the API group: the core group, `apps` and the like, and everything in `k8s.io` and `kubernetes.io`. */
-export function isBuiltInGroup(group: string): boolean {
-  return !group.includes(".") || /(^|\.)(k8s|kubernetes)\.io$/.test(group);
 }
 
 /** The claims of an export that were not rejected. */

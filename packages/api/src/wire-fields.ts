@@ -12,17 +12,6 @@ export class WireError extends Error {
   }
 }
 
-/** A Go program writes an empty list or map that it did not set as null, which means as much as nothing. */
-export function withoutNulls(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(withoutNulls);
-  if (typeof value !== "object" || value === null) return value;
-  return Object.fromEntries(
-    Object.entries(value)
-      .filter(([, field]) => field !== null)
-      .map(([name, field]) => [name, withoutNulls(field)]),
-  );
-}
-
 /** Throws `WireError`. */
 export function record(value: unknown, field: string): Readonly<Record<string, unknown>> {
   if (typeof value !== "object" || value === null || Array.isArray(value))

@@ -2,7 +2,8 @@
 import { accepts, problemsOf } from "@klutch/schema";
 import { exportRequestSpec, type APIServiceExportRequestSpec } from "./kinds/api-service-export-request.ts";
 import { bindGroup } from "./names.ts";
-import { array, record, text, WireError, withoutNulls } from "./wire-fields.ts";
+import { withoutNulls } from "./foreign/read.ts";
+import { array, record, text, WireError } from "./wire-fields.ts";
 
 export { WireError } from "./wire-fields.ts";
 

@@ -26,7 +26,6 @@ export { loadKubeconfig, type LoadKubeconfigOptions } from "./kubeconfig.ts";
 export { KubeconfigError, type KubeconfigErrorCode } from "./kubeconfig-errors.ts";
 export { listPages } from "./pages.ts";
 export { apiVersionOf, describe, keyOf, keyOfRef, refOf, refOfObject } from "./paths.ts";
-export { plainText } from "./plain-text.ts";
 export { type Random, systemRandom } from "./random.ts";
 export { type ServiceAccountToken, serviceAccountToken } from "./token-request.ts";
 export type * from "./types.ts";

@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { adoptedContent } from "./adoption.ts";
 import { defaultMetadataRule } from "./metadata-rules.ts";
-import { type DoubtedMapping, isDnsLabel, isSystemNamespace, judgeMapping } from "./mapping-rules.ts";
+import { isDnsLabel } from "@klutch/api";
+import { type DoubtedMapping, isSystemNamespace, judgeMapping } from "./mapping-rules.ts";
 import { providerWidget, tenant } from "./testing/objects.ts";
 
 const usual: DoubtedMapping = {

@@ -9,7 +9,7 @@
  * | holds none, or only adopted ones | yes                             | yes      | only copies whose source is gone are removed |
  * | `kube-*`, `klutch-*`           | yes: a person put the claim there | no       | as above        |
  */
-import { serviceNamespaceName, serviceNamespaceOwner } from "@klutch/api";
+import { isDnsLabel, serviceNamespaceName, serviceNamespaceOwner } from "@klutch/api";
 import type { Mapping, Tenant } from "./namespaces.ts";
 
 /** What is known of a mapping whose service namespace is named. */
@@ -21,11 +21,6 @@ export interface DoubtedMapping {
   readonly sharers: readonly string[];
   /** Value of the service namespace's own annotation that says whose it is; undefined until it has been asked for. */
   readonly proof: string | undefined;
-}
-
-/** Whether the text is a DNS label (RFC 1123), as names of namespaces are. */
-export function isDnsLabel(text: string): boolean {
-  return text.length <= 63 && /^[a-z0-9](?:[a-z0-9-]*[a-z0-9])?$/.test(text);
 }
 
 /** Whether claimed objects stay away from the app cluster's namespace, whatever lies in it: it is Kubernetes' or Klutch's own. */

@@ -1,5 +1,11 @@
 /** Where a consumer object stands on the provider, and back. */
-import { clusterNamespaceAnnotation, consumerNameAnnotation, type Metadata, prefixedName } from "@klutch/api";
+import {
+  clusterNamespaceAnnotation,
+  consumerNameAnnotation,
+  type Metadata,
+  parseNamespaceMapping,
+  prefixedName,
+} from "@klutch/api";
 import type { Ref, SyncObject } from "./types.ts";
 
 /** The provider's side of one consumer cluster. */
@@ -25,15 +31,11 @@ export type Mapping =
 
 /** The mapping that an APIServiceNamespace stands for. */
 export function mappingOf(serviceNamespace: SyncObject | undefined): Mapping {
-  if (serviceNamespace === undefined || serviceNamespace.metadata.deletionTimestamp !== undefined) {
-    return { state: "missing" };
-  }
-  const status = serviceNamespace.status;
-  const name =
-    typeof status === "object" && status !== null && "namespace" in status ? status.namespace : undefined;
-  return typeof name === "string" && name !== ""
-    ? { state: "ready", providerNamespace: name }
-    : { state: "pending" };
+  if (serviceNamespace === undefined) return { state: "missing" };
+  const { isDeleting, providerNamespace, problem } = parseNamespaceMapping(serviceNamespace);
+  if (isDeleting) return { state: "missing" };
+  if (providerNamespace !== undefined) return { state: "ready", providerNamespace };
+  return problem === undefined ? { state: "pending" } : { state: "pending", why: problem };
 }
 
 /**

@@ -106,10 +106,12 @@ async function exportOne(
   const claims = template?.spec.permissionClaims ?? [];
   // Existing plugins and backends leave the claims out of a request, or repeat them all: both take everything.
   const rejected = rejectedClaims(claims, resource.permissionClaims ?? claims);
-  if (present !== undefined) {
-    if (template !== undefined) await ensureAnswers(client, present, rejected, { signal });
-    return undefined;
-  }
+  // Of what the cache does not show yet, the last answers would stay.
+  const answer = async (): Promise<undefined> => {
+    const live = await client.get<APIServiceExport>(apiServiceExports, { namespace, name }, { signal });
+    await ensureAnswers(client, live, rejected, { signal });
+  };
+  if (present !== undefined) return template === undefined ? undefined : answer();
   if (template === undefined)
     return notReady("CRDNotFound", `${name} is not offered: no APIServiceExportTemplate selects it`);
   try {
@@ -151,6 +153,7 @@ async function exportOne(
   } catch (error) {
     if (error instanceof ExportError) return notReady("CRDInvalid", error.message);
     if (!isAlreadyExists(error)) throw error;
+    return answer();
   }
   return undefined;
 }

@@ -1,6 +1,6 @@
 /** What `klutch doctor` finds, and how it is printed. */
+import { printable } from "@klutch/api";
 import type { CliContext } from "../context.ts";
-import { printable } from "../printable.ts";
 
 /** One line of a section. `problem` makes the command fail; `note` is worth knowing. */
 export interface Finding {

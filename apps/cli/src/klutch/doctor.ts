@@ -3,6 +3,7 @@ import {
   type APIServiceBinding,
   customResourceDefinitions,
   findCondition,
+  printable,
   syncerFinalizer,
 } from "@klutch/api";
 import { type DynamicObject, keyOfRef, type KubeObject, resourceTypeOf } from "@klutch/kube";
@@ -10,7 +11,6 @@ import { crdHashAnnotation } from "@klutch/sync";
 import { type Consumer, connectConsumer } from "../clusters.ts";
 import type { CliContext } from "../context.ts";
 import type { CommonOptions } from "../options.ts";
-import { printable } from "../printable.ts";
 import { bindingOwner, listBindings, listMetadata } from "./bound-resource.ts";
 import { type Finding, note, ok, printSections, problem, problemsIn, type Section } from "./diagnosis.ts";
 import { checkKonnector } from "./doctor-konnector.ts";

@@ -2,6 +2,7 @@
 import {
   apiServiceBindings,
   findCondition,
+  printable,
   releaseDeletionsAnnotation,
   releaseSchemaAnnotation,
 } from "@klutch/api";
@@ -9,7 +10,6 @@ import { connectConsumer } from "../clusters.ts";
 import type { CliContext } from "../context.ts";
 import { CliError } from "../errors.ts";
 import type { CommonOptions } from "../options.ts";
-import { printable } from "../printable.ts";
 import { findBinding, noSuchBinding, parseApiName } from "./bound-resource.ts";
 
 /** A held schema names each claim that does not fit. */

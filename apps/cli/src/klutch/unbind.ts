@@ -6,6 +6,7 @@ import {
   clusterRoleBindings,
   clusterRoles,
   findCondition,
+  printable,
   unbindFinalizer,
   unbindPolicyAnnotation,
 } from "@klutch/api";
@@ -14,7 +15,6 @@ import type { CliContext } from "../context.ts";
 import { CliError } from "../errors.ts";
 import type { CommonOptions } from "../options.ts";
 import { columns } from "../output.ts";
-import { printable } from "../printable.ts";
 import { waitFor } from "../wait.ts";
 import { findBinding, listMetadata, noSuchBinding, parseApiName, servedResource } from "./bound-resource.ts";
 import { refreshConfinement } from "./confinement.ts";

@@ -1,11 +1,11 @@
 /** `klutch verify`: whether what Klutch promises holds between two live clusters. Reads only. */
+import { printable } from "@klutch/api";
 import { createKubeClient, loadKubeconfig, type LoadKubeconfigOptions } from "@klutch/kube";
 import { checkInvariants, countCompared, invariantNames, type Violation } from "@klutch/sync";
 import type { Consumer } from "../clusters.ts";
 import type { CliContext } from "../context.ts";
 import { CliError } from "../errors.ts";
 import { columns } from "../output.ts";
-import { printable } from "../printable.ts";
 import { CheckFailedError, counted } from "./findings.ts";
 import { type ControlPlane, type Reading, readSnapshot } from "./verify-read.ts";
 

@@ -2,11 +2,11 @@
 import {
   clusterBindingName,
   clusterBindings,
-  type ClusterBinding,
   falseCondition,
+  type ForeignClusterBinding,
   klutchVersion,
   type NewCondition,
-  renewalUrlOf,
+  parseClusterBinding,
   secrets,
   setConditions,
   trueCondition,
@@ -17,7 +17,6 @@ import { Controller, type ReconcileResult } from "@klutch/kube-runtime";
 import type { CacheLease } from "../cache/pool.ts";
 import type { SharedCache } from "../cache/shared-cache.ts";
 import type { ConsumerCluster, Environment, ProviderCluster } from "../clusters.ts";
-import { asClusterBinding } from "../decode.ts";
 import { type BringOptions, bringCredential, ConsumerWriteError } from "./bring-credential.ts";
 
 /** What the heartbeat needs. */
@@ -93,8 +92,8 @@ export class Heartbeat {
       );
       return undefined;
     }
-    const binding = asClusterBinding(cached);
-    this.#options.reportPrettyName(binding.spec.providerPrettyName);
+    const binding = parseClusterBinding(cached);
+    if (binding.prettyName !== undefined) this.#options.reportPrettyName(binding.prettyName);
     const conditions = [trueCondition("ValidVersion")];
     try {
       if (this.#options.credentials !== undefined) {
@@ -115,15 +114,17 @@ export class Heartbeat {
     return { requeueAfterMs: environment.timing.heartbeatMs };
   }
 
-  async #write(binding: ClusterBinding, news: readonly NewCondition[], signal: AbortSignal): Promise<void> {
+  async #write(
+    { status, renewalUrl, resourceVersion }: ForeignClusterBinding,
+    news: readonly NewCondition[],
+    signal: AbortSignal,
+  ): Promise<void> {
     const { clock, timing } = this.#options.environment;
     const now = clock.now();
-    const { status = {} } = binding;
     const last = Date.parse(status.lastHeartbeatTime ?? "");
     const isDue = !(now - last < timing.heartbeatMs);
     const lastHeartbeatTime = isDue ? wholeSeconds(now) : status.lastHeartbeatTime;
     const conditions = setConditions(status.conditions, news, now);
-    const renewalUrl = renewalUrlOf(binding.spec.serviceProviderSpec);
     const renewalKey =
       renewalUrl === undefined || !this.#keepsKeys
         ? undefined
@@ -141,23 +142,27 @@ export class Heartbeat {
     const answer = await client.mergePatch<DynamicObject>(
       clusterBindings,
       { namespace: tenant.namespace, name: clusterBindingName },
-      { metadata: { resourceVersion: binding.metadata.resourceVersion }, status: next },
+      { metadata: { resourceVersion }, status: next },
       { subresource: "status", signal },
     );
     // A CustomResourceDefinition of an earlier version drops the field; writing it again and again would not help.
-    const kept = asClusterBinding(answer).status?.renewalKey;
+    const kept = parseClusterBinding(answer).status.renewalKey;
     if (renewalKey !== undefined && kept !== renewalKey) this.#keepsKeys = false;
     this.#options.clusterBindings.wrote(answer);
   }
 
   /** Undefined while the provider's Secret is not known yet; its arrival starts another beat. */
   async #bringCredential(
-    binding: ClusterBinding,
+    { kubeconfigSecretRef }: ForeignClusterBinding,
     credentials: NonNullable<HeartbeatOptions["credentials"]>,
     signal: AbortSignal,
   ): Promise<NewCondition | undefined> {
     const { consumer, provider, prove, describe, environment } = this.#options;
-    const { name, key } = binding.spec.kubeconfigSecretRef;
+    if (kubeconfigSecretRef === undefined) {
+      const message = `spec.kubeconfigSecretRef of ClusterBinding ${provider.tenant.namespace}/${clusterBindingName} does not name a Secret and a key of it. The credential in use is kept`;
+      return falseCondition("SecretValid", "ProviderSecretInvalid", "Warning", message);
+    }
+    const { name, key } = kubeconfigSecretRef;
     const hint = this.#watchProviderSecret(name);
     if (hint === undefined || !hint.informer.synced || !credentials.cache.informer.synced) return undefined;
     const { logger } = environment;

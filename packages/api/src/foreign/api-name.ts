@@ -1,7 +1,7 @@
 /** Which APIs may be shared at all. The same rule for whoever offers, binds or syncs one. */
 import { bindGroup } from "../names.ts";
+import { isDnsLabel } from "./text.ts";
 
-const label = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/;
 const resourceLabel = /^[a-z]([-a-z0-9]*[a-z0-9])?$/;
 const labelLimit = 63;
 const groupLimit = 253;
@@ -17,16 +17,25 @@ export function checkApiName(group: string, plural: string): string | undefined 
   if (plural.length > labelLimit || !resourceLabel.test(plural))
     return `${name} is no API that can be shared: a resource is named by a DNS label of at most ${labelLimit} characters, such as "widgets"`;
   const labels = group.split(".");
-  if (group.length > groupLimit || labels.some((part) => part.length > labelLimit || !label.test(part))) {
+  if (group.length > groupLimit || !labels.every(isDnsLabel)) {
     const what = group === "" ? "it is built into Kubernetes" : "the group is not a DNS name";
     return `${name} is no API that can be shared: ${what}`;
   }
   if (labels.length < 2)
     return `${name} is no API that can be shared: groups without a dot are Kubernetes' own`;
-  const domain = [...kubernetesDomains, bindGroup].find((own) => group === own || group.endsWith(`.${own}`));
-  if (domain === undefined) return undefined;
-  const owner = domain === bindGroup ? "Klutch" : "Kubernetes";
-  return `${name} is no API that can be shared: the group belongs to ${owner}`;
+  const owner = isBuiltInGroup(group) ? "Kubernetes" : isWithin(group, bindGroup) ? "Klutch" : undefined;
+  return owner === undefined
+    ? undefined
+    : `${name} is no API that can be shared: the group belongs to ${owner}`;
+}
+
+/** Whether Kubernetes itself owns the API group: the core group, `apps` and the like, and everything in its domains. */
+export function isBuiltInGroup(group: string): boolean {
+  return !group.includes(".") || kubernetesDomains.some((domain) => isWithin(group, domain));
+}
+
+function isWithin(group: string, domain: string): boolean {
+  return group === domain || group.endsWith(`.${domain}`);
 }
 
 /** As `checkApiName`, for the name `<plural>.<group>` of a binding, an export or a CustomResourceDefinition. */

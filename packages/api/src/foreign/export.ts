@@ -38,14 +38,23 @@ const opaque: ReadonlySet<string> = new Set(["openAPIV3Schema"]);
 /** Reads one. Never throws, whatever the value is. */
 export function parseExport(object: unknown): ForeignExport {
   const head = { ...nameOf(object), status: statusOf(recordOf(object)?.["status"]) };
-  const tooHeavy = overweight(recordOf(object)?.["spec"], specLimits);
-  if (tooHeavy !== undefined) return { ...head, problem: `spec: has ${tooHeavy}, which no API needs` };
-  const spec = withoutNulls(recordOf(object)?.["spec"], opaque);
+  const reading = readSpec(object);
+  if ("problem" in reading) return { ...head, problem: `spec: ${reading.problem}` };
+  const { spec } = reading;
   const problem = problemOf(spec, head.name);
   if (problem !== undefined) return { ...head, problem };
   if (accepts(exportSpec, spec)) return { ...head, spec: known(spec) };
   const [first] = problemsOf(exportSpec.json, spec, "spec");
   return { ...head, problem: first === undefined ? "spec: is not one of an export" : describeProblem(first) };
+}
+
+/** The spec of an export, still of any form but not too heavy to walk through, or why there is none. */
+export function readSpec(object: unknown): { readonly spec: unknown } | { readonly problem: string } {
+  const spec = recordOf(object)?.["spec"];
+  const tooHeavy = overweight(spec, specLimits);
+  return tooHeavy === undefined
+    ? { spec: withoutNulls(spec, opaque) }
+    : { problem: `has ${tooHeavy}, which no API needs` };
 }
 
 /** What the schema does not say, or says less clearly. */

@@ -1,5 +1,6 @@
 /** Small readers for values of which nothing is known. */
 import type { Condition } from "../kinds/common.ts";
+import { plainText } from "./text.ts";
 
 /** A JSON object as a record; undefined for anything else. */
 export function recordOf(value: unknown): Readonly<Record<string, unknown>> | undefined {
@@ -34,6 +35,8 @@ export function nameOf(object: unknown): ForeignName {
 }
 
 const conditionLimit = 64;
+const wordLimit = 256;
+const messageLimit = 4096;
 
 /** The conditions in a foreign status; what is none is left out. */
 export function conditionsOf(status: unknown): readonly Condition[] {
@@ -45,9 +48,11 @@ export function conditionsOf(status: unknown): readonly Condition[] {
       const state = textOf(fields?.["status"]);
       const lastTransitionTime = textOf(fields?.["lastTransitionTime"]);
       if (type === undefined || state === undefined || lastTransitionTime === undefined) return [];
+      if ([type, state, lastTransitionTime].some((word) => plainText(word, wordLimit) !== word)) return [];
       const [severity, reason, message] = ["severity", "reason", "message"].map((name) => {
         const text = fields?.[name];
-        return typeof text === "string" ? text : undefined;
+        if (typeof text !== "string") return undefined;
+        return plainText(text, name === "message" ? messageLimit : wordLimit);
       });
       return [
         {

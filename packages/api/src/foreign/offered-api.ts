@@ -1,9 +1,15 @@
-/** An APIServiceExport as it comes from a provider's API server, which may be anything: parsed here, trusted after. */
+/**
+ * What a person decides about when an API is bound: part of an APIServiceExport as a stranger wrote it. Unlike `parseExport`, which
+ * refuses an export with a malformed claim, this keeps any text as a claim's name, so that each such claim is shown and refused by name.
+ */
 import { accepts, problemsOf } from "@klutch/schema";
-import { checkApiName } from "./foreign/api-name.ts";
-import { type PermissionClaim, permissionClaim } from "./kinds/permission-claim.ts";
-import { crdNameOf } from "./naming.ts";
-import { array, record, text, WireError, withoutNulls } from "./wire-fields.ts";
+import { type PermissionClaim, permissionClaim } from "../kinds/permission-claim.ts";
+import { crdNameOf } from "../naming.ts";
+import { rejectedClaimsAnnotation } from "../rbac.ts";
+import { array, record, text, WireError } from "../wire-fields.ts";
+import { checkApiName } from "./api-name.ts";
+import { readSpec } from "./export.ts";
+import { recordOf } from "./read.ts";
 
 /** What a person decides about. */
 export interface OfferedApi {
@@ -14,6 +20,8 @@ export interface OfferedApi {
   readonly informerScope: "Namespaced" | "Cluster";
   /** Of the right types; group and resource of a claim may still be any text, for `judgeClaim`. */
   readonly permissionClaims: readonly PermissionClaim[];
+  /** What the provider's backend says of rejected claims (`rejectedClaims`); only for comparing. */
+  readonly rejectedClaims?: string | undefined;
 }
 
 /** More claims than this nobody can judge. */
@@ -28,7 +36,9 @@ export function decodeOfferedApi(
 ): OfferedApi {
   const name = crdNameOf(wanted);
   const root = record(value, "APIServiceExport");
-  const spec = record(withoutNulls(root["spec"]), "spec");
+  const reading = readSpec(root);
+  if ("problem" in reading) throw new WireError("spec", reading.problem);
+  const spec = record(reading.spec, "spec");
   const group = text(spec["group"], "spec.group");
   const resource = text(record(spec["names"], "spec.names")["plural"], "spec.names.plural");
   const problem = checkApiName(group, resource);
@@ -44,12 +54,14 @@ export function decodeOfferedApi(
       `has ${claims.length} entries, at most ${maxClaims} can be judged`,
     );
   }
+  const rejected = recordOf(recordOf(root["metadata"])?.["annotations"])?.[rejectedClaimsAnnotation];
   return {
     name,
     group,
     resource,
     informerScope: spec["informerScope"] === "Cluster" ? "Cluster" : "Namespaced",
     permissionClaims: claims.map((claim, index) => decodeClaim(claim, `spec.permissionClaims[${index}]`)),
+    ...(typeof rejected === "string" ? { rejectedClaims: rejected } : {}),
   };
 }
 

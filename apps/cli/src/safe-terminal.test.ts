@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { printable, printableLines, safeTerminal } from "./printable.ts";
+import { printable, printableLines } from "@klutch/api";
+import { safeTerminal } from "./safe-terminal.ts";
 import { scriptedRun } from "./testing/script.ts";
 
 const hostile =

@@ -38,6 +38,12 @@ test("B2: an export of anything else, or of the wrong types, is refused by field
   assert.throws(() => decodeOfferedApi("export", wanted), { message: /is not an object/ });
 });
 
+test("a spec that is too deep to walk through is refused, not walked through", () => {
+  let deep: unknown = {};
+  for (let level = 0; level < 50_000; level++) deep = { a: deep };
+  assert.throws(() => decode({ deep }), { code: "Wire", message: /more than 128 levels/ });
+});
+
 test("a claim's names may be any text here: they are judged with the reason, not refused as malformed", () => {
   assert.doesNotThrow(() => decode({ permissionClaims: [{ ...claim, group: "*", resource: "*" }] }));
 });

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { plainText } from "./plain-text.ts";
+import { plainText } from "./text.ts";
 
 test("foreign text is one line without control characters and without marks that turn its direction", () => {
   assert.equal(plainText("no more\ndisks\u001b[2J\u0007here\u0000"), "no more disks [2J here");

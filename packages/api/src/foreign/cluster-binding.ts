@@ -1,0 +1,60 @@
+/** A ClusterBinding as a stranger's server gives it: what the provider calls itself, and where this cluster's credential is. */
+import type { ClusterBindingStatus } from "../kinds/cluster-binding.ts";
+import type { LocalSecretKeyRef } from "../kinds/common.ts";
+import { kubeconfigKey } from "../names.ts";
+import { renewalUrlOf } from "../renewal.ts";
+import { conditionsOf, nameOf, recordOf, textOf } from "./read.ts";
+import { plainText } from "./text.ts";
+
+/** A ClusterBinding that was read; what is absent was not there or cannot be used. */
+export interface ForeignClusterBinding {
+  readonly resourceVersion: string | undefined;
+  /** One line. */
+  readonly prettyName: string | undefined;
+  /** The Secret in the cluster namespace with the kubeconfig. */
+  readonly kubeconfigSecretRef: LocalSecretKeyRef | undefined;
+  /** Where a credential that has ended can be renewed. */
+  readonly renewalUrl: string | undefined;
+  readonly status: ClusterBindingStatus;
+}
+
+const prettyNameLimit = 128;
+const nameLimit = 253;
+const statusTextLimit = 1024;
+const secretName = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/;
+
+/** Reads one. Never throws, whatever the value is. */
+export function parseClusterBinding(object: unknown): ForeignClusterBinding {
+  const root = recordOf(object);
+  const spec = recordOf(root?.["spec"]);
+  const prettyName = textOf(spec?.["providerPrettyName"]);
+  return {
+    resourceVersion: nameOf(object).resourceVersion,
+    prettyName: prettyName === undefined ? undefined : textOf(plainText(prettyName, prettyNameLimit)),
+    kubeconfigSecretRef: secretRefOf(spec?.["kubeconfigSecretRef"]),
+    renewalUrl: renewalUrlOf(spec?.["serviceProviderSpec"]),
+    status: statusOf(root?.["status"]),
+  };
+}
+
+function secretRefOf(value: unknown): LocalSecretKeyRef | undefined {
+  const fields = recordOf(value);
+  const name = textOf(fields?.["name"]);
+  const isName = name !== undefined && name.length <= nameLimit && secretName.test(name);
+  return isName && fields?.["key"] === kubeconfigKey ? { name, key: kubeconfigKey } : undefined;
+}
+
+function statusOf(value: unknown): ClusterBindingStatus {
+  const status = recordOf(value);
+  if (status === undefined) return {};
+  const texts = ["lastHeartbeatTime", "heartbeatInterval", "konnectorVersion", "renewalKey"].flatMap(
+    (name) => {
+      const text = textOf(status[name]);
+      return text === undefined || text.length > statusTextLimit ? [] : [[name, text] as const];
+    },
+  );
+  return {
+    ...Object.fromEntries(texts),
+    ...(status["conditions"] === undefined ? {} : { conditions: conditionsOf(status) }),
+  };
+}

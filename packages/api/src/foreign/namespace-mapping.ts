@@ -1,0 +1,38 @@
+/** An APIServiceNamespace as a stranger's server gives it. Both of its names become parts of paths and of other names. */
+import { recordOf } from "./read.ts";
+import { isDnsLabel } from "./text.ts";
+
+/** A mapping that was read. */
+export interface ForeignMapping {
+  /** Namespace of the app cluster; absent when the object's own name is none. */
+  readonly consumerNamespace?: string;
+  /** The provider's answer; absent before it, and when it cannot be used. */
+  readonly providerNamespace?: string;
+  readonly isDeleting: boolean;
+  /** Why it cannot be used. */
+  readonly problem?: string;
+}
+
+const problem = "the provider's answer is not a name of a namespace";
+
+/** Reads one. Never throws, whatever the value is. */
+export function parseNamespaceMapping(object: unknown): ForeignMapping {
+  const root = recordOf(object);
+  const { name, deletionTimestamp } = fieldsOf(root?.["metadata"]);
+  const { namespace } = fieldsOf(root?.["status"]);
+  const isDeleting = deletionTimestamp !== undefined && deletionTimestamp !== null;
+  if (typeof name !== "string" || !isDnsLabel(name)) return { isDeleting, problem };
+  const mapping = { consumerNamespace: name, isDeleting };
+  if (namespace === undefined || namespace === null || namespace === "") return mapping;
+  return typeof namespace === "string" && isDnsLabel(namespace)
+    ? { ...mapping, providerNamespace: namespace }
+    : { ...mapping, problem };
+}
+
+function fieldsOf(value: unknown): {
+  readonly name?: unknown;
+  readonly namespace?: unknown;
+  readonly deletionTimestamp?: unknown;
+} {
+  return recordOf(value) ?? {};
+}
