@@ -13,7 +13,7 @@ import { act, type Ledger, ledgerKey } from "./users.ts";
 
 /** How the provider is hostile. */
 export interface HostileOptions {
-  /** Changes exports, too. Default false. */
+  /** Changes exports, too. Default true. */
   readonly withExports?: boolean | undefined;
 }
 
@@ -94,11 +94,12 @@ export async function simulateHostile(seed: number, options: HostileOptions = {}
     provider,
     tenants: clusters.map(({ tenant }) => tenant),
     random,
-    withExports: options.withExports === true,
+    withExports: options.withExports ?? true,
   };
   const harm = async (): Promise<void> => {
     try {
       tell(`the provider ${await doHarm(world)}`);
+      monitor.noteProvider();
     } catch (error) {
       tell(
         `the provider is refused: ${error instanceof Error ? error.message.slice(0, 120) : String(error)}`,
