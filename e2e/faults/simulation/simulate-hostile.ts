@@ -22,7 +22,8 @@ const lookEveryMs = 5_000;
 const troubleMs = 60_000;
 const quietMs = 30_000;
 const providerObjectsLimit = 20;
-const calm = {
+/** Faults that happen on a good day. */
+export const calm = {
   error: 0.01,
   lostAnswer: 0.01,
   lostRequest: 0,
@@ -155,7 +156,7 @@ async function watchOver(
 }
 
 /** What the app cluster acknowledged stays as it is, whatever the provider does. */
-function lostEdits({ name, consumer }: SimulatedTenant, ledger: Ledger): string[] {
+export function lostEdits({ name, consumer }: SimulatedTenant, ledger: Ledger): string[] {
   return simulatedApis.flatMap((api) => {
     const present = new Map(
       objectsOf(consumer, api.type).map((object) => [
