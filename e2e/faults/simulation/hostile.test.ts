@@ -9,6 +9,8 @@ const runs = [
   ...Array.from({ length: to - from + 1 }, (_, index) => ({ seed: from + index, withExports: true })),
   /** A creation whose answer was lost took no place, so one copy too many came down. */
   { seed: 1101, withExports: false },
+  /** The second try of such a creation was refused because the copy was there, and its place was given away. */
+  { seed: 3058, withExports: false },
 ];
 
 for (const { seed, withExports } of runs) {
