@@ -1,6 +1,7 @@
 /**
  * The namespace mappings of one tenant, both ways, kept from the APIServiceNamespaces: those that count (sync's mapping-rules.ts). What
- * the provider says of a namespace that the app cluster does not have is not followed, however many it says it of.
+ * the provider says of namespaces that the app cluster does not have is followed for a few of them at a time, so that what was left there
+ * is released in order; nothing comes down to them.
  */
 import { type Clock, type DynamicObject, jsonEqual, type ObjectMeta } from "@klutch/kube";
 import type { Cached, Informer } from "@klutch/kube-runtime";
@@ -28,6 +29,8 @@ export interface NamespaceMapOptions {
 }
 
 const askAgainMs = 10_000;
+/** So many namespaces that are not there are followed at a time. */
+const absentLimit = 100;
 
 interface Named {
   readonly providerNamespace: string;
@@ -45,6 +48,8 @@ export class NamespaceMap implements Disposable {
   readonly #proofs = new Map<string, string | undefined>();
   readonly #consumerOf = new Map<string, string>();
   readonly #providerOf = new Map<string, string>();
+  /** Those that are followed though the app cluster does not have them. */
+  readonly #absent = new Set<string>();
   readonly #inhabitants = new Set<NamespaceCount>();
   readonly #handlers = new Set<(consumerNamespace: string) => void>();
   readonly #asked = new Map<string, Promise<void>>();
@@ -95,6 +100,14 @@ export class NamespaceMap implements Disposable {
     return (
       !isSystemNamespace(consumerNamespace) &&
       this.#inhabitants.values().some((count) => count.of(consumerNamespace).own > 0)
+    );
+  }
+
+  /** Whether the app cluster has the namespace; a claim may be seen before the namespace that it lies in. */
+  isPresent(consumerNamespace: string): boolean {
+    return (
+      this.#options.consumerNamespaces.get(consumerNamespace) !== undefined ||
+      this.population(consumerNamespace) > 0
     );
   }
 
@@ -173,7 +186,8 @@ export class NamespaceMap implements Disposable {
     const named = this.#named.get(namespace);
     if (named === undefined) return;
     const isOpen = this.isOpen(namespace);
-    const isMapped = named.mapping.state === "ready" && this.#isPresent(namespace);
+    const isKnown = this.isPresent(namespace) || this.#absent.has(namespace);
+    const isMapped = named.mapping.state === "ready" && isKnown;
     if (isOpen === named.wasOpen && isMapped === this.#providerOf.has(namespace)) return;
     this.#settle(namespace);
   }
@@ -192,16 +206,33 @@ export class NamespaceMap implements Disposable {
     const previous = this.#providerOf.get(name);
     if (previous !== undefined && this.#consumerOf.get(previous) === name) this.#consumerOf.delete(previous);
     this.#providerOf.delete(name);
+    const wasAbsent = this.#absent.delete(name);
     if (named !== undefined) {
       const { providerNamespace } = named;
       named.mapping = this.#judge(name, providerNamespace);
       named.wasOpen = this.isOpen(name);
-      if (named.mapping.state === "ready" && this.#isPresent(name)) {
+      if (named.mapping.state === "ready" && this.#isFollowed(name)) {
         this.#providerOf.set(name, providerNamespace);
         this.#consumerOf.set(providerNamespace, name);
       }
     }
     for (const handler of this.#handlers) handler(name);
+    if (wasAbsent && !this.#absent.has(name)) this.#followNext();
+  }
+
+  #isFollowed(name: string): boolean {
+    if (this.isPresent(name)) return true;
+    if (this.#absent.size < absentLimit) this.#absent.add(name);
+    return this.#absent.has(name);
+  }
+
+  /** One more namespace that is not there can be followed. */
+  #followNext(): void {
+    for (const [name, { mapping }] of this.#named) {
+      if (mapping.state !== "ready" || this.#providerOf.has(name)) continue;
+      this.#settle(name);
+      return;
+    }
   }
 
   #judge(consumerNamespace: string, providerNamespace: string): Mapping {
@@ -242,14 +273,6 @@ export class NamespaceMap implements Disposable {
           if (isWanted()) this.#prove(consumerNamespace, providerNamespace);
         });
       },
-    );
-  }
-
-  /** A claim may be seen before the namespace that it lies in. */
-  #isPresent(consumerNamespace: string): boolean {
-    return (
-      this.#options.consumerNamespaces.get(consumerNamespace) !== undefined ||
-      this.population(consumerNamespace) > 0
     );
   }
 }

@@ -106,7 +106,8 @@ export class PairReader {
   #mayComeDown({ namespace }: ObjectRef, upstream: Compact): boolean {
     if (isBound(upstream)) return true;
     const { namespaces, environment } = this.#options;
-    if (namespace !== undefined && isSystemNamespace(namespace)) return false;
+    if (namespace !== undefined && (isSystemNamespace(namespace) || !namespaces.isPresent(namespace)))
+      return false;
     const { providerObjectsLimit: limit } = environment.timing;
     return limit === 0 || namespaces.population(namespace ?? "") < limit;
   }
