@@ -91,6 +91,7 @@ async function assertRestored(name: string, spec: object): Promise<void> {
   assert.deepEqual(claim.metadata.labels, { team: "a" });
   assert.deepEqual(Object.keys(claim.metadata.annotations ?? {}).toSorted(), [
     "example.org/note",
+    // From outside they look like what the provider made up.
     "klutch.anynines.com/adopted",
     "klutch.anynines.com/bound",
   ]);

@@ -276,7 +276,10 @@ test("provider defect 11: while the broker is down nothing is forgotten, and del
   try {
     await client.delete(managedServiceBindings, { name: "heal-b" });
     const message = await condition(managedServiceBindings, "heal-b", "Synced", "False");
-    assert.match(message, /(observe|delete) failed: the broker cannot be reached|the connection to the broker broke/);
+    assert.match(
+      message,
+      /(observe|delete) failed: the broker cannot be reached|the connection to the broker broke/,
+    );
     assert.ok(await client.find(managedServiceBindings, { name: "heal-b" }));
     broker = await startBroker();
     await gone(managedServiceBindings, { name: "heal-b" });

@@ -10,6 +10,7 @@ import {
 import {
   type DynamicObject,
   isAlreadyExists,
+  isForbidden,
   isNotFound,
   isRecord,
   keyOf,
@@ -26,6 +27,7 @@ export interface StatusCounter {
   next: number;
 }
 
+const askAgainMs = 1_000;
 const slowFinalizer = "sim.klutch.example/slow";
 const ignoreGone = (error: unknown): void => {
   if (!isNotFound(error) && !isAlreadyExists(error)) throw error;
@@ -59,13 +61,8 @@ export function serveNamespaces(
   random: Random,
   signal: AbortSignal,
 ): Promise<void> {
-  return follow(client, apiServiceNamespaces, signal, async ({ metadata }, isGone) => {
-    const { namespace = "", name = "" } = metadata;
+  const serve = async (namespace: string, name: string): Promise<void> => {
     const mirror = serviceNamespaceName(namespace, name);
-    if (isGone) {
-      await client.delete(namespaces, { name: mirror });
-      return;
-    }
     await clock.sleep(random() * 300, { signal }).catch(() => undefined);
     const annotations = { [serviceNamespaceAnnotation]: serviceNamespaceOwner(namespace, name) };
     await client
@@ -85,6 +82,23 @@ export function serveNamespaces(
         { subresource: "status" },
       )
       .catch(ignoreGone);
+  };
+  /** The old namespace of a mapping that is made anew may still be going. */
+  const serveLater = async (namespace: string, name: string): Promise<void> => {
+    await clock.sleep(askAgainMs, { signal });
+    if ((await client.find(apiServiceNamespaces, { namespace, name })) !== undefined)
+      await serve(namespace, name).catch(() => serveLater(namespace, name));
+  };
+  return follow(client, apiServiceNamespaces, signal, async ({ metadata }, isGone) => {
+    const { namespace = "", name = "" } = metadata;
+    if (isGone) {
+      await client.delete(namespaces, { name: serviceNamespaceName(namespace, name) });
+      return;
+    }
+    await serve(namespace, name).catch((error: unknown) => {
+      if (!isForbidden(error)) throw error;
+      serveLater(namespace, name).catch(() => undefined);
+    });
   });
 }
 

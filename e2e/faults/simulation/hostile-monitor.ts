@@ -10,7 +10,6 @@ import {
   events,
   namespaces,
   secrets,
-  serviceNamespaceAnnotation,
 } from "@klutch/api";
 import { isRecord, type KubeClient } from "@klutch/kube";
 import { type ApiServerModel, secretObject, type VirtualClock } from "@klutch/kube-testing";
@@ -18,6 +17,7 @@ import type { SyncObject } from "@klutch/sync";
 import type { AgentWrite } from "./agent.ts";
 import { simulatedApis } from "./apis.ts";
 import { forbiddenNamespaces, lonelyNamespace } from "./hostile-provider.ts";
+import { kubeconfigSecret, misplaced, ProviderWords } from "./places.ts";
 import { objectsOf } from "./snapshot.ts";
 import { type SimulatedTenant, workNamespaces } from "./tenant.ts";
 
@@ -25,13 +25,7 @@ import { type SimulatedTenant, workNamespaces } from "./tenant.ts";
 const canary = "the-canary-must-not-be-seen-above";
 const encoded = Buffer.from(canary).toString("base64");
 const ownSecret = "own";
-const kubeconfigSecret = "kubeconfig";
 
-/** Which resources an agent may write, by side. Secrets of the provider are its own: it owns what is claimed. */
-const writable = {
-  consumer: ["apiservicebindings", "customresourcedefinitions", "events", "secrets", "databases", "zones"],
-  provider: ["apiservicenamespaces", "clusterbindings", "apiserviceexports", "databases", "zones"],
-} as const;
 const crossingTypes = ["Opaque", "kubernetes.io/tls"];
 const steering = /(kubernetes\.io\/(?!name$)|argocd|helm\.sh)/;
 const own = /^klutch\.anynines\.com\//;
@@ -51,27 +45,31 @@ export class HostileMonitor {
   readonly #clock: VirtualClock;
   readonly #provider: ApiServerModel;
   readonly #limit: number;
+  readonly #words: ProviderWords;
 
   constructor(clock: VirtualClock, provider: ApiServerModel, limit: number) {
     this.#clock = clock;
     this.#provider = provider;
     this.#limit = limit;
+    this.#words = new ProviderWords(provider);
+  }
+
+  /** The provider has done something. */
+  noteProvider(): void {
+    this.#words.note();
   }
 
   /** An agent is about to write. */
   wrote(tenant: SimulatedTenant, write: AgentWrite): void {
     const { side, verb, type, namespace, name, body } = write;
     const what = `${verb} ${type.plural} ${namespace ?? ""}/${name} on the ${side}`;
-    if (!(writable[side] as readonly string[]).includes(type.plural))
-      this.#say(`a write outside of bound kinds and claims: ${what}`);
+    const why = misplaced(tenant, write, this.#words);
+    if (why !== undefined) this.#say(why);
     if (side === "provider") {
-      if (!this.#isTenants(tenant, namespace, name)) this.#say(`a write outside of the tenant: ${what}`);
       if (JSON.stringify(body ?? null).includes(encoded))
         this.#say(`a secret of the app cluster goes up: ${what}`);
       return;
     }
-    if (type.plural === secrets.plural && !isSecretsPlace(namespace, name))
-      this.#say(`a Secret where nothing lives: ${what}`);
     const isBoundKind = simulatedApis.some((api) => api.type.plural === type.plural);
     if (!isBoundKind) return;
     if (verb === "delete") this.#say(`a claim is deleted: ${what}`);
@@ -128,24 +126,9 @@ export class HostileMonitor {
     if (objectsOf(consumer, apiServiceBindings).length !== simulatedApis.length) say("a binding is gone");
   }
 
-  /** Whether the provider itself says that the namespace is this tenant's; for the cluster's objects the name says it. */
-  #isTenants({ namespace: tenant }: SimulatedTenant, namespace: string | undefined, name: string): boolean {
-    if (namespace === undefined) return name.startsWith(`${tenant}-`);
-    if (namespace === tenant || namespace.startsWith(`${tenant}-`)) return true;
-    const found = objectsOf(this.#provider, namespaces).find(({ metadata }) => metadata.name === namespace);
-    return found?.metadata.annotations?.[serviceNamespaceAnnotation]?.startsWith(`${tenant}/`) === true;
-  }
-
   #say(text: string): void {
     this.broken.push(`${(this.#clock.monotonic() / 1000).toFixed(3)} s: ${text}`);
   }
-}
-
-/** Where claims live, and the Secret with the credentials of the provider itself. */
-function isSecretsPlace(namespace: string | undefined, name: string): boolean {
-  return (
-    workNamespaces.includes(namespace ?? "") || (namespace === consumerNamespace && name === kubeconfigSecret)
-  );
 }
 
 function checkKeys({ metadata }: SyncObject, say: (key: string) => void): void {

@@ -1,10 +1,11 @@
-/** `npm run faults`: many seeds of the simulation. `-- --seeds 10000 --from 1`, or `-- --seed 17 --story` to replay one; `--hostile` for a provider that means harm, `--exports` when it changes exports, too. */
+/** `npm run faults`: many seeds of the simulation. `-- --seeds 10000 --from 1`, or `-- --seed 17 --story` to replay one; `--hostile` for a provider that means harm, `--keep-exports` when it leaves its exports as they are; `--liar` for an app cluster that means harm. */
 import { fork } from "node:child_process";
 import { once } from "node:events";
 import { availableParallelism } from "node:os";
 import { parseArgs } from "node:util";
 import { simulate } from "./simulate.ts";
 import { simulateHostile } from "./simulate-hostile.ts";
+import { simulateTenant } from "./simulate-tenant.ts";
 
 const batchSize = 100;
 const { values } = parseArgs({
@@ -14,13 +15,17 @@ const { values } = parseArgs({
     seed: { type: "string" },
     story: { type: "boolean", default: false },
     hostile: { type: "boolean", default: false },
-    exports: { type: "boolean", default: false },
+    "keep-exports": { type: "boolean", default: false },
+    liar: { type: "boolean", default: false },
     worker: { type: "boolean", default: false },
   },
 });
 
-const run = (seed: number): ReturnType<typeof simulate> =>
-  values.hostile ? simulateHostile(seed, { withExports: values.exports }) : simulate(seed);
+const run = (seed: number): ReturnType<typeof simulate> => {
+  if (values.liar) return simulateTenant(seed);
+  if (values.hostile) return simulateHostile(seed, { withExports: !values["keep-exports"] });
+  return simulate(seed);
+};
 
 if (values.seed !== undefined) {
   const { broken, story, writes, lasted } = await run(Number(values.seed));
@@ -73,7 +78,8 @@ async function runMany(from: number, seeds: number): Promise<number> {
         `--from=${first}`,
         `--seeds=${next - first}`,
         ...(values.hostile ? ["--hostile"] : []),
-        ...(values.exports ? ["--exports"] : []),
+        ...(values.liar ? ["--liar"] : []),
+        ...(values["keep-exports"] ? ["--keep-exports"] : []),
       ]);
       child.on("message", onReport);
       await once(child, "exit");

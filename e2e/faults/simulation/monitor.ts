@@ -1,10 +1,11 @@
 /** Watches both sides while faults happen and writes down every promise that is broken at some moment (DESIGN §4). */
 import { boundAnnotation, leases } from "@klutch/api";
 import { type DynamicObject, isRecord, type KubeClient, type ResourceType } from "@klutch/kube";
-import type { VirtualClock } from "@klutch/kube-testing";
+import type { ApiServerModel, VirtualClock } from "@klutch/kube-testing";
 import type { AgentWrite } from "./agent.ts";
 import { simulatedApis } from "./apis.ts";
 import { follow, serviceNamespaceOf } from "./control-plane.ts";
+import { misplaced, ProviderWords } from "./places.ts";
 import { type SimulatedTenant, workNamespaces } from "./tenant.ts";
 import type { Ledger } from "./users.ts";
 
@@ -19,6 +20,7 @@ export class Monitor {
   readonly broken: string[] = [];
   readonly #clock: VirtualClock;
   readonly #watched: readonly Watched[];
+  readonly #words: ProviderWords;
   /** Virtual time at which upstream objects were first seen, by uid. */
   readonly #bornAt = new Map<string, number>();
   readonly #counts = new Map<string, number>();
@@ -30,9 +32,10 @@ export class Monitor {
   /** Set when bindings go: then claims stay without upstream objects on purpose. */
   isUnbinding = false;
 
-  constructor(clock: VirtualClock, watched: readonly Watched[]) {
+  constructor(clock: VirtualClock, provider: ApiServerModel, watched: readonly Watched[]) {
     this.#clock = clock;
     this.#watched = watched;
+    this.#words = new ProviderWords(provider);
   }
 
   /** Watches until the signal aborts. */
@@ -56,12 +59,15 @@ export class Monitor {
   }
 
   /** An agent is about to write. */
-  wrote(tenant: SimulatedTenant, { identity, side, verb, type, namespace, name }: AgentWrite): void {
+  wrote(tenant: SimulatedTenant, write: AgentWrite): void {
+    const { identity, side, verb, type, namespace, name } = write;
     const holder = this.#holders.get(tenant.name) ?? "";
     const what = `${identity} sent ${verb} ${type.plural} ${namespace ?? ""}/${name} to the ${side}`;
     // Taking a lease before it expired is against its rules, so nobody can notice at once; the thief does not write.
     if (holder !== identity && holder !== "" && holder !== "thief")
       this.#say(`no write without the lease: ${what} while ${holder} held it`);
+    const why = misplaced(tenant, write, this.#words);
+    if (why !== undefined) this.#say(`${identity}: ${why}`);
     if (side !== "provider") return;
     const own = [tenant.namespace, ...workNamespaces.map((one) => serviceNamespaceOf(tenant, one))];
     const isOwn = namespace === undefined ? name.startsWith(`${tenant.namespace}-`) : own.includes(namespace);

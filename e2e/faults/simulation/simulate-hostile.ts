@@ -13,7 +13,7 @@ import { act, type Ledger, ledgerKey } from "./users.ts";
 
 /** How the provider is hostile. */
 export interface HostileOptions {
-  /** Changes exports, too. Default false. */
+  /** Changes exports, too. Default true. */
   readonly withExports?: boolean | undefined;
 }
 
@@ -22,7 +22,8 @@ const lookEveryMs = 5_000;
 const troubleMs = 60_000;
 const quietMs = 30_000;
 const providerObjectsLimit = 20;
-const calm = {
+/** Faults that happen on a good day. */
+export const calm = {
   error: 0.01,
   lostAnswer: 0.01,
   lostRequest: 0,
@@ -94,11 +95,12 @@ export async function simulateHostile(seed: number, options: HostileOptions = {}
     provider,
     tenants: clusters.map(({ tenant }) => tenant),
     random,
-    withExports: options.withExports === true,
+    withExports: options.withExports ?? true,
   };
   const harm = async (): Promise<void> => {
     try {
       tell(`the provider ${await doHarm(world)}`);
+      monitor.noteProvider();
     } catch (error) {
       tell(
         `the provider is refused: ${error instanceof Error ? error.message.slice(0, 120) : String(error)}`,
@@ -154,7 +156,7 @@ async function watchOver(
 }
 
 /** What the app cluster acknowledged stays as it is, whatever the provider does. */
-function lostEdits({ name, consumer }: SimulatedTenant, ledger: Ledger): string[] {
+export function lostEdits({ name, consumer }: SimulatedTenant, ledger: Ledger): string[] {
   return simulatedApis.flatMap((api) => {
     const present = new Map(
       objectsOf(consumer, api.type).map((object) => [

@@ -99,7 +99,7 @@ class Simulation {
 
   async run(): Promise<void> {
     await this.#clock.resolve(this.#prepare());
-    this.#monitor = new Monitor(this.#clock, this.#clusters);
+    this.#monitor = new Monitor(this.#clock, this.#provider, this.#clusters);
     const { signal } = this.#stop;
     const running = [
       this.#monitor.run(this.#direct, signal),

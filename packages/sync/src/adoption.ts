@@ -48,7 +48,7 @@ export function adoptedContent(provider: SyncObject, target: Ref, rule: Metadata
   };
 }
 
-/** The JSON patch that leaves to us just our marks; every other field of the claim is nobody's after it. */
+/** The JSON patch that leaves to us just what `markConsumer` applies; every other field of the claim is nobody's after it. */
 export function handOver(claim: SyncObject): readonly object[] {
   const { uid, resourceVersion, managedFields = [] } = claim.metadata;
   const others = managedFields.filter(
@@ -56,7 +56,8 @@ export function handOver(claim: SyncObject): readonly object[] {
   );
   const marks = {
     "f:metadata": {
-      "f:annotations": { [`f:${boundAnnotation}`]: {}, [`f:${adoptedAnnotation}`]: {} },
+      // Not the mark of who had it first: what puts these two on again leaves that out, and it would go.
+      "f:annotations": { [`f:${boundAnnotation}`]: {} },
       "f:finalizers": { [`v:${JSON.stringify(syncerFinalizer)}`]: {} },
     },
   };

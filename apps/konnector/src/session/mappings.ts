@@ -6,6 +6,7 @@ import { findSurely } from "../cache/live.ts";
 import type { SharedCache } from "../cache/shared-cache.ts";
 import { confirmCluster } from "../cluster-uid.ts";
 import type { ConsumerCluster, Environment, ProviderCluster } from "../clusters.ts";
+import type { NamespaceMap } from "./namespace-map.ts";
 
 /** What is needed for it. */
 export interface MappingKeeperOptions {
@@ -13,6 +14,7 @@ export interface MappingKeeperOptions {
   readonly provider: ProviderCluster;
   readonly mappings: SharedCache;
   readonly consumerNamespaces: SharedCache;
+  readonly namespaces: NamespaceMap;
   readonly environment: Environment;
 }
 
@@ -75,6 +77,9 @@ async function release(
     return { requeueAfterMs: graceMs };
   }
   // With the mapping goes all that is in the service namespace. What is left there is looked at as orphans first, which has its breaker.
+  const { namespaces: map } = options;
+  const isUnseen = map.mapping(name).state === "ready" && map.providerNamespaceOf(name) === undefined;
+  if (isUnseen) return { requeueAfterMs: graceMs };
   const left = providerNamespace === undefined ? 0 : provider.pool.countCompact(providerNamespace);
   if (left !== 0) {
     environment.logger.debug("the namespace is gone, but not what it had on the provider", {

@@ -1,6 +1,7 @@
 /**
  * The namespace mappings of one tenant, both ways, kept from the APIServiceNamespaces: those that count (sync's mapping-rules.ts). What
- * the provider says of namespaces that the app cluster does not have is followed for some of them at a time, however many it names.
+ * the provider says of namespaces that the app cluster does not have is followed for a few of them at a time, so that what was left there
+ * is released in order; nothing comes down to them.
  */
 import { type Clock, type DynamicObject, jsonEqual, type ObjectMeta } from "@klutch/kube";
 import type { Cached, Informer } from "@klutch/kube-runtime";
@@ -28,11 +29,8 @@ export interface NamespaceMapOptions {
 }
 
 const askAgainMs = 10_000;
-/**
- * Mappings of namespaces that the app cluster does not have, looked at at the same time: what is left above of a namespace that is gone
- * must be found, and a provider can name any number of namespaces.
- */
-const absentAtOnce = 50;
+/** So many namespaces that are not there are followed at a time. */
+const absentLimit = 100;
 
 interface Named {
   readonly providerNamespace: string;
@@ -50,7 +48,7 @@ export class NamespaceMap implements Disposable {
   readonly #proofs = new Map<string, string | undefined>();
   readonly #consumerOf = new Map<string, string>();
   readonly #providerOf = new Map<string, string>();
-  /** Those that are followed although the app cluster does not have them. */
+  /** Those that are followed though the app cluster does not have them. */
   readonly #absent = new Set<string>();
   readonly #inhabitants = new Set<NamespaceCount>();
   readonly #handlers = new Set<(consumerNamespace: string) => void>();
@@ -81,7 +79,7 @@ export class NamespaceMap implements Disposable {
     return this.#consumerOf.get(providerNamespace);
   }
 
-  /** The service namespace of a namespace that is followed. */
+  /** The service namespace of a namespace that the app cluster has. */
   providerNamespaceOf(consumerNamespace: string): string | undefined {
     return this.#providerOf.get(consumerNamespace);
   }
@@ -105,7 +103,7 @@ export class NamespaceMap implements Disposable {
     );
   }
 
-  /** Whether the app cluster has the namespace. A claim may be seen before the namespace that it lies in. */
+  /** Whether the app cluster has the namespace; a claim may be seen before the namespace that it lies in. */
   isPresent(consumerNamespace: string): boolean {
     return (
       this.#options.consumerNamespaces.get(consumerNamespace) !== undefined ||
@@ -188,7 +186,8 @@ export class NamespaceMap implements Disposable {
     const named = this.#named.get(namespace);
     if (named === undefined) return;
     const isOpen = this.isOpen(namespace);
-    const isMapped = named.mapping.state === "ready" && this.#isFollowed(namespace);
+    const isKnown = this.isPresent(namespace) || this.#absent.has(namespace);
+    const isMapped = named.mapping.state === "ready" && isKnown;
     if (isOpen === named.wasOpen && isMapped === this.#providerOf.has(namespace)) return;
     this.#settle(namespace);
   }
@@ -207,37 +206,33 @@ export class NamespaceMap implements Disposable {
     const previous = this.#providerOf.get(name);
     if (previous !== undefined && this.#consumerOf.get(previous) === name) this.#consumerOf.delete(previous);
     this.#providerOf.delete(name);
+    const wasAbsent = this.#absent.delete(name);
     if (named !== undefined) {
       const { providerNamespace } = named;
       named.mapping = this.#judge(name, providerNamespace);
       named.wasOpen = this.isOpen(name);
-      if (named.mapping.state === "ready" && this.#follow(name)) {
+      if (named.mapping.state === "ready" && this.#isFollowed(name)) {
         this.#providerOf.set(name, providerNamespace);
         this.#consumerOf.set(providerNamespace, name);
       }
     }
     for (const handler of this.#handlers) handler(name);
-    if (named === undefined && this.#absent.delete(name)) this.#followNext();
-  }
-
-  #follow(name: string): boolean {
-    if (this.isPresent(name)) {
-      if (this.#absent.delete(name)) this.#followNext();
-      return true;
-    }
-    if (this.#isFollowed(name)) this.#absent.add(name);
-    return this.#absent.has(name);
+    if (wasAbsent && !this.#absent.has(name)) this.#followNext();
   }
 
   #isFollowed(name: string): boolean {
-    return this.isPresent(name) || this.#absent.has(name) || this.#absent.size < absentAtOnce;
+    if (this.isPresent(name)) return true;
+    if (this.#absent.size < absentLimit) this.#absent.add(name);
+    return this.#absent.has(name);
   }
 
+  /** One more namespace that is not there can be followed. */
   #followNext(): void {
-    const waits = ([name, { mapping }]: readonly [string, Named]): boolean =>
-      mapping.state === "ready" && !this.#providerOf.has(name);
-    const [next] = this.#named.entries().find(waits) ?? [];
-    if (next !== undefined) this.#settle(next);
+    for (const [name, { mapping }] of this.#named) {
+      if (mapping.state !== "ready" || this.#providerOf.has(name)) continue;
+      this.#settle(name);
+      return;
+    }
   }
 
   #judge(consumerNamespace: string, providerNamespace: string): Mapping {

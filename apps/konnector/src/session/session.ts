@@ -213,7 +213,7 @@ export class Session implements AsyncDisposable {
     await Promise.all([
       apis.run(signal),
       this.#heartbeat(provider, own).run(signal),
-      keepMappings({ ...parts, mappings, consumerNamespaces }, signal),
+      keepMappings({ ...parts, mappings, consumerNamespaces, namespaces: map }, signal),
       mirror.run(signal),
       watchReachability(
         {

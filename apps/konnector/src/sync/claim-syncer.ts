@@ -102,10 +102,7 @@ export class ClaimSyncer implements AsyncDisposable {
     });
     const { informer } = this.#lease.cache;
     this.#quota = new CopyQuota(environment.timing.providerObjectsLimit);
-    const { namespaceUid } = provider.tenant;
-    this.#subscriptions.use(
-      this.#quota.watch(informer, ({ metadata }) => metadata.labels?.[claimedFromLabel] === namespaceUid),
-    );
+    this.#subscriptions.use(this.#quota.watch(informer, (object) => this.#isCopy(object)));
     this.#subscriptions.use(this.#controller.watch(informer));
     this.#subscriptions.use(this.#lease.cache.onVanished((key) => this.#vanished(key)));
     this.#subscriptions.use(namespaces.onChange((namespace) => this.#enqueueNamespace(namespace)));
@@ -266,14 +263,23 @@ export class ClaimSyncer implements AsyncDisposable {
     } catch (error) {
       // A copy whose creation was not answered may be there.
       const isRefused = error instanceof ApiError && error.status < 500;
-      if (step.on === "consumer" && isRefused) this.#quota.remove(keyOfRef(pair.consumerRef));
-      if (!isAlreadyExists(error)) throw error;
+      if (!isAlreadyExists(error)) {
+        if (step.on === "consumer" && isRefused) this.#quota.remove(keyOfRef(pair.consumerRef));
+        throw error;
+      }
       // The watch shows only our copies: look at what is there before deciding again.
       const ref = step.on === "consumer" ? pair.consumerRef : pair.providerRef;
       const found = await client.find<DynamicObject>(type, ref, { signal });
+      // An earlier creation of ours that was not answered keeps its place.
+      if (step.on === "consumer" && (found === undefined || !this.#isCopy(found)))
+        this.#quota.remove(keyOfRef(pair.consumerRef));
       if (found === undefined || pair[step.on] !== undefined) throw error;
       await this.#settle({ ...pair, [step.on]: found }, signal);
     }
+  }
+
+  #isCopy({ metadata }: DynamicObject): boolean {
+    return metadata.labels?.[claimedFromLabel] === this.#options.provider.tenant.namespaceUid;
   }
 
   async #replace(step: Extract<ClaimedStep, { do: "replace" }>, signal: AbortSignal): Promise<void> {

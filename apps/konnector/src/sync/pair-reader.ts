@@ -126,6 +126,8 @@ export class PairReader {
     if (!view.isSynced(undefined)) return undefined;
     const { tenant } = provider;
     const { name, upstream, isOwn, second } = clusterScopedPlace(tenant, ref.name, isolation, this.#names);
+    const claim = consumerCache.get(ref.name);
+    if (claim === undefined && upstream !== undefined && !this.#mayComeDown(ref, upstream)) return undefined;
     return {
       ref,
       target: { name },
@@ -135,7 +137,7 @@ export class PairReader {
       isOthers: upstream !== undefined && !isOwn,
       second: second === undefined ? undefined : { name: second },
       mapping: { state: "missing" },
-      consumer: consumerCache.get(ref.name),
+      consumer: claim,
       provider: upstream,
     };
   }

@@ -1,0 +1,120 @@
+/** Where an agent may write: bound kinds, accepted claims and its own objects, on both sides. Knows what was promised, not how it is kept. */
+import {
+  apiServiceBindings,
+  apiServiceExports,
+  apiServiceNamespaces,
+  clusterBindingName,
+  clusterBindings,
+  clusterNamespaceAnnotation,
+  consumerNamespace,
+  customResourceDefinitions,
+  events,
+  namespaces,
+  secrets,
+  serviceNamespaceAnnotation,
+} from "@klutch/api";
+import { isRecord, type ResourceType } from "@klutch/kube";
+import type { ApiServerModel } from "@klutch/kube-testing";
+import type { AgentWrite } from "./agent.ts";
+import { simulatedApis } from "./apis.ts";
+import { objectsOf } from "./snapshot.ts";
+import { type SimulatedTenant, workNamespaces } from "./tenant.ts";
+
+/** The Secret of an app cluster with the credentials of the provider. */
+export const kubeconfigSecret = "kubeconfig";
+
+const bindGroup = apiServiceBindings.group;
+const ownOnProvider = [apiServiceNamespaces, apiServiceExports, clusterBindings];
+const is = (one: ResourceType, other: ResourceType): boolean =>
+  one.plural === other.plural && one.group === other.group;
+const isBoundKind = (type: ResourceType): boolean => simulatedApis.some((api) => is(api.type, type));
+
+/** What the provider has said of its own objects, so that what an agent does a moment later is judged by what it could know. */
+export class ProviderWords {
+  readonly #provider: ApiServerModel;
+  /** Tenants whose cluster-scoped objects were to stand under their own names. */
+  readonly #unprefixed = new Set<string>();
+  /** `<tenant> <place>` of what the provider said is a tenant's. */
+  readonly #marked = new Set<string>();
+
+  constructor(provider: ApiServerModel) {
+    this.#provider = provider;
+  }
+
+  /** To be called whenever the provider may have said something new. */
+  note(): void {
+    for (const { metadata, spec } of objectsOf(this.#provider, apiServiceExports))
+      if (isRecord(spec) && spec["clusterScopedIsolation"] === "None")
+        this.#unprefixed.add(metadata.namespace ?? "");
+    for (const { type } of simulatedApis)
+      for (const { metadata } of type.namespaced ? [] : objectsOf(this.#provider, type))
+        this.#marked.add(
+          `${metadata.annotations?.[clusterNamespaceAnnotation]} ${type.plural}/${metadata.name}`,
+        );
+    for (const { metadata } of objectsOf(this.#provider, namespaces)) {
+      const [tenant = ""] = metadata.annotations?.[serviceNamespaceAnnotation]?.split("/") ?? [];
+      this.#marked.add(`${tenant} namespaces/${metadata.name}`);
+    }
+  }
+
+  /** Whether the namespace is the tenant's, by its name or by the provider's word. */
+  hasNamespace({ namespace: tenant }: SimulatedTenant, namespace: string): boolean {
+    this.note();
+    return (
+      namespace === tenant ||
+      namespace.startsWith(`${tenant}-`) ||
+      this.#marked.has(`${tenant} namespaces/${namespace}`)
+    );
+  }
+
+  /** Whether an object of the cluster is the tenant's, or may become it. */
+  hasName({ namespace: tenant }: SimulatedTenant, type: ResourceType, name: string): boolean {
+    this.note();
+    if (name.startsWith(`${tenant}-`) || this.#marked.has(`${tenant} ${type.plural}/${name}`)) return true;
+    const isThere = objectsOf(this.#provider, type).some(({ metadata }) => metadata.name === name);
+    return !isThere && this.#unprefixed.has(tenant);
+  }
+}
+
+/** Why the agent of this tenant must not write this, with resource and place; undefined when it may. */
+export function misplaced(
+  tenant: SimulatedTenant,
+  write: AgentWrite,
+  words: ProviderWords,
+): string | undefined {
+  const { side, verb, type, namespace, name } = write;
+  const resource = type.group === "" ? type.plural : `${type.plural}.${type.group}`;
+  const what = `${verb} ${resource} ${namespace ?? ""}/${name} on the ${side}`;
+  if (side === "provider") {
+    const isOwn = ownOnProvider.some((one) => is(one, type));
+    if (!isOwn && !isBoundKind(type)) return `a write outside of bound kinds and claims: ${what}`;
+    if (isOwn) {
+      const isPlace =
+        namespace === tenant.namespace && (!is(type, clusterBindings) || name === clusterBindingName);
+      return isPlace ? undefined : `a write outside of the tenant: ${what}`;
+    }
+    const isTenants =
+      namespace === undefined ? words.hasName(tenant, type, name) : words.hasNamespace(tenant, namespace);
+    return isTenants ? undefined : `a write outside of the tenant: ${what}`;
+  }
+  if (isBoundKind(type) || is(type, events)) return undefined;
+  if (is(type, secrets))
+    return isSecretsPlace(namespace, name) ? undefined : `a Secret where nothing lives: ${what}`;
+  const isOwn =
+    (is(type, apiServiceBindings) && namespace === consumerNamespace) ||
+    (is(type, customResourceDefinitions) && isOwnCrd(name));
+  return isOwn ? undefined : `a write outside of bound kinds and claims: ${what}`;
+}
+
+/** Where claims live, and the Secret with the credentials of the provider itself. */
+function isSecretsPlace(namespace: string | undefined, name: string): boolean {
+  return (
+    workNamespaces.includes(namespace ?? "") || (namespace === consumerNamespace && name === kubeconfigSecret)
+  );
+}
+
+function isOwnCrd(name: string): boolean {
+  return (
+    name === `${apiServiceBindings.plural}.${bindGroup}` || simulatedApis.some((api) => api.name === name)
+  );
+}
