@@ -15,6 +15,8 @@ import {
   roleBindings,
   roles,
   serviceAccounts,
+  validatingAdmissionPolicies,
+  validatingAdmissionPolicyBindings,
 } from "@klutch/api";
 import { type DynamicObject, isNotFound, isRecord, type KubeObject } from "@klutch/kube";
 import { type Consumer, pluginManager } from "./clusters.ts";
@@ -87,6 +89,8 @@ const resourceOfKind: Readonly<Record<string, Resource>> = {
   Role: roles,
   RoleBinding: roleBindings,
   Deployment: deployments,
+  ValidatingAdmissionPolicy: validatingAdmissionPolicies,
+  ValidatingAdmissionPolicyBinding: validatingAdmissionPolicyBindings,
 };
 
 /**

@@ -7,9 +7,11 @@ import {
   validatingAdmissionPolicies,
   validatingAdmissionPolicyBindings,
 } from "@klutch/api";
-import { discoverResource, type DynamicObject, isRecord } from "@klutch/kube";
-import { type Consumer, pluginManager } from "../clusters.ts";
+import { discoverResource, type DynamicObject } from "@klutch/kube";
+import { contains } from "@klutch/sync";
+import type { Consumer } from "../clusters.ts";
 import type { CliContext } from "../context.ts";
+import { applyManifests } from "../konnector.ts";
 import { listBindings } from "./bound-resource.ts";
 
 /** An API that is about to be bound. */
@@ -39,14 +41,7 @@ export async function confineKonnector(
     );
     return;
   }
-  const scope = await scopeIn(consumer, coming, signal);
-  for (const manifest of konnectorPolicyManifests(scope)) {
-    const type =
-      manifest.kind === "ValidatingAdmissionPolicy"
-        ? validatingAdmissionPolicies
-        : validatingAdmissionPolicyBindings;
-    await consumer.client.apply(type, manifest, { fieldManager: pluginManager, force: true, signal });
-  }
+  await applyManifests(consumer, konnectorPolicyManifests(await scopeIn(consumer, coming, signal)), signal);
 }
 
 /** The same where there is a policy already: where an agent runs that Klutch did not install, none is begun. */
@@ -55,7 +50,8 @@ export async function refreshConfinement(
   consumer: Consumer,
   coming: readonly AnsweredApi[] = [],
 ): Promise<void> {
-  if ((await policyState(consumer, context.signal)) !== "absent")
+  const present = await readPolicy(consumer, context.signal);
+  if (present === "unserved" || present.some((object) => object !== undefined))
     await confineKonnector(context, consumer, coming);
 }
 
@@ -64,18 +60,28 @@ export async function policyState(
   consumer: Consumer,
   signal: AbortSignal,
 ): Promise<"right" | "different" | "absent" | "unserved"> {
-  if (!(await canConfine(consumer, signal))) return "unserved";
-  const ref = { name: konnectorPolicyName };
-  const policy = await consumer.client.find<DynamicObject>(validatingAdmissionPolicies, ref, { signal });
-  const binding = await consumer.client.find<DynamicObject>(validatingAdmissionPolicyBindings, ref, {
-    signal,
-  });
-  if (policy === undefined && binding === undefined) return "absent";
+  const present = await readPolicy(consumer, signal);
+  if (present === "unserved") return present;
+  if (present.every((object) => object === undefined)) return "absent";
   const wanted = konnectorPolicyManifests(await scopeIn(consumer, [], signal));
-  const isSame = [policy, binding].every(
+  const isSame = present.every(
     (found, index) => found !== undefined && contains(found.spec, wanted[index]?.["spec"]),
   );
   return isSame ? "right" : "different";
+}
+
+/** The policy and its binding, as far as they are there. */
+async function readPolicy(
+  consumer: Consumer,
+  signal: AbortSignal,
+): Promise<readonly (DynamicObject | undefined)[] | "unserved"> {
+  if (!(await canConfine(consumer, signal))) return "unserved";
+  const ref = { name: konnectorPolicyName };
+  return Promise.all(
+    [validatingAdmissionPolicies, validatingAdmissionPolicyBindings].map((type) =>
+      consumer.client.find<DynamicObject>(type, ref, { signal }),
+    ),
+  );
 }
 
 /** Deletes the policy. Returns whether there was one. */
@@ -97,16 +103,4 @@ async function scopeIn(
     claims: spec.permissionClaims ?? [],
   }));
   return konnectorScopeOf([...bound, ...coming]);
-}
-
-/** Whether everything in `wanted` is in `found`; the server adds defaults of its own. */
-function contains(found: unknown, wanted: unknown): boolean {
-  if (Array.isArray(wanted))
-    return (
-      Array.isArray(found) &&
-      found.length === wanted.length &&
-      wanted.every((item, index) => contains(found[index], item))
-    );
-  if (!isRecord(wanted)) return found === wanted;
-  return isRecord(found) && Object.entries(wanted).every(([key, value]) => contains(found[key], value));
 }
