@@ -1,6 +1,6 @@
 /** What ends a command, in words for the person who typed it. */
 import { printable } from "@klutch/api";
-import { ApiError, KubeconfigError, TransportError } from "@klutch/kube";
+import { isUnauthorized, KubeconfigError, TransportError } from "@klutch/kube";
 
 /** What kind of trouble it was; for tests and scripts that embed the CLI. */
 export type CliErrorCode =
@@ -43,7 +43,7 @@ function messageOf(error: unknown): string {
   if (error instanceof KubeconfigError && error.code === "NotFound") {
     return `${error.message}. Pass --kubeconfig or set KUBECONFIG to the kubeconfig of the app cluster.`;
   }
-  if (error instanceof ApiError && error.status === 401) {
+  if (isUnauthorized(error)) {
     return `${error.message}. The cluster does not accept these credentials; check --context, --user and --token.`;
   }
   if (error instanceof TransportError && error.code === "Tls") {

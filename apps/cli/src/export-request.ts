@@ -12,7 +12,13 @@ import {
   type RequestedResource,
   WireError,
 } from "@klutch/api";
-import { ApiError, type DynamicObject, isAlreadyExists, isForbidden, type ObjectRef } from "@klutch/kube";
+import {
+  type DynamicObject,
+  isAlreadyExists,
+  isForbidden,
+  isUnauthorized,
+  type ObjectRef,
+} from "@klutch/kube";
 import type { Provider } from "./clusters.ts";
 import type { CliContext } from "./context.ts";
 import { CliError, nothingChanged } from "./errors.ts";
@@ -123,7 +129,7 @@ async function createRequest(
     return await create(false);
   } catch (error) {
     if (isAlreadyExists(error)) return create(true);
-    if (error instanceof ApiError && error.status === 401) {
+    if (isUnauthorized(error)) {
       throw new CliError(
         "ExportFailed",
         `The provider's cluster at ${provider.config.server} refused the kubeconfig of this app cluster (401): it was revoked or has expired. Log in again with kubectl bind <url>.`,

@@ -1,6 +1,13 @@
 /** Credentials of another cluster: whether one works, which of two is newer, and what is said when one is refused. */
 import { namespaces } from "@klutch/api";
-import { ApiError, type ClusterConfig, type DynamicObject, isRecord, type KubeClient } from "@klutch/kube";
+import {
+  ApiError,
+  type ClusterConfig,
+  type DynamicObject,
+  isRecord,
+  isUnauthorized,
+  type KubeClient,
+} from "@klutch/kube";
 
 /** A credential in use, in the words that people are told. */
 export interface CredentialUse {
@@ -13,15 +20,10 @@ export interface CredentialUse {
   readonly advice: string;
 }
 
-/** 401: whose credential this is, is not known to the cluster (any more). */
-export function isRefused(error: unknown): error is ApiError {
-  return error instanceof ApiError && error.status === 401;
-}
-
 /** Says which cluster failed, and for a refusal whose credential it was and what to do. Begins in lower case, ends without a dot. */
 export function failureText({ cluster, server, holder, advice }: CredentialUse, error: unknown): string {
   const said = error instanceof Error ? error.message : String(error);
-  if (isRefused(error)) {
+  if (isUnauthorized(error)) {
     return `${cluster} at ${server} refused the credential of ${holder} (401): it was revoked or has expired. ${advice}`;
   }
   return error instanceof ApiError

@@ -2,8 +2,7 @@
  * A client whose credentials can be swapped while it runs (DESIGN §4.11). New requests use the new credentials at once; watches that are
  * open stay on the connection they have and move over when they end by themselves, so a rotation costs no relist.
  */
-import type { KubeClient } from "@klutch/kube";
-import { isRefused } from "./credential.ts";
+import { isUnauthorized, type KubeClient } from "@klutch/kube";
 
 /** A client and the way to replace what is behind it. */
 export interface RotatingClient extends KubeClient {
@@ -60,7 +59,7 @@ class Generation {
 
   /** That credentials which are no longer in use are refused is no news. */
   #tell(error: unknown): void {
-    if (!this.#isRetired && isRefused(error)) this.#onRefused();
+    if (!this.#isRetired && isUnauthorized(error)) this.#onRefused();
   }
 
   async #leave(): Promise<void> {

@@ -77,6 +77,8 @@ const isStatus =
 
 /** 404. */
 export const isNotFound: (error: unknown) => error is ApiError = isStatus(404);
+/** 401: the server does not know (any more) whose credential this is. */
+export const isUnauthorized: (error: unknown) => error is ApiError = isStatus(401);
 /** 403. */
 export const isForbidden: (error: unknown) => error is ApiError = isStatus(403);
 /** 422: the object is refused by its schema. */

@@ -14,6 +14,7 @@ export {
   isInvalid,
   isNotFound,
   isTooManyRequests,
+  isUnauthorized,
   TransportError,
   type TransportErrorCode,
   WatchStalledError,

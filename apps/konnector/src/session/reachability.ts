@@ -1,7 +1,6 @@
 /** Notices when the provider cannot be reached, and tells since when and how much waits (DESIGN §4.7); never in a user's status. */
-import type { Clock } from "@klutch/kube";
+import { type Clock, isUnauthorized } from "@klutch/kube";
 import { wholeSeconds } from "@klutch/api";
-import { isRefused } from "../credential.ts";
 import type { SharedCache } from "../cache/shared-cache.ts";
 
 /** What is needed to notice. */
@@ -46,10 +45,11 @@ export async function watchReachability(options: ReachabilityOptions, signal: Ab
       continue;
     }
     // That it answers but refuses is news.
-    if (since !== undefined && now - toldAt < tellEveryMs && isRefused(lastError) === toldRefusal) continue;
+    if (since !== undefined && now - toldAt < tellEveryMs && isUnauthorized(lastError) === toldRefusal)
+      continue;
     since ??= wholeSeconds(clock.now() - (now - failingSince));
     toldAt = now;
-    toldRefusal = isRefused(lastError);
+    toldRefusal = isUnauthorized(lastError);
     onChange({ since, pending: pending(), error: lastError });
   }
 }

@@ -12,6 +12,7 @@ import {
 import {
   type ClusterConfig,
   isNotFound,
+  isUnauthorized,
   keyOfRef,
   type KubeClient,
   type ObjectRef,
@@ -22,7 +23,7 @@ import type { BindingStatus } from "../binding-status.ts";
 import { CachePool } from "../cache/pool.ts";
 import type { SharedCache } from "../cache/shared-cache.ts";
 import type { BindingCluster, ConsumerCluster, Environment, ProviderCluster } from "../clusters.ts";
-import { type CredentialUse, failureText, isRefused, proveCredential } from "../credential.ts";
+import { type CredentialUse, failureText, proveCredential } from "../credential.ts";
 import { NotFilledError, WrongProviderError } from "../errors.ts";
 import { createEventRecorder, type EventRecorder } from "../events.ts";
 import { type RotatingClient, rotatingClient } from "../rotating-client.ts";
@@ -272,7 +273,7 @@ export class Session implements AsyncDisposable {
     } else {
       const { since, pending, error } = outage;
       const reason = this.#describe(error);
-      const message = isRefused(error)
+      const message = isUnauthorized(error)
         ? `${reason} ${pending} changes wait since ${since}`
         : `the provider has not been reached since ${since}; ${pending} changes wait: ${reason}`;
       environment.logger.warn("the provider cannot be reached", {
@@ -307,7 +308,7 @@ export class Session implements AsyncDisposable {
     const cancel = clock.schedule(timing.syncTimeoutMs, () => {
       const { informer } = caches.find((cache) => !cache.informer.synced) ?? caches[0] ?? {};
       const cause = informer?.status().lastError;
-      const isAnswer = cluster === "the provider" && isRefused(cause);
+      const isAnswer = cluster === "the provider" && isUnauthorized(cause);
       timeout.abort(isAnswer ? cause : new NotFilledError(cluster, timing.syncTimeoutMs, cause));
     });
     try {
