@@ -24,7 +24,7 @@ import {
   systemClock,
 } from "@klutch/kube";
 import { roleObject, startCluster, waitFor } from "@klutch/kube-testing";
-import type { Session } from "../http/login-flow.ts";
+import type { Session } from "../login/login-flow.ts";
 import { confinedClient } from "../testing/confined.ts";
 import { backendParts } from "../testing/parts.ts";
 import { createBind } from "./bind.ts";

@@ -13,7 +13,7 @@ import type { Reconcile } from "@klutch/kube-runtime";
 import { ensureStatus } from "../apply.ts";
 import { ensureBinderRoleBinding } from "../provisioning/tenant.ts";
 import { isOverLimit } from "../limits.ts";
-import { byNamespace, type ControllerContext } from "./context.ts";
+import { byNamespace, type ControllerContext } from "../controller-context.ts";
 
 const waitingLookMs = 30_000;
 

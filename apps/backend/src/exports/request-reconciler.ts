@@ -21,7 +21,7 @@ import { isAlreadyExists, type KubeClient } from "@klutch/kube";
 import type { Reconcile } from "@klutch/kube-runtime";
 import { ensureStatus } from "../apply.ts";
 import { isOverLimit } from "../limits.ts";
-import { byNamespace, type ControllerContext } from "./context.ts";
+import { byNamespace, type ControllerContext } from "../controller-context.ts";
 
 /** How long a request may wait for a CRD or template. */
 const failAfterMs = 60_000;

@@ -18,8 +18,8 @@ import {
   trueCondition,
 } from "@klutch/api";
 import { covers } from "../apply.ts";
-import { byNamespace } from "../controllers/context.ts";
-import { ensureAnswers } from "../controllers/export-requests.ts";
+import { byNamespace } from "../controller-context.ts";
+import { ensureAnswers } from "../exports/request-reconciler.ts";
 import { answeredClaims } from "./answered-claims.ts";
 import type { ControlPlaneContext, Step } from "./context.ts";
 import { appClusterBindingNameLabel, exportRequestName, type Owner } from "./names.ts";

@@ -26,7 +26,7 @@ import {
   goodKubeconfig,
   kubeconfigSecret,
   startControlPlaneWorld,
-} from "../control-plane/testing/world.ts";
+} from "./testing/world.ts";
 
 const stack = new AsyncDisposableStack();
 after(() => stack.disposeAsync());

@@ -2,7 +2,7 @@
 import type { APIServiceBinding, AppClusterBinding } from "@klutch/api";
 import type { KubeObject } from "@klutch/kube";
 import type { Informer } from "@klutch/kube-runtime";
-import type { ControllerContext } from "../controllers/context.ts";
+import type { ControllerContext } from "../controller-context.ts";
 import type { KonnectorImages } from "./konnector-deployment.ts";
 
 /** Caches that only the control-plane mode has. */

@@ -11,8 +11,8 @@ import {
 import { keyOf, type KubeClient, type KubeObject } from "@klutch/kube";
 import { type Change, Controller, Informer } from "@klutch/kube-runtime";
 import type { Logger, Metrics } from "@klutch/telemetry";
-import { createAppClusterBindingReconcile } from "../controllers/app-cluster-bindings.ts";
-import type { Caches, ControllerContext } from "../controllers/context.ts";
+import { createAppClusterBindingReconcile } from "./reconciler.ts";
+import type { Caches, ControllerContext } from "../controller-context.ts";
 import type { CredentialIssuer } from "../provisioning/credentials.ts";
 import type { ControlPlaneCaches, ControlPlaneContext } from "./context.ts";
 import type { KonnectorImages } from "./konnector-deployment.ts";

@@ -19,11 +19,11 @@ import {
 import { type DynamicObject, isRecord, type KubeObject, systemClock } from "@klutch/kube";
 import { roleObject, startCluster, waitFor } from "@klutch/kube-testing";
 import { createMetrics, silentLogger } from "@klutch/telemetry";
-import { createBackend } from "../backend.ts";
-import { readConfig } from "../config.ts";
-import { UserError } from "../errors.ts";
-import { ensureTenant } from "../provisioning/tenant.ts";
-import { backendParts } from "../testing/parts.ts";
+import { createBackend } from "./backend.ts";
+import { readConfig } from "./config.ts";
+import { UserError } from "./errors.ts";
+import { ensureTenant } from "./provisioning/tenant.ts";
+import { backendParts } from "./testing/parts.ts";
 
 const stack = new AsyncDisposableStack();
 after(() => stack.disposeAsync());

@@ -33,15 +33,15 @@ import {
 import { roleObject, startCluster, waitFor } from "@klutch/kube-testing";
 import { createMetrics, Secret, silentLogger } from "@klutch/telemetry";
 import type { Clock } from "@klutch/kube";
-import { createBackend } from "../backend.ts";
-import { readConfig } from "../config.ts";
-import { defaultLimits } from "../limits.ts";
-import type { Session } from "../http/login-flow.ts";
-import { createBind } from "../provisioning/bind.ts";
-import { createCredentialIssuer } from "../provisioning/credentials.ts";
-import { clusterNamespaceName } from "../provisioning/tenant.ts";
-import { confinedClient } from "../testing/confined.ts";
-import { backendParts } from "../testing/parts.ts";
+import { createBackend } from "./backend.ts";
+import { readConfig } from "./config.ts";
+import { defaultLimits } from "./limits.ts";
+import type { Session } from "./login/login-flow.ts";
+import { createBind } from "./provisioning/bind.ts";
+import { createCredentialIssuer } from "./provisioning/credentials.ts";
+import { clusterNamespaceName } from "./provisioning/tenant.ts";
+import { confinedClient } from "./testing/confined.ts";
+import { backendParts } from "./testing/parts.ts";
 
 const stack = new AsyncDisposableStack();
 after(() => stack.disposeAsync());

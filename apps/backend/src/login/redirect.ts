@@ -1,6 +1,6 @@
 /** Where a login may return to: this machine's loopback, or an exactly listed URL. Everything else would give a kubeconfig away. */
 import { UserError } from "../errors.ts";
-import { isLoopback } from "../oidc/secure-url.ts";
+import { isLoopback } from "../secure-url.ts";
 
 /** A longer one would not fit into a cookie beside the rest of the session. */
 const maxLength = 1024;

@@ -15,7 +15,7 @@ import { AccountMissingError } from "../provisioning/account-missing.ts";
 import type { CredentialIssuer } from "../provisioning/credentials.ts";
 import { keepRenewal } from "../provisioning/renewal-key.ts";
 import { ensureBinderRoleBinding } from "../provisioning/tenant.ts";
-import { byNamespace, type ControllerContext } from "./context.ts";
+import { byNamespace, type ControllerContext } from "../controller-context.ts";
 import { ensureRights } from "./rights.ts";
 
 /** Keys are `namespace/name` of ClusterBindings. */

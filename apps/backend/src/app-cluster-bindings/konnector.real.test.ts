@@ -11,7 +11,7 @@ import {
 } from "@klutch/api";
 import { type DynamicObject, isRecord, type KubeObject } from "@klutch/kube";
 import { waitFor } from "@klutch/kube-testing";
-import { createKubeconfig, startControlPlaneWorld } from "../control-plane/testing/world.ts";
+import { createKubeconfig, startControlPlaneWorld } from "./testing/world.ts";
 
 const stack = new AsyncDisposableStack();
 after(() => stack.disposeAsync());

@@ -9,9 +9,9 @@ import type {
 } from "@klutch/api";
 import type { Clock, KubeClient, KubeObject } from "@klutch/kube";
 import type { Informer } from "@klutch/kube-runtime";
-import type { Limits } from "../limits.ts";
-import type { Offers } from "../offers.ts";
-import type { CredentialIssuer } from "../provisioning/credentials.ts";
+import type { Limits } from "./limits.ts";
+import type { Offers } from "./offers.ts";
+import type { CredentialIssuer } from "./provisioning/credentials.ts";
 
 /** Caches of the provider cluster. */
 export interface Caches {

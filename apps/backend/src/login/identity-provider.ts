@@ -13,11 +13,11 @@ import {
 } from "openid-client";
 import type { Clock } from "@klutch/kube";
 import { UserError } from "../errors.ts";
-import { randomToken } from "../http/sealed-cookie.ts";
+import { randomToken } from "../sealed-cookie.ts";
 import type { BackendConfig } from "../config.ts";
 import { isUnavailable, reasonOf, startAgain, translate } from "./failures.ts";
 import { createIdTokenVerifier, type IdTokenVerifier } from "./id-token.ts";
-import { isLoopback, urlFault } from "./secure-url.ts";
+import { isLoopback, urlFault } from "../secure-url.ts";
 
 /** What must be remembered between the two halves of a login, in the browser that started it. */
 export interface LoginSecrets {

@@ -2,7 +2,7 @@
 import { apiServiceExports, setConditions } from "@klutch/api";
 import type { Reconcile } from "@klutch/kube-runtime";
 import { ensureStatus } from "../apply.ts";
-import type { ControllerContext } from "./context.ts";
+import type { ControllerContext } from "../controller-context.ts";
 import { guarded, planExport } from "./export-plan.ts";
 
 /** Keys are `namespace/name` of exports. */

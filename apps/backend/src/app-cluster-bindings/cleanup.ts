@@ -25,7 +25,7 @@ import {
 import { type DynamicObject, isRecord } from "@klutch/kube";
 import type { ReconcileContext, ReconcileResult } from "@klutch/kube-runtime";
 import { ensureStatus } from "../apply.ts";
-import { healthOf } from "../controllers/cluster-bindings.ts";
+import { healthOf } from "../cluster-bindings/reconciler.ts";
 import type { ControlPlaneContext, Step } from "./context.ts";
 import { appClusterBindingNameLabel, type Owner } from "./names.ts";
 import { isOurs } from "./root-namespace.ts";

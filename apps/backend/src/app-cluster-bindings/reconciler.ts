@@ -15,24 +15,19 @@ import {
 import { isConflict, type KubeClient } from "@klutch/kube";
 import type { Reconcile } from "@klutch/kube-runtime";
 import { ensureStatus } from "../apply.ts";
-import { cleanUp } from "../control-plane/cleanup.ts";
-import type { ControlPlaneContext, Step } from "../control-plane/context.ts";
-import { ensureKonnector, konnectorDeployed } from "../control-plane/konnector-deployment.ts";
+import { cleanUp } from "./cleanup.ts";
+import type { ControlPlaneContext, Step } from "./context.ts";
+import { ensureKonnector, konnectorDeployed } from "./konnector-deployment.ts";
 import {
   hasMirror,
   type KubeconfigVerdict,
   mirrorKubeconfig,
   readKubeconfig,
   removeMirror,
-} from "../control-plane/kubeconfig-secret.ts";
-import { type Owner, ownerOf } from "../control-plane/names.ts";
-import {
-  ensureInhabitants,
-  ensureRootNamespace,
-  isOurs,
-  namespaceReady,
-} from "../control-plane/root-namespace.ts";
-import { bindingsReady, ensureServiceBindings } from "../control-plane/service-bindings.ts";
+} from "./kubeconfig-secret.ts";
+import { type Owner, ownerOf } from "./names.ts";
+import { ensureInhabitants, ensureRootNamespace, isOurs, namespaceReady } from "./root-namespace.ts";
+import { bindingsReady, ensureServiceBindings } from "./service-bindings.ts";
 
 /**
  * How often the kubeconfig Secret and its copy are looked at. They are read by name: a watch would need the right to list Secrets of

@@ -13,7 +13,7 @@ import {
 } from "@klutch/api";
 import type { KubeClient, KubeObject, ResourceType } from "@klutch/kube";
 import { ensure } from "../apply.ts";
-import { byNamespace, type ControllerContext } from "./context.ts";
+import { byNamespace, type ControllerContext } from "../controller-context.ts";
 
 const group = "rbac.authorization.k8s.io";
 
