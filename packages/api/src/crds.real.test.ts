@@ -10,7 +10,7 @@ import {
 } from "@klutch/kube";
 import { startCluster, waitFor } from "@klutch/kube-testing";
 import * as schema from "@klutch/schema";
-import { xrds } from "./claims.ts";
+import { xrds } from "./xrds.ts";
 import { findCondition, isTrue } from "./conditions.ts";
 import { bindCrds, providerCrds } from "./crds.ts";
 import type { Condition } from "./kinds/common.ts";

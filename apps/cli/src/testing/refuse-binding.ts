@@ -2,7 +2,7 @@
 import { apiServiceBindings } from "@klutch/api";
 import { ApiError, type DynamicObject, type ResourceType } from "@klutch/kube";
 import { type TestCluster, waitFor } from "@klutch/kube-testing";
-import { bindingOf } from "../consumer.ts";
+import { bindingOf } from "../bind/consumer.ts";
 
 const policyTypes = ["validatingadmissionpolicies", "validatingadmissionpolicybindings"].map(
   (plural): ResourceType => ({
