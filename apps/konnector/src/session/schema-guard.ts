@@ -4,7 +4,8 @@
  */
 import { setImmediate as turn } from "node:timers/promises";
 import { releaseSchemaAnnotation } from "@klutch/api";
-import { type DynamicObject, resourceTypeOf } from "@klutch/kube";
+import { resourceTypeOf } from "@klutch/kube";
+import type { DynamicObject } from "@klutch/kube-core";
 import {
   type AffectedObject,
   breakingVersionChanges,
