@@ -8,13 +8,8 @@ import {
   trueCondition,
 } from "@klutch/api";
 import { claimFaults, effectiveClaims, missingClaims } from "@klutch/sync";
-import type { ClaimSet, ClaimedType } from "../claimed-resource/claim-set.ts";
-
-/** A claim that is synced, and the resource it names. */
-export interface HonouredClaim {
-  readonly claim: PermissionClaim;
-  readonly type: ClaimedType;
-}
+import type { ClaimSet } from "../claimed-resource/claim-set.ts";
+import type { HonouredClaim } from "../claimed-resource/claimed-type.ts";
 
 /** The outcome. */
 export interface ClaimCheck {

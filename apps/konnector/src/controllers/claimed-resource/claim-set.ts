@@ -7,7 +7,7 @@ import type { ConsumerCluster, Environment, ProviderCluster } from "../../cluste
 import { asBinding } from "../../decode.ts";
 import type { EventRecorder } from "../../events.ts";
 import { ClaimSyncer } from "./claim-syncer.ts";
-import type { HonouredClaim } from "../binding/claim-check.ts";
+import type { ClaimedType, HonouredClaim } from "./claimed-type.ts";
 import type { NamespaceMap } from "../service-namespace/namespace-map.ts";
 
 /** What claim syncers share. */
@@ -19,11 +19,6 @@ export interface ClaimSetOptions {
   readonly confirmProvider: (signal: AbortSignal) => Promise<void>;
   readonly events: EventRecorder;
   readonly environment: Environment;
-}
-
-/** A claimed resource, and whether its status is written apart. */
-export interface ClaimedType extends ResourceType {
-  readonly statusSubresource: boolean;
 }
 
 interface AcceptedClaims {

@@ -28,7 +28,7 @@ import type { ConsumerCluster, Environment, ProviderCluster } from "../../cluste
 import { asDynamic } from "../../decode.ts";
 import { StaleCacheError } from "../../errors.ts";
 import type { EventRecorder } from "../../events.ts";
-import type { ClaimedType } from "./claim-set.ts";
+import type { ClaimedType } from "./claimed-type.ts";
 import type { NamespaceMap } from "../service-namespace/namespace-map.ts";
 import { ProviderView } from "../service-namespace/provider-view.ts";
 import { CopyQuota } from "./copy-quota.ts";

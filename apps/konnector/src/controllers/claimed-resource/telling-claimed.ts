@@ -4,7 +4,7 @@ import { crossingSecretTypes } from "@klutch/api";
 import type { ClaimedPlan } from "@klutch/sync";
 import type { Environment } from "../../clusters.ts";
 import type { EventRecorder } from "../../events.ts";
-import type { ClaimedType } from "./claim-set.ts";
+import type { ClaimedType } from "./claimed-type.ts";
 
 interface Context {
   readonly type: ClaimedType;

@@ -96,7 +96,10 @@ export async function reconcileCrd(look: CrdReconcile): Promise<CrdOutcome> {
     );
     return { lookAgainMs: discoveryLagMs };
   }
-  const held = plan.do === "replace" ? await heldChange(look, plan.crd, crd) : undefined;
+  const held =
+    plan.do === "replace"
+      ? await heldChange(binding, { current: crd, wanted: plan.crd }, look.consumer.client, look.signal)
+      : undefined;
   if (held !== undefined) {
     // The API works on as it is; only the new schema waits.
     status.report(key, trueCondition("Connected"));

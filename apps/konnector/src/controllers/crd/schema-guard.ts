@@ -3,8 +3,8 @@
  * rolled out at once; anything else waits for a person (the `release-schema` annotation, or `klutch release`).
  */
 import { setImmediate as turn } from "node:timers/promises";
-import { releaseSchemaAnnotation } from "@klutch/api";
-import { type DynamicObject, resourceTypeOf } from "@klutch/kube";
+import { type APIServiceBinding, releaseSchemaAnnotation } from "@klutch/api";
+import { type DynamicObject, type KubeClient, resourceTypeOf } from "@klutch/kube";
 import {
   type AffectedObject,
   breakingVersionChanges,
@@ -13,7 +13,6 @@ import {
   SchemaTrial,
   type SyncObject,
 } from "@klutch/sync";
-import type { CrdReconcile } from "./crds.ts";
 
 /** So many objects and changes are named in the condition. */
 const namedLimit = 5;
@@ -22,11 +21,18 @@ const textLimit = 1_000;
 /** An object may take some tenths of a second to check when its schema was made for that. */
 const objectsBetweenTurns = 10;
 
-/** Why the CRD may not be replaced now, for the condition; undefined when it may. */
+/** A CRD of the app cluster that is to be replaced. */
+export interface SchemaChange {
+  readonly current: SyncObject | undefined;
+  readonly wanted: SyncObject;
+}
+
+/** Why the CRD may not be replaced now, for the condition; undefined when it may. `consumer` lists the objects that exist. */
 export async function heldChange(
-  { binding, consumer, signal }: CrdReconcile,
-  wanted: SyncObject,
-  current: SyncObject | undefined,
+  binding: APIServiceBinding,
+  { current, wanted }: SchemaChange,
+  consumer: KubeClient,
+  signal: AbortSignal,
 ): Promise<string | undefined> {
   const changes = breakingVersionChanges(current?.spec, wanted.spec);
   if (current === undefined || changes.length === 0) return undefined;
@@ -38,7 +44,7 @@ export async function heldChange(
   const named: AffectedObject[] = [];
   let affected = 0;
   let seen = 0;
-  for await (const object of consumer.client.listAll<DynamicObject>(type, { signal })) {
+  for await (const object of consumer.listAll<DynamicObject>(type, { signal })) {
     seen++;
     const found = trial.affected(object);
     if (found !== undefined) affected++;

@@ -9,16 +9,22 @@ import { BindingStatus } from "../binding-status/binding-status.ts";
 import { CachePool, type CacheLease } from "../../cache/pool.ts";
 import { askClusterUid } from "../../cluster-uid.ts";
 import type { BindingCluster, ConsumerCluster, Environment } from "../../clusters.ts";
-import type { ControlPlaneMode } from "../../config.ts";
 import { failureText } from "../../provider-connection/credential.ts";
 import { readKubeconfig, unreadableRetryMs } from "../../provider-connection/kubeconfig-secret.ts";
 import { type RotatingClient, rotatingClient } from "../../provider-connection/rotating-client.ts";
 import { abandon, isAbandoned } from "../binding/abandon.ts";
 import { addressOf, Session } from "../../provider/session.ts";
 
+/** Where the kubeconfig of the app cluster is. */
+export interface AppClusterSecret {
+  readonly secretName: string;
+  readonly secretNamespace: string;
+  readonly secretKey: string;
+}
+
 /** What the agent needs. */
 export interface ControlPlaneAgentOptions {
-  readonly mode: ControlPlaneMode;
+  readonly mode: AppClusterSecret;
   readonly bindingCluster: BindingCluster;
   /** The provider, with this process's own account. */
   readonly providerConfig: ClusterConfig;
