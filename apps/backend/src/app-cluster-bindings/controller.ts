@@ -14,8 +14,7 @@ import type { Logger, Metrics } from "@klutch/telemetry";
 import { createAppClusterBindingReconcile } from "./reconciler.ts";
 import type { Caches, ControllerContext } from "../controller-context.ts";
 import type { CredentialIssuer } from "../provisioning/credentials.ts";
-import type { ControlPlaneCaches, ControlPlaneContext } from "./context.ts";
-import type { KonnectorImages } from "./konnector-deployment.ts";
+import type { ControlPlaneCaches, ControlPlaneContext, KonnectorImages } from "./context.ts";
 import { appClusterBindingNameLabel, makerOf } from "./names.ts";
 
 /** Parts of `createControlPlane`. */

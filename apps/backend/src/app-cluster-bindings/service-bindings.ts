@@ -21,7 +21,7 @@ import {
 } from "@klutch/kube-core";
 import { covers } from "../apply.ts";
 import { byNamespace } from "../controller-context.ts";
-import { ensureAnswers } from "../exports/request-reconciler.ts";
+import { ensureAnswers } from "../exports/answers.ts";
 import { answeredClaims } from "./answered-claims.ts";
 import type { ControlPlaneContext, Step } from "./context.ts";
 import { appClusterBindingNameLabel, exportRequestName, type Owner } from "./names.ts";

@@ -14,10 +14,11 @@ import {
   sourceSpecHashAnnotation,
 } from "@klutch/api";
 import { falseCondition, type NewCondition, setConditions, trueCondition } from "@klutch/kube-core";
-import { isAlreadyExists, type KubeClient } from "@klutch/kube";
+import { isAlreadyExists } from "@klutch/kube";
 import type { Reconcile } from "@klutch/kube-runtime";
 import { ensureStatus } from "../apply.ts";
 import { isOverLimit } from "../limits.ts";
+import { ensureAnswers } from "./answers.ts";
 import { byNamespace, type ControllerContext } from "../controller-context.ts";
 
 /** How long a request may wait for a CRD or template. */
@@ -153,17 +154,4 @@ async function exportOne(
     return answer();
   }
   return undefined;
-}
-
-/** Puts the answers to the claims onto an export: `rejected` as `rejectedClaims` gives it. */
-export async function ensureAnswers(
-  client: KubeClient,
-  { metadata }: APIServiceExport,
-  rejected: string | undefined,
-  options: { readonly signal: AbortSignal },
-): Promise<void> {
-  const { namespace = "", name = "", annotations } = metadata;
-  if (annotations?.[rejectedClaimsAnnotation] === rejected) return;
-  const patch = { metadata: { annotations: { [rejectedClaimsAnnotation]: rejected ?? null } } };
-  await client.mergePatch(apiServiceExports, { namespace, name }, patch, options);
 }
