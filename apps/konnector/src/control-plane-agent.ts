@@ -7,6 +7,7 @@ import { type ClusterConfig, keyOf, type KubeClient, parseForeignKubeconfig } fr
 import { Controller, type ReconcileResult } from "@klutch/kube-runtime";
 import { BindingStatus } from "./binding-status.ts";
 import { CachePool, type CacheLease } from "./cache/pool.ts";
+import { type ClusterCaches, consumerDigests } from "./digests.ts";
 import { askClusterUid } from "./cluster-uid.ts";
 import type { BindingCluster, ConsumerCluster, Environment } from "./clusters.ts";
 import type { ControlPlaneMode } from "./config.ts";
@@ -31,7 +32,7 @@ export interface ControlPlaneAgentOptions {
 interface Connection {
   readonly address: string;
   readonly client: RotatingClient;
-  readonly pool: CachePool;
+  readonly pool: ClusterCaches;
   readonly consumer: ConsumerCluster;
   readonly session: Session;
 }
@@ -156,7 +157,7 @@ export class ControlPlaneAgent implements AsyncDisposable {
       this.#options;
     const { logger, clock, random } = environment;
     const client = rotatingClient(createConsumerClient(config));
-    const pool = new CachePool({ client, side: "consumer", logger, clock, random });
+    const pool = new CachePool({ client, digests: consumerDigests, logger, clock, random });
     try {
       const uid = await askClusterUid(client, signal);
       const consumer: ConsumerCluster = { side: "consumer", client, pool, uid };

@@ -17,6 +17,7 @@ import { Backoff, leading, LeaderElector, startProbes } from "@klutch/kube-runti
 import type { Logger, Metrics } from "@klutch/telemetry";
 import { Agent } from "./agent.ts";
 import { CachePool } from "./cache/pool.ts";
+import { type ClusterCaches, consumerDigests } from "./digests.ts";
 import { clusterUid } from "./cluster-uid.ts";
 import { type ConsumerCluster, defaultTiming, type Environment, type Timing } from "./clusters.ts";
 import type { KonnectorConfig } from "./config.ts";
@@ -118,7 +119,7 @@ export async function runAgent(options: AgentRunOptions): Promise<void> {
   });
   const guarded = { userAgent, logger, metrics, clock, random, writeGuard: elector };
   const client = stack.use(createClient(ownConfig, guarded));
-  const pool = stack.use(new CachePool({ client, side: "consumer", logger, clock, random }));
+  const pool = stack.use(new CachePool({ client, digests: consumerDigests, logger, clock, random }));
   const create = (other: ClusterConfig): KubeClient => createClient(other, guarded);
   const terms = new Terms({ config, ownConfig, elector, client, pool, environment, create });
   options.onHealth?.({
@@ -142,7 +143,7 @@ interface TermsOptions {
   readonly ownConfig: ClusterConfig;
   readonly elector: LeaderElector;
   readonly client: KubeClient;
-  readonly pool: CachePool;
+  readonly pool: ClusterCaches;
   readonly environment: Environment;
   readonly create: (config: ClusterConfig) => KubeClient;
 }

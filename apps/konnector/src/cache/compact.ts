@@ -1,22 +1,26 @@
-/** What the cache of a bound resource keeps of each object: its digest, and its content while somebody has to look at it. */
+/** A cache that keeps of each object its digest, and its content while somebody has to look at it. */
 import type { DynamicObject, ObjectMeta } from "@klutch/kube";
-import type { Digest } from "@klutch/sync";
 import { Body, type BodyShelf } from "./body.ts";
 import type { Keeper } from "./shared-cache.ts";
 
-/** See the module comment. Has no `spec` or `status`, so it cannot be taken for the object. */
-export interface Compact extends Digest {
+/** An object without its content. */
+export interface ObjectDigest {
   readonly metadata: ObjectMeta;
-  readonly body: Body;
+  /** Equal for two versions in which nothing that matters has changed, apart from the status. */
+  readonly content: string;
+  /** Undefined when there is no status. */
+  readonly status: string | undefined;
 }
 
-/** What `compactKeeper` needs. */
-export interface CompactKeeperOptions {
-  readonly shelf: BodyShelf;
-  readonly digest: (object: DynamicObject) => Digest;
-  /** Takes away what nobody needs. */
+/** The digest `D` of an object, and its content for as long as somebody needs it. Has no `spec`, so it cannot be taken for the object. */
+export type Compact<D extends ObjectDigest = ObjectDigest> = D & { readonly body: Body };
+
+/** How the objects of one cluster are digested. */
+export interface DigestRules<D extends ObjectDigest> {
+  readonly digest: (object: DynamicObject) => D;
+  /** Takes away what nobody needs of the content. */
   readonly strip: (object: DynamicObject) => DynamicObject;
-  /** Whether the object bears our mark. */
+  /** Whether the object was in sync with what it belongs to when the process before this one ended, as far as it can tell. */
   readonly isMarked: (object: DynamicObject) => boolean;
 }
 
@@ -24,7 +28,10 @@ export interface CompactKeeperOptions {
  * Keeps what came from the server on the shelf. What we wrote ourselves needs no second look. Neither does, most probably, what bears
  * our mark when this process sees it first: it was in sync before, and what is not is read again.
  */
-export function compactKeeper({ shelf, digest, strip, isMarked }: CompactKeeperOptions): Keeper<Compact> {
+export function compactKeeper<D extends ObjectDigest>(
+  shelf: BodyShelf,
+  { digest, strip, isMarked }: DigestRules<D>,
+): Keeper<Compact<D>> {
   return {
     seen: (object, isNews) => ({
       ...digest(object),
@@ -38,4 +45,11 @@ export function compactKeeper({ shelf, digest, strip, isMarked }: CompactKeeperO
       return isSame;
     },
   };
+}
+
+/** The object without `managedFields`, which are half of most objects. */
+export function withoutManagedFields(object: DynamicObject): DynamicObject {
+  return object.metadata.managedFields === undefined
+    ? object
+    : { ...object, metadata: { ...object.metadata, managedFields: undefined } };
 }

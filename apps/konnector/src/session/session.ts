@@ -21,6 +21,7 @@ import {
 import { Backoff } from "@klutch/kube-runtime";
 import type { BindingStatus } from "../binding-status.ts";
 import { CachePool } from "../cache/pool.ts";
+import { type ClusterCaches, providerDigests, providerObjectsOfOneKind } from "../digests.ts";
 import type { SharedCache } from "../cache/shared-cache.ts";
 import type { BindingCluster, ConsumerCluster, Environment, ProviderCluster } from "../clusters.ts";
 import { type CredentialUse, failureText, proveCredential } from "../credential.ts";
@@ -72,7 +73,7 @@ export class Session implements AsyncDisposable {
   readonly #options: SessionOptions;
   readonly #client: RotatingClient;
   readonly #renewal: Renewal | undefined;
-  readonly #pool: CachePool;
+  readonly #pool: ClusterCaches;
   readonly #events: EventRecorder;
   readonly #abort = new AbortController();
   /** Ends the wait for the next attempt. */
@@ -96,7 +97,8 @@ export class Session implements AsyncDisposable {
     this.#events = createEventRecorder(consumer.client, clock, logger);
     this.#pool = new CachePool({
       client: this.#client,
-      side: "provider",
+      digests: providerDigests,
+      maxObjects: providerObjectsOfOneKind,
       onLimit: (message) => this.#tellLimit(message),
       logger,
       clock,
@@ -178,7 +180,7 @@ export class Session implements AsyncDisposable {
       tenant: { namespace, namespaceUid: identity.namespaceUid },
     };
     await using stack = new AsyncDisposableStack();
-    const open = (scope: Parameters<CachePool["acquire"]>[0], pool = this.#pool): SharedCache =>
+    const open = (scope: Parameters<ClusterCaches["acquire"]>[0], pool = this.#pool): SharedCache =>
       stack.use(pool.acquire(scope)).cache;
     const exports = open({ type: apiServiceExports, namespace, maxObjects: exportLimit });
     const mappings = open({ type: apiServiceNamespaces, namespace, maxObjects: mappingLimit });

@@ -5,7 +5,8 @@
 import { alarmCondition, type APIServiceBinding, crdNameOf, type NewCondition } from "@klutch/api";
 import { ApiError, type Clock } from "@klutch/kube";
 import type { BindingStatus } from "../binding-status.ts";
-import type { CacheFailure, CachePool } from "../cache/pool.ts";
+import type { CacheFailure } from "../cache/pool.ts";
+import type { ClusterCaches } from "../digests.ts";
 
 /** A bound API and what its binding needs. */
 export interface NeedyBinding {
@@ -18,8 +19,8 @@ export interface NeedyBinding {
 /** What is needed to notice. */
 export interface StallOptions {
   readonly clock: Clock;
-  readonly consumer: CachePool;
-  readonly provider: CachePool;
+  readonly consumer: ClusterCaches;
+  readonly provider: ClusterCaches;
   readonly bindings: () => Iterable<NeedyBinding>;
   readonly status: BindingStatus;
 }
@@ -56,7 +57,7 @@ export async function watchStalls(options: StallOptions, signal: AbortSignal): P
 type Side = "app cluster" | "provider";
 
 function failuresOf(
-  pool: CachePool,
+  pool: ClusterCaches,
   side: Side,
   clock: Clock,
 ): readonly { readonly resource: string; readonly condition: NewCondition }[] {

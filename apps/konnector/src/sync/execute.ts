@@ -11,7 +11,7 @@ import {
   type ResourceType,
 } from "@klutch/kube";
 import { handOver, type Step, unmarkPatch } from "@klutch/sync";
-import type { Compact } from "../cache/compact.ts";
+import type { BoundObject } from "../digests.ts";
 import { findSurely } from "../cache/live.ts";
 import type { SharedCache } from "../cache/shared-cache.ts";
 import type { ConsumerCluster, ProviderCluster } from "../clusters.ts";
@@ -33,8 +33,8 @@ export interface ExecutionContext {
   readonly statusSubresource: boolean;
   readonly consumer: ConsumerCluster;
   readonly provider: ProviderCluster;
-  readonly consumerCache: SharedCache<Compact>;
-  readonly view: ProviderView<Compact>;
+  readonly consumerCache: SharedCache<BoundObject>;
+  readonly view: ProviderView<BoundObject>;
   readonly namespaces: NamespaceMap;
   /** Called after each write that was answered. */
   readonly onWrite: (step: Step["do"]) => void;
