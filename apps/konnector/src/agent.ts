@@ -8,9 +8,8 @@ import {
   parseForeignKubeconfig,
   refOf,
 } from "@klutch/kube";
-import { Controller, type ReconcileResult } from "@klutch/kube-runtime";
+import { type CacheLease, Controller, type ReconcileResult } from "@klutch/kube-runtime";
 import { BindingStatus } from "./binding-status.ts";
-import type { CacheLease } from "./cache/pool.ts";
 import type { BindingCluster, ConsumerCluster, Environment } from "./clusters.ts";
 import { asBinding } from "./decode.ts";
 import { readKubeconfig, unreadableRetryMs } from "./kubeconfig-secret.ts";

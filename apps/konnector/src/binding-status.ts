@@ -12,8 +12,7 @@ import {
   setConditions,
 } from "@klutch/api";
 import { type DynamicObject, jsonEqual, refOf } from "@klutch/kube";
-import { Controller } from "@klutch/kube-runtime";
-import type { SharedCache } from "./cache/shared-cache.ts";
+import { Controller, type SharedCache } from "@klutch/kube-runtime";
 import type { BindingCluster, Environment } from "./clusters.ts";
 import { asBinding } from "./decode.ts";
 

@@ -4,9 +4,8 @@
  */
 import { falseCondition, secrets } from "@klutch/api";
 import { type ClusterConfig, keyOf, type KubeClient, parseForeignKubeconfig } from "@klutch/kube";
-import { Controller, type ReconcileResult } from "@klutch/kube-runtime";
+import { type CacheLease, CachePool, Controller, type ReconcileResult } from "@klutch/kube-runtime";
 import { BindingStatus } from "./binding-status.ts";
-import { CachePool, type CacheLease } from "./cache/pool.ts";
 import { type ClusterCaches, consumerDigests } from "./digests.ts";
 import { askClusterUid } from "./cluster-uid.ts";
 import type { BindingCluster, ConsumerCluster, Environment } from "./clusters.ts";

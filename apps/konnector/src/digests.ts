@@ -1,4 +1,5 @@
 /** What the caches of the two clusters keep of bound objects in place of their content. */
+import { type CachePool, type Compact, type DigestRules, withoutManagedFields } from "@klutch/kube-runtime";
 import {
   consumerDigest,
   defaultMetadataRule,
@@ -8,8 +9,6 @@ import {
   providerDigest,
   reduceManagedFields,
 } from "@klutch/sync";
-import { type Compact, type DigestRules, withoutManagedFields } from "./cache/compact.ts";
-import type { CachePool } from "./cache/pool.ts";
 
 /** A bound object as a cache keeps it. */
 export type BoundObject = Compact<Digest>;

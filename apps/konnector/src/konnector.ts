@@ -13,10 +13,9 @@ import {
   systemClock,
   systemRandom,
 } from "@klutch/kube";
-import { Backoff, leading, LeaderElector, startProbes } from "@klutch/kube-runtime";
+import { Backoff, CachePool, LeaderElector, leading, startProbes } from "@klutch/kube-runtime";
 import type { Logger, Metrics } from "@klutch/telemetry";
 import { Agent } from "./agent.ts";
-import { CachePool } from "./cache/pool.ts";
 import { type ClusterCaches, consumerDigests } from "./digests.ts";
 import { clusterUid } from "./cluster-uid.ts";
 import { type ConsumerCluster, defaultTiming, type Environment, type Timing } from "./clusters.ts";

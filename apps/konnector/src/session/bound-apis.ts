@@ -9,7 +9,7 @@ import {
   unbindFinalizer,
 } from "@klutch/api";
 import { type DynamicObject, refOf } from "@klutch/kube";
-import { Controller, type ReconcileResult } from "@klutch/kube-runtime";
+import { type CacheLease, Controller, type ReconcileResult, type SharedCache } from "@klutch/kube-runtime";
 import {
   identityChange,
   isOwnedBy,
@@ -18,8 +18,6 @@ import {
   type UnbindPolicy,
   unbindPolicyOf,
 } from "@klutch/sync";
-import type { CacheLease } from "../cache/pool.ts";
-import type { SharedCache } from "../cache/shared-cache.ts";
 import type { BindingCluster } from "../clusters.ts";
 import { asBinding, conditionsOf } from "../decode.ts";
 import { isAbandoned, removeUnbindFinalizer } from "./abandon.ts";

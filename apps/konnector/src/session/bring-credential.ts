@@ -13,8 +13,8 @@ import {
   type ObjectRef,
   parseForeignKubeconfig,
 } from "@klutch/kube";
+import type { SharedCache } from "@klutch/kube-runtime";
 import type { Logger } from "@klutch/telemetry";
-import type { SharedCache } from "../cache/shared-cache.ts";
 import type { ConsumerCluster, ProviderCluster } from "../clusters.ts";
 import { issuedAt } from "../credential.ts";
 import { secretText } from "../decode.ts";

@@ -10,11 +10,11 @@ import {
   trueCondition,
 } from "@klutch/api";
 import { ApiError, type DynamicObject, isInvalid } from "@klutch/kube";
+import type { SharedCache } from "@klutch/kube-runtime";
 import { type CrdPlan, planCrd } from "@klutch/sync";
 import { heldChange } from "./schema-guard.ts";
 import { servedElsewhere } from "./served-elsewhere.ts";
 import type { BindingStatus } from "../binding-status.ts";
-import type { SharedCache } from "../cache/shared-cache.ts";
 import type { ConsumerCluster } from "../clusters.ts";
 import { asDynamic, conditionsOf } from "../decode.ts";
 

@@ -8,7 +8,7 @@ import {
   trueCondition,
 } from "@klutch/api";
 import { type DynamicObject, isInvalid, isRecord, jsonEqual } from "@klutch/kube";
-import type { SharedCache } from "../cache/shared-cache.ts";
+import type { SharedCache } from "@klutch/kube-runtime";
 import type { Environment, ProviderCluster } from "../clusters.ts";
 import { conditionsOf } from "../decode.ts";
 

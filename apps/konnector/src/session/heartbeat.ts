@@ -13,9 +13,7 @@ import {
   wholeSeconds,
 } from "@klutch/api";
 import { type DynamicObject, jsonEqual, type ObjectRef } from "@klutch/kube";
-import { Controller, type ReconcileResult } from "@klutch/kube-runtime";
-import type { CacheLease } from "../cache/pool.ts";
-import type { SharedCache } from "../cache/shared-cache.ts";
+import { type CacheLease, Controller, type ReconcileResult, type SharedCache } from "@klutch/kube-runtime";
 import type { ConsumerCluster, Environment, ProviderCluster } from "../clusters.ts";
 import { type BringOptions, bringCredential, ConsumerWriteError } from "./bring-credential.ts";
 

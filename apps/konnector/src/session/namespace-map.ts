@@ -4,7 +4,7 @@
  * is released in order; nothing comes down to them.
  */
 import { type Clock, type DynamicObject, jsonEqual, type ObjectMeta } from "@klutch/kube";
-import type { Cached, Informer } from "@klutch/kube-runtime";
+import type { Cached, Informer, SharedCache } from "@klutch/kube-runtime";
 import {
   hasUsualName,
   isSystemNamespace,
@@ -14,7 +14,6 @@ import {
   type Tenant,
 } from "@klutch/sync";
 import type { Logger } from "@klutch/telemetry";
-import type { SharedCache } from "../cache/shared-cache.ts";
 import { NamespaceCount } from "./namespace-count.ts";
 
 /** What the map is kept from. */

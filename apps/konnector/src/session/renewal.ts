@@ -22,8 +22,7 @@ import {
   type ObjectRef,
   parseForeignKubeconfig,
 } from "@klutch/kube";
-import { Backoff } from "@klutch/kube-runtime";
-import type { SharedCache } from "../cache/shared-cache.ts";
+import { Backoff, type SharedCache } from "@klutch/kube-runtime";
 import { ensureClusterKey, readClusterKey } from "../cluster-key.ts";
 import type { ConsumerCluster, Environment } from "../clusters.ts";
 import { secretText } from "../decode.ts";

@@ -18,11 +18,9 @@ import {
   type ObjectRef,
   refOf,
 } from "@klutch/kube";
-import { Backoff } from "@klutch/kube-runtime";
+import { Backoff, CachePool, type SharedCache } from "@klutch/kube-runtime";
 import type { BindingStatus } from "../binding-status.ts";
-import { CachePool } from "../cache/pool.ts";
 import { type ClusterCaches, providerDigests, providerObjectsOfOneKind } from "../digests.ts";
-import type { SharedCache } from "../cache/shared-cache.ts";
 import type { BindingCluster, ConsumerCluster, Environment, ProviderCluster } from "../clusters.ts";
 import { type CredentialUse, failureText, proveCredential } from "../credential.ts";
 import { NotFilledError, WrongProviderError } from "../errors.ts";

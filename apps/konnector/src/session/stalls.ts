@@ -4,8 +4,8 @@
  */
 import { alarmCondition, type APIServiceBinding, crdNameOf, type NewCondition } from "@klutch/api";
 import { ApiError, type Clock } from "@klutch/kube";
+import type { CacheFailure } from "@klutch/kube-runtime";
 import type { BindingStatus } from "../binding-status.ts";
-import type { CacheFailure } from "../cache/pool.ts";
 import type { ClusterCaches } from "../digests.ts";
 
 /** A bound API and what its binding needs. */

@@ -10,7 +10,14 @@ import {
   type ObjectRef,
   refOf,
 } from "@klutch/kube";
-import { Controller, type Lane, type ReconcileContext } from "@klutch/kube-runtime";
+import {
+  type CacheLease,
+  Controller,
+  type Lane,
+  objectsIn,
+  type ReconcileContext,
+  StaleCacheError,
+} from "@klutch/kube-runtime";
 import {
   type ClaimedStep,
   type ClaimScope,
@@ -23,10 +30,8 @@ import {
   providerRefOf,
   type Side,
 } from "@klutch/sync";
-import { type CacheLease, objectsIn } from "../cache/pool.ts";
 import type { ConsumerCluster, Environment, ProviderCluster } from "../clusters.ts";
 import { asDynamic } from "../decode.ts";
-import { StaleCacheError } from "../errors.ts";
 import type { EventRecorder } from "../events.ts";
 import type { ClaimedType } from "../session/claim-set.ts";
 import type { NamespaceMap } from "../session/namespace-map.ts";

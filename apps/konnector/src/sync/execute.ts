@@ -10,13 +10,11 @@ import {
   type ObjectRef,
   type ResourceType,
 } from "@klutch/kube";
+import { findSurely, type SharedCache, StaleCacheError } from "@klutch/kube-runtime";
 import { handOver, type Step, unmarkPatch } from "@klutch/sync";
 import type { BoundObject } from "../digests.ts";
-import { findSurely } from "../cache/live.ts";
-import type { SharedCache } from "../cache/shared-cache.ts";
 import type { ConsumerCluster, ProviderCluster } from "../clusters.ts";
 import { asDynamic } from "../decode.ts";
-import { StaleCacheError } from "../errors.ts";
 import type { NamespaceMap } from "../session/namespace-map.ts";
 import type { ProviderView } from "../session/provider-view.ts";
 

@@ -1,18 +1,12 @@
 /** Keeps all objects of one bound resource in sync: feeds pairs to the decisions and carries the plans out. */
 import { syncerFinalizer } from "@klutch/api";
+import { apiVersionOf, type DynamicObject, keyOf, keyOfRef, refOf, type ResourceType } from "@klutch/kube";
 import {
-  apiVersionOf,
-  type DynamicObject,
-  keyOf,
-  keyOfRef,
-  type ObjectRef,
-  refOf,
-  type ResourceType,
-} from "@klutch/kube";
-import {
+  type CacheLease,
   type Change,
   Controller,
   type Lane,
+  objectsIn,
   type ReconcileContext,
   type ReconcileResult,
 } from "@klutch/kube-runtime";
@@ -36,7 +30,6 @@ import {
   upstreamNamesOf,
 } from "@klutch/sync";
 import type { BoundObject } from "../digests.ts";
-import { type CacheLease, objectsIn } from "../cache/pool.ts";
 import type { ConsumerCluster, Environment, ProviderCluster } from "../clusters.ts";
 import type { EventRecorder } from "../events.ts";
 import type { NamespaceMap } from "../session/namespace-map.ts";
@@ -254,8 +247,7 @@ export class ObjectSyncer implements AsyncDisposable {
   }
 
   async #reconcile(key: string, { signal }: ReconcileContext): Promise<ReconcileResult | undefined> {
-    const ref: ObjectRef = refOf(key);
-    const seen = this.#reader.see(key, ref);
+    const seen = this.#reader.see(key, refOf(key));
     if (seen === undefined) return undefined;
     const memory = this.#memories.get(key) ?? {};
     if (seen.consumer === undefined && seen.provider === undefined) {

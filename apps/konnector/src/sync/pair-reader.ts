@@ -1,5 +1,6 @@
 /** Sees pairs as their caches' digests, and reads the objects themselves where a decision needs them. */
 import { apiVersionOf, type DynamicObject, type ObjectRef } from "@klutch/kube";
+import { readLive } from "@klutch/kube-runtime";
 import {
   claimNameOf,
   claimNamesOf,
@@ -18,7 +19,6 @@ import {
   upstreamNamesOf,
 } from "@klutch/sync";
 import type { BoundObject } from "../digests.ts";
-import { readLive } from "../cache/live.ts";
 import type { Environment } from "../clusters.ts";
 import type { DeletionBreaker } from "./deletion-breaker.ts";
 import type { ExecutionContext } from "./execute.ts";

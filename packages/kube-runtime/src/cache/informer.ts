@@ -11,9 +11,9 @@ import {
   systemRandom,
 } from "@klutch/kube";
 import { type Logger, silentLogger } from "@klutch/telemetry";
-import { TooManyObjectsError } from "./errors.ts";
+import { TooManyObjectsError } from "../errors.ts";
 import { type Cached, type Change, type Indexer, Store } from "./store.ts";
-import { runWatcher, type WatchSink } from "./watcher.ts";
+import { runWatcher, type WatchSink } from "../watch/watcher.ts";
 
 /** What to cache. */
 export interface InformerOptions<T extends Cached> extends Scope {

@@ -7,7 +7,7 @@ import {
   type ObjectRef,
   type ResourceType,
 } from "@klutch/kube";
-import type { Cached } from "@klutch/kube-runtime";
+import type { Cached } from "./store.ts";
 import { StaleCacheError } from "../errors.ts";
 
 /**

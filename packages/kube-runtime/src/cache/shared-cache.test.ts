@@ -1,9 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ApiError, type DynamicObject, type KubeClient, systemRandom, type WatchEvent } from "@klutch/kube";
-import { waitFor } from "@klutch/kube-testing";
+import { fakeClient, waitFor } from "@klutch/kube-testing";
 import { silentLogger } from "@klutch/telemetry";
-import { fakeClient } from "../testing/fake-client.ts";
 import { type DigestRules, type ObjectDigest, withoutManagedFields } from "./compact.ts";
 import { CachePool, objectsIn } from "./pool.ts";
 import { isNewer } from "./resource-version.ts";

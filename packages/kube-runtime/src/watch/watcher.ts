@@ -36,7 +36,7 @@ import {
   type Scope,
   WatchStalledError,
 } from "@klutch/kube";
-import { Backoff } from "./backoff.ts";
+import { Backoff } from "../backoff.ts";
 
 /** Where the objects go. Calls come one at a time and in the server's order. */
 export interface WatchSink<T> {

@@ -9,9 +9,8 @@ import {
   systemRandom,
   type WatchEvent,
 } from "@klutch/kube";
-import { waitFor } from "@klutch/kube-testing";
+import { fakeClient, waitFor } from "@klutch/kube-testing";
 import { silentLogger } from "@klutch/telemetry";
-import { fakeClient } from "../testing/fake-client.ts";
 import type { DigestRules, ObjectDigest } from "./compact.ts";
 import { CachePool } from "./pool.ts";
 
