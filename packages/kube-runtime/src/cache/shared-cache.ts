@@ -5,8 +5,9 @@
  * version does not have it.
  */
 import { type DynamicObject, keyOf } from "@klutch/kube-core";
-import type { Cached, Change, Informer } from "@klutch/kube-runtime";
+import type { Informer } from "./informer.ts";
 import { isNewer, isNewerVersion } from "./resource-version.ts";
+import type { Cached, Change } from "./store.ts";
 
 /** So many of the last deletions are remembered, for answers that come later than the event of the deletion. */
 const buriedLimit = 1_000;

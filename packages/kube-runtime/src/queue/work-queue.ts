@@ -3,7 +3,7 @@
  * meanwhile, it comes back after `done`. Lanes let what a person did overtake bulk work; each lane is first in, first out.
  */
 import { type Clock, type Random, systemClock, systemRandom } from "@klutch/kube";
-import { backoffLimit } from "./backoff.ts";
+import { backoffLimit } from "../backoff.ts";
 import { DelayHeap } from "./delay-heap.ts";
 
 /** Importance, highest first. */

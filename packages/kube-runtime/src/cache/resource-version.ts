@@ -1,5 +1,5 @@
 /** Order of two versions of one object. Kubernetes promises since 1.35 that resourceVersions compare as numbers (KEP-5504). */
-import type { Cached } from "@klutch/kube-runtime";
+import type { Cached } from "./store.ts";
 
 /** Whether `left` is a later version than `right`. Versions that are not decimal numbers count as later: a write of ours was answered. */
 export function isNewer(left: Cached, right: Cached): boolean {

@@ -34,7 +34,7 @@ import {
   WatchStalledError,
 } from "@klutch/kube";
 import { keyOf, type KubeObject, type ResourceType } from "@klutch/kube-core";
-import { Backoff } from "./backoff.ts";
+import { Backoff } from "../backoff.ts";
 
 /** Where the objects go. Calls come one at a time and in the server's order. */
 export interface WatchSink<T> {

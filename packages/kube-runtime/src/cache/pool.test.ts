@@ -3,9 +3,9 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ApiError, type KubeClient, systemRandom, type WatchEvent } from "@klutch/kube";
 import type { DynamicObject, ResourceType } from "@klutch/kube-core";
-import { waitFor } from "@klutch/kube-testing";
+import { fakeClient, waitFor } from "@klutch/kube-testing";
 import { silentLogger } from "@klutch/telemetry";
-import { fakeClient } from "../testing/fake-client.ts";
+import type { DigestRules, ObjectDigest } from "./compact.ts";
 import { CachePool } from "./pool.ts";
 
 const widgets: ResourceType = {
@@ -51,8 +51,18 @@ function clientOf(
   });
 }
 
+const digests: DigestRules<ObjectDigest> = {
+  digest: ({ metadata, spec, status }) => ({
+    metadata,
+    content: JSON.stringify(spec),
+    status: JSON.stringify(status),
+  }),
+  strip: (object) => object,
+  isMarked: () => false,
+};
+
 const poolOf = (client: KubeClient, onLimit?: (message: string | undefined) => void): CachePool =>
-  new CachePool({ client, side: "provider", onLimit, logger: silentLogger, clock, random: systemRandom });
+  new CachePool({ client, digests, onLimit, logger: silentLogger, clock, random: systemRandom });
 
 test("what a watch had shown through an older schema is read anew when the server closes it, at the same version", async () => {
   const pruned = object("one", "11", { size: 1 });

@@ -1,26 +1,25 @@
-/** The caches of one cluster: one per resource and scope, however many parts need it (DESIGN §4.6). */
+/** The caches of one cluster: one per resource and scope, however many parts need it . */
 import type { Clock, KubeClient, Random, Scope } from "@klutch/kube";
 import type { DynamicObject, ResourceType } from "@klutch/kube-core";
-import { type Cached, Informer, type InformerOptions } from "@klutch/kube-runtime";
-import {
-  consumerDigest,
-  defaultMetadataRule,
-  isBound,
-  isMarked,
-  providerDigest,
-  reduceManagedFields,
-} from "@klutch/sync";
 import type { Logger } from "@klutch/telemetry";
 import { BodyShelf } from "./body.ts";
-import { type Compact, compactKeeper } from "./compact.ts";
+import {
+  type Compact,
+  compactKeeper,
+  type DigestRules,
+  type ObjectDigest,
+  withoutManagedFields,
+} from "./compact.ts";
+import { Informer, type InformerOptions } from "./informer.ts";
 import { type Keeper, SharedCache } from "./shared-cache.ts";
+import type { Cached } from "./store.ts";
 
 /** Which objects a cache holds. */
 export interface CacheScope extends Scope {
   readonly type: ResourceType;
   /** Only metadata is fetched. Default false. */
   readonly metadataOnly?: boolean | undefined;
-  /** Of a provider's objects so many are taken. Default 200 000. */
+  /** So many objects are taken. Default: that of the pool. */
   readonly maxObjects?: number | undefined;
   /** Of which objects the payload is kept: what is nobody's business stays out of memory. Default all. */
   readonly payloadOf?:
@@ -44,19 +43,18 @@ export interface CacheFailure {
 }
 
 /** Options of a pool. */
-export interface CachePoolOptions {
+export interface CachePoolOptions<D extends ObjectDigest> {
   readonly client: KubeClient;
-  /** Decides what is kept of objects that are synced. */
-  readonly side: "consumer" | "provider";
-  /** Of a provider: told what it has too many of; undefined when it has no longer. */
+  /** What `acquireCompact` keeps of objects. */
+  readonly digests: DigestRules<D>;
+  /** So many objects of one scope are taken. Default: all. */
+  readonly maxObjects?: number | undefined;
+  /** Told which scopes have too many objects; undefined when none has any longer. */
   readonly onLimit?: ((message: string | undefined) => void) | undefined;
   readonly logger: Logger;
   readonly clock: Clock;
   readonly random: Random;
 }
-
-/** So many objects of one kind are taken from a provider in one scope, which is a namespace or the whole cluster. */
-const providerLimit = 200_000;
 
 /** Every cache has this index. */
 const byNamespace = "namespace";
@@ -67,32 +65,18 @@ interface Entry<T extends Cached> {
   users: number;
 }
 
-/** See the module comment. */
-export class CachePool implements AsyncDisposable {
-  readonly #options: CachePoolOptions;
+/** Caches are started when they are first needed and stopped when nobody needs them. `D` is the digest of `acquireCompact`. */
+export class CachePool<D extends ObjectDigest = ObjectDigest> implements AsyncDisposable {
+  readonly #options: CachePoolOptions<D>;
   readonly #caches = new Map<string, Entry<DynamicObject>>();
-  readonly #compact = new Map<string, Entry<Compact>>();
-  readonly #compactKeeper: Keeper<Compact>;
+  readonly #compact = new Map<string, Entry<Compact<D>>>();
+  readonly #compactKeeper: Keeper<Compact<D>>;
   /** What the full caches say, by scope. */
   readonly #full = new Map<string, string>();
 
-  constructor(options: CachePoolOptions) {
+  constructor(options: CachePoolOptions<D>) {
     this.#options = options;
-    const shelf = new BodyShelf();
-    this.#compactKeeper =
-      options.side === "consumer"
-        ? compactKeeper({
-            shelf,
-            digest: (object) => consumerDigest(object, defaultMetadataRule),
-            strip: withoutManagedFields,
-            isMarked,
-          })
-        : compactKeeper({
-            shelf,
-            digest: providerDigest,
-            strip: reduceManagedFields,
-            isMarked: isBound,
-          });
+    this.#compactKeeper = compactKeeper(new BodyShelf(), options.digests);
   }
 
   /** The cache of this scope with whole objects, started if it is new. It may not be synced yet. */
@@ -104,7 +88,7 @@ export class CachePool implements AsyncDisposable {
   }
 
   /** As `acquire`, but of the objects only digests stay in memory. */
-  acquireCompact(scope: CacheScope): CacheLease<Compact> {
+  acquireCompact(scope: CacheScope): CacheLease<Compact<D>> {
     return this.#lease(this.#compact, scope, this.#compactKeeper);
   }
 
@@ -197,11 +181,12 @@ export class CachePool implements AsyncDisposable {
   }
 
   #limitsOf(scope: CacheScope): Pick<InformerOptions<Cached>, "maxObjects" | "onLimit"> {
-    const { side, onLimit } = this.#options;
-    if (side === "consumer") return {};
+    const { onLimit } = this.#options;
+    const maxObjects = scope.maxObjects ?? this.#options.maxObjects;
+    if (maxObjects === undefined) return {};
     const key = keyOfScope(scope);
     return {
-      maxObjects: scope.maxObjects ?? providerLimit,
+      maxObjects,
       onLimit: (error) => {
         if (error === undefined) this.#full.delete(key);
         else this.#full.set(key, `${scope.namespace ?? "(all namespaces)"}: ${error.message}`);
@@ -217,12 +202,6 @@ export function objectsIn<T extends Cached>(
   namespace: string | undefined,
 ): Iterable<T> {
   return namespace === undefined ? informer.list() : informer.byIndex(byNamespace, namespace);
-}
-
-function withoutManagedFields(object: DynamicObject): DynamicObject {
-  return object.metadata.managedFields === undefined
-    ? object
-    : { ...object, metadata: { ...object.metadata, managedFields: undefined } };
 }
 
 /** The object without what Secrets and ConfigMaps are made for. */

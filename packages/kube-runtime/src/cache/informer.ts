@@ -9,9 +9,9 @@ import {
 } from "@klutch/kube";
 import { type DynamicObject, keyOf, type ResourceType } from "@klutch/kube-core";
 import { type Logger, silentLogger } from "@klutch/telemetry";
-import { TooManyObjectsError } from "./errors.ts";
+import { TooManyObjectsError } from "../errors.ts";
 import { type Cached, type Change, type Indexer, Store } from "./store.ts";
-import { runWatcher, type WatchSink } from "./watcher.ts";
+import { runWatcher, type WatchSink } from "../watch/watcher.ts";
 
 /** What to cache. */
 export interface InformerOptions<T extends Cached> extends Scope {

@@ -1,11 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { syncerFinalizer } from "@klutch/api";
 import { ApiError, type KubeClient, systemRandom, type WatchEvent } from "@klutch/kube";
 import type { DynamicObject } from "@klutch/kube-core";
-import { waitFor } from "@klutch/kube-testing";
+import { fakeClient, waitFor } from "@klutch/kube-testing";
 import { silentLogger } from "@klutch/telemetry";
-import { fakeClient } from "../testing/fake-client.ts";
+import { type DigestRules, type ObjectDigest, withoutManagedFields } from "./compact.ts";
 import { CachePool, objectsIn } from "./pool.ts";
 import { isNewer } from "./resource-version.ts";
 
@@ -66,8 +65,19 @@ const clock = {
   schedule: () => () => {},
 };
 
+const ourMark = "example.org/synced";
+
 function poolOf(client: KubeClient): CachePool {
-  return new CachePool({ client, side: "consumer", logger: silentLogger, clock, random: systemRandom });
+  const digests: DigestRules<ObjectDigest> = {
+    digest: ({ metadata, spec, status }) => ({
+      metadata,
+      content: JSON.stringify(spec),
+      status: JSON.stringify(status),
+    }),
+    strip: withoutManagedFields,
+    isMarked: ({ metadata }) => metadata.finalizers?.includes(ourMark) === true,
+  };
+  return new CachePool({ client, digests, logger: silentLogger, clock, random: systemRandom });
 }
 
 test("one watch serves all who need the same scope, and ends with the last of them", async () => {
@@ -181,7 +191,7 @@ test("the event of an own write is known already, and what a later version repla
 test("of what bears our mark the first list leaves no content in memory; later versions come with theirs", async () => {
   const marked = (version: string): DynamicObject => {
     const { metadata, ...rest } = object("marked", version);
-    return { ...rest, metadata: { ...metadata, finalizers: [syncerFinalizer] } };
+    return { ...rest, metadata: { ...metadata, finalizers: [ourMark] } };
   };
   const { client, send } = scripted([marked("5"), object("new", "6")]);
   await using pool = poolOf(client);

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { DynamicObject } from "@klutch/kube-core";
+import { fakeClient } from "@klutch/kube-testing";
 import { StaleCacheError } from "../errors.ts";
-import { fakeClient } from "../testing/fake-client.ts";
 import { readLive } from "./live.ts";
 
 const type = { group: "", version: "v1", plural: "things", kind: "Thing", namespaced: true };
