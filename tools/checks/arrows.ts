@@ -10,6 +10,7 @@ const pure: FolderRule = { parts: [], thirdParty: [] };
 const anything = [
   "schema",
   "api",
+  "services",
   "sync",
   "kube",
   "kube-runtime",
@@ -26,6 +27,7 @@ export const folderRules: Readonly<Record<string, FolderRule>> = {
   // Patterns are written in the language of the API server's engine.
   "packages/schema": { parts: [], thirdParty: ["re2js"] },
   "packages/api": { parts: ["schema"], thirdParty: [] },
+  services: { parts: ["api", "schema"], thirdParty: [] },
   "packages/sync": { parts: ["api", "schema"], thirdParty: [] },
   "packages/telemetry": { parts: [], thirdParty: ["pino", "prom-client"] },
   "packages/kube": { parts: [], thirdParty: ["undici", "js-yaml"] },
@@ -47,11 +49,14 @@ export const folderRules: Readonly<Record<string, FolderRule>> = {
     parts: ["sync", "api", "kube"],
     thirdParty: ["commander", "@clack/prompts", "yocto-spinner"],
   },
-  "apps/provider-anynines": { parts: ["api", "crossplane", "kube-runtime", "kube", "osb"], thirdParty: [] },
-  "apps/function-klutch": { parts: ["api", "crossplane"], thirdParty: [] },
+  "apps/provider-anynines": {
+    parts: ["services", "api", "crossplane", "kube-runtime", "kube", "osb"],
+    thirdParty: [],
+  },
+  "apps/function-klutch": { parts: ["services", "api", "crossplane"], thirdParty: [] },
   "apps/broker": { parts: [], thirdParty: ["hono", "@hono/node-server", "pg"] },
   "apps/sandbox": {
-    parts: ["api", "engines", "kube", "kube-testing", "oci"],
+    parts: ["services", "api", "engines", "kube", "kube-testing", "oci"],
     thirdParty: ["pg", "@peculiar/x509", "reflect-metadata"],
   },
   tools: { parts: anything, thirdParty: ["esbuild"] },

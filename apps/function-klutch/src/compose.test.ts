@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { postgresqlParameters } from "@klutch/api";
 import type { ComposeRequest, Json } from "@klutch/crossplane";
+import { postgresqlParameters } from "@klutch/services";
 import { compose } from "./compose.ts";
 import { brokerParameters } from "./postgresql-instance.ts";
 

@@ -1,6 +1,6 @@
 /** The composition function: from a composite of the shipped Configuration to a managed resource of provider-anynines. */
-import type { FunctionInput } from "@klutch/api";
 import type { Compose, ComposeResponse } from "@klutch/crossplane";
+import type { FunctionInput } from "@klutch/services";
 import { composePostgresqlInstance } from "./postgresql-instance.ts";
 import { composeServiceBinding } from "./service-binding.ts";
 

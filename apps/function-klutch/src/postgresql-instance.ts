@@ -1,6 +1,7 @@
 /** PostgresqlInstance → ServiceInstance. Source: reference/provider.md §5.5. */
-import { postgresqlParameters, serviceInstances } from "@klutch/api";
+import { serviceInstances } from "@klutch/api";
 import type { Compose, Json } from "@klutch/crossplane";
+import { postgresqlParameters } from "@klutch/services";
 import { answer, at, claimLabels, claimOf, isJson, noClaim, textAt } from "./composite.ts";
 
 /** The one organisation and space that the existing compositions use with every broker. */

@@ -1,8 +1,8 @@
-/** The composites and claims of the shipped Configuration as XRDs. Source: reference/provider.md §5.1–5.4. */
+/** The composites and claims of the shipped Configuration as XRDs. */
+import { claimGroup } from "@klutch/api";
 import { anyObject, boolean, type JsonSchema, object, oneOf, string } from "@klutch/schema";
-import { claimGroup } from "./names.ts";
-import { foreignParameters, postgresqlParameters } from "./postgresql-parameters.ts";
-import { postgresqlRules } from "./postgresql-plans.ts";
+import { foreignParameters, postgresqlParameters } from "../postgresql/parameters.ts";
+import { postgresqlRules } from "../postgresql/plans.ts";
 
 /** A CompositeResourceDefinition (apiextensions.crossplane.io/v1) as JSON. */
 export interface CompositeResourceDefinition {

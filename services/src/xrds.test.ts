@@ -1,23 +1,18 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import * as schema from "@klutch/schema";
 import {
-  type CompositeResourceDefinition,
-  postgresqlInstanceXrd,
-  serviceBindingXrd,
-  xrds,
-} from "./claims.ts";
-import {
-  compositions,
   configurationMeta,
   functionName,
   packageRepositories,
+  postgresqlInstanceClaims,
   providerName,
-} from "./packages.ts";
-import { postgresqlParameters } from "./postgresql-parameters.ts";
-import { postgresqlPlans } from "./postgresql-plans.ts";
-import { postgresqlInstanceClaims, serviceBindingClaims } from "./resources.ts";
-import { contractLines } from "./testing/contract-lines.ts";
+  serviceBindingClaims,
+} from "@klutch/api";
+import * as schema from "@klutch/schema";
+import { postgresqlParameters } from "../postgresql/parameters.ts";
+import { postgresqlPlans } from "../postgresql/plans.ts";
+import { compositions } from "./compositions.ts";
+import { type CompositeResourceDefinition, postgresqlInstanceXrd, serviceBindingXrd, xrds } from "./xrds.ts";
 
 const severities = '"DEBUG5","DEBUG4","DEBUG3","DEBUG2","DEBUG1"';
 const serverSeverities = `${severities},"INFO","NOTICE","WARNING","ERROR","LOG","FATAL","PANIC"`;
@@ -121,7 +116,7 @@ function describeXrd({ metadata, spec }: CompositeResourceDefinition): readonly 
     `claim ${json(claimNames)}`,
     `composition ${json(defaultCompositionRef)}, delete policy ${policy === undefined ? "none" : json(policy)}`,
     ...versions.map(({ name, served, referenceable }) => `version ${json([name, served, referenceable])}`),
-    ...versions.flatMap((version) => contractLines(version.schema.openAPIV3Schema)),
+    ...versions.flatMap((version) => schema.contractLines(version.schema.openAPIV3Schema)),
   ].toSorted();
 }
 

@@ -1,5 +1,5 @@
 /** Input of `function-klutch` in a Composition: which kind of composite it is to compose. */
-import { fnGroup } from "./names.ts";
+import { fnGroup } from "@klutch/api";
 
 /** `pipeline[].input` of a Composition. */
 export interface FunctionInput {
