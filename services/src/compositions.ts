@@ -1,22 +1,26 @@
-/** The Compositions of the Configuration. */
+/** The Compositions of the Configuration: one for each data service, one for bindings. */
 import { claimGroup, functionName, type PackageManifest } from "@klutch/api";
-import { functionInput, type FunctionInput } from "./function-input.ts";
+import { compositionName, functionResource } from "./data-service.ts";
+import { bindingResource, functionInput } from "./function-input.ts";
+import { services } from "./list.ts";
 
-function composition(name: string, kind: string, resource: FunctionInput["resource"]): PackageManifest {
+function composition(name: string, claimKind: string, resource: string): PackageManifest {
   return {
     apiVersion: "apiextensions.crossplane.io/v1",
     kind: "Composition",
     metadata: { name },
     spec: {
-      compositeTypeRef: { apiVersion: `${claimGroup}/v1`, kind },
+      compositeTypeRef: { apiVersion: `${claimGroup}/v1`, kind: `X${claimKind}` },
       mode: "Pipeline",
       pipeline: [{ step: "compose", functionRef: { name: functionName }, input: functionInput(resource) }],
     },
   };
 }
 
-/** All Compositions. */
+/** All of them. */
 export const compositions: readonly PackageManifest[] = [
-  composition("a9s-postgresql", "XPostgresqlInstance", "postgresql-instance"),
-  composition("a9s-servicebinding", "XServiceBinding", "service-binding"),
+  ...services.map((service) =>
+    composition(compositionName(service), service.kind, functionResource(service)),
+  ),
+  composition("a9s-servicebinding", "ServiceBinding", bindingResource),
 ];

@@ -1,8 +1,9 @@
-/** The composites and claims of the shipped Configuration as XRDs. */
+/** The composites and claims of the shipped Configuration as XRDs: one for each data service, one for bindings. */
 import { claimGroup } from "@klutch/api";
-import { anyObject, boolean, type JsonSchema, object, oneOf, string } from "@klutch/schema";
-import { foreignParameters, postgresqlParameters } from "../postgresql/parameters.ts";
-import { postgresqlRules } from "../postgresql/plans.ts";
+import { anyObject, boolean, object, oneOf, type PrinterColumn, type Rule, string } from "@klutch/schema";
+import { claimResource, compositionName, type DataService, type Field } from "./data-service.ts";
+import { services } from "./list.ts";
+import { offered } from "./plan-rules.ts";
 
 /** A CompositeResourceDefinition (apiextensions.crossplane.io/v1) as JSON. */
 export interface CompositeResourceDefinition {
@@ -12,8 +13,11 @@ export interface CompositeResourceDefinition {
   readonly spec: Readonly<Record<string, unknown>>;
 }
 
-/** Data services a claim may name. */
-export const instanceTypes = [
+/**
+ * Types that bindings could always name. A binding may still name one that is not in the list of services: it is not refused, and its
+ * condition says that nobody serves the type here.
+ */
+const typesOfOld = [
   "keyvalue",
   "postgresql",
   "mongodb",
@@ -22,26 +26,27 @@ export const instanceTypes = [
   "prometheus",
   "messaging",
   "mariadb",
-] as const;
+];
+const instanceTypes = [...new Set([...typesOfOld, ...services.map(({ type }) => type)])];
 
 interface XrdOptions {
   readonly kind: string;
   readonly composition: string;
   readonly compositeDeletePolicy?: "Foreground" | undefined;
-  readonly spec: { readonly json: JsonSchema };
+  readonly columns?: readonly PrinterColumn[] | undefined;
+  readonly spec: Field;
 }
 
 function xrd(options: XrdOptions): CompositeResourceDefinition {
-  const plural = `${options.kind.toLowerCase()}s`;
-  const composite = `X${options.kind}`;
+  const { kind, plural } = claimResource(options.kind);
   return {
     apiVersion: "apiextensions.crossplane.io/v1",
     kind: "CompositeResourceDefinition",
     metadata: { name: `x${plural}.${claimGroup}` },
     spec: {
       group: claimGroup,
-      names: { kind: composite, plural: `x${plural}` },
-      claimNames: { kind: options.kind, plural },
+      names: { kind: `X${kind}`, plural: `x${plural}` },
+      claimNames: { kind, plural },
       defaultCompositionRef: { name: options.composition },
       ...(options.compositeDeletePolicy === undefined
         ? {}
@@ -64,53 +69,51 @@ function xrd(options: XrdOptions): CompositeResourceDefinition {
               required: ["spec"],
             },
           },
+          ...(options.columns === undefined ? {} : { additionalPrinterColumns: options.columns }),
         },
       ],
     },
   };
 }
 
-const immutable = (field: string): { readonly rule: string; readonly message: string } => ({
+const immutable = (field: string): Rule => ({
   rule: "self == oldSelf",
   message: `${field} is an immutable field`,
 });
+const acceptsIncomplete = boolean({ description: "The broker may answer before it is done." });
 
-const parameters = object(
-  {},
-  Object.fromEntries(
-    [...postgresqlParameters, ...foreignParameters].map(({ name, schema }) => [name, schema]),
-  ),
-  { description: "Settings of the database server." },
-);
+/** Of a service's instances. */
+export function instanceXrd(service: DataService): CompositeResourceDefinition {
+  const { parameters, refusedParameters = [], fields = {} } = service;
+  const refused = refusedParameters.map(({ name }) => ({
+    rule: `!has(self.parameters) || !has(self.parameters.${name})`,
+    message: `parameters.${name} is not supported for ${compositionName(service)}`,
+  }));
+  return xrd({
+    kind: service.kind,
+    composition: compositionName(service),
+    compositeDeletePolicy: "Foreground",
+    columns: service.columns,
+    spec: object(
+      {
+        service: string({ maxLength: 64, description: "The offering.", rules: [immutable("Service")] }),
+        plan: string({ maxLength: 64, description: "The plan of the offering." }),
+      },
+      {
+        acceptsIncomplete,
+        parameters: object(
+          {},
+          Object.fromEntries([...parameters, ...refusedParameters].map(({ name, schema }) => [name, schema])),
+          { description: service.parametersAbout },
+        ),
+        ...fields,
+      },
+      { rules: [...offered(service.type, service), ...service.rules, ...refused] },
+    ),
+  });
+}
 
-/** A claim written for the other PostgreSQL is told so; without the field, the setting would be dropped without a word. */
-const foreignParameterRules = foreignParameters.map(({ name }) => ({
-  rule: `!has(self.parameters) || !has(self.parameters.${name})`,
-  message: `parameters.${name} is not supported for a9s-postgresql`,
-}));
-
-/** PostgresqlInstance. */
-export const postgresqlInstanceXrd: CompositeResourceDefinition = xrd({
-  kind: "PostgresqlInstance",
-  composition: "a9s-postgresql",
-  compositeDeletePolicy: "Foreground",
-  spec: object(
-    {
-      service: string({ maxLength: 64, description: "The offering.", rules: [immutable("Service")] }),
-      plan: string({ maxLength: 64, description: "The plan of the offering." }),
-    },
-    {
-      acceptsIncomplete: boolean({ description: "The broker may answer before it is done." }),
-      parameters,
-      expose: oneOf(["Internal", "LoadBalancer"], {
-        description: "Only for databases that run in the cluster.",
-      }),
-    },
-    { rules: [...postgresqlRules, ...foreignParameterRules] },
-  ),
-});
-
-/** ServiceBinding. */
+/** Of bindings to any service. */
 export const serviceBindingXrd: CompositeResourceDefinition = xrd({
   kind: "ServiceBinding",
   composition: "a9s-servicebinding",
@@ -126,9 +129,9 @@ export const serviceBindingXrd: CompositeResourceDefinition = xrd({
         rules: [immutable("ServiceInstanceType")],
       }),
     },
-    { acceptsIncomplete: boolean({ description: "The broker may answer before it is done." }) },
+    { acceptsIncomplete },
   ),
 });
 
 /** All of them. */
-export const xrds: readonly CompositeResourceDefinition[] = [postgresqlInstanceXrd, serviceBindingXrd];
+export const xrds: readonly CompositeResourceDefinition[] = [...services.map(instanceXrd), serviceBindingXrd];
