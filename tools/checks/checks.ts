@@ -4,5 +4,12 @@ import type { Check } from "./check.ts";
 import { driftChecks } from "./drift.ts";
 import { fileChecks } from "./files.ts";
 import { programChecks } from "./programs.ts";
+import { roomChecks } from "./room-check.ts";
 
-export const checks: readonly Check[] = [...programChecks, arrowCheck, ...fileChecks, ...driftChecks];
+export const checks: readonly Check[] = [
+  ...programChecks,
+  arrowCheck,
+  ...roomChecks,
+  ...fileChecks,
+  ...driftChecks,
+];
