@@ -134,7 +134,7 @@ async function startBackend() {
     signal: abort,
     backend: createBackend({ ...common, controllerClient: confined, metrics: createMetrics() }),
     bind: createBind({
-      offers: parts.offers,
+      exportTemplates: parts.exportTemplates,
       tenant: {
         client: confined,
         namespaceCache: parts.namespaces,

@@ -40,7 +40,7 @@ export function ownerOf(object: AppClusterBinding): Owner {
 }
 
 /** The key of the AppClusterBinding that made the object; nothing for foreign ones. */
-export function makerOf({ metadata }: KubeObject): readonly string[] {
+export function ownerKeyOf({ metadata }: KubeObject): readonly string[] {
   const key = metadata.annotations?.[appClusterBindingAnnotation];
   return key === undefined ? [] : [key];
 }

@@ -73,7 +73,7 @@ function wantedApis(context: ControlPlaneContext, owner: Owner): ReadonlyMap<str
   return new Map(
     apis.map((api) => {
       const name = crdNameOf(api);
-      return [name, { name, api, template: context.offers.template(api.group ?? "", api.resource) }];
+      return [name, { name, api, template: context.exportTemplates.template(api.group ?? "", api.resource) }];
     }),
   );
 }

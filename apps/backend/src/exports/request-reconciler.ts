@@ -25,7 +25,7 @@ import { byNamespace, type ControllerContext } from "../controller-context.ts";
 const failAfterMs = 60_000;
 /** How long a finished request stays for whoever wants to read it. */
 const removeAfterMs = 600_000;
-const lookAgainMs = 5_000;
+const requeueMs = 5_000;
 
 /** Keys are `namespace/name` of requests. */
 export function createExportRequestReconcile(context: ControllerContext): Reconcile {
@@ -54,7 +54,7 @@ export function createExportRequestReconcile(context: ControllerContext): Reconc
       { phase, terminalMessage, conditions },
       { signal },
     );
-    return { requeueAfterMs: phase === "Pending" ? lookAgainMs : removeAfterMs };
+    return { requeueAfterMs: phase === "Pending" ? requeueMs : removeAfterMs };
   };
 }
 
@@ -92,7 +92,7 @@ async function exportOne(
   namespace: string,
   signal: AbortSignal,
 ): Promise<NewCondition | undefined> {
-  const { caches, offers, client, consumerScope, clusterScopedIsolation } = context;
+  const { caches, exportTemplates, client, consumerScope, clusterScopedIsolation } = context;
   const name = crdNameOf(resource);
   const notReady = (reason: string, message: string): NewCondition =>
     falseCondition("ExportsReady", reason, "Error", message);
@@ -100,7 +100,7 @@ async function exportOne(
   if (crd === undefined)
     return notReady("CRDNotFound", `CustomResourceDefinition ${name} does not exist in the provider cluster`);
   const present = caches.exports.get(`${namespace}/${name}`);
-  const template = offers.template(resource.group ?? "", resource.resource);
+  const template = exportTemplates.template(resource.group ?? "", resource.resource);
   const claims = template?.spec.permissionClaims ?? [];
   // Existing plugins and backends leave the claims out of a request, or repeat them all: both take everything.
   const rejected = rejectedClaims(claims, resource.permissionClaims ?? claims);

@@ -1,7 +1,7 @@
 /** Binds an API for a person: makes the tenant's place and answers with what the plugin needs. */
 import { crdNameOf, encodeBindingResponse } from "@klutch/api";
 import { UserError } from "../errors.ts";
-import type { Offers } from "../offers.ts";
+import type { ExportTemplates } from "../export-templates.ts";
 import type { CredentialIssuer } from "./credentials.ts";
 import { ensureTenant, type TenantContext, type TenantIdentity } from "./tenant.ts";
 
@@ -17,14 +17,14 @@ export type Bind = (
 ) => Promise<string>;
 
 export function createBind(parts: {
-  readonly offers: Offers;
+  readonly exportTemplates: ExportTemplates;
   readonly tenant: TenantContext;
   readonly credentials: CredentialIssuer;
   readonly signal: AbortSignal;
 }): Bind {
-  const { offers, tenant, credentials, signal } = parts;
+  const { exportTemplates, tenant, credentials, signal } = parts;
   return async (session, api) => {
-    const offer = offers.find(api.group, api.resource);
+    const offer = exportTemplates.find(api.group, api.resource);
     if (offer === undefined) {
       throw new UserError(
         404,

@@ -9,7 +9,7 @@ import { createApp } from "../login/app.ts";
 import { LoginFlow } from "../login/login-flow.ts";
 import type { BindSession } from "../provisioning/bind.ts";
 import { createSealer } from "../sealed-cookie.ts";
-import type { OfferedApi } from "../offers.ts";
+import type { OfferedApi } from "../export-templates.ts";
 import { IdentityProvider } from "../login/identity-provider.ts";
 import type { ClusterKeyOf } from "../provisioning/cluster-proof.ts";
 
@@ -85,7 +85,7 @@ export async function startLoginWorld(options: LoginWorldOptions = {}): Promise<
         secure: false,
         clock: systemClock,
       }),
-      offers: { list: () => options.offers ?? [sampleOffer] },
+      exportTemplates: { list: () => options.offers ?? [sampleOffer] },
       bind: (session, api) => {
         bound.push({ session, ...api });
         return Promise.resolve(sampleResponse);
