@@ -305,7 +305,7 @@ test("B1: a fresh heartbeat is healthy; silence for two intervals is not", async
   await waitFor("Healthy", async () => (await healthy()) === "True ");
   shift.ms = 601_000;
   try {
-    await client.mergePatch(clusterBindings, ref, { metadata: { annotations: { look: "again" } } });
+    await client.mergePatch(clusterBindings, ref, { metadata: { annotations: { touched: "again" } } });
     await waitFor("the silence to show", async () => (await healthy()) === "False HeartbeatTimeout");
   } finally {
     shift.ms = 0;

@@ -1,4 +1,4 @@
-/** Wires the control-plane mode: its caches, and what makes the AppClusterBinding controller look again. */
+/** Wires the control-plane mode: its caches, and which changes make the AppClusterBinding controller reconcile. */
 import {
   type APIServiceBinding,
   apiServiceBindings,
