@@ -6,7 +6,8 @@ import { isHandWritten, type SourceFile, sourceFiles } from "./source-files.ts";
 export const longestFile = 400;
 
 const isText = (path: string): boolean => !/\.(png|sum)$|package-lock\.json$/.test(path);
-const isManifest = (path: string): boolean => /^(packages|apps)\/[^/]+\/package\.json$/.test(path);
+const isManifest = (path: string): boolean =>
+  /^(packages\/[^/]+|services|apps\/[^/]+)\/package\.json$/.test(path);
 
 export const fileChecks: readonly Check[] = [
   {

@@ -1,15 +1,18 @@
 /** The APIs of one session: export → CRD → syncers, one reconcile for each API by name (`<plural>.<group>`). */
 import {
-  alarmCondition,
   type APIServiceExportSpec,
-  customResourceDefinitions,
   type ForeignExport,
-  isTrue,
   providerUidAnnotation,
   unbindFinalizer,
 } from "@klutch/api";
-import { type DynamicObject, refOf } from "@klutch/kube";
-import { Controller, type ReconcileResult } from "@klutch/kube-runtime";
+import {
+  alarmCondition,
+  customResourceDefinitions,
+  type DynamicObject,
+  isTrue,
+  refOf,
+} from "@klutch/kube-core";
+import { type CacheLease, Controller, type ReconcileResult, type SharedCache } from "@klutch/kube-runtime";
 import {
   identityChange,
   isOwnedBy,
@@ -18,19 +21,17 @@ import {
   type UnbindPolicy,
   unbindPolicyOf,
 } from "@klutch/sync";
-import type { CacheLease } from "../../cache/pool.ts";
-import type { SharedCache } from "../../cache/shared-cache.ts";
 import type { BindingCluster } from "../../clusters.ts";
 import { asBinding, conditionsOf } from "../../decode.ts";
-import { isAbandoned, removeUnbindFinalizer } from "./abandon.ts";
-import { ApiSyncers, type ApiSyncersOptions } from "./api-syncers.ts";
-import { checkClaims } from "./claim-check.ts";
 import { ClaimSet } from "../claimed-resource/claim-set.ts";
 import { reconcileCrd } from "../crd/crds.ts";
 import { writeExportStatus } from "../crd/export-status.ts";
 import type { ForeignExports } from "../crd/foreign-exports.ts";
+import { isAbandoned, removeUnbindFinalizer } from "./abandon.ts";
+import { ApiSyncers, type ApiSyncersOptions } from "./api-syncers.ts";
+import { checkClaims } from "./claim-check.ts";
 import { isolationInForce } from "./isolation.ts";
-import { type NeedyBinding, needsOf, watchStalls } from "./stalls.ts";
+import { needsOf, type NeedyBinding, watchStalls } from "./stalls.ts";
 
 /** What the APIs of a session share. */
 export interface BoundApisOptions extends ApiSyncersOptions {

@@ -3,20 +3,23 @@ import {
   type APIServiceBinding,
   type APIServiceExportSpec,
   checkApiFullName,
-  customResourceDefinitions,
-  falseCondition,
   type ForeignExport,
+} from "@klutch/api";
+import { ApiError, isInvalid } from "@klutch/kube";
+import {
+  customResourceDefinitions,
+  type DynamicObject,
+  falseCondition,
   isTrue,
   trueCondition,
-} from "@klutch/api";
-import { ApiError, type DynamicObject, isInvalid } from "@klutch/kube";
+} from "@klutch/kube-core";
+import type { SharedCache } from "@klutch/kube-runtime";
 import { type CrdPlan, planCrd } from "@klutch/sync";
-import { heldChange } from "./schema-guard.ts";
-import { servedElsewhere } from "./served-elsewhere.ts";
-import type { BindingStatus } from "../binding-status/binding-status.ts";
-import type { SharedCache } from "../../cache/shared-cache.ts";
 import type { ConsumerCluster } from "../../clusters.ts";
 import { asDynamic, conditionsOf } from "../../decode.ts";
+import type { BindingStatus } from "../binding-status/binding-status.ts";
+import { heldChange } from "./schema-guard.ts";
+import { servedElsewhere } from "./served-elsewhere.ts";
 
 /** What one look at a binding needs. */
 export interface CrdReconcile {
