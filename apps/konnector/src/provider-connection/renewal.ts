@@ -12,16 +12,10 @@ import {
   publicKeyOf,
   renewalText,
   renewalUrlAnnotation,
-  secrets,
   signText,
 } from "@klutch/api";
-import {
-  type ClusterConfig,
-  type DynamicObject,
-  keyOfRef,
-  type ObjectRef,
-  parseForeignKubeconfig,
-} from "@klutch/kube";
+import { type ClusterConfig, parseForeignKubeconfig } from "@klutch/kube";
+import { type DynamicObject, keyOfRef, type ObjectRef, secrets } from "@klutch/kube-core";
 import { Backoff, type SharedCache } from "@klutch/kube-runtime";
 import { ensureClusterKey, readClusterKey } from "./cluster-key.ts";
 import type { ConsumerCluster, Environment } from "../clusters.ts";

@@ -3,23 +3,19 @@ import {
   apiServiceExports,
   apiServiceNamespaces,
   clusterBindings,
-  falseCondition,
-  namespaces,
-  type NewCondition,
-  trueCondition,
   unreachableSinceAnnotation,
 } from "@klutch/api";
+import { type ClusterConfig, isNotFound, isUnauthorized, type KubeClient } from "@klutch/kube";
 import {
-  type ClusterConfig,
-  isNotFound,
-  isUnauthorized,
+  falseCondition,
   keyOfRef,
-  type KubeClient,
+  namespaces,
+  type NewCondition,
   type ObjectRef,
   refOf,
-} from "@klutch/kube";
+  trueCondition,
+} from "@klutch/kube-core";
 import { Backoff, CachePool, type SharedCache } from "@klutch/kube-runtime";
-import { type ClusterCaches, providerDigests, providerObjectsOfOneKind } from "../digests.ts";
 import type { BindingStatus } from "../controllers/binding-status/binding-status.ts";
 import type { BindingCluster, ConsumerCluster, Environment, ProviderCluster } from "../clusters.ts";
 import { type CredentialUse, failureText, proveCredential } from "../provider-connection/credential.ts";
@@ -42,6 +38,7 @@ import { NamespaceMap } from "../controllers/service-namespace/namespace-map.ts"
 import { Renewal } from "../provider-connection/renewal.ts";
 import { type Outage, watchReachability } from "../provider-connection/reachability.ts";
 import { WarningMirror } from "../controllers/warning/warning-mirror.ts";
+import { type ClusterCaches, providerDigests, providerObjectsOfOneKind } from "../digests.ts";
 
 /** What a session is made of. */
 export interface SessionOptions {

@@ -1,5 +1,5 @@
 /** A cache that keeps of each object its digest, and its content while somebody has to look at it. */
-import type { DynamicObject, ObjectMeta } from "@klutch/kube";
+import type { DynamicObject, ObjectMeta } from "@klutch/kube-core";
 import { Body, type BodyShelf } from "./body.ts";
 import type { Keeper } from "./shared-cache.ts";
 

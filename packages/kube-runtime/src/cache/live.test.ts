@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { DynamicObject } from "@klutch/kube";
+import type { DynamicObject } from "@klutch/kube-core";
 import { fakeClient } from "@klutch/kube-testing";
 import { StaleCacheError } from "../errors.ts";
 import { readLive } from "./live.ts";

@@ -1,14 +1,8 @@
 /** Reads an object of which a cache keeps no content. */
-import {
-  type DynamicObject,
-  isNotFound,
-  keyOfRef,
-  type KubeClient,
-  type ObjectRef,
-  type ResourceType,
-} from "@klutch/kube";
-import type { Cached } from "./store.ts";
+import { isNotFound, type KubeClient } from "@klutch/kube";
+import { type DynamicObject, keyOfRef, type ObjectRef, type ResourceType } from "@klutch/kube-core";
 import { StaleCacheError } from "../errors.ts";
+import type { Cached } from "./store.ts";
 
 /**
  * The object in the version that `kept` is of. Throws `StaleCacheError` when there is another one, or none. The cache shows a newer one

@@ -1,6 +1,6 @@
 /** The caches of one cluster: one per resource and scope, however many parts need it . */
-import type { Clock, DynamicObject, KubeClient, Random, ResourceType, Scope } from "@klutch/kube";
-import { Informer, type InformerOptions } from "./informer.ts";
+import type { Clock, KubeClient, Random, Scope } from "@klutch/kube";
+import type { DynamicObject, ResourceType } from "@klutch/kube-core";
 import type { Logger } from "@klutch/telemetry";
 import { BodyShelf } from "./body.ts";
 import {
@@ -11,6 +11,7 @@ import {
   withoutManagedFields,
 } from "./compact.ts";
 import { type Keeper, SharedCache } from "./shared-cache.ts";
+import { Informer, type InformerOptions } from "./informer.ts";
 import type { Cached } from "./store.ts";
 
 /** Which objects a cache holds. */

@@ -1,11 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { ApiError, type DynamicObject, type KubeClient, systemRandom, type WatchEvent } from "@klutch/kube";
+import { ApiError, type KubeClient, systemRandom, type WatchEvent } from "@klutch/kube";
+import type { DynamicObject } from "@klutch/kube-core";
 import { fakeClient, waitFor } from "@klutch/kube-testing";
 import { silentLogger } from "@klutch/telemetry";
-import { type DigestRules, type ObjectDigest, withoutManagedFields } from "./compact.ts";
 import { CachePool, objectsIn } from "./pool.ts";
 import { isNewer } from "./resource-version.ts";
+import { type DigestRules, type ObjectDigest, withoutManagedFields } from "./compact.ts";
 
 const type = { group: "", version: "v1", plural: "secrets", kind: "Secret", namespaced: true };
 

@@ -4,9 +4,9 @@
  * older events would write an older status. An own write is shown until the watch has caught up, or until a complete list of a later
  * version does not have it.
  */
-import { type DynamicObject, keyOf } from "@klutch/kube";
-import type { Informer } from "./informer.ts";
+import { type DynamicObject, keyOf } from "@klutch/kube-core";
 import { isNewer, isNewerVersion } from "./resource-version.ts";
+import type { Informer } from "./informer.ts";
 import type { Cached, Change } from "./store.ts";
 
 /** So many of the last deletions are remembered, for answers that come later than the event of the deletion. */

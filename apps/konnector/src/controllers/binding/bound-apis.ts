@@ -1,14 +1,17 @@
 /** The APIs of one session: export → CRD → syncers, one reconcile for each API by name (`<plural>.<group>`). */
 import {
-  alarmCondition,
   type APIServiceExportSpec,
-  customResourceDefinitions,
   type ForeignExport,
-  isTrue,
   providerUidAnnotation,
   unbindFinalizer,
 } from "@klutch/api";
-import { type DynamicObject, refOf } from "@klutch/kube";
+import {
+  alarmCondition,
+  customResourceDefinitions,
+  type DynamicObject,
+  isTrue,
+  refOf,
+} from "@klutch/kube-core";
 import { type CacheLease, Controller, type ReconcileResult, type SharedCache } from "@klutch/kube-runtime";
 import {
   identityChange,
@@ -28,7 +31,7 @@ import { reconcileCrd } from "../crd/crds.ts";
 import { writeExportStatus } from "../crd/export-status.ts";
 import type { ForeignExports } from "../crd/foreign-exports.ts";
 import { isolationInForce } from "./isolation.ts";
-import { type NeedyBinding, needsOf, watchStalls } from "./stalls.ts";
+import { needsOf, type NeedyBinding, watchStalls } from "./stalls.ts";
 
 /** What the APIs of a session share. */
 export interface BoundApisOptions extends ApiSyncersOptions {

@@ -2,22 +2,26 @@
 import {
   clusterBindingName,
   clusterBindings,
-  falseCondition,
   type ForeignClusterBinding,
   klutchVersion,
-  type NewCondition,
   parseClusterBinding,
+} from "@klutch/api";
+import {
+  type DynamicObject,
+  falseCondition,
+  jsonEqual,
+  type NewCondition,
+  type ObjectRef,
   secrets,
   setConditions,
   trueCondition,
   wholeSeconds,
-} from "@klutch/api";
-import { type DynamicObject, jsonEqual, type ObjectRef } from "@klutch/kube";
+} from "@klutch/kube-core";
 import { type CacheLease, Controller, type ReconcileResult, type SharedCache } from "@klutch/kube-runtime";
 import type { ConsumerCluster, Environment, ProviderCluster } from "../../clusters.ts";
 import {
-  type BringOptions,
   bringCredential,
+  type BringOptions,
   ConsumerWriteError,
 } from "../../provider-connection/bring-credential.ts";
 

@@ -3,13 +3,16 @@ import {
   type APIServiceBinding,
   type APIServiceExportSpec,
   checkApiFullName,
-  customResourceDefinitions,
-  falseCondition,
   type ForeignExport,
+} from "@klutch/api";
+import { ApiError, isInvalid } from "@klutch/kube";
+import {
+  customResourceDefinitions,
+  type DynamicObject,
+  falseCondition,
   isTrue,
   trueCondition,
-} from "@klutch/api";
-import { ApiError, type DynamicObject, isInvalid } from "@klutch/kube";
+} from "@klutch/kube-core";
 import type { SharedCache } from "@klutch/kube-runtime";
 import { type CrdPlan, planCrd } from "@klutch/sync";
 import { heldChange } from "./schema-guard.ts";

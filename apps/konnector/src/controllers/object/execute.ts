@@ -1,22 +1,21 @@
 /** Carries out the steps of a plan: the only place where claims and their upstream objects are written. */
 import { apiServiceNamespaces, bindGroup, boundAnnotation, fieldManager, syncerFinalizer } from "@klutch/api";
+import { isAlreadyExists, isNotFound } from "@klutch/kube";
 import {
   apiVersionOf,
   type DynamicObject,
-  isAlreadyExists,
-  isNotFound,
   keyOf,
   keyOfRef,
   type ObjectRef,
   type ResourceType,
-} from "@klutch/kube";
+} from "@klutch/kube-core";
 import { findSurely, type SharedCache, StaleCacheError } from "@klutch/kube-runtime";
 import { handOver, type Step, unmarkPatch } from "@klutch/sync";
-import type { BoundObject } from "../../digests.ts";
 import type { ConsumerCluster, ProviderCluster } from "../../clusters.ts";
 import { asDynamic } from "../../decode.ts";
 import type { NamespaceMap } from "../service-namespace/namespace-map.ts";
 import type { ProviderView } from "../service-namespace/provider-view.ts";
+import type { BoundObject } from "../../digests.ts";
 
 /** Where steps are carried out. */
 export interface ExecutionContext {

@@ -1,6 +1,13 @@
 /** Keeps all objects of one bound resource in sync: feeds pairs to the decisions and carries the plans out. */
 import { syncerFinalizer } from "@klutch/api";
-import { apiVersionOf, type DynamicObject, keyOf, keyOfRef, refOf, type ResourceType } from "@klutch/kube";
+import {
+  apiVersionOf,
+  type DynamicObject,
+  keyOf,
+  keyOfRef,
+  refOf,
+  type ResourceType,
+} from "@klutch/kube-core";
 import {
   type CacheLease,
   type Change,
@@ -29,7 +36,6 @@ import {
   type UnbindPolicy,
   upstreamNamesOf,
 } from "@klutch/sync";
-import type { BoundObject } from "../../digests.ts";
 import type { ConsumerCluster, Environment, ProviderCluster } from "../../clusters.ts";
 import type { EventRecorder } from "../../events.ts";
 import type { NamespaceMap } from "../service-namespace/namespace-map.ts";
@@ -41,6 +47,7 @@ import type { OrphanKeeper } from "./orphan-keeper.ts";
 import { closeDifference, isUserEdit, livingDifference, type PairMemory, release } from "./pair-memory.ts";
 import { claimKeysOf, PairReader, type ReadPair, type SeenPair } from "./pair-reader.ts";
 import { noteStep, tellFailure, tellWaiting } from "./telling.ts";
+import type { BoundObject } from "../../digests.ts";
 
 /** Which resource is synced, and between whom. */
 export interface ObjectSyncerOptions {

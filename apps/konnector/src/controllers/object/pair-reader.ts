@@ -1,16 +1,16 @@
 /** Sees pairs as their caches' digests, and reads the objects themselves where a decision needs them. */
-import { apiVersionOf, type DynamicObject, type ObjectRef } from "@klutch/kube";
+import { apiVersionOf, type DynamicObject, type ObjectRef } from "@klutch/kube-core";
 import { readLive } from "@klutch/kube-runtime";
 import {
   claimNameOf,
   claimNamesOf,
-  type ClusterScopedView,
   clusterScopedPlace,
+  type ClusterScopedView,
   defaultMetadataRule,
   isBound,
   isDeleting,
-  isSystemNamespace,
   type Isolation,
+  isSystemNamespace,
   type Mapping,
   type ObservedPair,
   providerRefOf,
@@ -18,10 +18,10 @@ import {
   type Ref,
   upstreamNamesOf,
 } from "@klutch/sync";
-import type { BoundObject } from "../../digests.ts";
 import type { Environment } from "../../clusters.ts";
 import type { DeletionBreaker } from "./deletion-breaker.ts";
 import type { ExecutionContext } from "./execute.ts";
+import type { BoundObject } from "../../digests.ts";
 
 /** What is needed to tell whose an upstream object is. */
 export type PlacingOptions = Pick<PairReaderOptions, "type" | "provider" | "isolation" | "namespaces">;

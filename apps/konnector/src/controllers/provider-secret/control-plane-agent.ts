@@ -2,10 +2,9 @@
  * The agent beside the backend (reference/bind.md §4.11): it has its own account on the provider and reaches the app cluster with a
  * kubeconfig from a Secret, which may be replaced while it runs. Bindings and their status are on the provider. Lives for one term.
  */
-import { falseCondition, secrets } from "@klutch/api";
-import { type ClusterConfig, keyOf, type KubeClient, parseForeignKubeconfig } from "@klutch/kube";
+import { type ClusterConfig, type KubeClient, parseForeignKubeconfig } from "@klutch/kube";
+import { falseCondition, keyOf, secrets } from "@klutch/kube-core";
 import { type CacheLease, CachePool, Controller, type ReconcileResult } from "@klutch/kube-runtime";
-import { type ClusterCaches, consumerDigests } from "../../digests.ts";
 import { BindingStatus } from "../binding-status/binding-status.ts";
 import { askClusterUid } from "../../cluster-uid.ts";
 import type { BindingCluster, ConsumerCluster, Environment } from "../../clusters.ts";
@@ -14,6 +13,7 @@ import { readKubeconfig, unreadableRetryMs } from "../../provider-connection/kub
 import { type RotatingClient, rotatingClient } from "../../provider-connection/rotating-client.ts";
 import { abandon, isAbandoned } from "../binding/abandon.ts";
 import { addressOf, Session } from "../../provider/session.ts";
+import { type ClusterCaches, consumerDigests } from "../../digests.ts";
 
 /** Where the kubeconfig of the app cluster is. */
 export interface AppClusterSecret {
