@@ -18,7 +18,7 @@ export {
   type CacheScope,
   objectsIn,
 } from "./cache/pool.ts";
-export { SharedCache } from "./cache/shared-cache.ts";
+export { ReadYourWritesCache } from "./cache/read-your-writes-cache.ts";
 export { type ChangeHandler, Informer, type InformerOptions, type InformerStatus } from "./cache/informer.ts";
 export { leading, LeaderElector, type LeaderElectorOptions } from "./leader-elector.ts";
 export { type ManagerOptions, runManager } from "./manager.ts";

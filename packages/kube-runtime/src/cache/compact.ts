@@ -1,7 +1,7 @@
 /** A cache that keeps of each object its digest, and its content while somebody has to look at it. */
 import type { DynamicObject, ObjectMeta } from "@klutch/kube-core";
 import { Body, type BodyShelf } from "./body.ts";
-import type { Keeper } from "./shared-cache.ts";
+import type { CachePolicy } from "./read-your-writes-cache.ts";
 
 /** An object without its content. */
 export interface ObjectDigest {
@@ -28,17 +28,17 @@ export interface DigestRules<D extends ObjectDigest> {
  * Keeps what came from the server on the shelf. What we wrote ourselves needs no second look. Neither does, most probably, what bears
  * our mark when this process sees it first: it was in sync before, and what is not is read again.
  */
-export function compactKeeper<D extends ObjectDigest>(
+export function compactPolicy<D extends ObjectDigest>(
   shelf: BodyShelf,
   { digest, strip, isMarked }: DigestRules<D>,
-): Keeper<Compact<D>> {
+): CachePolicy<Compact<D>> {
   return {
-    seen: (object, isNews) => ({
+    transform: (object, isNews) => ({
       ...digest(object),
       body: isNews || !isMarked(object) ? shelf.put(strip(object)) : new Body(),
     }),
-    wrote: (object) => ({ ...digest(object), body: new Body() }),
-    superseded: ({ body }) => body.drop(),
+    onLocalWrite: (object) => ({ ...digest(object), body: new Body() }),
+    onEvict: ({ body }) => body.drop(),
     isSame: (kept, reread) => {
       const isSame = kept.content === reread.content && kept.status === reread.status;
       if (isSame) reread.body.drop();

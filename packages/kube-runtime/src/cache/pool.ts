@@ -5,12 +5,12 @@ import type { Logger } from "@klutch/telemetry";
 import { BodyShelf } from "./body.ts";
 import {
   type Compact,
-  compactKeeper,
+  compactPolicy,
   type DigestRules,
   type ObjectDigest,
   withoutManagedFields,
 } from "./compact.ts";
-import { type Keeper, SharedCache } from "./shared-cache.ts";
+import { type CachePolicy, ReadYourWritesCache } from "./read-your-writes-cache.ts";
 import { Informer, type InformerOptions } from "./informer.ts";
 import type { Cached } from "./store.ts";
 
@@ -29,7 +29,7 @@ export interface CacheScope extends Scope {
 
 /** The right to use a cache; disposing the last one stops its watch. */
 export interface CacheLease<T extends Cached = DynamicObject> extends AsyncDisposable {
-  readonly cache: SharedCache<T>;
+  readonly cache: ReadYourWritesCache<T>;
 }
 
 /** A cache whose server answers with errors. */
@@ -60,7 +60,7 @@ export interface CachePoolOptions<D extends ObjectDigest> {
 const byNamespace = "namespace";
 
 interface Entry<T extends Cached> {
-  readonly cache: SharedCache<T>;
+  readonly cache: ReadYourWritesCache<T>;
   readonly scope: CacheScope;
   users: number;
 }
@@ -70,13 +70,13 @@ export class CachePool<D extends ObjectDigest = ObjectDigest> implements AsyncDi
   readonly #options: CachePoolOptions<D>;
   readonly #caches = new Map<string, Entry<DynamicObject>>();
   readonly #compact = new Map<string, Entry<Compact<D>>>();
-  readonly #compactKeeper: Keeper<Compact<D>>;
+  readonly #compactPolicy: CachePolicy<Compact<D>>;
   /** What the full caches say, by scope. */
   readonly #full = new Map<string, string>();
 
   constructor(options: CachePoolOptions<D>) {
     this.#options = options;
-    this.#compactKeeper = compactKeeper(new BodyShelf(), options.digests);
+    this.#compactPolicy = compactPolicy(new BodyShelf(), options.digests);
   }
 
   /** The cache of this scope with whole objects, started if it is new. It may not be synced yet. */
@@ -84,12 +84,12 @@ export class CachePool<D extends ObjectDigest = ObjectDigest> implements AsyncDi
     const { payloadOf } = scope;
     const keep = (object: DynamicObject): DynamicObject =>
       withoutManagedFields(payloadOf?.wants(object) === false ? withoutPayload(object) : object);
-    return this.#lease(this.#caches, scope, { seen: keep, wrote: keep, superseded: () => {} });
+    return this.#lease(this.#caches, scope, { transform: keep, onLocalWrite: keep, onEvict: () => {} });
   }
 
   /** As `acquire`, but of the objects only digests stay in memory. */
   acquireCompact(scope: CacheScope): CacheLease<Compact<D>> {
-    return this.#lease(this.#compact, scope, this.#compactKeeper);
+    return this.#lease(this.#compact, scope, this.#compactPolicy);
   }
 
   /** Number of watches. */
@@ -136,10 +136,10 @@ export class CachePool<D extends ObjectDigest = ObjectDigest> implements AsyncDi
   #lease<T extends Cached>(
     entries: Map<string, Entry<T>>,
     scope: CacheScope,
-    keeper: Keeper<T>,
+    policy: CachePolicy<T>,
   ): CacheLease<T> {
     const key = keyOfScope(scope);
-    const entry = entries.get(key) ?? { cache: this.#start(scope, keeper), scope, users: 0 };
+    const entry = entries.get(key) ?? { cache: this.#start(scope, policy), scope, users: 0 };
     entry.users++;
     entries.set(key, entry);
     let isReleased = false;
@@ -156,11 +156,11 @@ export class CachePool<D extends ObjectDigest = ObjectDigest> implements AsyncDi
     };
   }
 
-  #start<T extends Cached>(scope: CacheScope, keeper: Keeper<T>): SharedCache<T> {
+  #start<T extends Cached>(scope: CacheScope, policy: CachePolicy<T>): ReadYourWritesCache<T> {
     const { client, logger, clock, random } = this.#options;
     const indexes = { [byNamespace]: (object: T) => [object.metadata.namespace ?? ""] };
     const { payloadOf: _payloadOf, maxObjects: _maxObjects, ...watched } = scope;
-    const cache = new SharedCache<T>(
+    const cache = new ReadYourWritesCache<T>(
       (transform) =>
         new Informer<T>({
           ...watched,
@@ -168,13 +168,13 @@ export class CachePool<D extends ObjectDigest = ObjectDigest> implements AsyncDi
           transform,
           indexes,
           rereads: isCustom(scope.type),
-          isSame: keeper.isSame,
+          isSame: policy.isSame,
           ...this.#limitsOf(scope),
           logger,
           clock,
           random,
         }),
-      keeper,
+      policy,
     );
     cache.informer.start();
     return cache;
@@ -198,7 +198,7 @@ export class CachePool<D extends ObjectDigest = ObjectDigest> implements AsyncDi
 
 /** What a cache of a pool shows of a namespace; undefined: all of it. */
 export function objectsIn<T extends Cached>(
-  { informer }: SharedCache<T>,
+  { informer }: ReadYourWritesCache<T>,
   namespace: string | undefined,
 ): Iterable<T> {
   return namespace === undefined ? informer.list() : informer.byIndex(byNamespace, namespace);

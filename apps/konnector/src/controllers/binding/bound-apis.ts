@@ -12,7 +12,12 @@ import {
   isTrue,
   refOf,
 } from "@klutch/kube-core";
-import { type CacheLease, Controller, type ReconcileResult, type SharedCache } from "@klutch/kube-runtime";
+import {
+  type CacheLease,
+  Controller,
+  type ReconcileResult,
+  type ReadYourWritesCache,
+} from "@klutch/kube-runtime";
 import {
   identityChange,
   isOwnedBy,
@@ -38,7 +43,7 @@ export interface BoundApisOptions extends ApiSyncersOptions {
   readonly bindingCluster: BindingCluster;
   /** Value of the annotation that pins this provider. */
   readonly identity: string;
-  readonly bindings: SharedCache;
+  readonly bindings: ReadYourWritesCache;
   readonly exports: ForeignExports;
 }
 
@@ -176,7 +181,7 @@ export class BoundApis implements AsyncDisposable {
     key: string,
     bound: DynamicObject,
     exported: ForeignExport | undefined,
-    crds: SharedCache,
+    crds: ReadYourWritesCache,
     signal: AbortSignal,
   ): Promise<ReconcileResult | undefined> {
     const { consumer, status } = this.#options;
@@ -307,7 +312,7 @@ export class BoundApis implements AsyncDisposable {
   }
 
   /** One small watch for each bound CRD: schemas of others are large and none of our business. */
-  #openCrd(name: string): SharedCache {
+  #openCrd(name: string): ReadYourWritesCache {
     const open = this.#crds.get(name);
     if (open !== undefined) return open.lease.cache;
     const fieldSelector = `metadata.name=${name}`;

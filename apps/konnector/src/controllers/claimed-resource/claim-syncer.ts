@@ -101,7 +101,7 @@ export class ClaimSyncer implements AsyncDisposable {
     this.#quota = new CopyQuota(environment.timing.providerObjectsLimit);
     this.#subscriptions.use(this.#quota.watch(informer, (object) => this.#isCopy(object)));
     this.#subscriptions.use(this.#controller.watch(informer));
-    this.#subscriptions.use(this.#lease.cache.onVanished((key) => this.#vanished(key)));
+    this.#subscriptions.use(this.#lease.cache.onMissedDelete((key) => this.#vanished(key)));
     this.#subscriptions.use(namespaces.onChange((namespace) => this.#enqueueNamespace(namespace)));
     this.#running = this.#run(this.#abort.signal);
   }

@@ -17,7 +17,12 @@ import {
   trueCondition,
   wholeSeconds,
 } from "@klutch/kube-core";
-import { type CacheLease, Controller, type ReconcileResult, type SharedCache } from "@klutch/kube-runtime";
+import {
+  type CacheLease,
+  Controller,
+  type ReconcileResult,
+  type ReadYourWritesCache,
+} from "@klutch/kube-runtime";
 import type { ConsumerCluster, Environment, ProviderCluster } from "../../clusters.ts";
 import {
   bringCredential,
@@ -29,9 +34,9 @@ import {
 export interface HeartbeatOptions {
   readonly consumer: ConsumerCluster;
   readonly provider: ProviderCluster;
-  readonly clusterBindings: SharedCache;
+  readonly clusterBindings: ReadYourWritesCache;
   /** The app cluster's Secret with the provider's kubeconfig; absent in control-plane mode, where the agent has its own account. */
-  readonly credentials?: { readonly secretRef: ObjectRef; readonly cache: SharedCache } | undefined;
+  readonly credentials?: { readonly secretRef: ObjectRef; readonly cache: ReadYourWritesCache } | undefined;
   readonly environment: Environment;
   /** Tries a kubeconfig of the provider with one request; gives back the UID of its namespace. */
   readonly prove: BringOptions["prove"];
@@ -178,7 +183,7 @@ export class Heartbeat {
     );
   }
 
-  #watchProviderSecret(name: string): SharedCache | undefined {
+  #watchProviderSecret(name: string): ReadYourWritesCache | undefined {
     if (this.#providerSecret?.name === name) return this.#providerSecret.lease.cache;
     if (this.#leases === undefined) return undefined;
     const { provider, environment } = this.#options;

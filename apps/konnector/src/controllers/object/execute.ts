@@ -9,7 +9,7 @@ import {
   type ObjectRef,
   type ResourceType,
 } from "@klutch/kube-core";
-import { findSurely, type SharedCache, StaleCacheError } from "@klutch/kube-runtime";
+import { findSurely, type ReadYourWritesCache, StaleCacheError } from "@klutch/kube-runtime";
 import { handOver, type Step, unmarkPatch } from "@klutch/sync";
 import type { ConsumerCluster, ProviderCluster } from "../../clusters.ts";
 import { asDynamic } from "../../decode.ts";
@@ -30,7 +30,7 @@ export interface ExecutionContext {
   readonly statusSubresource: boolean;
   readonly consumer: ConsumerCluster;
   readonly provider: ProviderCluster;
-  readonly consumerCache: SharedCache<BoundObject>;
+  readonly consumerCache: ReadYourWritesCache<BoundObject>;
   readonly view: ProviderView<BoundObject>;
   readonly namespaces: NamespaceMap;
   /** Called after each write that was answered. */

@@ -128,7 +128,7 @@ export class ObjectSyncer implements AsyncDisposable {
     const { informer } = this.#lease.cache;
     this.#subscriptions.use(namespaces.inhabit(informer));
     this.#subscriptions.use(informer.onChange((change, isNews) => this.#consumerChanged(change, isNews)));
-    this.#subscriptions.use(this.#lease.cache.onVanished((key) => this.#controller.enqueue(key)));
+    this.#subscriptions.use(this.#lease.cache.onMissedDelete((key) => this.#controller.enqueue(key)));
     if (type.namespaced) {
       this.#subscriptions.use(namespaces.onChange((namespace) => this.#enqueueNamespace(namespace)));
     }

@@ -1,7 +1,7 @@
 /** Releases the mappings of consumer namespaces that are gone (reference/bind.md §4.6), and only of those. */
 import { apiServiceNamespaces } from "@klutch/api";
 import { namespaces } from "@klutch/kube-core";
-import { Controller, findSurely, type ReconcileResult, type SharedCache } from "@klutch/kube-runtime";
+import { Controller, findSurely, type ReconcileResult, type ReadYourWritesCache } from "@klutch/kube-runtime";
 import { mappingOf, planMappingRelease } from "@klutch/sync";
 import { confirmCluster } from "../../cluster-uid.ts";
 import type { ConsumerCluster, Environment, ProviderCluster } from "../../clusters.ts";
@@ -11,8 +11,8 @@ import type { NamespaceMap } from "./namespace-map.ts";
 export interface MappingKeeperOptions {
   readonly consumer: ConsumerCluster;
   readonly provider: ProviderCluster;
-  readonly mappings: SharedCache;
-  readonly consumerNamespaces: SharedCache;
+  readonly mappings: ReadYourWritesCache;
+  readonly consumerNamespaces: ReadYourWritesCache;
   readonly namespaces: NamespaceMap;
   readonly environment: Environment;
 }

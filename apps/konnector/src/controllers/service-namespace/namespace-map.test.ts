@@ -2,14 +2,14 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { systemClock } from "@klutch/kube";
 import type { DynamicObject } from "@klutch/kube-core";
-import type { Change, SharedCache } from "@klutch/kube-runtime";
+import type { Change, ReadYourWritesCache } from "@klutch/kube-runtime";
 import { waitFor } from "@klutch/kube-testing";
 import { silentLogger } from "@klutch/telemetry";
 import { NamespaceMap } from "./namespace-map.ts";
 
 /** Just what the map reads of a cache. */
 function fakeCache(): {
-  readonly cache: SharedCache;
+  readonly cache: ReadYourWritesCache;
   readonly set: (name: string, providerNamespace?: string) => void;
 } {
   const objects = new Map<string, DynamicObject>();
@@ -22,7 +22,7 @@ function fakeCache(): {
     },
   };
   return {
-    cache: { informer, get: informer.get } as unknown as SharedCache,
+    cache: { informer, get: informer.get } as unknown as ReadYourWritesCache,
     set(name, providerNamespace) {
       const key = `cluster-a/${name}`;
       const metadata = { namespace: "cluster-a", name };
@@ -40,12 +40,12 @@ function fakeCache(): {
 }
 
 /** A map of a tenant whose app cluster has every namespace, and whose provider proves every service namespace. */
-function mapOf(mappings: SharedCache): NamespaceMap {
+function mapOf(mappings: ReadYourWritesCache): NamespaceMap {
   const namespace: DynamicObject = { apiVersion: "v1", kind: "Namespace", metadata: {} };
   const everything = { get: () => namespace, informer: { onChange: () => ({ [Symbol.dispose]: () => {} }) } };
   return new NamespaceMap({
     mappings,
-    consumerNamespaces: everything as unknown as SharedCache,
+    consumerNamespaces: everything as unknown as ReadYourWritesCache,
     tenant: { namespace: "cluster-a", namespaceUid: "u" },
     proofOf: () => Promise.resolve("cluster-a/one"),
     clock: systemClock,

@@ -10,7 +10,7 @@ import {
   type Change,
   type Lane,
   objectsIn,
-  type SharedCache,
+  type ReadYourWritesCache,
 } from "@klutch/kube-runtime";
 import type { Logger } from "@klutch/telemetry";
 import type { NamespaceMap } from "./namespace-map.ts";
@@ -97,7 +97,7 @@ export class ProviderView<T extends Cached> implements AsyncDisposable {
     return this.#options.clusterWide || this.#options.onlyNamespace !== undefined;
   }
 
-  #cacheOf(providerNamespace: string | undefined): SharedCache<T> | undefined {
+  #cacheOf(providerNamespace: string | undefined): ReadYourWritesCache<T> | undefined {
     if (this.#isSingle) return this.#parts.get(wholeCluster)?.lease.cache;
     const consumerNamespace = this.#options.namespaces.consumerNamespaceOf(providerNamespace ?? "");
     return consumerNamespace === undefined ? undefined : this.#parts.get(consumerNamespace)?.lease.cache;
@@ -131,7 +131,7 @@ export class ProviderView<T extends Cached> implements AsyncDisposable {
       lease.cache.informer.onChange((change, isNews) => onChange(change, isNews ? "normal" : "resync")),
     );
     subscription.use(
-      lease.cache.onVanished((vanished, object) =>
+      lease.cache.onMissedDelete((vanished, object) =>
         onChange({ type: "deleted", key: vanished, object }, "normal"),
       ),
     );

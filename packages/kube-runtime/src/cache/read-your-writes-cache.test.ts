@@ -124,7 +124,7 @@ test("an own write outlives older events, and goes with a later list that does n
   const { cache } = pool.acquire({ type });
   await cache.informer.whenSynced();
   const vanished: string[] = [];
-  using _watch = cache.onVanished((key) => vanished.push(key));
+  using _watch = cache.onMissedDelete((key) => vanished.push(key));
   cache.wrote(object("one", "8"));
   cache.wrote(object("ghost", "9"));
   cache.wrote(object("fresh", "12"));
@@ -146,7 +146,7 @@ test("an own write goes with a list of a server that went back to an older versi
   cache.wrote(object("one", "12"));
   cache.wrote(object("lost", "13"));
   const vanished: string[] = [];
-  using _watch = cache.onVanished((key) => vanished.push(key));
+  using _watch = cache.onMissedDelete((key) => vanished.push(key));
   send({ type: "BOOKMARK", resourceVersion: "gone", initialEventsEnd: false });
   await waitFor("another list", () => vanished.length > 0);
   assert.deepEqual(vanished, ["a/lost"]);
