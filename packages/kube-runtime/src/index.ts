@@ -12,7 +12,7 @@ export { type Compact, type DigestRules, type ObjectDigest, withoutManagedFields
 export { findSurely, readLive } from "./cache/live.ts";
 export {
   type CacheFailure,
-  type CacheLease,
+  type InformerHandle,
   CachePool,
   type CachePoolOptions,
   type CacheScope,

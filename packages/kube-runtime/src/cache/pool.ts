@@ -28,7 +28,7 @@ export interface CacheScope extends Scope {
 }
 
 /** The right to use a cache; disposing the last one stops its watch. */
-export interface CacheLease<T extends Cached = DynamicObject> extends AsyncDisposable {
+export interface InformerHandle<T extends Cached = DynamicObject> extends AsyncDisposable {
   readonly cache: ReadYourWritesCache<T>;
 }
 
@@ -80,16 +80,16 @@ export class CachePool<D extends ObjectDigest = ObjectDigest> implements AsyncDi
   }
 
   /** The cache of this scope with whole objects, started if it is new. It may not be synced yet. */
-  acquire(scope: CacheScope): CacheLease {
+  acquire(scope: CacheScope): InformerHandle {
     const { payloadOf } = scope;
     const keep = (object: DynamicObject): DynamicObject =>
       withoutManagedFields(payloadOf?.wants(object) === false ? withoutPayload(object) : object);
-    return this.#lease(this.#caches, scope, { transform: keep, onLocalWrite: keep, onEvict: () => {} });
+    return this.#handle(this.#caches, scope, { transform: keep, onLocalWrite: keep, onEvict: () => {} });
   }
 
   /** As `acquire`, but of the objects only digests stay in memory. */
-  acquireCompact(scope: CacheScope): CacheLease<Compact<D>> {
-    return this.#lease(this.#compact, scope, this.#compactPolicy);
+  acquireCompact(scope: CacheScope): InformerHandle<Compact<D>> {
+    return this.#handle(this.#compact, scope, this.#compactPolicy);
   }
 
   /** Number of watches. */
@@ -133,11 +133,11 @@ export class CachePool<D extends ObjectDigest = ObjectDigest> implements AsyncDi
     await Promise.all(caches.map(({ cache }) => cache[Symbol.asyncDispose]()));
   }
 
-  #lease<T extends Cached>(
+  #handle<T extends Cached>(
     entries: Map<string, Entry<T>>,
     scope: CacheScope,
     policy: CachePolicy<T>,
-  ): CacheLease<T> {
+  ): InformerHandle<T> {
     const key = keyOfScope(scope);
     const entry = entries.get(key) ?? { cache: this.#start(scope, policy), scope, users: 0 };
     entry.users++;

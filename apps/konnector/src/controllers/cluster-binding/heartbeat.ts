@@ -18,10 +18,10 @@ import {
   wholeSeconds,
 } from "@klutch/kube-core";
 import {
-  type CacheLease,
   Controller,
-  type ReconcileResult,
+  type InformerHandle,
   type ReadYourWritesCache,
+  type ReconcileResult,
 } from "@klutch/kube-runtime";
 import type { ConsumerCluster, Environment, ProviderCluster } from "../../clusters.ts";
 import {
@@ -78,15 +78,15 @@ export class Heartbeat {
     using _two =
       credentials === undefined ? undefined : this.#controller.watch(credentials.cache.informer, key);
     this.#controller.enqueue(clusterBindingName);
-    await using leases = new AsyncDisposableStack();
-    this.#leases = leases;
+    await using handles = new AsyncDisposableStack();
+    this.#handles = handles;
     await this.#controller.start({ signal });
-    this.#leases = undefined;
+    this.#handles = undefined;
   }
 
-  #leases: AsyncDisposableStack | undefined;
+  #handles: AsyncDisposableStack | undefined;
   #keepsKeys = true;
-  #providerSecret: { readonly name: string; readonly lease: CacheLease } | undefined;
+  #providerSecret: { readonly name: string; readonly handle: InformerHandle } | undefined;
 
   async #beat(signal: AbortSignal): Promise<ReconcileResult | undefined> {
     const { provider, environment } = this.#options;
@@ -184,22 +184,22 @@ export class Heartbeat {
   }
 
   #watchProviderSecret(name: string): ReadYourWritesCache | undefined {
-    if (this.#providerSecret?.name === name) return this.#providerSecret.lease.cache;
-    if (this.#leases === undefined) return undefined;
+    if (this.#providerSecret?.name === name) return this.#providerSecret.handle.cache;
+    if (this.#handles === undefined) return undefined;
     const { provider, environment } = this.#options;
     const { namespace } = provider.tenant;
-    const lease = provider.pool.acquire({
+    const handle = provider.pool.acquire({
       type: secrets,
       namespace,
       fieldSelector: `metadata.name=${name}`,
     });
-    this.#leases.use(lease);
-    this.#leases.use(this.#controller.watch(lease.cache.informer, () => [clusterBindingName]));
-    lease.cache.informer.whenSynced().then(
+    this.#handles.use(handle);
+    this.#handles.use(this.#controller.watch(handle.cache.informer, () => [clusterBindingName]));
+    handle.cache.informer.whenSynced().then(
       () => this.#controller.enqueue(clusterBindingName),
       (error: unknown) => environment.logger.debug("stopped waiting for the provider's Secret", { error }),
     );
-    this.#providerSecret = { name, lease };
-    return lease.cache;
+    this.#providerSecret = { name, handle };
+    return handle.cache;
   }
 }

@@ -9,9 +9,9 @@ import {
   type ResourceType,
 } from "@klutch/kube-core";
 import {
-  type CacheLease,
   type Change,
   Controller,
+  type InformerHandle,
   type Lane,
   objectsIn,
   type ReconcileContext,
@@ -73,7 +73,7 @@ export interface ObjectSyncerOptions {
 /** See the module comment. Runs from construction until it is disposed. */
 export class ObjectSyncer implements AsyncDisposable {
   readonly #options: ObjectSyncerOptions;
-  readonly #lease: CacheLease<BoundObject>;
+  readonly #handle: InformerHandle<BoundObject>;
   readonly #view: ProviderView<BoundObject>;
   readonly #reader: PairReader;
   readonly #controller: Controller;
@@ -95,7 +95,7 @@ export class ObjectSyncer implements AsyncDisposable {
     this.#options = options;
     const isInside = !type.namespaced && isolation === "Namespaced";
     this.#providerType = isInside ? { ...type, namespaced: true } : type;
-    this.#lease = consumer.pool.acquireCompact({ type });
+    this.#handle = consumer.pool.acquireCompact({ type });
     this.#crd = new CrdGuard(consumer, type, clock);
     this.#controller = new Controller({
       name: `sync ${type.plural}.${type.group}`,
@@ -119,16 +119,16 @@ export class ObjectSyncer implements AsyncDisposable {
     this.#context = {
       ...options,
       providerType: this.#providerType,
-      consumerCache: this.#lease.cache,
+      consumerCache: this.#handle.cache,
       view: this.#view,
       wasSeenGoing: (ref) => this.#gone.has(keyOfRef(ref)),
       onWrite: (step) => environment.metrics.writes.inc({ resource: type.plural, step }),
     };
     this.#reader = new PairReader({ ...options, ...this.#context });
-    const { informer } = this.#lease.cache;
+    const { informer } = this.#handle.cache;
     this.#subscriptions.use(namespaces.inhabit(informer));
     this.#subscriptions.use(informer.onChange((change, isNews) => this.#consumerChanged(change, isNews)));
-    this.#subscriptions.use(this.#lease.cache.onMissedDelete((key) => this.#controller.enqueue(key)));
+    this.#subscriptions.use(this.#handle.cache.onMissedDelete((key) => this.#controller.enqueue(key)));
     if (type.namespaced) {
       this.#subscriptions.use(namespaces.onChange((namespace) => this.#enqueueNamespace(namespace)));
     }
@@ -147,7 +147,7 @@ export class ObjectSyncer implements AsyncDisposable {
   /** Objects that unbinding has not finished with; undefined while that cannot be known. */
   remaining(): number | undefined {
     const { unbinding } = this.#options;
-    const { informer } = this.#lease.cache;
+    const { informer } = this.#handle.cache;
     if (unbinding === undefined || !informer.synced || !this.#view.isComplete()) return undefined;
     const claims = [...informer.list()].filter((object) => unbinding === "Delete" || isMarked(object));
     const upstream = [...this.#view.objects()].filter(
@@ -166,7 +166,7 @@ export class ObjectSyncer implements AsyncDisposable {
 
   /** Tells about one of the claims, if it is there. */
   async tell(key: string, reason: string, message: string): Promise<void> {
-    const claim = this.#lease.cache.get(key);
+    const claim = this.#handle.cache.get(key);
     if (claim !== undefined) this.#options.events.warn(this.#stub(claim), reason, message);
   }
 
@@ -176,12 +176,12 @@ export class ObjectSyncer implements AsyncDisposable {
     await this.#running;
     this.#options.orphans.forgetAll(this.#options.type);
     await this.#view[Symbol.asyncDispose]();
-    await this.#lease[Symbol.asyncDispose]();
+    await this.#handle[Symbol.asyncDispose]();
   }
 
   async #run(signal: AbortSignal): Promise<void> {
     try {
-      const { informer } = this.#lease.cache;
+      const { informer } = this.#handle.cache;
       await informer.whenSynced({ signal });
       this.#options.breaker.setInitial(informer.size);
     } catch (error) {
@@ -224,13 +224,13 @@ export class ObjectSyncer implements AsyncDisposable {
   }
 
   #enqueueNamespace(consumerNamespace: string | undefined): void {
-    for (const claim of objectsIn(this.#lease.cache, consumerNamespace))
+    for (const claim of objectsIn(this.#handle.cache, consumerNamespace))
       this.#controller.enqueue(keyOf(claim), { lane: "resync" });
   }
 
   /** What a filled cache does not show is absent from now on; what it shows was enqueued when it came. */
   #enqueueAbsent(consumerNamespace: string | undefined): void {
-    for (const claim of objectsIn(this.#lease.cache, consumerNamespace)) {
+    for (const claim of objectsIn(this.#handle.cache, consumerNamespace)) {
       const key = keyOf(claim);
       if (this.#reader.see(key, refOf(key))?.provider === undefined)
         this.#controller.enqueue(key, { lane: "resync" });
