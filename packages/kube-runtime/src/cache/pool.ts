@@ -2,7 +2,7 @@
 import type { Clock, KubeClient, Random, Scope } from "@klutch/kube";
 import type { DynamicObject, ResourceType } from "@klutch/kube-core";
 import type { Logger } from "@klutch/telemetry";
-import { BodyShelf } from "./body.ts";
+import { PayloadCache } from "./payload.ts";
 import {
   type Compact,
   compactPolicy,
@@ -76,7 +76,7 @@ export class CachePool<D extends ObjectDigest = ObjectDigest> implements AsyncDi
 
   constructor(options: CachePoolOptions<D>) {
     this.#options = options;
-    this.#compactPolicy = compactPolicy(new BodyShelf(), options.digests);
+    this.#compactPolicy = compactPolicy(new PayloadCache(), options.digests);
   }
 
   /** The cache of this scope with whole objects, started if it is new. It may not be synced yet. */

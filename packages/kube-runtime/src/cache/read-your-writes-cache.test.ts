@@ -172,20 +172,20 @@ test("the event of an own write is known already, and what a later version repla
   const { cache } = pool.acquireCompact({ type });
   await cache.informer.whenSynced();
   const first = cache.get("a/one");
-  assert.equal(first?.body.read()?.metadata.resourceVersion, "5");
+  assert.equal(first?.payload.read()?.metadata.resourceVersion, "5");
   cache.wrote(object("one", "12"));
   const written = cache.get("a/one");
-  assert.equal(written?.body.read(), undefined);
+  assert.equal(written?.payload.read(), undefined);
   send({ type: "MODIFIED", object: object("one", "12") });
   await waitFor("the event", () => cache.informer.get("a/one") === written);
-  assert.equal(first?.body.read(), undefined);
+  assert.equal(first?.payload.read(), undefined);
   send({ type: "MODIFIED", object: object("one", "14") });
   await waitFor("the next event", () => cache.informer.get("a/one")?.metadata.resourceVersion === "14");
   const last = cache.get("a/one");
-  assert.equal(last?.body.read()?.metadata.resourceVersion, "14");
+  assert.equal(last?.payload.read()?.metadata.resourceVersion, "14");
   send({ type: "DELETED", object: object("one", "15") });
   await waitFor("the deletion", () => cache.get("a/one") === undefined);
-  assert.equal(last?.body.read(), undefined);
+  assert.equal(last?.payload.read(), undefined);
 });
 
 test("of what bears our mark the first list leaves no content in memory; later versions come with theirs", async () => {
@@ -197,11 +197,11 @@ test("of what bears our mark the first list leaves no content in memory; later v
   await using pool = poolOf(client);
   const { cache } = pool.acquireCompact({ type });
   await cache.informer.whenSynced();
-  assert.equal(cache.get("a/marked")?.body.read(), undefined);
-  assert.equal(cache.get("a/new")?.body.read()?.metadata.resourceVersion, "6");
+  assert.equal(cache.get("a/marked")?.payload.read(), undefined);
+  assert.equal(cache.get("a/new")?.payload.read()?.metadata.resourceVersion, "6");
   send({ type: "MODIFIED", object: marked("14") });
   await waitFor("the event", () => cache.get("a/marked")?.metadata.resourceVersion === "14");
-  assert.equal(cache.get("a/marked")?.body.read()?.metadata.resourceVersion, "14");
+  assert.equal(cache.get("a/marked")?.payload.read()?.metadata.resourceVersion, "14");
 });
 
 test("of Secrets that nobody asked for no contents stay in memory", async () => {

@@ -214,7 +214,7 @@ export class ObjectSyncer implements AsyncDisposable {
       this.#controller.enqueue(key, { lane });
     }
     // Another tenant's: nobody will look at it.
-    if (keys.length === 0) object.body.drop();
+    if (keys.length === 0) object.payload.drop();
   }
 
   /** Enough to tell about a claim. */

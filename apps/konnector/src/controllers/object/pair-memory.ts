@@ -43,8 +43,8 @@ export function livingDifference(change: Change<BoundObject>): number {
 
 /** Nothing has to look at these versions any more. */
 export function release({ consumer, provider }: SeenPair): void {
-  consumer?.body.drop();
-  provider?.body.drop();
+  consumer?.payload.drop();
+  provider?.payload.drop();
 }
 
 /** Whether the change of a claim was made by its user: our marks and the status leave the generation as it is. */

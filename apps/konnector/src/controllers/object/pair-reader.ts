@@ -188,7 +188,7 @@ export class PairReader {
   async readProvider(seen: SeenPair, signal: AbortSignal): Promise<DynamicObject | undefined> {
     if (seen.provider === undefined || seen.target === undefined) return undefined;
     const { provider, providerType, view } = this.#options;
-    const kept = seen.provider.body.read();
+    const kept = seen.provider.payload.read();
     if (kept !== undefined) return kept;
     const { target: ref, provider: shown } = seen;
     const read = { client: provider.client, type: providerType, ref, kept: shown, cache: view };
@@ -200,7 +200,7 @@ export class PairReader {
     const { consumer, type, consumerCache } = this.#options;
     const { ref, consumer: kept } = seen;
     const read = { client: consumer.client, type, ref, kept, cache: consumerCache };
-    return kept.body.read() ?? (await readLive(read, signal));
+    return kept.payload.read() ?? (await readLive(read, signal));
   }
 
   #stub(compact: BoundObject | undefined): DynamicObject | undefined {
