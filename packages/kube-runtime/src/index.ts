@@ -8,7 +8,12 @@ export {
   type ReconcileResult,
 } from "./controller.ts";
 export { DelayedRetryError, StaleCacheError, TerminalError, TooManyObjectsError } from "./errors.ts";
-export { type Compact, type DigestRules, type ObjectDigest, withoutManagedFields } from "./cache/compact.ts";
+export {
+  type DigestedObject,
+  type DigestRules,
+  type ObjectDigest,
+  withoutManagedFields,
+} from "./cache/digested-object.ts";
 export { findSurely, readLive } from "./cache/live.ts";
 export {
   type CacheFailure,

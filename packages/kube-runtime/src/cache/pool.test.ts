@@ -6,7 +6,7 @@ import type { DynamicObject, ResourceType } from "@klutch/kube-core";
 import { fakeClient, waitFor } from "@klutch/kube-testing";
 import { silentLogger } from "@klutch/telemetry";
 import { CachePool } from "./pool.ts";
-import type { DigestRules, ObjectDigest } from "./compact.ts";
+import type { DigestRules, ObjectDigest } from "./digested-object.ts";
 
 const widgets: ResourceType = {
   group: "example.org",
@@ -77,7 +77,7 @@ test("what a watch had shown through an older schema is read anew when the serve
   );
   await using pool = poolOf(client);
   await using handle = pool.acquire({ type: widgets });
-  await using digests = pool.acquireCompact({ type: { ...widgets, plural: "others" } });
+  await using digests = pool.acquireDigested({ type: { ...widgets, plural: "others" } });
   const changed: string[] = [];
   await handle.cache.informer.whenSynced();
   using _changes = handle.cache.informer.onChange(({ key }, isNews) => isNews && changed.push(key));

@@ -4,12 +4,12 @@ import type { DynamicObject, ResourceType } from "@klutch/kube-core";
 import type { Logger } from "@klutch/telemetry";
 import { PayloadCache } from "./payload.ts";
 import {
-  type Compact,
-  compactPolicy,
+  type DigestedObject,
+  digestPolicy,
   type DigestRules,
   type ObjectDigest,
   withoutManagedFields,
-} from "./compact.ts";
+} from "./digested-object.ts";
 import { type CachePolicy, ReadYourWritesCache } from "./read-your-writes-cache.ts";
 import { Informer, type InformerOptions } from "./informer.ts";
 import type { Cached } from "./store.ts";
@@ -45,7 +45,7 @@ export interface CacheFailure {
 /** Options of a pool. */
 export interface CachePoolOptions<D extends ObjectDigest> {
   readonly client: KubeClient;
-  /** What `acquireCompact` keeps of objects. */
+  /** What `acquireDigested` keeps of objects. */
   readonly digests: DigestRules<D>;
   /** So many objects of one scope are taken. Default: all. */
   readonly maxObjects?: number | undefined;
@@ -65,18 +65,18 @@ interface Entry<T extends Cached> {
   users: number;
 }
 
-/** Caches are started when they are first needed and stopped when nobody needs them. `D` is the digest of `acquireCompact`. */
+/** Caches are started when they are first needed and stopped when nobody needs them. `D` is the digest of `acquireDigested`. */
 export class CachePool<D extends ObjectDigest = ObjectDigest> implements AsyncDisposable {
   readonly #options: CachePoolOptions<D>;
   readonly #caches = new Map<string, Entry<DynamicObject>>();
-  readonly #compact = new Map<string, Entry<Compact<D>>>();
-  readonly #compactPolicy: CachePolicy<Compact<D>>;
+  readonly #digested = new Map<string, Entry<DigestedObject<D>>>();
+  readonly #digestPolicy: CachePolicy<DigestedObject<D>>;
   /** What the full caches say, by scope. */
   readonly #full = new Map<string, string>();
 
   constructor(options: CachePoolOptions<D>) {
     this.#options = options;
-    this.#compactPolicy = compactPolicy(new PayloadCache(), options.digests);
+    this.#digestPolicy = digestPolicy(new PayloadCache(), options.digests);
   }
 
   /** The cache of this scope with whole objects, started if it is new. It may not be synced yet. */
@@ -88,36 +88,36 @@ export class CachePool<D extends ObjectDigest = ObjectDigest> implements AsyncDi
   }
 
   /** As `acquire`, but of the objects only digests stay in memory. */
-  acquireCompact(scope: CacheScope): InformerHandle<Compact<D>> {
-    return this.#handle(this.#compact, scope, this.#compactPolicy);
+  acquireDigested(scope: CacheScope): InformerHandle<DigestedObject<D>> {
+    return this.#handle(this.#digested, scope, this.#digestPolicy);
   }
 
   /** Number of watches. */
   get size(): number {
-    return this.#caches.size + this.#compact.size;
+    return this.#caches.size + this.#digested.size;
   }
 
   /** Names of the caches that are not synced, or of which nothing was heard for too long. */
   problems(): string[] {
-    return [...this.#caches, ...this.#compact]
+    return [...this.#caches, ...this.#digested]
       .filter(([, { cache }]) => !cache.informer.synced || cache.informer.status().stale)
       .map(([key]) => key);
   }
 
   /** How many objects of synced resources are in a namespace; undefined while a cache of it is not filled. */
-  countCompact(namespace: string): number | undefined {
-    const covering = [...this.#compact.values()].filter(
+  countDigested(namespace: string): number | undefined {
+    const covering = [...this.#digested.values()].filter(
       ({ scope }) => scope.namespace === undefined || scope.namespace === namespace,
     );
     // A namespace that nobody looks into, while others are looked into, may hold anything.
-    if (covering.length === 0 && this.#compact.size > 0) return undefined;
+    if (covering.length === 0 && this.#digested.size > 0) return undefined;
     if (covering.some(({ cache }) => !cache.informer.synced)) return undefined;
     return covering.reduce((sum, { cache }) => sum + [...objectsIn(cache, namespace)].length, 0);
   }
 
   /** The caches that every attempt to list or to watch fails for. */
   failures(): readonly CacheFailure[] {
-    return [...this.#caches.values(), ...this.#compact.values()].flatMap(({ cache, scope }) => {
+    return [...this.#caches.values(), ...this.#digested.values()].flatMap(({ cache, scope }) => {
       const { failingSince: since, lastError: error } = cache.informer.status();
       if (since === undefined) return [];
       const { group, plural } = scope.type;
@@ -127,9 +127,9 @@ export class CachePool<D extends ObjectDigest = ObjectDigest> implements AsyncDi
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    const caches = [...this.#caches.values(), ...this.#compact.values()];
+    const caches = [...this.#caches.values(), ...this.#digested.values()];
     this.#caches.clear();
-    this.#compact.clear();
+    this.#digested.clear();
     await Promise.all(caches.map(({ cache }) => cache[Symbol.asyncDispose]()));
   }
 

@@ -6,7 +6,7 @@ import { fakeClient, waitFor } from "@klutch/kube-testing";
 import { silentLogger } from "@klutch/telemetry";
 import { CachePool, objectsIn } from "./pool.ts";
 import { isNewer } from "./resource-version.ts";
-import { type DigestRules, type ObjectDigest, withoutManagedFields } from "./compact.ts";
+import { type DigestRules, type ObjectDigest, withoutManagedFields } from "./digested-object.ts";
 
 const type = { group: "", version: "v1", plural: "secrets", kind: "Secret", namespaced: true };
 
@@ -169,7 +169,7 @@ test("an answer that comes after the event of the deletion does not bring the ob
 test("the event of an own write is known already, and what a later version replaces holds no content", async () => {
   const { client, send } = scripted([object("one", "5")]);
   await using pool = poolOf(client);
-  const { cache } = pool.acquireCompact({ type });
+  const { cache } = pool.acquireDigested({ type });
   await cache.informer.whenSynced();
   const first = cache.get("a/one");
   assert.equal(first?.payload.read()?.metadata.resourceVersion, "5");
@@ -195,7 +195,7 @@ test("of what bears our mark the first list leaves no content in memory; later v
   };
   const { client, send } = scripted([marked("5"), object("new", "6")]);
   await using pool = poolOf(client);
-  const { cache } = pool.acquireCompact({ type });
+  const { cache } = pool.acquireDigested({ type });
   await cache.informer.whenSynced();
   assert.equal(cache.get("a/marked")?.payload.read(), undefined);
   assert.equal(cache.get("a/new")?.payload.read()?.metadata.resourceVersion, "6");

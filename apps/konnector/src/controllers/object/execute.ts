@@ -15,7 +15,7 @@ import type { ConsumerCluster, ProviderCluster } from "../../clusters.ts";
 import { asDynamic } from "../../decode.ts";
 import type { NamespaceMap } from "../service-namespace/namespace-map.ts";
 import type { ProviderView } from "../service-namespace/provider-view.ts";
-import type { BoundObject } from "../../digests.ts";
+import type { BoundDigest } from "../../digests.ts";
 
 /** Where steps are carried out. */
 export interface ExecutionContext {
@@ -30,8 +30,8 @@ export interface ExecutionContext {
   readonly statusSubresource: boolean;
   readonly consumer: ConsumerCluster;
   readonly provider: ProviderCluster;
-  readonly consumerCache: ReadYourWritesCache<BoundObject>;
-  readonly view: ProviderView<BoundObject>;
+  readonly consumerCache: ReadYourWritesCache<BoundDigest>;
+  readonly view: ProviderView<BoundDigest>;
   readonly namespaces: NamespaceMap;
   /** Called after each write that was answered. */
   readonly onWrite: (step: Step["do"]) => void;

@@ -47,7 +47,7 @@ import type { OrphanKeeper } from "./orphan-keeper.ts";
 import { closeDifference, isUserEdit, livingDifference, type PairMemory, release } from "./pair-memory.ts";
 import { claimKeysOf, PairReader, type ReadPair, type SeenPair } from "./pair-reader.ts";
 import { noteStep, tellFailure, tellWaiting } from "./telling.ts";
-import type { BoundObject } from "../../digests.ts";
+import type { BoundDigest } from "../../digests.ts";
 
 /** Which resource is synced, and between whom. */
 export interface ObjectSyncerOptions {
@@ -73,8 +73,8 @@ export interface ObjectSyncerOptions {
 /** See the module comment. Runs from construction until it is disposed. */
 export class ObjectSyncer implements AsyncDisposable {
   readonly #options: ObjectSyncerOptions;
-  readonly #handle: InformerHandle<BoundObject>;
-  readonly #view: ProviderView<BoundObject>;
+  readonly #handle: InformerHandle<BoundDigest>;
+  readonly #view: ProviderView<BoundDigest>;
   readonly #reader: PairReader;
   readonly #controller: Controller;
   readonly #context: ExecutionContext;
@@ -95,7 +95,7 @@ export class ObjectSyncer implements AsyncDisposable {
     this.#options = options;
     const isInside = !type.namespaced && isolation === "Namespaced";
     this.#providerType = isInside ? { ...type, namespaced: true } : type;
-    this.#handle = consumer.pool.acquireCompact({ type });
+    this.#handle = consumer.pool.acquireDigested({ type });
     this.#crd = new CrdGuard(consumer, type, clock);
     this.#controller = new Controller({
       name: `sync ${type.plural}.${type.group}`,
@@ -106,7 +106,7 @@ export class ObjectSyncer implements AsyncDisposable {
       reconcile: (key, context) => this.#measured(key, context),
     });
     this.#view = new ProviderView({
-      open: (scope) => provider.pool.acquireCompact(scope),
+      open: (scope) => provider.pool.acquireDigested(scope),
       type: this.#providerType,
       clusterWide: !isInside && (clusterWide || !type.namespaced),
       onlyNamespace: isInside ? provider.tenant.namespace : undefined,
@@ -191,7 +191,7 @@ export class ObjectSyncer implements AsyncDisposable {
   }
 
   /** What a person changed overtakes; the first list and our own marks do not. */
-  #consumerChanged(change: Change<BoundObject>, isNews: boolean): void {
+  #consumerChanged(change: Change<BoundDigest>, isNews: boolean): void {
     this.#alive += livingDifference(change);
     this.#options.breaker.setAlive(this.#alive);
     const { type, provider } = this.#options;
@@ -205,7 +205,7 @@ export class ObjectSyncer implements AsyncDisposable {
     this.#controller.enqueue(change.key, { lane: isUserEdit(change) ? "user" : "normal" });
   }
 
-  #providerChanged({ type, object }: Change<BoundObject>, lane: Lane): void {
+  #providerChanged({ type, object }: Change<BoundDigest>, lane: Lane): void {
     const keys = claimKeysOf(this.#options, object);
     const gone = type === "deleted" ? this.#reader.keyOf(object) : undefined;
     for (const key of keys) {
@@ -218,7 +218,7 @@ export class ObjectSyncer implements AsyncDisposable {
   }
 
   /** Enough to tell about a claim. */
-  #stub({ metadata }: BoundObject): DynamicObject {
+  #stub({ metadata }: BoundDigest): DynamicObject {
     const { type } = this.#options;
     return { apiVersion: apiVersionOf(type), kind: type.kind, metadata };
   }

@@ -21,7 +21,7 @@ import {
 import type { Environment } from "../../clusters.ts";
 import type { DeletionBreaker } from "./deletion-breaker.ts";
 import type { ExecutionContext } from "./execute.ts";
-import type { BoundObject } from "../../digests.ts";
+import type { BoundDigest } from "../../digests.ts";
 
 /** What is needed to tell whose an upstream object is. */
 export type PlacingOptions = Pick<PairReaderOptions, "type" | "provider" | "isolation" | "namespaces">;
@@ -60,8 +60,8 @@ export interface SeenPair {
   readonly isOthers?: boolean | undefined;
   readonly second?: Ref | undefined;
   readonly mapping: Mapping;
-  readonly consumer: BoundObject | undefined;
-  readonly provider: BoundObject | undefined;
+  readonly consumer: BoundDigest | undefined;
+  readonly provider: BoundDigest | undefined;
   /** The upstream object is as the last look left it, so it need not be read to know that it must be written. */
   providerContentIsKnown?: boolean | undefined;
 }
@@ -76,7 +76,7 @@ export interface ReadPair extends ObservedPair {
 export class PairReader {
   readonly #options: PairReaderOptions;
   /** Of cluster-scoped resources. */
-  readonly #names: ClusterScopedView<BoundObject>;
+  readonly #names: ClusterScopedView<BoundDigest>;
 
   constructor(options: PairReaderOptions) {
     const { consumerCache, view } = options;
@@ -103,7 +103,7 @@ export class PairReader {
   }
 
   /** The provider's own objects do not come down into namespaces of Kubernetes and Klutch or such as are not there, and not in any number. */
-  #mayComeDown({ namespace }: ObjectRef, upstream: BoundObject): boolean {
+  #mayComeDown({ namespace }: ObjectRef, upstream: BoundDigest): boolean {
     if (isBound(upstream)) return true;
     const { namespaces, environment } = this.#options;
     if (namespace !== undefined && (isSystemNamespace(namespace) || !namespaces.isPresent(namespace)))
@@ -113,7 +113,7 @@ export class PairReader {
   }
 
   /** The one claim that an upstream object serves, or would serve if it existed. */
-  keyOf(upstream: BoundObject): string | undefined {
+  keyOf(upstream: BoundDigest): string | undefined {
     const keys = claimKeysOf(this.#options, upstream);
     if (keys.length < 2) return keys[0];
     const { provider, isolation } = this.#options;
@@ -203,10 +203,10 @@ export class PairReader {
     return kept.payload.read() ?? (await readLive(read, signal));
   }
 
-  #stub(compact: BoundObject | undefined): DynamicObject | undefined {
-    if (compact === undefined) return undefined;
+  #stub(digested: BoundDigest | undefined): DynamicObject | undefined {
+    if (digested === undefined) return undefined;
     const { type } = this.#options;
-    return { apiVersion: apiVersionOf(type), kind: type.kind, metadata: compact.metadata };
+    return { apiVersion: apiVersionOf(type), kind: type.kind, metadata: digested.metadata };
   }
 }
 

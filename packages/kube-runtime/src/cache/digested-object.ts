@@ -13,7 +13,7 @@ export interface ObjectDigest {
 }
 
 /** The digest `D` of an object, and its content for as long as somebody needs it. Has no `spec`, so it cannot be taken for the object. */
-export type Compact<D extends ObjectDigest = ObjectDigest> = D & { readonly payload: Payload };
+export type DigestedObject<D extends ObjectDigest = ObjectDigest> = D & { readonly payload: Payload };
 
 /** How the objects of one cluster are digested. */
 export interface DigestRules<D extends ObjectDigest> {
@@ -28,10 +28,10 @@ export interface DigestRules<D extends ObjectDigest> {
  * Keeps the payload of what came from the server. What we wrote ourselves needs no second look. Neither does, most probably, what bears
  * our mark when this process sees it first: it was in sync before, and what is not is read again.
  */
-export function compactPolicy<D extends ObjectDigest>(
+export function digestPolicy<D extends ObjectDigest>(
   payloadCache: PayloadCache,
   { digest, strip, isMarked }: DigestRules<D>,
-): CachePolicy<Compact<D>> {
+): CachePolicy<DigestedObject<D>> {
   return {
     transform: (object, isNews) => ({
       ...digest(object),
