@@ -91,8 +91,8 @@ export class Controller {
     keysOf: (change: Change<T>) => Iterable<string> = (change) => [change.key],
     options: { readonly lane?: Lane | undefined } = {},
   ): Disposable {
-    return informer.onChange((change, isNews) => {
-      const { lane = isNews ? "normal" : "resync" } = options;
+    return informer.onChange((change, isInInitialList) => {
+      const { lane = isInInitialList ? "resync" : "normal" } = options;
       for (const key of keysOf(change)) this.#queue.add(key, { lane });
     });
   }

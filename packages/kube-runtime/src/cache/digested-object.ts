@@ -33,9 +33,9 @@ export function digestPolicy<D extends ObjectDigest>(
   { digest, strip, isMarked }: DigestRules<D>,
 ): CachePolicy<DigestedObject<D>> {
   return {
-    transform: (object, isNews) => ({
+    transform: (object, isInInitialList) => ({
       ...digest(object),
-      payload: isNews || !isMarked(object) ? payloadCache.add(strip(object)) : new Payload(),
+      payload: !isInInitialList || !isMarked(object) ? payloadCache.add(strip(object)) : new Payload(),
     }),
     onLocalWrite: (object) => ({ ...digest(object), payload: new Payload() }),
     onEvict: ({ payload }) => payload.drop(),

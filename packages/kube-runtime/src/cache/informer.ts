@@ -50,8 +50,8 @@ export interface InformerStatus {
   readonly resourceVersion: string;
 }
 
-/** `isNews` is false for what the first list shows, and for what was cached before the handler came. */
-export type ChangeHandler<T> = (change: Change<T>, isNews: boolean) => void;
+/** `isInInitialList`: the first list shows it, or it was cached before the handler came. */
+export type ChangeHandler<T> = (change: Change<T>, isInInitialList: boolean) => void;
 
 /** See the module comment. Handlers run synchronously inside the watch loop and must only enqueue. */
 export class Informer<T extends Cached> implements AsyncDisposable {
@@ -150,7 +150,7 @@ export class Informer<T extends Cached> implements AsyncDisposable {
   /** Calls `handler` for each change from now on; what is cached already comes first, as added. */
   onChange(handler: ChangeHandler<T>): Disposable {
     this.#handlers.add(handler);
-    for (const object of this.#store.values()) handler({ type: "added", key: keyOf(object), object }, false);
+    for (const object of this.#store.values()) handler({ type: "added", key: keyOf(object), object }, true);
     return { [Symbol.dispose]: () => void this.#handlers.delete(handler) };
   }
 
@@ -231,7 +231,7 @@ export class Informer<T extends Cached> implements AsyncDisposable {
   #notify(change: Change<T>): void {
     for (const handler of this.#handlers) {
       try {
-        handler(change, this.#isSynced);
+        handler(change, !this.#isSynced);
       } catch (error) {
         this.#logger.error("a change handler failed", { key: change.key, error });
       }

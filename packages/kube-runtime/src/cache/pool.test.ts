@@ -80,7 +80,9 @@ test("what a watch had shown through an older schema is read anew when the serve
   await using digests = pool.acquireDigested({ type: { ...widgets, plural: "others" } });
   const changed: string[] = [];
   await handle.cache.informer.whenSynced();
-  using _changes = handle.cache.informer.onChange(({ key }, isNews) => isNews && changed.push(key));
+  using _changes = handle.cache.informer.onChange(
+    ({ key }, isInInitialList) => !isInInitialList && changed.push(key),
+  );
   await waitFor("the whole object", () => handle.cache.get("a/one")?.spec === whole.spec);
   assert.deepEqual(changed, ["a/one", "a/one"]);
   assert.equal(digests.cache.informer.type.plural, "others");

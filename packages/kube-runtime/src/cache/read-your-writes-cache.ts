@@ -9,8 +9,8 @@ const tombstoneLimit = 1_000;
 
 /** What a cache keeps of an object, which is a `T`. */
 export interface CachePolicy<T> {
-  /** What is kept of one that a list or an event shows. `isNews` is false for what the first list shows. */
-  readonly transform: (object: DynamicObject, isNews: boolean) => T;
+  /** What is kept of one that a list or an event shows. `isInInitialList`: the first list shows it. */
+  readonly transform: (object: DynamicObject, isInInitialList: boolean) => T;
   /** What is kept of the answer to a write of this process. */
   readonly onLocalWrite: (object: DynamicObject) => T;
   /** A later version has taken the place of this one in the informer, or the object is gone. */
@@ -41,7 +41,7 @@ export class ReadYourWritesCache<T extends Cached = DynamicObject> implements As
     this.#policy = policy;
     this.informer = open((object) => {
       const written = this.#written.get(keyOf(object));
-      return isOwnWrite(object, written) ? written : policy.transform(object, this.informer.synced);
+      return isOwnWrite(object, written) ? written : policy.transform(object, !this.informer.synced);
     });
     this.#subscriptions.use(this.informer.onChange((change) => this.#changed(change)));
     this.#subscriptions.use(this.informer.onListed((resourceVersion) => this.#listed(resourceVersion)));

@@ -127,7 +127,9 @@ export class ObjectSyncer implements AsyncDisposable {
     this.#reader = new PairReader({ ...options, ...this.#context });
     const { informer } = this.#handle.cache;
     this.#subscriptions.use(namespaces.inhabit(informer));
-    this.#subscriptions.use(informer.onChange((change, isNews) => this.#consumerChanged(change, isNews)));
+    this.#subscriptions.use(
+      informer.onChange((change, isInInitialList) => this.#consumerChanged(change, isInInitialList)),
+    );
     this.#subscriptions.use(this.#handle.cache.onMissedDelete((key) => this.#controller.enqueue(key)));
     if (type.namespaced) {
       this.#subscriptions.use(namespaces.onChange((namespace) => this.#enqueueNamespace(namespace)));
@@ -191,14 +193,14 @@ export class ObjectSyncer implements AsyncDisposable {
   }
 
   /** What a person changed overtakes; the first list and our own marks do not. */
-  #consumerChanged(change: Change<BoundDigest>, isNews: boolean): void {
+  #consumerChanged(change: Change<BoundDigest>, isInInitialList: boolean): void {
     this.#alive += livingDifference(change);
     this.#options.breaker.setAlive(this.#alive);
     const { type, provider } = this.#options;
     if (change.type === "deleted" && !type.namespaced)
       // What it leaves behind may now belong to another claim, by its name.
       for (const name of upstreamNamesOf(provider.tenant, change.key)) this.#controller.enqueue(name);
-    if (!isNews) {
+    if (isInInitialList) {
       this.#controller.enqueue(change.key, { lane: "resync" });
       return;
     }

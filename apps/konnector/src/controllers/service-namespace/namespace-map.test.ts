@@ -13,7 +13,7 @@ function fakeCache(): {
   readonly set: (name: string, providerNamespace?: string) => void;
 } {
   const objects = new Map<string, DynamicObject>();
-  let handler: (change: Change<DynamicObject>, isNews: boolean) => void = () => {};
+  let handler: (change: Change<DynamicObject>, isInInitialList: boolean) => void = () => {};
   const informer = {
     get: (key: string) => objects.get(key),
     onChange(next: typeof handler) {
@@ -34,7 +34,7 @@ function fakeCache(): {
       };
       if (providerNamespace === undefined) objects.delete(key);
       else objects.set(key, object);
-      handler({ type: providerNamespace === undefined ? "deleted" : "added", key, object }, true);
+      handler({ type: providerNamespace === undefined ? "deleted" : "added", key, object }, false);
     },
   };
 }

@@ -128,7 +128,9 @@ export class ProviderView<T extends Cached> implements AsyncDisposable {
     const handle = open({ type, namespace: providerNamespace });
     const subscription = new DisposableStack();
     subscription.use(
-      handle.cache.informer.onChange((change, isNews) => onChange(change, isNews ? "normal" : "resync")),
+      handle.cache.informer.onChange((change, isInInitialList) =>
+        onChange(change, isInInitialList ? "resync" : "normal"),
+      ),
     );
     subscription.use(
       handle.cache.onMissedDelete((vanished, object) =>
