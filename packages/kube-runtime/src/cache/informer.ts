@@ -182,10 +182,10 @@ export class Informer<T extends Cached> implements AsyncDisposable {
 
   #sink(): WatchSink<DynamicObject> {
     return {
-      put: (object, isReread) => this.#store.put(object, isReread),
-      remove: (object) => this.#store.remove(keyOf(object)),
-      retain: (keys, resourceVersion) => this.#retain(keys, resourceVersion),
-      alive: (resourceVersion) => this.#alive(resourceVersion),
+      apply: (object, isReread) => this.#store.apply(object, isReread),
+      delete: (object) => this.#store.delete(keyOf(object)),
+      replace: (keys, resourceVersion) => this.#replace(keys, resourceVersion),
+      progress: (resourceVersion) => this.#progress(resourceVersion),
       opened: () => {
         this.#failingSince = undefined;
       },
@@ -197,10 +197,10 @@ export class Informer<T extends Cached> implements AsyncDisposable {
     };
   }
 
-  #retain(keys: ReadonlySet<string>, resourceVersion: string): void {
+  #replace(keys: ReadonlySet<string>, resourceVersion: string): void {
     const gone = Array.from(this.#store.keys()).filter((key) => !keys.has(key));
-    for (const key of gone) this.#store.remove(key);
-    this.#alive(resourceVersion);
+    for (const key of gone) this.#store.delete(key);
+    this.#progress(resourceVersion);
     if (this.#isFull && this.#store.size === keys.size) {
       this.#isFull = false;
       this.#options.onLimit?.(undefined);
@@ -222,7 +222,7 @@ export class Informer<T extends Cached> implements AsyncDisposable {
     return false;
   }
 
-  #alive(resourceVersion: string): void {
+  #progress(resourceVersion: string): void {
     this.#lastEventAt = this.#clock.monotonic();
     this.#failingSince = undefined;
     if (resourceVersion !== "") this.#resourceVersion = resourceVersion;
