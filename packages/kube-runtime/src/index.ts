@@ -29,4 +29,4 @@ export { leading, LeaderElector, type LeaderElectorOptions } from "./leader-elec
 export { type ManagerOptions, runManager } from "./manager.ts";
 export { type HealthCheck, type ProbeOptions, type ProbeServer, startProbes } from "./probes.ts";
 export type { Cached, Change, Indexer } from "./cache/store.ts";
-export { type Lane, WorkQueue, type WorkQueueOptions } from "./queue/work-queue.ts";
+export { type Priority, WorkQueue, type WorkQueueOptions } from "./queue/work-queue.ts";

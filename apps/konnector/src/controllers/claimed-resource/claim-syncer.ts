@@ -5,8 +5,8 @@ import { type DynamicObject, keyOf, keyOfRef, type ObjectRef, refOf } from "@klu
 import {
   Controller,
   type InformerHandle,
-  type Lane,
   objectsIn,
+  type Priority,
   type ReconcileContext,
   StaleCacheError,
 } from "@klutch/kube-runtime";
@@ -94,7 +94,7 @@ export class ClaimSyncer implements AsyncDisposable {
       clusterWide: clusterWide || !type.namespaced,
       namespaces,
       logger,
-      onChange: ({ object }, lane) => this.#providerChanged(object, lane),
+      onChange: ({ object }, priority) => this.#providerChanged(object, priority),
       onSynced: (namespace) => this.#enqueueAbsent(namespace),
     });
     const { informer } = this.#handle.cache;
@@ -128,9 +128,9 @@ export class ClaimSyncer implements AsyncDisposable {
     this.#controller.enqueue(key);
   }
 
-  #providerChanged(object: DynamicObject, lane: Lane): void {
+  #providerChanged(object: DynamicObject, priority: Priority): void {
     const key = this.#consumerKeyOf(object);
-    if (key !== undefined) this.#controller.enqueue(key, { lane });
+    if (key !== undefined) this.#controller.enqueue(key, { priority });
   }
 
   /** Undefined for another tenant's, and while the namespace has no counterpart. */
@@ -142,7 +142,7 @@ export class ClaimSyncer implements AsyncDisposable {
 
   #enqueueNamespace(consumerNamespace: string): void {
     for (const copy of objectsIn(this.#handle.cache, consumerNamespace))
-      this.#controller.enqueue(keyOf(copy), { lane: "resync" });
+      this.#controller.enqueue(keyOf(copy), { priority: "low" });
   }
 
   /** What a filled cache does not show is absent from now on; what it shows was enqueued when it came. */
@@ -151,7 +151,7 @@ export class ClaimSyncer implements AsyncDisposable {
       const key = keyOf(copy);
       const ref = this.#providerRefOf(refOf(key));
       if (ref !== undefined && this.#view.get(ref) === undefined)
-        this.#controller.enqueue(key, { lane: "resync" });
+        this.#controller.enqueue(key, { priority: "low" });
     }
   }
 
@@ -165,8 +165,8 @@ export class ClaimSyncer implements AsyncDisposable {
   async #reconcile(key: string, { signal }: ReconcileContext): Promise<void> {
     const wasRefused = await this.#look(key, signal);
     const next = this.#quota.next(key, wasRefused);
-    if (next === "anyone") for (const object of this.#view.objects()) this.#providerChanged(object, "resync");
-    else if (next !== undefined) this.#controller.enqueue(next.key, { lane: "resync" });
+    if (next === "anyone") for (const object of this.#view.objects()) this.#providerChanged(object, "low");
+    else if (next !== undefined) this.#controller.enqueue(next.key, { priority: "low" });
   }
 
   /** Whether there was no place for a copy. */

@@ -12,8 +12,8 @@ import {
   type Change,
   Controller,
   type InformerHandle,
-  type Lane,
   objectsIn,
+  type Priority,
   type ReconcileContext,
   type ReconcileResult,
 } from "@klutch/kube-runtime";
@@ -112,7 +112,7 @@ export class ObjectSyncer implements AsyncDisposable {
       onlyNamespace: isInside ? provider.tenant.namespace : undefined,
       namespaces,
       logger,
-      onChange: (change, lane) => this.#providerChanged(change, lane),
+      onChange: (change, priority) => this.#providerChanged(change, priority),
       // Of cluster-scoped ones nothing is decided before everything is seen.
       onSynced: (namespace) => (type.namespaced ? this.#enqueueAbsent(namespace) : this.resync()),
     });
@@ -162,7 +162,8 @@ export class ObjectSyncer implements AsyncDisposable {
   resync(): void {
     this.#enqueueNamespace(undefined);
     for (const object of this.#view.objects()) {
-      for (const key of claimKeysOf(this.#options, object)) this.#controller.enqueue(key, { lane: "resync" });
+      for (const key of claimKeysOf(this.#options, object))
+        this.#controller.enqueue(key, { priority: "low" });
     }
   }
 
@@ -201,19 +202,19 @@ export class ObjectSyncer implements AsyncDisposable {
       // What it leaves behind may now belong to another claim, by its name.
       for (const name of upstreamNamesOf(provider.tenant, change.key)) this.#controller.enqueue(name);
     if (isInInitialList) {
-      this.#controller.enqueue(change.key, { lane: "resync" });
+      this.#controller.enqueue(change.key, { priority: "low" });
       return;
     }
-    this.#controller.enqueue(change.key, { lane: isUserEdit(change) ? "user" : "normal" });
+    this.#controller.enqueue(change.key, { priority: isUserEdit(change) ? "high" : "normal" });
   }
 
-  #providerChanged({ type, object }: Change<BoundDigest>, lane: Lane): void {
+  #providerChanged({ type, object }: Change<BoundDigest>, priority: Priority): void {
     const keys = claimKeysOf(this.#options, object);
     const gone = type === "deleted" ? this.#reader.keyOf(object) : undefined;
     for (const key of keys) {
       if (key === gone) this.#gone.add(key);
       else this.#gone.delete(key);
-      this.#controller.enqueue(key, { lane });
+      this.#controller.enqueue(key, { priority });
     }
     // Another tenant's: nobody will look at it.
     if (keys.length === 0) object.payload.drop();
@@ -227,7 +228,7 @@ export class ObjectSyncer implements AsyncDisposable {
 
   #enqueueNamespace(consumerNamespace: string | undefined): void {
     for (const claim of objectsIn(this.#handle.cache, consumerNamespace))
-      this.#controller.enqueue(keyOf(claim), { lane: "resync" });
+      this.#controller.enqueue(keyOf(claim), { priority: "low" });
   }
 
   /** What a filled cache does not show is absent from now on; what it shows was enqueued when it came. */
@@ -235,7 +236,7 @@ export class ObjectSyncer implements AsyncDisposable {
     for (const claim of objectsIn(this.#handle.cache, consumerNamespace)) {
       const key = keyOf(claim);
       if (this.#reader.see(key, refOf(key))?.provider === undefined)
-        this.#controller.enqueue(key, { lane: "resync" });
+        this.#controller.enqueue(key, { priority: "low" });
     }
   }
 

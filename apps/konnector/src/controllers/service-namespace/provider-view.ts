@@ -8,8 +8,8 @@ import {
   type CacheScope,
   type Change,
   type InformerHandle,
-  type Lane,
   objectsIn,
+  type Priority,
   type ReadYourWritesCache,
 } from "@klutch/kube-runtime";
 import type { Logger } from "@klutch/telemetry";
@@ -29,7 +29,7 @@ export interface ProviderViewOptions<T extends Cached> {
    * Also when an object is gone that only an own write had shown, and again for what is there when its namespace is mapped or opened.
    * What was there before is a backlog.
    */
-  readonly onChange: (change: Change<T>, lane: Lane) => void;
+  readonly onChange: (change: Change<T>, priority: Priority) => void;
   /** A cache is filled: what it does not hold is absent from now on. Undefined for the whole cluster. */
   readonly onSynced: (consumerNamespace: string | undefined) => void;
 }
@@ -109,7 +109,7 @@ export class ProviderView<T extends Cached> implements AsyncDisposable {
     const part = this.#parts.get(this.#isSingle ? wholeCluster : consumerNamespace);
     if (providerNamespace === undefined || part === undefined) return;
     for (const object of objectsIn(part.handle.cache, providerNamespace))
-      this.#options.onChange({ type: "added", key: keyOf(object), object }, "resync");
+      this.#options.onChange({ type: "added", key: keyOf(object), object }, "low");
   }
 
   #follow(consumerNamespace: string): void {
@@ -129,7 +129,7 @@ export class ProviderView<T extends Cached> implements AsyncDisposable {
     const subscription = new DisposableStack();
     subscription.use(
       handle.cache.informer.onChange((change, isInInitialList) =>
-        onChange(change, isInInitialList ? "resync" : "normal"),
+        onChange(change, isInInitialList ? "low" : "normal"),
       ),
     );
     subscription.use(
