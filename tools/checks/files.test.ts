@@ -42,17 +42,17 @@ test("unfinished work is written down in docs/known-limits.md, not in the code",
 });
 
 test("every workspace has the repository's version, licence and a description of what it is", () => {
-  const faults = sourceFiles((path) => /^(packages|apps)\/[^/]+\/package\.json$/.test(path)).flatMap(
-    ({ path, text }) => {
-      const manifest: unknown = JSON.parse(text);
-      assert.ok(typeof manifest === "object" && manifest !== null);
-      const fields = new Map<string, unknown>(Object.entries(manifest));
-      const wrong: string[] = [];
-      if (fields.get("version") !== "0.1.0") wrong.push("version");
-      if (fields.get("license") !== "Apache-2.0") wrong.push("license");
-      if (typeof fields.get("description") !== "string") wrong.push("description");
-      return wrong.map((field) => `${path}: ${field}`);
-    },
-  );
+  const faults = sourceFiles((path) =>
+    /^(packages\/[^/]+|services|apps\/[^/]+)\/package\.json$/.test(path),
+  ).flatMap(({ path, text }) => {
+    const manifest: unknown = JSON.parse(text);
+    assert.ok(typeof manifest === "object" && manifest !== null);
+    const fields = new Map<string, unknown>(Object.entries(manifest));
+    const wrong: string[] = [];
+    if (fields.get("version") !== "0.1.0") wrong.push("version");
+    if (fields.get("license") !== "Apache-2.0") wrong.push("license");
+    if (typeof fields.get("description") !== "string") wrong.push("description");
+    return wrong.map((field) => `${path}: ${field}`);
+  });
   assert.deepEqual(faults, []);
 });

@@ -14,7 +14,7 @@ export interface TestFiles {
 export function findTestFiles(filters: readonly string[]): TestFiles {
   const wanted = (file: string): boolean =>
     filters.length === 0 || filters.some((filter) => file.includes(filter));
-  const all = globSync("{packages,apps,tools,bench,e2e}/**/*.test.ts", { cwd: repositoryRoot })
+  const all = globSync("{packages,services,apps,tools,bench,e2e}/**/*.test.ts", { cwd: repositoryRoot })
     .filter((file) => !file.includes("node_modules") && wanted(file))
     .toSorted();
   const isReal = (file: string): boolean => file.endsWith(".real.test.ts");

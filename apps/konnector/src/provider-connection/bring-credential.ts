@@ -17,8 +17,8 @@ import {
 import type { ReadYourWritesCache } from "@klutch/kube-runtime";
 import type { Logger } from "@klutch/telemetry";
 import type { ConsumerCluster, ProviderCluster } from "../clusters.ts";
-import { issuedAt } from "./credential.ts";
 import { secretText } from "../decode.ts";
+import { issuedAt } from "./credential.ts";
 
 /** What `bringCredential` works with. */
 export interface BringOptions {

@@ -17,9 +17,9 @@ import {
 import { type ClusterConfig, parseForeignKubeconfig } from "@klutch/kube";
 import { type DynamicObject, keyOfRef, type ObjectRef, secrets } from "@klutch/kube-core";
 import { Backoff, type ReadYourWritesCache } from "@klutch/kube-runtime";
-import { ensureClusterKey, readClusterKey } from "./cluster-key.ts";
 import type { ConsumerCluster, Environment } from "../clusters.ts";
 import { secretText } from "../decode.ts";
+import { ensureClusterKey, readClusterKey } from "./cluster-key.ts";
 import { type JsonAnswer, postJson } from "./post-json.ts";
 
 /** What a renewal works with. */

@@ -16,15 +16,18 @@ import {
   trueCondition,
 } from "@klutch/kube-core";
 import { Backoff, CachePool, type ReadYourWritesCache } from "@klutch/kube-runtime";
-import type { BindingStatus } from "../controllers/binding-status/binding-status.ts";
 import type { BindingCluster, ConsumerCluster, Environment, ProviderCluster } from "../clusters.ts";
-import { type CredentialUse, failureText, proveCredential } from "../provider-connection/credential.ts";
+import type { BindingStatus } from "../controllers/binding-status/binding-status.ts";
+import { BoundApis } from "../controllers/binding/bound-apis.ts";
+import { Heartbeat } from "../controllers/cluster-binding/heartbeat.ts";
+import { ForeignExports } from "../controllers/crd/foreign-exports.ts";
+import { keepMappings } from "../controllers/service-namespace/mappings.ts";
+import { NamespaceMap } from "../controllers/service-namespace/namespace-map.ts";
+import { WarningMirror } from "../controllers/warning/warning-mirror.ts";
+import { type ClusterCaches, providerDigests, providerObjectsOfOneKind } from "../digests.ts";
 import { NotFilledError, WrongProviderError } from "../errors.ts";
 import { createEventRecorder, type EventRecorder } from "../events.ts";
-import { type RotatingClient, rotatingClient } from "../provider-connection/rotating-client.ts";
-import { BoundApis } from "../controllers/binding/bound-apis.ts";
-import { ForeignExports } from "../controllers/crd/foreign-exports.ts";
-import { Heartbeat } from "../controllers/cluster-binding/heartbeat.ts";
+import { type CredentialUse, failureText, proveCredential } from "../provider-connection/credential.ts";
 import {
   assertPinned,
   createProviderGuard,
@@ -33,12 +36,9 @@ import {
   readIdentity,
   readOwner,
 } from "../provider-connection/identity.ts";
-import { keepMappings } from "../controllers/service-namespace/mappings.ts";
-import { NamespaceMap } from "../controllers/service-namespace/namespace-map.ts";
-import { Renewal } from "../provider-connection/renewal.ts";
 import { type Outage, watchReachability } from "../provider-connection/reachability.ts";
-import { WarningMirror } from "../controllers/warning/warning-mirror.ts";
-import { type ClusterCaches, providerDigests, providerObjectsOfOneKind } from "../digests.ts";
+import { Renewal } from "../provider-connection/renewal.ts";
+import { type RotatingClient, rotatingClient } from "../provider-connection/rotating-client.ts";
 
 /** What a session is made of. */
 export interface SessionOptions {

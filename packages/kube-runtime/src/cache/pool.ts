@@ -2,6 +2,8 @@
 import type { Clock, KubeClient, Random, Scope } from "@klutch/kube";
 import type { DynamicObject, ResourceType } from "@klutch/kube-core";
 import type { Logger } from "@klutch/telemetry";
+import { Informer, type InformerOptions } from "./informer.ts";
+import type { Cached } from "./store.ts";
 import { PayloadCache } from "./payload.ts";
 import {
   type DigestedObject,
@@ -11,8 +13,6 @@ import {
   withoutManagedFields,
 } from "./digested-object.ts";
 import { type CachePolicy, ReadYourWritesCache } from "./read-your-writes-cache.ts";
-import { Informer, type InformerOptions } from "./informer.ts";
-import type { Cached } from "./store.ts";
 
 /** Which objects a cache holds. */
 export interface CacheScope extends Scope {

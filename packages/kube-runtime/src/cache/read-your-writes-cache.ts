@@ -1,7 +1,7 @@
 /** An informer that shows this process its own writes at once. */
 import { type DynamicObject, keyOf } from "@klutch/kube-core";
-import { isNewer, isNewerVersion } from "./resource-version.ts";
 import type { Informer } from "./informer.ts";
+import { isNewer, isNewerVersion } from "./resource-version.ts";
 import type { Cached, Change } from "./store.ts";
 
 /** So many of the last deletions are remembered, for answers that come later than the event of the deletion. */

@@ -28,13 +28,13 @@ import {
 } from "@klutch/sync";
 import type { BindingCluster } from "../../clusters.ts";
 import { asBinding, conditionsOf } from "../../decode.ts";
-import { isAbandoned, removeUnbindFinalizer } from "./abandon.ts";
-import { ApiSyncers, type ApiSyncersOptions } from "./api-syncers.ts";
-import { checkClaims } from "./claim-check.ts";
 import { ClaimSet } from "../claimed-resource/claim-set.ts";
 import { reconcileCrd } from "../crd/crds.ts";
 import { writeExportStatus } from "../crd/export-status.ts";
 import type { ForeignExports } from "../crd/foreign-exports.ts";
+import { isAbandoned, removeUnbindFinalizer } from "./abandon.ts";
+import { ApiSyncers, type ApiSyncersOptions } from "./api-syncers.ts";
+import { checkClaims } from "./claim-check.ts";
 import { isolationInForce } from "./isolation.ts";
 import { needsOf, type NeedyBinding, watchStalls } from "./stalls.ts";
 

@@ -7,9 +7,9 @@ import { type ClaimScope, claimScopeOf, jsonHash } from "@klutch/sync";
 import type { ConsumerCluster, Environment, ProviderCluster } from "../../clusters.ts";
 import { asBinding } from "../../decode.ts";
 import type { EventRecorder } from "../../events.ts";
+import type { NamespaceMap } from "../service-namespace/namespace-map.ts";
 import { ClaimSyncer } from "./claim-syncer.ts";
 import type { ClaimedType, HonouredClaim } from "./claimed-type.ts";
-import type { NamespaceMap } from "../service-namespace/namespace-map.ts";
 
 /** What claim syncers share. */
 export interface ClaimSetOptions {

@@ -25,9 +25,9 @@ import {
 import type { ConsumerCluster, Environment, ProviderCluster } from "../../clusters.ts";
 import { asDynamic } from "../../decode.ts";
 import type { EventRecorder } from "../../events.ts";
-import type { ClaimedType } from "./claimed-type.ts";
 import type { NamespaceMap } from "../service-namespace/namespace-map.ts";
 import { ProviderView } from "../service-namespace/provider-view.ts";
+import type { ClaimedType } from "./claimed-type.ts";
 import { CopyQuota } from "./copy-quota.ts";
 import { tellClaimed, tellTooMany } from "./telling-claimed.ts";
 

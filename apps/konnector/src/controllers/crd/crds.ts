@@ -15,11 +15,11 @@ import {
 } from "@klutch/kube-core";
 import type { ReadYourWritesCache } from "@klutch/kube-runtime";
 import { type CrdPlan, planCrd } from "@klutch/sync";
-import { heldChange } from "./schema-guard.ts";
-import { servedElsewhere } from "./served-elsewhere.ts";
-import type { BindingStatus } from "../binding-status/binding-status.ts";
 import type { ConsumerCluster } from "../../clusters.ts";
 import { asDynamic, conditionsOf } from "../../decode.ts";
+import type { BindingStatus } from "../binding-status/binding-status.ts";
+import { heldChange } from "./schema-guard.ts";
+import { servedElsewhere } from "./served-elsewhere.ts";
 
 /** What one look at a binding needs. */
 export interface CrdReconcile {

@@ -1,13 +1,6 @@
 /** Keeps all objects of one bound resource in sync: feeds pairs to the decisions and carries the plans out. */
 import { syncerFinalizer } from "@klutch/api";
-import {
-  apiVersionOf,
-  type DynamicObject,
-  keyOf,
-  keyOfRef,
-  refOf,
-  type ResourceType,
-} from "@klutch/kube-core";
+import { type DynamicObject, keyOf, keyOfRef, refOf, type ResourceType } from "@klutch/kube-core";
 import {
   type Change,
   Controller,
@@ -37,6 +30,7 @@ import {
   upstreamNamesOf,
 } from "@klutch/sync";
 import type { ConsumerCluster, Environment, ProviderCluster } from "../../clusters.ts";
+import type { BoundDigest } from "../../digests.ts";
 import type { EventRecorder } from "../../events.ts";
 import type { NamespaceMap } from "../service-namespace/namespace-map.ts";
 import { ProviderView } from "../service-namespace/provider-view.ts";
@@ -45,9 +39,8 @@ import type { DeletionBreaker } from "./deletion-breaker.ts";
 import { executeStep, type ExecutionContext } from "./execute.ts";
 import type { OrphanKeeper } from "./orphan-keeper.ts";
 import { closeDifference, isUserEdit, livingDifference, type PairMemory, release } from "./pair-memory.ts";
-import { claimKeysOf, PairReader, type ReadPair, type SeenPair } from "./pair-reader.ts";
+import { claimKeysOf, PairReader, type ReadPair, type SeenPair, stubOf } from "./pair-reader.ts";
 import { noteStep, tellFailure, tellWaiting } from "./telling.ts";
-import type { BoundDigest } from "../../digests.ts";
 
 /** Which resource is synced, and between whom. */
 export interface ObjectSyncerOptions {
@@ -170,7 +163,7 @@ export class ObjectSyncer implements AsyncDisposable {
   /** Tells about one of the claims, if it is there. */
   async tell(key: string, reason: string, message: string): Promise<void> {
     const claim = this.#handle.cache.get(key);
-    if (claim !== undefined) this.#options.events.warn(this.#stub(claim), reason, message);
+    if (claim !== undefined) this.#options.events.warn(stubOf(this.#options.type, claim), reason, message);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -218,12 +211,6 @@ export class ObjectSyncer implements AsyncDisposable {
     }
     // Another tenant's: nobody will look at it.
     if (keys.length === 0) object.payload.drop();
-  }
-
-  /** Enough to tell about a claim. */
-  #stub({ metadata }: BoundDigest): DynamicObject {
-    const { type } = this.#options;
-    return { apiVersion: apiVersionOf(type), kind: type.kind, metadata };
   }
 
   #enqueueNamespace(consumerNamespace: string | undefined): void {
@@ -294,9 +281,8 @@ export class ObjectSyncer implements AsyncDisposable {
     }
     this.#settle(seen, pair, plan, written, memory);
     // The upstream object was not read, so its status was not compared.
-    const isStatusOpen =
-      seen.providerContentIsKnown === true && seen.provider?.status !== seen.consumer?.status;
-    if (isStatusOpen) this.#controller.enqueue(key);
+    if (seen.providerContentIsKnown === true && seen.provider?.status !== seen.consumer?.status)
+      this.#controller.enqueue(key);
     return this.#afterwards(key, pair, plan, memory, signal);
   }
 
@@ -305,10 +291,10 @@ export class ObjectSyncer implements AsyncDisposable {
     const { consumer } = seen;
     const provider = await this.#reader.readProvider(seen, signal);
     if (consumer === undefined || provider?.status === undefined) return;
-    const uid = consumer.metadata.uid ?? "";
-    const step: Step = { do: "writeStatus", ref: seen.ref, uid, status: provider.status };
+    const { ref } = seen;
+    const step: Step = { do: "writeStatus", ref, uid: consumer.metadata.uid ?? "", status: provider.status };
     const stub: DynamicObject = {
-      ...this.#stub(consumer),
+      ...stubOf(this.#options.type, consumer),
       ...(consumer.status === undefined ? {} : { status: {} }),
     };
     await this.#execute(step, { consumer: stub, provider }, memory, signal);
@@ -343,8 +329,8 @@ export class ObjectSyncer implements AsyncDisposable {
       return undefined;
     try {
       const answer = await this.#controller.timed(step.do, () => executeStep(this.#context, step, signal));
-      const { clock } = this.#options.environment;
-      noteStep(this.#options.events, step, observed, memory, clock.monotonic() - (memory.openSince ?? 0));
+      const openForMs = this.#options.environment.clock.monotonic() - (memory.openSince ?? 0);
+      noteStep(this.#options.events, step, observed, memory, openForMs);
       if (answer === undefined) return undefined;
       // Only where the server keeps something else than was sent; for all others a comparison is enough.
       if (step.do === "applyProvider") {

@@ -1,5 +1,5 @@
 /** Sees pairs as their caches' digests, and reads the objects themselves where a decision needs them. */
-import { apiVersionOf, type DynamicObject, type ObjectRef } from "@klutch/kube-core";
+import { apiVersionOf, type DynamicObject, type ObjectRef, type ResourceType } from "@klutch/kube-core";
 import { readLive } from "@klutch/kube-runtime";
 import {
   claimNameOf,
@@ -19,9 +19,9 @@ import {
   upstreamNamesOf,
 } from "@klutch/sync";
 import type { Environment } from "../../clusters.ts";
+import type { BoundDigest } from "../../digests.ts";
 import type { DeletionBreaker } from "./deletion-breaker.ts";
 import type { ExecutionContext } from "./execute.ts";
-import type { BoundDigest } from "../../digests.ts";
 
 /** What is needed to tell whose an upstream object is. */
 export type PlacingOptions = Pick<PairReaderOptions, "type" | "provider" | "isolation" | "namespaces">;
@@ -204,10 +204,13 @@ export class PairReader {
   }
 
   #stub(digested: BoundDigest | undefined): DynamicObject | undefined {
-    if (digested === undefined) return undefined;
-    const { type } = this.#options;
-    return { apiVersion: apiVersionOf(type), kind: type.kind, metadata: digested.metadata };
+    return digested && stubOf(this.#options.type, digested);
   }
+}
+
+/** The object as far as its digest shows it: what most decisions and all events need. */
+export function stubOf(type: ResourceType, { metadata }: BoundDigest): DynamicObject {
+  return { apiVersion: apiVersionOf(type), kind: type.kind, metadata };
 }
 
 const noContent = { consumer: false, provider: false };

@@ -2,12 +2,12 @@
 import { type ClusterConfig, type KubeClient, parseForeignKubeconfig } from "@klutch/kube";
 import { falseCondition, keyOf, keyOfRef, type NewCondition, refOf, secrets } from "@klutch/kube-core";
 import { Controller, type InformerHandle, type ReconcileResult } from "@klutch/kube-runtime";
-import { BindingStatus } from "../binding-status/binding-status.ts";
 import type { BindingCluster, ConsumerCluster, Environment } from "../../clusters.ts";
 import { asBinding } from "../../decode.ts";
 import { readKubeconfig, unreadableRetryMs } from "../../provider-connection/kubeconfig-secret.ts";
-import { abandon, isAbandoned } from "../binding/abandon.ts";
 import { addressOf, Session } from "../../provider/session.ts";
+import { BindingStatus } from "../binding-status/binding-status.ts";
+import { abandon, isAbandoned } from "../binding/abandon.ts";
 
 /** What the agent needs. */
 export interface AgentOptions {

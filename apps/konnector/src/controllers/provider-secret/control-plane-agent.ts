@@ -5,15 +5,15 @@
 import { type ClusterConfig, type KubeClient, parseForeignKubeconfig } from "@klutch/kube";
 import { falseCondition, keyOf, secrets } from "@klutch/kube-core";
 import { CachePool, Controller, type InformerHandle, type ReconcileResult } from "@klutch/kube-runtime";
-import { BindingStatus } from "../binding-status/binding-status.ts";
 import { askClusterUid } from "../../cluster-uid.ts";
 import type { BindingCluster, ConsumerCluster, Environment } from "../../clusters.ts";
+import { type ClusterCaches, consumerDigests } from "../../digests.ts";
 import { failureText } from "../../provider-connection/credential.ts";
 import { readKubeconfig, unreadableRetryMs } from "../../provider-connection/kubeconfig-secret.ts";
 import { type RotatingClient, rotatingClient } from "../../provider-connection/rotating-client.ts";
-import { abandon, isAbandoned } from "../binding/abandon.ts";
 import { addressOf, Session } from "../../provider/session.ts";
-import { type ClusterCaches, consumerDigests } from "../../digests.ts";
+import { BindingStatus } from "../binding-status/binding-status.ts";
+import { abandon, isAbandoned } from "../binding/abandon.ts";
 
 /** Where the kubeconfig of the app cluster is. */
 export interface AppClusterSecret {
