@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { readdir, readFile } from "node:fs/promises";
 import { test } from "node:test";
-import { type KubeObject, parseYamlDocuments } from "@klutch/kube";
+import { parseYamlDocuments } from "@klutch/kube";
+import type { KubeObject } from "@klutch/kube-core";
 import * as schema from "@klutch/schema";
 import { claimResource } from "./data-service.ts";
 import { services } from "./list.ts";

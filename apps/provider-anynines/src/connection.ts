@@ -1,5 +1,5 @@
 /** Credentials of a broker as keys of a Secret. */
-import { isRecord } from "@klutch/kube";
+import { isRecord } from "@klutch/kube-core";
 
 /**
  * Nested objects joined with `.`, other characters than letters, digits, `-`, `_` and `.` replaced by `_`. Lists of plain values keep

@@ -1,18 +1,26 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
-import { type DynamicObject, isInvalid, type KubeObject, type ResourceType } from "@klutch/kube";
+import { isInvalid } from "@klutch/kube";
+import {
+  type Condition,
+  customResourceDefinitions,
+  type DynamicObject,
+  findCondition,
+  isTrue,
+  type KubeObject,
+  namespaces,
+  type ResourceType,
+} from "@klutch/kube-core";
 import { startCluster, waitFor } from "@klutch/kube-testing";
-import { findCondition, isTrue } from "./conditions.ts";
 import { bindCrds, providerCrds } from "./crds.ts";
-import type { Condition } from "./kinds/common.ts";
 import * as resources from "./resources.ts";
 
-const crdType = resources.customResourceDefinitions;
+const crdType = customResourceDefinitions;
 
 const cluster = await startCluster({ name: "crds" });
 after(() => cluster[Symbol.asyncDispose]());
 const { client } = cluster;
-await client.create(resources.namespaces, { apiVersion: "v1", kind: "Namespace", metadata: { name: "a" } });
+await client.create(namespaces, { apiVersion: "v1", kind: "Namespace", metadata: { name: "a" } });
 
 test("a real API server establishes every CRD", async () => {
   const crds = [...bindCrds, ...providerCrds];

@@ -8,7 +8,6 @@ export {
   konnectorScopeOf,
 } from "./admission/konnector.ts";
 export * from "./cluster-key.ts";
-export * from "./conditions.ts";
 export * from "./crds.ts";
 export * from "./export-snapshot.ts";
 export { checkApiFullName, checkApiName, isBuiltInGroup } from "./foreign/api-name.ts";
@@ -17,7 +16,7 @@ export { type ForeignExport, parseExport } from "./foreign/export.ts";
 export { type ForeignMapping, parseNamespaceMapping } from "./foreign/namespace-mapping.ts";
 export { decodeOfferedApi, type OfferedApi } from "./foreign/offered-api.ts";
 export { isDnsLabel, plainText, printable, printableLines } from "./foreign/text.ts";
-export { base62Hash, boundedName, canonicalJson } from "./hash.ts";
+export { base62Hash } from "./hash.ts";
 export * from "./kinds/api-service-binding.ts";
 export {
   type APIServiceExport,
@@ -39,7 +38,6 @@ export * from "./kinds/cluster-binding.ts";
 export type {
   ApiObject,
   ClusterSecretKeyRef,
-  Condition,
   GroupResource,
   LocalSecretKeyRef,
   Metadata,

@@ -1,8 +1,14 @@
 /** A real API server that serves the claims, for tests of what it accepts and refuses. */
 import assert from "node:assert/strict";
 import { after } from "node:test";
-import { customResourceDefinitions, namespaces } from "@klutch/api";
-import type { DynamicObject, KubeClient, KubeObject, ResourceType } from "@klutch/kube";
+import type { KubeClient } from "@klutch/kube";
+import {
+  customResourceDefinitions,
+  type DynamicObject,
+  type KubeObject,
+  namespaces,
+  type ResourceType,
+} from "@klutch/kube-core";
 import { startCluster, waitFor } from "@klutch/kube-testing";
 import { xrds } from "../xrds.ts";
 import { claimCrd } from "./claim-crd.ts";

@@ -12,7 +12,8 @@ import {
   providerName,
 } from "@klutch/api";
 import { resolveEngine } from "@klutch/engines";
-import { type DynamicObject, formatYaml } from "@klutch/kube";
+import { formatYaml } from "@klutch/kube";
+import type { DynamicObject } from "@klutch/kube-core";
 import { buildXpkg, pushImage } from "@klutch/oci";
 import { compositions, xrds } from "@klutch/services";
 import { applyAll } from "../objects.ts";
