@@ -57,7 +57,7 @@ const sessionFields = [
   "csrf",
 ] as const;
 
-/** See the module comment. */
+/** Begins, finishes and recognises logins. Which logins are finished is known to this replica only. */
 export class LoginFlow {
   readonly #options: LoginFlowOptions;
   readonly #finished: UsedOnce;
