@@ -75,7 +75,7 @@ function warnOfRights(context: CliContext, exports: readonly OfferedApi[], answe
     const rejected = rejectedOf(api, answers);
     if (rejected === undefined || shows(api, answers)) continue;
     context.terminal.say(
-      `The provider's backend does not take answers: in its own cluster it gives this one rights also for ${printable(rejected)} of ${api.name}. The konnector does not use them.`,
+      `The provider's backend ignores answers to permission claims. In its own cluster it also gives this app cluster rights for ${printable(rejected)} of ${api.name}. The konnector does not use them.`,
     );
   }
 }

@@ -148,7 +148,7 @@ async function decide(
   const { name } = api;
   const existing = await existingBinding(consumer, name, secretName, context.signal);
   if (existing !== undefined) {
-    context.terminal.say(`APIServiceBinding ${name} exists; its permissions stay as they were answered.`);
+    context.terminal.say(`APIServiceBinding ${name} exists. Its permission claims keep their answers.`);
     return { api, claims: existing.spec.permissionClaims ?? [], existing };
   }
   const own = bindingRules(api, []);
@@ -199,7 +199,7 @@ async function sortClaims(
         `${api.name} cannot be bound, because a permission that it requires cannot be given: ${reason}. ${nothingChanged}`,
       );
     }
-    context.terminal.say(`Rejected, because it cannot be given here: ${reason}.`);
+    context.terminal.say(`Rejected, because this cluster cannot grant it: ${reason}.`);
     refused.push({ ...claim, state: "Rejected" });
   }
   return { honourable, refused };

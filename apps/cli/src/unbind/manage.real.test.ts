@@ -58,7 +58,7 @@ test("doctor: a cluster without a live konnector has problems, one with it and R
   assert.match(healthy.stderr(), /No problems\.\n$/);
 });
 
-test("C13: a konnector that works as a process outside of Pods, as in the sandbox, is no problem; a Pod that is not ready is one", async () => {
+test("a konnector that works as a process outside of Pods, as in the sandbox, is no problem; a Pod that is not ready is one", async () => {
   const { client } = consumer;
   const ref = { namespace: consumerNamespace, name: konnectorName };
   const none = { status: { replicas: 0, readyReplicas: 0, availableReplicas: 0 } };
@@ -147,7 +147,7 @@ test("doctor: an admission policy that is gone or altered is a problem, and --fi
   const altered = await world.run(["doctor"]);
   assert.match(
     altered.stdout(),
-    /ValidatingAdmissionPolicy klutch-konnector is not as what is bound needs it/,
+    /ValidatingAdmissionPolicy klutch-konnector does not match what is bound/,
   );
   await client.delete(validatingAdmissionPolicies, ref);
   const gone = await world.run(["doctor"]);
@@ -163,7 +163,7 @@ test("release: nothing held; a held schema and held deletions are shown and rele
   const { name } = widgets;
   const none = await world.run(["release", name]);
   assert.equal(none.code, 0, none.stderr());
-  assert.match(none.stderr(), /Nothing of widgets\.test\.klutch\.dev is held/);
+  assert.match(none.stderr(), /holds back nothing of widgets\.test\.klutch\.dev/);
   await world.setConditions(name, [
     { type: "Ready", status: "False", severity: "Error", reason: "BreakingSchemaChange", message: "x" },
     {
@@ -179,7 +179,10 @@ test("release: nothing held; a held schema and held deletions are shown and rele
   assert.match(diagnosis.stdout(), /When that is right: klutch release widgets/);
   const run = await world.run(["release", name]);
   assert.equal(run.code, 0, run.stderr());
-  assert.match(run.stderr(), /v1 spec\.size: type changed.*\n.*are held:\n {2}12 objects wait/);
+  assert.match(
+    run.stderr(),
+    /v1 spec\.size: type changed.*\n.*holds back deletions of .*:\n {2}12 objects wait/,
+  );
   const annotations = (await world.findBinding(name))?.metadata.annotations ?? {};
   assert.equal(annotations[releaseSchemaAnnotation], "Ab3_x-9");
   assert.match(annotations[releaseDeletionsAnnotation] ?? "", /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
@@ -293,7 +296,7 @@ test("kubectl bind unbind --delete: the policy is set, a time-out and Ctrl-C say
   assert.equal(stopped.code, 1);
   assert.match(
     stopped.stderr(),
-    /already being unbound \(Delete\)[^]*Unbinding goes on in the cluster.*\nerror: Interrupted\.\n$/,
+    /already being unbound \(Delete\)[^]*Unbinding continues in the cluster.*\nerror: Interrupted\.\n$/,
   );
   const doctor = await world.run(["doctor"]);
   assert.match(doctor.stdout(), /note +widgets\.test\.klutch\.dev is being unbound/);
@@ -311,7 +314,7 @@ test("doctor and verify find claims that wait for a binding which is gone; docto
   assert.equal(run.code, 1);
   assert.match(
     run.stdout(),
-    /problem +widgets\.test\.klutch\.dev app\/one is being deleted since \S+ and waits: no binding serves it/,
+    /problem +widgets\.test\.klutch\.dev app\/one is being deleted since \S+ and waits, because no APIServiceBinding serves it/,
   );
   const patch = /kubectl patch widgets\.test\.klutch\.dev one --namespace app --type=json -p '(.*)'/.exec(
     run.stdout(),
@@ -342,7 +345,7 @@ test("unbind --delete refuses when no konnector that can unbind serves the bindi
   assert.equal(await world.findBinding(gadgets.name), undefined);
 });
 
-test("C13: hand-back takes our marks, so that an agent which does not know them can let a deleted binding go", async () => {
+test("hand-back takes our marks, so that an agent which does not know them can let a deleted binding go", async () => {
   const levers = await bindApi(consumer, provider, "cluster-a", "levers");
   const knobs = await bindApi(consumer, provider, "cluster-a", "knobs");
   const marks = {
@@ -372,7 +375,7 @@ test("C13: hand-back takes our marks, so that an agent which does not know them 
   assert.match((await world.run(["hand-back"])).stderr(), /nothing to do/);
 });
 
-test("C13: hand-back notices a konnector of ours that puts its finalizer back, and says how to stop it", async () => {
+test("hand-back notices a konnector of ours that puts its finalizer back, and says how to stop it", async () => {
   const dials = await bindApi(consumer, provider, "cluster-a", "dials");
   const started = world.start(["hand-back", dials.name]);
   await waitFor(
