@@ -145,10 +145,7 @@ test("doctor: an admission policy that is gone or altered is a problem, and --fi
   await client.delete(validatingAdmissionPolicyBindings, ref);
   await client.mergePatch(validatingAdmissionPolicies, ref, { spec: { failurePolicy: "Ignore" } });
   const altered = await world.run(["doctor"]);
-  assert.match(
-    altered.stdout(),
-    /ValidatingAdmissionPolicy klutch-konnector does not match what is bound/,
-  );
+  assert.match(altered.stdout(), /ValidatingAdmissionPolicy klutch-konnector does not match what is bound/);
   await client.delete(validatingAdmissionPolicies, ref);
   const gone = await world.run(["doctor"]);
   assert.match(gone.stdout(), /ValidatingAdmissionPolicy klutch-konnector is missing/);
