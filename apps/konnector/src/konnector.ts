@@ -188,7 +188,7 @@ class Terms {
         : this.#controlPlaneAgent(config.controlPlane, bindingType);
     this.#agent = agent;
     try {
-      await agent.run(signal);
+      await agent.start({ signal });
     } finally {
       this.#agent = undefined;
     }
