@@ -1,27 +1,31 @@
 /** The konnector as a function: clients, lease, probes, agent; in order up, in reverse order down. */
-import { apiServiceBindingCrd, apiServiceBindings, customResourceDefinitions, isTrue } from "@klutch/api";
+import { apiServiceBindingCrd, apiServiceBindings } from "@klutch/api";
 import {
   type Clock,
   type ClusterConfig,
   createKubeClient,
-  type DynamicObject,
   isForbidden,
-  isRecord,
   type KubeClient,
   type Random,
-  type ResourceType,
   systemClock,
   systemRandom,
 } from "@klutch/kube";
-import { Backoff, leading, LeaderElector, startProbes } from "@klutch/kube-runtime";
+import {
+  customResourceDefinitions,
+  type DynamicObject,
+  isRecord,
+  isTrue,
+  type ResourceType,
+} from "@klutch/kube-core";
+import { Backoff, CachePool, LeaderElector, leading, startProbes } from "@klutch/kube-runtime";
 import type { Logger, Metrics } from "@klutch/telemetry";
-import { Agent } from "./controllers/provider-secret/agent.ts";
-import { CachePool } from "./cache/pool.ts";
 import { clusterUid } from "./cluster-uid.ts";
 import { type ConsumerCluster, defaultTiming, type Environment, type Timing } from "./clusters.ts";
 import type { KonnectorConfig } from "./config.ts";
+import { Agent } from "./controllers/provider-secret/agent.ts";
 import { ControlPlaneAgent } from "./controllers/provider-secret/control-plane-agent.ts";
 import { asDynamic, conditionsOf } from "./decode.ts";
+import { type ClusterCaches, consumerDigests } from "./digests.ts";
 import { konnectorMetrics } from "./metrics.ts";
 import { collectGarbage, tidyWhenQuiet } from "./tidy.ts";
 
@@ -118,7 +122,7 @@ export async function runAgent(options: AgentRunOptions): Promise<void> {
   });
   const guarded = { userAgent, logger, metrics, clock, random, writeGuard: elector };
   const client = stack.use(createClient(ownConfig, guarded));
-  const pool = stack.use(new CachePool({ client, side: "consumer", logger, clock, random }));
+  const pool = stack.use(new CachePool({ client, digests: consumerDigests, logger, clock, random }));
   const create = (other: ClusterConfig): KubeClient => createClient(other, guarded);
   const terms = new Terms({ config, ownConfig, elector, client, pool, environment, create });
   options.onHealth?.({
@@ -142,7 +146,7 @@ interface TermsOptions {
   readonly ownConfig: ClusterConfig;
   readonly elector: LeaderElector;
   readonly client: KubeClient;
-  readonly pool: CachePool;
+  readonly pool: ClusterCaches;
   readonly environment: Environment;
   readonly create: (config: ClusterConfig) => KubeClient;
 }

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { aborted, Running, startAll, type Startable } from "./lifecycle.ts";
+import { aborted, Running, type Startable, startAll } from "./lifecycle.ts";
 
 /** A part that says what happens to it. */
 function recordingPart(name: string, log: string[]): Startable & AsyncDisposable {

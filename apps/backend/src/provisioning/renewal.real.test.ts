@@ -8,32 +8,29 @@ import {
   binderRules,
   clusterBindingName,
   clusterBindings,
-  clusterRoles,
-  customResourceDefinitions,
   decodeRenewed,
-  namespaces,
   newClusterKey,
   publicKeyOf,
   renewalKeyAnnotation,
   renewalText,
   renewalUrlOf,
-  serviceAccounts,
   signText,
 } from "@klutch/api";
 import {
-  ApiError,
-  createKubeClient,
+  clusterRoles,
+  customResourceDefinitions,
   type DynamicObject,
   isRecord,
   type KubeObject,
-  parseForeignKubeconfig,
-  systemClock,
-} from "@klutch/kube";
+  namespaces,
+  serviceAccounts,
+} from "@klutch/kube-core";
+import { ApiError, createKubeClient, parseForeignKubeconfig, systemClock } from "@klutch/kube";
 import { roleObject, startCluster, waitFor } from "@klutch/kube-testing";
 import { createMetrics, Secret, silentLogger } from "@klutch/telemetry";
 import { createBackend } from "../backend.ts";
 import { readConfig } from "../config.ts";
-import { createSealer } from "../http/sealed-cookie.ts";
+import { createSealer } from "../sealed-cookie.ts";
 import { confinedClient } from "../testing/confined.ts";
 import { backendParts } from "../testing/parts.ts";
 import { ensureTenant } from "./tenant.ts";

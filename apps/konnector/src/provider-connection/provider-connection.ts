@@ -1,8 +1,9 @@
 /** The connection with one provider: one kubeconfig, whose credentials may change while it is in use. */
-import { type ClusterConfig, keyOfRef, type KubeClient, type ObjectRef } from "@klutch/kube";
-import { CachePool } from "../cache/pool.ts";
-import type { SharedCache } from "../cache/shared-cache.ts";
+import type { ClusterConfig, KubeClient } from "@klutch/kube";
+import { keyOfRef, type ObjectRef } from "@klutch/kube-core";
+import { CachePool, type SharedCache } from "@klutch/kube-runtime";
 import type { ConsumerCluster, Environment } from "../clusters.ts";
+import { type ClusterCaches, providerDigests, providerObjectsOfOneKind } from "../digests.ts";
 import type { Part } from "../lifecycle.ts";
 import { failureText, proveCredential } from "./credential.ts";
 import { type ProviderIdentity, readIdentity } from "./identity.ts";
@@ -39,7 +40,7 @@ export class ProviderConnection implements Part {
   /** Cluster namespace on the provider. */
   readonly namespace: string;
   readonly client: RotatingClient;
-  readonly pool: CachePool;
+  readonly pool: ClusterCaches;
   readonly #options: ProviderConnectionOptions;
   readonly #renewal: Renewal | undefined;
   /** Ends the wait for the next attempt. */
@@ -53,7 +54,15 @@ export class ProviderConnection implements Part {
     this.namespace = config.namespace ?? "";
     this.#renewal = this.#createRenewal();
     this.client = rotatingClient(createClient(config), () => this.#renewal?.refused());
-    this.pool = new CachePool({ client: this.client, side: "provider", onLimit, logger, clock, random });
+    this.pool = new CachePool({
+      client: this.client,
+      digests: providerDigests,
+      maxObjects: providerObjectsOfOneKind,
+      onLimit,
+      logger,
+      clock,
+      random,
+    });
   }
 
   async start({ signal }: { readonly signal: AbortSignal }): Promise<void> {

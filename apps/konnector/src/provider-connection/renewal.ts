@@ -12,22 +12,15 @@ import {
   publicKeyOf,
   renewalText,
   renewalUrlAnnotation,
-  secrets,
   signText,
 } from "@klutch/api";
-import {
-  type ClusterConfig,
-  type DynamicObject,
-  keyOfRef,
-  type ObjectRef,
-  parseForeignKubeconfig,
-} from "@klutch/kube";
-import { Backoff } from "@klutch/kube-runtime";
-import type { SharedCache } from "../cache/shared-cache.ts";
-import { ensureClusterKey, readClusterKey } from "./cluster-key.ts";
+import { type ClusterConfig, parseForeignKubeconfig } from "@klutch/kube";
+import { type DynamicObject, keyOfRef, type ObjectRef, secrets } from "@klutch/kube-core";
+import { Backoff, type SharedCache } from "@klutch/kube-runtime";
 import type { ConsumerCluster, Environment } from "../clusters.ts";
 import { secretText } from "../decode.ts";
 import { aborted, type Startable } from "../lifecycle.ts";
+import { ensureClusterKey, readClusterKey } from "./cluster-key.ts";
 import { type JsonAnswer, postJson } from "./post-json.ts";
 
 /** What a renewal works with. */

@@ -1,8 +1,9 @@
 /** What bindings say while their provider cannot be reached. What waits is kept and goes on by itself. */
-import { falseCondition, trueCondition, unreachableSinceAnnotation } from "@klutch/api";
-import { isNotFound, isUnauthorized, refOf } from "@klutch/kube";
+import { unreachableSinceAnnotation } from "@klutch/api";
+import { isNotFound, isUnauthorized } from "@klutch/kube";
+import { falseCondition, refOf, trueCondition } from "@klutch/kube-core";
+import type { SharedCache } from "@klutch/kube-runtime";
 import type { Logger } from "@klutch/telemetry";
-import type { SharedCache } from "../cache/shared-cache.ts";
 import type { BindingCluster } from "../clusters.ts";
 import type { ProviderConnection } from "../provider-connection/provider-connection.ts";
 import type { Outage } from "../provider-connection/reachability.ts";

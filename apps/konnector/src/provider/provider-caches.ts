@@ -1,9 +1,10 @@
 /** The caches that all controllers of one provider share. */
-import { apiServiceExports, apiServiceNamespaces, clusterBindings, namespaces } from "@klutch/api";
+import { apiServiceExports, apiServiceNamespaces, clusterBindings } from "@klutch/api";
 import { isUnauthorized } from "@klutch/kube";
-import type { CachePool } from "../cache/pool.ts";
-import type { SharedCache } from "../cache/shared-cache.ts";
+import { namespaces } from "@klutch/kube-core";
+import type { CachePool, SharedCache } from "@klutch/kube-runtime";
 import type { ConsumerCluster, Environment } from "../clusters.ts";
+import type { ClusterCaches } from "../digests.ts";
 import { NotFilledError } from "../errors.ts";
 import type { ProviderConnection } from "../provider-connection/provider-connection.ts";
 
@@ -28,7 +29,7 @@ export async function openProviderCaches(
   signal: AbortSignal,
 ): Promise<ProviderCaches> {
   await using stack = new AsyncDisposableStack();
-  const open = (scope: Parameters<CachePool["acquire"]>[0], from = pool): SharedCache =>
+  const open = (scope: Parameters<ClusterCaches["acquire"]>[0], from = pool): SharedCache =>
     stack.use(from.acquire(scope)).cache;
   const exports = open({ type: apiServiceExports, namespace, maxObjects: exportLimit });
   const mappings = open({ type: apiServiceNamespaces, namespace, maxObjects: mappingLimit });

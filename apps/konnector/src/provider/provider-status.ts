@@ -1,5 +1,5 @@
 /** What holds for all bindings to one provider: reported on each of them, also on those that come later. */
-import type { NewCondition } from "@klutch/api";
+import type { NewCondition } from "@klutch/kube-core";
 import type { BindingStatus } from "../controllers/binding-status/binding-status.ts";
 
 /** See the module comment. */

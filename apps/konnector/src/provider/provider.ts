@@ -1,8 +1,7 @@
 /** One provider: connects to it, opens its caches, runs the controllers that work with it, and ends them. */
-import { falseCondition, trueCondition } from "@klutch/api";
 import type { ClusterConfig, KubeClient } from "@klutch/kube";
-import { Backoff } from "@klutch/kube-runtime";
-import type { SharedCache } from "../cache/shared-cache.ts";
+import { falseCondition, trueCondition } from "@klutch/kube-core";
+import { Backoff, type SharedCache } from "@klutch/kube-runtime";
 import type { BindingCluster, ConsumerCluster, Environment, ProviderCluster } from "../clusters.ts";
 import type { BindingStatus } from "../controllers/binding-status/binding-status.ts";
 import { BindingReconciler } from "../controllers/binding/reconciler.ts";
@@ -13,7 +12,7 @@ import { ServiceNamespaceReconciler } from "../controllers/service-namespace/rec
 import { WarningMirror } from "../controllers/warning/warning-mirror.ts";
 import { NotFilledError, WrongProviderError } from "../errors.ts";
 import { createEventRecorder, type EventRecorder } from "../events.ts";
-import { type Part, startAll, type Startable } from "../lifecycle.ts";
+import { type Part, type Startable, startAll } from "../lifecycle.ts";
 import {
   assertPinned,
   createProviderGuard,

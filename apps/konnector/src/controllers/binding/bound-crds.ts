@@ -1,18 +1,17 @@
 /** The CRDs of bound APIs in the app cluster. Each has a small watch of its own: schemas of others are large and none of our business. */
-import { customResourceDefinitions } from "@klutch/api";
-import type { Controller } from "@klutch/kube-runtime";
+import { customResourceDefinitions } from "@klutch/kube-core";
+import type { CacheLease, CachePool, Controller, SharedCache } from "@klutch/kube-runtime";
 import type { Logger } from "@klutch/telemetry";
-import type { CacheLease, CachePool } from "../../cache/pool.ts";
-import type { SharedCache } from "../../cache/shared-cache.ts";
+import type { ClusterCaches } from "../../digests.ts";
 
 /** Watches that are open, by API name; a change of a CRD enqueues its name. */
 export class BoundCrds implements AsyncDisposable {
-  readonly #consumer: CachePool;
+  readonly #consumer: ClusterCaches;
   readonly #controller: Controller;
   readonly #logger: Logger;
   readonly #open = new Map<string, { readonly lease: CacheLease; readonly subscription: Disposable }>();
 
-  constructor(consumer: CachePool, controller: Controller, logger: Logger) {
+  constructor(consumer: ClusterCaches, controller: Controller, logger: Logger) {
     this.#consumer = consumer;
     this.#controller = controller;
     this.#logger = logger;

@@ -1,6 +1,6 @@
 /** The breakers of the bound APIs, and their condition `DeletionHeld` on the bindings. */
-import { alarmCondition, findCondition, releaseDeletionsAnnotation } from "@klutch/api";
-import { type DynamicObject, keyOf } from "@klutch/kube";
+import { releaseDeletionsAnnotation } from "@klutch/api";
+import { alarmCondition, type DynamicObject, findCondition, keyOf } from "@klutch/kube-core";
 import type { Environment } from "../../clusters.ts";
 import { asBinding } from "../../decode.ts";
 import type { BindingStatus } from "../binding-status/binding-status.ts";

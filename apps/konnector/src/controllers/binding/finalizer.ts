@@ -1,7 +1,8 @@
 /** Our finalizer on an APIServiceBinding, and the annotation that pins the provider it was made with. */
 import { providerUidAnnotation, unbindFinalizer } from "@klutch/api";
-import { type DynamicObject, isNotFound, keyOf, refOf } from "@klutch/kube";
-import type { SharedCache } from "../../cache/shared-cache.ts";
+import { isNotFound } from "@klutch/kube";
+import { type DynamicObject, keyOf, refOf } from "@klutch/kube-core";
+import type { SharedCache } from "@klutch/kube-runtime";
 import type { BindingCluster } from "../../clusters.ts";
 
 /** From here on the binding does not go before it is unbound, and it belongs to the provider with this identity. */

@@ -6,7 +6,7 @@ import {
   type ForeignExport,
   unbindPolicyAnnotation,
 } from "@klutch/api";
-import type { DynamicObject } from "@klutch/kube";
+import type { DynamicObject } from "@klutch/kube-core";
 import { asDynamic } from "../../decode.ts";
 import { planBinding } from "./plan.ts";
 

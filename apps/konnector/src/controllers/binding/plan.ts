@@ -1,11 +1,6 @@
 /** What becomes of one API of a provider: bound, unbound, or let go. */
-import {
-  alarmCondition,
-  type APIServiceExportSpec,
-  type ForeignExport,
-  type NewCondition,
-} from "@klutch/api";
-import type { DynamicObject } from "@klutch/kube";
+import type { APIServiceExportSpec, ForeignExport } from "@klutch/api";
+import { alarmCondition, type DynamicObject, type NewCondition } from "@klutch/kube-core";
 import { identityChange, isOwnedBy, type UnbindPolicy, unbindPolicyOf } from "@klutch/sync";
 
 /** What is seen of one API. */

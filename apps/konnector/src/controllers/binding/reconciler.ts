@@ -8,11 +8,10 @@
  * | execute | finalizer and pin, CRD, permission claims, objects                                       |
  * | status  | conditions of the binding where they arise (`BindingStatus`); last the export's status   |
  */
-import { alarmCondition, type APIServiceExportSpec, type ForeignExport, isTrue } from "@klutch/api";
-import { type DynamicObject, keyOf } from "@klutch/kube";
-import { Controller, type ReconcileResult } from "@klutch/kube-runtime";
+import type { APIServiceExportSpec, ForeignExport } from "@klutch/api";
+import { alarmCondition, type DynamicObject, isTrue, keyOf } from "@klutch/kube-core";
+import { Controller, type ReconcileResult, type SharedCache } from "@klutch/kube-runtime";
 import { isOwnedBy, unbindPolicyOf } from "@klutch/sync";
-import type { SharedCache } from "../../cache/shared-cache.ts";
 import type { BindingCluster, ConsumerCluster, Environment, ProviderCluster } from "../../clusters.ts";
 import { asBinding, conditionsOf } from "../../decode.ts";
 import type { EventRecorder } from "../../events.ts";
@@ -20,9 +19,9 @@ import type { Part } from "../../lifecycle.ts";
 import type { BindingStatus } from "../binding-status/binding-status.ts";
 import { ClaimedResources } from "../claimed-resource/claimed-resources.ts";
 import { ClaimedTypes } from "../claimed-resource/claimed-type.ts";
-import { reconcileCrd } from "../crd/reconciler.ts";
 import { writeExportStatus } from "../crd/export-status.ts";
 import type { ForeignExports } from "../crd/foreign-exports.ts";
+import { reconcileCrd } from "../crd/reconciler.ts";
 import type { NamespaceMap } from "../service-namespace/namespace-map.ts";
 import { isAbandoned } from "./abandon.ts";
 import { BoundCrds } from "./bound-crds.ts";

@@ -2,17 +2,19 @@
  * Notices that objects which a binding needs cannot be read, because a server refuses it, and tells on the binding what is refused, by
  * whom, and who can change it. What cannot be reached at all is told elsewhere (reachability.ts).
  */
-import { alarmCondition, type APIServiceBinding, crdNameOf, type NewCondition } from "@klutch/api";
-import { ApiError, type Clock, type DynamicObject, keyOf } from "@klutch/kube";
-import type { BindingStatus } from "../binding-status/binding-status.ts";
-import type { CacheFailure, CachePool } from "../../cache/pool.ts";
+import { type APIServiceBinding, crdNameOf } from "@klutch/api";
+import { ApiError, type Clock } from "@klutch/kube";
+import { alarmCondition, type DynamicObject, keyOf, type NewCondition } from "@klutch/kube-core";
+import type { CacheFailure } from "@klutch/kube-runtime";
 import { asBinding } from "../../decode.ts";
+import type { ClusterCaches } from "../../digests.ts";
+import type { BindingStatus } from "../binding-status/binding-status.ts";
 
 /** What is needed to notice. */
 export interface StallOptions {
   readonly clock: Clock;
-  readonly consumer: CachePool;
-  readonly provider: CachePool;
+  readonly consumer: ClusterCaches;
+  readonly provider: ClusterCaches;
   /** Those that need the two pools. */
   readonly bindings: () => Iterable<DynamicObject>;
   readonly status: BindingStatus;
@@ -52,7 +54,7 @@ export async function watchStalls(options: StallOptions, signal: AbortSignal): P
 type Side = "app cluster" | "provider";
 
 function failuresOf(
-  pool: CachePool,
+  pool: ClusterCaches,
   side: Side,
   clock: Clock,
 ): readonly { readonly resource: string; readonly condition: NewCondition }[] {

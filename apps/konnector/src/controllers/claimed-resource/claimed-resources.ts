@@ -1,8 +1,8 @@
 /** The claimed resources of one provider: one reconciler for each resource, whatever number of APIs claim it. */
 import { isBuiltInGroup } from "@klutch/api";
-import { keyOfRef, type ObjectRef, type ResourceType } from "@klutch/kube";
+import { keyOfRef, type ObjectRef, type ResourceType } from "@klutch/kube-core";
+import type { SharedCache } from "@klutch/kube-runtime";
 import { type ClaimScope, claimScopeOf, jsonHash } from "@klutch/sync";
-import type { SharedCache } from "../../cache/shared-cache.ts";
 import type { ConsumerCluster, Environment, ProviderCluster } from "../../clusters.ts";
 import { asBinding } from "../../decode.ts";
 import type { EventRecorder } from "../../events.ts";

@@ -1,6 +1,7 @@
 /** The resources that accepted permission claims name, as the app cluster serves them. */
 import type { PermissionClaim } from "@klutch/api";
-import { discoverResource, type KubeClient, type ResourceType } from "@klutch/kube";
+import { discoverResource, type KubeClient } from "@klutch/kube";
+import type { ResourceType } from "@klutch/kube-core";
 
 /** A claimed resource, and whether its status is written apart. */
 export interface ClaimedType extends ResourceType {

@@ -1,6 +1,6 @@
 /** What does not cross of claimed objects, as events for the people of the app cluster. */
 import { crossingSecretTypes } from "@klutch/api";
-import { apiVersionOf, type DynamicObject, type ObjectRef } from "@klutch/kube";
+import { apiVersionOf, type DynamicObject, type ObjectRef } from "@klutch/kube-core";
 import type { ClaimedPlan } from "@klutch/sync";
 import type { EventRecorder } from "../../events.ts";
 import type { KonnectorMetrics } from "../../metrics.ts";

@@ -1,16 +1,10 @@
 /** Carries out the step of a plan: the only place where claimed objects are written. */
 import { fieldManager } from "@klutch/api";
-import {
-  type DynamicObject,
-  isAlreadyExists,
-  isNotFound,
-  type KubeClient,
-  type ObjectRef,
-  type ResourceType,
-} from "@klutch/kube";
+import { isAlreadyExists, isNotFound, type KubeClient } from "@klutch/kube";
+import type { DynamicObject, ObjectRef, ResourceType } from "@klutch/kube-core";
+import { StaleCacheError } from "@klutch/kube-runtime";
 import type { ClaimedStep, Side } from "@klutch/sync";
 import { asDynamic } from "../../decode.ts";
-import { StaleCacheError } from "../../errors.ts";
 
 /** Where steps are carried out. */
 export interface ClaimedExecution {

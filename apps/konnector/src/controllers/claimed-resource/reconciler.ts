@@ -3,8 +3,9 @@
  * claim it. A key is the object's name in the app cluster.
  */
 import { claimedFromLabel, crdNameOf, resourceOwnerAnnotation } from "@klutch/api";
-import { ApiError, type DynamicObject, keyOf, keyOfRef, type ObjectRef, refOf } from "@klutch/kube";
-import { Controller, type Lane } from "@klutch/kube-runtime";
+import { ApiError } from "@klutch/kube";
+import { type DynamicObject, keyOf, keyOfRef, type ObjectRef, refOf } from "@klutch/kube-core";
+import { type CacheLease, Controller, type Lane, objectsIn, StaleCacheError } from "@klutch/kube-runtime";
 import {
   type ClaimedPlan,
   type ClaimedStep,
@@ -17,9 +18,7 @@ import {
   planClaimed,
   providerRefOf,
 } from "@klutch/sync";
-import { type CacheLease, objectsIn } from "../../cache/pool.ts";
 import type { ConsumerCluster, Environment, ProviderCluster } from "../../clusters.ts";
-import { StaleCacheError } from "../../errors.ts";
 import type { EventRecorder } from "../../events.ts";
 import type { Part } from "../../lifecycle.ts";
 import type { NamespaceMap } from "../service-namespace/namespace-map.ts";

@@ -1,9 +1,7 @@
 /** The Secret of the provider in which the account of this app cluster lies; the ClusterBinding names it, and may name another one. */
-import { secrets } from "@klutch/api";
-import type { Controller } from "@klutch/kube-runtime";
+import { secrets } from "@klutch/kube-core";
+import type { CacheLease, Controller, SharedCache } from "@klutch/kube-runtime";
 import type { Logger } from "@klutch/telemetry";
-import type { CacheLease } from "../../cache/pool.ts";
-import type { SharedCache } from "../../cache/shared-cache.ts";
 import type { ProviderCluster } from "../../clusters.ts";
 
 interface Watched {

@@ -10,15 +10,17 @@
 import {
   clusterBindingName,
   clusterBindings,
-  falseCondition,
   type ForeignClusterBinding,
-  type NewCondition,
   parseClusterBinding,
-  trueCondition,
 } from "@klutch/api";
-import { type DynamicObject, jsonEqual } from "@klutch/kube";
-import { Controller, type ReconcileResult } from "@klutch/kube-runtime";
-import type { SharedCache } from "../../cache/shared-cache.ts";
+import {
+  type DynamicObject,
+  falseCondition,
+  jsonEqual,
+  type NewCondition,
+  trueCondition,
+} from "@klutch/kube-core";
+import { Controller, type ReconcileResult, type SharedCache } from "@klutch/kube-runtime";
 import type { ConsumerCluster, Environment, ProviderCluster } from "../../clusters.ts";
 import type { Part } from "../../lifecycle.ts";
 import { bringCredential, ConsumerWriteError } from "../../provider-connection/bring-credential.ts";

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { klutchVersion, trueCondition } from "@klutch/api";
+import { klutchVersion } from "@klutch/api";
+import { trueCondition } from "@klutch/kube-core";
 import { statusOf } from "./status.ts";
 
 const now = Date.parse("2026-01-01T00:10:00Z");

@@ -1,11 +1,6 @@
 /** The status of a ClusterBinding that the agent writes: that it lives, and what it has to say of its credentials. */
-import {
-  type ForeignClusterBinding,
-  klutchVersion,
-  type NewCondition,
-  setConditions,
-  wholeSeconds,
-} from "@klutch/api";
+import { type ForeignClusterBinding, klutchVersion } from "@klutch/api";
+import { type NewCondition, setConditions, wholeSeconds } from "@klutch/kube-core";
 
 /** Twice the time between heartbeats; the backend waits that long before it calls a cluster unhealthy. */
 const promisedInterval = "5m0s";

@@ -1,14 +1,16 @@
 /** What the provider learns about its export in this app cluster (reference/bind.md §1.3). */
+import { apiServiceExports, type ForeignExport } from "@klutch/api";
+import { isInvalid, type KubeClient } from "@klutch/kube";
 import {
-  apiServiceExports,
+  type DynamicObject,
   falseCondition,
-  type ForeignExport,
+  isRecord,
+  jsonEqual,
   type NewCondition,
   setConditions,
   trueCondition,
-} from "@klutch/api";
-import { type DynamicObject, isInvalid, isRecord, jsonEqual, type KubeClient } from "@klutch/kube";
-import type { SharedCache } from "../../cache/shared-cache.ts";
+} from "@klutch/kube-core";
+import type { SharedCache } from "@klutch/kube-runtime";
 import type { Environment } from "../../clusters.ts";
 import { conditionsOf } from "../../decode.ts";
 

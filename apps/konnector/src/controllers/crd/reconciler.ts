@@ -12,15 +12,18 @@ import {
   type APIServiceBinding,
   type APIServiceExportSpec,
   checkApiFullName,
-  customResourceDefinitions,
-  falseCondition,
   type ForeignExport,
+} from "@klutch/api";
+import { ApiError, isInvalid } from "@klutch/kube";
+import {
+  customResourceDefinitions,
+  type DynamicObject,
+  falseCondition,
   isTrue,
   trueCondition,
-} from "@klutch/api";
-import { ApiError, type DynamicObject, isInvalid } from "@klutch/kube";
+} from "@klutch/kube-core";
+import type { SharedCache } from "@klutch/kube-runtime";
 import { type CrdPlan, planCrd } from "@klutch/sync";
-import type { SharedCache } from "../../cache/shared-cache.ts";
 import type { ConsumerCluster } from "../../clusters.ts";
 import { asDynamic, conditionsOf } from "../../decode.ts";
 import type { BindingStatus } from "../binding-status/binding-status.ts";

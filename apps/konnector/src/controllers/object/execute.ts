@@ -1,22 +1,19 @@
 /** Carries out the steps of a plan: the only place where claims and their upstream objects are written. */
 import { apiServiceNamespaces, bindGroup, boundAnnotation, fieldManager, syncerFinalizer } from "@klutch/api";
+import { isAlreadyExists, isNotFound } from "@klutch/kube";
 import {
   apiVersionOf,
   type DynamicObject,
-  isAlreadyExists,
-  isNotFound,
   keyOf,
   keyOfRef,
   type ObjectRef,
   type ResourceType,
-} from "@klutch/kube";
+} from "@klutch/kube-core";
+import { findSurely, type SharedCache, StaleCacheError } from "@klutch/kube-runtime";
 import { handOver, type Step, unmarkPatch } from "@klutch/sync";
-import type { Compact } from "../../cache/compact.ts";
-import { findSurely } from "../../cache/live.ts";
-import type { SharedCache } from "../../cache/shared-cache.ts";
 import type { ConsumerCluster, ProviderCluster } from "../../clusters.ts";
 import { asDynamic } from "../../decode.ts";
-import { StaleCacheError } from "../../errors.ts";
+import type { BoundObject } from "../../digests.ts";
 import type { NamespaceMap } from "../service-namespace/namespace-map.ts";
 import type { ProviderView } from "../service-namespace/provider-view.ts";
 
@@ -33,8 +30,8 @@ export interface ExecutionContext {
   readonly statusSubresource: boolean;
   readonly consumer: ConsumerCluster;
   readonly provider: ProviderCluster;
-  readonly consumerCache: SharedCache<Compact>;
-  readonly view: ProviderView<Compact>;
+  readonly consumerCache: SharedCache<BoundObject>;
+  readonly view: ProviderView<BoundObject>;
   readonly namespaces: NamespaceMap;
   /** Called after each write that was answered. */
   readonly onWrite: (step: Step["do"]) => void;

@@ -1,23 +1,15 @@
 /** APIServiceBindings and the Secrets they name become connections, one for each provider. A key is a Secret. Lives for one term of the lease. */
-import { falseCondition, type NewCondition, secrets } from "@klutch/api";
-import {
-  type ClusterConfig,
-  keyOf,
-  keyOfRef,
-  type KubeClient,
-  parseForeignKubeconfig,
-  refOf,
-} from "@klutch/kube";
-import { Controller, type ReconcileResult } from "@klutch/kube-runtime";
-import { BindingStatus } from "../binding-status/binding-status.ts";
-import type { CacheLease } from "../../cache/pool.ts";
+import { type ClusterConfig, type KubeClient, parseForeignKubeconfig } from "@klutch/kube";
+import { falseCondition, keyOf, keyOfRef, type NewCondition, refOf, secrets } from "@klutch/kube-core";
+import { type CacheLease, Controller, type ReconcileResult } from "@klutch/kube-runtime";
 import type { BindingCluster, ConsumerCluster, Environment } from "../../clusters.ts";
 import { asBinding } from "../../decode.ts";
-import { readKubeconfig, unreadableRetryMs } from "../../provider-connection/kubeconfig-secret.ts";
-import { abandon, isAbandoned } from "../binding/abandon.ts";
 import { type Part, Running, startAll } from "../../lifecycle.ts";
-import { Provider } from "../../provider/provider.ts";
+import { readKubeconfig, unreadableRetryMs } from "../../provider-connection/kubeconfig-secret.ts";
 import { addressOf } from "../../provider-connection/provider-connection.ts";
+import { Provider } from "../../provider/provider.ts";
+import { BindingStatus } from "../binding-status/binding-status.ts";
+import { abandon, isAbandoned } from "../binding/abandon.ts";
 
 /** What the agent needs. */
 export interface AgentOptions {

@@ -3,12 +3,10 @@
  * namespace's name in the app cluster. The provider deletes everything in a service namespace whose mapping goes, so a mapping is
  * deleted only after two live 404s of the consumer's namespace, the grace time apart, and when nothing of a bound API is left in it.
  */
-import { apiServiceNamespaces, namespaces } from "@klutch/api";
-import type { DynamicObject } from "@klutch/kube";
-import { Controller, type ReconcileResult } from "@klutch/kube-runtime";
+import { apiServiceNamespaces } from "@klutch/api";
+import { type DynamicObject, namespaces } from "@klutch/kube-core";
+import { Controller, findSurely, type ReconcileResult, type SharedCache } from "@klutch/kube-runtime";
 import { mappingOf, planMappingRelease } from "@klutch/sync";
-import { findSurely } from "../../cache/live.ts";
-import type { SharedCache } from "../../cache/shared-cache.ts";
 import { confirmCluster } from "../../cluster-uid.ts";
 import type { ConsumerCluster, Environment, ProviderCluster } from "../../clusters.ts";
 import type { Startable } from "../../lifecycle.ts";

@@ -1,0 +1,96 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import {
+  type APIServiceExport,
+  type APIServiceExportTemplate,
+  exportFromCrd,
+  type PermissionClaim,
+  sourceSpecHashAnnotation,
+} from "@klutch/api";
+import type { DynamicObject } from "@klutch/kube-core";
+import { guarded, planExport } from "./export-plan.ts";
+
+const crd = (fields: object = {}): DynamicObject => ({
+  apiVersion: "apiextensions.k8s.io/v1",
+  kind: "CustomResourceDefinition",
+  metadata: { name: "dbs.example.org" },
+  spec: {
+    group: "example.org",
+    scope: "Namespaced",
+    names: { plural: "dbs", singular: "db", kind: "Db", listKind: "DbList" },
+    versions: [
+      { name: "v1", served: true, storage: true, schema: { openAPIV3Schema: { type: "object", ...fields } } },
+    ],
+  },
+});
+const secrets: PermissionClaim = { group: "", resource: "secrets", version: "v1" };
+const template = (...permissionClaims: readonly PermissionClaim[]): APIServiceExportTemplate => ({
+  apiVersion: "example-backend.klutch.anynines.com/v1alpha1",
+  kind: "APIServiceExportTemplate",
+  metadata: { namespace: "default", name: "dbs" },
+  spec: { APIServiceSelector: { group: "example.org", resource: "dbs" }, permissionClaims },
+});
+function exported(...permissionClaims: readonly PermissionClaim[]): APIServiceExport {
+  const { spec, hash } = exportFromCrd(crd());
+  return {
+    apiVersion: "klutch.anynines.com/v1alpha1",
+    kind: "APIServiceExport",
+    metadata: {
+      namespace: "tenant",
+      name: "dbs.example.org",
+      annotations: { [sourceSpecHashAnnotation]: hash },
+    },
+    spec: { ...spec, informerScope: "Namespaced", permissionClaims },
+  };
+}
+const told = (plan: ReturnType<typeof planExport>): string =>
+  plan.kind === "tell" ? `${plan.condition.status} ${plan.condition.reason ?? ""}` : "written";
+
+test("an export that is as its CRD and its template say is in sync and not written", () => {
+  assert.equal(told(planExport(exported(secrets), crd(), template(secrets))), "True ");
+});
+
+test("without its CRD an export is kept, and says so", () => {
+  const plan = planExport(exported(secrets), undefined, template(secrets));
+  assert.equal(told(plan), "False CustomResourceDefinitionNotFound");
+});
+
+test("without its template an export loses its claims and then says that the API is not offered", () => {
+  const plan = planExport(exported(secrets), crd(), undefined);
+  assert.deepEqual(plan, { kind: "write", patch: { spec: { permissionClaims: [] } } });
+  assert.equal(told(planExport(exported(), crd(), undefined)), "False NotOffered");
+});
+
+test("claims follow the template also while the CRD is gone", () => {
+  const plan = planExport(exported(secrets), undefined, template());
+  assert.deepEqual(plan, { kind: "write", patch: { spec: { permissionClaims: [] } } });
+});
+
+test("schema and claims are written together, and the version that was seen guards them", () => {
+  const plan = planExport(exported(), crd({ description: "new" }), template(secrets));
+  assert.ok(plan.kind === "write");
+  const patch = guarded(plan.patch, "7");
+  assert.match(JSON.stringify(patch), /"resourceVersion":"7"/);
+  assert.match(JSON.stringify(patch), /source-spec-hash/);
+  assert.match(JSON.stringify(patch), /"description":"new"/);
+  assert.match(JSON.stringify(patch), /"resource":"secrets"/);
+});
+
+test("a kind that app clusters get as a cluster-scoped one stays one", () => {
+  const lifted = exported();
+  const object: APIServiceExport = {
+    ...lifted,
+    spec: { ...lifted.spec, scope: "Cluster", clusterScopedIsolation: "Namespaced" },
+  };
+  const plan = planExport(object, crd({ description: "new" }), template());
+  assert.ok(plan.kind === "write");
+  assert.match(JSON.stringify(plan.patch), /"scope":"Cluster"/);
+});
+
+test("a CRD that cannot be exported is told and leaves the schema alone", () => {
+  const broken = { ...crd(), spec: { group: "example.org" } };
+  assert.equal(
+    told(planExport(exported(), broken, template())),
+    "False CustomResourceDefinitionUpdateFailed",
+  );
+});

@@ -1,0 +1,88 @@
+/**
+ * What an export should be, given its CRD and its template. It is never deleted here: a CRD or a template that is gone may come back, and
+ * with a deleted export an app cluster would lose the API for good.
+ */
+import {
+  type APIServiceExport,
+  type APIServiceExportTemplate,
+  exportFromCrd,
+  ExportError,
+  sourceSpecHashAnnotation,
+} from "@klutch/api";
+import {
+  falseCondition,
+  isRecord,
+  jsonEqual,
+  type KubeObject,
+  type NewCondition,
+  trueCondition,
+} from "@klutch/kube-core";
+
+/** A merge patch to write, or, when there is nothing to write, what to tell. */
+export type ExportPlan =
+  | { readonly kind: "write"; readonly patch: Readonly<Record<string, unknown>> }
+  | { readonly kind: "tell"; readonly condition: NewCondition };
+
+const inSync = "ProviderInSync";
+
+/** `crd` and `template` are undefined when there is none (any more). Claims of a template that is gone are withdrawn. */
+export function planExport(
+  object: APIServiceExport,
+  crd: KubeObject | undefined,
+  template: APIServiceExportTemplate | undefined,
+): ExportPlan {
+  const { name = "", annotations } = object.metadata;
+  const claims = template?.spec.permissionClaims ?? [];
+  const hasClaims = jsonEqual(object.spec.permissionClaims ?? [], claims);
+  const changed = hasClaims ? {} : { permissionClaims: claims };
+  const source = crd === undefined ? { fault: missing(name) } : sourceOf(crd);
+  if ("fault" in source) {
+    return hasClaims ? tell(source.fault) : { kind: "write", patch: { spec: changed } };
+  }
+  const { spec, hash } = source;
+  if (annotations?.[sourceSpecHashAnnotation] !== hash) {
+    // A kind that app clusters get as a cluster-scoped one stays one.
+    const scoped = object.spec.clusterScopedIsolation === "Namespaced" ? { ...spec, scope: "Cluster" } : spec;
+    const metadata = { annotations: { [sourceSpecHashAnnotation]: hash } };
+    return { kind: "write", patch: { metadata, spec: { ...scoped, ...changed } } };
+  }
+  if (!hasClaims) return { kind: "write", patch: { spec: changed } };
+  return tell(template === undefined ? notOffered(name) : trueCondition(inSync));
+}
+
+/** `patch`, guarded by the version that it was planned for. */
+export function guarded(
+  patch: Readonly<Record<string, unknown>>,
+  resourceVersion: string | undefined,
+): Readonly<Record<string, unknown>> {
+  const metadata = isRecord(patch["metadata"]) ? patch["metadata"] : {};
+  return { ...patch, metadata: { ...metadata, resourceVersion } };
+}
+
+function sourceOf(crd: KubeObject): ReturnType<typeof exportFromCrd> | { readonly fault: NewCondition } {
+  try {
+    return exportFromCrd(crd);
+  } catch (error) {
+    if (!(error instanceof ExportError)) throw error;
+    const reason = "CustomResourceDefinitionUpdateFailed";
+    return { fault: falseCondition(inSync, reason, "Error", error.message) };
+  }
+}
+
+function missing(name: string): NewCondition {
+  const message =
+    `CustomResourceDefinition ${name} does not exist in the provider cluster (any more); the export is kept and goes on ` +
+    "when it is back";
+  return falseCondition(inSync, "CustomResourceDefinitionNotFound", "Error", message);
+}
+
+function notOffered(name: string): NewCondition {
+  const message =
+    `No APIServiceExportTemplate offers ${name} any more: objects that exist are served and can be deleted, new ones and ` +
+    "claimed objects are not";
+  return falseCondition(inSync, "NotOffered", "Error", message);
+}
+
+function tell(condition: NewCondition): ExportPlan {
+  return { kind: "tell", condition };
+}
