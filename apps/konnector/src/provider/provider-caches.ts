@@ -2,7 +2,7 @@
 import { apiServiceExports, apiServiceNamespaces, clusterBindings } from "@klutch/api";
 import { isUnauthorized } from "@klutch/kube";
 import { namespaces } from "@klutch/kube-core";
-import type { CachePool, SharedCache } from "@klutch/kube-runtime";
+import type { SharedCache } from "@klutch/kube-runtime";
 import type { ConsumerCluster, Environment } from "../clusters.ts";
 import type { ClusterCaches } from "../digests.ts";
 import { NotFilledError } from "../errors.ts";

@@ -1,6 +1,6 @@
 /** The CRDs of bound APIs in the app cluster. Each has a small watch of its own: schemas of others are large and none of our business. */
 import { customResourceDefinitions } from "@klutch/kube-core";
-import type { CacheLease, CachePool, Controller, SharedCache } from "@klutch/kube-runtime";
+import type { CacheLease, Controller, SharedCache } from "@klutch/kube-runtime";
 import type { Logger } from "@klutch/telemetry";
 import type { ClusterCaches } from "../../digests.ts";
 
