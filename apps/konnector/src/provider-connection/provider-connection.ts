@@ -1,7 +1,7 @@
 /** The connection with one provider: one kubeconfig, whose credentials may change while it is in use. */
 import type { ClusterConfig, KubeClient } from "@klutch/kube";
 import { keyOfRef, type ObjectRef } from "@klutch/kube-core";
-import { CachePool, type SharedCache } from "@klutch/kube-runtime";
+import { CachePool, type ReadYourWritesCache } from "@klutch/kube-runtime";
 import type { ConsumerCluster, Environment } from "../clusters.ts";
 import { type ClusterCaches, providerDigests, providerObjectsOfOneKind } from "../digests.ts";
 import type { Part } from "../lifecycle.ts";
@@ -14,7 +14,7 @@ import { type RotatingClient, rotatingClient } from "./rotating-client.ts";
 export interface CredentialStore {
   /** The app cluster's Secret with the provider's kubeconfig. */
   readonly secretRef: ObjectRef;
-  readonly cache: SharedCache;
+  readonly cache: ReadYourWritesCache;
 }
 
 /** What a connection is made of. */

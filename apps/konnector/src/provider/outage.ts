@@ -2,7 +2,7 @@
 import { unreachableSinceAnnotation } from "@klutch/api";
 import { isNotFound, isUnauthorized } from "@klutch/kube";
 import { falseCondition, refOf, trueCondition } from "@klutch/kube-core";
-import type { SharedCache } from "@klutch/kube-runtime";
+import type { ReadYourWritesCache } from "@klutch/kube-runtime";
 import type { Logger } from "@klutch/telemetry";
 import type { BindingCluster } from "../clusters.ts";
 import type { ProviderConnection } from "../provider-connection/provider-connection.ts";
@@ -35,7 +35,7 @@ export function annotateOutage(
   outage: Outage | undefined,
   keys: readonly string[],
   { client, bindingType }: BindingCluster,
-  bindings: SharedCache,
+  bindings: ReadYourWritesCache,
   logger: Logger,
 ): void {
   const since = outage?.since ?? null;

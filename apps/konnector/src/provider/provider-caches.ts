@@ -2,7 +2,7 @@
 import { apiServiceExports, apiServiceNamespaces, clusterBindings } from "@klutch/api";
 import { isUnauthorized } from "@klutch/kube";
 import { namespaces } from "@klutch/kube-core";
-import type { SharedCache } from "@klutch/kube-runtime";
+import type { ReadYourWritesCache } from "@klutch/kube-runtime";
 import type { ConsumerCluster, Environment } from "../clusters.ts";
 import type { ClusterCaches } from "../digests.ts";
 import { NotFilledError } from "../errors.ts";
@@ -10,11 +10,11 @@ import type { ProviderConnection } from "../provider-connection/provider-connect
 
 /** Open until it is disposed. */
 export interface ProviderCaches extends AsyncDisposable {
-  readonly exports: SharedCache;
-  readonly mappings: SharedCache;
-  readonly clusterBindings: SharedCache;
+  readonly exports: ReadYourWritesCache;
+  readonly mappings: ReadYourWritesCache;
+  readonly clusterBindings: ReadYourWritesCache;
   /** Of the app cluster; metadata only. */
-  readonly consumerNamespaces: SharedCache;
+  readonly consumerNamespaces: ReadYourWritesCache;
 }
 
 /** So many exports and namespace mappings of one provider are taken. */
@@ -29,7 +29,7 @@ export async function openProviderCaches(
   signal: AbortSignal,
 ): Promise<ProviderCaches> {
   await using stack = new AsyncDisposableStack();
-  const open = (scope: Parameters<ClusterCaches["acquire"]>[0], from = pool): SharedCache =>
+  const open = (scope: Parameters<ClusterCaches["acquire"]>[0], from = pool): ReadYourWritesCache =>
     stack.use(from.acquire(scope)).cache;
   const exports = open({ type: apiServiceExports, namespace, maxObjects: exportLimit });
   const mappings = open({ type: apiServiceNamespaces, namespace, maxObjects: mappingLimit });
@@ -48,7 +48,7 @@ export async function openProviderCaches(
 }
 
 async function filled(
-  caches: readonly SharedCache[],
+  caches: readonly ReadYourWritesCache[],
   cluster: "the provider" | "the app cluster",
   { clock, timing }: Environment,
   signal: AbortSignal,

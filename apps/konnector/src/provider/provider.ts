@@ -1,7 +1,7 @@
 /** One provider: connects to it, opens its caches, runs the controllers that work with it, and ends them. */
 import type { ClusterConfig, KubeClient } from "@klutch/kube";
 import { falseCondition, trueCondition } from "@klutch/kube-core";
-import { Backoff, type SharedCache } from "@klutch/kube-runtime";
+import { Backoff, type ReadYourWritesCache } from "@klutch/kube-runtime";
 import type { BindingCluster, ConsumerCluster, Environment, ProviderCluster } from "../clusters.ts";
 import type { BindingStatus } from "../controllers/binding-status/binding-status.ts";
 import { BindingReconciler } from "../controllers/binding/reconciler.ts";
@@ -35,7 +35,7 @@ export interface ProviderOptions {
   readonly consumer: ConsumerCluster;
   readonly bindingCluster: BindingCluster;
   /** Those of all providers. */
-  readonly bindings: SharedCache;
+  readonly bindings: ReadYourWritesCache;
   readonly status: BindingStatus;
   readonly environment: Environment;
 }

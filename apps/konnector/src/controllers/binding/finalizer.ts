@@ -2,13 +2,13 @@
 import { providerUidAnnotation, unbindFinalizer } from "@klutch/api";
 import { isNotFound } from "@klutch/kube";
 import { type DynamicObject, keyOf, refOf } from "@klutch/kube-core";
-import type { SharedCache } from "@klutch/kube-runtime";
+import type { ReadYourWritesCache } from "@klutch/kube-runtime";
 import type { BindingCluster } from "../../clusters.ts";
 
 /** From here on the binding does not go before it is unbound, and it belongs to the provider with this identity. */
 export async function addFinalizer(
   { client, bindingType }: BindingCluster,
-  bindings: SharedCache,
+  bindings: ReadYourWritesCache,
   binding: DynamicObject,
   identity: string,
   signal: AbortSignal,

@@ -10,7 +10,7 @@
  */
 import type { APIServiceExportSpec, ForeignExport } from "@klutch/api";
 import { alarmCondition, type DynamicObject, isTrue, keyOf } from "@klutch/kube-core";
-import { Controller, type ReconcileResult, type SharedCache } from "@klutch/kube-runtime";
+import { Controller, type ReadYourWritesCache, type ReconcileResult } from "@klutch/kube-runtime";
 import { isOwnedBy, unbindPolicyOf } from "@klutch/sync";
 import type { BindingCluster, ConsumerCluster, Environment, ProviderCluster } from "../../clusters.ts";
 import { asBinding, conditionsOf } from "../../decode.ts";
@@ -41,7 +41,7 @@ export interface BindingReconcilerOptions {
   readonly identity: string;
   readonly bindingCluster: BindingCluster;
   /** Those of all providers. */
-  readonly bindings: SharedCache;
+  readonly bindings: ReadYourWritesCache;
   readonly exports: ForeignExports;
   readonly namespaces: NamespaceMap;
   readonly status: BindingStatus;

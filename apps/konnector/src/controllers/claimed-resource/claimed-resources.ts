@@ -1,7 +1,7 @@
 /** The claimed resources of one provider: one reconciler for each resource, whatever number of APIs claim it. */
 import { isBuiltInGroup } from "@klutch/api";
 import { keyOfRef, type ObjectRef, type ResourceType } from "@klutch/kube-core";
-import type { SharedCache } from "@klutch/kube-runtime";
+import type { ReadYourWritesCache } from "@klutch/kube-runtime";
 import { type ClaimScope, claimScopeOf, jsonHash } from "@klutch/sync";
 import type { ConsumerCluster, Environment, ProviderCluster } from "../../clusters.ts";
 import { asBinding } from "../../decode.ts";
@@ -19,7 +19,7 @@ export interface ClaimedResourcesOptions {
   readonly confirmProvider: (signal: AbortSignal) => Promise<void>;
   readonly namespaces: NamespaceMap;
   /** All of the app cluster: the Secrets that they name stay there. */
-  readonly bindings: SharedCache;
+  readonly bindings: ReadYourWritesCache;
   readonly events: EventRecorder;
   readonly environment: Environment;
 }

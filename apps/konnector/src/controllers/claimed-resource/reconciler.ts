@@ -5,7 +5,13 @@
 import { claimedFromLabel, crdNameOf, resourceOwnerAnnotation } from "@klutch/api";
 import { ApiError } from "@klutch/kube";
 import { type DynamicObject, keyOf, keyOfRef, type ObjectRef, refOf } from "@klutch/kube-core";
-import { type CacheLease, Controller, type Lane, objectsIn, StaleCacheError } from "@klutch/kube-runtime";
+import {
+  Controller,
+  type InformerHandle,
+  objectsIn,
+  type Priority,
+  StaleCacheError,
+} from "@klutch/kube-runtime";
 import {
   type ClaimedPlan,
   type ClaimedStep,
@@ -59,7 +65,7 @@ const missing: Mapping = { state: "missing" };
 /** observe → plan → execute for each key; who waits for a place in a namespace comes after. */
 export class ClaimedResourceReconciler implements Part {
   readonly #options: ClaimedResourceOptions;
-  readonly #lease: CacheLease;
+  readonly #handle: InformerHandle;
   readonly #view: ProviderView<DynamicObject>;
   readonly #controller: Controller;
   readonly #quota: CopyQuota;
@@ -79,14 +85,14 @@ export class ClaimedResourceReconciler implements Part {
       random,
       reconcile: (key, { signal }) => this.#reconcile(key, signal),
     });
-    this.#lease = openConsumerCache(options);
+    this.#handle = openConsumerCache(options);
     this.#view = new ProviderView({
       open: (scope) => provider.pool.acquire(scope),
       type,
       clusterWide: clusterWide || !type.namespaced,
       namespaces,
       logger,
-      onChange: ({ object }, lane) => this.#enqueueFor(object, lane),
+      onChange: ({ object }, priority) => this.#enqueueFor(object, priority),
       onSynced: (namespace) => this.#enqueueAbsent(namespace),
     });
     this.#quota = new CopyQuota(timing.providerObjectsLimit);
@@ -96,14 +102,14 @@ export class ClaimedResourceReconciler implements Part {
       clients: { consumer: consumer.client, provider: provider.client },
       confirmProvider: options.confirmProvider,
       onAnswer: (side, object) =>
-        side === "consumer" ? this.#lease.cache.wrote(object) : this.#view.wrote(object),
+        side === "consumer" ? this.#handle.cache.wrote(object) : this.#view.wrote(object),
     };
     this.#subscribe();
   }
 
   async start({ signal }: { readonly signal: AbortSignal }): Promise<void> {
     try {
-      await this.#lease.cache.informer.whenSynced({ signal });
+      await this.#handle.cache.informer.whenSynced({ signal });
     } catch (error) {
       if (!signal.aborted) throw error;
     }
@@ -113,15 +119,15 @@ export class ClaimedResourceReconciler implements Part {
   async [Symbol.asyncDispose](): Promise<void> {
     this.#subscriptions.dispose();
     await this.#view[Symbol.asyncDispose]();
-    await this.#lease[Symbol.asyncDispose]();
+    await this.#handle[Symbol.asyncDispose]();
   }
 
   async #reconcile(key: string, signal: AbortSignal): Promise<void> {
     const observed = this.#observe(key);
     const isWaiting = observed !== undefined && (await this.#carryOut(observed, signal)) === "noPlace";
     const next = this.#quota.next(key, isWaiting);
-    if (next === "anyone") for (const object of this.#view.objects()) this.#enqueueFor(object, "resync");
-    else if (next !== undefined) this.#controller.enqueue(next.key, { lane: "resync" });
+    if (next === "anyone") for (const object of this.#view.objects()) this.#enqueueFor(object, "low");
+    else if (next !== undefined) this.#controller.enqueue(next.key, { priority: "low" });
   }
 
   /** Undefined while nothing can be decided, and for what is not ours. */
@@ -138,7 +144,7 @@ export class ClaimedResourceReconciler implements Part {
       consumerRef.namespace === undefined &&
       consumerNameOf(this.#options.provider.tenant, provider) === undefined;
     if (isOther) return undefined;
-    return { consumerRef, providerRef, consumer: this.#lease.cache.get(key), provider };
+    return { consumerRef, providerRef, consumer: this.#handle.cache.get(key), provider };
   }
 
   #plan(pair: ObservedPair): ClaimedPlan {
@@ -222,11 +228,11 @@ export class ClaimedResourceReconciler implements Part {
   }
 
   #subscribe(): void {
-    const { cache } = this.#lease;
+    const { cache } = this.#handle;
     this.#subscriptions.use(this.#quota.watch(cache.informer, (object) => this.#isCopy(object)));
     this.#subscriptions.use(this.#controller.watch(cache.informer));
     this.#subscriptions.use(
-      cache.onVanished((key) => {
+      cache.onMissedDelete((key) => {
         this.#quota.remove(key);
         this.#controller.enqueue(key);
       }),
@@ -234,27 +240,27 @@ export class ClaimedResourceReconciler implements Part {
     this.#subscriptions.use(
       this.#options.namespaces.onChange((namespace) => {
         for (const copy of objectsIn(cache, namespace))
-          this.#controller.enqueue(keyOf(copy), { lane: "resync" });
+          this.#controller.enqueue(keyOf(copy), { priority: "low" });
       }),
     );
   }
 
   /** Another tenant's object, or one whose namespace has no counterpart, wakes nobody. */
-  #enqueueFor(provider: DynamicObject, lane: Lane): void {
+  #enqueueFor(provider: DynamicObject, priority: Priority): void {
     const key =
       provider.metadata.namespace === undefined
         ? consumerNameOf(this.#options.provider.tenant, provider)
         : this.#options.namespaces.consumerKeyOf(provider.metadata);
-    if (key !== undefined) this.#controller.enqueue(key, { lane });
+    if (key !== undefined) this.#controller.enqueue(key, { priority });
   }
 
   /** What a filled cache does not show is absent from now on; what it shows was enqueued when it came. */
   #enqueueAbsent(consumerNamespace: string | undefined): void {
-    for (const copy of objectsIn(this.#lease.cache, consumerNamespace)) {
+    for (const copy of objectsIn(this.#handle.cache, consumerNamespace)) {
       const key = keyOf(copy);
       const ref = this.#providerRefOf(refOf(key));
       if (ref !== undefined && this.#view.get(ref) === undefined)
-        this.#controller.enqueue(key, { lane: "resync" });
+        this.#controller.enqueue(key, { priority: "low" });
     }
   }
 
@@ -267,7 +273,7 @@ export class ClaimedResourceReconciler implements Part {
 }
 
 /** Foreign Secrets are never cached where only the provider owns: just its own copies are watched then. */
-function openConsumerCache({ type, scopes, consumer, provider }: ClaimedResourceOptions): CacheLease {
+function openConsumerCache({ type, scopes, consumer, provider }: ClaimedResourceOptions): InformerHandle {
   const isOneWay = scopes.every(
     ({ owner, autoAdopt, autoDonate }) => owner === "Provider" && !autoAdopt && !autoDonate,
   );

@@ -20,7 +20,7 @@ import {
   type NewCondition,
   trueCondition,
 } from "@klutch/kube-core";
-import { Controller, type ReconcileResult, type SharedCache } from "@klutch/kube-runtime";
+import { Controller, type ReadYourWritesCache, type ReconcileResult } from "@klutch/kube-runtime";
 import type { ConsumerCluster, Environment, ProviderCluster } from "../../clusters.ts";
 import type { Part } from "../../lifecycle.ts";
 import { bringCredential, ConsumerWriteError } from "../../provider-connection/bring-credential.ts";
@@ -34,7 +34,7 @@ export interface ClusterBindingOptions {
   readonly provider: ProviderCluster;
   readonly connection: Pick<ProviderConnection, "prove" | "offerKey" | "describe">;
   /** Those of this tenant. */
-  readonly clusterBindings: SharedCache;
+  readonly clusterBindings: ReadYourWritesCache;
   /** Absent in control-plane mode, where the agent has its own account. */
   readonly credentials: CredentialStore | undefined;
   readonly environment: Environment;

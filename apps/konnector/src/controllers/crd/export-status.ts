@@ -10,7 +10,7 @@ import {
   setConditions,
   trueCondition,
 } from "@klutch/kube-core";
-import type { SharedCache } from "@klutch/kube-runtime";
+import type { ReadYourWritesCache } from "@klutch/kube-runtime";
 import type { Environment } from "../../clusters.ts";
 import { conditionsOf } from "../../decode.ts";
 
@@ -28,7 +28,7 @@ export interface ExportInUse {
 export async function writeExportStatus(
   inUse: ExportInUse,
   provider: KubeClient,
-  exports: SharedCache,
+  exports: ReadYourWritesCache,
   { clock, logger }: Pick<Environment, "clock" | "logger">,
   signal: AbortSignal,
 ): Promise<void> {

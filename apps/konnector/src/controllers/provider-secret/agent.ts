@@ -1,7 +1,7 @@
 /** APIServiceBindings and the Secrets they name become connections, one for each provider. A key is a Secret. Lives for one term of the lease. */
 import { type ClusterConfig, type KubeClient, parseForeignKubeconfig } from "@klutch/kube";
 import { falseCondition, keyOf, keyOfRef, type NewCondition, refOf, secrets } from "@klutch/kube-core";
-import { type CacheLease, Controller, type ReconcileResult } from "@klutch/kube-runtime";
+import { Controller, type InformerHandle, type ReconcileResult } from "@klutch/kube-runtime";
 import type { BindingCluster, ConsumerCluster, Environment } from "../../clusters.ts";
 import { asBinding } from "../../decode.ts";
 import { type Part, Running, startAll } from "../../lifecycle.ts";
@@ -22,7 +22,7 @@ export interface AgentOptions {
 
 /** One referenced Secret and what came of it. */
 interface NamedSecret {
-  readonly lease: CacheLease;
+  readonly handle: InformerHandle;
   readonly subscription: Disposable;
   provider: Running<Provider> | undefined;
   textHash: string | undefined;
@@ -31,7 +31,7 @@ interface NamedSecret {
 /** See the module comment. */
 export class Agent implements Part {
   readonly #options: AgentOptions;
-  readonly #bindings: CacheLease;
+  readonly #bindings: InformerHandle;
   readonly #status: BindingStatus;
   readonly #controller: Controller;
   /** By `namespace/name` of the Secret. */
@@ -88,14 +88,14 @@ export class Agent implements Part {
       return undefined;
     }
     const secret = this.#secrets.get(secretKey) ?? this.#watchSecret(secretKey);
-    const { informer } = secret.lease.cache;
+    const { informer } = secret.handle.cache;
     if (!informer.synced) {
       const { lastError } = informer.status();
       if (lastError !== undefined) this.#reportUnreadable(secretKey, keys, lastError);
       return { requeueAfterMs: unreadableRetryMs };
     }
     const read = readKubeconfig(
-      secret.lease.cache,
+      secret.handle.cache,
       { key: secretKey, dataKey: "kubeconfig", advice: ". Run kubectl bind again to repair it." },
       (text) => ({ ...parseForeignKubeconfig(text), name: "provider" }),
       (condition) => this.#report(keys, condition),
@@ -147,7 +147,7 @@ export class Agent implements Part {
     const provider = new Provider({
       config,
       createClient: createProviderClient,
-      credentials: { secretRef: refOf(secretKey), cache: secret.lease.cache },
+      credentials: { secretRef: refOf(secretKey), cache: secret.handle.cache },
       consumer,
       bindingCluster,
       bindings: this.#bindings.cache,
@@ -161,11 +161,11 @@ export class Agent implements Part {
     const { namespace, name } = refOf(secretKey);
     const { consumer, environment } = this.#options;
     const fieldSelector = `metadata.name=${name}`;
-    const lease = consumer.pool.acquire({ type: secrets, namespace, fieldSelector });
-    const subscription = this.#controller.watch(lease.cache.informer, () => [secretKey]);
-    const secret: NamedSecret = { lease, subscription, provider: undefined, textHash: undefined };
+    const handle = consumer.pool.acquire({ type: secrets, namespace, fieldSelector });
+    const subscription = this.#controller.watch(handle.cache.informer, () => [secretKey]);
+    const secret: NamedSecret = { handle, subscription, provider: undefined, textHash: undefined };
     this.#secrets.set(secretKey, secret);
-    lease.cache.informer.whenSynced().then(
+    handle.cache.informer.whenSynced().then(
       () => this.#controller.enqueue(secretKey),
       (error: unknown) => environment.logger.debug("a Secret watch was closed", { secretKey, error }),
     );
@@ -178,6 +178,6 @@ export class Agent implements Part {
     this.#secrets.delete(secretKey);
     secret.subscription[Symbol.dispose]();
     await secret.provider?.[Symbol.asyncDispose]();
-    await secret.lease[Symbol.asyncDispose]();
+    await secret.handle[Symbol.asyncDispose]();
   }
 }

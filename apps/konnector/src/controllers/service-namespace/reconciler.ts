@@ -5,7 +5,7 @@
  */
 import { apiServiceNamespaces } from "@klutch/api";
 import { type DynamicObject, namespaces } from "@klutch/kube-core";
-import { Controller, findSurely, type ReconcileResult, type SharedCache } from "@klutch/kube-runtime";
+import { Controller, findSurely, type ReadYourWritesCache, type ReconcileResult } from "@klutch/kube-runtime";
 import { mappingOf, planMappingRelease } from "@klutch/sync";
 import { confirmCluster } from "../../cluster-uid.ts";
 import type { ConsumerCluster, Environment, ProviderCluster } from "../../clusters.ts";
@@ -17,8 +17,8 @@ export interface ServiceNamespaceOptions {
   readonly consumer: ConsumerCluster;
   readonly provider: ProviderCluster;
   /** The APIServiceNamespaces of this tenant. */
-  readonly mappings: SharedCache;
-  readonly consumerNamespaces: SharedCache;
+  readonly mappings: ReadYourWritesCache;
+  readonly consumerNamespaces: ReadYourWritesCache;
   /** The mappings as far as they count. */
   readonly namespaces: NamespaceMap;
   readonly environment: Environment;
@@ -103,7 +103,7 @@ export class ServiceNamespaceReconciler implements Startable {
     const isUnseen = map.mapping(name).state === "ready" && map.providerNamespaceOf(name) === undefined;
     if (isUnseen) return true;
     const mapped = mappingOf(mapping);
-    const objects = mapped.state === "ready" ? provider.pool.countCompact(mapped.providerNamespace) : 0;
+    const objects = mapped.state === "ready" ? provider.pool.countDigested(mapped.providerNamespace) : 0;
     if (objects === 0) return false;
     environment.logger.debug("the namespace is gone, but not what it had on the provider", {
       namespace: name,
