@@ -32,7 +32,10 @@ const spec: Schema<APIServiceExportTemplateSpec> = object(
   {
     APIServiceSelector: object(
       { resource: resourceField },
-      { group: groupField, version: string({ minLength: 1 }) },
+      {
+        group: groupField,
+        version: string({ minLength: 1, description: "Not used: all served versions are exported." }),
+      },
       { description: "The API that is offered." },
     ),
   },

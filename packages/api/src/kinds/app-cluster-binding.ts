@@ -53,6 +53,7 @@ const spec: Schema<AppClusterBindingSpec> = object(
         deploy: boolean({ description: "Whether the provider runs the agent." }),
         overrides: containerOverrides,
       },
+      { description: "The agent that serves the app cluster." },
     ),
   },
 );
