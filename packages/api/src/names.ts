@@ -25,7 +25,7 @@ export const releaseSchemaAnnotation = "klutch.anynines.com/release-schema";
 export const releaseDeletionsAnnotation = "klutch.anynines.com/release-deletions";
 /** On an APIServiceBinding: UID of the provider's kube-system namespace, pinned at the first contact. */
 export const providerUidAnnotation = "klutch.anynines.com/provider-uid";
-/** On an APIServiceBinding and on claims that wait: since when the provider cannot be reached, RFC 3339. */
+/** On an APIServiceBinding: since when the provider cannot be reached, RFC 3339. */
 export const unreachableSinceAnnotation = "klutch.anynines.com/unreachable-since";
 /** On the consumer's copies of claimed objects, as a label: UID of the cluster namespace they come from. */
 export const claimedFromLabel = "klutch.anynines.com/claimed-from";

@@ -53,7 +53,7 @@ const resource: Schema<RequestedResource> = object(
     versions: list(string(), { description: "Not used: all served versions are exported." }),
     permissionClaims: list(permissionClaim, {
       description:
-        "The claims that the app cluster's side accepted. A claim of the template that is missing here counts as rejected; without the field nothing was answered yet.",
+        "The claims of the template that the app cluster's side accepts; the others are rejected. Without the field none is rejected.",
     }),
   },
 );
