@@ -15,12 +15,12 @@ import {
 } from "@klutch/kube";
 import { Backoff, leading, LeaderElector, startProbes } from "@klutch/kube-runtime";
 import type { Logger, Metrics } from "@klutch/telemetry";
-import { Agent } from "./agent.ts";
+import { Agent } from "./controllers/provider-secret/agent.ts";
 import { CachePool } from "./cache/pool.ts";
 import { clusterUid } from "./cluster-uid.ts";
 import { type ConsumerCluster, defaultTiming, type Environment, type Timing } from "./clusters.ts";
 import type { KonnectorConfig } from "./config.ts";
-import { ControlPlaneAgent } from "./control-plane-agent.ts";
+import { ControlPlaneAgent } from "./controllers/provider-secret/control-plane-agent.ts";
 import { asDynamic, conditionsOf } from "./decode.ts";
 import { konnectorMetrics } from "./metrics.ts";
 import { collectGarbage, tidyWhenQuiet } from "./tidy.ts";
