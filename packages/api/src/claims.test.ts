@@ -22,7 +22,7 @@ import { contractLines } from "./testing/contract-lines.ts";
 const severities = '"DEBUG5","DEBUG4","DEBUG3","DEBUG2","DEBUG1"';
 const serverSeverities = `${severities},"INFO","NOTICE","WARNING","ERROR","LOG","FATAL","PANIC"`;
 
-/** reference/provider.md §5.1–5.3. */
+/** Fields, enumerations and rules of the claims, written by hand. */
 const postgresqlInstance = `
   name xpostgresqlinstances.anynines.com
   composite {"kind":"XPostgresqlInstance","plural":"xpostgresqlinstances"}
@@ -74,7 +74,7 @@ const postgresqlInstance = `
   status: object
   status.managed: object free`;
 
-/** §5.4. The references are immutable here (8.4 item 10). */
+/** The references of a binding are immutable, so that it cannot be moved to another instance. */
 const serviceBinding = `
   name xservicebindings.anynines.com
   composite {"kind":"XServiceBinding","plural":"xservicebindings"}
@@ -126,12 +126,12 @@ function describeXrd({ metadata, spec }: CompositeResourceDefinition): readonly 
 }
 
 for (const [xrd, text] of tables) {
-  test(`every field, enum and rule of ${xrd.metadata.name} is the reference's`, () => {
+  test(`every field, enum and rule of ${xrd.metadata.name} is as this file lists it`, () => {
     assert.deepEqual(describeXrd(xrd), lines(text));
   });
 }
 
-test("the broker's key of every parameter is the reference's", () => {
+test("the broker's key of every parameter is as this file lists it", () => {
   const special: Readonly<Record<string, string>> = {
     logMinMessages: "pg_log_min_messages",
     logMinErrorStatement: "pg_log_min_error_statement",
@@ -174,7 +174,7 @@ test("claims are served under the names the rest of Klutch uses for them", () =>
   }
 });
 
-test("8.4 item 10: the Configuration depends on the function and the provider it needs", () => {
+test("the Configuration depends on the function and the provider it needs", () => {
   const text = JSON.stringify(configurationMeta("registry.example.org"));
   for (const repository of [packageRepositories.function, packageRepositories.provider])
     assert.ok(text.includes(`"package":"registry.example.org/${repository}"`));

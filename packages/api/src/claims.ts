@@ -1,4 +1,4 @@
-/** The composites and claims of the shipped Configuration as XRDs. Source: reference/provider.md §5.1–5.4. */
+/** The composites and claims of the shipped Configuration as XRDs. */
 import { anyObject, boolean, type JsonSchema, object, oneOf, string } from "@klutch/schema";
 import { claimGroup } from "./names.ts";
 import { foreignParameters, postgresqlParameters } from "./postgresql-parameters.ts";

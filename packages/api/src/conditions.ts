@@ -1,4 +1,4 @@
-/** Conditions in Cluster API's style. Source: reference/bind.md §1.1. */
+/** Conditions in Cluster API's style: with a severity, and `Ready` as the summary of all others. See docs/reference/conditions.md. */
 import type { Condition } from "./kinds/common.ts";
 
 /** A condition without its time, which `setCondition` fills in. */

@@ -216,9 +216,9 @@ const instance = (spec: object = {}): object => ({
 const a9s = { compositionRef: { name: "a9s-postgresql" } };
 const pgBinding = { instanceRef: "orders", serviceInstanceType: "postgresql" };
 
-/** reference/provider.md Appendix B. Undefined: accepted. */
+/** What the API server says to a claim. Undefined: accepted. */
 const claims: readonly (readonly [string, ResourceType, object, RegExp | undefined])[] = [
-  ["8.4 item 10: an instance without a compositionRef", pg, instance(), undefined],
+  ["an instance without a compositionRef", pg, instance(), undefined],
   ["an instance with a compositionRef", pg, instance(a9s), undefined],
   ["a large replicated instance", pg, instance({ ...a9s, plan: "postgresql-replica-big-ssl" }), undefined],
   ["a plan that there is not", pg, instance({ plan: "postgresql-replica-nano" }), /Unsupported plan used/],
@@ -296,7 +296,7 @@ for (const [index, [what, before, change, message]] of changes.entries()) {
   });
 }
 
-test("8.4 item 10: a binding cannot be moved to another instance", async () => {
+test("a binding cannot be moved to another instance", async () => {
   await create(sb, object(sb, "moving", pgBinding));
   const ref = { namespace: "a", name: "moving" };
   for (const [field, value, message] of [

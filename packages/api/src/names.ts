@@ -1,4 +1,4 @@
-/** Names on the wire, each defined once. Source: reference/bind.md §1.10. */
+/** Names on the wire, each defined once. docs/reference/names.md lists them. */
 
 /** API group of the bind kinds. */
 export const bindGroup = "klutch.anynines.com";
@@ -56,7 +56,7 @@ export const clusterNamespaceAnnotation = "klutch.anynines.com/cluster-namespace
 export const serviceNamespaceAnnotation = "klutch.anynines.com/api-service-namespace";
 /** `<oidc subject>#<cluster id>` on cluster namespaces. */
 export const identityAnnotation = "example-backend.klutch.anynines.com/identity";
-/** `<namespace>/<name>` of the AppClusterBinding on everything it made; on a namespace the proof that it is ours (S9). */
+/** `<namespace>/<name>` of the AppClusterBinding on everything it made; on a namespace the proof that it is ours. */
 export const appClusterBindingAnnotation = "klutch.anynines.com/appclusterbinding";
 /** Hash of the CRD-derived part of an export's spec. */
 export const sourceSpecHashAnnotation = "klutch.anynines.com/source-spec-hash";

@@ -31,7 +31,7 @@ test("an identity hash is SHA-224 in base 62, digits before small before large l
   assert.equal(clusterIdOf("klutch"), "27Zd9X");
 });
 
-test("B27: a service namespace for a long name is a valid, readable label that does not change", () => {
+test("a service namespace for a long name is a valid, readable label that does not change", () => {
   fc.assert(
     fc.property(label, (consumer) => {
       const name = serviceNamespaceName("cluster-x7k2p", consumer);
@@ -43,7 +43,7 @@ test("B27: a service namespace for a long name is a valid, readable label that d
   );
 });
 
-test("B27: two long names that begin alike stay apart", () => {
+test("two long names that begin alike stay apart", () => {
   fc.assert(
     fc.property(fc.uniqueArray(label, { minLength: 2, maxLength: 20 }), (ends) => {
       const names = ends.map((end) => boundedName(`${"x".repeat(70)}-${end}`));
@@ -52,7 +52,7 @@ test("B27: two long names that begin alike stay apart", () => {
   );
 });
 
-test("S9: whom a service namespace belongs to is told by a value that two tenants cannot share", () => {
+test("whom a service namespace belongs to is told by a value that two tenants cannot share", () => {
   const tenants = [
     ["cluster-a", "b-c"],
     ["cluster-a-b", "c"],

@@ -1,4 +1,4 @@
-/** The Crossplane packages: their metadata and Compositions. Source: reference/engines.md §8, §9. */
+/** The Crossplane packages: their metadata and Compositions. */
 import { functionInput, type FunctionInput } from "./function-input.ts";
 import { claimGroup } from "./names.ts";
 import { klutchVersion } from "./versions.ts";

@@ -1,4 +1,4 @@
-/** Parameters of PostgreSQL instances: name in the claim, name at the broker, schema. Source: reference/provider.md §5.3. */
+/** Parameters of PostgreSQL instances: name in the claim, name at the broker, schema. */
 import { boolean, integer, type JsonSchema, list, number, oneOf, string } from "@klutch/schema";
 
 /** One parameter. */

@@ -1,4 +1,4 @@
-/** Services and plans of a9s PostgreSQL and which changes between plans are possible. Source: reference/provider.md §5.2. */
+/** Services and plans of a9s PostgreSQL and which changes between plans are possible. */
 import type { Rule } from "@klutch/schema";
 
 /** Offerings, by the name in a claim. */

@@ -1,4 +1,4 @@
-/** APIServiceExportRequest: an app cluster asks for APIs. reference/bind.md §1.4. */
+/** APIServiceExportRequest: an app cluster asks for APIs. */
 import {
   anyObject,
   type CustomResourceDefinition,

@@ -1,4 +1,4 @@
-/** APIServiceExportTemplate: makes a CRD of the provider available for binding. reference/bind.md §1.8. */
+/** APIServiceExportTemplate: makes a CRD of the provider available for binding. */
 import {
   type CustomResourceDefinition,
   customResourceDefinition,

@@ -1,4 +1,4 @@
-/** APIServiceExport: the schema of an API as one app cluster gets it. reference/bind.md §1.3. */
+/** APIServiceExport: the schema of an API as one app cluster gets it. */
 import {
   anyObject,
   boolean,

@@ -1,4 +1,4 @@
-/** APIServiceNamespace: maps a namespace of an app cluster to one of the provider. reference/bind.md §1.5. */
+/** APIServiceNamespace: maps a namespace of an app cluster to one of the provider. */
 import {
   type CustomResourceDefinition,
   customResourceDefinition,

@@ -1,4 +1,4 @@
-/** AppClusterBinding: binds an app cluster from the provider's side, without an agent in it. reference/bind.md §1.7. */
+/** AppClusterBinding: binds an app cluster from the provider's side, without an agent in it. */
 import {
   boolean,
   type CustomResourceDefinition,

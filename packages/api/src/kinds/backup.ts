@@ -1,4 +1,4 @@
-/** Backup and Restore of the provider. Source: reference/provider.md §1.4, §1.5. The controllers come with a later issue. */
+/** Backup and Restore of the provider. No controller serves them yet. */
 import {
   boolean,
   type CustomResourceDefinition,

@@ -1,4 +1,4 @@
-/** ClusterBinding: one app cluster, seen from the provider. reference/bind.md §1.6. */
+/** ClusterBinding: one app cluster, seen from the provider. */
 import {
   anyObject,
   type CustomResourceDefinition,

@@ -1,4 +1,4 @@
-/** Shapes that several kinds share. Source: reference/bind.md §1.1. */
+/** Shapes that several kinds share. */
 import { list, object, oneOf, type Schema, string } from "@klutch/schema";
 
 /** `metadata`, structurally that of @klutch/kube, which this package may not import. */

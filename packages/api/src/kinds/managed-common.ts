@@ -1,4 +1,4 @@
-/** What the provider's managed resources share. Source: reference/provider.md §1.1. */
+/** What the provider's managed resources share: the fields of Crossplane's resource model v1. */
 import {
   type CrdOptions,
   type CustomResourceDefinition,

@@ -1,4 +1,4 @@
-/** ServiceBinding of the provider: credentials for a service instance. Source: reference/provider.md §1.3. */
+/** ServiceBinding of the provider: credentials for a service instance. See docs/reference/provider.md. */
 import {
   boolean,
   type CustomResourceDefinition,

@@ -1,4 +1,4 @@
-/** ProviderConfig, its usages, and StoreConfig. Source: reference/provider.md §1.6, §1.7. */
+/** ProviderConfig, its usages, and StoreConfig. See docs/reference/provider.md. */
 import {
   anyObject,
   boolean,

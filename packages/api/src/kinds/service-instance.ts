@@ -1,4 +1,4 @@
-/** ServiceInstance: a service instance at a broker. Source: reference/provider.md §1.2. */
+/** ServiceInstance: a service instance at a broker. See docs/reference/provider.md. */
 import {
   anyValue,
   boolean,
