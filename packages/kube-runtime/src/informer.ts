@@ -55,7 +55,10 @@ export interface InformerStatus {
 /** `isNews` is false for what the first list shows, and for what was cached before the handler came. */
 export type ChangeHandler<T> = (change: Change<T>, isNews: boolean) => void;
 
-/** See the module comment. Handlers run synchronously inside the watch loop and must only enqueue. */
+/**
+ * Serves what it read last, also while the server cannot be reached; `synced` says that the first list is there. Handlers run
+ * synchronously inside the watch loop and must only enqueue.
+ */
 export class Informer<T extends Cached> implements AsyncDisposable {
   readonly type: ResourceType;
   readonly #options: InformerOptions<T>;

@@ -63,7 +63,7 @@ class Waiting<K extends string> {
   }
 }
 
-/** See the module comment. `K` is compared by value of its text: use strings. */
+/** Holds each key at most once. `take` waits until there is one that may be worked on; nothing is kept beyond the process. */
 export class WorkQueue<K extends string = string> {
   readonly #clock: Clock;
   readonly #random: Random;

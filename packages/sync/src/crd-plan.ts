@@ -1,4 +1,4 @@
-/** The CRD of the app cluster that follows from an export (reference/bind.md §4.7). */
+/** The CRD of the app cluster that follows from an export. */
 import {
   type APIServiceExportSpec,
   bindGroup,

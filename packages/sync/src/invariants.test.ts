@@ -323,10 +323,10 @@ test("Claimed: two objects that both sides made themselves are nobody's copy", (
   assert.deepEqual(checkInvariants(snapshot({ secretsBelow: [own] })), []);
 });
 
-test("S1: a Secret of the consumer above that no accepted claim covers, also when no claim is accepted at all", () => {
+test("a Secret of the consumer above that no accepted claim covers, also when no claim is accepted at all", () => {
   const leaked = [secret("cluster-a-app", { p: "eA==" }, copyOf("Consumer"))];
   const own = [secret("app", { p: "eA==" })];
-  const expected = ["Claimed", "secrets cluster-a-app/s", /\(S1\)/] as const;
+  const expected = ["Claimed", "secrets cluster-a-app/s", /no accepted claim lets it leave/] as const;
   violates({ secretsAbove: leaked, secretsBelow: own }, ...expected);
   violates({ secretsAbove: leaked, secretsBelow: own, permissionClaims: [] }, ...expected);
   const consumerSecrets: PermissionClaim = { ...providerSecrets, selector: { owner: "Consumer" } };

@@ -192,7 +192,7 @@ test("S1: verify finds a Secret of the app cluster above that no claim lets leav
   assert.equal(run.code, 1);
   assert.match(
     run.stdout(),
-    /Claimed +control plane +secrets cluster-a-app\/private +comes from the consumer.*\(S1\)/,
+    /Claimed +control plane +secrets cluster-a-app\/private +comes from the consumer.*no accepted claim/,
   );
   assert.doesNotMatch(run.stdout() + run.stderr(), /hunter2|aHVudGVyMg/);
   await provider.client.delete(secrets, metadata);
