@@ -1,4 +1,4 @@
-/** PostgresqlInstance → ServiceInstance. Source: reference/provider.md §5.5. */
+/** PostgresqlInstance → ServiceInstance. See docs/reference/composition.md. */
 import { postgresqlParameters, serviceInstances } from "@klutch/api";
 import type { Compose, Json } from "@klutch/crossplane";
 import { answer, at, claimLabels, claimOf, isJson, noClaim, textAt } from "./composite.ts";

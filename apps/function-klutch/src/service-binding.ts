@@ -1,4 +1,4 @@
-/** ServiceBinding claim → ServiceBinding of the provider, with its Secret in the claim's namespace. reference/provider.md §5.5. */
+/** ServiceBinding claim → ServiceBinding of the provider, with its Secret in the claim's namespace. See docs/reference/composition.md. */
 import { instanceTypeLabel, managedServiceBindings } from "@klutch/api";
 import type { Compose, Json } from "@klutch/crossplane";
 import { answer, at, claimLabels, claimOf, noClaim, textAt } from "./composite.ts";

@@ -1,10 +1,10 @@
-/** Credentials of a broker as keys of a Secret. Source: reference/provider.md §2.4. */
+/** Credentials of a broker as keys of a Secret. See docs/reference/provider.md. */
 import type { ConnectionDetail } from "@klutch/api";
 import { isRecord } from "@klutch/kube";
 
 /**
  * Nested objects joined with `.`, other characters than letters, digits, `-`, `_` and `.` replaced by `_`. Lists of plain values keep
- * the existing form `[a b]`; numbers and everything else are printed without loss (provider defect 17).
+ * the existing form `[a b]`; numbers and everything else are printed without loss.
  */
 export function flattenCredentials(
   credentials: Readonly<Record<string, unknown>>,
@@ -41,7 +41,7 @@ function printed(value: unknown): string {
   return JSON.stringify(value);
 }
 
-/** Where a PostgreSQL or MariaDB service is reached, without secrets; empty for other kinds, which a later issue adds. */
+/** Where a PostgreSQL or MariaDB service is reached, without secrets; empty for other kinds. */
 export function connectionDetails(
   instanceType: string,
   flat: Readonly<Record<string, string>>,

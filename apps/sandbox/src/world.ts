@@ -22,7 +22,7 @@ export interface ControlPlane extends Foundation {
   readonly clusters: Pick<Clusters, "controlPlane">;
 }
 
-/** See the module comment. */
+/** Given to each part when it starts; `signal` aborts when the sandbox ends. */
 export interface World extends Foundation {
   readonly clusters: Clusters;
   readonly signal: AbortSignal;

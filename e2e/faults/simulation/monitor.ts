@@ -1,4 +1,4 @@
-/** Watches both sides while faults happen and writes down every promise that is broken at some moment (DESIGN §4). */
+/** Watches both sides while faults happen and writes down every promise that is broken at some moment. */
 import { boundAnnotation, leases } from "@klutch/api";
 import { type DynamicObject, isRecord, type KubeClient, type ResourceType } from "@klutch/kube";
 import type { ApiServerModel, VirtualClock } from "@klutch/kube-testing";
@@ -15,7 +15,7 @@ export interface Watched {
   readonly ledger: Ledger;
 }
 
-/** See the module comment. */
+/** Sees each change of both servers as it happens. `broken` has a line for each broken promise; the end state is judged elsewhere. */
 export class Monitor {
   readonly broken: string[] = [];
   readonly #clock: VirtualClock;

@@ -1,5 +1,5 @@
 /**
- * The runtime controller that `--package-runtime=External` leaves to others (reference/engines.md §5): for each active revision a TLS
+ * The runtime controller that `--package-runtime=External` leaves to others: for each active revision a TLS
  * Secret, and in its status that the runtime is healthy and, for a function, where it listens. For the provider also a Deployment
  * without replicas, from which the RBAC manager learns the provider's service account.
  */
