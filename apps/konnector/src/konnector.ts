@@ -1,15 +1,19 @@
 /** The konnector as a function: clients, lease, probes, agent; in order up, in reverse order down. */
-import { apiServiceBindingCrd, apiServiceBindings, customResourceDefinitions, isTrue } from "@klutch/api";
+import { apiServiceBindingCrd, apiServiceBindings } from "@klutch/api";
+import {
+  customResourceDefinitions,
+  type DynamicObject,
+  isRecord,
+  isTrue,
+  type ResourceType,
+} from "@klutch/kube-core";
 import {
   type Clock,
   type ClusterConfig,
   createKubeClient,
-  type DynamicObject,
   isForbidden,
-  isRecord,
   type KubeClient,
   type Random,
-  type ResourceType,
   systemClock,
   systemRandom,
 } from "@klutch/kube";

@@ -1,6 +1,6 @@
 /** Credentials of a broker as keys of a Secret. See docs/reference/provider.md. */
 import type { ConnectionDetail } from "@klutch/api";
-import { isRecord } from "@klutch/kube";
+import { isRecord } from "@klutch/kube-core";
 
 /**
  * Nested objects joined with `.`, other characters than letters, digits, `-`, `_` and `.` replaced by `_`. Lists of plain values keep

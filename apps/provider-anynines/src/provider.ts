@@ -15,7 +15,8 @@ import {
   keysOfManagedChange,
   type Managed,
 } from "@klutch/crossplane";
-import { type Clock, jsonEqual, type KubeClient, type Random, systemClock, systemRandom } from "@klutch/kube";
+import { type Clock, type KubeClient, type Random, systemClock, systemRandom } from "@klutch/kube";
+import { jsonEqual } from "@klutch/kube-core";
 import { Controller, Informer, type LeaderElector, runManager } from "@klutch/kube-runtime";
 import type { Logger, Metrics } from "@klutch/telemetry";
 import { acceptLossAnnotation, type Losses } from "./loss.ts";

@@ -3,16 +3,17 @@
  * old, so the Secret is read again over a connection that works, and what it holds must prove itself before it takes the place of
  * the one in use.
  */
-import { falseCondition, kubeconfigKey, type NewCondition, secrets, trueCondition } from "@klutch/api";
+import { kubeconfigKey } from "@klutch/api";
 import {
-  type ClusterConfig,
   type DynamicObject,
-  isConflict,
+  falseCondition,
   keyOfRef,
-  KubeconfigError,
+  type NewCondition,
   type ObjectRef,
-  parseForeignKubeconfig,
-} from "@klutch/kube";
+  secrets,
+  trueCondition,
+} from "@klutch/kube-core";
+import { type ClusterConfig, isConflict, KubeconfigError, parseForeignKubeconfig } from "@klutch/kube";
 import type { Logger } from "@klutch/telemetry";
 import type { SharedCache } from "../cache/shared-cache.ts";
 import type { ConsumerCluster, ProviderCluster } from "../clusters.ts";

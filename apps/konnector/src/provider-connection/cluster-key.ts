@@ -1,6 +1,7 @@
 /** The key of this app cluster, in a Secret of the agent's namespace; made when it is first needed, never replaced. */
-import { clusterKeyDataKey, clusterKeySecret, newClusterKey, secrets } from "@klutch/api";
-import { type DynamicObject, isAlreadyExists } from "@klutch/kube";
+import { clusterKeyDataKey, clusterKeySecret, newClusterKey } from "@klutch/api";
+import { type DynamicObject, secrets } from "@klutch/kube-core";
+import { isAlreadyExists } from "@klutch/kube";
 import type { ConsumerCluster } from "../clusters.ts";
 import { secretText } from "../decode.ts";
 

@@ -1,13 +1,6 @@
 /** Credentials of another cluster: whether one works, which of two is newer, and what is said when one is refused. */
-import { namespaces } from "@klutch/api";
-import {
-  ApiError,
-  type ClusterConfig,
-  type DynamicObject,
-  isRecord,
-  isUnauthorized,
-  type KubeClient,
-} from "@klutch/kube";
+import { type DynamicObject, isRecord, namespaces } from "@klutch/kube-core";
+import { ApiError, type ClusterConfig, isUnauthorized, type KubeClient } from "@klutch/kube";
 
 /** A credential in use, in the words that people are told. */
 export interface CredentialUse {

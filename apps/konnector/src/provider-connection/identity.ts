@@ -2,8 +2,9 @@
  * Which control plane this is. A provider that was set up anew at the same address looks empty, and acting on its emptiness would undo
  * or duplicate everything; so each binding pins the provider it was made with.
  */
-import { namespaces, providerUidAnnotation, serviceNamespaceAnnotation } from "@klutch/api";
-import { type Clock, type DynamicObject, isForbidden, type KubeClient } from "@klutch/kube";
+import { providerUidAnnotation, serviceNamespaceAnnotation } from "@klutch/api";
+import { type DynamicObject, namespaces } from "@klutch/kube-core";
+import { type Clock, isForbidden, type KubeClient } from "@klutch/kube";
 import type { Tenant } from "@klutch/sync";
 import { WrongProviderError } from "../errors.ts";
 

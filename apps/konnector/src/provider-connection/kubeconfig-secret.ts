@@ -1,5 +1,5 @@
 /** The kubeconfig that an agent gets in a Secret. */
-import { falseCondition, type NewCondition, trueCondition } from "@klutch/api";
+import { falseCondition, type NewCondition, trueCondition } from "@klutch/kube-core";
 import { type ClusterConfig, KubeconfigError } from "@klutch/kube";
 import { jsonHash } from "@klutch/sync";
 import type { SharedCache } from "../cache/shared-cache.ts";

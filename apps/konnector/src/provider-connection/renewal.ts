@@ -12,16 +12,10 @@ import {
   publicKeyOf,
   renewalText,
   renewalUrlAnnotation,
-  secrets,
   signText,
 } from "@klutch/api";
-import {
-  type ClusterConfig,
-  type DynamicObject,
-  keyOfRef,
-  type ObjectRef,
-  parseForeignKubeconfig,
-} from "@klutch/kube";
+import { type DynamicObject, keyOfRef, type ObjectRef, secrets } from "@klutch/kube-core";
+import { type ClusterConfig, parseForeignKubeconfig } from "@klutch/kube";
 import { Backoff } from "@klutch/kube-runtime";
 import type { SharedCache } from "../cache/shared-cache.ts";
 import { ensureClusterKey, readClusterKey } from "./cluster-key.ts";

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { DynamicObject, WatchEvent } from "@klutch/kube";
+import type { WatchEvent } from "@klutch/kube";
+import type { DynamicObject } from "@klutch/kube-core";
 import { rotatingClient } from "./rotating-client.ts";
 import { fakeClient } from "../testing/fake-client.ts";
 

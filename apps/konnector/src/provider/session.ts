@@ -3,21 +3,18 @@ import {
   apiServiceExports,
   apiServiceNamespaces,
   clusterBindings,
-  falseCondition,
-  namespaces,
-  type NewCondition,
-  trueCondition,
   unreachableSinceAnnotation,
 } from "@klutch/api";
 import {
-  type ClusterConfig,
-  isNotFound,
-  isUnauthorized,
+  falseCondition,
   keyOfRef,
-  type KubeClient,
+  namespaces,
+  type NewCondition,
   type ObjectRef,
   refOf,
-} from "@klutch/kube";
+  trueCondition,
+} from "@klutch/kube-core";
+import { type ClusterConfig, isNotFound, isUnauthorized, type KubeClient } from "@klutch/kube";
 import { Backoff } from "@klutch/kube-runtime";
 import type { BindingStatus } from "../controllers/binding-status/binding-status.ts";
 import { CachePool } from "../cache/pool.ts";

@@ -5,17 +5,20 @@ import {
   type AnsweredPermissionClaim,
   apiServiceBindings,
   apiServiceExports,
-  clusterRoles,
-  configMaps,
   consumerNamespace,
-  events,
-  namespaces,
   type PermissionClaim,
   resourceOwnerAnnotation,
-  secrets,
   serviceNamespaceName,
 } from "@klutch/api";
-import type { DynamicObject, KubeObject } from "@klutch/kube";
+import {
+  clusterRoles,
+  configMaps,
+  type DynamicObject,
+  events,
+  type KubeObject,
+  namespaces,
+  secrets,
+} from "@klutch/kube-core";
 import { secretObject, waitFor } from "@klutch/kube-testing";
 import { pairOf, serviceNamespace } from "../testing/pair.ts";
 import {

@@ -1,17 +1,14 @@
 /** The konnector in control-plane mode, between two real API servers: bindings and status on the provider, app cluster by Secret. */
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
+import { apiServiceBindings, apiServiceExports, clusterBindings, consumerNamespace } from "@klutch/api";
 import {
-  apiServiceBindings,
-  apiServiceExports,
-  clusterBindings,
-  consumerNamespace,
   customResourceDefinitions,
+  type DynamicObject,
   findCondition,
   isTrue,
   secrets,
-} from "@klutch/api";
-import type { DynamicObject } from "@klutch/kube";
+} from "@klutch/kube-core";
 import { secretObject, waitFor } from "@klutch/kube-testing";
 import { createMetrics, silentLogger } from "@klutch/telemetry";
 import { conditionsOf } from "../decode.ts";

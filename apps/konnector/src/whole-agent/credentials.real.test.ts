@@ -6,13 +6,10 @@ import {
   clusterBindingName,
   clusterBindings,
   consumerNamespace,
-  findCondition,
   kubeconfigKey,
-  namespaces,
-  secrets,
-  serviceAccounts,
 } from "@klutch/api";
-import { ApiError, createKubeClient, type DynamicObject, parseForeignKubeconfig } from "@klutch/kube";
+import { type DynamicObject, findCondition, namespaces, secrets, serviceAccounts } from "@klutch/kube-core";
+import { ApiError, createKubeClient, parseForeignKubeconfig } from "@klutch/kube";
 import { waitFor } from "@klutch/kube-testing";
 import { conditionsOf, secretText } from "../decode.ts";
 import { startGate } from "../testing/gate.ts";

@@ -5,13 +5,10 @@ import {
   type AnsweredPermissionClaim,
   boundAnnotation,
   clusterBindings,
-  customResourceDefinitions,
-  namespaces,
   resourceOwnerAnnotation,
-  secrets,
   syncerFinalizer,
 } from "@klutch/api";
-import type { DynamicObject } from "@klutch/kube";
+import { customResourceDefinitions, type DynamicObject, namespaces, secrets } from "@klutch/kube-core";
 import { secretObject, waitFor } from "@klutch/kube-testing";
 import { serveAggregated } from "../testing/aggregated.ts";
 import { dropExportRules, rewriteExport } from "../testing/hostile-provider.ts";

@@ -6,12 +6,9 @@ import {
   apiServiceNamespaces,
   bindGroup,
   consumerNamespace,
-  events,
   kubeconfigKey,
-  namespaces,
-  secrets,
 } from "@klutch/api";
-import type { DynamicObject } from "@klutch/kube";
+import { type DynamicObject, events, namespaces, secrets } from "@klutch/kube-core";
 import { secretObject, waitFor } from "@klutch/kube-testing";
 import { pairOf, serviceNamespace } from "../testing/pair.ts";
 import {

@@ -6,15 +6,19 @@ import {
   apiServiceExports,
   boundAnnotation,
   clusterBindings,
-  clusterRoles,
   consumerNamespace,
-  findCondition,
-  isTrue,
   resourceOwnerAnnotation,
-  secrets,
   syncerFinalizer,
 } from "@klutch/api";
-import { type DynamicObject, isNotFound, type ResourceType } from "@klutch/kube";
+import {
+  clusterRoles,
+  type DynamicObject,
+  findCondition,
+  isTrue,
+  type ResourceType,
+  secrets,
+} from "@klutch/kube-core";
+import { isNotFound } from "@klutch/kube";
 import { secretObject, waitFor } from "@klutch/kube-testing";
 import { conditionsOf } from "../decode.ts";
 import { exportCrd, installCrd, prepareTenant, tenantNamespace } from "../testing/provider-side.ts";

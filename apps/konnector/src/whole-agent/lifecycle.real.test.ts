@@ -12,15 +12,18 @@ import {
   apiServiceNamespaces,
   clusterNamespaceAnnotation,
   consumerNamespace,
+} from "@klutch/api";
+import {
   customResourceDefinitions,
+  type DynamicObject,
   findCondition,
   isTrue,
+  type KubeObject,
   leases,
   namespaces,
   secrets,
-} from "@klutch/api";
+} from "@klutch/kube-core";
 import { reservePorts } from "@klutch/engines";
-import type { DynamicObject, KubeObject } from "@klutch/kube";
 import { secretObject, waitFor } from "@klutch/kube-testing";
 import { conditionsOf, secretText } from "../decode.ts";
 import {

@@ -5,14 +5,17 @@ import {
   type AnsweredPermissionClaim,
   apiServiceBindings,
   consumerNamespace,
+  unreachableSinceAnnotation,
+} from "@klutch/api";
+import {
   customResourceDefinitions,
+  type DynamicObject,
   events,
   findCondition,
   isTrue,
+  type KubeObject,
   secrets,
-  unreachableSinceAnnotation,
-} from "@klutch/api";
-import type { DynamicObject, KubeObject } from "@klutch/kube";
+} from "@klutch/kube-core";
 import { secretObject, waitFor } from "@klutch/kube-testing";
 import { conditionsOf } from "../decode.ts";
 import { startGate } from "../testing/gate.ts";

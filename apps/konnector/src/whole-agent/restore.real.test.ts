@@ -10,13 +10,11 @@ import {
   apiServiceBindings,
   apiServiceNamespaces,
   consumerNamespace,
-  customResourceDefinitions,
-  namespaces,
   releaseDeletionsAnnotation,
   restoredAnnotation,
 } from "@klutch/api";
+import { customResourceDefinitions, type DynamicObject, namespaces } from "@klutch/kube-core";
 import { resolveEngine } from "@klutch/engines";
-import type { DynamicObject } from "@klutch/kube";
 import { waitFor } from "@klutch/kube-testing";
 import { pairOf, serviceNamespace } from "../testing/pair.ts";
 import { exportCrd, installCrd, prepareTenant, tenantNamespace } from "../testing/provider-side.ts";

@@ -1,8 +1,9 @@
 /** The konnector between two real API servers, while the provider's schema grows: nothing that is read through the older schema stays. */
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
-import { apiServiceExports, customResourceDefinitions, exportFromCrd } from "@klutch/api";
-import { createKubeClient, type DynamicObject, isForbidden, type KubeObject } from "@klutch/kube";
+import { apiServiceExports, exportFromCrd } from "@klutch/api";
+import { customResourceDefinitions, type DynamicObject, type KubeObject } from "@klutch/kube-core";
+import { createKubeClient, isForbidden } from "@klutch/kube";
 import { waitFor } from "@klutch/kube-testing";
 import { pairOf, serviceNamespace } from "../testing/pair.ts";
 import { exportCrd, installCrd, prepareTenant, tenantNamespace } from "../testing/provider-side.ts";

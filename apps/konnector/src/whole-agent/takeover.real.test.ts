@@ -11,19 +11,22 @@ import {
   bindingRules,
   boundAnnotation,
   clusterNamespaceAnnotation,
-  clusterRoleBindings,
-  clusterRoles,
   consumerNamespace,
-  customResourceDefinitions,
-  events,
   fieldManager,
-  isTrue,
-  namespaces,
   resourceOwnerAnnotation,
-  secrets,
   syncerFinalizer,
 } from "@klutch/api";
-import type { DynamicObject, KubeObject } from "@klutch/kube";
+import {
+  clusterRoleBindings,
+  clusterRoles,
+  customResourceDefinitions,
+  type DynamicObject,
+  events,
+  isTrue,
+  type KubeObject,
+  namespaces,
+  secrets,
+} from "@klutch/kube-core";
 import { secretObject, waitFor } from "@klutch/kube-testing";
 import { conditionsOf } from "../decode.ts";
 import { pairOf, serviceNamespace } from "../testing/pair.ts";

@@ -6,9 +6,6 @@ import {
   apiServiceExports,
   boundAnnotation,
   consumerNamespace,
-  customResourceDefinitions,
-  findCondition,
-  namespaces,
   providerUidAnnotation,
   releaseDeletionsAnnotation,
   releaseSchemaAnnotation,
@@ -16,7 +13,7 @@ import {
   unbindFinalizer,
   unbindPolicyAnnotation,
 } from "@klutch/api";
-import type { DynamicObject } from "@klutch/kube";
+import { customResourceDefinitions, type DynamicObject, findCondition, namespaces } from "@klutch/kube-core";
 import { waitFor } from "@klutch/kube-testing";
 import { conditionsOf } from "../decode.ts";
 import { pairOf, serviceNamespace } from "../testing/pair.ts";

@@ -3,15 +3,16 @@
  * the object, so that parts of one process never conflict with each other. Much of it quotes the other side, so every text is cleaned and
  * bounded here.
  */
+import { type APIServiceBinding, plainText } from "@klutch/api";
 import {
-  type APIServiceBinding,
+  type DynamicObject,
   falseCondition,
   findCondition,
+  jsonEqual,
   type NewCondition,
-  plainText,
+  refOf,
   setConditions,
-} from "@klutch/api";
-import { type DynamicObject, jsonEqual, refOf } from "@klutch/kube";
+} from "@klutch/kube-core";
 import { Controller } from "@klutch/kube-runtime";
 import type { SharedCache } from "../../cache/shared-cache.ts";
 import type { BindingCluster, Environment } from "../../clusters.ts";

@@ -1,14 +1,13 @@
 /** Unbinding without the provider: claims become plain objects, and what is upstream is left as it is. For providers that are gone for good. */
-import { customResourceDefinitions, unbindFinalizer, unbindPolicyAnnotation } from "@klutch/api";
+import { unbindFinalizer, unbindPolicyAnnotation } from "@klutch/api";
 import {
+  customResourceDefinitions,
   type DynamicObject,
-  isNotFound,
   keyOf,
-  type KubeClient,
   refOf,
-  resourceTypeOf,
   type ResourceType,
-} from "@klutch/kube";
+} from "@klutch/kube-core";
+import { isNotFound, type KubeClient, resourceTypeOf } from "@klutch/kube";
 import { isMarked, isOwnedBy, unmarkPatch } from "@klutch/sync";
 import type { BindingCluster, ConsumerCluster } from "../../clusters.ts";
 

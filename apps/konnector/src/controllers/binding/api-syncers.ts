@@ -1,6 +1,6 @@
 /** The running syncers of one session, one for each API, and the breakers that hold their deletions. */
-import { alarmCondition, findCondition, releaseDeletionsAnnotation } from "@klutch/api";
-import type { DynamicObject } from "@klutch/kube";
+import { releaseDeletionsAnnotation } from "@klutch/api";
+import { alarmCondition, type DynamicObject, findCondition } from "@klutch/kube-core";
 import { type Isolation, jsonHash, type SyncedType, type UnbindPolicy } from "@klutch/sync";
 import type { BindingStatus } from "../binding-status/binding-status.ts";
 import type { ConsumerCluster, Environment, ProviderCluster } from "../../clusters.ts";

@@ -1,14 +1,17 @@
 /** The APIs of one session: export → CRD → syncers, one reconcile for each API by name (`<plural>.<group>`). */
 import {
-  alarmCondition,
   type APIServiceExportSpec,
-  customResourceDefinitions,
   type ForeignExport,
-  isTrue,
   providerUidAnnotation,
   unbindFinalizer,
 } from "@klutch/api";
-import { type DynamicObject, refOf } from "@klutch/kube";
+import {
+  alarmCondition,
+  customResourceDefinitions,
+  type DynamicObject,
+  isTrue,
+  refOf,
+} from "@klutch/kube-core";
 import { Controller, type ReconcileResult } from "@klutch/kube-runtime";
 import {
   identityChange,

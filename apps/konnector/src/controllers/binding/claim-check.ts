@@ -1,12 +1,6 @@
 /** What the answers to an export's permission claims mean for the binding: told loudly, before anything is synced (never ignored). */
-import {
-  type APIServiceBindingSpec,
-  type APIServiceExportSpec,
-  falseCondition,
-  type NewCondition,
-  type PermissionClaim,
-  trueCondition,
-} from "@klutch/api";
+import { type APIServiceBindingSpec, type APIServiceExportSpec, type PermissionClaim } from "@klutch/api";
+import { falseCondition, type NewCondition, trueCondition } from "@klutch/kube-core";
 import { claimFaults, effectiveClaims, missingClaims } from "@klutch/sync";
 import type { ClaimSet } from "../claimed-resource/claim-set.ts";
 import type { HonouredClaim } from "../claimed-resource/claimed-type.ts";

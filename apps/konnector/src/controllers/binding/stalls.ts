@@ -2,7 +2,8 @@
  * Notices that objects which a binding needs cannot be read, because a server refuses it, and tells on the binding what is refused, by
  * whom, and who can change it. What cannot be reached at all is told elsewhere (reachability.ts).
  */
-import { alarmCondition, type APIServiceBinding, crdNameOf, type NewCondition } from "@klutch/api";
+import { type APIServiceBinding, crdNameOf } from "@klutch/api";
+import { alarmCondition, type NewCondition } from "@klutch/kube-core";
 import { ApiError, type Clock } from "@klutch/kube";
 import type { BindingStatus } from "../binding-status/binding-status.ts";
 import type { CacheFailure, CachePool } from "../../cache/pool.ts";

@@ -1,6 +1,7 @@
 /** The claim syncers of one session: one for each claimed resource, whatever number of APIs claim it. */
 import { isBuiltInGroup, type PermissionClaim } from "@klutch/api";
-import { discoverResource, keyOfRef, type ObjectRef, type ResourceType } from "@klutch/kube";
+import { discoverResource } from "@klutch/kube";
+import { keyOfRef, type ObjectRef, type ResourceType } from "@klutch/kube-core";
 import { type ClaimScope, claimScopeOf, jsonHash } from "@klutch/sync";
 import type { SharedCache } from "../../cache/shared-cache.ts";
 import type { ConsumerCluster, Environment, ProviderCluster } from "../../clusters.ts";

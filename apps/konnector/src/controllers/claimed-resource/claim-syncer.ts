@@ -1,15 +1,7 @@
 /** Keeps the claimed objects of one resource (Secrets, ConfigMaps, …) in sync, by owner. One for all exports that claim it. */
 import { claimedFromLabel, crdNameOf, fieldManager, resourceOwnerAnnotation } from "@klutch/api";
-import {
-  ApiError,
-  type DynamicObject,
-  isAlreadyExists,
-  isNotFound,
-  keyOf,
-  keyOfRef,
-  type ObjectRef,
-  refOf,
-} from "@klutch/kube";
+import { ApiError, isAlreadyExists, isNotFound } from "@klutch/kube";
+import { type DynamicObject, keyOf, keyOfRef, type ObjectRef, refOf } from "@klutch/kube-core";
 import { Controller, type Lane, type ReconcileContext } from "@klutch/kube-runtime";
 import {
   type ClaimedStep,

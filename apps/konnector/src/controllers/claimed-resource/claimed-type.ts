@@ -1,6 +1,6 @@
 /** The resources that accepted permission claims name. */
 import type { PermissionClaim } from "@klutch/api";
-import type { ResourceType } from "@klutch/kube";
+import type { ResourceType } from "@klutch/kube-core";
 
 /** A claimed resource, and whether its status is written apart. */
 export interface ClaimedType extends ResourceType {

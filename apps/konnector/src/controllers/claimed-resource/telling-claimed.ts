@@ -1,5 +1,5 @@
 /** What does not cross of claimed objects, in words for the people of the app cluster. */
-import { apiVersionOf, type DynamicObject, type ObjectRef } from "@klutch/kube";
+import { apiVersionOf, type DynamicObject, type ObjectRef } from "@klutch/kube-core";
 import { crossingSecretTypes } from "@klutch/api";
 import type { ClaimedPlan } from "@klutch/sync";
 import type { Environment } from "../../clusters.ts";

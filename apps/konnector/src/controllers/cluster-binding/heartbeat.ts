@@ -2,17 +2,21 @@
 import {
   clusterBindingName,
   clusterBindings,
-  falseCondition,
   type ForeignClusterBinding,
   klutchVersion,
-  type NewCondition,
   parseClusterBinding,
+} from "@klutch/api";
+import {
+  type DynamicObject,
+  falseCondition,
+  jsonEqual,
+  type NewCondition,
+  type ObjectRef,
   secrets,
   setConditions,
   trueCondition,
   wholeSeconds,
-} from "@klutch/api";
-import { type DynamicObject, jsonEqual, type ObjectRef } from "@klutch/kube";
+} from "@klutch/kube-core";
 import { Controller, type ReconcileResult } from "@klutch/kube-runtime";
 import type { CacheLease } from "../../cache/pool.ts";
 import type { SharedCache } from "../../cache/shared-cache.ts";

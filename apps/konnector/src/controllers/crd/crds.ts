@@ -3,13 +3,16 @@ import {
   type APIServiceBinding,
   type APIServiceExportSpec,
   checkApiFullName,
-  customResourceDefinitions,
-  falseCondition,
   type ForeignExport,
+} from "@klutch/api";
+import {
+  customResourceDefinitions,
+  type DynamicObject,
+  falseCondition,
   isTrue,
   trueCondition,
-} from "@klutch/api";
-import { ApiError, type DynamicObject, isInvalid } from "@klutch/kube";
+} from "@klutch/kube-core";
+import { ApiError, isInvalid } from "@klutch/kube";
 import { type CrdPlan, planCrd } from "@klutch/sync";
 import { heldChange } from "./schema-guard.ts";
 import { servedElsewhere } from "./served-elsewhere.ts";

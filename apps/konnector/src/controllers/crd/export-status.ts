@@ -1,13 +1,15 @@
 /** What the provider learns about its export in this app cluster (reference/bind.md §1.3). */
+import { apiServiceExports, type ForeignExport } from "@klutch/api";
 import {
-  apiServiceExports,
+  type DynamicObject,
   falseCondition,
-  type ForeignExport,
+  isRecord,
+  jsonEqual,
   type NewCondition,
   setConditions,
   trueCondition,
-} from "@klutch/api";
-import { type DynamicObject, isInvalid, isRecord, jsonEqual } from "@klutch/kube";
+} from "@klutch/kube-core";
+import { isInvalid } from "@klutch/kube";
 import type { SharedCache } from "../../cache/shared-cache.ts";
 import type { Environment, ProviderCluster } from "../../clusters.ts";
 import { conditionsOf } from "../../decode.ts";

@@ -1,6 +1,6 @@
 /** The exports of one tenant, each read once for each of its versions by the one parser of exports. */
 import { type ForeignExport, parseExport } from "@klutch/api";
-import type { DynamicObject } from "@klutch/kube";
+import type { DynamicObject } from "@klutch/kube-core";
 import type { SharedCache } from "../../cache/shared-cache.ts";
 
 /** See the module comment. */

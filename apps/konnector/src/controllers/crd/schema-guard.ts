@@ -4,7 +4,8 @@
  */
 import { setImmediate as turn } from "node:timers/promises";
 import { type APIServiceBinding, releaseSchemaAnnotation } from "@klutch/api";
-import { type DynamicObject, type KubeClient, resourceTypeOf } from "@klutch/kube";
+import { type KubeClient, resourceTypeOf } from "@klutch/kube";
+import type { DynamicObject } from "@klutch/kube-core";
 import {
   type AffectedObject,
   breakingVersionChanges,

@@ -1,5 +1,6 @@
 /** Whether the app cluster has an API of this name already that did not come from a provider. */
-import { discoverResource, isNotFound, isRecord, type KubeClient } from "@klutch/kube";
+import { discoverResource, isNotFound, type KubeClient } from "@klutch/kube";
+import { isRecord } from "@klutch/kube-core";
 
 /** So many versions of a group are looked into. */
 const versionLimit = 32;

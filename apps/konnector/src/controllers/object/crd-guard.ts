@@ -2,8 +2,9 @@
  * The live state of the app cluster's CustomResourceDefinition of one API, for decisions that must not rest on a cache: claims that are
  * missing because their CRD is, or was, were deleted by nobody.
  */
-import { crdNameOf, customResourceDefinitions, isTrue } from "@klutch/api";
-import type { Clock, DynamicObject, ResourceType } from "@klutch/kube";
+import { crdNameOf } from "@klutch/api";
+import { customResourceDefinitions, type DynamicObject, isTrue, type ResourceType } from "@klutch/kube-core";
+import type { Clock } from "@klutch/kube";
 import type { ConsumerCluster } from "../../clusters.ts";
 import { conditionsOf } from "../../decode.ts";
 import type { DeletionBreaker } from "./deletion-breaker.ts";

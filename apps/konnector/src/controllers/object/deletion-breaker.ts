@@ -3,7 +3,7 @@
  * of them are gone. What is held is told by the binding's condition `DeletionHeld`; it outlives restarts there, and a later
  * `release-deletions` annotation ends it.
  */
-import type { Condition } from "@klutch/api";
+import type { Condition } from "@klutch/kube-core";
 import type { Clock } from "@klutch/kube";
 import { isMassDeletion } from "@klutch/sync";
 

@@ -1,15 +1,14 @@
 /** Carries out the steps of a plan: the only place where claims and their upstream objects are written. */
 import { apiServiceNamespaces, bindGroup, boundAnnotation, fieldManager, syncerFinalizer } from "@klutch/api";
+import { isAlreadyExists, isNotFound } from "@klutch/kube";
 import {
   apiVersionOf,
   type DynamicObject,
-  isAlreadyExists,
-  isNotFound,
   keyOf,
   keyOfRef,
   type ObjectRef,
   type ResourceType,
-} from "@klutch/kube";
+} from "@klutch/kube-core";
 import { handOver, type Step, unmarkPatch } from "@klutch/sync";
 import type { Compact } from "../../cache/compact.ts";
 import { findSurely } from "../../cache/live.ts";

@@ -8,7 +8,7 @@ import {
   type ObjectRef,
   refOf,
   type ResourceType,
-} from "@klutch/kube";
+} from "@klutch/kube-core";
 import {
   type Change,
   Controller,

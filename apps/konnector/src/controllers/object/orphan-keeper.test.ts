@@ -1,12 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import {
-  ApiError,
-  type DynamicObject,
-  type KubeClient,
-  type ObjectRef,
-  type ResourceType,
-} from "@klutch/kube";
+import { ApiError, type KubeClient } from "@klutch/kube";
+import type { DynamicObject, ObjectRef, ResourceType } from "@klutch/kube-core";
 import { VirtualClock } from "@klutch/kube-testing";
 import { createMetrics, silentLogger } from "@klutch/telemetry";
 import { defaultTiming, type Environment } from "../../clusters.ts";

@@ -1,6 +1,6 @@
 /** Carries out the interlock of `planOrphan` for one session: live looks, grace time, breaker (DESIGN §4.2). */
 import { boundAnnotation, fieldManager } from "@klutch/api";
-import type { DynamicObject, ObjectRef, ResourceType } from "@klutch/kube";
+import type { DynamicObject, ObjectRef, ResourceType } from "@klutch/kube-core";
 import type { ReconcileResult } from "@klutch/kube-runtime";
 import { judgeAbsence, planOrphan, type SyncObject } from "@klutch/sync";
 import { findSurely } from "../../cache/live.ts";

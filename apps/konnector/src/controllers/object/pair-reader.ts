@@ -1,5 +1,5 @@
 /** Sees pairs as their caches' digests, and reads the objects themselves where a decision needs them. */
-import { apiVersionOf, type DynamicObject, type ObjectRef } from "@klutch/kube";
+import { apiVersionOf, type DynamicObject, type ObjectRef } from "@klutch/kube-core";
 import {
   claimNameOf,
   claimNamesOf,

@@ -1,5 +1,6 @@
 /** What happens to a claim, in words for the person who wrote it. */
-import { ApiError, type DynamicObject, keyOf, keyOfRef, TransportError } from "@klutch/kube";
+import { ApiError, TransportError } from "@klutch/kube";
+import { type DynamicObject, keyOf, keyOfRef } from "@klutch/kube-core";
 import type { Mapping, Ref, Step, Waiting } from "@klutch/sync";
 import type { EventRecorder } from "../../events.ts";
 

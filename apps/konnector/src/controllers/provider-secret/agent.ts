@@ -1,13 +1,6 @@
 /** The top of the agent: APIServiceBindings and the Secrets they name become sessions (reference/bind.md §4.3). Lives for one term of the lease. */
-import { falseCondition, type NewCondition, secrets } from "@klutch/api";
-import {
-  type ClusterConfig,
-  keyOf,
-  keyOfRef,
-  type KubeClient,
-  parseForeignKubeconfig,
-  refOf,
-} from "@klutch/kube";
+import { falseCondition, keyOf, keyOfRef, type NewCondition, refOf, secrets } from "@klutch/kube-core";
+import { type ClusterConfig, type KubeClient, parseForeignKubeconfig } from "@klutch/kube";
 import { Controller, type ReconcileResult } from "@klutch/kube-runtime";
 import { BindingStatus } from "../binding-status/binding-status.ts";
 import type { CacheLease } from "../../cache/pool.ts";

@@ -2,8 +2,8 @@
  * The agent beside the backend (reference/bind.md §4.11): it has its own account on the provider and reaches the app cluster with a
  * kubeconfig from a Secret, which may be replaced while it runs. Bindings and their status are on the provider. Lives for one term.
  */
-import { falseCondition, secrets } from "@klutch/api";
-import { type ClusterConfig, keyOf, type KubeClient, parseForeignKubeconfig } from "@klutch/kube";
+import { falseCondition, keyOf, secrets } from "@klutch/kube-core";
+import { type ClusterConfig, type KubeClient, parseForeignKubeconfig } from "@klutch/kube";
 import { Controller, type ReconcileResult } from "@klutch/kube-runtime";
 import { BindingStatus } from "../binding-status/binding-status.ts";
 import { CachePool, type CacheLease } from "../../cache/pool.ts";

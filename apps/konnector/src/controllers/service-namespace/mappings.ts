@@ -1,5 +1,6 @@
 /** Releases the mappings of consumer namespaces that are gone (reference/bind.md §4.6), and only of those. */
-import { apiServiceNamespaces, namespaces } from "@klutch/api";
+import { apiServiceNamespaces } from "@klutch/api";
+import { namespaces } from "@klutch/kube-core";
 import { Controller, type ReconcileResult } from "@klutch/kube-runtime";
 import { mappingOf, planMappingRelease } from "@klutch/sync";
 import { findSurely } from "../../cache/live.ts";

@@ -1,5 +1,5 @@
 /** How many objects of one cache each namespace holds: all, and those made in the app cluster. Objects of the cluster count under "". */
-import type { ObjectMeta } from "@klutch/kube";
+import type { ObjectMeta } from "@klutch/kube-core";
 import type { Cached, Informer } from "@klutch/kube-runtime";
 import { isAdopted } from "@klutch/sync";
 

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { type DynamicObject, systemClock } from "@klutch/kube";
+import { systemClock } from "@klutch/kube";
+import type { DynamicObject } from "@klutch/kube-core";
 import type { Change } from "@klutch/kube-runtime";
 import { waitFor } from "@klutch/kube-testing";
 import { silentLogger } from "@klutch/telemetry";

@@ -3,7 +3,8 @@
  * the provider says of namespaces that the app cluster does not have is followed for a few of them at a time, so that what was left there
  * is released in order; nothing comes down to them.
  */
-import { type Clock, type DynamicObject, jsonEqual, type ObjectMeta } from "@klutch/kube";
+import { type Clock } from "@klutch/kube";
+import { type DynamicObject, jsonEqual, type ObjectMeta } from "@klutch/kube-core";
 import type { Cached, Informer } from "@klutch/kube-runtime";
 import {
   hasUsualName,

@@ -2,7 +2,7 @@
  * One resource of the provider, as far as this tenant may see it: one cache for the whole cluster, or one for each service namespace
  * (reference/bind.md §4.8, informer scope). A mapping that disappears just releases its cache (B3).
  */
-import { type DynamicObject, keyOf, keyOfRef, type ObjectRef, type ResourceType } from "@klutch/kube";
+import { type DynamicObject, keyOf, keyOfRef, type ObjectRef, type ResourceType } from "@klutch/kube-core";
 import type { Cached, Change, Lane } from "@klutch/kube-runtime";
 import type { Logger } from "@klutch/telemetry";
 import { type CacheLease, type CacheScope, objectsIn } from "../../cache/pool.ts";

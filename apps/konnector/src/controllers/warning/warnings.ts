@@ -1,14 +1,6 @@
 /** Brings Warning events about upstream objects down to their claims, so that a developer sees why a database does not come. */
-import { events } from "@klutch/api";
-import {
-  type Clock,
-  type DynamicObject,
-  isForbidden,
-  isGone,
-  isRecord,
-  type KubeClient,
-  type Random,
-} from "@klutch/kube";
+import { type DynamicObject, events, isRecord } from "@klutch/kube-core";
+import { type Clock, isForbidden, isGone, type KubeClient, type Random } from "@klutch/kube";
 import { Backoff } from "@klutch/kube-runtime";
 import type { Logger } from "@klutch/telemetry";
 

@@ -1,5 +1,17 @@
 /** Conditions in Cluster API's style: with a severity, and `Ready` as the summary of all others. See docs/reference/conditions.md. */
-import type { Condition } from "./kinds/common.ts";
+
+/** A condition as Cluster API has it: with a severity that is set only while the status is False. */
+export interface Condition {
+  readonly type: string;
+  /** `True`, `False` or `Unknown`; the schema does not enforce it. */
+  readonly status: string;
+  /** `Error`, `Warning` or `Info`; only while the status is False. */
+  readonly severity?: string | undefined;
+  /** RFC 3339, whole seconds. */
+  readonly lastTransitionTime: string;
+  readonly reason?: string | undefined;
+  readonly message?: string | undefined;
+}
 
 /** A condition without its time, which `setCondition` fills in. */
 export type NewCondition = Omit<Condition, "lastTransitionTime">;

@@ -1,4 +1,4 @@
-import { isRecord } from "./decode.ts";
+import { isRecord } from "./is-record.ts";
 
 /**
  * Whether two JSON values are equal. Key order does not matter; a field that is `undefined` equals one that is absent, because

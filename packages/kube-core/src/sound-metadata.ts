@@ -1,5 +1,5 @@
 /** `metadata` of which every field has the type it must have: the rest of the program reads it without looking. */
-import type { ObjectMeta } from "./types.ts";
+import type { ObjectMeta } from "./object.ts";
 
 type Fields = Readonly<Record<string, unknown>>;
 

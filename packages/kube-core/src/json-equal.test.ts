@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { isDeepStrictEqual } from "node:util";
 import fc from "fast-check";
-import { parseJson } from "./decode.ts";
+import { parseJson } from "@klutch/kube";
 import { jsonEqual } from "./json-equal.ts";
 
 const json = (): fc.Arbitrary<unknown> => fc.jsonValue({ maxDepth: 4 }).map((value) => wire(value));
