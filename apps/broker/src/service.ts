@@ -212,7 +212,7 @@ function checkService(input: Input): void {
 function requireText(input: Input, field: string): string {
   const value = input[field];
   if (typeof value !== "string" || value === "")
-    throw new BrokerError(400, "BadRequest", `${field} is missing or not a text`);
+    throw new BrokerError(400, "BadRequest", `${field} is missing or not a string`);
   return value;
 }
 

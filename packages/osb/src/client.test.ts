@@ -143,7 +143,7 @@ const garbage: readonly (readonly [string, (client: OsbClient) => Promise<unknow
     "an operation that is a number",
     (client) => client.provision(provision),
     { operation: 3 },
-    /operation is not a text/,
+    /operation is not a string/,
   ],
 ];
 for (const [what, call, body, message] of garbage) {

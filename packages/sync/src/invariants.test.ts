@@ -257,7 +257,7 @@ test("Finalizer: a deleting claim without object above waits no longer than the 
     upstreams: [],
   });
   assert.deepEqual(checkInvariants(snapshot(waiting(justNow))), []);
-  violates(waiting(minutesAgo), "Finalizer", `${api} app/w`, /nothing is above any more/);
+  violates(waiting(minutesAgo), "Finalizer", `${api} app/w`, /the provider has nothing of it any more/);
   const served = { ...waiting(minutesAgo), upstreams: [above({ a: 1 })] };
   assert.deepEqual(checkInvariants(snapshot(served)), []);
 });

@@ -58,7 +58,7 @@ export function runPackageRuntime(world: World, certificates: CertificateFolders
 
 async function loop(world: World, once: () => Promise<void>): Promise<void> {
   while (!world.signal.aborted) {
-    // A conflict or a server that is just starting: the next round mends it.
+    // A conflict or a server that is just starting: the next round fixes it.
     await once().catch(() => undefined);
     await sleep(pollMs, undefined, { signal: world.signal }).catch(() => undefined);
   }
