@@ -1,78 +1,44 @@
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
-import { join } from "node:path";
 import { test } from "node:test";
-import { repositoryRoot } from "../root.ts";
-import { isHandWritten, sourceFiles } from "./source-files.ts";
+import { brokenLinks, namesIn, reasonsIn } from "./reference.ts";
 
-const sources = sourceFiles(
-  (path) => isHandWritten(path) && /^(packages|apps)\//.test(path) && !/\.test\.ts$|\/testing\//.test(path),
-);
-const page = (name: string): string => readFileSync(join(repositoryRoot, "docs", "reference", name), "utf8");
-
-/** What the pattern's groups match in the source, without repetitions. */
-function found(pattern: RegExp): readonly string[] {
-  const all = sources.flatMap(({ text }) =>
-    [...text.matchAll(pattern)].flatMap((match) => match.slice(1).filter((group) => group !== undefined)),
-  );
-  return [...new Set(all)].toSorted();
-}
-
-test("every annotation, label and finalizer of ours is in docs/reference/names.md", () => {
-  const names = found(
-    /const \w+(?:: string)? =\s*"((?:[\w-]+\.)*(?:klutch\.anynines\.com|klutch\.io|crossplane\.io)\/(?!v\d)[\w-]+)"/g,
-  );
-  assert.ok(names.length > 40, `only ${names.length} names found: does the pattern still fit the source?`);
-  const text = page("names.md");
-  assert.deepEqual(
-    names.filter((name) => !text.includes(`\`${name}\``)),
-    [],
-  );
+test("names are found where a constant holds them, and versions of an API are no names", () => {
+  const text = `
+    export const boundAnnotation = "klutch.anynines.com/bound";
+    const missing: string = "anynines.crossplane.io/missing";
+    const apiVersion = "klutch.anynines.com/v1alpha1";`;
+  assert.deepEqual(namesIn([{ path: "a.ts", text }]), [
+    "anynines.crossplane.io/missing",
+    "klutch.anynines.com/bound",
+  ]);
 });
 
-test("every condition's type and reason and every event's reason is in docs/reference/conditions.md", () => {
-  const words = [
-    /\bfalseCondition\(\s*(?:"(\w+)"|\w+),\s*"(\w+)"/g,
-    /\balarmCondition\(\s*"(\w+)",\s*"(\w+)"/g,
-    /\btrueCondition\(\s*"(\w+)"/g,
-    /\b(?:notReady|notHealthy|refuse)\(\s*"([A-Z]\w+)"/g,
-    /\b(?:tell|warn|note)\(\s*[\w.()]+,\s*(?:"(?:Normal|Warning)",\s*)?"(?!Normal|Warning)([A-Z]\w+)"/g,
-    /\["(?:Normal|Warning)", "(\w+)"/g,
-    /\breport\.run\(\s*(?:"(\w+)"|\w+),\s*"(\w+)"/g,
-  ].flatMap(found);
-  assert.ok(words.length > 60, `only ${words.length} words found: do the patterns still fit the source?`);
-  const text = page("conditions.md");
-  assert.deepEqual(
-    words.filter((word) => !text.includes(`\`${word}\``)),
-    [],
-  );
+test("types and reasons are found where conditions and events are made", () => {
+  const text = `
+    falseCondition("Connected", "WrongProvider", "Error", message);
+    alarmCondition("DeletionHeld", "MassDeletion", "Warning", why);
+    await events.tell(consumer, "Warning", "SyncFailed", text);
+    const texts = { mapping: ["Normal", "WaitingForNamespace", "wait"] };`;
+  assert.deepEqual(reasonsIn([{ path: "a.ts", text }]), [
+    "Connected",
+    "DeletionHeld",
+    "MassDeletion",
+    "SyncFailed",
+    "WaitingForNamespace",
+    "WrongProvider",
+  ]);
 });
 
-test("links between the pages of docs and designs lead somewhere", () => {
-  const pages = sourceFiles((path) => /^(docs\/.*|designs\/.*|[^/]+)\.md$/.test(path));
-  const byPath = new Map(pages.map(({ path, text }) => [path, text]));
-  const broken = pages.flatMap(({ path, text }) =>
-    [...text.replaceAll(/`[^`\n]*`/g, "").matchAll(/\]\((?!https?:)([^)#\s]*)(#[^)\s]+)?\)/g)]
-      .filter(([, file = "", anchor = ""]) => {
-        const target = file === "" ? path : join(path, "..", file);
-        const content = byPath.get(target);
-        if (content === undefined)
-          return sourceFiles((one) => one === target || one.startsWith(`${target}/`)).length === 0;
-        return anchor !== "" && !anchorsOf(content).has(anchor.slice(1));
-      })
-      .map(([link]) => `${path}: ${link}`),
-  );
-  assert.deepEqual(broken, []);
+test("a link to a page or a heading that does not exist is broken; one to a folder, the web or code is not", () => {
+  const pages = [
+    {
+      path: "docs/a.md",
+      text: "[b](b.md#one-two) [c](c.md) [d](b.md#three) `[e](f.md)` [g](https://x.test/y) [h](../src)",
+    },
+    { path: "docs/b.md", text: "# One: two\n" },
+  ];
+  assert.deepEqual(brokenLinks(pages, new Set(["src/x.ts"])), [
+    "docs/a.md: ](c.md)",
+    "docs/a.md: ](b.md#three)",
+  ]);
 });
-
-/** Anchors of a page's headings, as they are made from them. */
-function anchorsOf(text: string): ReadonlySet<string> {
-  return new Set(
-    [...text.matchAll(/^#+ (.+)$/gm)].map(([, heading = ""]) =>
-      heading
-        .toLowerCase()
-        .replaceAll(/[^\w\- ]/g, "")
-        .replaceAll(" ", "-"),
-    ),
-  );
-}

@@ -1,5 +1,4 @@
-/** Credentials of a broker as keys of a Secret. See docs/reference/provider.md. */
-import type { ConnectionDetail } from "@klutch/api";
+/** Credentials of a broker as keys of a Secret. */
 import { isRecord } from "@klutch/kube-core";
 
 /**
@@ -39,14 +38,4 @@ function printed(value: unknown): string {
   if (Array.isArray(value) && value.every((item) => typeof item !== "object"))
     return `[${value.map(String).join(" ")}]`;
   return JSON.stringify(value);
-}
-
-/** Where a PostgreSQL or MariaDB service is reached, without secrets; empty for other kinds. */
-export function connectionDetails(
-  instanceType: string,
-  flat: Readonly<Record<string, string>>,
-): readonly ConnectionDetail[] {
-  const { host, port } = flat;
-  if (!/postgresql|mariadb/.test(instanceType) || host === undefined || port === undefined) return [];
-  return [{ hostURL: host, port, label: "SQL" }];
 }

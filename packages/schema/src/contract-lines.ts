@@ -1,4 +1,4 @@
-/** A schema as lines of text, one for each field, so that a contract can be written and compared by hand. For tests. */
+/** A schema as lines of text, one for each field, so that a contract can be written and compared by hand. */
 
 type Json = Readonly<Record<string, unknown>>;
 
