@@ -1,6 +1,7 @@
 /** All checks of this repository, those first that name the quickest way out. */
 import { arrowCheck } from "./arrow-check.ts";
 import type { Check } from "./check.ts";
+import { citationChecks } from "./citations.ts";
 import { driftChecks } from "./drift.ts";
 import { fileChecks } from "./files.ts";
 import { programChecks } from "./programs.ts";
@@ -14,4 +15,5 @@ export const checks: readonly Check[] = [
   ...fileChecks,
   ...driftChecks,
   ...referenceChecks,
+  ...citationChecks,
 ];

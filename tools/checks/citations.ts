@@ -16,7 +16,11 @@ export const citationChecks: readonly Check[] = [
     name: "pages",
     rule: "every page and design that is named exists",
     advice: "name it from the root of the repository",
-    find: () => missingPages(sourceFiles(isText), new Set(sourceFiles(() => true).map(({ path }) => path))),
+    find: () =>
+      missingPages(
+        sourceFiles((path) => isText(path) && !path.endsWith(".test.ts")),
+        new Set(sourceFiles(() => true).map(({ path }) => path)),
+      ),
   },
 ];
 
@@ -54,11 +58,14 @@ export function missingPages(files: readonly SourceFile[], paths: ReadonlySet<st
   const missing = files.flatMap(({ path, text }) =>
     [...text.matchAll(/(?<![\w./*:{}<>-])((?:[\w-]+\/)*[\w-]+\.md|designs\/\d{4})\b/g)]
       .map(([name]) => name)
-      .filter((name) => !isThere(name, dirname(path)))
+      .filter((name) => !isExample(name) && !isThere(name, dirname(path)))
       .map((name) => `${path}: ${name}`),
   );
   return [...new Set(missing)];
 }
+
+/** A name that stands for one that a reader will choose. */
+const isExample = (name: string): boolean => /(^|\/)example\.md$/.test(name);
 
 /** Where what a folder prints will lie. */
 function placesOf(folder: string): readonly string[] {

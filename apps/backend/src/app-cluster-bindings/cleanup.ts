@@ -47,7 +47,7 @@ export async function cleanUp(
   const { client } = context;
   const step: Step = { signal: run.signal };
   const namespace = await client.find(namespaces, { name: owner.root }, step);
-  // A namespace of somebody else, and the rights that go with its name, are not ours to remove (S9).
+  // A namespace of somebody else, and the rights that go with its name, are not ours to remove.
   if (namespace !== undefined && !isOurs(namespace, owner)) return letGo(context, owner, step);
   if (namespace !== undefined) {
     const waitMs = await unbind(context, owner, run);

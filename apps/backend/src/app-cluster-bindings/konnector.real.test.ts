@@ -50,7 +50,7 @@ async function rollOut(available: "True" | "False"): Promise<void> {
 }
 const deployed = (): Promise<string> => condition("app", "KonnectorDeployed");
 
-test("the konnector is deployed on demand, and KonnectorDeployed says whether it is available (B14)", async () => {
+test("the konnector is deployed on demand, and KonnectorDeployed says whether it is available", async () => {
   await create("app", { apiExports, konnector: { deploy: true } });
   await until("the new Deployment", deployed, /^False Error\/KonnectorDeploymentFailed: .*not rolled out/);
   assert.equal(at(await container(), "image"), "example.org/konnector:test");

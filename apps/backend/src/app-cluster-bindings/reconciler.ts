@@ -1,7 +1,7 @@
 /**
- * Binds an app cluster from the provider's side (reference/bind.md §5.6). Each pass: finalizer → kubeconfig Secret → root namespace and
+ * Binds an app cluster from the provider's side. Each pass: finalizer → kubeconfig Secret → root namespace and
  * what lives in it → bindings and exports → konnector → status. A step that fails is told in its condition, and the status is written
- * whatever happened (B14); the failure then makes the controller try again.
+ * whatever happened; the failure then makes the controller try again.
  */
 import { type AppClusterBinding, appClusterBindingFinalizer, appClusterBindings } from "@klutch/api";
 import { falseCondition, isTrue, type NewCondition, setConditions } from "@klutch/kube-core";
@@ -132,7 +132,7 @@ async function ensurePlace(
   const { client, caches } = context;
   const { data } = verdict;
   if (data === undefined) {
-    // Something that was bound stays bound while its Secret is broken or gone, but not when its owner withdrew it (S8).
+    // Something that was bound stays bound while its Secret is broken or gone, but not when its owner withdrew it.
     const namespace = caches.namespaces.get(owner.root);
     if (namespace === undefined || !isOurs(namespace, owner)) return false;
     if (verdict.refused) await removeMirror(client, owner, step);

@@ -28,7 +28,7 @@ const group = "rbac.authorization.k8s.io";
 /** Condition that tells of the root namespace. */
 export const namespaceReady = "NamespaceReady";
 
-/** Whether the namespace carries our mark: nothing else proves that it is ours (S9). */
+/** Whether the namespace carries our mark: nothing else proves that it is ours. */
 export function isOurs(namespace: KubeObject, owner: Owner): boolean {
   return namespace.metadata.annotations?.[appClusterBindingAnnotation] === owner.key;
 }

@@ -76,7 +76,7 @@ async function keepFresh(
 
 const neverSeenAgainMs = 60_000;
 
-/** Whether the agent reports as often as it promised; and when to look again, because silence causes no event (B1, B2). */
+/** Whether the agent reports as often as it promised; and when to look again, because silence causes no event. */
 export function healthOf(
   binding: ClusterBinding,
   now: number,

@@ -1,4 +1,4 @@
-/** The routes of the backend. Source: reference/bind.md §2. */
+/** The routes of the backend. docs/reference/login.md describes them. */
 import { type Context, Hono } from "hono";
 import { bodyLimit } from "hono/body-limit";
 import { klutchVersion } from "@klutch/api";

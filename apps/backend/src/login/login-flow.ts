@@ -56,7 +56,7 @@ const sessionFields = [
   "csrf",
 ] as const;
 
-/** See the module comment. */
+/** Throws `UserError` for whatever a person can put right. Sessions end after an hour, logins after ten minutes. */
 export class LoginFlow {
   readonly #options: LoginFlowOptions;
   readonly #finished: UsedOnce;

@@ -37,7 +37,7 @@ export function createServiceNamespaceReconcile(context: ControllerContext): Rec
     const present =
       caches.namespaces.get(name) ?? (await createNamespace(context, name, annotations, signal));
     if (present.metadata.annotations?.[serviceNamespaceAnnotation] !== owner) {
-      // Another tenant's, or somebody's own: never handed out, whatever its name (S9).
+      // Another tenant's, or somebody's own: never handed out, whatever its name.
       logger.error("the service namespace belongs to somebody else", { namespace: name, owner });
       return { requeueAfterMs: 60_000 };
     }
@@ -71,7 +71,7 @@ async function createNamespace(
   }
 }
 
-/** Only ours, and only when the mapping is really gone: a cache that is behind must not cost data (DESIGN §4.2). */
+/** Only ours, and only when the mapping is really gone: a cache that is behind must not cost data. */
 async function removeNamespace(
   context: ControllerContext,
   name: string,

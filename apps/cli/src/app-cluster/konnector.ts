@@ -100,7 +100,7 @@ const resourceOfKind: Readonly<Record<string, Resource>> = {
 
 /**
  * Applies manifests in their order. Fields of an older plugin are taken over, so that its unlimited ClusterRole shrinks to what
- * the konnector needs (S10).
+ * the konnector needs.
  */
 export async function applyManifests(
   consumer: Consumer,

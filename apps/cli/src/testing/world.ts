@@ -29,7 +29,7 @@ export interface Started extends ScriptedRun {
 
 type Outside = Parameters<typeof scriptedRun>[0];
 
-/** See the module comment. */
+/** Each test file has one; no konnector runs in it. */
 export interface KlutchWorld extends AsyncDisposable {
   readonly consumer: TestCluster;
   readonly provider: TestCluster;

@@ -62,7 +62,7 @@ export interface Reading {
 export interface ComparedResource {
   readonly resource: string;
   readonly role: "bound" | "claimed";
-  /** Read although no accepted claim asks for it, to see that nothing is there (S1). */
+  /** Read although no accepted claim asks for it, to see that nothing is there. */
   readonly optional: boolean;
 }
 
@@ -293,7 +293,7 @@ async function readOrphanedApis(
   return owned;
 }
 
-/** Claimed objects in mapped namespaces of both sides, and what carries our mark elsewhere. Secrets always, for S1. */
+/** Claimed objects in mapped namespaces of both sides, and what carries our mark elsewhere. Secrets always: one that no claim lets leave must not be above. */
 async function readClaimed(
   reader: Reader,
   bound: readonly APIServiceBinding[],

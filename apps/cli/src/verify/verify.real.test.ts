@@ -183,7 +183,7 @@ test("verify: what only the first look shows was on its way", async () => {
   assert.match(run.stderr(), /1 deviation; looking again/);
 });
 
-test("S1: verify finds a Secret of the app cluster above that no claim lets leave, without its contents", async () => {
+test("verify finds a Secret of the app cluster above that no claim lets leave, without its contents", async () => {
   const metadata = {
     name: "private",
     namespace: "cluster-a-app",

@@ -62,7 +62,7 @@ export function addressOf(config: ClusterConfig): string {
   return `${config.server} ${config.namespace ?? ""}`;
 }
 
-/** See the module comment. Runs from construction until it is disposed. */
+/** Runs from construction until it is disposed, also while the provider cannot be reached. New credentials replace the old ones in it. */
 export class Session implements AsyncDisposable {
   readonly address: string;
   readonly #options: SessionOptions;

@@ -24,7 +24,7 @@ export interface Keeper<T> {
   readonly isSame?: ((kept: T, reread: T) => boolean) | undefined;
 }
 
-/** See the module comment. `T` is what is kept of an object. */
+/** `T` is what is kept of an object. An object that is absent here may still exist: a live read tells. */
 export class SharedCache<T extends Cached = DynamicObject> implements AsyncDisposable {
   readonly informer: Informer<T>;
   readonly #keeper: Keeper<T>;

@@ -35,7 +35,7 @@ interface RunningSyncer {
   readonly breaker: DeletionBreaker;
 }
 
-/** See the module comment. Not for concurrent use. */
+/** Starts, restarts and ends them, one call at a time. A breaker that holds deletions is taken over when its syncer is restarted. */
 export class ApiSyncers implements AsyncDisposable {
   readonly #options: ApiSyncersOptions;
   readonly #orphans: OrphanKeeper;

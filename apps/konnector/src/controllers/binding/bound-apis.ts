@@ -45,7 +45,7 @@ export interface BoundApisOptions extends ApiSyncersOptions {
 /** How soon an unbinding that goes on is looked at again. */
 const unbindLookMs = 500;
 
-/** See the module comment. */
+/** Works on one API at a time. Disposing it ends all syncers; nothing is unbound by that. */
 export class BoundApis implements AsyncDisposable {
   readonly #options: BoundApisOptions;
   readonly #controller: Controller;

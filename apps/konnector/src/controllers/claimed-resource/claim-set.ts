@@ -35,7 +35,7 @@ interface Wanted {
 
 const core = { group: "", version: "v1", namespaced: true, statusSubresource: false };
 
-/** See the module comment. Not for concurrent use. */
+/** One call at a time. A syncer whose permission claims change is ended and started anew. */
 export class ClaimSet implements AsyncDisposable {
   readonly #options: ClaimSetOptions;
   readonly #accepted = new Map<string, AcceptedClaims>();

@@ -56,7 +56,7 @@ interface Pair {
 
 const missing: Mapping = { state: "missing" };
 
-/** See the module comment. Runs from construction until it is disposed. */
+/** Runs from construction until it is disposed. Copies stay when it ends. */
 export class ClaimSyncer implements AsyncDisposable {
   readonly #options: ClaimSyncerOptions;
   readonly #lease: CacheLease;

@@ -1,4 +1,4 @@
-/** Tells the provider that this agent lives, and brings its fresh credentials over (reference/bind.md §4.5). */
+/** Tells the provider that this agent lives, and brings its fresh credentials over. */
 import {
   clusterBindingName,
   clusterBindings,
@@ -47,7 +47,7 @@ export interface HeartbeatOptions {
 /** Twice the time between heartbeats; the backend waits that long before it calls a cluster unhealthy. */
 const promisedInterval = "5m0s";
 
-/** See the module comment. */
+/** Reports every two and a half minutes and after each change of the ClusterBinding or the credential; a failure is tried again. */
 export class Heartbeat {
   readonly #options: HeartbeatOptions;
   readonly #controller: Controller;

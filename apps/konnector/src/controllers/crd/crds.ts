@@ -1,4 +1,4 @@
-/** Exports become CRDs of the app cluster (reference/bind.md §4.7). One reconcile for each binding of the session. */
+/** Exports become CRDs of the app cluster. One reconcile for each binding of the session. */
 import {
   type APIServiceBinding,
   type APIServiceExportSpec,

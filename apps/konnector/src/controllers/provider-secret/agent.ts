@@ -1,4 +1,4 @@
-/** The top of the agent: APIServiceBindings and the Secrets they name become sessions (reference/bind.md §4.3). Lives for one term of the lease. */
+/** The top of the agent: APIServiceBindings and the Secrets they name become sessions. Lives for one term of the lease. */
 import { type ClusterConfig, type KubeClient, parseForeignKubeconfig } from "@klutch/kube";
 import { falseCondition, keyOf, keyOfRef, type NewCondition, refOf, secrets } from "@klutch/kube-core";
 import { type CacheLease, Controller, type ReconcileResult } from "@klutch/kube-runtime";
@@ -26,7 +26,7 @@ interface Provider {
   textHash: string | undefined;
 }
 
-/** See the module comment. */
+/** Bindings that name the same Secret share a session. A Secret that breaks ends no session that works. */
 export class Agent implements AsyncDisposable {
   readonly #options: AgentOptions;
   readonly #bindings: CacheLease;

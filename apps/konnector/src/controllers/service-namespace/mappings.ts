@@ -1,4 +1,4 @@
-/** Releases the mappings of consumer namespaces that are gone (reference/bind.md §4.6), and only of those. */
+/** Releases the mappings of consumer namespaces that are gone, and only of those. */
 import { apiServiceNamespaces } from "@klutch/api";
 import { namespaces } from "@klutch/kube-core";
 import { Controller, findSurely, type ReconcileResult, type SharedCache } from "@klutch/kube-runtime";

@@ -12,7 +12,7 @@ export interface WarningMirrorOptions {
   readonly environment: Environment;
 }
 
-/** See the module comment. */
+/** One watch for each mapped namespace. What happened before it began is not told. */
 export class WarningMirror implements AsyncDisposable {
   readonly #options: WarningMirrorOptions;
   /** By provider namespace. */
