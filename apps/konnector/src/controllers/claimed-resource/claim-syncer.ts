@@ -211,7 +211,7 @@ export class ClaimSyncer implements AsyncDisposable {
       tellTooMany(this.#options, pair.consumerRef);
       return true;
     }
-    await this.#controller.timed(`${step.do} ${step.on}`, () => this.#execute(step, pair, signal));
+    await this.#controller.observeLatency(`${step.do} ${step.on}`, () => this.#execute(step, pair, signal));
     return false;
   }
 
