@@ -42,7 +42,9 @@ export function importGraph(sources: readonly SourceFile[]): ReadonlyMap<string,
     const candidates = specifier.startsWith(".")
       ? [join(dirname(path), specifier)]
       : specifier.startsWith("@klutch/")
-        ? ["packages", "apps"].map((root) => `${root}/${specifier.slice("@klutch/".length)}/src/index.ts`)
+        ? ["packages/", "apps/", ""].map(
+            (root) => `${root}${specifier.slice("@klutch/".length)}/src/index.ts`,
+          )
         : [];
     return candidates.find((candidate) => known.has(candidate));
   };

@@ -9,8 +9,8 @@ import {
 } from "@klutch/crossplane";
 import type { Clock } from "@klutch/kube";
 import { isGone, mayHaveLeftOrphan, type OriginatingIdentity } from "@klutch/osb";
-import { OperationTracker, toExternalError, waiting } from "./broker-resource.ts";
-import type { Broker } from "./brokers.ts";
+import { OperationTracker, toExternalError, waiting } from "../broker/operation-tracker.ts";
+import type { Broker } from "../broker/brokers.ts";
 import {
   deprovisionRequest,
   identityOf,
@@ -18,12 +18,12 @@ import {
   type PlanIds,
   provisionRequest,
   updateRequest,
-} from "./instance-requests.ts";
-import { InstanceState } from "./instance-state.ts";
-import { decideLoss, type Losses, provisionAnewAnnotation, stepLoss } from "./loss.ts";
-import { noteMissing, noteNextInstance } from "./notes.ts";
-import type { BrokerOperation } from "./operation.ts";
-import { findPlan, type PlanChoice } from "./plan-lookup.ts";
+} from "./requests.ts";
+import { InstanceState } from "./state.ts";
+import { decideLoss, type Losses, provisionAnewAnnotation, stepLoss } from "../loss.ts";
+import { noteMissing, noteNextInstance } from "../critical-annotations.ts";
+import type { BrokerOperation } from "../broker/operation.ts";
+import { findPlan, type PlanChoice } from "../broker/plan-lookup.ts";
 
 /** What the client of one instance needs. */
 export interface InstanceClientOptions {

@@ -3,7 +3,7 @@ import { type ProviderConfig, providerConfigs } from "@klutch/api";
 import { wholeSeconds } from "@klutch/kube-core";
 import type { Clock, KubeClient } from "@klutch/kube";
 import type { Informer, Reconcile } from "@klutch/kube-runtime";
-import type { Brokers } from "./brokers.ts";
+import type { Brokers } from "./broker/brokers.ts";
 
 const healthyIntervalMs = 180_000;
 const unhealthyIntervalMs = 30_000;

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import type { ServiceInstance, ServiceInstanceObservation } from "@klutch/api";
 import { systemClock } from "@klutch/kube";
 import { type Catalog, type OsbClient, OsbError, type Outcome, type ProvisionRequest } from "@klutch/osb";
-import { ServiceInstanceClient } from "./service-instance.ts";
+import { ServiceInstanceClient } from "./external-client.ts";
 
 const catalog: Catalog = {
   services: [

@@ -17,11 +17,11 @@ import {
 import type { Clock } from "@klutch/kube";
 import { isGone, mayHaveLeftOrphan } from "@klutch/osb";
 import { serviceOfType } from "@klutch/services";
-import { OperationTracker, toExternalError, waiting } from "./broker-resource.ts";
-import type { Broker } from "./brokers.ts";
+import { OperationTracker, toExternalError, waiting } from "../broker/operation-tracker.ts";
+import type { Broker } from "../broker/brokers.ts";
 import { flattenCredentials } from "./connection.ts";
-import { stepLoss } from "./loss.ts";
-import { missingOf, noteMissing, Notes } from "./notes.ts";
+import { stepLoss } from "../loss.ts";
+import { missingOf, noteMissing, Notes } from "../critical-annotations.ts";
 
 /** What the client of one binding needs. */
 export interface BindingClientOptions {

@@ -1,7 +1,7 @@
 /** What the broker is asked for, from the managed resource. */
 import type { ServiceInstance } from "@klutch/api";
 import type { DeleteRequest, OriginatingIdentity, ProvisionRequest, UpdateRequest } from "@klutch/osb";
-import type { PlanChoice } from "./plan-lookup.ts";
+import type { PlanChoice } from "../broker/plan-lookup.ts";
 
 /** Service and plan as the broker numbers them. */
 export interface PlanIds {

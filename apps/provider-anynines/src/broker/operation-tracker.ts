@@ -2,7 +2,7 @@
 import { ExternalError, type Managed, type Observation } from "@klutch/crossplane";
 import type { Clock } from "@klutch/kube";
 import { isConcurrency, isGone, type LastOperation, type Outcome, OsbError } from "@klutch/osb";
-import type { NoteChanges, Notes } from "./notes.ts";
+import type { NoteChanges, Notes } from "../critical-annotations.ts";
 import { type BrokerOperation, operationAnnotation, recordedOperation } from "./operation.ts";
 
 /** How often a running operation is asked for when the broker does not say. */

@@ -4,7 +4,7 @@ import { type ProviderConfig, providerConfigs } from "@klutch/api";
 import { ExternalError } from "@klutch/crossplane";
 import type { Clock, KubeClient } from "@klutch/kube";
 import { type Catalog, createOsbClient, type OsbClient } from "@klutch/osb";
-import { brokerConfigOf } from "./credentials.ts";
+import { brokerConfigOf } from "./broker-config.ts";
 
 /** A broker as managed resources use it. */
 export interface Broker {

@@ -3,8 +3,8 @@ import { type ServiceInstance, type ServiceInstanceObservation } from "@klutch/a
 import { wholeSeconds } from "@klutch/kube-core";
 import type { Observation, Recorder } from "@klutch/crossplane";
 import type { Clock } from "@klutch/kube";
-import { type NoteChanges, noteParameters, Notes } from "./notes.ts";
-import type { BrokerOperation } from "./operation.ts";
+import { type NoteChanges, noteParameters, Notes } from "../critical-annotations.ts";
+import type { BrokerOperation } from "../broker/operation.ts";
 import { parameterChanges } from "./parameters.ts";
 
 /** An observation without what `InstanceState` adds; `upToDate` is false unless said otherwise. */
