@@ -23,7 +23,7 @@ import { acceptLossAnnotation, type Losses } from "./loss.ts";
 import { Brokers } from "./broker/brokers.ts";
 import { wasNeverBound, wasNeverProvisioned } from "./existence.ts";
 import { createHealthReconcile } from "./provider-config-health.ts";
-import { missingOf, noteAnnotations } from "./critical-annotations.ts";
+import { criticalAnnotationNames, missingOf } from "./critical-annotations.ts";
 import { ServiceBindingClient } from "./service-binding/external-client.ts";
 import { ServiceInstanceClient } from "./service-instance/external-client.ts";
 import { brokerOf, checkServiceType, configNameOf } from "./broker/service-type.ts";
@@ -39,7 +39,7 @@ export interface ProviderOptions {
   readonly metrics: Metrics;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly pollIntervalMs: number;
-  /** Time between two looks of which both must find a resource gone at its broker. Default 30 000. */
+  /** Time between two observations of which both must find a resource gone at its broker. Default 30 000. */
   readonly confirmLossMs?: number | undefined;
   readonly workers: number;
   readonly elector?: LeaderElector | undefined;
@@ -142,7 +142,7 @@ export async function runProvider(options: ProviderOptions): Promise<void> {
     metrics,
     reconcile: createHealthReconcile({ client, informer: configs, brokers, clock }),
   });
-  const ownKey = keysOfManagedChange(noteAnnotations);
+  const ownKey = keysOfManagedChange(criticalAnnotationNames);
   instanceController.watch(instances, ownKey);
   bindingController.watch(bindings, ownKey);
   // A binding that waits for its instance goes on at once, and an instance that waits for its bindings too.
@@ -198,7 +198,7 @@ function bindingsOf(bindings: Informer<ManagedServiceBinding>, instance: Service
     .map(({ metadata }) => metadata.labels?.[claimNameLabel] ?? metadata.name ?? "");
 }
 
-/** How many instances of the same broker are missing at it; this one is, though the cache may not have its note yet. */
+/** How many instances of the same broker are missing at it; this one is, though the cache may not say so yet. */
 function lossesOf(
   instances: Informer<ServiceInstance>,
   configs: Informer<ProviderConfig>,
