@@ -14,7 +14,7 @@ import {
   secrets,
   trueCondition,
 } from "@klutch/kube-core";
-import type { SharedCache } from "@klutch/kube-runtime";
+import type { ReadYourWritesCache } from "@klutch/kube-runtime";
 import type { Logger } from "@klutch/telemetry";
 import type { ConsumerCluster, ProviderCluster } from "../clusters.ts";
 import { secretText } from "../decode.ts";
@@ -25,13 +25,13 @@ export interface BringOptions {
   readonly consumer: ConsumerCluster;
   readonly provider: ProviderCluster;
   /** The provider's Secret as the watch showed it last. */
-  readonly hint: SharedCache;
+  readonly hint: ReadYourWritesCache;
   /** Name and key of the provider's Secret. */
   readonly name: string;
   readonly key: string;
   /** The Secret in the app cluster. */
   readonly secretRef: ObjectRef;
-  readonly cache: SharedCache;
+  readonly cache: ReadYourWritesCache;
   /** Tries a kubeconfig with one request; gives back the UID of its namespace. */
   readonly prove: (config: ClusterConfig, signal: AbortSignal) => Promise<string>;
   readonly describe: (error: unknown) => string;

@@ -16,7 +16,7 @@ import {
 } from "@klutch/api";
 import { type ClusterConfig, parseForeignKubeconfig } from "@klutch/kube";
 import { type DynamicObject, keyOfRef, type ObjectRef, secrets } from "@klutch/kube-core";
-import { Backoff, type SharedCache } from "@klutch/kube-runtime";
+import { Backoff, type ReadYourWritesCache } from "@klutch/kube-runtime";
 import type { ConsumerCluster, Environment } from "../clusters.ts";
 import { secretText } from "../decode.ts";
 import { ensureClusterKey, readClusterKey } from "./cluster-key.ts";
@@ -27,7 +27,7 @@ export interface RenewalOptions {
   readonly consumer: ConsumerCluster;
   /** The Secret in the app cluster with the provider's kubeconfig. */
   readonly secretRef: ObjectRef;
-  readonly cache: SharedCache;
+  readonly cache: ReadYourWritesCache;
   readonly environment: Environment;
   /** Tries a kubeconfig with one request. */
   readonly prove: (config: ClusterConfig, signal: AbortSignal) => Promise<string>;

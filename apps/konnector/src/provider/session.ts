@@ -15,7 +15,7 @@ import {
   refOf,
   trueCondition,
 } from "@klutch/kube-core";
-import { Backoff, CachePool, type SharedCache } from "@klutch/kube-runtime";
+import { Backoff, CachePool, type ReadYourWritesCache } from "@klutch/kube-runtime";
 import type { BindingCluster, ConsumerCluster, Environment, ProviderCluster } from "../clusters.ts";
 import type { BindingStatus } from "../controllers/binding-status/binding-status.ts";
 import { BoundApis } from "../controllers/binding/bound-apis.ts";
@@ -45,10 +45,10 @@ export interface SessionOptions {
   readonly config: ClusterConfig;
   readonly createClient: (config: ClusterConfig) => KubeClient;
   /** Where fresh credentials are brought to; absent when the agent has its own account on the provider. */
-  readonly credentials?: { readonly secretRef: ObjectRef; readonly cache: SharedCache } | undefined;
+  readonly credentials?: { readonly secretRef: ObjectRef; readonly cache: ReadYourWritesCache } | undefined;
   readonly consumer: ConsumerCluster;
   readonly bindingCluster: BindingCluster;
-  readonly bindings: SharedCache;
+  readonly bindings: ReadYourWritesCache;
   readonly status: BindingStatus;
   readonly environment: Environment;
 }
@@ -175,7 +175,7 @@ export class Session implements AsyncDisposable {
       tenant: { namespace, namespaceUid: identity.namespaceUid },
     };
     await using stack = new AsyncDisposableStack();
-    const open = (scope: Parameters<ClusterCaches["acquire"]>[0], pool = this.#pool): SharedCache =>
+    const open = (scope: Parameters<ClusterCaches["acquire"]>[0], pool = this.#pool): ReadYourWritesCache =>
       stack.use(pool.acquire(scope)).cache;
     const exports = open({ type: apiServiceExports, namespace, maxObjects: exportLimit });
     const mappings = open({ type: apiServiceNamespaces, namespace, maxObjects: mappingLimit });
@@ -227,7 +227,7 @@ export class Session implements AsyncDisposable {
     this.#apis = undefined;
   }
 
-  #heartbeat(provider: ProviderCluster, own: SharedCache): Heartbeat {
+  #heartbeat(provider: ProviderCluster, own: ReadYourWritesCache): Heartbeat {
     const { consumer, environment, credentials } = this.#options;
     return new Heartbeat({
       consumer,
@@ -296,7 +296,7 @@ export class Session implements AsyncDisposable {
   }
 
   async #filled(
-    caches: readonly SharedCache[],
+    caches: readonly ReadYourWritesCache[],
     cluster: CredentialUse["cluster"],
     signal: AbortSignal,
   ): Promise<void> {

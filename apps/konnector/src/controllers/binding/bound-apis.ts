@@ -12,7 +12,12 @@ import {
   isTrue,
   refOf,
 } from "@klutch/kube-core";
-import { type CacheLease, Controller, type ReconcileResult, type SharedCache } from "@klutch/kube-runtime";
+import {
+  Controller,
+  type InformerHandle,
+  type ReadYourWritesCache,
+  type ReconcileResult,
+} from "@klutch/kube-runtime";
 import {
   identityChange,
   isOwnedBy,
@@ -38,7 +43,7 @@ export interface BoundApisOptions extends ApiSyncersOptions {
   readonly bindingCluster: BindingCluster;
   /** Value of the annotation that pins this provider. */
   readonly identity: string;
-  readonly bindings: SharedCache;
+  readonly bindings: ReadYourWritesCache;
   readonly exports: ForeignExports;
 }
 
@@ -52,7 +57,7 @@ export class BoundApis implements AsyncDisposable {
   readonly #claims: ClaimSet;
   /** Binding keys of this session by API name. */
   readonly #attached = new Map<string, string>();
-  readonly #crds = new Map<string, { readonly lease: CacheLease; readonly subscription: Disposable }>();
+  readonly #crds = new Map<string, { readonly handle: InformerHandle; readonly subscription: Disposable }>();
   readonly #syncers: ApiSyncers;
 
   constructor(options: BoundApisOptions) {
@@ -176,7 +181,7 @@ export class BoundApis implements AsyncDisposable {
     key: string,
     bound: DynamicObject,
     exported: ForeignExport | undefined,
-    crds: SharedCache,
+    crds: ReadYourWritesCache,
     signal: AbortSignal,
   ): Promise<ReconcileResult | undefined> {
     const { consumer, status } = this.#options;
@@ -307,18 +312,18 @@ export class BoundApis implements AsyncDisposable {
   }
 
   /** One small watch for each bound CRD: schemas of others are large and none of our business. */
-  #openCrd(name: string): SharedCache {
+  #openCrd(name: string): ReadYourWritesCache {
     const open = this.#crds.get(name);
-    if (open !== undefined) return open.lease.cache;
+    if (open !== undefined) return open.handle.cache;
     const fieldSelector = `metadata.name=${name}`;
-    const lease = this.#options.consumer.pool.acquire({ type: customResourceDefinitions, fieldSelector });
-    const subscription = this.#controller.watch(lease.cache.informer);
-    this.#crds.set(name, { lease, subscription });
-    lease.cache.informer.whenSynced().then(
+    const handle = this.#options.consumer.pool.acquire({ type: customResourceDefinitions, fieldSelector });
+    const subscription = this.#controller.watch(handle.cache.informer);
+    this.#crds.set(name, { handle, subscription });
+    handle.cache.informer.whenSynced().then(
       () => this.#controller.enqueue(name),
       (error: unknown) => this.#options.environment.logger.debug("a CRD watch was closed", { name, error }),
     );
-    return lease.cache;
+    return handle.cache;
   }
 
   async #closeCrd(name: string): Promise<void> {
@@ -326,7 +331,7 @@ export class BoundApis implements AsyncDisposable {
     if (open === undefined) return;
     this.#crds.delete(name);
     open.subscription[Symbol.dispose]();
-    await open.lease[Symbol.asyncDispose]();
+    await open.handle[Symbol.asyncDispose]();
   }
 }
 

@@ -2,7 +2,7 @@
 import { isBuiltInGroup, type PermissionClaim } from "@klutch/api";
 import { discoverResource } from "@klutch/kube";
 import { keyOfRef, type ObjectRef, type ResourceType } from "@klutch/kube-core";
-import type { SharedCache } from "@klutch/kube-runtime";
+import type { ReadYourWritesCache } from "@klutch/kube-runtime";
 import { type ClaimScope, claimScopeOf, jsonHash } from "@klutch/sync";
 import type { ConsumerCluster, Environment, ProviderCluster } from "../../clusters.ts";
 import { asBinding } from "../../decode.ts";
@@ -16,7 +16,7 @@ export interface ClaimSetOptions {
   readonly consumer: ConsumerCluster;
   readonly provider: ProviderCluster;
   readonly namespaces: NamespaceMap;
-  readonly bindings: SharedCache;
+  readonly bindings: ReadYourWritesCache;
   readonly confirmProvider: (signal: AbortSignal) => Promise<void>;
   readonly events: EventRecorder;
   readonly environment: Environment;

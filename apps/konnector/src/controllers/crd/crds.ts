@@ -13,7 +13,7 @@ import {
   isTrue,
   trueCondition,
 } from "@klutch/kube-core";
-import type { SharedCache } from "@klutch/kube-runtime";
+import type { ReadYourWritesCache } from "@klutch/kube-runtime";
 import { type CrdPlan, planCrd } from "@klutch/sync";
 import type { ConsumerCluster } from "../../clusters.ts";
 import { asDynamic, conditionsOf } from "../../decode.ts";
@@ -29,7 +29,7 @@ export interface CrdReconcile {
   readonly exported: ForeignExport | undefined;
   readonly consumer: ConsumerCluster;
   /** Holds just the CRD of this binding. */
-  readonly crds: SharedCache;
+  readonly crds: ReadYourWritesCache;
   readonly status: BindingStatus;
   readonly bindingExists: (uid: string) => boolean;
   readonly signal: AbortSignal;

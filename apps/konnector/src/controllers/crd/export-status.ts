@@ -10,7 +10,7 @@ import {
   setConditions,
   trueCondition,
 } from "@klutch/kube-core";
-import type { SharedCache } from "@klutch/kube-runtime";
+import type { ReadYourWritesCache } from "@klutch/kube-runtime";
 import type { Environment, ProviderCluster } from "../../clusters.ts";
 import { conditionsOf } from "../../decode.ts";
 
@@ -22,7 +22,7 @@ export interface ExportLook {
   readonly isBound: boolean;
   readonly crd: DynamicObject | undefined;
   readonly provider: ProviderCluster;
-  readonly exports: SharedCache;
+  readonly exports: ReadYourWritesCache;
   readonly environment: Environment;
   readonly signal: AbortSignal;
 }

@@ -4,7 +4,7 @@
  */
 import { type ClusterConfig, type KubeClient, parseForeignKubeconfig } from "@klutch/kube";
 import { falseCondition, keyOf, secrets } from "@klutch/kube-core";
-import { type CacheLease, CachePool, Controller, type ReconcileResult } from "@klutch/kube-runtime";
+import { CachePool, Controller, type InformerHandle, type ReconcileResult } from "@klutch/kube-runtime";
 import { askClusterUid } from "../../cluster-uid.ts";
 import type { BindingCluster, ConsumerCluster, Environment } from "../../clusters.ts";
 import { type ClusterCaches, consumerDigests } from "../../digests.ts";
@@ -47,8 +47,8 @@ const key = "app-cluster";
 /** See the module comment. */
 export class ControlPlaneAgent implements AsyncDisposable {
   readonly #options: ControlPlaneAgentOptions;
-  readonly #bindings: CacheLease;
-  readonly #secret: CacheLease;
+  readonly #bindings: InformerHandle;
+  readonly #secret: InformerHandle;
   readonly #status: BindingStatus;
   readonly #controller: Controller;
   #connection: Connection | undefined;

@@ -1,7 +1,7 @@
 /** A cache that keeps of each object its digest, and its content while somebody has to look at it. */
 import type { DynamicObject, ObjectMeta } from "@klutch/kube-core";
-import { Body, type BodyShelf } from "./body.ts";
-import type { Keeper } from "./shared-cache.ts";
+import { Payload, type PayloadCache } from "./payload.ts";
+import type { CachePolicy } from "./read-your-writes-cache.ts";
 
 /** An object without its content. */
 export interface ObjectDigest {
@@ -13,7 +13,7 @@ export interface ObjectDigest {
 }
 
 /** The digest `D` of an object, and its content for as long as somebody needs it. Has no `spec`, so it cannot be taken for the object. */
-export type Compact<D extends ObjectDigest = ObjectDigest> = D & { readonly body: Body };
+export type DigestedObject<D extends ObjectDigest = ObjectDigest> = D & { readonly payload: Payload };
 
 /** How the objects of one cluster are digested. */
 export interface DigestRules<D extends ObjectDigest> {
@@ -25,23 +25,23 @@ export interface DigestRules<D extends ObjectDigest> {
 }
 
 /**
- * Keeps what came from the server on the shelf. What we wrote ourselves needs no second look. Neither does, most probably, what bears
+ * Keeps the payload of what came from the server. What we wrote ourselves needs no second look. Neither does, most probably, what bears
  * our mark when this process sees it first: it was in sync before, and what is not is read again.
  */
-export function compactKeeper<D extends ObjectDigest>(
-  shelf: BodyShelf,
+export function digestPolicy<D extends ObjectDigest>(
+  payloadCache: PayloadCache,
   { digest, strip, isMarked }: DigestRules<D>,
-): Keeper<Compact<D>> {
+): CachePolicy<DigestedObject<D>> {
   return {
-    seen: (object, isNews) => ({
+    transform: (object, isInInitialList) => ({
       ...digest(object),
-      body: isNews || !isMarked(object) ? shelf.put(strip(object)) : new Body(),
+      payload: !isInInitialList || !isMarked(object) ? payloadCache.add(strip(object)) : new Payload(),
     }),
-    wrote: (object) => ({ ...digest(object), body: new Body() }),
-    superseded: ({ body }) => body.drop(),
+    onLocalWrite: (object) => ({ ...digest(object), payload: new Payload() }),
+    onEvict: ({ payload }) => payload.drop(),
     isSame: (kept, reread) => {
       const isSame = kept.content === reread.content && kept.status === reread.status;
-      if (isSame) reread.body.drop();
+      if (isSame) reread.payload.drop();
       return isSame;
     },
   };

@@ -7,7 +7,7 @@ import { decodeObject, parseJson } from "@klutch/kube";
 import type { DynamicObject } from "@klutch/kube-core";
 
 /** How much content waits in memory. */
-export interface ShelfLimits {
+export interface PayloadCacheLimits {
   /** So many are held as they came. Default 64. */
   readonly unpacked?: number | undefined;
   /** So many characters are held of the others. Default 32 Mi: some ten thousand ordinary claims. */
@@ -17,15 +17,15 @@ export interface ShelfLimits {
 const what = "a cached object";
 
 /** Content that may be packed or gone. */
-export class Body {
-  readonly #shelf: BodyShelf | undefined;
+export class Payload {
+  readonly #cache: PayloadCache | undefined;
   #object: DynamicObject | undefined;
   /** Text, not bytes: the collector moves and returns the memory of strings. */
   #packed: string | undefined;
 
   /** Without an object it is gone from the start. */
-  constructor(shelf?: BodyShelf, object?: DynamicObject) {
-    this.#shelf = shelf;
+  constructor(payloadCache?: PayloadCache, object?: DynamicObject) {
+    this.#cache = payloadCache;
     this.#object = object;
   }
 
@@ -38,35 +38,35 @@ export class Body {
 
   /** Makes it smaller, or drops it where there is no room. */
   pack(): void {
-    if (this.#object === undefined || this.#shelf === undefined) return;
+    if (this.#object === undefined || this.#cache === undefined) return;
     const text = JSON.stringify(this.#object);
     this.#object = undefined;
-    if (this.#shelf.take(text.length)) this.#packed = text;
+    if (this.#cache.reserve(text.length)) this.#packed = text;
   }
 
   drop(): void {
     this.#object = undefined;
-    if (this.#packed !== undefined) this.#shelf?.give(this.#packed.length);
+    if (this.#packed !== undefined) this.#cache?.release(this.#packed.length);
     this.#packed = undefined;
   }
 }
 
-/** Packs the oldest bodies when there are too many. One for each cluster. */
-export class BodyShelf {
+/** Packs the oldest payloads when there are too many. One for each cluster. */
+export class PayloadCache {
   readonly #unpackedLimit: number;
-  readonly #unpacked: Body[] = [];
+  readonly #unpacked: Payload[] = [];
   #first = 0;
   #room: number;
 
-  constructor({ unpacked = 64, packedLength = 32 * 1024 * 1024 }: ShelfLimits = {}) {
+  constructor({ unpacked = 64, packedLength = 32 * 1024 * 1024 }: PayloadCacheLimits = {}) {
     this.#unpackedLimit = unpacked;
     this.#room = packedLength;
   }
 
-  /** A body for a fresh object. */
-  put(object: DynamicObject): Body {
-    const body = new Body(this, object);
-    this.#unpacked.push(body);
+  /** A payload for a fresh object. */
+  add(object: DynamicObject): Payload {
+    const payload = new Payload(this, object);
+    this.#unpacked.push(payload);
     while (this.#unpacked.length - this.#first > this.#unpackedLimit) {
       this.#unpacked[this.#first]?.pack();
       this.#first++;
@@ -75,18 +75,18 @@ export class BodyShelf {
       this.#unpacked.splice(0, this.#first);
       this.#first = 0;
     }
-    return body;
+    return payload;
   }
 
   /** Takes room for packed text; false when there is not enough. */
-  take(length: number): boolean {
+  reserve(length: number): boolean {
     if (length > this.#room) return false;
     this.#room -= length;
     return true;
   }
 
   /** Gives room back. */
-  give(length: number): void {
+  release(length: number): void {
     this.#room += length;
   }
 }

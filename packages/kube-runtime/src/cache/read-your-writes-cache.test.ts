@@ -4,9 +4,9 @@ import { ApiError, type KubeClient, systemRandom, type WatchEvent } from "@klutc
 import type { DynamicObject } from "@klutch/kube-core";
 import { fakeClient, waitFor } from "@klutch/kube-testing";
 import { silentLogger } from "@klutch/telemetry";
-import { type DigestRules, type ObjectDigest, withoutManagedFields } from "./compact.ts";
 import { CachePool, objectsIn } from "./pool.ts";
 import { isNewer } from "./resource-version.ts";
+import { type DigestRules, type ObjectDigest, withoutManagedFields } from "./digested-object.ts";
 
 const type = { group: "", version: "v1", plural: "secrets", kind: "Secret", namespaced: true };
 
@@ -124,7 +124,7 @@ test("an own write outlives older events, and goes with a later list that does n
   const { cache } = pool.acquire({ type });
   await cache.informer.whenSynced();
   const vanished: string[] = [];
-  using _watch = cache.onVanished((key) => vanished.push(key));
+  using _watch = cache.onMissedDelete((key) => vanished.push(key));
   cache.wrote(object("one", "8"));
   cache.wrote(object("ghost", "9"));
   cache.wrote(object("fresh", "12"));
@@ -146,7 +146,7 @@ test("an own write goes with a list of a server that went back to an older versi
   cache.wrote(object("one", "12"));
   cache.wrote(object("lost", "13"));
   const vanished: string[] = [];
-  using _watch = cache.onVanished((key) => vanished.push(key));
+  using _watch = cache.onMissedDelete((key) => vanished.push(key));
   send({ type: "BOOKMARK", resourceVersion: "gone", initialEventsEnd: false });
   await waitFor("another list", () => vanished.length > 0);
   assert.deepEqual(vanished, ["a/lost"]);
@@ -169,23 +169,23 @@ test("an answer that comes after the event of the deletion does not bring the ob
 test("the event of an own write is known already, and what a later version replaces holds no content", async () => {
   const { client, send } = scripted([object("one", "5")]);
   await using pool = poolOf(client);
-  const { cache } = pool.acquireCompact({ type });
+  const { cache } = pool.acquireDigested({ type });
   await cache.informer.whenSynced();
   const first = cache.get("a/one");
-  assert.equal(first?.body.read()?.metadata.resourceVersion, "5");
+  assert.equal(first?.payload.read()?.metadata.resourceVersion, "5");
   cache.wrote(object("one", "12"));
   const written = cache.get("a/one");
-  assert.equal(written?.body.read(), undefined);
+  assert.equal(written?.payload.read(), undefined);
   send({ type: "MODIFIED", object: object("one", "12") });
   await waitFor("the event", () => cache.informer.get("a/one") === written);
-  assert.equal(first?.body.read(), undefined);
+  assert.equal(first?.payload.read(), undefined);
   send({ type: "MODIFIED", object: object("one", "14") });
   await waitFor("the next event", () => cache.informer.get("a/one")?.metadata.resourceVersion === "14");
   const last = cache.get("a/one");
-  assert.equal(last?.body.read()?.metadata.resourceVersion, "14");
+  assert.equal(last?.payload.read()?.metadata.resourceVersion, "14");
   send({ type: "DELETED", object: object("one", "15") });
   await waitFor("the deletion", () => cache.get("a/one") === undefined);
-  assert.equal(last?.body.read(), undefined);
+  assert.equal(last?.payload.read(), undefined);
 });
 
 test("of what bears our mark the first list leaves no content in memory; later versions come with theirs", async () => {
@@ -195,13 +195,13 @@ test("of what bears our mark the first list leaves no content in memory; later v
   };
   const { client, send } = scripted([marked("5"), object("new", "6")]);
   await using pool = poolOf(client);
-  const { cache } = pool.acquireCompact({ type });
+  const { cache } = pool.acquireDigested({ type });
   await cache.informer.whenSynced();
-  assert.equal(cache.get("a/marked")?.body.read(), undefined);
-  assert.equal(cache.get("a/new")?.body.read()?.metadata.resourceVersion, "6");
+  assert.equal(cache.get("a/marked")?.payload.read(), undefined);
+  assert.equal(cache.get("a/new")?.payload.read()?.metadata.resourceVersion, "6");
   send({ type: "MODIFIED", object: marked("14") });
   await waitFor("the event", () => cache.get("a/marked")?.metadata.resourceVersion === "14");
-  assert.equal(cache.get("a/marked")?.body.read()?.metadata.resourceVersion, "14");
+  assert.equal(cache.get("a/marked")?.payload.read()?.metadata.resourceVersion, "14");
 });
 
 test("of Secrets that nobody asked for no contents stay in memory", async () => {
