@@ -3,7 +3,7 @@
  * parameters it asked for, and since when the broker does not know the resource. Nothing else may edit them.
  */
 import { createHash } from "node:crypto";
-import type { Managed, Recorder } from "@klutch/crossplane";
+import type { CriticalAnnotationUpdate, Managed } from "@klutch/crossplane";
 import { isRecord } from "@klutch/kube-core";
 import { operationAnnotation } from "./broker/operation.ts";
 
@@ -33,18 +33,18 @@ export interface Missing {
 
 /** Those of one managed resource during one reconcile. Writes only what differs; what was written is what is read next. */
 export class CriticalAnnotations {
-  readonly #record: Recorder;
+  readonly #update: CriticalAnnotationUpdate;
   #annotations: Readonly<Record<string, string | undefined>>;
 
-  constructor(managed: Managed, record: Recorder) {
+  constructor(managed: Managed, updateCriticalAnnotations: CriticalAnnotationUpdate) {
     this.#annotations = managed.metadata.annotations ?? {};
-    this.#record = record;
+    this.#update = updateCriticalAnnotations;
   }
 
   async write(changes: AnnotationChanges): Promise<void> {
     const differing = Object.entries(changes).filter(([name, value]) => this.#annotations[name] !== value);
     if (differing.length === 0) return;
-    await this.#record(Object.fromEntries(differing));
+    await this.#update(Object.fromEntries(differing));
     this.#annotations = { ...this.#annotations, ...changes };
   }
 

@@ -96,13 +96,13 @@ export async function runProvider(options: ProviderOptions): Promise<void> {
       type: serviceInstances,
       informer: instances,
       neverCreated: wasNeverProvisioned,
-      connect: async (managed, { record, signal: callSignal }) => {
+      connect: async (managed, { updateCriticalAnnotations, signal: callSignal }) => {
         await ensureUsage(client, managed, usages, { signal: callSignal });
         const broker = await brokers.get(configNameOf(managed), { signal: callSignal });
         return new ServiceInstanceClient({
           managed,
           broker,
-          record,
+          updateCriticalAnnotations,
           clock,
           bindings: () => bindingsOf(bindings, managed),
           losses: () => lossesOf(instances, configs, managed),
@@ -119,14 +119,14 @@ export async function runProvider(options: ProviderOptions): Promise<void> {
       type: managedServiceBindings,
       informer: bindings,
       neverCreated: wasNeverBound,
-      connect: async (managed, { record, signal: callSignal }) => {
+      connect: async (managed, { updateCriticalAnnotations, signal: callSignal }) => {
         if (wasNeverBound(managed)) checkServiceType(managed, instanceOf(instances, managed));
         await ensureUsage(client, managed, usages, { signal: callSignal });
         const broker = await brokerOf(brokers, managed, callSignal);
         return new ServiceBindingClient({
           managed,
           broker,
-          record,
+          updateCriticalAnnotations,
           clock,
           instance: () => instanceOf(instances, managed),
           secretIsMissing: (call) => connectionIsMissing(client, managed, call),

@@ -9,10 +9,10 @@ import {
 import {
   type CallOptions,
   type ConnectionDetails,
+  type CriticalAnnotationUpdate,
   type ExternalClient,
   NotYetError,
   type Observation,
-  type Recorder,
 } from "@klutch/crossplane";
 import type { Clock } from "@klutch/kube";
 import { isGone, mayHaveLeftOrphan } from "@klutch/osb";
@@ -27,7 +27,7 @@ import { CriticalAnnotations, missingChange, missingOf } from "../critical-annot
 export interface BindingClientOptions {
   readonly managed: ManagedServiceBinding;
   readonly broker: Broker;
-  readonly record: Recorder;
+  readonly updateCriticalAnnotations: CriticalAnnotationUpdate;
   readonly clock: Clock;
   /** The instance that the binding names, in the same claim namespace. */
   readonly instance: () => ServiceInstance | undefined;
@@ -52,7 +52,7 @@ export class ServiceBindingClient implements ExternalClient {
   #connection: ConnectionDetails | undefined;
 
   constructor(options: BindingClientOptions) {
-    const { managed, record, clock, broker } = options;
+    const { managed, updateCriticalAnnotations, clock, broker } = options;
     this.#options = options;
     this.#managed = managed;
     this.#bindingId = managed.metadata.uid ?? "";
@@ -67,7 +67,7 @@ export class ServiceBindingClient implements ExternalClient {
         planId,
       });
     };
-    this.#annotations = new CriticalAnnotations(managed, record);
+    this.#annotations = new CriticalAnnotations(managed, updateCriticalAnnotations);
     this.#tracker = new OperationTracker({ managed, annotations: this.#annotations, clock, poll });
   }
 
@@ -253,11 +253,11 @@ export class ServiceBindingClient implements ExternalClient {
       const namespace = this.#managed.metadata.labels?.[claimNamespaceLabel] ?? "";
       throw new NotYetError(
         `data service instance was not found: no instance ${instanceName} in namespace ${namespace}`,
-        { lookAgainMs: 60_000 },
+        { requeueAfterMs: 60_000 },
       );
     }
     if (instance.metadata.deletionTimestamp !== undefined) {
-      throw new NotYetError(`the instance ${instanceName} is being deleted`, { lookAgainMs: 60_000 });
+      throw new NotYetError(`the instance ${instanceName} is being deleted`, { requeueAfterMs: 60_000 });
     }
     const { instanceId, serviceId, planId, state } = instance.status?.atProvider ?? {};
     if (
@@ -266,7 +266,7 @@ export class ServiceBindingClient implements ExternalClient {
       planId === undefined ||
       state !== "provisioned"
     ) {
-      throw new NotYetError(`service instance is not ready: ${instanceName}`, { lookAgainMs: 60_000 });
+      throw new NotYetError(`service instance is not ready: ${instanceName}`, { requeueAfterMs: 60_000 });
     }
     return { instanceId, serviceID: serviceId, planID: planId };
   }

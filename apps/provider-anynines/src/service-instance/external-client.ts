@@ -1,10 +1,10 @@
 /** The external client of ServiceInstance: one instance at a service broker. */
 import {
   type CallOptions,
+  type CriticalAnnotationUpdate,
   type ExternalClient,
   ExternalError,
   type Observation,
-  type Recorder,
 } from "@klutch/crossplane";
 import type { ServiceInstance } from "@klutch/api";
 import { isGone, mayHaveLeftOrphan, type OriginatingIdentity } from "@klutch/osb";
@@ -26,7 +26,7 @@ import { InstanceState } from "./state.ts";
 /** What the client of one instance needs. */
 export interface InstanceClientOptions extends Omit<InstanceObserverOptions, "state"> {
   readonly managed: ServiceInstance;
-  readonly record: Recorder;
+  readonly updateCriticalAnnotations: CriticalAnnotationUpdate;
   /** Names of managed bindings that still use the instance. */
   readonly bindings: () => readonly string[];
 }

@@ -1,6 +1,6 @@
 /** What is known of one instance during a reconcile: from the managed resource, from its critical annotations, and from the broker. */
 import type { ServiceInstance, ServiceInstanceObservation } from "@klutch/api";
-import type { Observation, Recorder } from "@klutch/crossplane";
+import type { CriticalAnnotationUpdate, Observation } from "@klutch/crossplane";
 import type { Clock } from "@klutch/kube";
 import { wholeSeconds } from "@klutch/kube-core";
 import type { OsbClient } from "@klutch/osb";
@@ -21,7 +21,7 @@ export type Finding = Omit<Observation, "upToDate" | "status"> & { readonly upTo
 export interface InstanceStateOptions {
   readonly managed: ServiceInstance;
   readonly broker: { readonly osb: Pick<OsbClient, "lastOperation"> };
-  readonly record: Recorder;
+  readonly updateCriticalAnnotations: CriticalAnnotationUpdate;
   readonly clock: Clock;
 }
 
@@ -35,9 +35,9 @@ export class InstanceState {
   #instanceId: string;
   #atProvider: ServiceInstanceObservation;
 
-  constructor({ managed, broker, record, clock }: InstanceStateOptions) {
+  constructor({ managed, broker, updateCriticalAnnotations, clock }: InstanceStateOptions) {
     this.managed = managed;
-    this.annotations = new CriticalAnnotations(managed, record);
+    this.annotations = new CriticalAnnotations(managed, updateCriticalAnnotations);
     this.#clock = clock;
     this.operations = new OperationTracker({
       managed,
