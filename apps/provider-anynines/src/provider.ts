@@ -65,7 +65,12 @@ export async function runProvider(options: ProviderOptions): Promise<void> {
   const { client, logger, metrics, pollIntervalMs, confirmLossMs = 30_000, workers, signal } = options;
   const clock = options.clock ?? systemClock;
   const random = options.random ?? systemRandom;
-  await using brokers = new Brokers({ client, clock, env: options.env });
+  await using brokers = new Brokers({
+    client,
+    clock,
+    env: options.env,
+    config: (name) => configs.get(name),
+  });
   await using instances = new Informer<ServiceInstance>({
     client,
     type: serviceInstances,
@@ -98,7 +103,7 @@ export async function runProvider(options: ProviderOptions): Promise<void> {
       neverCreated: wasNeverProvisioned,
       connect: async (managed, { updateCriticalAnnotations, signal: callSignal }) => {
         await ensureUsage(client, managed, usages, { signal: callSignal });
-        const broker = await brokers.get(configNameOf(managed), { signal: callSignal });
+        const broker = await brokerOf(brokers, managed, callSignal);
         return new ServiceInstanceClient({
           managed,
           broker,
