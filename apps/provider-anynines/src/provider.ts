@@ -23,7 +23,7 @@ import { acceptLossAnnotation, type Losses } from "./loss.ts";
 import { Brokers } from "./broker/brokers.ts";
 import { wasNeverBound, wasNeverProvisioned } from "./existence.ts";
 import { createHealthReconcile } from "./provider-config-health.ts";
-import { missingOf, noteAnnotations } from "./critical-annotations.ts";
+import { criticalAnnotationNames, missingOf } from "./critical-annotations.ts";
 import { ServiceBindingClient } from "./service-binding/external-client.ts";
 import { ServiceInstanceClient } from "./service-instance/external-client.ts";
 import { brokerOf, checkServiceType, configNameOf } from "./broker/service-type.ts";
@@ -39,7 +39,7 @@ export interface ProviderOptions {
   readonly metrics: Metrics;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly pollIntervalMs: number;
-  /** Time between two looks of which both must find a resource gone at its broker. Default 30 000. */
+  /** Time between two observations of which both must find a resource gone at its broker. Default 30 000. */
   readonly confirmLossMs?: number | undefined;
   readonly workers: number;
   readonly elector?: LeaderElector | undefined;
@@ -65,7 +65,12 @@ export async function runProvider(options: ProviderOptions): Promise<void> {
   const { client, logger, metrics, pollIntervalMs, confirmLossMs = 30_000, workers, signal } = options;
   const clock = options.clock ?? systemClock;
   const random = options.random ?? systemRandom;
-  await using brokers = new Brokers({ client, clock, env: options.env });
+  await using brokers = new Brokers({
+    client,
+    clock,
+    env: options.env,
+    config: (name) => configs.get(name),
+  });
   await using instances = new Informer<ServiceInstance>({
     client,
     type: serviceInstances,
@@ -96,13 +101,13 @@ export async function runProvider(options: ProviderOptions): Promise<void> {
       type: serviceInstances,
       informer: instances,
       neverCreated: wasNeverProvisioned,
-      connect: async (managed, { record, signal: callSignal }) => {
+      connect: async (managed, { updateCriticalAnnotations, signal: callSignal }) => {
         await ensureUsage(client, managed, usages, { signal: callSignal });
-        const broker = await brokers.get(configNameOf(managed), { signal: callSignal });
+        const broker = await brokerOf(brokers, managed, callSignal);
         return new ServiceInstanceClient({
           managed,
           broker,
-          record,
+          updateCriticalAnnotations,
           clock,
           bindings: () => bindingsOf(bindings, managed),
           losses: () => lossesOf(instances, configs, managed),
@@ -119,14 +124,14 @@ export async function runProvider(options: ProviderOptions): Promise<void> {
       type: managedServiceBindings,
       informer: bindings,
       neverCreated: wasNeverBound,
-      connect: async (managed, { record, signal: callSignal }) => {
+      connect: async (managed, { updateCriticalAnnotations, signal: callSignal }) => {
         if (wasNeverBound(managed)) checkServiceType(managed, instanceOf(instances, managed));
         await ensureUsage(client, managed, usages, { signal: callSignal });
         const broker = await brokerOf(brokers, managed, callSignal);
         return new ServiceBindingClient({
           managed,
           broker,
-          record,
+          updateCriticalAnnotations,
           clock,
           instance: () => instanceOf(instances, managed),
           secretIsMissing: (call) => connectionIsMissing(client, managed, call),
@@ -142,7 +147,7 @@ export async function runProvider(options: ProviderOptions): Promise<void> {
     metrics,
     reconcile: createHealthReconcile({ client, informer: configs, brokers, clock }),
   });
-  const ownKey = keysOfManagedChange(noteAnnotations);
+  const ownKey = keysOfManagedChange(criticalAnnotationNames);
   instanceController.watch(instances, ownKey);
   bindingController.watch(bindings, ownKey);
   // A binding that waits for its instance goes on at once, and an instance that waits for its bindings too.
@@ -198,7 +203,7 @@ function bindingsOf(bindings: Informer<ManagedServiceBinding>, instance: Service
     .map(({ metadata }) => metadata.labels?.[claimNameLabel] ?? metadata.name ?? "");
 }
 
-/** How many instances of the same broker are missing at it; this one is, though the cache may not have its note yet. */
+/** How many instances of the same broker are missing at it; this one is, though the cache may not say so yet. */
 function lossesOf(
   instances: Informer<ServiceInstance>,
   configs: Informer<ProviderConfig>,
