@@ -12,6 +12,7 @@ import {
   secrets,
 } from "@klutch/api";
 import type { DynamicObject } from "@klutch/kube";
+import { systemRuntime } from "@klutch/kube-runtime";
 import { secretObject, waitFor } from "@klutch/kube-testing";
 import { createMetrics, silentLogger } from "@klutch/telemetry";
 import { conditionsOf } from "./decode.ts";
@@ -47,8 +48,7 @@ const running = runAgent({
     },
   },
   cluster: provider.config,
-  logger: silentLogger,
-  metrics: createMetrics(),
+  ...systemRuntime({ logger: silentLogger, metrics: createMetrics() }),
   signal: stop.signal,
 });
 after(async () => {

@@ -2,10 +2,12 @@
 import { randomUUID } from "node:crypto";
 import { setFlagsFromString } from "node:v8";
 import { inClusterConfig, loadKubeconfig } from "@klutch/kube";
+import { Manager, stopOnSignals, systemRuntime } from "@klutch/kube-runtime";
 import { createLogger, createMetrics } from "@klutch/telemetry";
 import { type KonnectorConfig, parseConfig } from "./config.ts";
 import { ConfigError } from "./errors.ts";
-import { runKonnector } from "./konnector.ts";
+import { addAgent, connectKonnector } from "./konnector.ts";
+import { collectGarbage, tidyWhenQuiet } from "./tidy.ts";
 
 // The young generation is small: one thread collects it with less CPU time than several (bench/RESULTS.md). NODE_OPTIONS has no word for it.
 setFlagsFromString("--no-parallel-scavenge");
@@ -20,17 +22,24 @@ async function main(): Promise<number> {
     return 2;
   }
   const logger = createLogger({ name: "konnector", level: config.logLevel });
-  const stop = new AbortController();
-  for (const name of ["SIGINT", "SIGTERM"] as const) {
-    process.once(name, () => stop.abort(new Error(`stopped by ${name}`)));
-  }
+  const runtime = systemRuntime({ logger, metrics: createMetrics({ processMetrics: true }) });
+  const signal = stopOnSignals(process, logger);
   try {
     const isOutside = config.kubeconfig !== undefined || process.env["KUBECONFIG"] !== undefined;
     const cluster = isOutside
       ? await loadKubeconfig({ path: config.kubeconfig })
       : await inClusterConfig(process.env);
-    const metrics = createMetrics({ processMetrics: true });
-    await runKonnector({ config, cluster, logger, metrics, signal: stop.signal });
+    const connection = connectKonnector({ ...runtime, config, cluster });
+    const probes = { host: config.probeHost, port: config.probePort };
+    const manager = new Manager({ ...runtime, connection, probes });
+    const { looks } = addAgent(manager, { config, connection });
+    manager.add({
+      name: "memory",
+      runs: "process",
+      start: (options) =>
+        tidyWhenQuiet({ clock: runtime.clock, looks, collect: collectGarbage }, options.signal),
+    });
+    await manager.start({ signal });
     return 0;
   } catch (error) {
     logger.error("the konnector stopped", { error });

@@ -9,15 +9,9 @@ import {
   type ServiceInstance,
   serviceInstances,
 } from "@klutch/api";
-import {
-  connectionIsMissing,
-  createManagedReconcile,
-  keysOfManagedChange,
-  type Managed,
-} from "@klutch/crossplane";
-import { type Clock, jsonEqual, type KubeClient, type Random, systemClock, systemRandom } from "@klutch/kube";
-import { Controller, Informer, type LeaderElector, runManager } from "@klutch/kube-runtime";
-import type { Logger, Metrics } from "@klutch/telemetry";
+import { connectionIsMissing, createManagedReconcile, keysOfManagedChange } from "@klutch/crossplane";
+import { jsonEqual, type KubeClient } from "@klutch/kube";
+import { Controller, Informer, type Manager } from "@klutch/kube-runtime";
 import { acceptLossAnnotation, type Losses } from "./loss.ts";
 import { Brokers } from "./brokers.ts";
 import { wasNeverBound, wasNeverProvisioned } from "./existence.ts";
@@ -28,25 +22,14 @@ import { ServiceInstanceClient } from "./service-instance.ts";
 import { brokerOf, checkServiceType, configNameOf } from "./service-type.ts";
 import { ensureUsage } from "./usage.ts";
 
-/** What the readiness probe asks of a cache. */
-export type ObservedCache = Pick<Informer<Managed>, "type" | "synced" | "status">;
-
-/** What the provider runs with. */
+/** What the provider needs besides the Manager's runtime. */
 export interface ProviderOptions {
   readonly client: KubeClient;
-  readonly logger: Logger;
-  readonly metrics: Metrics;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly pollIntervalMs: number;
   /** Time between two looks of which both must find a resource gone at its broker. Default 30 000. */
   readonly confirmLossMs?: number | undefined;
   readonly workers: number;
-  readonly elector?: LeaderElector | undefined;
-  readonly clock?: Clock | undefined;
-  readonly random?: Random | undefined;
-  readonly signal: AbortSignal;
-  /** Gets the caches, for the readiness probe. */
-  readonly onCaches?: ((caches: readonly ObservedCache[]) => void) | undefined;
 }
 
 /** First wait after a broker's error; doubles up to a minute. */
@@ -59,13 +42,12 @@ const claimIndex = (labels: Readonly<Record<string, string>> | undefined): reado
   return name === undefined || namespace === undefined ? [] : [`${namespace}/${name}`];
 };
 
-/** Runs until the signal aborts. */
-export async function runProvider(options: ProviderOptions): Promise<void> {
-  const { client, logger, metrics, pollIntervalMs, confirmLossMs = 30_000, workers, signal } = options;
-  const clock = options.clock ?? systemClock;
-  const random = options.random ?? systemRandom;
-  await using brokers = new Brokers({ client, clock, env: options.env });
-  await using instances = new Informer<ServiceInstance>({
+/** Adds caches and controllers of the managed kinds. */
+export function addProvider(manager: Manager, options: ProviderOptions): void {
+  const { client, pollIntervalMs, confirmLossMs = 30_000, workers } = options;
+  const { logger, metrics, clock, random } = manager.runtime;
+  const brokers = manager.own(new Brokers({ client, clock, env: options.env }));
+  const instances = new Informer<ServiceInstance>({
     client,
     type: serviceInstances,
     logger,
@@ -76,14 +58,13 @@ export async function runProvider(options: ProviderOptions): Promise<void> {
         missingOf(instance.metadata.annotations) === undefined ? [] : [configNameOf(instance)],
     },
   });
-  await using bindings = new Informer<ManagedServiceBinding>({
+  const bindings = new Informer<ManagedServiceBinding>({
     client,
     type: managedServiceBindings,
     logger,
     indexes: { [byClaim]: (binding) => instanceKeys(binding) },
   });
-  await using configs = new Informer<ProviderConfig>({ client, type: providerConfigs, logger });
-  options.onCaches?.([instances, bindings]);
+  const configs = new Informer<ProviderConfig>({ client, type: providerConfigs, logger });
   const usages = new Set<string>();
   const common = { client, clock, random, pollIntervalMs };
   const patient = { workers, baseDelayMs: firstRetryMs, logger, metrics, clock, random };
@@ -156,14 +137,7 @@ export async function runProvider(options: ProviderOptions): Promise<void> {
     return instance?.metadata.name === undefined ? [] : [instance.metadata.name];
   });
   healthController.watch(configs);
-  const controllers = [instanceController, bindingController, healthController];
-  await runManager({
-    informers: [instances, bindings, configs],
-    controllers,
-    elector: options.elector,
-    logger,
-    signal,
-  });
+  manager.add(instances, bindings, configs, instanceController, bindingController, healthController);
 }
 
 /** Whether nothing changed of an instance that a binding asks it for. */

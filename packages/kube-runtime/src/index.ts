@@ -7,10 +7,23 @@ export {
   type ReconcileContext,
   type ReconcileResult,
 } from "./controller.ts";
-export { DelayedRetryError, TerminalError, TooManyObjectsError } from "./errors.ts";
+export { DelayedRetryError, ListenError, TerminalError, TooManyObjectsError } from "./errors.ts";
 export { type ChangeHandler, Informer, type InformerOptions, type InformerStatus } from "./informer.ts";
-export { leading, LeaderElector, type LeaderElectorOptions } from "./leader-elector.ts";
-export { type ManagerOptions, runManager } from "./manager.ts";
+export { LeaderElector, type LeaderElectorOptions } from "./leader-elector.ts";
+export {
+  ClusterConnection,
+  type ClusterConnectionOptions,
+  type LeaseOptions,
+} from "./manager/cluster-connection.ts";
+export {
+  type ManagedConnection,
+  Manager,
+  type ManagerOptions,
+  type ProbeAddress,
+} from "./manager/manager.ts";
+export type { ManagedCache, ManagerPart, Runnable } from "./manager/runnable.ts";
+export { type Runtime, systemRuntime } from "./manager/runtime.ts";
+export { type SignalSource, stopOnSignals } from "./manager/stop-signals.ts";
 export { type HealthCheck, type ProbeOptions, type ProbeServer, startProbes } from "./probes.ts";
 export type { Cached, Change, Indexer } from "./store.ts";
 export { type Lane, WorkQueue, type WorkQueueOptions } from "./work-queue.ts";
