@@ -8,13 +8,12 @@ import { after, test } from "node:test";
 import { promisify } from "node:util";
 import {
   createKubeClient,
-  type DynamicObject,
   isInvalid,
-  isRecord,
   type KubeClient,
   loadKubeconfig,
   parseForeignKubeconfig,
 } from "@klutch/kube";
+import { type DynamicObject, isRecord } from "@klutch/kube-core";
 import { cacheFolder, removeDataHome } from "@klutch/engines";
 import { waitFor } from "@klutch/kube-testing";
 import { type RunningSandbox, startSandbox } from "./sandbox-process.ts";

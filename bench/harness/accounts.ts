@@ -1,13 +1,12 @@
 /** Ordinary accounts for the parties of a benchmark: an administrator's requests would bypass the API server's fairness. */
-import { clusterRoleBindings, serviceAccounts } from "@klutch/api";
 import {
-  type ClusterConfig,
-  type KubeClient,
+  clusterRoleBindings,
   type KubeObject,
   type ObjectRef,
   type ResourceType,
-  serviceAccountToken,
-} from "@klutch/kube";
+  serviceAccounts,
+} from "@klutch/kube-core";
+import { type ClusterConfig, type KubeClient, serviceAccountToken } from "@klutch/kube";
 import { roleBindingObject } from "@klutch/kube-testing";
 import { agentFlowSchema } from "./calls.ts";
 

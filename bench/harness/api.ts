@@ -2,16 +2,8 @@
  * The benchmark's own access to one cluster: several HTTP/2 connections used in turn, and a count of what was sent, so that it can
  * be taken off the server's own counters to get what the agent sent.
  */
-import {
-  ApiError,
-  type ClusterConfig,
-  createKubeClient,
-  type DynamicObject,
-  type KubeClient,
-  type KubeObject,
-  type ObjectRef,
-  type ResourceType,
-} from "@klutch/kube";
+import { ApiError, type ClusterConfig, createKubeClient, type KubeClient } from "@klutch/kube";
+import type { DynamicObject, KubeObject, ObjectRef, ResourceType } from "@klutch/kube-core";
 
 /** Key of a call: `verb group/resource[/subresource] code`, in the words of `apiserver_request_total`. */
 export function callKey(

@@ -1,5 +1,6 @@
 /** The agent's lease, whatever it is called. */
-import type { KubeClient, KubeObject, ResourceType } from "@klutch/kube";
+import type { KubeClient } from "@klutch/kube";
+import type { KubeObject, ResourceType } from "@klutch/kube-core";
 
 const leases: ResourceType = {
   group: "coordination.k8s.io",

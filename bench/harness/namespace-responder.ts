@@ -1,12 +1,12 @@
 /** Answers APIServiceNamespaces as the backend's controller does: makes the service namespace and fills the status. */
 import {
   apiServiceNamespaces,
-  namespaces,
   serviceNamespaceAnnotation,
   serviceNamespaceName,
   serviceNamespaceOwner,
 } from "@klutch/api";
-import { type DynamicObject, isAlreadyExists, isRecord, type KubeClient } from "@klutch/kube";
+import { type DynamicObject, isRecord, namespaces } from "@klutch/kube-core";
+import { isAlreadyExists, type KubeClient } from "@klutch/kube";
 import type { BenchApi } from "./api.ts";
 import { clusterNamespace } from "./provider-side.ts";
 

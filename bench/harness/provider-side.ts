@@ -10,11 +10,10 @@ import {
   exportFromCrd,
   type InformerScope,
   kubeconfigKey,
-  namespaces,
   type PermissionClaim,
-  secrets,
 } from "@klutch/api";
-import { type ClusterConfig, formatKubeconfig, type KubeClient, type KubeObject } from "@klutch/kube";
+import { type KubeObject, namespaces, secrets } from "@klutch/kube-core";
+import { type ClusterConfig, formatKubeconfig, type KubeClient } from "@klutch/kube";
 import { secretObject } from "@klutch/kube-testing";
 import { countApart, createAccount } from "./accounts.ts";
 import type { WidgetKind } from "./widget.ts";

@@ -1,5 +1,6 @@
 /** A watch as a stopwatch: tells when an object first satisfied a condition, as a client of that cluster would see it. */
-import { type DynamicObject, isGone, type KubeClient, keyOf, type ResourceType } from "@klutch/kube";
+import { isGone, type KubeClient } from "@klutch/kube";
+import { type DynamicObject, keyOf, type ResourceType } from "@klutch/kube-core";
 
 /** Waits for objects of one resource in one cluster. */
 export interface Stopwatch extends AsyncDisposable {

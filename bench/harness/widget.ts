@@ -1,5 +1,6 @@
 /** The resources the benchmarks sync: namespaced kinds with a spec of a chosen size. */
-import type { DynamicObject, KubeObject, Random, ResourceType } from "@klutch/kube";
+import type { Random } from "@klutch/kube";
+import type { DynamicObject, KubeObject, ResourceType } from "@klutch/kube-core";
 import { randomBase64, randomText } from "./contents.ts";
 
 /** API group of all benchmark kinds. */

@@ -10,14 +10,18 @@ import {
   type APIServiceBinding,
   clusterBindings,
   consumerNamespace,
-  customResourceDefinitions,
-  findCondition,
   konnectorName,
-  namespaces,
   type PermissionClaim,
   serviceNamespaceName,
 } from "@klutch/api";
-import { formatKubeconfig, type KubeObject, type ResourceType } from "@klutch/kube";
+import {
+  customResourceDefinitions,
+  findCondition,
+  type KubeObject,
+  namespaces,
+  type ResourceType,
+} from "@klutch/kube-core";
+import { formatKubeconfig } from "@klutch/kube";
 import { startClusters, type TestCluster, waitFor } from "@klutch/kube-testing";
 import { countApart, createAccount } from "./accounts.ts";
 import { AgentProcess, type AgentSpec } from "./agent-process.ts";

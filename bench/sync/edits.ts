@@ -1,5 +1,6 @@
 /** A user who edits one claim at a time, and how long each edit takes to arrive upstream. */
-import { isRecord, type Random } from "@klutch/kube";
+import { type Random } from "@klutch/kube";
+import { isRecord } from "@klutch/kube-core";
 import type { Stopwatch } from "../harness/stopwatch.ts";
 import { widgets } from "../harness/widget.ts";
 import type { BenchWorld } from "../harness/world.ts";

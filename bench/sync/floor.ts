@@ -2,7 +2,8 @@
  * Case `floor`: what any agent that writes a finalizer and then a copy can reach at most on this machine, as the benchmark does the
  * same three writes itself, without an agent: nothing is watched, compared or decided.
  */
-import { fieldManager, namespaces, syncerFinalizer } from "@klutch/api";
+import { fieldManager, syncerFinalizer } from "@klutch/api";
+import { namespaces } from "@klutch/kube-core";
 import type { KubeClient } from "@klutch/kube";
 import { inParallel } from "../harness/api.ts";
 import { percentiles, formatPercentiles } from "../harness/statistics.ts";

@@ -1,7 +1,6 @@
 /** Case `memory`: what the agent holds, when everything is synchronised and has been quiet for a while. */
 import { setTimeout as sleep } from "node:timers/promises";
-import { secrets } from "@klutch/api";
-import type { DynamicObject } from "@klutch/kube";
+import { type DynamicObject, secrets } from "@klutch/kube-core";
 import { inParallel } from "../harness/api.ts";
 import { randomBase64 } from "../harness/contents.ts";
 import { canary } from "../harness/latency-probe.ts";

@@ -1,6 +1,6 @@
 /** Somebody else who uses the clusters meanwhile: ten small requests a second on each, as an ordinary account. */
-import { configMaps } from "@klutch/api";
-import { createKubeClient, type DynamicObject, type KubeClient } from "@klutch/kube";
+import { configMaps, type DynamicObject } from "@klutch/kube-core";
+import { createKubeClient, type KubeClient } from "@klutch/kube";
 import { createAccount } from "../harness/accounts.ts";
 import type { BenchWorld, Side } from "../harness/world.ts";
 

@@ -1,6 +1,6 @@
 /** Case `soak`: whether the agent's memory stays flat under churn, and whether both sides agree afterwards. */
 import { setTimeout as sleep } from "node:timers/promises";
-import { type DynamicObject, isRecord, keyOf } from "@klutch/kube";
+import { type DynamicObject, isRecord, keyOf } from "@klutch/kube-core";
 import { canary } from "../harness/latency-probe.ts";
 import { memoryOf, type ProcessMemory } from "../harness/process-memory.ts";
 import { untilQuiet } from "../harness/quiet.ts";

@@ -10,9 +10,9 @@ import {
   apiServiceNamespaces,
   binderName,
   consumerNamespace,
-  namespaces,
 } from "@klutch/api";
-import { type DynamicObject, formatYaml, type KubeClient, type KubeObject } from "@klutch/kube";
+import { type DynamicObject, type KubeObject, namespaces } from "@klutch/kube-core";
+import { formatYaml, type KubeClient } from "@klutch/kube";
 import { seededRandom, type TestCluster, waitFor } from "@klutch/kube-testing";
 import { type BoundWorld, databases, databasesName, startBoundWorld, tenants } from "./bound-world.ts";
 import { type Cell, difference, layOut, matrixLines, without } from "./matrix-text.ts";

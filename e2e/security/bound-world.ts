@@ -9,31 +9,33 @@ import {
   binderName,
   clusterBindingName,
   clusterBindings,
-  clusterRoleBindings,
-  clusterRoles,
   consumerNamespace,
-  customResourceDefinitions,
   identityAnnotation,
   konnectorManifests,
   konnectorName,
   kubeconfigKey,
+} from "@klutch/api";
+import {
+  clusterRoleBindings,
+  clusterRoles,
+  customResourceDefinitions,
+  type DynamicObject,
+  isRecord,
+  type KubeObject,
   namespaces,
+  type ObjectRef,
+  type ResourceType,
   roleBindings,
   roles,
   serviceAccounts,
-} from "@klutch/api";
+} from "@klutch/kube-core";
 import {
   type ClusterConfig,
   createKubeClient,
   decodeObject,
-  type DynamicObject,
   formatKubeconfig,
-  isRecord,
   type KubeClient,
-  type KubeObject,
-  type ObjectRef,
   parseYamlDocuments,
-  type ResourceType,
   serviceAccountToken,
 } from "@klutch/kube";
 import { reservePorts, type RunningProcess, startProcess } from "@klutch/engines";

@@ -7,11 +7,9 @@ import {
   type APIServiceNamespace,
   apiServiceNamespaces,
   binderName,
-  namespaces,
-  roleBindings,
-  secrets,
 } from "@klutch/api";
-import type { ClusterConfig, DynamicObject, KubeClient, KubeObject } from "@klutch/kube";
+import { type DynamicObject, type KubeObject, namespaces, roleBindings, secrets } from "@klutch/kube-core";
+import type { ClusterConfig, KubeClient } from "@klutch/kube";
 import { secretObject, waitFor } from "@klutch/kube-testing";
 import { type BoundWorld, databases, databasesName, logIn, startBoundWorld, tenants } from "./bound-world.ts";
 import { forgeries, identityOf, reads } from "./forgeries.ts";

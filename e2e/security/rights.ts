@@ -1,12 +1,6 @@
 /** What an account may do, as the API server itself tells it: rules by SelfSubjectRulesReview, single answers by SubjectAccessReview. */
-import {
-  type ClusterConfig,
-  createKubeClient,
-  type DynamicObject,
-  isRecord,
-  type KubeClient,
-  type ResourceType,
-} from "@klutch/kube";
+import { type ClusterConfig, createKubeClient, type KubeClient } from "@klutch/kube";
+import { type DynamicObject, isRecord, type ResourceType } from "@klutch/kube-core";
 
 /** One rule of RBAC as the review answers it. */
 export interface Rule {

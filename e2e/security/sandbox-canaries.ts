@@ -1,14 +1,8 @@
 /** All secrets of a running sandbox, and all places of it where none of them may stand. */
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
-import {
-  createKubeClient,
-  type DynamicObject,
-  isRecord,
-  type KubeClient,
-  loadKubeconfig,
-} from "@klutch/kube";
-import { secrets } from "@klutch/api";
+import { createKubeClient, type KubeClient, loadKubeconfig } from "@klutch/kube";
+import { type DynamicObject, isRecord, secrets } from "@klutch/kube-core";
 import { type Canary, findCanaries, type Found, secretsIn } from "./canaries.ts";
 
 /** What a search found, and how much it looked at. */

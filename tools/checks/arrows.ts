@@ -8,6 +8,7 @@ export interface FolderRule {
 
 const pure: FolderRule = { parts: [], thirdParty: [] };
 const anything = [
+  "kube-core",
   "schema",
   "api",
   "sync",
@@ -25,33 +26,37 @@ const anything = [
 export const folderRules: Readonly<Record<string, FolderRule>> = {
   // Patterns are written in the language of the API server's engine.
   "packages/schema": { parts: [], thirdParty: ["re2js"] },
-  "packages/api": { parts: ["schema"], thirdParty: [] },
-  "packages/sync": { parts: ["api", "schema"], thirdParty: [] },
+  "packages/kube-core": pure,
+  "packages/api": { parts: ["schema", "kube-core"], thirdParty: [] },
+  "packages/sync": { parts: ["api", "schema", "kube-core"], thirdParty: [] },
   "packages/telemetry": { parts: [], thirdParty: ["pino", "prom-client"] },
-  "packages/kube": { parts: [], thirdParty: ["undici", "js-yaml"] },
-  "packages/kube-runtime": { parts: ["kube"], thirdParty: [] },
-  "packages/kube-testing": { parts: ["kube", "engines"], thirdParty: [] },
+  "packages/kube": { parts: ["kube-core"], thirdParty: ["undici", "js-yaml"] },
+  "packages/kube-runtime": { parts: ["kube", "kube-core"], thirdParty: [] },
+  "packages/kube-testing": { parts: ["kube", "kube-core", "engines"], thirdParty: [] },
   "packages/osb": { parts: [], thirdParty: ["undici"] },
   "packages/crossplane": {
-    parts: ["kube-runtime", "kube"],
+    parts: ["kube-runtime", "kube", "kube-core"],
     thirdParty: ["@bufbuild/protobuf", "@connectrpc/connect", "@connectrpc/connect-node"],
   },
   "packages/oci": pure,
   "packages/engines": pure,
-  "apps/konnector": { parts: ["sync", "api", "kube-runtime", "kube"], thirdParty: [] },
+  "apps/konnector": { parts: ["sync", "api", "kube-runtime", "kube", "kube-core"], thirdParty: [] },
   "apps/backend": {
-    parts: ["api", "kube-runtime", "kube"],
+    parts: ["api", "kube-runtime", "kube", "kube-core"],
     thirdParty: ["hono", "@hono/node-server", "openid-client", "jose"],
   },
   "apps/cli": {
-    parts: ["sync", "api", "kube"],
+    parts: ["sync", "api", "kube", "kube-core"],
     thirdParty: ["commander", "@clack/prompts", "yocto-spinner"],
   },
-  "apps/provider-anynines": { parts: ["api", "crossplane", "kube-runtime", "kube", "osb"], thirdParty: [] },
-  "apps/function-klutch": { parts: ["api", "crossplane"], thirdParty: [] },
+  "apps/provider-anynines": {
+    parts: ["api", "crossplane", "kube-runtime", "kube", "kube-core", "osb"],
+    thirdParty: [],
+  },
+  "apps/function-klutch": { parts: ["api", "crossplane", "kube-core"], thirdParty: [] },
   "apps/broker": { parts: [], thirdParty: ["hono", "@hono/node-server", "pg"] },
   "apps/sandbox": {
-    parts: ["api", "engines", "kube", "kube-testing", "oci"],
+    parts: ["api", "engines", "kube", "kube-core", "kube-testing", "oci"],
     thirdParty: ["pg", "@peculiar/x509", "reflect-metadata"],
   },
   tools: { parts: anything, thirdParty: ["esbuild"] },

@@ -1,5 +1,6 @@
 /** Makes objects what they should be, with one field manager and no needless write. */
-import { isRecord, jsonEqual, type KubeClient, type KubeObject, type ResourceType } from "@klutch/kube";
+import { type KubeClient } from "@klutch/kube";
+import { isRecord, jsonEqual, type KubeObject, type ResourceType } from "@klutch/kube-core";
 
 /** Field manager of the backend's own objects. */
 export const backendFieldManager = "klutch-backend";

@@ -11,12 +11,11 @@ import {
   type ClusterBinding,
   clusterBindingName,
   clusterBindings,
-  customResourceDefinitions,
-  namespaces,
   serviceNamespaceAnnotation,
 } from "@klutch/api";
+import { customResourceDefinitions, keyOf, type KubeObject, namespaces } from "@klutch/kube-core";
 import { Hono } from "hono";
-import { type Clock, type ClusterConfig, type KubeClient, type KubeObject, keyOf } from "@klutch/kube";
+import { type Clock, type ClusterConfig, type KubeClient } from "@klutch/kube";
 import { Controller, Informer, type ManagerPart } from "@klutch/kube-runtime";
 import type { Logger, Metrics } from "@klutch/telemetry";
 import type { BackendConfig } from "./config.ts";

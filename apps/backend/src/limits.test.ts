@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { KubeObject } from "@klutch/kube";
+import type { KubeObject } from "@klutch/kube-core";
 import { isOverLimit } from "./limits.ts";
 
 const object = (name: string, creationTimestamp: string): KubeObject => ({

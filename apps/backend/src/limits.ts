@@ -1,5 +1,5 @@
 /** How much one person, one app cluster and all of them may have. What is over a limit is refused or waits; nothing that works is taken. */
-import type { KubeObject } from "@klutch/kube";
+import type { KubeObject } from "@klutch/kube-core";
 
 /** All of them are numbers of objects. */
 export interface Limits {

@@ -8,7 +8,7 @@ import {
   type InformerScope,
   type PermissionClaim,
 } from "@klutch/api";
-import type { KubeObject } from "@klutch/kube";
+import type { KubeObject } from "@klutch/kube-core";
 import type { Informer } from "@klutch/kube-runtime";
 
 /** An API as the page and the binding need it. */

@@ -14,14 +14,18 @@ import {
   binderName,
   binderRules,
   clusterBindings,
-  clusterRoles,
   consumerNamespace,
-  customResourceDefinitions,
   type PermissionClaim,
   rejectedClaimsAnnotation,
-  roleBindings,
 } from "@klutch/api";
-import { type DynamicObject, formatYaml, isRecord } from "@klutch/kube";
+import {
+  clusterRoles,
+  customResourceDefinitions,
+  type DynamicObject,
+  isRecord,
+  roleBindings,
+} from "@klutch/kube-core";
+import { formatYaml } from "@klutch/kube";
 import { roleObject, startClusters, waitFor } from "@klutch/kube-testing";
 import { runCli } from "./program.ts";
 import { startBackendProcess } from "./testing/backend-process.ts";

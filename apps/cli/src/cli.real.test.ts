@@ -11,21 +11,23 @@ import {
   apiServiceExports,
   bindingRoleName,
   clusterIdOf,
+  consumerNamespace,
+} from "@klutch/api";
+import {
   clusterRoleBindings,
   clusterRoles,
-  consumerNamespace,
   customResourceDefinitions,
   deployments,
+  type DynamicObject,
+  isRecord,
+  type KubeObject,
   namespaces,
   secrets,
   serviceAccounts,
-} from "@klutch/api";
+} from "@klutch/kube-core";
 import {
-  type DynamicObject,
   formatYaml,
-  isRecord,
   type KubeClient,
-  type KubeObject,
   parseForeignKubeconfig,
   parseYaml,
   parseYamlDocuments,

@@ -3,14 +3,8 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { createServer } from "node:http";
 import { after, test } from "node:test";
-import {
-  clusterKeySecret,
-  clusterProofText,
-  consumerNamespace,
-  namespaces,
-  secrets,
-  verifyText,
-} from "@klutch/api";
+import { clusterKeySecret, clusterProofText, consumerNamespace, verifyText } from "@klutch/api";
+import { namespaces, secrets } from "@klutch/kube-core";
 import { startCluster } from "@klutch/kube-testing";
 import { proveCluster } from "./cluster-proof.ts";
 import type { Consumer } from "./clusters.ts";

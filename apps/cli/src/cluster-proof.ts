@@ -12,11 +12,11 @@ import {
   decodeChallengeOffer,
   newClusterKey,
   publicKeyOf,
-  secrets,
   signText,
   WireError,
 } from "@klutch/api";
-import { type DynamicObject, isAlreadyExists, isRecord } from "@klutch/kube";
+import { type DynamicObject, isRecord, secrets } from "@klutch/kube-core";
+import { isAlreadyExists } from "@klutch/kube";
 import type { Consumer } from "./clusters.ts";
 import type { CliContext } from "./context.ts";
 import type { ProviderDescription } from "./provider.ts";

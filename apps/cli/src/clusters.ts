@@ -1,10 +1,10 @@
 /** The two clusters of a command. They have different types, so that one cannot be passed for the other. */
 import { readFile } from "node:fs/promises";
-import { consumerNamespace, kubeconfigKey, secrets } from "@klutch/api";
+import { consumerNamespace, kubeconfigKey } from "@klutch/api";
+import { type DynamicObject, secrets } from "@klutch/kube-core";
 import {
   type ClusterConfig,
   createKubeClient,
-  type DynamicObject,
   KubeconfigError,
   type KubeClient,
   loadKubeconfig,

@@ -16,7 +16,7 @@ import {
   type PermissionClaim,
   type RequestedResource,
 } from "@klutch/api";
-import type { DynamicObject, KubeObject } from "@klutch/kube";
+import type { DynamicObject, KubeObject } from "@klutch/kube-core";
 import { acceptedOf } from "./answers.ts";
 import type { Consumer, Provider } from "./clusters.ts";
 import {

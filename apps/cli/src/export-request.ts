@@ -12,13 +12,8 @@ import {
   type RequestedResource,
   WireError,
 } from "@klutch/api";
-import {
-  type DynamicObject,
-  isAlreadyExists,
-  isForbidden,
-  isUnauthorized,
-  type ObjectRef,
-} from "@klutch/kube";
+import { isAlreadyExists, isForbidden, isUnauthorized } from "@klutch/kube";
+import type { DynamicObject, ObjectRef } from "@klutch/kube-core";
 import type { Provider } from "./clusters.ts";
 import type { CliContext } from "./context.ts";
 import { CliError, nothingChanged } from "./errors.ts";

@@ -8,24 +8,23 @@ import {
   type APIServiceBinding,
   apiServiceBindings,
   apiServiceExportRequests,
-  apiServices,
   bindingRoleName,
   type BindingResponse,
-  clusterRoleBindings,
-  clusterRoles,
   consumerNamespace,
-  deployments,
-  namespaces,
-  secrets,
-  serviceAccounts,
 } from "@klutch/api";
 import {
+  apiServices,
+  clusterRoleBindings,
+  clusterRoles,
+  deployments,
   type DynamicObject,
-  formatYaml,
   isRecord,
-  parseYamlDocuments,
+  namespaces,
   type ResourceType,
-} from "@klutch/kube";
+  secrets,
+  serviceAccounts,
+} from "@klutch/kube-core";
+import { formatYaml, parseYamlDocuments } from "@klutch/kube";
 import { roleObject, startClusters, type TestCluster, waitFor } from "@klutch/kube-testing";
 import { bindingOf } from "./consumer.ts";
 import { runCli } from "./program.ts";

@@ -1,24 +1,29 @@
 /** The konnector in the app cluster: whether it has to be installed or changed, and the wait until it has started. */
 import {
   apiServiceBindings,
-  clusterRoleBindings,
-  clusterRoles,
   consumerNamespace,
-  deployments,
   klutchVersion,
   konnectorManifests,
   konnectorName,
   konnectorRepository,
   type Manifest,
-  namespaces,
   type Resource,
+} from "@klutch/api";
+import {
+  clusterRoleBindings,
+  clusterRoles,
+  deployments,
+  type DynamicObject,
+  isRecord,
+  type KubeObject,
+  namespaces,
   roleBindings,
   roles,
   serviceAccounts,
   validatingAdmissionPolicies,
   validatingAdmissionPolicyBindings,
-} from "@klutch/api";
-import { type DynamicObject, isNotFound, isRecord, type KubeObject } from "@klutch/kube";
+} from "@klutch/kube-core";
+import { isNotFound } from "@klutch/kube";
 import { type Consumer, pluginManager } from "./clusters.ts";
 import type { CliContext } from "./context.ts";
 import { CliError } from "./errors.ts";

@@ -1,6 +1,7 @@
 /** Printing objects and tables on standard output. */
 import { type APIServiceBinding, printable, printableLines } from "@klutch/api";
-import { formatYaml, type KubeObject } from "@klutch/kube";
+import { formatYaml } from "@klutch/kube";
+import type { KubeObject } from "@klutch/kube-core";
 import type { OutputFormat } from "./options.ts";
 
 /** Objects as kubectl prints them: a YAML stream, JSON (a List when there are several), or `kind.group/name` lines. */

@@ -1,6 +1,6 @@
 /** The identity of an app cluster. */
-import { namespaces } from "@klutch/api";
-import type { DynamicObject, KubeClient } from "@klutch/kube";
+import { type DynamicObject, namespaces } from "@klutch/kube-core";
+import type { KubeClient } from "@klutch/kube";
 import { Backoff } from "@klutch/kube-runtime";
 import type { Environment } from "./clusters.ts";
 import { WrongClusterError } from "./errors.ts";

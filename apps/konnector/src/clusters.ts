@@ -1,5 +1,6 @@
 /** The two clusters as the agent holds them. Their types differ, so that a write to the wrong one does not compile (B10). */
-import type { Clock, KubeClient, Random, ResourceType } from "@klutch/kube";
+import type { Clock, KubeClient, Random } from "@klutch/kube";
+import type { ResourceType } from "@klutch/kube-core";
 import type { Tenant } from "@klutch/sync";
 import type { Logger } from "@klutch/telemetry";
 import type { CachePool } from "./cache/pool.ts";

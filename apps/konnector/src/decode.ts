@@ -2,8 +2,8 @@
  * The boundary where cached objects become typed kinds: their own API server validated them against the CRDs. What a stranger's
  * server gives is read by the parsers of @klutch/api. The only file with `as`.
  */
-import type { APIServiceBinding, Condition } from "@klutch/api";
-import { type DynamicObject, isRecord, type KubeObject } from "@klutch/kube";
+import type { APIServiceBinding } from "@klutch/api";
+import { type Condition, type DynamicObject, isRecord, type KubeObject } from "@klutch/kube-core";
 import type { SyncObject } from "@klutch/sync";
 
 export const asBinding = (object: DynamicObject): APIServiceBinding => object as unknown as APIServiceBinding;

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { DynamicObject } from "@klutch/kube";
+import type { DynamicObject } from "@klutch/kube-core";
 import { VirtualClock } from "@klutch/kube-testing";
 import { silentLogger } from "@klutch/telemetry";
 import { createEventRecorder, type EventRecorder } from "./events.ts";

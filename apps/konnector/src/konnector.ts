@@ -1,13 +1,13 @@
 /** The konnector as parts of a Manager: the connection with its lease, and the agent. */
-import { apiServiceBindingCrd, apiServiceBindings, customResourceDefinitions, isTrue } from "@klutch/api";
+import { apiServiceBindingCrd, apiServiceBindings } from "@klutch/api";
 import {
-  type ClusterConfig,
+  customResourceDefinitions,
   type DynamicObject,
-  isForbidden,
   isRecord,
-  type KubeClient,
+  isTrue,
   type ResourceType,
-} from "@klutch/kube";
+} from "@klutch/kube-core";
+import { type ClusterConfig, isForbidden, type KubeClient } from "@klutch/kube";
 import {
   ClusterConnection,
   type ClusterConnectionOptions,
@@ -15,12 +15,12 @@ import {
   type ManagerOptions,
   type Runtime,
 } from "@klutch/kube-runtime";
-import { Agent } from "./agent.ts";
+import { Agent } from "./controllers/provider-secret/agent.ts";
 import { CachePool } from "./cache/pool.ts";
 import { clusterUid } from "./cluster-uid.ts";
 import { type ConsumerCluster, defaultTiming, type Environment, type Timing } from "./clusters.ts";
 import type { KonnectorConfig } from "./config.ts";
-import { ControlPlaneAgent } from "./control-plane-agent.ts";
+import { ControlPlaneAgent } from "./controllers/provider-secret/control-plane-agent.ts";
 import { asDynamic, conditionsOf } from "./decode.ts";
 import { konnectorMetrics } from "./metrics.ts";
 

@@ -1,6 +1,6 @@
 /** Credentials of a broker as keys of a Secret. Source: reference/provider.md §2.4. */
 import type { ConnectionDetail } from "@klutch/api";
-import { isRecord } from "@klutch/kube";
+import { isRecord } from "@klutch/kube-core";
 
 /**
  * Nested objects joined with `.`, other characters than letters, digits, `-`, `_` and `.` replaced by `_`. Lists of plain values keep

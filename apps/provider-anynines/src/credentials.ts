@@ -1,9 +1,9 @@
 /** Reads the credentials and TLS settings that a ProviderConfig names. */
 import { readFile } from "node:fs/promises";
-import { type CredentialSource, type ProviderConfig, secrets, type SecretKeySelector } from "@klutch/api";
+import { type CredentialSource, type ProviderConfig, type SecretKeySelector } from "@klutch/api";
+import { type DynamicObject, isRecord, secrets } from "@klutch/kube-core";
 import { ExternalError } from "@klutch/crossplane";
-import type { DynamicObject, KubeClient } from "@klutch/kube";
-import { isRecord } from "@klutch/kube";
+import type { KubeClient } from "@klutch/kube";
 import type { BrokerConfig } from "@klutch/osb";
 
 /** What is read from, and how. */

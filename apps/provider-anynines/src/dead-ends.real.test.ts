@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { managedServiceBindings, serviceInstances } from "@klutch/api";
-import { isRecord } from "@klutch/kube";
+import { isRecord } from "@klutch/kube-core";
 import { waitFor } from "@klutch/kube-testing";
 import { brokerError } from "./testing/front.ts";
 import { binding, edit, instance, startWorld } from "./testing/world.ts";

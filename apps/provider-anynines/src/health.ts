@@ -1,5 +1,6 @@
 /** Tells for each ProviderConfig whether its backend answers. Source: reference/provider.md §2.8. */
-import { type ProviderConfig, providerConfigs, wholeSeconds } from "@klutch/api";
+import { type ProviderConfig, providerConfigs } from "@klutch/api";
+import { wholeSeconds } from "@klutch/kube-core";
 import type { Clock, KubeClient } from "@klutch/kube";
 import type { Informer, Reconcile } from "@klutch/kube-runtime";
 import type { Brokers } from "./brokers.ts";

@@ -1,5 +1,6 @@
 /** What is known of one instance during a pass: from the managed resource, from our notes, and from what the broker said since. */
-import { type ServiceInstance, type ServiceInstanceObservation, wholeSeconds } from "@klutch/api";
+import { type ServiceInstance, type ServiceInstanceObservation } from "@klutch/api";
+import { wholeSeconds } from "@klutch/kube-core";
 import type { Observation, Recorder } from "@klutch/crossplane";
 import type { Clock } from "@klutch/kube";
 import { type NoteChanges, noteParameters, Notes } from "./notes.ts";

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { after, beforeEach, test } from "node:test";
-import { managedServiceBindings, providerConfigs, secrets, serviceInstances } from "@klutch/api";
+import { managedServiceBindings, providerConfigs, serviceInstances } from "@klutch/api";
+import { secrets } from "@klutch/kube-core";
 import { waitFor } from "@klutch/kube-testing";
 import { brokerError, type Lie } from "./testing/front.ts";
 import { binding, configName, instance, startWorld } from "./testing/world.ts";

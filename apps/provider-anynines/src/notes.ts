@@ -4,7 +4,7 @@
  */
 import { createHash } from "node:crypto";
 import type { Managed, Recorder } from "@klutch/crossplane";
-import { isRecord } from "@klutch/kube";
+import { isRecord } from "@klutch/kube-core";
 import { operationAnnotation } from "./operation.ts";
 
 const missingAnnotation = "anynines.crossplane.io/missing";

@@ -1,5 +1,5 @@
 /** What to send when an instance's parameters change. */
-import { jsonEqual } from "@klutch/kube";
+import { jsonEqual } from "@klutch/kube-core";
 
 type Parameters = Readonly<Record<string, unknown>>;
 

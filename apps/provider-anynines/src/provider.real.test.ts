@@ -6,17 +6,22 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { after, test } from "node:test";
 import {
-  customResourceDefinitions,
   managedServiceBindings,
-  namespaces,
   providerConfigs,
   providerConfigUsages,
   providerCrds,
-  secrets,
   serviceInstances,
 } from "@klutch/api";
+import {
+  customResourceDefinitions,
+  type DynamicObject,
+  isRecord,
+  type KubeObject,
+  namespaces,
+  type ResourceType,
+  secrets,
+} from "@klutch/kube-core";
 import { startPostgres, startProcess } from "@klutch/engines";
-import { type DynamicObject, isRecord, type KubeObject, type ResourceType } from "@klutch/kube";
 import { startCluster, waitFor } from "@klutch/kube-testing";
 import { Client } from "pg";
 import { runProvider } from "./testing/run-provider.ts";

@@ -10,7 +10,8 @@ import {
   serviceInstances,
 } from "@klutch/api";
 import { connectionIsMissing, createManagedReconcile, keysOfManagedChange } from "@klutch/crossplane";
-import { jsonEqual, type KubeClient } from "@klutch/kube";
+import type { KubeClient } from "@klutch/kube";
+import { jsonEqual } from "@klutch/kube-core";
 import { Controller, Informer, type Manager } from "@klutch/kube-runtime";
 import { acceptLossAnnotation, type Losses } from "./loss.ts";
 import { Brokers } from "./brokers.ts";

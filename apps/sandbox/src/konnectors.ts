@@ -3,7 +3,7 @@ import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type RunningProcess, startProcess } from "@klutch/engines";
-import { type DynamicObject, isRecord } from "@klutch/kube";
+import { type DynamicObject, isRecord } from "@klutch/kube-core";
 import type { TestCluster } from "@klutch/kube-testing";
 import { accountKubeconfig } from "./accounts.ts";
 import { appProcess } from "./node-process.ts";

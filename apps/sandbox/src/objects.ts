@@ -1,14 +1,8 @@
 /** Applies manifests and waits for what they describe. */
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
-import {
-  discoverResource,
-  type DynamicObject,
-  isRecord,
-  type KubeClient,
-  parseYamlDocuments,
-  type ResourceType,
-} from "@klutch/kube";
+import { discoverResource, type KubeClient, parseYamlDocuments } from "@klutch/kube";
+import { type DynamicObject, isRecord, type ResourceType } from "@klutch/kube-core";
 import { waitFor } from "@klutch/kube-testing";
 
 /** Field manager of what the sandbox sets up. */

@@ -3,7 +3,7 @@ import { randomBytes } from "node:crypto";
 import { chmod, mkdir, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { isPortFree, removeDataHome, reservePorts, tryFileLock } from "@klutch/engines";
-import { isRecord } from "@klutch/kube";
+import { isRecord } from "@klutch/kube-core";
 import { waitFor } from "@klutch/kube-testing";
 
 const portNames = [

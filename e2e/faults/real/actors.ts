@@ -1,7 +1,8 @@
 /** The people of the app cluster and the controllers of the provider, without any fault between them and their own API server. */
 import { setTimeout as sleep } from "node:timers/promises";
-import { secrets, serviceNamespaceName } from "@klutch/api";
-import { ApiError, type DynamicObject, type KubeClient, type ObjectRef, TransportError } from "@klutch/kube";
+import { serviceNamespaceName } from "@klutch/api";
+import { type DynamicObject, type ObjectRef, secrets } from "@klutch/kube-core";
+import { ApiError, type KubeClient, TransportError } from "@klutch/kube";
 import { secretObject } from "@klutch/kube-testing";
 import { secretText, textAt } from "./decode.ts";
 import type { Ledger, Outcome } from "./ledger.ts";

@@ -1,7 +1,7 @@
 /** That the checks of the fault scenarios see what they are there for. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { DynamicObject } from "@klutch/kube";
+import type { DynamicObject } from "@klutch/kube-core";
 import { type AuditedWrite, thief, writesWithoutLease } from "./audit.ts";
 import { Ledger } from "./ledger.ts";
 import { ClaimWatch, UpstreamWatch } from "./observer.ts";

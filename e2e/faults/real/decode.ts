@@ -1,5 +1,5 @@
 /** Reads what JSON of the API servers holds. */
-import { type DynamicObject, isRecord } from "@klutch/kube";
+import { type DynamicObject, isRecord } from "@klutch/kube-core";
 
 /** The value under the path; undefined when something on the way is missing. */
 export function at(value: unknown, ...path: readonly string[]): unknown {

@@ -5,12 +5,17 @@ import {
   apiServiceBindings,
   apiServiceExports,
   apiServiceNamespaces,
-  customResourceDefinitions,
-  namespaces,
-  secrets,
   serviceNamespaceName,
 } from "@klutch/api";
-import type { DynamicObject, KubeClient, KubeObject, ResourceType } from "@klutch/kube";
+import {
+  customResourceDefinitions,
+  type DynamicObject,
+  type KubeObject,
+  namespaces,
+  type ResourceType,
+  secrets,
+} from "@klutch/kube-core";
+import type { KubeClient } from "@klutch/kube";
 import { checkInvariants, type InvariantSnapshot } from "@klutch/sync";
 import { versionOf } from "./actors.ts";
 import { at, keyOf, numberAt, textAt } from "./decode.ts";

@@ -1,7 +1,8 @@
 /** Watches both clusters past all faults and reports at once what must never happen. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { serviceNamespaceName } from "@klutch/api";
-import { ApiError, type DynamicObject, type KubeClient } from "@klutch/kube";
+import { ApiError, type KubeClient } from "@klutch/kube";
+import type { DynamicObject } from "@klutch/kube-core";
 import { keyOf, numberAt, textAt } from "./decode.ts";
 import type { Ledger } from "./ledger.ts";
 import { claimNamespaces } from "./plan.ts";

@@ -13,34 +13,31 @@ import {
   binderRules,
   clusterBindingName,
   clusterBindings,
-  clusterRoleBindings,
-  clusterRoles,
   consumerNamespace,
-  customResourceDefinitions,
   exportFromCrd,
   exportRules,
   konnectorManifests,
   kubeconfigKey,
   type Manifest,
-  namespaces,
   type PermissionClaim,
-  roleBindings,
-  roles,
-  secrets,
-  serviceAccounts,
   serviceNamespaceAnnotation,
   serviceNamespaceName,
   serviceNamespaceOwner,
 } from "@klutch/api";
 import {
-  type ClusterConfig,
+  clusterRoleBindings,
+  clusterRoles,
+  customResourceDefinitions,
   type DynamicObject,
-  formatKubeconfig,
-  type KubeClient,
   type KubeObject,
+  namespaces,
   type ResourceType,
-  serviceAccountToken,
-} from "@klutch/kube";
+  roleBindings,
+  roles,
+  secrets,
+  serviceAccounts,
+} from "@klutch/kube-core";
+import { type ClusterConfig, formatKubeconfig, type KubeClient, serviceAccountToken } from "@klutch/kube";
 import { roleBindingObject, roleObject, secretObject, waitFor } from "@klutch/kube-testing";
 import { textAt } from "./decode.ts";
 import { claimNamespaces } from "./plan.ts";

@@ -1,7 +1,8 @@
 /** One seed: actions under faults, then peace, then the judgement, then everything is deleted. */
 import { setTimeout as sleep } from "node:timers/promises";
-import { consumerNamespace, leases, secrets } from "@klutch/api";
-import { ApiError, type DynamicObject, TransportError } from "@klutch/kube";
+import { consumerNamespace } from "@klutch/api";
+import { type DynamicObject, leases, secrets } from "@klutch/kube-core";
+import { ApiError, TransportError } from "@klutch/kube";
 import { waitFor } from "@klutch/kube-testing";
 import { type Actors, deleteClaim, finishDeletions, isOperation, operate } from "./actors.ts";
 import { auditPosition, readAudit, thief, writesWithoutLease } from "./audit.ts";

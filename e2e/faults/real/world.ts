@@ -3,7 +3,8 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { consumerNamespace, konnectorName, leases } from "@klutch/api";
+import { consumerNamespace, konnectorName } from "@klutch/api";
+import { leases } from "@klutch/kube-core";
 import {
   ApiError,
   type ClusterConfig,

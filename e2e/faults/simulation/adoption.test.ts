@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { adoptedAnnotation, boundAnnotation, clusterNamespaceAnnotation, syncerFinalizer } from "@klutch/api";
-import type { DynamicObject } from "@klutch/kube";
+import type { DynamicObject } from "@klutch/kube-core";
 import { ApiServerModel, seededFaults, seededRandom, VirtualClock } from "@klutch/kube-testing";
 import { startAgent } from "./agent.ts";
 import { zones } from "./apis.ts";

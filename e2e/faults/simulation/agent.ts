@@ -3,17 +3,15 @@ import { runAgent } from "@klutch/konnector";
 import type {
   ClusterConfig,
   KubeClient,
-  KubeObject,
   ListOptions,
   ListPage,
-  ObjectRef,
   Random,
   ReadOptions,
-  ResourceType,
   WatchEvent,
   WatchOptions,
   WriteGuard,
 } from "@klutch/kube";
+import type { KubeObject, ObjectRef, ResourceType } from "@klutch/kube-core";
 import type { ApiServerModel, FaultSource, VirtualClock } from "@klutch/kube-testing";
 import { createMetrics, silentLogger } from "@klutch/telemetry";
 import type { SimulatedTenant } from "./tenant.ts";

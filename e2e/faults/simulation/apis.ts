@@ -1,6 +1,6 @@
 /** The kinds that the simulation syncs: one namespaced with claimed Secrets, one cluster-scoped. */
 import { crdFromExport, exportFromCrd, type PermissionClaim } from "@klutch/api";
-import type { DynamicObject, KubeObject, ResourceType } from "@klutch/kube";
+import type { DynamicObject, KubeObject, ResourceType } from "@klutch/kube-core";
 
 /** One API. */
 export interface SimulatedApi {

@@ -1,23 +1,19 @@
 /** What works on the provider besides the agents: the backend's answer to namespaces, and a controller that makes "databases". */
 import {
   apiServiceNamespaces,
-  namespaces,
-  secrets,
   serviceNamespaceAnnotation,
   serviceNamespaceName,
   serviceNamespaceOwner,
 } from "@klutch/api";
 import {
   type DynamicObject,
-  isAlreadyExists,
-  isForbidden,
-  isNotFound,
   isRecord,
   keyOf,
-  type KubeClient,
-  type Random,
+  namespaces,
   type ResourceType,
-} from "@klutch/kube";
+  secrets,
+} from "@klutch/kube-core";
+import { isAlreadyExists, isForbidden, isNotFound, type KubeClient, type Random } from "@klutch/kube";
 import { secretObject, type VirtualClock } from "@klutch/kube-testing";
 import { databases, simulatedApis } from "./apis.ts";
 import type { SimulatedTenant } from "./tenant.ts";

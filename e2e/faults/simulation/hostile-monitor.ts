@@ -2,16 +2,9 @@
  * What a hostile provider must not reach: outside of bound kinds and accepted permission claims no byte goes up and no write lands. It
  * knows what was promised, not how the agent keeps it.
  */
-import {
-  adoptedAnnotation,
-  apiServiceBindings,
-  claimedFromLabel,
-  consumerNamespace,
-  events,
-  namespaces,
-  secrets,
-} from "@klutch/api";
-import { isRecord, type KubeClient } from "@klutch/kube";
+import { adoptedAnnotation, apiServiceBindings, claimedFromLabel, consumerNamespace } from "@klutch/api";
+import { events, isRecord, namespaces, secrets } from "@klutch/kube-core";
+import { type KubeClient } from "@klutch/kube";
 import { type ApiServerModel, secretObject, type VirtualClock } from "@klutch/kube-testing";
 import type { SyncObject } from "@klutch/sync";
 import type { AgentWrite } from "./agent.ts";

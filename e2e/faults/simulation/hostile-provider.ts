@@ -8,13 +8,18 @@ import {
   clusterBindingName,
   clusterBindings,
   consumerNamespace,
-  events,
   kubeconfigKey,
-  namespaces,
-  secrets,
   serviceNamespaceAnnotation,
 } from "@klutch/api";
-import { type DynamicObject, isRecord, type KubeClient, type Random, type ResourceType } from "@klutch/kube";
+import {
+  type DynamicObject,
+  events,
+  isRecord,
+  namespaces,
+  type ResourceType,
+  secrets,
+} from "@klutch/kube-core";
+import { type KubeClient, type Random } from "@klutch/kube";
 import type { ApiServerModel } from "@klutch/kube-testing";
 import type { Distort } from "./agent.ts";
 import { databases, simulatedApis, zones } from "./apis.ts";

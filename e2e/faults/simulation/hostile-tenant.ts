@@ -14,14 +14,19 @@ import {
   clusterBindings,
   clusterNamespaceAnnotation,
   consumerNameAnnotation,
-  customResourceDefinitions,
-  namespaces,
   restoredAnnotation,
-  secrets,
   serviceNamespaceAnnotation,
   syncerFinalizer,
 } from "@klutch/api";
-import { type DynamicObject, isRecord, type KubeClient, type Random, type ResourceType } from "@klutch/kube";
+import {
+  customResourceDefinitions,
+  type DynamicObject,
+  isRecord,
+  namespaces,
+  type ResourceType,
+  secrets,
+} from "@klutch/kube-core";
+import { type KubeClient, type Random } from "@klutch/kube";
 import type { ApiServerModel } from "@klutch/kube-testing";
 import { databases, objectOf, simulatedApis, zones } from "./apis.ts";
 import { serviceNamespaceOf } from "./control-plane.ts";

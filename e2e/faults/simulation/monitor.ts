@@ -1,6 +1,7 @@
 /** Watches both sides while faults happen and writes down every promise that is broken at some moment (DESIGN §4). */
-import { boundAnnotation, leases } from "@klutch/api";
-import { type DynamicObject, isRecord, type KubeClient, type ResourceType } from "@klutch/kube";
+import { boundAnnotation } from "@klutch/api";
+import { type DynamicObject, isRecord, leases, type ResourceType } from "@klutch/kube-core";
+import { type KubeClient } from "@klutch/kube";
 import type { ApiServerModel, VirtualClock } from "@klutch/kube-testing";
 import type { AgentWrite } from "./agent.ts";
 import { simulatedApis } from "./apis.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { apiServiceExports, clusterBindings, namespaces, secrets } from "@klutch/api";
-import type { ResourceType } from "@klutch/kube";
+import { apiServiceExports, clusterBindings } from "@klutch/api";
+import { namespaces, type ResourceType, secrets } from "@klutch/kube-core";
 import { VirtualClock } from "@klutch/kube-testing";
 import { ApiServerModel } from "@klutch/kube-testing";
 import { databases, zones } from "./apis.ts";

@@ -7,13 +7,16 @@ import {
   clusterBindings,
   clusterNamespaceAnnotation,
   consumerNamespace,
-  customResourceDefinitions,
-  events,
-  namespaces,
-  secrets,
   serviceNamespaceAnnotation,
 } from "@klutch/api";
-import { isRecord, type ResourceType } from "@klutch/kube";
+import {
+  customResourceDefinitions,
+  events,
+  isRecord,
+  namespaces,
+  type ResourceType,
+  secrets,
+} from "@klutch/kube-core";
 import type { ApiServerModel } from "@klutch/kube-testing";
 import type { AgentWrite } from "./agent.ts";
 import { simulatedApis } from "./apis.ts";

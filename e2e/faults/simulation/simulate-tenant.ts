@@ -2,8 +2,8 @@
  * One seed of the simulation with an app cluster that means harm: it and another one share a provider, each with the real agent. What
  * the other one has stays as its own people made it, and nothing of either is seen by the other.
  */
-import { consumerNameAnnotation, namespaces, secrets } from "@klutch/api";
-import { isRecord } from "@klutch/kube";
+import { consumerNameAnnotation } from "@klutch/api";
+import { isRecord, namespaces, secrets } from "@klutch/kube-core";
 import { ApiServerModel, seededFaults, seededRandom, VirtualClock } from "@klutch/kube-testing";
 import { checkInvariants } from "@klutch/sync";
 import { type SimulatedAgent, startAgent, type Tamper } from "./agent.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { isRecord } from "@klutch/kube";
+import { isRecord } from "@klutch/kube-core";
 import type { Tamper } from "./agent.ts";
 import { simulate } from "./simulate.ts";
 

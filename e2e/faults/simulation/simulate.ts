@@ -3,8 +3,9 @@
  * everything going wrong that can; then quiet, in which all promises must come true, and the end, at which nothing may be left.
  * The same seed takes the same course.
  */
-import { apiServiceBindings, consumerNamespace, leases, secrets } from "@klutch/api";
-import { type DynamicObject, isRecord, type KubeClient, type Random } from "@klutch/kube";
+import { apiServiceBindings, consumerNamespace } from "@klutch/api";
+import { type DynamicObject, isRecord, leases, secrets } from "@klutch/kube-core";
+import { type KubeClient, type Random } from "@klutch/kube";
 import {
   ApiServerModel,
   type FaultRates,

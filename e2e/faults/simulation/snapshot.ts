@@ -1,12 +1,6 @@
 /** What both clusters hold at one moment, for the invariants. */
-import {
-  apiServiceBindings,
-  apiServiceExports,
-  apiServiceNamespaces,
-  namespaces,
-  secrets,
-} from "@klutch/api";
-import type { ResourceType } from "@klutch/kube";
+import { apiServiceBindings, apiServiceExports, apiServiceNamespaces } from "@klutch/api";
+import { namespaces, type ResourceType, secrets } from "@klutch/kube-core";
 import type { ApiServerModel } from "@klutch/kube-testing";
 import type { InvariantSnapshot, SyncObject, Tenant } from "@klutch/sync";
 import { simulatedApis } from "./apis.ts";

@@ -6,18 +6,16 @@ import {
   clusterBindingName,
   clusterBindings,
   consumerNamespace,
-  customResourceDefinitions,
   kubeconfigKey,
-  namespaces,
-  secrets,
 } from "@klutch/api";
 import {
-  type ClusterConfig,
+  customResourceDefinitions,
   type DynamicObject,
-  formatKubeconfig,
-  type KubeClient,
   type KubeObject,
-} from "@klutch/kube";
+  namespaces,
+  secrets,
+} from "@klutch/kube-core";
+import { type ClusterConfig, formatKubeconfig, type KubeClient } from "@klutch/kube";
 import { ApiServerModel, secretObject, type VirtualClock } from "@klutch/kube-testing";
 import { Secret } from "@klutch/telemetry";
 import { exportOf, simulatedApis } from "./apis.ts";

@@ -1,13 +1,6 @@
 /** What people do in one app cluster, and a ledger of what the API server acknowledged. */
-import { secrets } from "@klutch/api";
-import {
-  type DynamicObject,
-  isAlreadyExists,
-  isConflict,
-  isNotFound,
-  keyOfRef,
-  type Random,
-} from "@klutch/kube";
+import { type DynamicObject, keyOfRef, secrets } from "@klutch/kube-core";
+import { isAlreadyExists, isConflict, isNotFound, type Random } from "@klutch/kube";
 import type { VirtualClock } from "@klutch/kube-testing";
 import { databases, objectOf, type SimulatedApi, zones } from "./apis.ts";
 import { type SimulatedTenant, workNamespaces } from "./tenant.ts";

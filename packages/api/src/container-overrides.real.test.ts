@@ -1,9 +1,10 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
-import { type DynamicObject, isInvalid, isRecord, type KubeObject } from "@klutch/kube";
+import { isInvalid } from "@klutch/kube";
+import { customResourceDefinitions, type DynamicObject, isRecord, type KubeObject } from "@klutch/kube-core";
 import { startCluster, waitFor } from "@klutch/kube-testing";
 import { appClusterBindingCrd } from "./kinds/app-cluster-binding.ts";
-import { appClusterBindings, customResourceDefinitions } from "./resources.ts";
+import { appClusterBindings } from "./resources.ts";
 
 const cluster = await startCluster({ name: "overrides" });
 after(() => cluster[Symbol.asyncDispose]());

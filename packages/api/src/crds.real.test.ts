@@ -1,28 +1,30 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { readdir, readFile } from "node:fs/promises";
+import { isInvalid, parseYamlDocuments } from "@klutch/kube";
 import {
+  type Condition,
+  customResourceDefinitions,
   type DynamicObject,
-  isInvalid,
+  findCondition,
+  isTrue,
   type KubeObject,
-  parseYamlDocuments,
+  namespaces,
   type ResourceType,
-} from "@klutch/kube";
+} from "@klutch/kube-core";
 import { startCluster, waitFor } from "@klutch/kube-testing";
 import * as schema from "@klutch/schema";
 import { xrds } from "./claims.ts";
-import { findCondition, isTrue } from "./conditions.ts";
 import { bindCrds, providerCrds } from "./crds.ts";
-import type { Condition } from "./kinds/common.ts";
 import * as resources from "./resources.ts";
 import { claimCrd } from "./testing/claim-crd.ts";
 
-const crdType = resources.customResourceDefinitions;
+const crdType = customResourceDefinitions;
 
 const cluster = await startCluster({ name: "crds" });
 after(() => cluster[Symbol.asyncDispose]());
 const { client } = cluster;
-await client.create(resources.namespaces, { apiVersion: "v1", kind: "Namespace", metadata: { name: "a" } });
+await client.create(namespaces, { apiVersion: "v1", kind: "Namespace", metadata: { name: "a" } });
 
 test("a real API server establishes every CRD", async () => {
   const crds = [...bindCrds, ...providerCrds, ...xrds.map(claimCrd)];

@@ -12,7 +12,8 @@ import {
   type Schema,
   string,
 } from "@klutch/schema";
-import { base62Hash, canonicalJson } from "./hash.ts";
+import { base62Hash } from "./hash.ts";
+import { canonicalJson } from "@klutch/kube-core";
 import {
   type APIServiceExportSpec,
   type CrdNames,

@@ -9,7 +9,6 @@ export {
 } from "./admission/konnector.ts";
 export * from "./claims.ts";
 export * from "./cluster-key.ts";
-export * from "./conditions.ts";
 export * from "./crds.ts";
 export * from "./export-snapshot.ts";
 export { checkApiFullName, checkApiName, isBuiltInGroup } from "./foreign/api-name.ts";
@@ -19,7 +18,7 @@ export { type ForeignMapping, parseNamespaceMapping } from "./foreign/namespace-
 export { decodeOfferedApi, type OfferedApi } from "./foreign/offered-api.ts";
 export { isDnsLabel, plainText, printable, printableLines } from "./foreign/text.ts";
 export * from "./function-input.ts";
-export { base62Hash, boundedName, canonicalJson } from "./hash.ts";
+export { base62Hash } from "./hash.ts";
 export * from "./kinds/api-service-binding.ts";
 export {
   type APIServiceExport,
@@ -41,7 +40,6 @@ export * from "./kinds/cluster-binding.ts";
 export type {
   ApiObject,
   ClusterSecretKeyRef,
-  Condition,
   GroupResource,
   LocalSecretKeyRef,
   Metadata,

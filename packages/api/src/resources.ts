@@ -24,20 +24,6 @@ const managed = (kind: string, plural: string): Resource => ({
   kind,
   namespaced: false,
 });
-const core = (kind: string, plural: string, namespaced = true): Resource => ({
-  group: "",
-  version: "v1",
-  plural,
-  kind,
-  namespaced,
-});
-const rbac = (kind: string, plural: string, namespaced: boolean): Resource => ({
-  group: "rbac.authorization.k8s.io",
-  version: "v1",
-  plural,
-  kind,
-  namespaced,
-});
 const claim = (kind: string, plural: string): Resource => ({
   group: claimGroup,
   version: "v1",
@@ -70,61 +56,3 @@ export const storeConfigs: Resource = managed("StoreConfig", "storeconfigs");
 /** The claims of the shipped Configuration that the first slice offers. */
 export const postgresqlInstanceClaims: Resource = claim("PostgresqlInstance", "postgresqlinstances");
 export const serviceBindingClaims: Resource = claim("ServiceBinding", "servicebindings");
-
-/** Kubernetes' own resources. */
-export const namespaces: Resource = core("Namespace", "namespaces", false);
-export const secrets: Resource = core("Secret", "secrets");
-export const configMaps: Resource = core("ConfigMap", "configmaps");
-export const pods: Resource = core("Pod", "pods");
-export const serviceAccounts: Resource = core("ServiceAccount", "serviceaccounts");
-export const events: Resource = core("Event", "events");
-export const roles: Resource = rbac("Role", "roles", true);
-export const roleBindings: Resource = rbac("RoleBinding", "rolebindings", true);
-export const clusterRoles: Resource = rbac("ClusterRole", "clusterroles", false);
-export const clusterRoleBindings: Resource = rbac("ClusterRoleBinding", "clusterrolebindings", false);
-export const apiServices: Resource = {
-  group: "apiregistration.k8s.io",
-  version: "v1",
-  plural: "apiservices",
-  kind: "APIService",
-  namespaced: false,
-};
-export const deployments: Resource = {
-  group: "apps",
-  version: "v1",
-  plural: "deployments",
-  kind: "Deployment",
-  namespaced: true,
-};
-export const leases: Resource = {
-  group: "coordination.k8s.io",
-  version: "v1",
-  plural: "leases",
-  kind: "Lease",
-  namespaced: true,
-};
-export const customResourceDefinitions: Resource = {
-  group: "apiextensions.k8s.io",
-  version: "v1",
-  plural: "customresourcedefinitions",
-  kind: "CustomResourceDefinition",
-  namespaced: false,
-};
-
-const admission = (kind: string, plural: string): Resource => ({
-  group: "admissionregistration.k8s.io",
-  version: "v1",
-  plural,
-  kind,
-  namespaced: false,
-});
-/** Served by Kubernetes 1.30 and newer. */
-export const validatingAdmissionPolicies: Resource = admission(
-  "ValidatingAdmissionPolicy",
-  "validatingadmissionpolicies",
-);
-/** See `validatingAdmissionPolicies`. */
-export const validatingAdmissionPolicyBindings: Resource = admission(
-  "ValidatingAdmissionPolicyBinding",
-  "validatingadmissionpolicybindings",
-);

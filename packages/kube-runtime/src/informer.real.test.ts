@@ -1,12 +1,7 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
-import {
-  createKubeClient,
-  type DynamicObject,
-  type KubeObject,
-  keyOf,
-  type ResourceType,
-} from "@klutch/kube";
+import { createKubeClient } from "@klutch/kube";
+import { type DynamicObject, keyOf, type KubeObject, type ResourceType } from "@klutch/kube-core";
 import { startCluster, startFaultProxy, waitFor } from "@klutch/kube-testing";
 import { Informer } from "./informer.ts";
 import type { Change } from "./store.ts";

@@ -1,15 +1,13 @@
 /** A cache of one resource in one scope of one cluster, kept current by a watcher and shared by all who need it. */
 import {
   type Clock,
-  type DynamicObject,
-  keyOf,
   type KubeClient,
   type Random,
-  type ResourceType,
   type Scope,
   systemClock,
   systemRandom,
 } from "@klutch/kube";
+import { type DynamicObject, keyOf, type ResourceType } from "@klutch/kube-core";
 import { type Logger, silentLogger } from "@klutch/telemetry";
 import { TooManyObjectsError } from "./errors.ts";
 import { type Cached, type Change, type Indexer, Store } from "./store.ts";

@@ -9,11 +9,10 @@ import {
   isAlreadyExists,
   isConflict,
   type KubeClient,
-  type KubeObject,
-  type ResourceType,
   systemClock,
   type WriteGuard,
 } from "@klutch/kube";
+import type { KubeObject, ResourceType } from "@klutch/kube-core";
 import { type Logger, silentLogger } from "@klutch/telemetry";
 
 /** Options of an elector. Times in milliseconds. */

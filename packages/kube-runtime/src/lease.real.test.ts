@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { createKubeClient, FencedError, type KubeObject, type ResourceType } from "@klutch/kube";
+import { createKubeClient, FencedError } from "@klutch/kube";
+import type { KubeObject, ResourceType } from "@klutch/kube-core";
 import { startCluster, startFaultProxy, waitFor } from "@klutch/kube-testing";
 import { LeaderElector } from "./leader-elector.ts";
 

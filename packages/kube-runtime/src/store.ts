@@ -1,5 +1,5 @@
 /** The objects of one cache, by key and by index. Written only by its watcher; readers get objects that never change. */
-import { type DynamicObject, jsonEqual, keyOf, type ObjectMeta } from "@klutch/kube";
+import { type DynamicObject, jsonEqual, keyOf, type ObjectMeta } from "@klutch/kube-core";
 
 /** What a cache keeps of an object: at least its metadata. */
 export interface Cached {

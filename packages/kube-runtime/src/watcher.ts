@@ -27,15 +27,13 @@ import {
   ApiError,
   type Clock,
   isGone,
-  keyOf,
   type KubeClient,
-  type KubeObject,
   listPages,
   type Random,
-  type ResourceType,
   type Scope,
   WatchStalledError,
 } from "@klutch/kube";
+import { keyOf, type KubeObject, type ResourceType } from "@klutch/kube-core";
 import { Backoff } from "./backoff.ts";
 
 /** Where the objects go. Calls come one at a time and in the server's order. */

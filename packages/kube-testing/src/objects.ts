@@ -1,5 +1,5 @@
 /** Ordinary objects that many tests make. */
-import type { DynamicObject, ObjectRef } from "@klutch/kube";
+import type { DynamicObject, ObjectRef } from "@klutch/kube-core";
 
 const rbac = "rbac.authorization.k8s.io";
 

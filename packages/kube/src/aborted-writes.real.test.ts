@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { startCluster } from "@klutch/kube-testing";
-import type { DynamicObject, ResourceType } from "./types.ts";
+import type { DynamicObject, ResourceType } from "@klutch/kube-core";
 
 const configMaps: ResourceType = {
   group: "",

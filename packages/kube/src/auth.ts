@@ -4,7 +4,7 @@ import { readFile } from "node:fs/promises";
 import { promisify } from "node:util";
 import type { Clock } from "./clock.ts";
 import type { ClusterAuth } from "./config.ts";
-import { isRecord } from "./decode.ts";
+import { isRecord } from "@klutch/kube-core";
 import { TransportError } from "./errors.ts";
 
 /** Gives the Authorization header, or undefined when the connection itself authenticates. */

@@ -6,7 +6,8 @@ import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { startCluster, type TestCluster, waitFor } from "@klutch/kube-testing";
 import { createKubeClient } from "./client.ts";
-import { isRecord, parseJson } from "./decode.ts";
+import { parseJson } from "./decode.ts";
+import { type DynamicObject, isRecord, type KubeObject, type ResourceType } from "@klutch/kube-core";
 import { discoverResource, resourceTypeOf } from "./discovery.ts";
 import {
   isAlreadyExists,
@@ -19,7 +20,7 @@ import {
 } from "./errors.ts";
 import { listPages } from "./pages.ts";
 import { serviceAccountToken } from "./token-request.ts";
-import type { DynamicObject, KubeClient, KubeObject, ListPage, ResourceType, WatchEvent } from "./types.ts";
+import type { KubeClient, ListPage, WatchEvent } from "./types.ts";
 
 const core = (kind: string, plural: string, namespaced = true): ResourceType => ({
   group: "",

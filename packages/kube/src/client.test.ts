@@ -10,7 +10,8 @@ import { createKubeClient, type KubeClientOptions } from "./client.ts";
 import { type Clock, systemClock } from "./clock.ts";
 import type { ClusterAuth } from "./config.ts";
 import { ApiError, FencedError, isTooManyRequests } from "./errors.ts";
-import type { KubeClient, ResourceType } from "./types.ts";
+import type { KubeClient } from "./types.ts";
+import type { ResourceType } from "@klutch/kube-core";
 
 const secrets: ResourceType = {
   group: "",

@@ -1,28 +1,28 @@
 /** The client of one cluster: verbs over the transport, with flow control, write guard and metrics. */
 import type { Logger, Metrics } from "@klutch/telemetry";
-import { isOfOtherKind, stamped, withoutType } from "./stamp.ts";
+import {
+  collectionPath,
+  describe,
+  isOfOtherKind,
+  type KubeObject,
+  objectPath,
+  type ObjectRef,
+  refOfObject,
+  type ResourceType,
+  stamped,
+  withoutType,
+} from "@klutch/kube-core";
 import { bodyLimits, type BodyLimits } from "./body-text.ts";
 import { type Clock, systemClock } from "./clock.ts";
 import type { ClusterConfig } from "./config.ts";
 import { decodeError, decodeList, decodeObject, parseJson } from "./decode.ts";
 import { FlowControl, type FlowControlOptions } from "./flow-control.ts";
 import { listPages } from "./pages.ts";
-import { collectionPath, describe, objectPath, refOfObject } from "./paths.ts";
 import { isNotFound } from "./errors.ts";
 import { type Random, systemRandom } from "./random.ts";
 import { createSender, type Send } from "./send.ts";
 import { createTransport } from "./transport.ts";
-import type {
-  KubeClient,
-  KubeObject,
-  ListOptions,
-  ObjectRef,
-  ResourceType,
-  Scope,
-  WatchOptions,
-  WriteGuard,
-  WriteOptions,
-} from "./types.ts";
+import type { KubeClient, ListOptions, Scope, WatchOptions, WriteGuard, WriteOptions } from "./types.ts";
 import { decodeWatch } from "./watch.ts";
 
 /** What a client may be given. */

@@ -3,7 +3,6 @@ import { test } from "node:test";
 import fc from "fast-check";
 import { decodeError, decodeList, decodeObject, parseJson } from "./decode.ts";
 import { isGone, TransportError } from "./errors.ts";
-import { collectionPath, objectPath } from "./paths.ts";
 
 test("a whole number beyond 2^53 survives being read and written again", () => {
   fc.assert(
@@ -84,17 +83,4 @@ test("metadata of the wrong types is as if it had not been sent", () => {
     deletionTimestamp: null,
   };
   assert.deepEqual(decodeObject({ metadata: wrong, spec: 1 }, "x"), { metadata: { name: "a" }, spec: 1 });
-});
-
-test("a name that would lead to another path is never sent", () => {
-  const type = { group: "example.org", version: "v1", plural: "widgets", kind: "Widget", namespaced: true };
-  for (const name of ["", ".", "..", "a/b", "%2e%2e", "../../secrets"]) {
-    assert.throws(() => objectPath(type, { namespace: "app", name }), RangeError);
-    assert.throws(() => objectPath(type, { namespace: name, name: "a" }), RangeError);
-    assert.throws(() => collectionPath(type, name), RangeError);
-  }
-  assert.equal(
-    objectPath(type, { namespace: "app", name: "system:a" }),
-    "/apis/example.org/v1/namespaces/app/widgets/system%3Aa",
-  );
 });

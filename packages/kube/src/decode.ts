@@ -1,12 +1,7 @@
 /** The boundary where the server's JSON becomes typed objects. The only file of this package that uses `as`. */
+import { isRecord, type KubeObject, soundMetadata } from "@klutch/kube-core";
 import { ApiError, TransportError } from "./errors.ts";
-import { soundMetadata } from "./sound-metadata.ts";
-import type { KubeObject, ListPage } from "./types.ts";
-
-/** Whether `value` is a JSON object. */
-export function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
+import type { ListPage } from "./types.ts";
 
 /** A whole number of 16 digits or more: it may not fit a double. May also match inside a string, which only costs time. */
 const longNumber = /[[:,]\s*-?\d{16}/;

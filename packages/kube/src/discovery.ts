@@ -1,7 +1,7 @@
 /** What a cluster serves. */
-import { isRecord } from "./decode.ts";
+import { isRecord, type KubeObject, type ResourceType } from "@klutch/kube-core";
 import { isNotFound } from "./errors.ts";
-import type { KubeClient, KubeObject, ResourceType } from "./types.ts";
+import type { KubeClient } from "./types.ts";
 
 /** What is known of the resource that is looked for. */
 export interface ResourceQuery {

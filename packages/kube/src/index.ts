@@ -2,7 +2,7 @@
 export { createKubeClient, type KubeClientOptions } from "./client.ts";
 export { type Clock, systemClock } from "./clock.ts";
 export { type ClusterAuth, type ClusterConfig, type Impersonation, inClusterConfig } from "./config.ts";
-export { decodeObject, isRecord, parseJson } from "./decode.ts";
+export { decodeObject, parseJson } from "./decode.ts";
 export { discoverResource, type ResourceQuery, resourceTypeOf } from "./discovery.ts";
 export {
   ApiError,
@@ -22,13 +22,10 @@ export {
 export type { FlowControlOptions } from "./flow-control.ts";
 export { parseForeignKubeconfig } from "./foreign-kubeconfig.ts";
 export { formatKubeconfig } from "./format-kubeconfig.ts";
-export { jsonEqual } from "./json-equal.ts";
 export { loadKubeconfig, type LoadKubeconfigOptions } from "./kubeconfig.ts";
 export { KubeconfigError, type KubeconfigErrorCode } from "./kubeconfig-errors.ts";
 export { listPages } from "./pages.ts";
-export { apiVersionOf, describe, keyOf, keyOfRef, refOf, refOfObject } from "./paths.ts";
 export { type Random, systemRandom } from "./random.ts";
 export { type ServiceAccountToken, serviceAccountToken } from "./token-request.ts";
 export type * from "./types.ts";
 export { formatYaml, parseYaml, parseYamlDocuments } from "./yaml.ts";
-export { isOfOtherKind, stamped, withoutType } from "./stamp.ts";

@@ -3,7 +3,7 @@ import { readFile } from "node:fs/promises";
 import { delimiter, dirname, join, resolve } from "node:path";
 import { Secret } from "@klutch/telemetry";
 import type { ClusterAuth, ClusterConfig, Impersonation } from "./config.ts";
-import { isRecord } from "./decode.ts";
+import { isRecord } from "@klutch/kube-core";
 import { processEnvironment } from "./environment.ts";
 import { KubeconfigError } from "./kubeconfig-errors.ts";
 import { parseYaml } from "./yaml.ts";

@@ -1,8 +1,8 @@
 /** Short-lived tokens of service accounts (TokenRequest, KEP-1205). */
 import { Secret } from "@klutch/telemetry";
-import { isRecord } from "./decode.ts";
+import { isRecord, type ObjectRef } from "@klutch/kube-core";
 import { TransportError } from "./errors.ts";
-import type { KubeClient, ObjectRef } from "./types.ts";
+import type { KubeClient } from "./types.ts";
 
 /** A token and its end. */
 export interface ServiceAccountToken {

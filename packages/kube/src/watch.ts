@@ -1,9 +1,10 @@
 /** Decodes a watch stream into events. Policy (resume, relist, back-off) belongs to @klutch/kube-runtime. */
-import { decodeError, decodeObject, isRecord, parseJson } from "./decode.ts";
+import { decodeError, decodeObject, parseJson } from "./decode.ts";
+import { isRecord, type KubeObject } from "@klutch/kube-core";
 import { TransportError, WatchStalledError } from "./errors.ts";
 import { splitLines } from "./lines.ts";
 import type { WireResponse } from "./transport.ts";
-import type { KubeObject, WatchEvent } from "./types.ts";
+import type { WatchEvent } from "./types.ts";
 
 /**
  * Yields the events of an open watch until the server ends it. Throws `ApiError` for an ERROR event (410 means: list again),

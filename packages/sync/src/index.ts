@@ -15,6 +15,7 @@ export {
   surplusPaths,
 } from "./fields.ts";
 export * from "./invariants.ts";
+export * from "./invariants-snapshot.ts";
 export { contains, jsonEqual, jsonHash } from "./json.ts";
 export * from "./mapping-rules.ts";
 export * from "./metadata-rules.ts";

@@ -3,7 +3,7 @@ import { claimedFromLabel, crdNameOf, resourceOwnerAnnotation } from "@klutch/ap
 import { type ClaimScope, claimScopeOf, isSelected } from "./claim-scope.ts";
 import { type ClaimedStep, planClaimed } from "./claimed.ts";
 import { isAdopted } from "./content.ts";
-import type { BoundApi, InvariantSnapshot, Violation } from "./invariants.ts";
+import type { BoundApi, InvariantSnapshot, Violation } from "./invariants-snapshot.ts";
 import { isOurs, type Places } from "./invariants-places.ts";
 import { isSystemNamespace } from "./mapping-rules.ts";
 import { consumerNameOf, providerRefOf } from "./namespaces.ts";

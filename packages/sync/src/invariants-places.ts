@@ -2,7 +2,7 @@
 import { type APIServiceExport, clusterNamespaceAnnotation, serviceNamespaceAnnotation } from "@klutch/api";
 import { claimNameOf, type ClusterScopedView, clusterScopedPlace } from "./cluster-scoped.ts";
 import { providerDigest } from "./digest.ts";
-import type { BoundApi, InvariantSnapshot } from "./invariants.ts";
+import type { BoundApi, InvariantSnapshot } from "./invariants-snapshot.ts";
 import { type Isolation, type Mapping, mappingOf, providerRefOf, type Tenant } from "./namespaces.ts";
 import { type Ref, refOfObject, type SyncObject } from "./types.ts";
 

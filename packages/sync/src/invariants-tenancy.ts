@@ -5,7 +5,7 @@ import {
   serviceNamespaceAnnotation,
   serviceNamespaceOwner,
 } from "@klutch/api";
-import type { InvariantSnapshot, Violation } from "./invariants.ts";
+import type { InvariantSnapshot, Violation } from "./invariants-snapshot.ts";
 import type { Places } from "./invariants-places.ts";
 import { mappingOf } from "./namespaces.ts";
 import { nameOf, refOfObject, type SyncObject } from "./types.ts";

@@ -13,13 +13,8 @@ import {
   serviceNamespaceAnnotation,
   syncerFinalizer,
 } from "@klutch/api";
-import {
-  checkInvariants,
-  countCompared,
-  type InvariantName,
-  type InvariantSnapshot,
-  invariantNames,
-} from "./invariants.ts";
+import { checkInvariants, countCompared } from "./invariants.ts";
+import { type InvariantName, invariantNames, type InvariantSnapshot } from "./invariants-snapshot.ts";
 import { appliedBy, consumerWidget, fieldsOf, providerWidget, tenant } from "./testing/objects.ts";
 import type { SyncObject } from "./types.ts";
 

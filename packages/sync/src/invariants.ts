@@ -3,111 +3,18 @@
  * clusters (`klutch verify`) and the clusters of the fault simulation. They read one snapshot, decide nothing and know no history, so
  * what is on its way at that moment shows as a violation too; look twice before you believe it.
  */
-import {
-  type APIServiceBinding,
-  type APIServiceExport,
-  crdNameOf,
-  type PermissionClaim,
-  syncerFinalizer,
-} from "@klutch/api";
+import { crdNameOf, syncerFinalizer } from "@klutch/api";
 import { appliedPart, isBound, isToBeNamed, providerContent } from "./content.ts";
 import { effectiveClaims } from "./crd-plan.ts";
 import { ownedFields, surplusPaths } from "./fields.ts";
 import { checkClaimed } from "./invariants-claimed.ts";
 import { isOurs, isolationOf, type Places, placesIn, placesOf } from "./invariants-places.ts";
+import type { BoundApi, InvariantSnapshot, Violation } from "./invariants-snapshot.ts";
 import { checkMappings, checkTenancy } from "./invariants-tenancy.ts";
 import { contains, jsonEqual } from "./json.ts";
-import { defaultMetadataRule, type MetadataRule } from "./metadata-rules.ts";
-import type { Isolation, Tenant } from "./namespaces.ts";
+import { defaultMetadataRule } from "./metadata-rules.ts";
 import { isDeleting, isRecord, nameOf, type Ref, refOfObject, type SyncObject } from "./types.ts";
 import { isMarked } from "./unbind.ts";
-
-/**
- * The promise that is broken.
- *
- * | name        | promise |
- * |-------------|---------|
- * | OneToOne    | a bound claim in a mapped namespace has exactly one object above, at its place |
- * | Orphan      | nothing above is marked as bound whose claim does not exist |
- * | Content     | spec, labels and annotations above are what the claim wants |
- * | Status      | a claim shows the status of its object above |
- * | Finalizer   | our finalizer is only where a binding can resolve it |
- * | Tenancy     | nothing of one tenant stands in a namespace of another |
- * | Claimed     | copies of claimed objects equal their sources; nothing is above that no accepted claim covers (S1) |
- * | Bookkeeping | a claim's status holds nothing of Klutch's own |
- */
-export type InvariantName =
-  | "OneToOne"
-  | "Orphan"
-  | "Content"
-  | "Status"
-  | "Finalizer"
-  | "Tenancy"
-  | "Claimed"
-  | "Bookkeeping";
-
-/** All of them, in the order in which they are checked. */
-export const invariantNames: readonly InvariantName[] = [
-  "OneToOne",
-  "Orphan",
-  "Content",
-  "Status",
-  "Finalizer",
-  "Tenancy",
-  "Claimed",
-  "Bookkeeping",
-];
-
-/** One broken promise. `message` names fields, never their values: they may be secret. */
-export interface Violation {
-  readonly invariant: InvariantName;
-  /** `<resource> <namespace>/<name>`, of the side that `side` says. */
-  readonly object: string;
-  readonly side: "consumer" | "provider";
-  readonly message: string;
-}
-
-/** Objects by resource (`crdNameOf`: `widgets.example.org`, `secrets`). A resource without an entry was not read and is not judged. */
-export type ObjectsByResource = Readonly<Record<string, readonly SyncObject[]>>;
-
-/** Both clusters at one time. */
-export interface InvariantSnapshot {
-  /** Wall clock, milliseconds since the epoch. */
-  readonly now: number;
-  /** How long something may be on its way: a new claim without object above, a deletion without one. Default 60 000. */
-  readonly graceMs?: number | undefined;
-  /** Which labels and annotations travel up. Default: `defaultMetadataRule`. */
-  readonly rule?: MetadataRule | undefined;
-  readonly consumer: {
-    readonly objects: ObjectsByResource;
-    /** Of this provider only. */
-    readonly bindings: readonly APIServiceBinding[];
-    readonly crds: readonly SyncObject[];
-    readonly namespaces: readonly SyncObject[];
-  };
-  readonly provider: {
-    /** As far as they can be read, also outside of our namespaces; those outside may be metadata only. */
-    readonly objects: ObjectsByResource;
-    /** Of our cluster namespace. */
-    readonly exports: readonly APIServiceExport[];
-    /** Of our cluster namespace. */
-    readonly apiServiceNamespaces: readonly SyncObject[];
-    /** Undefined when they cannot be read; then their annotations are not judged. */
-    readonly namespaces?: readonly SyncObject[] | undefined;
-    readonly tenant: Tenant;
-    readonly otherTenants: readonly Tenant[];
-  };
-}
-
-/** A bound API of this provider whose export exists and that is not being unbound. */
-export interface BoundApi {
-  readonly name: string;
-  readonly namespaced: boolean;
-  /** Of cluster-scoped APIs. */
-  readonly isolation: Isolation;
-  /** Accepted by the app cluster and made by the export. */
-  readonly claims: readonly PermissionClaim[];
-}
 
 const defaultGraceMs = 60_000;
 

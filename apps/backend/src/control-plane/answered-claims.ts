@@ -1,5 +1,6 @@
 /** Answers to a template's claims in control-plane mode, where the operator of the provider decides for both sides (B13). */
-import { type AnsweredPermissionClaim, canonicalJson, type PermissionClaim } from "@klutch/api";
+import { type AnsweredPermissionClaim, type PermissionClaim } from "@klutch/api";
+import { canonicalJson } from "@klutch/kube-core";
 
 /**
  * The template's claims, each with the answer it has already, else `Accepted`. A claim whose text changed keeps the answer of the

@@ -12,17 +12,20 @@ import {
   type ClusterBinding,
   clusterBindingName,
   clusterBindings,
+  consumerNamespace,
+  unbindFinalizer,
+} from "@klutch/api";
+import {
   clusterRoleBindings,
   clusterRoles,
-  consumerNamespace,
+  type DynamicObject,
   falseCondition,
+  isRecord,
   leases,
   namespaces,
   type NewCondition,
   setConditions,
-  unbindFinalizer,
-} from "@klutch/api";
-import { type DynamicObject, isRecord } from "@klutch/kube";
+} from "@klutch/kube-core";
 import type { ReconcileContext, ReconcileResult } from "@klutch/kube-runtime";
 import { ensureStatus } from "../apply.ts";
 import { healthOf } from "../controllers/cluster-bindings.ts";

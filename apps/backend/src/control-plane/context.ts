@@ -1,6 +1,6 @@
 /** What the control-plane mode works with besides the caches of every backend. */
 import type { APIServiceBinding, AppClusterBinding } from "@klutch/api";
-import type { KubeObject } from "@klutch/kube";
+import type { KubeObject } from "@klutch/kube-core";
 import type { Informer } from "@klutch/kube-runtime";
 import type { ControllerContext } from "../controllers/context.ts";
 import type { KonnectorImages } from "./konnector-deployment.ts";

@@ -6,9 +6,9 @@ import {
   type AppClusterBinding,
   appClusterBindings,
   clusterBindingName,
-  deployments,
 } from "@klutch/api";
-import { keyOf, type KubeClient, type KubeObject } from "@klutch/kube";
+import { deployments, keyOf, type KubeObject } from "@klutch/kube-core";
+import { type KubeClient } from "@klutch/kube";
 import { type Change, Controller, Informer } from "@klutch/kube-runtime";
 import type { Logger, Metrics } from "@klutch/telemetry";
 import { createAppClusterBindingReconcile } from "../controllers/app-cluster-bindings.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { AnsweredPermissionClaim, PermissionClaim } from "@klutch/api";
-import type { DynamicObject } from "@klutch/kube";
+import type { DynamicObject } from "@klutch/kube-core";
 import { answeredClaims } from "./answered-claims.ts";
 import { availability } from "./konnector-deployment.ts";
 import { holds, quantityOf } from "./managed-content.ts";

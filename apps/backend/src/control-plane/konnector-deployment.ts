@@ -2,17 +2,21 @@
 import {
   base62Hash,
   binderName,
-  canonicalJson,
-  deployments,
-  falseCondition,
   fieldManager,
   konnectorManifests,
   konnectorName,
   kubeconfigKey,
+} from "@klutch/api";
+import {
+  canonicalJson,
+  deployments,
+  type DynamicObject,
+  falseCondition,
+  isRecord,
   type NewCondition,
   trueCondition,
-} from "@klutch/api";
-import { type DynamicObject, isInvalid, isRecord, type KubeClient } from "@klutch/kube";
+} from "@klutch/kube-core";
+import { isInvalid, type KubeClient } from "@klutch/kube";
 import type { Step } from "./context.ts";
 import { holds } from "./managed-content.ts";
 import { konnectorDeploymentName, type Owner } from "./names.ts";

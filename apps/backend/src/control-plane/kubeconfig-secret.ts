@@ -1,12 +1,14 @@
 /** The app cluster's kubeconfig: may it be used, is it good, and its copy in the root namespace. */
-import { falseCondition, kubeconfigKey, type NewCondition, secrets, trueCondition } from "@klutch/api";
+import { kubeconfigKey } from "@klutch/api";
 import {
   type DynamicObject,
+  falseCondition,
   isRecord,
-  type KubeClient,
-  KubeconfigError,
-  parseForeignKubeconfig,
-} from "@klutch/kube";
+  type NewCondition,
+  secrets,
+  trueCondition,
+} from "@klutch/kube-core";
+import { type KubeClient, KubeconfigError, parseForeignKubeconfig } from "@klutch/kube";
 import { covers, ensure } from "../apply.ts";
 import type { Step } from "./context.ts";
 import { allowFromAnnotation, type Owner } from "./names.ts";

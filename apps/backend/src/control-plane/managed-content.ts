@@ -1,5 +1,5 @@
 /** Whether a live object still has what was applied to it, although the server completed and normalised it. */
-import { isRecord, jsonEqual } from "@klutch/kube";
+import { isRecord, jsonEqual } from "@klutch/kube-core";
 import { listKeys } from "./strategic-merge.ts";
 
 /**

@@ -1,7 +1,7 @@
 /** Names of what an AppClusterBinding makes. Source: reference/bind.md §1.10, §5.6. */
 import { createHash } from "node:crypto";
-import { type AppClusterBinding, appClusterBindingAnnotation, boundedName } from "@klutch/api";
-import { keyOf, type KubeObject } from "@klutch/kube";
+import { type AppClusterBinding, appClusterBindingAnnotation } from "@klutch/api";
+import { boundedName, keyOf, type KubeObject } from "@klutch/kube-core";
 
 /** On a Secret: namespaces, with commas between, whose AppClusterBindings may use it; `*` means all (S8). */
 export const allowFromAnnotation = "klutch.anynines.com/allow-from";

@@ -2,7 +2,7 @@
  * What overrides of an AppClusterBinding must not do. Whoever may write one is not therefore an administrator of the provider cluster, so
  * the konnector's container keeps the confinement of the generated one: no more rights on the node, no port of it, no foreign image.
  */
-import { isRecord, jsonEqual } from "@klutch/kube";
+import { isRecord, jsonEqual } from "@klutch/kube-core";
 
 type Json = Readonly<Record<string, unknown>>;
 

@@ -6,16 +6,19 @@ import {
   clusterBindings,
   connectorRoleName,
   controlPlaneConnectorRules,
-  falseCondition,
   kubeconfigKey,
+} from "@klutch/api";
+import {
+  falseCondition,
+  type KubeObject,
   namespaces,
   type NewCondition,
   roleBindings,
   roles,
   serviceAccounts,
   trueCondition,
-} from "@klutch/api";
-import type { KubeClient, KubeObject } from "@klutch/kube";
+} from "@klutch/kube-core";
+import type { KubeClient } from "@klutch/kube";
 import { ensure } from "../apply.ts";
 import type { Step } from "./context.ts";
 import type { Owner } from "./names.ts";

@@ -6,17 +6,19 @@ import {
   apiServiceExportRequests,
   apiServiceExports,
   type APIServiceExportTemplate,
-  canonicalJson,
   crdNameOf,
-  falseCondition,
-  findCondition,
   type GroupResource,
-  isTrue,
-  type NewCondition,
   type PermissionClaim,
   rejectedClaims,
-  trueCondition,
 } from "@klutch/api";
+import {
+  canonicalJson,
+  falseCondition,
+  findCondition,
+  isTrue,
+  type NewCondition,
+  trueCondition,
+} from "@klutch/kube-core";
 import { covers } from "../apply.ts";
 import { byNamespace } from "../controllers/context.ts";
 import { ensureAnswers } from "../controllers/export-requests.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type AppClusterBinding, konnectorRuntime } from "@klutch/api";
-import { isRecord } from "@klutch/kube";
+import { isRecord } from "@klutch/kube-core";
 import { konnectorDeployment } from "./konnector-deployment.ts";
 import { ownerOf } from "./names.ts";
 import { strategicMerge } from "./strategic-merge.ts";

@@ -2,7 +2,7 @@
  * Strategic merge of a container (Kubernetes docs, "Use a strategic merge patch"): objects field by field, keyed lists item by item,
  * other lists and plain values as a whole. What is in the patch is set, also `false`, `0`, `""` and an empty list; null removes.
  */
-import { isRecord } from "@klutch/kube";
+import { isRecord } from "@klutch/kube-core";
 
 type Json = Readonly<Record<string, unknown>>;
 

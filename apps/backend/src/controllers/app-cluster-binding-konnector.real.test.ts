@@ -1,15 +1,15 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
+import { apiServiceBindings, appClusterBindings, unbindFinalizer } from "@klutch/api";
 import {
-  apiServiceBindings,
-  appClusterBindings,
   clusterRoles,
   deployments,
+  type DynamicObject,
+  isRecord,
+  type KubeObject,
   leases,
   namespaces,
-  unbindFinalizer,
-} from "@klutch/api";
-import { type DynamicObject, isRecord, type KubeObject } from "@klutch/kube";
+} from "@klutch/kube-core";
 import { waitFor } from "@klutch/kube-testing";
 import { createKubeconfig, startControlPlaneWorld } from "../control-plane/testing/world.ts";
 

@@ -9,16 +9,21 @@ import {
   appClusterBindings,
   type ClusterBinding,
   clusterBindings,
-  clusterRoles,
   controlPlaneConnectorRules,
+  unbindFinalizer,
+} from "@klutch/api";
+import {
+  clusterRoles,
+  type DynamicObject,
+  isRecord,
+  type KubeObject,
   namespaces,
   roleBindings,
   roles,
   secrets,
   serviceAccounts,
-  unbindFinalizer,
-} from "@klutch/api";
-import { type DynamicObject, formatYaml, isRecord, type KubeObject } from "@klutch/kube";
+} from "@klutch/kube-core";
+import { formatYaml } from "@klutch/kube";
 import { waitFor } from "@klutch/kube-testing";
 import {
   createKubeconfig,

@@ -3,15 +3,8 @@
  * what lives in it → bindings and exports → konnector → status. A step that fails is told in its condition, and the status is written
  * whatever happened (B14); the failure then makes the controller try again.
  */
-import {
-  type AppClusterBinding,
-  appClusterBindingFinalizer,
-  appClusterBindings,
-  falseCondition,
-  isTrue,
-  type NewCondition,
-  setConditions,
-} from "@klutch/api";
+import { type AppClusterBinding, appClusterBindingFinalizer, appClusterBindings } from "@klutch/api";
+import { falseCondition, isTrue, type NewCondition, setConditions } from "@klutch/kube-core";
 import { isConflict, type KubeClient } from "@klutch/kube";
 import type { Reconcile } from "@klutch/kube-runtime";
 import { ensureStatus } from "../apply.ts";

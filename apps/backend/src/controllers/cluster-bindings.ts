@@ -1,14 +1,12 @@
 /** Watches over each bound app cluster: is its agent alive, and are its rights exactly those of its exports. */
+import { binderName, type ClusterBinding, clusterBindings } from "@klutch/api";
 import {
-  binderName,
-  type ClusterBinding,
-  clusterBindings,
   falseCondition,
   findCondition,
   type NewCondition,
   setConditions,
   trueCondition,
-} from "@klutch/api";
+} from "@klutch/kube-core";
 import type { Reconcile } from "@klutch/kube-runtime";
 import { ensureStatus } from "../apply.ts";
 import { AccountMissingError } from "../provisioning/account-missing.ts";

@@ -7,7 +7,8 @@ import type {
   ClusterScopedIsolation,
   InformerScope,
 } from "@klutch/api";
-import type { Clock, KubeClient, KubeObject } from "@klutch/kube";
+import type { Clock, KubeClient } from "@klutch/kube";
+import type { KubeObject } from "@klutch/kube-core";
 import type { Informer } from "@klutch/kube-runtime";
 import type { Limits } from "../limits.ts";
 import type { Offers } from "../offers.ts";

@@ -12,21 +12,23 @@ import {
   binderRules,
   type ClusterBinding,
   clusterBindings,
+  decodeBindingResponse,
+} from "@klutch/api";
+import {
   clusterRoleBindings,
   clusterRoles,
   customResourceDefinitions,
-  decodeBindingResponse,
+  type DynamicObject,
   findCondition,
+  isRecord,
+  type KubeObject,
   namespaces,
   secrets,
-} from "@klutch/api";
+} from "@klutch/kube-core";
 import {
   createKubeClient,
-  type DynamicObject,
   isForbidden,
-  isRecord,
   type KubeClient,
-  type KubeObject,
   parseForeignKubeconfig,
   systemClock,
 } from "@klutch/kube";

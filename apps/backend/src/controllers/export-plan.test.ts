@@ -7,7 +7,7 @@ import {
   type PermissionClaim,
   sourceSpecHashAnnotation,
 } from "@klutch/api";
-import type { DynamicObject } from "@klutch/kube";
+import type { DynamicObject } from "@klutch/kube-core";
 import { guarded, planExport } from "./export-plan.ts";
 
 const crd = (fields: object = {}): DynamicObject => ({

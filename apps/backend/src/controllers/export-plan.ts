@@ -7,12 +7,16 @@ import {
   type APIServiceExportTemplate,
   exportFromCrd,
   ExportError,
-  falseCondition,
-  type NewCondition,
   sourceSpecHashAnnotation,
-  trueCondition,
 } from "@klutch/api";
-import { isRecord, jsonEqual, type KubeObject } from "@klutch/kube";
+import {
+  falseCondition,
+  isRecord,
+  jsonEqual,
+  type KubeObject,
+  type NewCondition,
+  trueCondition,
+} from "@klutch/kube-core";
 
 /** A merge patch to write, or, when there is nothing to write, what to tell. */
 export type ExportPlan =

@@ -8,15 +8,12 @@ import {
   crdNameOf,
   exportFromCrd,
   ExportError,
-  falseCondition,
-  type NewCondition,
   rejectedClaims,
   rejectedClaimsAnnotation,
   type RequestedResource,
-  setConditions,
   sourceSpecHashAnnotation,
-  trueCondition,
 } from "@klutch/api";
+import { falseCondition, type NewCondition, setConditions, trueCondition } from "@klutch/kube-core";
 import { isAlreadyExists, type KubeClient } from "@klutch/kube";
 import type { Reconcile } from "@klutch/kube-runtime";
 import { ensureStatus } from "../apply.ts";

@@ -1,5 +1,6 @@
 /** Keeps exports equal to the CRDs of the provider cluster and to the claims of their templates. */
-import { apiServiceExports, setConditions } from "@klutch/api";
+import { apiServiceExports } from "@klutch/api";
+import { setConditions } from "@klutch/kube-core";
 import type { Reconcile } from "@klutch/kube-runtime";
 import { ensureStatus } from "../apply.ts";
 import type { ControllerContext } from "./context.ts";

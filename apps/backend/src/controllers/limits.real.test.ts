@@ -9,14 +9,19 @@ import {
   binderRules,
   type ClusterBinding,
   clusterBindings,
+  identityAnnotation,
+} from "@klutch/api";
+import {
   clusterRoles,
   customResourceDefinitions,
+  type DynamicObject,
   findCondition,
-  identityAnnotation,
+  isRecord,
+  type KubeObject,
   namespaces,
   serviceAccounts,
-} from "@klutch/api";
-import { type DynamicObject, isRecord, type KubeObject, systemClock } from "@klutch/kube";
+} from "@klutch/kube-core";
+import { systemClock } from "@klutch/kube";
 import { roleObject, startCluster, waitFor } from "@klutch/kube-testing";
 import { createMetrics, silentLogger } from "@klutch/telemetry";
 import { createBackend } from "../backend.ts";

@@ -11,16 +11,21 @@ import {
   binderName,
   binderRules,
   clusterBindings,
+  identityAnnotation,
+  type PermissionClaim,
+} from "@klutch/api";
+import {
   clusterRoleBindings,
   clusterRoles,
   customResourceDefinitions,
+  type DynamicObject,
   findCondition,
-  identityAnnotation,
+  isRecord,
+  type KubeObject,
   namespaces,
-  type PermissionClaim,
   serviceAccounts,
-} from "@klutch/api";
-import { type DynamicObject, isRecord, type KubeObject, systemClock } from "@klutch/kube";
+} from "@klutch/kube-core";
+import { systemClock } from "@klutch/kube";
 import { roleObject, startCluster, waitFor } from "@klutch/kube-testing";
 import { createMetrics, silentLogger } from "@klutch/telemetry";
 import { confinedClient } from "../testing/confined.ts";

@@ -4,14 +4,13 @@ import {
   binderClusterRoleName,
   binderClusterWideName,
   binderName,
-  clusterRoleBindings,
-  clusterRoles,
   clusterWideExportRules,
   exportRules,
   type GrantedExport,
   type PolicyRule,
 } from "@klutch/api";
-import type { KubeClient, KubeObject, ResourceType } from "@klutch/kube";
+import { clusterRoleBindings, clusterRoles, type KubeObject, type ResourceType } from "@klutch/kube-core";
+import type { KubeClient } from "@klutch/kube";
 import { ensure } from "../apply.ts";
 import { byNamespace, type ControllerContext } from "./context.ts";
 

@@ -3,12 +3,12 @@ import {
   type APIServiceNamespace,
   apiServiceNamespaces,
   binderClusterRoleName,
-  namespaces,
   serviceNamespaceAnnotation,
   serviceNamespaceName,
   serviceNamespaceOwner,
 } from "@klutch/api";
-import { isAlreadyExists, type KubeObject, refOf } from "@klutch/kube";
+import { type KubeObject, namespaces, refOf } from "@klutch/kube-core";
+import { isAlreadyExists } from "@klutch/kube";
 import type { Reconcile } from "@klutch/kube-runtime";
 import { ensureStatus } from "../apply.ts";
 import { ensureBinderRoleBinding } from "../provisioning/tenant.ts";

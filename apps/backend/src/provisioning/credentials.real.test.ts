@@ -7,22 +7,19 @@ import {
   bindCrds,
   binderName,
   binderRules,
-  clusterRoles,
-  customResourceDefinitions,
   decodeBindingResponse,
   kubeconfigKey,
+} from "@klutch/api";
+import {
+  clusterRoles,
+  customResourceDefinitions,
+  type DynamicObject,
+  type KubeObject,
   namespaces,
   secrets,
   serviceAccounts,
-} from "@klutch/api";
-import {
-  ApiError,
-  createKubeClient,
-  type DynamicObject,
-  type KubeObject,
-  parseForeignKubeconfig,
-  systemClock,
-} from "@klutch/kube";
+} from "@klutch/kube-core";
+import { ApiError, createKubeClient, parseForeignKubeconfig, systemClock } from "@klutch/kube";
 import { roleObject, startCluster, waitFor } from "@klutch/kube-testing";
 import type { Session } from "../http/login-flow.ts";
 import { confinedClient } from "../testing/confined.ts";

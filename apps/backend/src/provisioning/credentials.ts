@@ -1,12 +1,11 @@
 /** Short-lived credentials of an app cluster: a kubeconfig in the Secret that the konnector copies. */
-import { binderName, kubeconfigKey, secrets } from "@klutch/api";
+import { binderName, kubeconfigKey } from "@klutch/api";
+import { type DynamicObject, isRecord, secrets } from "@klutch/kube-core";
 import {
   type Clock,
   type ClusterConfig,
-  type DynamicObject,
   formatKubeconfig,
   isNotFound,
-  isRecord,
   type KubeClient,
   type ServiceAccountToken,
   serviceAccountToken,

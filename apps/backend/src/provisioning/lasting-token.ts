@@ -2,8 +2,9 @@
  * A token that does not end, in a Secret as the existing backend makes it: for agents that cannot come back by themselves after an
  * absence, and before going back to the existing backend, which renews nothing.
  */
-import { binderName, secrets, serviceAccounts } from "@klutch/api";
-import { type Clock, type DynamicObject, isAlreadyExists, isRecord, type KubeClient } from "@klutch/kube";
+import { binderName } from "@klutch/api";
+import { type DynamicObject, isRecord, secrets, serviceAccounts } from "@klutch/kube-core";
+import { type Clock, isAlreadyExists, type KubeClient } from "@klutch/kube";
 import { Secret } from "@klutch/telemetry";
 import { AccountMissingError } from "./account-missing.ts";
 

@@ -6,14 +6,13 @@ import {
   bindCrds,
   clusterBindings,
   clusterKeyAnnotation,
-  customResourceDefinitions,
   identityAnnotation,
   membersAnnotation,
-  namespaces,
   newClusterKey,
   publicKeyOf,
 } from "@klutch/api";
-import { type KubeObject, systemClock } from "@klutch/kube";
+import { customResourceDefinitions, type KubeObject, namespaces } from "@klutch/kube-core";
+import { systemClock } from "@klutch/kube";
 import { startCluster, waitFor } from "@klutch/kube-testing";
 import { confinedClient } from "../testing/confined.ts";
 import { backendParts } from "../testing/parts.ts";

@@ -1,6 +1,6 @@
 /** Whose a cluster namespace is: the person it was made for, and the people who joined. Read and written as annotations. */
 import { clusterKeyAnnotation, identityAnnotation, isPublicKey, membersAnnotation } from "@klutch/api";
-import { isRecord, type KubeObject } from "@klutch/kube";
+import { isRecord, type KubeObject } from "@klutch/kube-core";
 import type { Identity } from "../oidc/identity-provider.ts";
 
 /** Issuer of the identity, which the existing annotation leaves out. */

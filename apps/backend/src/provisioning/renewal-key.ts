@@ -7,11 +7,11 @@ import {
   type ClusterBinding,
   clusterBindings,
   isPublicKey,
-  namespaces,
   renewalKeyAnnotation,
   renewalUrlOf,
 } from "@klutch/api";
-import { type KubeClient, type KubeObject, refOfObject } from "@klutch/kube";
+import { type KubeObject, namespaces, refOfObject } from "@klutch/kube-core";
+import { type KubeClient } from "@klutch/kube";
 
 /** Tells the konnector where it can come back, and registers the key that it offers, if there is none yet. */
 export async function keepRenewal(

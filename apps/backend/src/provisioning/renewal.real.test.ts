@@ -8,27 +8,24 @@ import {
   binderRules,
   clusterBindingName,
   clusterBindings,
-  clusterRoles,
-  customResourceDefinitions,
   decodeRenewed,
-  namespaces,
   newClusterKey,
   publicKeyOf,
   renewalKeyAnnotation,
   renewalText,
   renewalUrlOf,
-  serviceAccounts,
   signText,
 } from "@klutch/api";
 import {
-  ApiError,
-  createKubeClient,
+  clusterRoles,
+  customResourceDefinitions,
   type DynamicObject,
   isRecord,
   type KubeObject,
-  parseForeignKubeconfig,
-  systemClock,
-} from "@klutch/kube";
+  namespaces,
+  serviceAccounts,
+} from "@klutch/kube-core";
+import { ApiError, createKubeClient, parseForeignKubeconfig, systemClock } from "@klutch/kube";
 import { roleObject, startCluster, waitFor } from "@klutch/kube-testing";
 import { createMetrics, Secret, silentLogger } from "@klutch/telemetry";
 import { createBackend } from "../backend.ts";

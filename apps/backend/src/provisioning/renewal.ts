@@ -6,13 +6,13 @@
 import {
   isPublicKey,
   lastRenewalAnnotation,
-  namespaces,
   renewalKeyAnnotation,
   type RenewalRequest,
   renewalText,
   verifyText,
 } from "@klutch/api";
-import { type Clock, isConflict, isNotFound, type KubeClient, type KubeObject } from "@klutch/kube";
+import { type KubeObject, namespaces } from "@klutch/kube-core";
+import { type Clock, isConflict, isNotFound, type KubeClient } from "@klutch/kube";
 import type { Informer } from "@klutch/kube-runtime";
 import { randomToken, type Sealer } from "../http/sealed-cookie.ts";
 import { AccountMissingError } from "./account-missing.ts";

@@ -1,6 +1,6 @@
 /** Refuses one app cluster too many, before anything is made for it. */
 import { identityAnnotation } from "@klutch/api";
-import type { KubeObject } from "@klutch/kube";
+import type { KubeObject } from "@klutch/kube-core";
 import { UserError } from "../errors.ts";
 import type { Limits } from "../limits.ts";
 

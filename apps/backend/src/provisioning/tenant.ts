@@ -8,11 +8,9 @@ import {
   identityAnnotation,
   kubeconfigKey,
   membersAnnotation,
-  namespaces,
-  roleBindings,
-  serviceAccounts,
 } from "@klutch/api";
-import { type Clock, isAlreadyExists, isConflict, type KubeClient, type KubeObject } from "@klutch/kube";
+import { type KubeObject, namespaces, roleBindings, serviceAccounts } from "@klutch/kube-core";
+import { type Clock, isAlreadyExists, isConflict, type KubeClient } from "@klutch/kube";
 import type { Informer } from "@klutch/kube-runtime";
 import { ensure } from "../apply.ts";
 import { UserError } from "../errors.ts";

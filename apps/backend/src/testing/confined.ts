@@ -1,11 +1,6 @@
 /** The backend's account under its admission policy. */
-import {
-  backendPolicyManifests,
-  backendPolicyName,
-  secrets,
-  validatingAdmissionPolicies,
-  validatingAdmissionPolicyBindings,
-} from "@klutch/api";
+import { backendPolicyManifests, backendPolicyName } from "@klutch/api";
+import { secrets, validatingAdmissionPolicies, validatingAdmissionPolicyBindings } from "@klutch/kube-core";
 import { createKubeClient, isForbidden, type KubeClient } from "@klutch/kube";
 import { type TestCluster, waitFor } from "@klutch/kube-testing";
 

@@ -1,7 +1,7 @@
 /** A realm in a Keycloak of the tests, made and changed by its Admin REST API. */
 import { randomUUID } from "node:crypto";
 import type { KeycloakServer } from "@klutch/engines";
-import { isRecord } from "@klutch/kube";
+import { isRecord } from "@klutch/kube-core";
 import { oidcClient } from "./login-world.ts";
 
 /** Somebody who can log in; both are members of a nested group. */

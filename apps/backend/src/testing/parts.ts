@@ -1,11 +1,7 @@
 /** Caches of a test's own, for provisioning without the HTTP side. */
-import {
-  type APIServiceExportTemplate,
-  apiServiceExportTemplates,
-  customResourceDefinitions,
-  namespaces,
-} from "@klutch/api";
-import type { KubeClient, KubeObject } from "@klutch/kube";
+import { type APIServiceExportTemplate, apiServiceExportTemplates } from "@klutch/api";
+import { customResourceDefinitions, type KubeObject, namespaces } from "@klutch/kube-core";
+import type { KubeClient } from "@klutch/kube";
 import { Informer } from "@klutch/kube-runtime";
 import { Offers } from "../offers.ts";
 import { byClusterKey, byIdentity, clusterKeysOf, identitiesOf } from "../provisioning/members.ts";

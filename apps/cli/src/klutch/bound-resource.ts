@@ -1,18 +1,12 @@
 /** The binding that a command line names, and the objects of its API. */
+import { type APIServiceBinding, apiServiceBindings, bindGroup, consumerNamespace } from "@klutch/api";
 import {
-  type APIServiceBinding,
-  apiServiceBindings,
-  bindGroup,
-  consumerNamespace,
   customResourceDefinitions,
-} from "@klutch/api";
-import {
   type DynamicObject,
-  isNotFound,
   type KubeObject,
   type ResourceType,
-  resourceTypeOf,
-} from "@klutch/kube";
+} from "@klutch/kube-core";
+import { isNotFound, resourceTypeOf } from "@klutch/kube";
 import type { Consumer } from "../clusters.ts";
 import { CliError } from "../errors.ts";
 

@@ -4,10 +4,13 @@ import {
   konnectorPolicyManifests,
   konnectorPolicyName,
   konnectorScopeOf,
+} from "@klutch/api";
+import {
+  type DynamicObject,
   validatingAdmissionPolicies,
   validatingAdmissionPolicyBindings,
-} from "@klutch/api";
-import { discoverResource, type DynamicObject } from "@klutch/kube";
+} from "@klutch/kube-core";
+import { discoverResource } from "@klutch/kube";
 import { contains } from "@klutch/sync";
 import type { Consumer } from "../clusters.ts";
 import type { CliContext } from "../context.ts";

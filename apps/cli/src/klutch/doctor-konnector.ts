@@ -1,6 +1,7 @@
 /** Whether a konnector works for an app cluster: its Deployment, and the lease that the one which works renews. */
-import { consumerNamespace, deployments, konnectorName, leases, pods } from "@klutch/api";
-import { isForbidden, type KubeObject } from "@klutch/kube";
+import { consumerNamespace, konnectorName } from "@klutch/api";
+import { deployments, type KubeObject, leases, pods } from "@klutch/kube-core";
+import { isForbidden } from "@klutch/kube";
 import type { Consumer } from "../clusters.ts";
 import type { CliContext } from "../context.ts";
 import { type Finding, note, ok, problem, type Section } from "./diagnosis.ts";

@@ -2,15 +2,18 @@
 import {
   type APIServiceBinding,
   bindingRoleName,
-  clusterRoleBindings,
-  clusterRoles,
   konnectorPolicyName,
   type Manifest,
   type PolicyRule,
+} from "@klutch/api";
+import {
+  clusterRoleBindings,
+  clusterRoles,
+  keyOfRef,
+  type KubeObject,
   roleBindings,
   roles,
-} from "@klutch/api";
-import { keyOfRef, type KubeObject } from "@klutch/kube";
+} from "@klutch/kube-core";
 import type { Consumer } from "../clusters.ts";
 import type { CliContext } from "../context.ts";
 import { applyManifests } from "../konnector.ts";

@@ -1,12 +1,13 @@
 /** `klutch doctor`: what is wrong with Klutch in an app cluster, and what would be right. */
+import { type APIServiceBinding, printable, syncerFinalizer } from "@klutch/api";
 import {
-  type APIServiceBinding,
   customResourceDefinitions,
+  type DynamicObject,
   findCondition,
-  printable,
-  syncerFinalizer,
-} from "@klutch/api";
-import { type DynamicObject, keyOfRef, type KubeObject, resourceTypeOf } from "@klutch/kube";
+  keyOfRef,
+  type KubeObject,
+} from "@klutch/kube-core";
+import { resourceTypeOf } from "@klutch/kube";
 import { crdHashAnnotation } from "@klutch/sync";
 import { type Consumer, connectConsumer } from "../clusters.ts";
 import type { CliContext } from "../context.ts";

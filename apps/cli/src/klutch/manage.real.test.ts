@@ -4,25 +4,27 @@ import { after, before, test } from "node:test";
 import {
   apiServiceBindings,
   bindingRoleName,
-  clusterRoleBindings,
-  clusterRoles,
   consumerNamespace,
-  deployments,
   konnectorName,
   konnectorPolicyName,
-  leases,
-  namespaces,
-  pods,
   providerUidAnnotation,
   releaseDeletionsAnnotation,
   releaseSchemaAnnotation,
   syncerFinalizer,
   unbindFinalizer,
   unbindPolicyAnnotation,
+} from "@klutch/api";
+import {
+  clusterRoleBindings,
+  clusterRoles,
+  deployments,
+  type DynamicObject,
+  leases,
+  namespaces,
+  pods,
   validatingAdmissionPolicies,
   validatingAdmissionPolicyBindings,
-} from "@klutch/api";
-import { type DynamicObject } from "@klutch/kube";
+} from "@klutch/kube-core";
 import { roleBindingObject, roleObject, type TestCluster, waitFor } from "@klutch/kube-testing";
 import { CliError } from "../errors.ts";
 import { type ScriptedRun } from "../testing/script.ts";
@@ -68,10 +70,8 @@ test("C13: a konnector that works as a process outside of Pods, as in the sandbo
     /note +Deployment .*0 of 2 replicas.* konnector-0 does the work, which is no Pod/,
   );
   const pod = { namespace: consumerNamespace, name: "konnector-0" };
-  const spec = {
-    serviceAccountName: konnectorName,
-    containers: [{ name: "konnector", image: "x.test/k:v1" }],
-  };
+  const containers = [{ name: "konnector", image: "x.test/k:v1" }];
+  const spec = { serviceAccountName: konnectorName, containers };
   await client.create<DynamicObject>(pods, { apiVersion: "v1", kind: "Pod", metadata: pod, spec });
   const inside = await world.run(["doctor"]);
   assert.equal(inside.code, 1);

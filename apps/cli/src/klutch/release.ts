@@ -1,11 +1,11 @@
 /** `klutch release`: let go on what the konnector holds until a person has looked at it. */
 import {
   apiServiceBindings,
-  findCondition,
   printable,
   releaseDeletionsAnnotation,
   releaseSchemaAnnotation,
 } from "@klutch/api";
+import { findCondition } from "@klutch/kube-core";
 import { connectConsumer } from "../clusters.ts";
 import type { CliContext } from "../context.ts";
 import { CliError } from "../errors.ts";

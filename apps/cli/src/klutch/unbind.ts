@@ -3,13 +3,11 @@ import {
   type APIServiceBinding,
   apiServiceBindings,
   bindingRoleName,
-  clusterRoleBindings,
-  clusterRoles,
-  findCondition,
   printable,
   unbindFinalizer,
   unbindPolicyAnnotation,
 } from "@klutch/api";
+import { clusterRoleBindings, clusterRoles, findCondition } from "@klutch/kube-core";
 import { type Consumer, connectConsumer } from "../clusters.ts";
 import type { CliContext } from "../context.ts";
 import { CliError } from "../errors.ts";

@@ -6,22 +6,24 @@ import {
   apiServiceNamespaces,
   claimedFromLabel,
   crdNameOf,
-  customResourceDefinitions,
   identityAnnotation,
-  namespaces,
   type PermissionClaim,
-  secrets,
   serviceNamespaceAnnotation,
 } from "@klutch/api";
 import {
-  discoverResource,
+  customResourceDefinitions,
   type DynamicObject,
+  type KubeObject,
+  namespaces,
+  type ResourceType,
+  secrets,
+} from "@klutch/kube-core";
+import {
+  discoverResource,
   isForbidden,
   isNotFound,
   type KubeClient,
-  type KubeObject,
   type ListOptions,
-  type ResourceType,
   resourceTypeOf,
 } from "@klutch/kube";
 import {

@@ -7,15 +7,18 @@ import {
   apiServiceExports,
   binderName,
   consumerNamespace,
-  customResourceDefinitions,
   exportRules,
-  namespaces,
   providerUidAnnotation,
+} from "@klutch/api";
+import {
+  customResourceDefinitions,
+  type DynamicObject,
+  isRecord,
+  namespaces,
   roleBindings,
   roles,
   secrets,
-} from "@klutch/api";
-import { type DynamicObject, isRecord } from "@klutch/kube";
+} from "@klutch/kube-core";
 import { roleBindingObject, roleObject, type TestCluster } from "@klutch/kube-testing";
 import { runCli } from "../program.ts";
 import { scriptedRun } from "../testing/script.ts";

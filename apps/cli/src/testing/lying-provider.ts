@@ -4,10 +4,9 @@ import {
   apiServiceExports,
   bindCrds,
   crdNameOf,
-  customResourceDefinitions,
   type PermissionClaim,
 } from "@klutch/api";
-import { type DynamicObject, isRecord } from "@klutch/kube";
+import { customResourceDefinitions, type DynamicObject, isRecord } from "@klutch/kube-core";
 import { type TestCluster, waitFor } from "@klutch/kube-testing";
 
 /** Serves the kinds of a backend's cluster, without any validation of exports. */

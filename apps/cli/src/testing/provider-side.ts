@@ -9,13 +9,15 @@ import {
   binderName,
   binderRules,
   type BindingResponse,
+  type PermissionClaim,
+} from "@klutch/api";
+import {
   customResourceDefinitions,
   namespaces,
-  type PermissionClaim,
   roleBindings,
   roles,
   serviceAccounts,
-} from "@klutch/api";
+} from "@klutch/kube-core";
 import { formatKubeconfig, serviceAccountToken } from "@klutch/kube";
 import { roleBindingObject, roleObject, type TestCluster, waitFor } from "@klutch/kube-testing";
 

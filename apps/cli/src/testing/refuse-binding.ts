@@ -1,6 +1,7 @@
 /** An app cluster whose own admission policy stands in the way. */
 import { apiServiceBindings } from "@klutch/api";
-import { ApiError, type DynamicObject, type ResourceType } from "@klutch/kube";
+import { ApiError } from "@klutch/kube";
+import type { DynamicObject, ResourceType } from "@klutch/kube-core";
 import { type TestCluster, waitFor } from "@klutch/kube-testing";
 import { bindingOf } from "../consumer.ts";
 

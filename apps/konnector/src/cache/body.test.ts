@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { decodeObject, type DynamicObject, parseJson } from "@klutch/kube";
+import { decodeObject, parseJson } from "@klutch/kube";
+import type { DynamicObject } from "@klutch/kube-core";
 import { BodyShelf } from "./body.ts";
 
 function object(name: string, text: string): DynamicObject {

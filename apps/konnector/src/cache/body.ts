@@ -3,7 +3,8 @@
  * older ones are packed, and what no longer fits is dropped: whoever needs it reads it from the server. When a pair is in sync, its
  * contents are dropped.
  */
-import { type DynamicObject, decodeObject, parseJson } from "@klutch/kube";
+import { decodeObject, parseJson } from "@klutch/kube";
+import type { DynamicObject } from "@klutch/kube-core";
 
 /** How much content waits in memory. */
 export interface ShelfLimits {

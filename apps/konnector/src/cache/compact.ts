@@ -1,5 +1,5 @@
 /** What the cache of a bound resource keeps of each object: its digest, and its content while somebody has to look at it. */
-import type { DynamicObject, ObjectMeta } from "@klutch/kube";
+import type { DynamicObject, ObjectMeta } from "@klutch/kube-core";
 import type { Digest } from "@klutch/sync";
 import { Body, type BodyShelf } from "./body.ts";
 import type { Keeper } from "./shared-cache.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { DynamicObject } from "@klutch/kube";
+import type { DynamicObject } from "@klutch/kube-core";
 import { StaleCacheError } from "../errors.ts";
 import { fakeClient } from "../testing/fake-client.ts";
 import { readLive } from "./live.ts";

@@ -1,12 +1,6 @@
 /** Reads an object of which a cache keeps no content. */
-import {
-  type DynamicObject,
-  isNotFound,
-  keyOfRef,
-  type KubeClient,
-  type ObjectRef,
-  type ResourceType,
-} from "@klutch/kube";
+import { isNotFound, type KubeClient } from "@klutch/kube";
+import { type DynamicObject, keyOfRef, type ObjectRef, type ResourceType } from "@klutch/kube-core";
 import type { Cached } from "@klutch/kube-runtime";
 import { StaleCacheError } from "../errors.ts";
 

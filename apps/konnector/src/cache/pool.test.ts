@@ -1,14 +1,8 @@
 /** What no real server does on demand: lists that are too long, and a watch that ends because the schema changed. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import {
-  ApiError,
-  type DynamicObject,
-  type KubeClient,
-  type ResourceType,
-  systemRandom,
-  type WatchEvent,
-} from "@klutch/kube";
+import { ApiError, type KubeClient, systemRandom, type WatchEvent } from "@klutch/kube";
+import type { DynamicObject, ResourceType } from "@klutch/kube-core";
 import { waitFor } from "@klutch/kube-testing";
 import { silentLogger } from "@klutch/telemetry";
 import { fakeClient } from "../testing/fake-client.ts";

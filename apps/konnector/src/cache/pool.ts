@@ -1,5 +1,6 @@
 /** The caches of one cluster: one per resource and scope, however many parts need it (DESIGN §4.6). */
-import type { Clock, DynamicObject, KubeClient, Random, ResourceType, Scope } from "@klutch/kube";
+import type { Clock, KubeClient, Random, Scope } from "@klutch/kube";
+import type { DynamicObject, ResourceType } from "@klutch/kube-core";
 import { type Cached, Informer, type InformerOptions } from "@klutch/kube-runtime";
 import {
   consumerDigest,

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { syncerFinalizer } from "@klutch/api";
-import { ApiError, type DynamicObject, type KubeClient, systemRandom, type WatchEvent } from "@klutch/kube";
+import { ApiError, type KubeClient, systemRandom, type WatchEvent } from "@klutch/kube";
+import type { DynamicObject } from "@klutch/kube-core";
 import { waitFor } from "@klutch/kube-testing";
 import { silentLogger } from "@klutch/telemetry";
 import { fakeClient } from "../testing/fake-client.ts";

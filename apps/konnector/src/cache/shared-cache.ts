@@ -4,7 +4,7 @@
  * older events would write an older status. An own write is shown until the watch has caught up, or until a complete list of a later
  * version does not have it.
  */
-import { type DynamicObject, keyOf } from "@klutch/kube";
+import { type DynamicObject, keyOf } from "@klutch/kube-core";
 import type { Cached, Change, Informer } from "@klutch/kube-runtime";
 import { isNewer, isNewerVersion } from "./resource-version.ts";
 

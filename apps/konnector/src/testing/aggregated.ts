@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { readFile } from "node:fs/promises";
 import { createServer } from "node:https";
 import { join } from "node:path";
-import type { DynamicObject, ResourceType } from "@klutch/kube";
+import type { DynamicObject, ResourceType } from "@klutch/kube-core";
 import { type TestCluster, waitFor } from "@klutch/kube-testing";
 
 /** See the module comment. */

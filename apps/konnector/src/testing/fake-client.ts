@@ -1,12 +1,6 @@
 /** A client for tests that need to cause what no real server does on demand. Everything that is not given throws. */
-import type {
-  DynamicObject,
-  KubeClient,
-  ListPage,
-  ResourceType,
-  WatchEvent,
-  WatchOptions,
-} from "@klutch/kube";
+import type { KubeClient, ListPage, WatchEvent, WatchOptions } from "@klutch/kube";
+import type { DynamicObject, ResourceType } from "@klutch/kube-core";
 
 /** The answers. */
 export interface FakeAnswers {

@@ -1,6 +1,6 @@
 /** A provider that does not keep to its own schemas, because it runs the API server itself. */
-import { apiServiceExports, customResourceDefinitions } from "@klutch/api";
-import { isRecord, type DynamicObject } from "@klutch/kube";
+import { apiServiceExports } from "@klutch/api";
+import { customResourceDefinitions, type DynamicObject, isRecord } from "@klutch/kube-core";
 import { type TestCluster, waitFor } from "@klutch/kube-testing";
 import { tenantNamespace } from "./provider-side.ts";
 

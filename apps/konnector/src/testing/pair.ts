@@ -1,6 +1,7 @@
 /** Short questions that tests ask about one API between the two clusters. */
-import { apiServiceBindings, consumerNamespace, findCondition, isTrue } from "@klutch/api";
-import { type DynamicObject, isNotFound, type ResourceType } from "@klutch/kube";
+import { apiServiceBindings, consumerNamespace } from "@klutch/api";
+import { type DynamicObject, findCondition, isTrue, type ResourceType } from "@klutch/kube-core";
+import { isNotFound } from "@klutch/kube";
 import { waitFor } from "@klutch/kube-testing";
 import { conditionsOf } from "../decode.ts";
 import { tenantNamespace } from "./provider-side.ts";

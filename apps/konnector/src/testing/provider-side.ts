@@ -9,26 +9,24 @@ import {
   binderRules,
   clusterBindingName,
   clusterBindings,
-  clusterRoleBindings,
-  clusterRoles,
-  customResourceDefinitions,
   exportFromCrd,
-  isTrue,
   kubeconfigKey,
-  namespaces,
   type PermissionClaim,
-  roleBindings,
-  secrets,
-  serviceAccounts,
   serviceNamespaceName,
 } from "@klutch/api";
 import {
+  clusterRoleBindings,
+  clusterRoles,
+  customResourceDefinitions,
   type DynamicObject,
-  formatKubeconfig,
+  isTrue,
   type KubeObject,
-  parseYaml,
-  serviceAccountToken,
-} from "@klutch/kube";
+  namespaces,
+  roleBindings,
+  secrets,
+  serviceAccounts,
+} from "@klutch/kube-core";
+import { formatKubeconfig, parseYaml, serviceAccountToken } from "@klutch/kube";
 import { roleBindingObject, roleObject, secretObject, type TestCluster, waitFor } from "@klutch/kube-testing";
 import { conditionsOf } from "../decode.ts";
 

@@ -5,27 +5,24 @@ import {
   bindingRoleManifests,
   bindingRoleName,
   bindingRules,
-  clusterRoleBindings,
-  clusterRoles,
   consumerNamespace,
   konnectorManifests,
   konnectorName,
   type Manifest,
+} from "@klutch/api";
+import {
+  clusterRoleBindings,
+  clusterRoles,
+  type DynamicObject,
+  type KubeObject,
   namespaces,
+  type ResourceType,
   roleBindings,
   roles,
   secrets,
   serviceAccounts,
-} from "@klutch/api";
-import {
-  type ClusterConfig,
-  createKubeClient,
-  type DynamicObject,
-  type KubeClient,
-  type KubeObject,
-  type ResourceType,
-  serviceAccountToken,
-} from "@klutch/kube";
+} from "@klutch/kube-core";
+import { type ClusterConfig, createKubeClient, type KubeClient, serviceAccountToken } from "@klutch/kube";
 import { systemRuntime } from "@klutch/kube-runtime";
 import { secretObject, startClusters, type TestCluster, waitFor } from "@klutch/kube-testing";
 import { createMetrics, type Logger, silentLogger } from "@klutch/telemetry";

@@ -3,23 +3,23 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import {
-  customResourceDefinitions,
   managedServiceBindings,
-  namespaces,
   providerConfigs,
   providerConfigUsages,
   providerCrds,
-  secrets,
   serviceInstances,
 } from "@klutch/api";
-import { reservePorts, startPostgres, startProcess } from "@klutch/engines";
 import {
+  customResourceDefinitions,
   type DynamicObject,
   isRecord,
-  type KubeClient,
   type KubeObject,
+  namespaces,
   type ResourceType,
-} from "@klutch/kube";
+  secrets,
+} from "@klutch/kube-core";
+import { reservePorts, startPostgres, startProcess } from "@klutch/engines";
+import { type KubeClient } from "@klutch/kube";
 import { startCluster, waitFor } from "@klutch/kube-testing";
 import { Client } from "pg";
 import { runProvider } from "./run-provider.ts";

@@ -1,7 +1,8 @@
 /** The rights of Crossplane as its Helm chart has them, rendered without Helm: only a name and a namespace are filled in. */
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { type DynamicObject, isRecord, parseYamlDocuments } from "@klutch/kube";
+import { parseYamlDocuments } from "@klutch/kube";
+import { type DynamicObject, isRecord } from "@klutch/kube-core";
 import { crossplaneNamespace } from "../world.ts";
 
 const templates = [

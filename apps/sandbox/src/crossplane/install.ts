@@ -4,7 +4,7 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { promisify } from "node:util";
 import { resolveEngine } from "@klutch/engines";
-import { type DynamicObject, isRecord } from "@klutch/kube";
+import { type DynamicObject, isRecord } from "@klutch/kube-core";
 import { waitFor } from "@klutch/kube-testing";
 import { accountKubeconfig } from "../accounts.ts";
 import { inheritedEnvironment } from "../environment.ts";

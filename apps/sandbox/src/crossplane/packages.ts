@@ -14,7 +14,8 @@ import {
   xrds,
 } from "@klutch/api";
 import { resolveEngine } from "@klutch/engines";
-import { type DynamicObject, formatYaml } from "@klutch/kube";
+import { formatYaml } from "@klutch/kube";
+import type { DynamicObject } from "@klutch/kube-core";
 import { buildXpkg, pushImage } from "@klutch/oci";
 import { applyAll } from "../objects.ts";
 import { keepProcess } from "../supervise.ts";

@@ -6,8 +6,8 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { wholeSeconds } from "@klutch/api";
-import { type DynamicObject, isRecord, type KubeClient, type ResourceType, systemClock } from "@klutch/kube";
+import { type DynamicObject, isRecord, type ResourceType, wholeSeconds } from "@klutch/kube-core";
+import { type KubeClient, systemClock } from "@klutch/kube";
 import type { CertificateFolders } from "../certificates.ts";
 import { conditionOf } from "../objects.ts";
 import { crossplaneNamespace, type World } from "../world.ts";

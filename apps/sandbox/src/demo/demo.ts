@@ -2,7 +2,7 @@
 import { execFile } from "node:child_process";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { type DynamicObject, isRecord, type ResourceType } from "@klutch/kube";
+import { type DynamicObject, isRecord, type ResourceType } from "@klutch/kube-core";
 import { waitFor } from "@klutch/kube-testing";
 import pg from "pg";
 import { waitForConditions } from "../objects.ts";

@@ -2,7 +2,7 @@
 import { mkdir } from "node:fs/promises";
 import { connect } from "node:net";
 import { join } from "node:path";
-import { type DynamicObject, isRecord } from "@klutch/kube";
+import { type DynamicObject, isRecord } from "@klutch/kube-core";
 import { waitFor } from "@klutch/kube-testing";
 import { accountKubeconfig, ensureAccount } from "../accounts.ts";
 import type { CertificateFolders } from "../certificates.ts";

@@ -1,13 +1,22 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
+import { createKubeClient, isForbidden, type KubeClient, serviceAccountToken } from "@klutch/kube";
 import {
-  createKubeClient,
+  clusterRoleBindings,
+  clusterRoles,
+  customResourceDefinitions,
+  deployments,
   type DynamicObject,
-  isForbidden,
-  type KubeClient,
+  leases,
+  namespaces,
   type ResourceType,
-  serviceAccountToken,
-} from "@klutch/kube";
+  roleBindings,
+  roles,
+  secrets,
+  serviceAccounts,
+  validatingAdmissionPolicies,
+  validatingAdmissionPolicyBindings,
+} from "@klutch/kube-core";
 import { startCluster, waitFor } from "@klutch/kube-testing";
 import { bindCrds } from "../index.ts";
 import * as resources from "../resources.ts";
@@ -52,28 +61,18 @@ async function refused(work: Promise<unknown>, reason: RegExp): Promise<void> {
   });
 }
 
-const {
-  namespaces,
-  secrets,
-  serviceAccounts,
-  roles,
-  roleBindings,
-  clusterRoles,
-  clusterRoleBindings,
-  deployments,
-} = resources;
 for (const name of ["foreign", "klutch-backend", "crossplane-system"])
   await admin.create(namespaces, object(namespaces, { name }));
 for (const crd of bindCrds)
   await admin.create(
-    resources.customResourceDefinitions,
-    object(resources.customResourceDefinitions, { ...crd.metadata }, { spec: crd.spec }),
+    customResourceDefinitions,
+    object(customResourceDefinitions, { ...crd.metadata }, { spec: crd.spec }),
   );
 for (const manifest of backendPolicyManifests) {
   const type =
     manifest.kind === "ValidatingAdmissionPolicy"
-      ? resources.validatingAdmissionPolicies
-      : resources.validatingAdmissionPolicyBindings;
+      ? validatingAdmissionPolicies
+      : validatingAdmissionPolicyBindings;
   await admin.create(type, manifest);
 }
 let attempts = 0;
@@ -348,10 +347,10 @@ test("Klutch's kinds, events and its own lease are written; nothing else is", as
   );
   await backend.delete(resources.clusterBindings, cluster);
   const lease = { namespace: "klutch-backend", name: "klutch-backend" };
-  await create(resources.leases, lease, { spec: { holderIdentity: "one" } });
-  await backend.mergePatch(resources.leases, lease, { spec: { holderIdentity: "" } });
+  await create(leases, lease, { spec: { holderIdentity: "one" } });
+  await backend.mergePatch(leases, lease, { spec: { holderIdentity: "" } });
   const only = /may write only objects of Klutch and what belongs to tenants/;
-  await refused(create(resources.leases, { ...lease, namespace: "kube-system" }), only);
+  await refused(create(leases, { ...lease, namespace: "kube-system" }), only);
   await refused(
     create(
       resources.apiServiceExportTemplates,
@@ -368,7 +367,7 @@ test("Klutch's kinds, events and its own lease are written; nothing else is", as
   ];
   await refused(
     create(
-      resources.customResourceDefinitions,
+      customResourceDefinitions,
       { name: "widgets.example.org" },
       {
         spec: { group: "example.org", scope: "Namespaced", names, versions },

@@ -1,13 +1,18 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
+import { createKubeClient, isForbidden, type KubeClient } from "@klutch/kube";
 import {
-  createKubeClient,
+  clusterRoles,
+  customResourceDefinitions,
   type DynamicObject,
-  isForbidden,
-  type KubeClient,
   type KubeObject,
+  namespaces,
   type ResourceType,
-} from "@klutch/kube";
+  secrets,
+  serviceAccounts,
+  validatingAdmissionPolicies,
+  validatingAdmissionPolicyBindings,
+} from "@klutch/kube-core";
 import { startCluster, waitFor } from "@klutch/kube-testing";
 import { apiServiceBindingCrd } from "../index.ts";
 import * as resources from "../resources.ts";
@@ -39,8 +44,8 @@ const widgets: ResourceType = {
   namespaced: true,
 };
 const typeOf: Readonly<Record<string, ResourceType>> = {
-  ValidatingAdmissionPolicy: resources.validatingAdmissionPolicies,
-  ValidatingAdmissionPolicyBinding: resources.validatingAdmissionPolicyBindings,
+  ValidatingAdmissionPolicy: validatingAdmissionPolicies,
+  ValidatingAdmissionPolicyBinding: validatingAdmissionPolicyBindings,
 };
 
 /** In force a moment after it was written. */
@@ -102,17 +107,17 @@ async function refused(work: Promise<unknown>, reason: RegExp): Promise<void> {
 }
 
 for (const name of ["klutch-bind", "team"])
-  await admin.create(resources.namespaces, { apiVersion: "v1", kind: "Namespace", metadata: { name } });
-await admin.create(resources.customResourceDefinitions, apiServiceBindingCrd);
+  await admin.create(namespaces, { apiVersion: "v1", kind: "Namespace", metadata: { name } });
+await admin.create(customResourceDefinitions, apiServiceBindingCrd);
 
 const kindRefused = /may write only what is bound, accepted claims and its own objects/;
 
 test("while nothing is bound the agent writes no Secret anywhere but in its own namespace", async () => {
   let attempts = 0;
   const tryAgain = (): Promise<boolean> =>
-    agent.create(resources.secrets, secret("team", `probe-${attempts++}`)).then(() => false, isForbidden);
+    agent.create(secrets, secret("team", `probe-${attempts++}`)).then(() => false, isForbidden);
   await confine({ apis: [], claims: [], secretTypes: [] }, tryAgain);
-  await agent.create(resources.secrets, secret("klutch-bind", "kubeconfig-abc"));
+  await agent.create(secrets, secret("klutch-bind", "kubeconfig-abc"));
   await confine(
     { apis: ["widgets.example.org"], claims: ["secrets"], secretTypes: ["example.org/odd"] },
     async () => !(await tryAgain()),
@@ -151,7 +156,7 @@ test("a name that would end the expression is no name of a resource", () => {
 });
 
 test("the agent writes what is bound and claimed, and nothing else, whatever its role says", async () => {
-  await agent.create(resources.customResourceDefinitions, crd("widgets"));
+  await agent.create(customResourceDefinitions, crd("widgets"));
   const widget: DynamicObject = {
     apiVersion: "example.org/v1",
     kind: "Widget",
@@ -167,16 +172,13 @@ test("the agent writes what is bound and claimed, and nothing else, whatever its
     ),
   );
   await agent.delete(widgets, { namespace: "team", name: "one" });
-  await refused(
-    agent.delete(resources.secrets, { namespace: "klutch-bind", name: "kubeconfig-abc" }),
-    /Klutch/,
-  );
+  await refused(agent.delete(secrets, { namespace: "klutch-bind", name: "kubeconfig-abc" }), /Klutch/);
   const configMap = { apiVersion: "v1", kind: "ConfigMap", metadata: { namespace: "team", name: "c" } };
   await refused(agent.create(configMaps, configMap), kindRefused);
   const account = { apiVersion: "v1", kind: "ServiceAccount", metadata: { namespace: "team", name: "a" } };
-  await refused(agent.create(resources.serviceAccounts, account), kindRefused);
+  await refused(agent.create(serviceAccounts, account), kindRefused);
   await refused(
-    agent.create(resources.clusterRoles, {
+    agent.create(clusterRoles, {
       apiVersion: "rbac.authorization.k8s.io/v1",
       kind: "ClusterRole",
       metadata: { name: "wide" },
@@ -188,7 +190,7 @@ test("the agent writes what is bound and claimed, and nothing else, whatever its
 test("namespaces of Kubernetes and of Klutch are closed to claims", async () => {
   for (const namespace of ["kube-system", "kube-public"]) {
     await refused(
-      agent.create(resources.secrets, secret(namespace, "planted", {}, owned)),
+      agent.create(secrets, secret(namespace, "planted", {}, owned)),
       /namespaces of Kubernetes or of Klutch: CREATE secrets kube-/,
     );
   }
@@ -203,24 +205,24 @@ test("a Secret that a cluster would act upon is refused", async () => {
   ]) {
     const annotations = { ...owned, "kubernetes.io/service-account.name": "default" };
     await refused(
-      agent.create(resources.secrets, secret("team", "typed", { type }, annotations)),
+      agent.create(secrets, secret("team", "typed", { type }, annotations)),
       /may not write Secrets of this type/,
     );
   }
   const allowed = ["connection.crossplane.io/v1alpha1", "servicebinding.io/postgresql", "example.org/odd"];
   for (const [index, type] of allowed.entries())
-    await agent.create(resources.secrets, secret("team", `credentials-${index}`, { type }, owned));
+    await agent.create(secrets, secret("team", `credentials-${index}`, { type }, owned));
 });
 
 test("a person's own Secret is neither changed nor deleted, but may be marked; what is marked may be both", async () => {
   const own = { namespace: "team", name: "own" };
-  await admin.create(resources.secrets, secret("team", "own", { data: { a: "MQ==" } }));
+  await admin.create(secrets, secret("team", "own", { data: { a: "MQ==" } }));
   const reason = /may change or delete only what carries klutch\.anynines\.com\/resource-owner/;
-  await refused(agent.mergePatch(resources.secrets, own, { data: { a: "Mg==" } }), reason);
-  await refused(agent.delete(resources.secrets, own), reason);
-  await agent.mergePatch(resources.secrets, own, { metadata: { annotations: owned } });
-  await agent.mergePatch(resources.secrets, own, { data: { a: "Mg==" } });
-  await agent.delete(resources.secrets, own);
+  await refused(agent.mergePatch(secrets, own, { data: { a: "Mg==" } }), reason);
+  await refused(agent.delete(secrets, own), reason);
+  await agent.mergePatch(secrets, own, { metadata: { annotations: owned } });
+  await agent.mergePatch(secrets, own, { data: { a: "Mg==" } });
+  await agent.delete(secrets, own);
 });
 
 test("a binding's answers stay a person's, and only CRDs of bound APIs are written", async () => {
@@ -248,7 +250,7 @@ test("a binding's answers stay a person's, and only CRDs of bound APIs are writt
     agent.mergePatch(resources.apiServiceBindings, binding, { spec: { permissionClaims: [claim] } }),
     /may not change what a binding allows/,
   );
-  const crds = resources.customResourceDefinitions;
+  const crds = customResourceDefinitions;
   const reason = /only CustomResourceDefinitions of bound APIs/;
   await refused(agent.create(crds, crd("gadgets")), reason);
   await refused(
@@ -267,5 +269,5 @@ test("a binding's answers stay a person's, and only CRDs of bound APIs are writt
 });
 
 test("everybody else is not touched by it", async () => {
-  await admin.create(resources.secrets, secret("kube-system", "of-an-admin"));
+  await admin.create(secrets, secret("kube-system", "of-an-admin"));
 });

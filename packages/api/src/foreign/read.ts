@@ -1,5 +1,5 @@
 /** Small readers for values of which nothing is known. */
-import type { Condition } from "../kinds/common.ts";
+import type { Condition } from "@klutch/kube-core";
 import { plainText } from "./text.ts";
 
 /** A JSON object as a record; undefined for anything else. */

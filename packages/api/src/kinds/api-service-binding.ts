@@ -14,10 +14,10 @@ import {
   bindCategories,
   type ClusterSecretKeyRef,
   clusterSecretKeyRef,
-  type Condition,
   conditions,
   readyColumn,
 } from "./common.ts";
+import type { Condition } from "@klutch/kube-core";
 import { type AnsweredPermissionClaim, answeredPermissionClaim } from "./permission-claim.ts";
 
 export interface APIServiceBindingSpec {

@@ -14,12 +14,12 @@ import {
   ageColumn,
   type ApiObject,
   bindCategories,
-  type Condition,
   conditions,
   groupField,
   readyColumn,
   resourceField,
 } from "./common.ts";
+import type { Condition } from "@klutch/kube-core";
 import { type PermissionClaim, permissionClaim } from "./permission-claim.ts";
 
 /** One API that is asked for. */

@@ -12,7 +12,8 @@ import {
   string,
 } from "@klutch/schema";
 import { bindGroup } from "../names.ts";
-import { ageColumn, type ApiObject, bindCategories, type Condition, conditions } from "./common.ts";
+import { ageColumn, type ApiObject, bindCategories, conditions } from "./common.ts";
+import type { Condition } from "@klutch/kube-core";
 import { type PermissionClaim, permissionClaim } from "./permission-claim.ts";
 
 /** Names of a CRD. */

@@ -15,12 +15,12 @@ import {
   bindCategories,
   type ClusterSecretKeyRef,
   clusterSecretKeyRef,
-  type Condition,
   conditions,
   type GroupResource,
   groupResource,
   readyColumn,
 } from "./common.ts";
+import type { Condition } from "@klutch/kube-core";
 
 export interface AppClusterBindingSpec {
   readonly kubeconfigSecretRef: ClusterSecretKeyRef;

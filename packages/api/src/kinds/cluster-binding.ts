@@ -12,12 +12,12 @@ import {
   ageColumn,
   type ApiObject,
   bindCategories,
-  type Condition,
   conditions,
   type LocalSecretKeyRef,
   localSecretKeyRef,
   readyColumn,
 } from "./common.ts";
+import type { Condition } from "@klutch/kube-core";
 
 export interface ClusterBindingSpec {
   readonly kubeconfigSecretRef: LocalSecretKeyRef;

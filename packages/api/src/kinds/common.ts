@@ -1,4 +1,5 @@
 /** Shapes that several kinds share. Source: reference/bind.md §1.1. */
+import type { Condition } from "@klutch/kube-core";
 import { list, object, oneOf, type Schema, string } from "@klutch/schema";
 
 /** `metadata`, structurally that of @klutch/kube, which this package may not import. */
@@ -51,19 +52,6 @@ export interface LocalSecretKeyRef {
 /** A key of a Secret anywhere in the cluster. */
 export interface ClusterSecretKeyRef extends LocalSecretKeyRef {
   readonly namespace: string;
-}
-
-/** A condition as Cluster API has it: with a severity that is set only while the status is False. */
-export interface Condition {
-  readonly type: string;
-  /** `True`, `False` or `Unknown`; the schema does not enforce it. */
-  readonly status: string;
-  /** `Error`, `Warning` or `Info`; only while the status is False. */
-  readonly severity?: string | undefined;
-  /** RFC 3339, whole seconds. */
-  readonly lastTransitionTime: string;
-  readonly reason?: string | undefined;
-  readonly message?: string | undefined;
 }
 
 /** A DNS-1123 subdomain or nothing. The pattern in the wild refuses a first label of one character, as in `x.example.org`. */

@@ -1,5 +1,5 @@
 /** Which changes of a managed resource need a reconcile. */
-import { jsonEqual } from "@klutch/kube";
+import { jsonEqual } from "@klutch/kube-core";
 import type { Change } from "@klutch/kube-runtime";
 import { externalNameAnnotation, type Managed } from "./external.ts";
 

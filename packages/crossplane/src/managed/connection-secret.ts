@@ -1,5 +1,6 @@
 /** Publishes connection details as a Secret that the managed resource owns. */
-import { isAlreadyExists, type KubeClient, type KubeObject, type ResourceType } from "@klutch/kube";
+import { isAlreadyExists, type KubeClient } from "@klutch/kube";
+import type { KubeObject, ResourceType } from "@klutch/kube-core";
 import { type ConnectionDetails, ExternalError, type Managed } from "./external.ts";
 
 interface SecretObject extends KubeObject {

@@ -1,5 +1,5 @@
 /** What a managed kind must bring: how to look at and change its external resource. */
-import type { KubeObject } from "@klutch/kube";
+import type { KubeObject } from "@klutch/kube-core";
 import { DelayedRetryError } from "@klutch/kube-runtime";
 
 /** The name of the external resource, as Crossplane shows it. */

@@ -1,5 +1,5 @@
 /** The difference between two JSON objects as a merge patch. */
-import { isRecord, jsonEqual } from "@klutch/kube";
+import { isRecord, jsonEqual } from "@klutch/kube-core";
 
 type Json = Readonly<Record<string, unknown>>;
 

@@ -5,7 +5,8 @@
  * publish the connection → status. The finalizer is there before anything is made, so a crash cannot leave something behind that
  * nobody remembers. Creating must be safe to repeat; nothing is ever frozen as undecided.
  */
-import { type Clock, isConflict, type KubeClient, type Random, type ResourceType } from "@klutch/kube";
+import { type Clock, isConflict, type KubeClient, type Random } from "@klutch/kube";
+import type { ResourceType } from "@klutch/kube-core";
 import type { Informer, Reconcile, ReconcileContext, ReconcileResult } from "@klutch/kube-runtime";
 import {
   type NewCondition,

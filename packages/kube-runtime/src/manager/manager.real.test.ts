@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { KubeObject, ResourceType } from "@klutch/kube";
+import type { KubeObject, ResourceType } from "@klutch/kube-core";
 import { startCluster, waitFor } from "@klutch/kube-testing";
 import { createMetrics, silentLogger } from "@klutch/telemetry";
 import { Controller } from "../controller.ts";

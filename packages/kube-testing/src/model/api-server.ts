@@ -6,7 +6,8 @@
  * `structural.ts` names, conversion webhooks (versions differ in `apiVersion` only), strategic merge patch, the scale and token
  * subresources, graceful deletion, deleteCollection, whole numbers beyond 2^53, conflicts of names between definitions.
  */
-import type { Clock, KubeClient, Random, ResourceType, WatchOptions } from "@klutch/kube";
+import type { Clock, KubeClient, Random, WatchOptions } from "@klutch/kube";
+import type { ResourceType } from "@klutch/kube-core";
 import { builtinResources } from "./builtin.ts";
 import { createModelClient, type ModelClientOptions } from "./client.ts";
 import { collectGarbage, type ControllerOptions, emptyNamespace, startControllers } from "./controllers.ts";

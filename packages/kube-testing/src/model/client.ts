@@ -2,27 +2,29 @@
 import {
   ApiError,
   type Clock,
-  describe,
   isNotFound,
-  isOfOtherKind,
   isTooManyRequests,
   type KubeClient,
-  type KubeObject,
   type ListOptions,
   listPages,
-  type ObjectRef,
   type Random,
   type ReadOptions,
-  refOfObject,
-  type ResourceType,
-  stamped,
   TransportError,
   type WatchEvent,
   type WatchOptions,
-  withoutType,
   type WriteGuard,
   type WriteOptions,
 } from "@klutch/kube";
+import {
+  describe,
+  isOfOtherKind,
+  type KubeObject,
+  type ObjectRef,
+  refOfObject,
+  type ResourceType,
+  stamped,
+  withoutType,
+} from "@klutch/kube-core";
 import type { Endpoints } from "./endpoints.ts";
 import type { Fault, FaultSource, RequestInfo, Verb } from "./faults.ts";
 import { asEvent, asObject, type JsonObject } from "./json.ts";

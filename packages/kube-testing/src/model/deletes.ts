@@ -1,5 +1,6 @@
 /** Deleting: preconditions, finalizers, and the special ends of namespaces and CustomResourceDefinitions. */
-import type { DeleteOptions, ObjectRef } from "@klutch/kube";
+import type { DeleteOptions } from "@klutch/kube";
+import type { ObjectRef } from "@klutch/kube-core";
 import { at, type JsonObject, objectsAt, textAt, textsAt, withFields, withMeta } from "./json.ts";
 import type { Served } from "./resources.ts";
 import { conflict, notFound, unfulfilled } from "./status-errors.ts";

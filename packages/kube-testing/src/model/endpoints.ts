@@ -1,5 +1,6 @@
 /** The verbs as the server carries them out, at one instant and without a network. */
-import type { DeleteOptions, ListOptions, ObjectRef, ResourceType } from "@klutch/kube";
+import type { DeleteOptions, ListOptions } from "@klutch/kube";
+import type { ObjectRef, ResourceType } from "@klutch/kube-core";
 import { remove } from "./deletes.ts";
 import { isObject, type Json, type JsonObject, textAt, toWire, withFields, withMeta } from "./json.ts";
 import { trackApply, trackUpdate } from "./managed-fields.ts";

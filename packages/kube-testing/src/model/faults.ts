@@ -1,5 +1,6 @@
 /** What goes wrong between a client and the model: decided by a source that the model asks, usually from a seed. */
-import type { ObjectRef, Random, ResourceType } from "@klutch/kube";
+import type { Random } from "@klutch/kube";
+import type { ObjectRef, ResourceType } from "@klutch/kube-core";
 
 /** The verb of a request. */
 export type Verb =

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { DynamicObject, KubeClient, Random } from "@klutch/kube";
+import type { KubeClient, Random } from "@klutch/kube";
+import type { DynamicObject } from "@klutch/kube-core";
 import { Informer } from "@klutch/kube-runtime";
 import { VirtualClock } from "../virtual-clock.ts";
 import { ApiServerModel } from "./api-server.ts";

@@ -1,5 +1,6 @@
 /** JSON values as the model keeps them: never changed in place, deep-frozen once they are stored. */
-import type { DynamicObject, KubeObject, WatchEvent } from "@klutch/kube";
+import type { WatchEvent } from "@klutch/kube";
+import type { DynamicObject, KubeObject } from "@klutch/kube-core";
 
 /** Any JSON value. */
 export type Json = null | boolean | number | string | readonly Json[] | JsonObject;

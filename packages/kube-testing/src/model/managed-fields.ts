@@ -3,7 +3,7 @@
  * apimachinery and `merge/update.go` of structured-merge-diff. Left out: the cap of ten updating managers, kubectl's last-applied
  * annotation, ownership across versions with conversion webhooks, and changes of a list's type while it is owned.
  */
-import { jsonEqual } from "@klutch/kube";
+import { jsonEqual } from "@klutch/kube-core";
 import { FieldSet, printPath } from "./field-set.ts";
 import { at, isObject, type Json, type JsonObject, objectAt, objectsAt, textAt, withMeta } from "./json.ts";
 import type { Atom } from "./merge-schema.ts";

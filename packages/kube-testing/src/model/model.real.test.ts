@@ -1,16 +1,8 @@
 /** The model and a real kube-apiserver must answer alike. A failing seed names itself; run it alone to find the cause. */
 import assert from "node:assert/strict";
 import { after, before, suite, test } from "node:test";
-import {
-  ApiError,
-  discoverResource,
-  type DynamicObject,
-  isNotFound,
-  jsonEqual,
-  type KubeClient,
-  type KubeObject,
-  systemClock,
-} from "@klutch/kube";
+import { ApiError, discoverResource, isNotFound, type KubeClient, systemClock } from "@klutch/kube";
+import { type DynamicObject, jsonEqual, type KubeObject } from "@klutch/kube-core";
 import { startCluster, type TestCluster } from "../cluster.ts";
 import { waitFor } from "../wait-for.ts";
 import { ApiServerModel } from "./api-server.ts";

@@ -8,13 +8,13 @@ import {
   isNotFound,
   isTooManyRequests,
   type KubeClient,
-  type KubeObject,
   TransportError,
   type WatchEvent,
   type WatchOptions,
   WatchStalledError,
   type WriteGuard,
 } from "@klutch/kube";
+import type { KubeObject } from "@klutch/kube-core";
 import { VirtualClock } from "../virtual-clock.ts";
 import { ApiServerModel } from "./api-server.ts";
 import { type Fault, type FaultSource, seededFaults } from "./faults.ts";

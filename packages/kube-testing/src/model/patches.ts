@@ -1,5 +1,5 @@
 /** JSON merge patch (RFC 7386) and JSON patch (RFC 6902). */
-import { jsonEqual } from "@klutch/kube";
+import { jsonEqual } from "@klutch/kube-core";
 import { isList, isObject, type Json, type JsonObject, textAt } from "./json.ts";
 import { badRequest, unprocessable } from "./status-errors.ts";
 

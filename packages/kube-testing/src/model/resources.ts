@@ -1,5 +1,5 @@
 /** Which resources the model serves, and the rules of each. */
-import type { ResourceType } from "@klutch/kube";
+import type { ResourceType } from "@klutch/kube-core";
 import { type JsonObject, toWire, isObject } from "./json.ts";
 import { type Atom, objectAtom } from "./merge-schema.ts";
 import type { NameRule } from "./metadata.ts";

@@ -1,5 +1,5 @@
 /** The objects, the one counter of resource versions, and the history that watches and pages read. */
-import { jsonEqual } from "@klutch/kube";
+import { jsonEqual } from "@klutch/kube-core";
 import { deepFreeze, type JsonObject, textAt, withMeta } from "./json.ts";
 import { expired } from "./status-errors.ts";
 

@@ -2,7 +2,7 @@
  * Structural schemas (apiextensions): pruning, defaults and validation. Left out: CEL rules, `anyOf`, `oneOf`, `allOf`, `not`,
  * `format`, `multipleOf`, embedded resources' own metadata, and ratcheting of what was invalid before.
  */
-import { jsonEqual } from "@klutch/kube";
+import { jsonEqual } from "@klutch/kube-core";
 import { at, isList, isObject, type Json, type JsonObject, objectAt, textAt, textsAt } from "./json.ts";
 
 const metaFields: ReadonlySet<string> = new Set(["apiVersion", "kind", "metadata"]);

@@ -2,7 +2,7 @@
  * Values seen through their type: which fields they have, what differs between two of them, and what is left when some are removed.
  * After `typed/` of structured-merge-diff v6, whose structure it follows on purpose. `undefined` is absent, `null` is a JSON null.
  */
-import { jsonEqual } from "@klutch/kube";
+import { jsonEqual } from "@klutch/kube-core";
 import { FieldSet, type Path } from "./field-set.ts";
 import { isList, isObject, type Json, type JsonObject } from "./json.ts";
 import type { Atom, ListAtom } from "./merge-schema.ts";

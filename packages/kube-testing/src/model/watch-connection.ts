@@ -1,12 +1,12 @@
 /** One watch connection: what the server puts on it, and what of that reaches the client when. */
 import {
   type Clock,
-  type DynamicObject,
   TransportError,
   type WatchEvent,
   type WatchOptions,
   WatchStalledError,
 } from "@klutch/kube";
+import type { DynamicObject } from "@klutch/kube-core";
 import type { Delivery, FaultSource } from "./faults.ts";
 import { asObject, type JsonObject, withMeta } from "./json.ts";
 import type { Served } from "./resources.ts";

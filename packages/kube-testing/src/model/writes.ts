@@ -1,5 +1,6 @@
 /** What the server does to an object on its way into the store: after `registry/rest` and `registry/generic` of apiserver. */
-import { jsonEqual, type ObjectRef, type Random } from "@klutch/kube";
+import { type Random } from "@klutch/kube";
+import { jsonEqual, type ObjectRef } from "@klutch/kube-core";
 import { FieldSet } from "./field-set.ts";
 import {
   at,

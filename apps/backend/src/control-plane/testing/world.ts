@@ -7,21 +7,23 @@ import {
   backendRules,
   bindCrds,
   binderRules,
+} from "@klutch/api";
+import {
   clusterRoleBindings,
   clusterRoles,
   customResourceDefinitions,
+  type DynamicObject,
   findCondition,
+  type KubeObject,
   namespaces,
   secrets,
   serviceAccounts,
-} from "@klutch/api";
+} from "@klutch/kube-core";
 import {
   type Clock,
   createKubeClient,
-  type DynamicObject,
   formatKubeconfig,
   type KubeClient,
-  type KubeObject,
   serviceAccountToken,
   systemClock,
 } from "@klutch/kube";

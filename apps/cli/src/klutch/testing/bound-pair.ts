@@ -10,23 +10,22 @@ import {
   boundAnnotation,
   claimedFromLabel,
   consumerNamespace,
-  customResourceDefinitions,
   fieldManager,
-  namespaces,
   type PermissionClaim,
   resourceOwnerAnnotation,
-  secrets,
   serviceNamespaceAnnotation,
   syncerFinalizer,
   unbindFinalizer,
 } from "@klutch/api";
 import {
+  customResourceDefinitions,
   type DynamicObject,
-  isAlreadyExists,
-  type KubeClient,
   type KubeObject,
+  namespaces,
   type ResourceType,
-} from "@klutch/kube";
+  secrets,
+} from "@klutch/kube-core";
+import { isAlreadyExists, type KubeClient } from "@klutch/kube";
 import { type TestCluster, waitFor } from "@klutch/kube-testing";
 import { defaultMetadataRule, providerContent } from "@klutch/sync";
 import type { Consumer } from "../../clusters.ts";

@@ -5,10 +5,10 @@ import { join } from "node:path";
 import {
   type APIServiceBinding,
   apiServiceBindings,
-  type Condition,
   consumerNamespace,
   konnectorManifests,
 } from "@klutch/api";
+import type { Condition } from "@klutch/kube-core";
 import { startClusters, type TestCluster, waitFor } from "@klutch/kube-testing";
 import { applyManifests } from "../../konnector.ts";
 import { runCli } from "../../program.ts";

@@ -1,5 +1,5 @@
 /** The resources on which model and real server are compared. */
-import type { KubeObject, ResourceType } from "@klutch/kube";
+import type { KubeObject, ResourceType } from "@klutch/kube-core";
 
 const group = "model.klutch.dev";
 const custom = (kind: string, plural: string): ResourceType => ({

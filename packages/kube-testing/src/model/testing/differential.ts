@@ -1,12 +1,6 @@
 /** Runs the same random operations against the model and a real server and compares all that can be seen. For tests. */
-import {
-  ApiError,
-  jsonEqual,
-  type KubeClient,
-  type KubeObject,
-  type ResourceType,
-  type WatchEvent,
-} from "@klutch/kube";
+import { ApiError, type KubeClient, type WatchEvent } from "@klutch/kube";
+import { jsonEqual, type KubeObject, type ResourceType } from "@klutch/kube-core";
 import { waitFor } from "../../wait-for.ts";
 import { seededRandom } from "../faults.ts";
 import {

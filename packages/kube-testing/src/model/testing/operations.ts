@@ -2,7 +2,8 @@
  * Random operations for the comparison of model and real server. They are data: `$uid`, `$rv` and `$staleRv` stand for what that server
  * gave the object, so that the same operation can be sent to both.
  */
-import type { Random, ResourceType } from "@klutch/kube";
+import type { Random } from "@klutch/kube";
+import type { ResourceType } from "@klutch/kube-core";
 import { type Json, type JsonObject, objectAt } from "../json.ts";
 import { configMaps, gadgets, secrets, widgets } from "./compared-types.ts";
 

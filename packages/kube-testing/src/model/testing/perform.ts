@@ -1,5 +1,6 @@
 /** Sends an operation to a server. */
-import type { KubeClient, KubeObject, ObjectRef } from "@klutch/kube";
+import type { KubeClient } from "@klutch/kube";
+import type { KubeObject, ObjectRef } from "@klutch/kube-core";
 import type { Json, JsonObject } from "../json.ts";
 import type { Operation } from "./operations.ts";
 

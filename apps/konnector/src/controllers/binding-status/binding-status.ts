@@ -1,0 +1,168 @@
+/**
+ * The status of APIServiceBindings. Many parts know something about a binding; they report it here, and this one writer puts it into
+ * the object, so that parts of one process never conflict with each other. Much of it quotes the other side, so every text is cleaned and
+ * bounded here.
+ */
+import { type APIServiceBinding, plainText } from "@klutch/api";
+import {
+  type DynamicObject,
+  falseCondition,
+  findCondition,
+  jsonEqual,
+  type NewCondition,
+  refOf,
+  setConditions,
+} from "@klutch/kube-core";
+import { Controller } from "@klutch/kube-runtime";
+import type { SharedCache } from "../../cache/shared-cache.ts";
+import type { BindingCluster, Environment } from "../../clusters.ts";
+import { asBinding } from "../../decode.ts";
+
+interface Facts {
+  readonly conditions: Map<string, NewCondition>;
+  /** Types that no longer have anything to tell. */
+  readonly retracted: Set<string>;
+  prettyName: string | undefined;
+}
+
+/** See the module comment. */
+export class BindingStatus {
+  readonly #cluster: BindingCluster;
+  readonly #bindings: SharedCache;
+  readonly #environment: Environment;
+  readonly #facts = new Map<string, Facts>();
+  readonly #controller: Controller;
+  readonly #handlers = new Set<(key: string) => void>();
+
+  constructor(cluster: BindingCluster, bindings: SharedCache, environment: Environment) {
+    this.#cluster = cluster;
+    this.#bindings = bindings;
+    this.#environment = environment;
+    const { logger, clock, random } = environment;
+    this.#controller = new Controller({
+      name: "binding-status",
+      workers: 1,
+      logger,
+      clock,
+      random,
+      reconcile: (key, { signal }) => this.#write(key, signal),
+    });
+  }
+
+  /** Writes until the signal aborts. */
+  async run(signal: AbortSignal): Promise<void> {
+    using _subscription = this.#controller.watch(this.#bindings.informer);
+    await this.#controller.start({ signal });
+  }
+
+  /** Reports a condition of the binding with this key (`namespace/name`). */
+  report(key: string, reported: NewCondition): void {
+    const condition = fit(reported);
+    const { conditions, retracted } = this.#factsOf(key);
+    if (jsonEqual(conditions.get(condition.type), condition)) return;
+    conditions.set(condition.type, condition);
+    retracted.delete(condition.type);
+    this.#controller.enqueue(key);
+    for (const handler of this.#handlers) handler(key);
+  }
+
+  /** Takes a condition back, also one that an earlier process wrote. */
+  retract(key: string, type: string): void {
+    const { conditions, retracted } = this.#factsOf(key);
+    conditions.delete(type);
+    if (retracted.has(type)) return;
+    retracted.add(type);
+    this.#controller.enqueue(key);
+  }
+
+  /** Reports what the provider calls itself. */
+  reportPrettyName(key: string, reported: string): void {
+    const prettyName = plainText(reported, prettyNameLimit);
+    const facts = this.#factsOf(key);
+    if (facts.prettyName === prettyName) return;
+    facts.prettyName = prettyName;
+    this.#controller.enqueue(key);
+  }
+
+  /** What was last reported. */
+  reported(key: string, type: string): NewCondition | undefined {
+    return this.#facts.get(key)?.conditions.get(type);
+  }
+
+  /** Calls `handler` with the key of each binding about which something new was reported. */
+  onReport(handler: (key: string) => void): Disposable {
+    this.#handlers.add(handler);
+    return { [Symbol.dispose]: () => void this.#handlers.delete(handler) };
+  }
+
+  #factsOf(key: string): Facts {
+    const facts = this.#facts.get(key) ?? {
+      conditions: new Map(),
+      retracted: new Set<string>(),
+      prettyName: undefined,
+    };
+    this.#facts.set(key, facts);
+    return facts;
+  }
+
+  async #write(key: string, signal: AbortSignal): Promise<void> {
+    const cached = this.#bindings.get(key);
+    if (cached === undefined) {
+      this.#facts.delete(key);
+      return;
+    }
+    const facts = this.#facts.get(key);
+    if (facts === undefined) return;
+    const binding = asBinding(cached);
+    const now = this.#environment.clock.now();
+    const conditions = setConditions(
+      binding.status?.conditions?.filter(({ type }) => !facts.retracted.has(type)),
+      [...pendingConditions(binding, facts), ...facts.conditions.values()],
+      now,
+    );
+    const providerPrettyName = facts.prettyName ?? binding.status?.providerPrettyName;
+    const status = { conditions, ...(providerPrettyName === undefined ? {} : { providerPrettyName }) };
+    if (jsonEqual(status, binding.status)) return;
+    const patch = { metadata: { resourceVersion: binding.metadata.resourceVersion }, status };
+    const answer = await this.#cluster.client.mergePatch<DynamicObject>(
+      this.#cluster.bindingType,
+      refOf(key),
+      patch,
+      { subresource: "status", signal },
+    );
+    this.#bindings.wrote(answer);
+  }
+}
+
+/** A held schema names many fields of many claims; a condition of Kubernetes may have twice as much. */
+const messageLimit = 16_384;
+const reasonLimit = 1024;
+const prettyNameLimit = 128;
+
+/** The condition without characters that steer a terminal, and with bounded texts. */
+function fit(condition: NewCondition): NewCondition {
+  const { reason, message } = condition;
+  return {
+    ...condition,
+    ...(reason === undefined ? {} : { reason: plainText(reason, reasonLimit) }),
+    ...(message === undefined ? {} : { message: plainText(message, messageLimit) }),
+  };
+}
+
+const expected = [
+  "SecretValid",
+  "InformersSynced",
+  "Heartbeating",
+  "Connected",
+  "SchemaInSync",
+  "PermissionClaimsValid",
+];
+
+/** What nobody has said anything about yet, neither now nor before a restart: without it, `Ready` would come too early. */
+function pendingConditions(binding: APIServiceBinding, facts: Facts): readonly NewCondition[] {
+  return expected
+    .filter(
+      (type) => !facts.conditions.has(type) && findCondition(binding.status?.conditions, type) === undefined,
+    )
+    .map((type) => falseCondition(type, "Pending", "Info", "not checked yet"));
+}

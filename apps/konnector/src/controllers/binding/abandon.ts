@@ -1,0 +1,66 @@
+/** Unbinding without the provider: claims become plain objects, and what is upstream is left as it is. For providers that are gone for good. */
+import { unbindFinalizer, unbindPolicyAnnotation } from "@klutch/api";
+import {
+  customResourceDefinitions,
+  type DynamicObject,
+  keyOf,
+  refOf,
+  type ResourceType,
+} from "@klutch/kube-core";
+import { isNotFound, type KubeClient, resourceTypeOf } from "@klutch/kube";
+import { isMarked, isOwnedBy, unmarkPatch } from "@klutch/sync";
+import type { BindingCluster, ConsumerCluster } from "../../clusters.ts";
+
+/** Whether the binding asks for it. */
+export function isAbandoned({ metadata }: DynamicObject): boolean {
+  return (
+    metadata.deletionTimestamp !== undefined && metadata.annotations?.[unbindPolicyAnnotation] === "Abandon"
+  );
+}
+
+/** Lets go of all claims of the binding's API and then of the binding. Idempotent. */
+export async function abandon(
+  consumer: ConsumerCluster,
+  bindingCluster: BindingCluster,
+  binding: DynamicObject,
+  signal: AbortSignal,
+): Promise<void> {
+  const name = binding.metadata.name ?? "";
+  const crd = await consumer.client.find<DynamicObject>(customResourceDefinitions, { name }, { signal });
+  const isOurs = isOwnedBy(crd, binding.metadata.uid);
+  const type = crd === undefined || !isOurs ? undefined : resourceTypeOf(crd);
+  if (type !== undefined) await releaseAll(consumer.client, type, signal);
+  await removeUnbindFinalizer(bindingCluster, binding, signal);
+}
+
+async function releaseAll(client: KubeClient, type: ResourceType, signal: AbortSignal): Promise<void> {
+  for await (const claim of client.listAll<DynamicObject>(type, { signal })) {
+    if (!isMarked(claim)) continue;
+    try {
+      await client.mergePatch(type, refOf(keyOf(claim)), unmarkPatch(claim.metadata), { signal });
+    } catch (error) {
+      if (!isNotFound(error)) throw error;
+    }
+  }
+}
+
+/** Lets the binding go. Nothing happens when it is gone or does not carry our finalizer. */
+export async function removeUnbindFinalizer(
+  { client, bindingType }: BindingCluster,
+  binding: DynamicObject,
+  signal: AbortSignal,
+): Promise<void> {
+  const { finalizers = [], uid, resourceVersion } = binding.metadata;
+  if (!finalizers.includes(unbindFinalizer)) return;
+  const rest = finalizers.filter((finalizer) => finalizer !== unbindFinalizer);
+  try {
+    await client.mergePatch(
+      bindingType,
+      refOf(keyOf(binding)),
+      { metadata: { uid, resourceVersion, finalizers: rest } },
+      { signal },
+    );
+  } catch (error) {
+    if (!isNotFound(error)) throw error;
+  }
+}

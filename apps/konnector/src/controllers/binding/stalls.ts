@@ -1,0 +1,108 @@
+/**
+ * Notices that objects which a binding needs cannot be read, because a server refuses it, and tells on the binding what is refused, by
+ * whom, and who can change it. What cannot be reached at all is told elsewhere (reachability.ts).
+ */
+import { type APIServiceBinding, crdNameOf } from "@klutch/api";
+import { alarmCondition, type NewCondition } from "@klutch/kube-core";
+import { ApiError, type Clock } from "@klutch/kube";
+import type { BindingStatus } from "../binding-status/binding-status.ts";
+import type { CacheFailure, CachePool } from "../../cache/pool.ts";
+
+/** A bound API and what its binding needs. */
+export interface NeedyBinding {
+  /** Of the binding, `namespace/name`. */
+  readonly key: string;
+  /** As `<plural>.<group>`, the claimed ones included. */
+  readonly resources: ReadonlySet<string>;
+}
+
+/** What is needed to notice. */
+export interface StallOptions {
+  readonly clock: Clock;
+  readonly consumer: CachePool;
+  readonly provider: CachePool;
+  readonly bindings: () => Iterable<NeedyBinding>;
+  readonly status: BindingStatus;
+}
+
+/** The API itself and what its binding accepted. */
+export function needsOf(name: string, { spec }: APIServiceBinding): ReadonlySet<string> {
+  const accepted = (spec.permissionClaims ?? []).filter(({ state }) => state === "Accepted");
+  return new Set([name, ...accepted.map((claim) => crdNameOf(claim))]);
+}
+
+const lookEveryMs = 1_000;
+/** A right that is granted together with what it is for may come a little later. */
+const toleratedMs = 3_000;
+const textLimit = 400;
+
+/** Looks until the signal aborts. */
+export async function watchStalls(options: StallOptions, signal: AbortSignal): Promise<void> {
+  const { clock, bindings, status } = options;
+  while (!signal.aborted) {
+    await clock.sleep(lookEveryMs, { signal }).catch(() => undefined);
+    if (signal.aborted) return;
+    const failures = [
+      ...failuresOf(options.consumer, "app cluster", clock),
+      ...failuresOf(options.provider, "provider", clock),
+    ];
+    for (const { key, resources } of bindings()) {
+      const found = failures.find(({ resource }) => resources.has(resource));
+      if (found === undefined) status.retract(key, "Stalled");
+      else status.report(key, found.condition);
+    }
+  }
+}
+
+type Side = "app cluster" | "provider";
+
+function failuresOf(
+  pool: CachePool,
+  side: Side,
+  clock: Clock,
+): readonly { readonly resource: string; readonly condition: NewCondition }[] {
+  const before = clock.monotonic() - toleratedMs;
+  return pool
+    .failures()
+    .filter(({ since }) => since <= before)
+    .flatMap((failure) => {
+      const condition = stallOf(failure, side);
+      return condition === undefined ? [] : [{ resource: failure.resource, condition }];
+    });
+}
+
+/** The condition that a failure leads to; undefined for one that may pass by itself. */
+export function stallOf({ resource, namespace, error }: CacheFailure, side: Side): NewCondition | undefined {
+  if (!(error instanceof ApiError)) return undefined;
+  const reason = reasons.get(error.status);
+  if (reason === undefined) return undefined;
+  const verb = /cannot (list|watch) /.exec(error.message)?.[1] ?? "list";
+  const where = `${side === "provider" ? "at the provider" : "in the app cluster"}${
+    namespace === undefined ? "" : `, namespace ${namespace}`
+  }`;
+  const what = `the agent may not ${verb} ${resource} ${where}, so nothing of it is synced`;
+  const message = `${what}: ${error.message.slice(0, textLimit)}. ${advice[side][reason]}`;
+  return alarmCondition("Stalled", reason, "Error", message);
+}
+
+type Reason = "Unauthorized" | "Forbidden" | "NotServed";
+
+const reasons: ReadonlyMap<number, Reason> = new Map([
+  [401, "Unauthorized"],
+  [403, "Forbidden"],
+  [404, "NotServed"],
+  [405, "NotServed"],
+]);
+
+const advice: Readonly<Record<Side, Readonly<Record<Reason, string>>>> = {
+  "app cluster": {
+    Unauthorized: "Restart the agent, so that it gets a new token",
+    Forbidden: "Run kubectl bind for this API again, or give the agent's account list and watch on it",
+    NotServed: "Create its CustomResourceDefinition, or withdraw the permission claim",
+  },
+  provider: {
+    Unauthorized: "Run kubectl bind for this API again, to get new credentials",
+    Forbidden: "Ask the provider to give the account of this app cluster list and watch on it",
+    NotServed: "Ask the provider to serve it, or unbind it",
+  },
+};

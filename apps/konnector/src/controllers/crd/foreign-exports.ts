@@ -1,0 +1,29 @@
+/** The exports of one tenant, each read once for each of its versions by the one parser of exports. */
+import { type ForeignExport, parseExport } from "@klutch/api";
+import type { DynamicObject } from "@klutch/kube-core";
+import type { SharedCache } from "../../cache/shared-cache.ts";
+
+/** See the module comment. */
+export class ForeignExports {
+  readonly cache: SharedCache;
+  readonly #namespace: string;
+  readonly #read = new WeakMap<DynamicObject, ForeignExport>();
+
+  /** `namespace` is the cluster namespace. */
+  constructor(cache: SharedCache, namespace: string) {
+    this.cache = cache;
+    this.#namespace = namespace;
+  }
+
+  /** The export of this name; undefined when there is none. */
+  get(name: string): ForeignExport | undefined {
+    const object = this.cache.get(`${this.#namespace}/${name}`);
+    return object === undefined ? undefined : this.#parsed(object);
+  }
+
+  #parsed(object: DynamicObject): ForeignExport {
+    const known = this.#read.get(object) ?? parseExport(object);
+    this.#read.set(object, known);
+    return known;
+  }
+}

@@ -1,0 +1,42 @@
+/** Whether the app cluster has an API of this name already that did not come from a provider. */
+import { discoverResource, isNotFound, type KubeClient } from "@klutch/kube";
+import { isRecord } from "@klutch/kube-core";
+
+/** So many versions of a group are looked into. */
+const versionLimit = 32;
+
+/**
+ * The `group/version` that serves the resource; undefined when none does. Asked while no CustomResourceDefinition of this name exists, so
+ * what is found comes from an aggregated API server.
+ */
+export async function servedElsewhere(
+  client: KubeClient,
+  { group, plural }: { readonly group: string; readonly plural: string },
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  for (const version of await versionsOf(client, group, signal)) {
+    const found = await discoverResource(client, { group, version, plural }, { signal });
+    if (found !== undefined) return `${group}/${version}`;
+  }
+  return undefined;
+}
+
+async function versionsOf(
+  client: KubeClient,
+  group: string,
+  signal: AbortSignal,
+): Promise<readonly string[]> {
+  try {
+    const answer = await client.request({ method: "GET", path: `/apis/${group}`, signal });
+    const versions: readonly unknown[] =
+      isRecord(answer) && Array.isArray(answer["versions"]) ? answer["versions"] : [];
+    return versions
+      .filter(isRecord)
+      .map(({ version }) => version)
+      .filter((version) => typeof version === "string")
+      .slice(0, versionLimit);
+  } catch (error) {
+    if (isNotFound(error)) return [];
+    throw error;
+  }
+}

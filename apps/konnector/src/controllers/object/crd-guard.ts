@@ -1,0 +1,69 @@
+/**
+ * The live state of the app cluster's CustomResourceDefinition of one API, for decisions that must not rest on a cache: claims that are
+ * missing because their CRD is, or was, were deleted by nobody.
+ */
+import { crdNameOf } from "@klutch/api";
+import { customResourceDefinitions, type DynamicObject, isTrue, type ResourceType } from "@klutch/kube-core";
+import type { Clock } from "@klutch/kube";
+import type { ConsumerCluster } from "../../clusters.ts";
+import { conditionsOf } from "../../decode.ts";
+import type { DeletionBreaker } from "./deletion-breaker.ts";
+
+/** What was found. */
+export interface CrdState {
+  /** Whether it is there, served, and stays. Only then the absence of a claim means something. */
+  readonly isInForce: boolean;
+  /** RFC 3339; undefined when there is none. */
+  readonly createdAt: string | undefined;
+  readonly deletionTimestamp: string | undefined;
+}
+
+/** An answer is good for this long. */
+const freshMs = 1_000;
+
+/** See the module comment. */
+export class CrdGuard {
+  readonly #consumer: ConsumerCluster;
+  readonly #name: string;
+  readonly #clock: Clock;
+  #last: { readonly at: number; readonly state: Promise<CrdState> } | undefined;
+
+  constructor(consumer: ConsumerCluster, type: ResourceType, clock: Clock) {
+    this.#consumer = consumer;
+    this.#name = crdNameOf({ group: type.group, resource: type.plural });
+    this.#clock = clock;
+  }
+
+  /** Asks the server, at most once a second. */
+  async look(signal: AbortSignal): Promise<CrdState> {
+    const now = this.#clock.monotonic();
+    if (this.#last === undefined || now - this.#last.at >= freshMs)
+      this.#last = { at: now, state: this.#ask(signal) };
+    const { state } = this.#last;
+    try {
+      return await state;
+    } catch (error) {
+      this.#last = undefined;
+      throw error;
+    }
+  }
+
+  /** Whether one more upstream object may be deleted. The event that the CRD is being deleted may be late, or lost with a connection. */
+  async mayDelete(breaker: DeletionBreaker, signal: AbortSignal): Promise<boolean> {
+    const { deletionTimestamp } = await this.look(signal);
+    if (deletionTimestamp !== undefined) breaker.holdForCrd(this.#name, deletionTimestamp);
+    return breaker.admit();
+  }
+
+  async #ask(signal: AbortSignal): Promise<CrdState> {
+    const fieldSelector = `metadata.name=${this.#name}`;
+    const { items } = await this.#consumer.client.list<DynamicObject>(customResourceDefinitions, {
+      fieldSelector,
+      signal,
+    });
+    const [crd] = items;
+    const { creationTimestamp: createdAt, deletionTimestamp } = crd?.metadata ?? {};
+    const isEstablished = isTrue(conditionsOf(crd), "Established");
+    return { isInForce: isEstablished && deletionTimestamp === undefined, createdAt, deletionTimestamp };
+  }
+}

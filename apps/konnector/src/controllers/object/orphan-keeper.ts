@@ -1,0 +1,163 @@
+/** Carries out the interlock of `planOrphan` for one session: live looks, grace time, breaker (DESIGN §4.2). */
+import { boundAnnotation, fieldManager } from "@klutch/api";
+import type { DynamicObject, ObjectRef, ResourceType } from "@klutch/kube-core";
+import type { ReconcileResult } from "@klutch/kube-runtime";
+import { judgeAbsence, planOrphan, type SyncObject } from "@klutch/sync";
+import { findSurely } from "../../cache/live.ts";
+import { confirmCluster } from "../../cluster-uid.ts";
+import type { ConsumerCluster, Environment, ProviderCluster } from "../../clusters.ts";
+import type { CrdGuard } from "./crd-guard.ts";
+import type { DeletionBreaker } from "./deletion-breaker.ts";
+
+/** An upstream object whose claim is not to be found. */
+export interface Orphan {
+  readonly type: ResourceType;
+  readonly providerType: ResourceType;
+  /** Key of the claim that is missing. */
+  readonly key: string;
+  /** All claims that the object may serve: while one of them is there, it is no orphan. */
+  readonly consumerRefs: readonly ObjectRef[];
+  readonly orphan: SyncObject;
+  readonly breaker: DeletionBreaker;
+  readonly crd: CrdGuard;
+}
+
+const breakerWindowMs = 60_000;
+
+/** See the module comment. */
+export class OrphanKeeper {
+  readonly #consumer: ConsumerCluster;
+  readonly #provider: ProviderCluster;
+  readonly #environment: Environment;
+  readonly #missingSince = new Map<string, number>();
+  #deletions: number[] = [];
+
+  constructor(consumer: ConsumerCluster, provider: ProviderCluster, environment: Environment) {
+    this.#consumer = consumer;
+    this.#provider = provider;
+    this.#environment = environment;
+  }
+
+  /** The claim is there, or its upstream is gone: a later absence starts anew. */
+  forget(type: ResourceType, key: string): void {
+    if (this.#missingSince.size > 0) this.#missingSince.delete(idOf(type, key));
+  }
+
+  /** Nobody looks at objects of this resource any more. */
+  forgetAll(type: ResourceType): void {
+    const prefix = idOf(type, "");
+    for (const id of this.#missingSince.keys()) if (id.startsWith(prefix)) this.#missingSince.delete(id);
+  }
+
+  /** Looks at one orphan; deletes it only when the interlock allows. */
+  async look(orphan: Orphan, signal: AbortSignal): Promise<ReconcileResult | undefined> {
+    const { clock, timing, logger } = this.#environment;
+    const id = idOf(orphan.type, orphan.key);
+    const meaning = await this.#judge(orphan, signal);
+    if (meaning === "gone") {
+      this.#missingSince.delete(id);
+      return undefined;
+    }
+    if (meaning === "lostWithCrd") {
+      this.#missingSince.delete(id);
+      return (await this.#isAlive(orphan, signal))
+        ? { requeueAfterMs: timing.graceMs }
+        : this.#restore(orphan, signal);
+    }
+    if (meaning === "nothing") {
+      this.#missingSince.delete(id);
+      return { requeueAfterMs: timing.graceMs };
+    }
+    if (orphan.breaker.isHeld) return { requeueAfterMs: breakerWindowMs };
+    const now = clock.monotonic();
+    this.#deletions = this.#deletions.filter((at) => now - at < breakerWindowMs);
+    const missingSince = this.#missingSince.get(id);
+    const isReleased = missingSince !== undefined && missingSince <= orphan.breaker.releasedAt;
+    const plan = planOrphan({
+      missingSince,
+      now,
+      graceMs: timing.graceMs,
+      // Others that are missing now count before the first of them dies: a cluster restored from a backup lacks many at once.
+      recentDeletions: isReleased ? 0 : this.#deletions.length + this.#others(id),
+      breakerLimit: timing.breakerLimit,
+    });
+    if (plan.do === "wait") return { requeueAfterMs: plan.waitMs };
+    if (plan.do === "hold") {
+      logger.error("too many upstream objects lost their claims at once, holding their deletion", {
+        resource: orphan.type.plural,
+        key: orphan.key,
+        limit: timing.breakerLimit,
+      });
+      orphan.breaker.hold(
+        `more than ${timing.breakerLimit} upstream objects have lost their claims within a minute, and nobody was seen to delete them`,
+      );
+      return { requeueAfterMs: breakerWindowMs };
+    }
+    if (await this.#isAlive(orphan, signal)) {
+      this.#missingSince.delete(id);
+      return { requeueAfterMs: timing.graceMs };
+    }
+    if (plan.do === "lookLive") {
+      this.#missingSince.set(id, clock.monotonic());
+      return { requeueAfterMs: timing.graceMs };
+    }
+    await this.#delete(orphan, signal);
+    this.#missingSince.delete(id);
+    return undefined;
+  }
+
+  #others(id: string): number {
+    return this.#missingSince.size - (this.#missingSince.has(id) ? 1 : 0);
+  }
+
+  async #judge(
+    { crd, providerType, orphan }: Orphan,
+    signal: AbortSignal,
+  ): Promise<ReturnType<typeof judgeAbsence> | "gone"> {
+    const { name = "", namespace, uid } = orphan.metadata;
+    const state = await crd.look(signal);
+    const { client } = this.#provider;
+    const found = await client.find<DynamicObject>(providerType, { name, namespace }, { signal });
+    if (found?.metadata.uid !== uid) return "gone";
+    return judgeAbsence(state, found?.metadata.creationTimestamp);
+  }
+
+  /** Takes our mark off, so that the object is adopted: its claim comes back. */
+  async #restore({ type, providerType, key, orphan }: Orphan, signal: AbortSignal): Promise<undefined> {
+    const { name = "", namespace, uid } = orphan.metadata;
+    this.#environment.logger.info("the claim went with an earlier CustomResourceDefinition, restoring it", {
+      resource: type.plural,
+      key,
+    });
+    const patch = { metadata: { uid, annotations: { [boundAnnotation]: null } } };
+    await this.#provider.client.mergePatch(providerType, { name, namespace }, patch, {
+      fieldManager,
+      signal,
+    });
+  }
+
+  async #isAlive(orphan: Orphan, signal: AbortSignal): Promise<boolean> {
+    const { client, uid } = this.#consumer;
+    await confirmCluster(client, uid, signal);
+    for (const ref of orphan.consumerRefs) {
+      if ((await findSurely(client, orphan.type, ref, signal)) !== undefined) return true;
+    }
+    return false;
+  }
+
+  async #delete({ type, providerType, key, orphan }: Orphan, signal: AbortSignal): Promise<void> {
+    const { name = "", namespace, uid } = orphan.metadata;
+    this.#deletions.push(this.#environment.clock.monotonic());
+    this.#environment.logger.info("the claim is gone, deleting what it left on the provider", {
+      resource: type.plural,
+      key,
+      namespace,
+      name,
+    });
+    await this.#provider.client.delete(providerType, { name, namespace }, { preconditions: { uid }, signal });
+  }
+}
+
+function idOf(type: ResourceType, key: string): string {
+  return `${type.plural}.${type.group} ${key}`;
+}

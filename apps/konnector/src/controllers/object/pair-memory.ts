@@ -1,0 +1,55 @@
+/** What a syncer keeps in mind of its pairs; lost without harm on restart. */
+import type { Change } from "@klutch/kube-runtime";
+import type { AppliedRecord, Settled } from "@klutch/sync";
+import type { Compact } from "../../cache/compact.ts";
+import type { Environment } from "../../clusters.ts";
+import type { SeenPair } from "./pair-reader.ts";
+
+/** What the process remembers of one pair; lost without harm on restart. */
+export interface PairMemory {
+  settled?: Settled | undefined;
+  applied?: AppliedRecord | undefined;
+  projected?: AppliedRecord | undefined;
+  waitingSince?: number | undefined;
+  isSynced?: boolean | undefined;
+  /** Since when the pair is known to differ. */
+  openSince?: number | undefined;
+  failures?: number | undefined;
+}
+
+/** The pair is in sync: how long it was not is measured. */
+export function closeDifference(memory: PairMemory, { metrics, clock }: Environment, resource: string): void {
+  if (memory.openSince !== undefined) {
+    metrics.lag.observe((clock.monotonic() - memory.openSince) / 1000, { resource });
+  }
+  memory.openSince = undefined;
+  memory.failures = undefined;
+}
+
+/** By how much a change moves the number of claims that live. */
+export function livingDifference(change: Change<Compact>): number {
+  const lives = (object: Compact): number => (object.metadata.deletionTimestamp === undefined ? 1 : 0);
+  switch (change.type) {
+    case "added":
+      return lives(change.object);
+    case "deleted":
+      return -lives(change.object);
+    case "updated":
+      return lives(change.object) - lives(change.previous);
+    default:
+      return change satisfies never;
+  }
+}
+
+/** Nothing has to look at these versions any more. */
+export function release({ consumer, provider }: SeenPair): void {
+  consumer?.body.drop();
+  provider?.body.drop();
+}
+
+/** Whether the change of a claim was made by its user: our marks and the status leave the generation as it is. */
+export function isUserEdit(change: Change<Compact>): boolean {
+  if (change.type !== "updated") return true;
+  const [now, before] = [change.object.metadata, change.previous.metadata];
+  return now.generation !== before.generation || now.deletionTimestamp !== before.deletionTimestamp;
+}

@@ -1,0 +1,120 @@
+/** What happens to a claim, in words for the person who wrote it. */
+import { ApiError, TransportError } from "@klutch/kube";
+import { type DynamicObject, keyOf, keyOfRef } from "@klutch/kube-core";
+import type { Mapping, Ref, Step, Waiting } from "@klutch/sync";
+import type { EventRecorder } from "../../events.ts";
+
+const texts: Readonly<Record<Waiting, readonly ["Normal" | "Warning", string, string]>> = {
+  mapping: ["Normal", "WaitingForNamespace", "the provider has not yet prepared its namespace for this one"],
+  providerDeletion: [
+    "Normal",
+    "WaitingForDeletion",
+    "the provider is still deleting its part; this object goes when that is done",
+  ],
+  providerReplacement: [
+    "Normal",
+    "WaitingForReplacement",
+    "the provider is still deleting an older object of this name; this one is created when that is gone",
+  ],
+  orphanConfirmation: ["Normal", "WaitingForConfirmation", "its absence is being confirmed"],
+  deletionHeld: [
+    "Warning",
+    "DeletionHeld",
+    "its deletion is held, because it looks like an accident; see the condition DeletionHeld of the APIServiceBinding. klutch release lets it go on",
+  ],
+  foreignObject: [
+    "Warning",
+    "NameTaken",
+    "the provider already has an object of this name that belongs to somebody else; choose another name",
+  ],
+  secondObject: [
+    "Warning",
+    "TwoUpstreamObjects",
+    "the provider has two objects for this one; the first is kept in sync, and the second is left alone until this one is deleted. Ask the provider to delete the second if nothing uses it",
+  ],
+};
+
+/**
+ * Tells what a claim waits for, once. `objects` are those it is about, where the claim's name does not say it; `mapping` is that of its
+ * namespace.
+ */
+export async function tellWaiting(
+  events: EventRecorder,
+  about: DynamicObject,
+  waiting: Waiting,
+  { objects, mapping }: { readonly objects: readonly Ref[]; readonly mapping: Mapping },
+): Promise<void> {
+  if (waiting === "mapping" && mapping.state === "pending" && mapping.why !== undefined) {
+    const text = `${mapping.why}, so it is not used; ask the provider`;
+    await events.tell(about, "Warning", "NamespaceRefused", text);
+    return;
+  }
+  const [type, reason, message] = texts[waiting];
+  const named = objects.length === 0 ? "" : ` (${objects.map(keyOfRef).join(" and ")})`;
+  await events.tell(about, type, reason, message + named);
+}
+
+/** The ordinary life of a claim: accepted, placed, synced. `memory` keeps the last from being told with each new status. */
+export function noteStep(
+  events: EventRecorder,
+  step: Step,
+  {
+    consumer,
+    provider,
+  }: { readonly consumer: DynamicObject | undefined; readonly provider: DynamicObject | undefined },
+  memory: { isSynced?: boolean | undefined },
+  lagMs: number,
+): void {
+  if (consumer === undefined) return;
+  if (step.do === "createMapping") {
+    events.note(consumer, "Accepted", "the provider was asked for a namespace that mirrors this one");
+  } else if (step.do === "applyProvider" && provider === undefined) {
+    events.note(consumer, "Placed", `the provider has it as ${keyOf(step.content)}`);
+  } else if (step.do === "writeStatus" && consumer.status === undefined && memory.isSynced !== true) {
+    memory.isSynced = true;
+    const text = `the provider's first status has arrived, ${Math.round(lagMs)} ms after it was seen`;
+    events.note(consumer, "Synced", text);
+  }
+}
+
+/** Attempts after which a failure is told that may pass by itself. */
+const tellAfterFailures = 3;
+
+/**
+ * Tells why a write did not succeed: at once when a server refused it for what it says, after some attempts when it may pass by
+ * itself. `failures` counts the attempts of this claim.
+ */
+export async function tellFailure(
+  events: EventRecorder,
+  step: Step,
+  consumer: DynamicObject | undefined,
+  error: unknown,
+  failures: number,
+): Promise<void> {
+  if (consumer === undefined) return;
+  const where = onConsumer.has(step.do) ? "this cluster" : "the provider";
+  if (error instanceof ApiError && (error.status === 422 || error.status === 403)) {
+    // The object was made anew meanwhile; the next look sees the new one.
+    if (error.message.includes("metadata.uid")) return;
+    const text = `${where} refused it: ${error.message}. It is tried again; change the object, or ask the provider.`;
+    await events.tell(consumer, "Warning", "SyncRefused", text);
+    return;
+  }
+  if (failures < tellAfterFailures) return;
+  if (error instanceof TransportError) {
+    const text = `${where} cannot be reached; this change is kept and sent as soon as it can be`;
+    await events.tell(consumer, "Warning", "WaitingForConnection", text);
+  } else if (error instanceof ApiError && error.status !== 409) {
+    await events.tell(consumer, "Warning", "SyncFailed", `${where}: ${error.message}. It is tried again.`);
+  }
+}
+
+const onConsumer: ReadonlySet<Step["do"]> = new Set([
+  "markConsumer",
+  "unmarkConsumer",
+  "createConsumer",
+  "handOverConsumer",
+  "deleteConsumer",
+  "releaseConsumer",
+  "writeStatus",
+]);

@@ -1,0 +1,194 @@
+/**
+ * The agent beside the backend (reference/bind.md §4.11): it has its own account on the provider and reaches the app cluster with a
+ * kubeconfig from a Secret, which may be replaced while it runs. Bindings and their status are on the provider. Lives for one term.
+ */
+import { falseCondition, keyOf, secrets } from "@klutch/kube-core";
+import { type ClusterConfig, type KubeClient, parseForeignKubeconfig } from "@klutch/kube";
+import { Controller, type ReconcileResult } from "@klutch/kube-runtime";
+import { BindingStatus } from "../binding-status/binding-status.ts";
+import { CachePool, type CacheLease } from "../../cache/pool.ts";
+import { askClusterUid } from "../../cluster-uid.ts";
+import type { BindingCluster, ConsumerCluster, Environment } from "../../clusters.ts";
+import { failureText } from "../../provider-connection/credential.ts";
+import { readKubeconfig, unreadableRetryMs } from "../../provider-connection/kubeconfig-secret.ts";
+import { type RotatingClient, rotatingClient } from "../../provider-connection/rotating-client.ts";
+import { abandon, isAbandoned } from "../binding/abandon.ts";
+import { addressOf, Session } from "../../provider/session.ts";
+
+/** Where the kubeconfig of the app cluster is. */
+export interface AppClusterSecret {
+  readonly secretName: string;
+  readonly secretNamespace: string;
+  readonly secretKey: string;
+}
+
+/** What the agent needs. */
+export interface ControlPlaneAgentOptions {
+  readonly mode: AppClusterSecret;
+  readonly bindingCluster: BindingCluster;
+  /** The provider, with this process's own account. */
+  readonly providerConfig: ClusterConfig;
+  readonly createProviderClient: (config: ClusterConfig) => KubeClient;
+  /** Makes a client for the app cluster; its writes must be fenced. */
+  readonly createConsumerClient: (config: ClusterConfig) => KubeClient;
+  readonly environment: Environment;
+}
+
+interface Connection {
+  readonly address: string;
+  readonly client: RotatingClient;
+  readonly pool: CachePool;
+  readonly consumer: ConsumerCluster;
+  readonly session: Session;
+}
+
+const key = "app-cluster";
+
+/** See the module comment. */
+export class ControlPlaneAgent implements AsyncDisposable {
+  readonly #options: ControlPlaneAgentOptions;
+  readonly #bindings: CacheLease;
+  readonly #secret: CacheLease;
+  readonly #status: BindingStatus;
+  readonly #controller: Controller;
+  #connection: Connection | undefined;
+  #textHash: string | undefined;
+
+  constructor(options: ControlPlaneAgentOptions) {
+    this.#options = options;
+    const { bindingCluster, environment, mode } = options;
+    const { pool, bindingType, namespace } = bindingCluster;
+    this.#bindings = pool.acquire({ type: bindingType, namespace });
+    this.#secret = pool.acquire({
+      type: secrets,
+      namespace: mode.secretNamespace,
+      fieldSelector: `metadata.name=${mode.secretName}`,
+    });
+    this.#status = new BindingStatus(bindingCluster, this.#bindings.cache, environment);
+    const { logger, clock, random } = environment;
+    this.#controller = new Controller({
+      name: "app-cluster",
+      workers: 1,
+      logger,
+      clock,
+      random,
+      reconcile: (_key, { signal }) => this.#reconcile(signal),
+    });
+  }
+
+  /** Works until the signal aborts. */
+  async run(signal: AbortSignal): Promise<void> {
+    using _one = this.#controller.watch(this.#bindings.cache.informer, () => [key]);
+    using _two = this.#controller.watch(this.#secret.cache.informer, () => [key]);
+    try {
+      await this.#bindings.cache.informer.whenSynced({ signal });
+    } catch (error) {
+      if (signal.aborted) return;
+      throw error;
+    }
+    this.#controller.enqueue(key);
+    await Promise.all([this.#controller.start({ signal }), this.#status.run(signal)]);
+  }
+
+  /** What keeps the agent from being current. */
+  problems(): string[] {
+    return this.#connection === undefined
+      ? ["app cluster: not connected yet"]
+      : this.#connection.session.problems();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#disconnect();
+    await this.#secret[Symbol.asyncDispose]();
+    await this.#bindings[Symbol.asyncDispose]();
+  }
+
+  async #reconcile(signal: AbortSignal): Promise<ReconcileResult | undefined> {
+    const keys = [...this.#bindings.cache.informer.list()].map((binding) => keyOf(binding));
+    if (!this.#secret.cache.informer.synced) return { requeueAfterMs: unreadableRetryMs };
+    const { secretName, secretNamespace, secretKey } = this.#options.mode;
+    const read = readKubeconfig(
+      this.#secret.cache,
+      { key: `${secretNamespace}/${secretName}`, dataKey: secretKey },
+      // A namespace in the context means nothing here.
+      (text) => ({ ...parseForeignKubeconfig(text, { namespace: "default" }), name: "consumer" }),
+      (condition) => keys.forEach((binding) => this.#status.report(binding, condition)),
+    );
+    try {
+      if (read !== undefined) await this.#use(read.config, read.textHash, signal);
+    } catch (error) {
+      if (read !== undefined && !signal.aborted) this.#reportUnusable(keys, read.config, error);
+      // A later kubeconfig must find this reconcile ended, not waiting for the earlier one's cluster.
+      throw error;
+    }
+    const connection = this.#connection;
+    if (connection === undefined || signal.aborted) return undefined;
+    for (const binding of this.#bindings.cache.informer.list()) {
+      if (isAbandoned(binding))
+        await abandon(connection.consumer, this.#options.bindingCluster, binding, signal);
+    }
+    connection.session.setBindings(keys);
+    return undefined;
+  }
+
+  #reportUnusable(keys: readonly string[], { server }: ClusterConfig, error: unknown): void {
+    const { secretName, secretNamespace } = this.#options.mode;
+    const holder = `Secret ${secretNamespace}/${secretName}`;
+    const advice = "Put a kubeconfig into it that works.";
+    const message = failureText({ cluster: "the app cluster", server, holder, advice }, error);
+    for (const binding of keys) {
+      this.#status.report(
+        binding,
+        falseCondition("InformersSynced", "InformerSyncTimeout", "Error", message),
+      );
+    }
+  }
+
+  async #use(config: ClusterConfig, textHash: string, signal: AbortSignal): Promise<void> {
+    if (this.#connection !== undefined && textHash === this.#textHash) return;
+    if (this.#connection?.address === addressOf(config)) {
+      await this.#connection.client.rotate(this.#options.createConsumerClient(config));
+      this.#textHash = textHash;
+      this.#options.environment.metrics.rotations.inc();
+      return;
+    }
+    await this.#disconnect();
+    await this.#connect(config, signal);
+    this.#textHash = textHash;
+  }
+
+  async #connect(config: ClusterConfig, signal: AbortSignal): Promise<void> {
+    const { environment, bindingCluster, createConsumerClient, createProviderClient, providerConfig } =
+      this.#options;
+    const { logger, clock, random } = environment;
+    const client = rotatingClient(createConsumerClient(config));
+    const pool = new CachePool({ client, side: "consumer", logger, clock, random });
+    try {
+      const uid = await askClusterUid(client, signal);
+      const consumer: ConsumerCluster = { side: "consumer", client, pool, uid };
+      const session = new Session({
+        config: { ...providerConfig, name: "provider", namespace: bindingCluster.namespace },
+        createClient: createProviderClient,
+        consumer,
+        bindingCluster,
+        bindings: this.#bindings.cache,
+        status: this.#status,
+        environment,
+      });
+      this.#connection = { address: addressOf(config), client, pool, consumer, session };
+    } catch (error) {
+      await pool[Symbol.asyncDispose]();
+      await client[Symbol.asyncDispose]();
+      throw error;
+    }
+  }
+
+  async #disconnect(): Promise<void> {
+    const connection = this.#connection;
+    this.#connection = undefined;
+    if (connection === undefined) return;
+    await connection.session[Symbol.asyncDispose]();
+    await connection.pool[Symbol.asyncDispose]();
+    await connection.client[Symbol.asyncDispose]();
+  }
+}

@@ -1,0 +1,53 @@
+/** How many objects of one cache each namespace holds: all, and those made in the app cluster. Objects of the cluster count under "". */
+import type { ObjectMeta } from "@klutch/kube-core";
+import type { Cached, Informer } from "@klutch/kube-runtime";
+import { isAdopted } from "@klutch/sync";
+
+interface Count {
+  all: number;
+  own: number;
+}
+
+const none: Readonly<Count> = { all: 0, own: 0 };
+
+/** See the module comment. */
+export class NamespaceCount {
+  readonly #counts = new Map<string, Count>();
+  readonly #onTurn: (namespace: string) => void;
+
+  /** `onTurn` is called when a namespace gets its first object or loses its last, of either kind. */
+  constructor(onTurn: (namespace: string) => void) {
+    this.#onTurn = onTurn;
+  }
+
+  /** Counts from now on, beginning with what is cached. */
+  watch<T extends Cached>(informer: Informer<T>): Disposable {
+    return informer.onChange((change) => {
+      const { metadata } = change.object;
+      if (change.type === "added") this.#add(metadata, 1, ownOf(metadata));
+      else if (change.type === "deleted") this.#add(metadata, -1, -ownOf(metadata));
+      else this.#add(metadata, 0, ownOf(metadata) - ownOf(change.previous.metadata));
+    });
+  }
+
+  of(namespace: string): Readonly<Count> {
+    return this.#counts.get(namespace) ?? none;
+  }
+
+  /** Those that hold something. */
+  namespaces(): readonly string[] {
+    return [...this.#counts.keys()];
+  }
+
+  #add({ namespace = "" }: ObjectMeta, all: number, own: number): void {
+    if (all === 0 && own === 0) return;
+    const before = this.of(namespace);
+    const after = { all: before.all + all, own: before.own + own };
+    if (after.all === 0) this.#counts.delete(namespace);
+    else this.#counts.set(namespace, after);
+    const isTurn = (kind: keyof Count): boolean => (before[kind] === 0) !== (after[kind] === 0);
+    if (isTurn("all") || isTurn("own")) this.#onTurn(namespace);
+  }
+}
+
+const ownOf = (metadata: ObjectMeta): number => (isAdopted({ metadata }) ? 0 : 1);

@@ -1,0 +1,81 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { systemClock } from "@klutch/kube";
+import type { DynamicObject } from "@klutch/kube-core";
+import type { Change } from "@klutch/kube-runtime";
+import { waitFor } from "@klutch/kube-testing";
+import { silentLogger } from "@klutch/telemetry";
+import type { SharedCache } from "../../cache/shared-cache.ts";
+import { NamespaceMap } from "./namespace-map.ts";
+
+/** Just what the map reads of a cache. */
+function fakeCache(): {
+  readonly cache: SharedCache;
+  readonly set: (name: string, providerNamespace?: string) => void;
+} {
+  const objects = new Map<string, DynamicObject>();
+  let handler: (change: Change<DynamicObject>, isNews: boolean) => void = () => {};
+  const informer = {
+    get: (key: string) => objects.get(key),
+    onChange(next: typeof handler) {
+      handler = next;
+      return { [Symbol.dispose]: () => {} };
+    },
+  };
+  return {
+    cache: { informer, get: informer.get } as unknown as SharedCache,
+    set(name, providerNamespace) {
+      const key = `cluster-a/${name}`;
+      const metadata = { namespace: "cluster-a", name };
+      const object: DynamicObject = {
+        apiVersion: "v1",
+        kind: "APIServiceNamespace",
+        metadata,
+        status: { namespace: providerNamespace ?? "" },
+      };
+      if (providerNamespace === undefined) objects.delete(key);
+      else objects.set(key, object);
+      handler({ type: providerNamespace === undefined ? "deleted" : "added", key, object }, true);
+    },
+  };
+}
+
+/** A map of a tenant whose app cluster has every namespace, and whose provider proves every service namespace. */
+function mapOf(mappings: SharedCache): NamespaceMap {
+  const namespace: DynamicObject = { apiVersion: "v1", kind: "Namespace", metadata: {} };
+  const everything = { get: () => namespace, informer: { onChange: () => ({ [Symbol.dispose]: () => {} }) } };
+  return new NamespaceMap({
+    mappings,
+    consumerNamespaces: everything as unknown as SharedCache,
+    tenant: { namespace: "cluster-a", namespaceUid: "u" },
+    proofOf: () => Promise.resolve("cluster-a/one"),
+    clock: systemClock,
+    logger: silentLogger,
+  });
+}
+
+test("a namespace that two mappings name belongs to neither, until one of them goes", () => {
+  const { cache, set } = fakeCache();
+  const map = mapOf(cache);
+  const told: string[] = [];
+  set("one", "cluster-a-one");
+  map.onChange((name) => told.push(name));
+  set("two", "cluster-a-one");
+  assert.equal(map.consumerNamespaceOf("cluster-a-one"), undefined);
+  assert.deepEqual([map.mapping("one").state, map.mapping("two").state], ["pending", "pending"]);
+  assert.deepEqual(told.toSorted(), ["one", "two"]);
+  set("two");
+  assert.equal(map.consumerNamespaceOf("cluster-a-one"), "one");
+  assert.deepEqual(map.mapping("one"), { state: "ready", providerNamespace: "cluster-a-one" });
+  assert.deepEqual(told.slice(2).toSorted(), ["one", "two"]);
+});
+
+test("a mapping that moves is found under its new namespace only", async () => {
+  const { cache, set } = fakeCache();
+  const map = mapOf(cache);
+  set("one", "old");
+  set("one", "new");
+  await waitFor("the proof", () => map.consumerNamespaceOf("new") !== undefined);
+  assert.equal(map.consumerNamespaceOf("old"), undefined);
+  assert.equal(map.consumerNamespaceOf("new"), "one");
+});

@@ -1,0 +1,279 @@
+/**
+ * The namespace mappings of one tenant, both ways, kept from the APIServiceNamespaces: those that count (sync's mapping-rules.ts). What
+ * the provider says of namespaces that the app cluster does not have is followed for a few of them at a time, so that what was left there
+ * is released in order; nothing comes down to them.
+ */
+import { type Clock } from "@klutch/kube";
+import { type DynamicObject, jsonEqual, type ObjectMeta } from "@klutch/kube-core";
+import type { Cached, Informer } from "@klutch/kube-runtime";
+import {
+  hasUsualName,
+  isSystemNamespace,
+  judgeMapping,
+  type Mapping,
+  mappingOf,
+  type Tenant,
+} from "@klutch/sync";
+import type { Logger } from "@klutch/telemetry";
+import type { SharedCache } from "../../cache/shared-cache.ts";
+import { NamespaceCount } from "./namespace-count.ts";
+
+/** What the map is kept from. */
+export interface NamespaceMapOptions {
+  readonly mappings: SharedCache;
+  readonly consumerNamespaces: SharedCache;
+  readonly tenant: Tenant;
+  /** What a service namespace says of whose it is; asked only for those whose name does not follow from the consumer's. */
+  readonly proofOf: (providerNamespace: string) => Promise<string | undefined>;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+const askAgainMs = 10_000;
+/** So many namespaces that are not there are followed at a time. */
+const absentLimit = 100;
+
+interface Named {
+  readonly providerNamespace: string;
+  mapping: Mapping;
+  wasOpen: boolean;
+}
+
+/** See the module comment. */
+export class NamespaceMap implements Disposable {
+  readonly #options: NamespaceMapOptions;
+  /** Of each consumer namespace whose mapping names a service namespace, whether it counts or not. */
+  readonly #named = new Map<string, Named>();
+  /** Consumer namespaces that share a service namespace. */
+  readonly #sharers = new Map<string, Set<string>>();
+  readonly #proofs = new Map<string, string | undefined>();
+  readonly #consumerOf = new Map<string, string>();
+  readonly #providerOf = new Map<string, string>();
+  /** Those that are followed though the app cluster does not have them. */
+  readonly #absent = new Set<string>();
+  readonly #inhabitants = new Set<NamespaceCount>();
+  readonly #handlers = new Set<(consumerNamespace: string) => void>();
+  readonly #asked = new Map<string, Promise<void>>();
+  readonly #subscriptions = new DisposableStack();
+
+  constructor(options: NamespaceMapOptions) {
+    this.#options = options;
+    const { mappings, consumerNamespaces } = options;
+    this.#subscriptions.use(mappings.informer.onChange(({ object }) => this.#update(object)));
+    this.#subscriptions.use(
+      consumerNamespaces.informer.onChange(({ type, key }) => {
+        if (type !== "updated" && this.#named.has(key)) this.#settle(key);
+      }),
+    );
+  }
+
+  /** State of the mapping of a consumer namespace. */
+  mapping(consumerNamespace: string): Mapping {
+    const seen = mappingOf(this.#options.mappings.get(this.#keyOf(consumerNamespace)));
+    return seen.state === "ready"
+      ? (this.#named.get(consumerNamespace)?.mapping ?? { state: "pending" })
+      : seen;
+  }
+
+  /** The consumer namespace behind a service namespace. */
+  consumerNamespaceOf(providerNamespace: string): string | undefined {
+    return this.#consumerOf.get(providerNamespace);
+  }
+
+  /** The service namespace of a namespace that the app cluster has. */
+  providerNamespaceOf(consumerNamespace: string): string | undefined {
+    return this.#providerOf.get(consumerNamespace);
+  }
+
+  /** Key in the app cluster of what lies in a service namespace; undefined while that has no counterpart. */
+  consumerKeyOf({ namespace = "", name = "" }: ObjectMeta): string | undefined {
+    const consumerNamespace = this.consumerNamespaceOf(namespace);
+    return consumerNamespace === undefined ? undefined : `${consumerNamespace}/${name}`;
+  }
+
+  /** Consumer and service namespaces of all mappings that are ready. */
+  ready(): IterableIterator<[string, string]> {
+    return this.#providerOf.entries();
+  }
+
+  /** Whether claimed objects cross there: something bound lives in it that was made here, not brought by the provider. */
+  isOpen(consumerNamespace: string): boolean {
+    return (
+      !isSystemNamespace(consumerNamespace) &&
+      this.#inhabitants.values().some((count) => count.of(consumerNamespace).own > 0)
+    );
+  }
+
+  /** Whether the app cluster has the namespace; a claim may be seen before the namespace that it lies in. */
+  isPresent(consumerNamespace: string): boolean {
+    return (
+      this.#options.consumerNamespaces.get(consumerNamespace) !== undefined ||
+      this.population(consumerNamespace) > 0
+    );
+  }
+
+  /** How many bound objects the namespace holds; those of the cluster under "". */
+  population(consumerNamespace: string): number {
+    return this.#inhabitants.values().reduce((sum, count) => sum + count.of(consumerNamespace).all, 0);
+  }
+
+  /** Counts the objects of a bound API until that is disposed. */
+  inhabit<T extends Cached>(informer: Informer<T>): Disposable {
+    const count = new NamespaceCount((namespace) => this.#turned(namespace));
+    this.#inhabitants.add(count);
+    const subscription = count.watch(informer);
+    return {
+      [Symbol.dispose]: () => {
+        subscription[Symbol.dispose]();
+        this.#inhabitants.delete(count);
+        for (const namespace of count.namespaces()) this.#turned(namespace);
+      },
+    };
+  }
+
+  /** Asks for a mapping with `create`; who asks while an answer is awaited, awaits the same one. */
+  async ask(consumerNamespace: string, create: () => Promise<void>): Promise<void> {
+    const asked = this.#asked.get(consumerNamespace) ?? create();
+    this.#asked.set(consumerNamespace, asked);
+    try {
+      await asked;
+    } finally {
+      this.#asked.delete(consumerNamespace);
+    }
+  }
+
+  /** Remembers a mapping that this process just made. */
+  wrote(object: DynamicObject): void {
+    this.#options.mappings.wrote(object);
+  }
+
+  /** Calls `handler` with the consumer namespace of each mapping that changed, or that began or ceased to be open. */
+  onChange(handler: (consumerNamespace: string) => void): Disposable {
+    this.#handlers.add(handler);
+    return { [Symbol.dispose]: () => void this.#handlers.delete(handler) };
+  }
+
+  [Symbol.dispose](): void {
+    this.#subscriptions.dispose();
+    this.#handlers.clear();
+  }
+
+  #keyOf(consumerNamespace: string): string {
+    return `${this.#options.tenant.namespace}/${consumerNamespace}`;
+  }
+
+  #update(object: DynamicObject): void {
+    const name = object.metadata.name ?? "";
+    const previous = this.#named.get(name)?.providerNamespace;
+    // Asked anew, because the change may be the object's deletion.
+    const seen = mappingOf(this.#options.mappings.informer.get(this.#keyOf(name)));
+    const next = seen.state === "ready" ? seen.providerNamespace : undefined;
+    const left = previous === undefined || previous === next ? [] : this.#leave(name, previous);
+    if (next === undefined) this.#named.delete(name);
+    else {
+      const sharers = this.#sharers.get(next) ?? new Set();
+      this.#sharers.set(next, sharers.add(name));
+      const mapping = this.#named.get(name)?.mapping ?? seen;
+      this.#named.set(name, { providerNamespace: next, mapping, wasOpen: false });
+      this.#proofs.delete(next);
+      for (const other of sharers) if (other !== name) this.#settle(other);
+    }
+    for (const other of left) this.#settle(other);
+    this.#settle(name);
+  }
+
+  /** A count of one API turned; told only when that makes a difference for the namespace. */
+  #turned(namespace: string): void {
+    const named = this.#named.get(namespace);
+    if (named === undefined) return;
+    const isOpen = this.isOpen(namespace);
+    const isKnown = this.isPresent(namespace) || this.#absent.has(namespace);
+    const isMapped = named.mapping.state === "ready" && isKnown;
+    if (isOpen === named.wasOpen && isMapped === this.#providerOf.has(namespace)) return;
+    this.#settle(namespace);
+  }
+
+  /** The consumer namespaces that still name the service namespace. */
+  #leave(name: string, providerNamespace: string): Iterable<string> {
+    const sharers = this.#sharers.get(providerNamespace);
+    sharers?.delete(name);
+    if (sharers?.size === 0) this.#sharers.delete(providerNamespace);
+    return sharers ?? [];
+  }
+
+  /** Judges one mapping, and tells of it. */
+  #settle(name: string): void {
+    const named = this.#named.get(name);
+    const previous = this.#providerOf.get(name);
+    if (previous !== undefined && this.#consumerOf.get(previous) === name) this.#consumerOf.delete(previous);
+    this.#providerOf.delete(name);
+    const wasAbsent = this.#absent.delete(name);
+    if (named !== undefined) {
+      const { providerNamespace } = named;
+      named.mapping = this.#judge(name, providerNamespace);
+      named.wasOpen = this.isOpen(name);
+      if (named.mapping.state === "ready" && this.#isFollowed(name)) {
+        this.#providerOf.set(name, providerNamespace);
+        this.#consumerOf.set(providerNamespace, name);
+      }
+    }
+    for (const handler of this.#handlers) handler(name);
+    if (wasAbsent && !this.#absent.has(name)) this.#followNext();
+  }
+
+  #isFollowed(name: string): boolean {
+    if (this.isPresent(name)) return true;
+    if (this.#absent.size < absentLimit) this.#absent.add(name);
+    return this.#absent.has(name);
+  }
+
+  /** One more namespace that is not there can be followed. */
+  #followNext(): void {
+    for (const [name, { mapping }] of this.#named) {
+      if (mapping.state !== "ready" || this.#providerOf.has(name)) continue;
+      this.#settle(name);
+      return;
+    }
+  }
+
+  #judge(consumerNamespace: string, providerNamespace: string): Mapping {
+    const { tenant, logger } = this.#options;
+    const sharers = [...(this.#sharers.get(providerNamespace) ?? [])];
+    const proof = this.#proofs.get(providerNamespace);
+    const doubted = { tenant, consumerNamespace, providerNamespace, sharers, proof };
+    const mapping = judgeMapping(doubted);
+    if (mapping.state === "ready") return mapping;
+    // Whatever it says: a proof helps only a mapping that lacks nothing else.
+    const wouldCount = judgeMapping({ ...doubted, proof: `${tenant.namespace}/${consumerNamespace}` });
+    const isAsked = this.#proofs.has(providerNamespace);
+    if (wouldCount.state === "ready" && !hasUsualName(doubted) && !isAsked)
+      this.#prove(consumerNamespace, providerNamespace);
+    const before = this.#named.get(consumerNamespace)?.mapping;
+    if (!jsonEqual(before, mapping))
+      logger.warn("a namespace mapping of the provider does not count", {
+        namespace: consumerNamespace,
+        why: mapping.state === "pending" ? mapping.why : undefined,
+      });
+    return mapping;
+  }
+
+  #prove(consumerNamespace: string, providerNamespace: string): void {
+    const { proofOf, clock, logger } = this.#options;
+    this.#proofs.set(providerNamespace, undefined);
+    const isWanted = (): boolean =>
+      this.#named.get(consumerNamespace)?.providerNamespace === providerNamespace;
+    proofOf(providerNamespace).then(
+      (proof) => {
+        if (!isWanted()) return;
+        this.#proofs.set(providerNamespace, proof);
+        this.#settle(consumerNamespace);
+      },
+      (error: unknown) => {
+        logger.debug("a service namespace could not be read", { namespace: providerNamespace, error });
+        clock.schedule(askAgainMs, () => {
+          if (isWanted()) this.#prove(consumerNamespace, providerNamespace);
+        });
+      },
+    );
+  }
+}

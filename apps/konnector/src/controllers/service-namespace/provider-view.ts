@@ -1,0 +1,150 @@
+/**
+ * One resource of the provider, as far as this tenant may see it: one cache for the whole cluster, or one for each service namespace
+ * (reference/bind.md §4.8, informer scope). A mapping that disappears just releases its cache (B3).
+ */
+import { type DynamicObject, keyOf, keyOfRef, type ObjectRef, type ResourceType } from "@klutch/kube-core";
+import type { Cached, Change, Lane } from "@klutch/kube-runtime";
+import type { Logger } from "@klutch/telemetry";
+import { type CacheLease, type CacheScope, objectsIn } from "../../cache/pool.ts";
+import type { SharedCache } from "../../cache/shared-cache.ts";
+import type { NamespaceMap } from "./namespace-map.ts";
+
+/** Options of a view. */
+export interface ProviderViewOptions<T extends Cached> {
+  /** Opens a cache of the provider. */
+  readonly open: (scope: CacheScope) => CacheLease<T>;
+  readonly type: ResourceType;
+  readonly clusterWide: boolean;
+  /** Watch just this provider namespace (isolation Namespaced). */
+  readonly onlyNamespace?: string | undefined;
+  readonly namespaces: NamespaceMap;
+  readonly logger: Logger;
+  /**
+   * Also when an object is gone that only an own write had shown, and again for what is there when its namespace is mapped or opened.
+   * What was there before is a backlog.
+   */
+  readonly onChange: (change: Change<T>, lane: Lane) => void;
+  /** A cache is filled: what it does not hold is absent from now on. Undefined for the whole cluster. */
+  readonly onSynced: (consumerNamespace: string | undefined) => void;
+}
+
+interface Part<T extends Cached> {
+  readonly lease: CacheLease<T>;
+  readonly subscription: Disposable;
+  readonly providerNamespace: string | undefined;
+}
+
+const wholeCluster = "";
+
+/** See the module comment. */
+export class ProviderView<T extends Cached> implements AsyncDisposable {
+  readonly #options: ProviderViewOptions<T>;
+  /** By consumer namespace. */
+  readonly #parts = new Map<string, Part<T>>();
+  readonly #closing = new Set<Promise<void>>();
+  readonly #abort = new AbortController();
+  #subscription: Disposable | undefined;
+
+  constructor(options: ProviderViewOptions<T>) {
+    this.#options = options;
+    if (this.#isSingle) {
+      this.#open(wholeCluster, options.onlyNamespace);
+      this.#subscription = options.namespaces.onChange((namespace) => this.#showAgain(namespace));
+      return;
+    }
+    this.#subscription = options.namespaces.onChange((namespace) => this.#follow(namespace));
+    for (const [namespace] of options.namespaces.ready()) this.#follow(namespace);
+  }
+
+  /** Whether absence from the cache of this provider namespace means anything yet. */
+  isSynced(providerNamespace: string | undefined): boolean {
+    return this.#cacheOf(providerNamespace)?.informer.synced === true;
+  }
+
+  /** Whether every part is filled. */
+  isComplete(): boolean {
+    return this.#parts.values().every(({ lease }) => lease.cache.informer.synced);
+  }
+
+  get(ref: ObjectRef): T | undefined {
+    return this.#cacheOf(ref.namespace)?.get(keyOfRef(ref));
+  }
+
+  /** Remembers what a write of ours answered. */
+  wrote(object: DynamicObject): void {
+    this.#cacheOf(object.metadata.namespace)?.wrote(object);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#abort.abort(new Error("the view was closed"));
+    this.#subscription?.[Symbol.dispose]();
+    for (const namespace of this.#parts.keys()) this.#close(namespace);
+    await Promise.all(this.#closing);
+  }
+
+  /** All objects that are seen now. */
+  *objects(): IterableIterator<T> {
+    for (const { lease } of this.#parts.values()) yield* objectsIn(lease.cache, undefined);
+  }
+
+  get #isSingle(): boolean {
+    return this.#options.clusterWide || this.#options.onlyNamespace !== undefined;
+  }
+
+  #cacheOf(providerNamespace: string | undefined): SharedCache<T> | undefined {
+    if (this.#isSingle) return this.#parts.get(wholeCluster)?.lease.cache;
+    const consumerNamespace = this.#options.namespaces.consumerNamespaceOf(providerNamespace ?? "");
+    return consumerNamespace === undefined ? undefined : this.#parts.get(consumerNamespace)?.lease.cache;
+  }
+
+  /** What came before its namespace was known or open could not be brought down. */
+  #showAgain(consumerNamespace: string): void {
+    const providerNamespace = this.#options.namespaces.providerNamespaceOf(consumerNamespace);
+    const part = this.#parts.get(this.#isSingle ? wholeCluster : consumerNamespace);
+    if (providerNamespace === undefined || part === undefined) return;
+    for (const object of objectsIn(part.lease.cache, providerNamespace))
+      this.#options.onChange({ type: "added", key: keyOf(object), object }, "resync");
+  }
+
+  #follow(consumerNamespace: string): void {
+    const wanted = this.#options.namespaces.providerNamespaceOf(consumerNamespace);
+    const part = this.#parts.get(consumerNamespace);
+    if (part?.providerNamespace === wanted) {
+      this.#showAgain(consumerNamespace);
+      return;
+    }
+    if (part !== undefined) this.#close(consumerNamespace);
+    if (wanted !== undefined) this.#open(consumerNamespace, wanted);
+  }
+
+  #open(key: string, providerNamespace: string | undefined): void {
+    const { open, type, onChange, onSynced, logger } = this.#options;
+    const lease = open({ type, namespace: providerNamespace });
+    const subscription = new DisposableStack();
+    subscription.use(
+      lease.cache.informer.onChange((change, isNews) => onChange(change, isNews ? "normal" : "resync")),
+    );
+    subscription.use(
+      lease.cache.onVanished((vanished, object) =>
+        onChange({ type: "deleted", key: vanished, object }, "normal"),
+      ),
+    );
+    this.#parts.set(key, { lease, subscription, providerNamespace });
+    lease.cache.informer.whenSynced({ signal: this.#abort.signal }).then(
+      () => onSynced(key === wholeCluster ? undefined : key),
+      (error: unknown) => logger.debug("a provider cache was closed before it was filled", { error }),
+    );
+  }
+
+  #close(key: string): void {
+    const part = this.#parts.get(key);
+    if (part === undefined) return;
+    this.#parts.delete(key);
+    part.subscription[Symbol.dispose]();
+    const closed = Promise.resolve(part.lease[Symbol.asyncDispose]()).catch((error: unknown) =>
+      this.#options.logger.warn("a provider cache could not be closed", { error }),
+    );
+    this.#closing.add(closed);
+    void closed.finally(() => this.#closing.delete(closed));
+  }
+}

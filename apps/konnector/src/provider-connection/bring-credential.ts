@@ -1,0 +1,157 @@
+/**
+ * Brings the provider's fresh credential into the app cluster. The cache of the provider's Secret only says when to look: it may be
+ * old, so the Secret is read again over a connection that works, and what it holds must prove itself before it takes the place of
+ * the one in use.
+ */
+import { kubeconfigKey } from "@klutch/api";
+import {
+  type DynamicObject,
+  falseCondition,
+  keyOfRef,
+  type NewCondition,
+  type ObjectRef,
+  secrets,
+  trueCondition,
+} from "@klutch/kube-core";
+import { type ClusterConfig, isConflict, KubeconfigError, parseForeignKubeconfig } from "@klutch/kube";
+import type { Logger } from "@klutch/telemetry";
+import type { SharedCache } from "../cache/shared-cache.ts";
+import type { ConsumerCluster, ProviderCluster } from "../clusters.ts";
+import { issuedAt } from "./credential.ts";
+import { secretText } from "../decode.ts";
+
+/** What `bringCredential` works with. */
+export interface BringOptions {
+  readonly consumer: ConsumerCluster;
+  readonly provider: ProviderCluster;
+  /** The provider's Secret as the watch showed it last. */
+  readonly hint: SharedCache;
+  /** Name and key of the provider's Secret. */
+  readonly name: string;
+  readonly key: string;
+  /** The Secret in the app cluster. */
+  readonly secretRef: ObjectRef;
+  readonly cache: SharedCache;
+  /** Tries a kubeconfig with one request; gives back the UID of its namespace. */
+  readonly prove: (config: ClusterConfig, signal: AbortSignal) => Promise<string>;
+  readonly describe: (error: unknown) => string;
+  readonly logger: Logger;
+}
+
+/** The app cluster did not take the provider's credential. */
+export class ConsumerWriteError extends Error {
+  readonly code = "ConsumerWrite";
+
+  constructor(ref: ObjectRef, cause: unknown) {
+    super(
+      `the app cluster did not take new credentials of the provider into Secret ${keyOfRef(ref)}: ${messageOf(cause)}. The konnector's role in that namespace must allow create and patch of Secrets`,
+      { cause },
+    );
+    this.name = "ConsumerWriteError";
+  }
+}
+
+/** Gives back `SecretValid` for the provider. Throws when the provider cannot be asked. */
+export async function bringCredential(options: BringOptions, signal: AbortSignal): Promise<NewCondition> {
+  const { provider, hint, name, key, secretRef, cache } = options;
+  const ref = { namespace: provider.tenant.namespace, name };
+  const present = cache.get(keyOfRef(secretRef));
+  const presentText = secretText(present, kubeconfigKey);
+  const hinted = secretText(hint.get(keyOfRef(ref)), key);
+  if (hinted !== undefined && hinted === presentText) return trueCondition("SecretValid");
+  const secret = await provider.client.find<DynamicObject>(secrets, ref, { signal });
+  const where = `Secret ${keyOfRef(ref)} of the provider`;
+  if (secret === undefined) {
+    return falseCondition("SecretValid", "ProviderSecretNotFound", "Warning", `${where} does not exist`);
+  }
+  const refuse = (problem: string): NewCondition => {
+    const message = `${where} is not taken over: ${problem}. The credential in use is kept`;
+    options.logger.warn("the provider offers a credential that cannot be used", { ...ref, problem });
+    return falseCondition("SecretValid", "ProviderSecretInvalid", "Warning", message);
+  };
+  const text = secretText(secret, key);
+  if (text === undefined) return refuse(`it has no key ${key}`);
+  if (text === presentText) return trueCondition("SecretValid");
+  const candidate = parsed(text);
+  if (typeof candidate === "string") return refuse(candidate);
+  const problem = await problemOf(candidate, presentText, options, signal);
+  if (problem !== undefined) return refuse(problem);
+  await write(text, present, options, signal);
+  return trueCondition("SecretValid");
+}
+
+/** Why the candidate must not be used; undefined when it may. */
+async function problemOf(
+  candidate: ClusterConfig,
+  presentText: string | undefined,
+  { provider, prove, describe }: BringOptions,
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  try {
+    const uid = await prove(candidate, signal);
+    if (uid !== provider.tenant.namespaceUid) {
+      return `it leads to another namespace (UID ${uid} instead of ${provider.tenant.namespaceUid})`;
+    }
+  } catch (error) {
+    signal.throwIfAborted();
+    return `it does not work: ${describe(error)}`;
+  }
+  const present = presentText === undefined ? "absent" : parsed(presentText);
+  if (typeof present === "string" || !isOlder(candidate, present)) return undefined;
+  const presentWorks = await prove(present, signal).then(
+    () => true,
+    () => false,
+  );
+  return presentWorks ? "it is older than the one in use, which works" : undefined;
+}
+
+function isOlder(one: ClusterConfig, other: ClusterConfig): boolean {
+  return (issuedAt(one) ?? Number.POSITIVE_INFINITY) < (issuedAt(other) ?? Number.NEGATIVE_INFINITY);
+}
+
+async function write(
+  text: string,
+  present: DynamicObject | undefined,
+  { consumer, secretRef, cache, logger }: BringOptions,
+  signal: AbortSignal,
+): Promise<void> {
+  const data = { [kubeconfigKey]: Buffer.from(text).toString("base64") };
+  const ref = { name: secretRef.name, namespace: secretRef.namespace };
+  try {
+    const answer =
+      present === undefined
+        ? await consumer.client.create<DynamicObject>(
+            secrets,
+            { apiVersion: "v1", kind: "Secret", metadata: ref, type: "Opaque", data },
+            { signal },
+          )
+        : await consumer.client.mergePatch<DynamicObject>(
+            secrets,
+            ref,
+            // A person may be binding again at this moment: theirs is not written over unseen.
+            { metadata: { resourceVersion: present.metadata.resourceVersion }, data },
+            { signal },
+          );
+    cache.wrote(answer);
+    logger.info("brought new credentials of the provider over", ref);
+  } catch (error) {
+    signal.throwIfAborted();
+    // The Secret changed; its event starts another look.
+    if (isConflict(error)) return;
+    throw new ConsumerWriteError(secretRef, error);
+  }
+}
+
+/** The reduced kubeconfig, or why it is refused. */
+function parsed(text: string): ClusterConfig | string {
+  try {
+    return { ...parseForeignKubeconfig(text), name: "provider" };
+  } catch (error) {
+    if (error instanceof KubeconfigError) return error.message;
+    throw error;
+  }
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

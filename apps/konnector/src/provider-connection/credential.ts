@@ -1,0 +1,55 @@
+/** Credentials of another cluster: whether one works, which of two is newer, and what is said when one is refused. */
+import { type DynamicObject, isRecord, namespaces } from "@klutch/kube-core";
+import { ApiError, type ClusterConfig, isUnauthorized, type KubeClient } from "@klutch/kube";
+
+/** A credential in use, in the words that people are told. */
+export interface CredentialUse {
+  /** Who judges it: `the provider` or `the app cluster`. */
+  readonly cluster: "the provider" | "the app cluster";
+  readonly server: string;
+  /** Where it lives, such as `Secret klutch-bind/kubeconfig-ab12`. */
+  readonly holder: string;
+  /** What a person can do when it is refused; a sentence. */
+  readonly advice: string;
+}
+
+/** Says which cluster failed, and for a refusal whose credential it was and what to do. Begins in lower case, ends without a dot. */
+export function failureText({ cluster, server, holder, advice }: CredentialUse, error: unknown): string {
+  const said = error instanceof Error ? error.message : String(error);
+  if (isUnauthorized(error)) {
+    return `${cluster} at ${server} refused the credential of ${holder} (401): it was revoked or has expired. ${advice}`;
+  }
+  return error instanceof ApiError
+    ? `${cluster} at ${server} answered ${error.status}: ${said}`
+    : `${cluster} at ${server} cannot be used: ${said}`;
+}
+
+/**
+ * Tries a kubeconfig with one request: reads its namespace and gives back the UID. Throws what the server answered. The client is
+ * closed afterwards.
+ */
+export async function proveCredential(
+  createClient: (config: ClusterConfig) => KubeClient,
+  config: ClusterConfig,
+  signal: AbortSignal,
+): Promise<string> {
+  await using client = createClient(config);
+  const own = await client.get<DynamicObject>(namespaces, { name: config.namespace ?? "" }, { signal });
+  return own.metadata.uid ?? "";
+}
+
+/**
+ * Seconds since the epoch at which the token of `config` was made; undefined for one that does not tell. Read from the JSON Web Token
+ * (RFC 7519) without verifying it: what it says only decides which of two is tried.
+ */
+export function issuedAt({ auth }: ClusterConfig): number | undefined {
+  if (auth.kind !== "token") return undefined;
+  const [, payload = ""] = auth.token.reveal().split(".");
+  try {
+    const claims: unknown = JSON.parse(Buffer.from(payload, "base64url").toString("utf8"));
+    const value = isRecord(claims) ? claims["iat"] : undefined;
+    return typeof value === "number" ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}

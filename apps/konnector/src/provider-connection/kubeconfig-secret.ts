@@ -1,0 +1,36 @@
+/** The kubeconfig that an agent gets in a Secret. */
+import { falseCondition, type NewCondition, trueCondition } from "@klutch/kube-core";
+import { type ClusterConfig, KubeconfigError } from "@klutch/kube";
+import { jsonHash } from "@klutch/sync";
+import type { SharedCache } from "../cache/shared-cache.ts";
+import { secretText } from "../decode.ts";
+
+/** How soon a Secret that cannot be read is looked at again. */
+export const unreadableRetryMs = 2_000;
+
+/**
+ * Reads the kubeconfig under `dataKey` of the Secret `key`, and reports `SecretValid`. Undefined, with the reason in the condition, when
+ * it cannot be used; `advice` ends such a message.
+ */
+export function readKubeconfig(
+  cache: SharedCache,
+  { key, dataKey, advice = "" }: { readonly key: string; readonly dataKey: string; readonly advice?: string },
+  parse: (text: string) => ClusterConfig,
+  report: (condition: NewCondition) => void,
+): { readonly config: ClusterConfig; readonly textHash: string } | undefined {
+  const refuse = (reason: string, problem: string): undefined => {
+    report(falseCondition("SecretValid", reason, "Error", `Secret ${key}${problem}${advice}`));
+  };
+  const secret = cache.get(key);
+  if (secret === undefined) return refuse("KubeconfigSecretNotFound", " does not exist");
+  const text = secretText(secret, dataKey);
+  if (text === undefined) return refuse("KubeconfigSecretInvalid", ` has no key ${dataKey}`);
+  try {
+    const config = parse(text);
+    report(trueCondition("SecretValid"));
+    return { config, textHash: jsonHash(text) };
+  } catch (error) {
+    if (!(error instanceof KubeconfigError)) throw error;
+    return refuse("KubeconfigSecretInvalid", `: ${error.message}`);
+  }
+}

@@ -1,0 +1,55 @@
+/** Notices when the provider cannot be reached, and tells since when and how much waits (DESIGN §4.7); never in a user's status. */
+import { type Clock, isUnauthorized } from "@klutch/kube";
+import { wholeSeconds } from "@klutch/kube-core";
+import type { SharedCache } from "../cache/shared-cache.ts";
+
+/** What is needed to notice. */
+export interface ReachabilityOptions {
+  readonly clock: Clock;
+  /** A cache of the provider that is always open. */
+  readonly cache: SharedCache;
+  readonly unreachableAfterMs: number;
+  /** Keys that wait for the provider. */
+  readonly pending: () => number;
+  /** Called when it begins, about every minute while it lasts, and with undefined when it is over. */
+  readonly onChange: (outage: Outage | undefined) => void;
+}
+
+/** A time without the provider. */
+export interface Outage {
+  /** RFC 3339, whole seconds. */
+  readonly since: string;
+  /** Changes that wait. */
+  readonly pending: number;
+  /** Of the last attempt. */
+  readonly error: unknown;
+}
+
+const lookEveryMs = 2_000;
+const tellEveryMs = 60_000;
+
+/** Looks until the signal aborts. */
+export async function watchReachability(options: ReachabilityOptions, signal: AbortSignal): Promise<void> {
+  const { clock, cache, unreachableAfterMs, pending, onChange } = options;
+  let since: string | undefined;
+  let toldAt = 0;
+  let toldRefusal = false;
+  while (!signal.aborted) {
+    await clock.sleep(lookEveryMs, { signal }).catch(() => undefined);
+    const { failingSince, lastError } = cache.informer.status();
+    const now = clock.monotonic();
+    const isOut = failingSince !== undefined && now - failingSince >= unreachableAfterMs;
+    if (!isOut) {
+      if (since !== undefined) onChange(undefined);
+      since = undefined;
+      continue;
+    }
+    // That it answers but refuses is news.
+    if (since !== undefined && now - toldAt < tellEveryMs && isUnauthorized(lastError) === toldRefusal)
+      continue;
+    since ??= wholeSeconds(clock.now() - (now - failingSince));
+    toldAt = now;
+    toldRefusal = isUnauthorized(lastError);
+    onChange({ since, pending: pending(), error: lastError });
+  }
+}

@@ -1,0 +1,166 @@
+/**
+ * Comes back after the credential of the provider has ended: signs a challenge of the provider's backend with the key of this app
+ * cluster and writes the kubeconfig that it gets into the Secret, whose watch brings it into use. Works only where the backend offered
+ * it before (designs/0005); elsewhere nothing happens.
+ */
+import {
+  challengeUrl,
+  checkedRenewalUrl,
+  decodeChallenge,
+  decodeRenewed,
+  kubeconfigKey,
+  publicKeyOf,
+  renewalText,
+  renewalUrlAnnotation,
+  signText,
+} from "@klutch/api";
+import { type DynamicObject, keyOfRef, type ObjectRef, secrets } from "@klutch/kube-core";
+import { type ClusterConfig, parseForeignKubeconfig } from "@klutch/kube";
+import { Backoff } from "@klutch/kube-runtime";
+import type { SharedCache } from "../cache/shared-cache.ts";
+import { ensureClusterKey, readClusterKey } from "./cluster-key.ts";
+import type { ConsumerCluster, Environment } from "../clusters.ts";
+import { secretText } from "../decode.ts";
+import { type JsonAnswer, postJson } from "./post-json.ts";
+
+/** What a renewal works with. */
+export interface RenewalOptions {
+  readonly consumer: ConsumerCluster;
+  /** The Secret in the app cluster with the provider's kubeconfig. */
+  readonly secretRef: ObjectRef;
+  readonly cache: SharedCache;
+  readonly environment: Environment;
+  /** Tries a kubeconfig with one request. */
+  readonly prove: (config: ClusterConfig, signal: AbortSignal) => Promise<string>;
+}
+
+/** The backend did not give a credential. */
+class RenewalError extends Error {
+  readonly code = "Renewal";
+}
+
+/** See the module comment. */
+export class Renewal {
+  readonly #options: RenewalOptions;
+  #refused = Promise.withResolvers<void>();
+  #isRefused = false;
+  #problem: string | undefined;
+  #offered: { readonly url: string; readonly publicKey: string } | undefined;
+
+  constructor(options: RenewalOptions) {
+    this.#options = options;
+  }
+
+  /** Why the last attempt failed, as a sentence with a blank behind it. */
+  get problem(): string | undefined {
+    return this.#problem;
+  }
+
+  /** The provider refused the credential in use. */
+  refused(): void {
+    this.#isRefused = true;
+    this.#refused.resolve();
+  }
+
+  /** Another credential is in use. */
+  rotated(): void {
+    this.#problem = undefined;
+    // A promise that nothing has resolved yet is what `run` waits for.
+    if (!this.#isRefused) return;
+    this.#isRefused = false;
+    this.#refused = Promise.withResolvers<void>();
+  }
+
+  /** Makes sure that this cluster has a key and remembers the URL; gives back the public key. Undefined when that fails. */
+  async offer(url: string, signal: AbortSignal): Promise<string | undefined> {
+    const { secretRef, environment } = this.#options;
+    try {
+      return await this.#remember(url, signal);
+    } catch (error) {
+      signal.throwIfAborted();
+      environment.logger.warn("the app cluster does not keep the key for renewals", { ...secretRef, error });
+      return undefined;
+    }
+  }
+
+  async #remember(url: string, signal: AbortSignal): Promise<string | undefined> {
+    const { consumer, secretRef, cache } = this.#options;
+    const present = cache.get(keyOfRef(secretRef));
+    const isKnown = present?.metadata.annotations?.[renewalUrlAnnotation] === url;
+    if (isKnown && this.#offered?.url === url) return this.#offered.publicKey;
+    const publicKey = publicKeyOf(await ensureClusterKey(consumer, secretRef.namespace ?? "", signal));
+    if (publicKey === undefined) return undefined;
+    if (!isKnown) {
+      const patch = { metadata: { annotations: { [renewalUrlAnnotation]: url } } };
+      cache.wrote(await consumer.client.mergePatch<DynamicObject>(secrets, secretRef, patch, { signal }));
+    }
+    this.#offered = { url, publicKey };
+    return publicKey;
+  }
+
+  /** Works until the signal aborts. */
+  async run(signal: AbortSignal): Promise<void> {
+    const { clock, random, logger } = this.#options.environment;
+    const backoff = new Backoff({ baseMs: 1_000, capMs: 60_000, random });
+    const aborted = new Promise<void>((resolve) =>
+      signal.addEventListener("abort", () => resolve(), { once: true }),
+    );
+    while (!signal.aborted) {
+      if (!this.#isRefused) {
+        backoff.reset();
+        await Promise.race([this.#refused.promise, aborted]);
+        continue;
+      }
+      try {
+        await this.#renew(signal);
+      } catch (error) {
+        if (signal.aborted) return;
+        this.#problem = `The credential could not be renewed: ${error instanceof Error ? error.message : String(error)}. `;
+        logger.warn("the provider's credential could not be renewed", { ...this.#options.secretRef, error });
+      }
+      await clock.sleep(backoff.next(), { signal }).catch(() => undefined);
+    }
+  }
+
+  async #renew(signal: AbortSignal): Promise<void> {
+    const { consumer, secretRef, cache, environment } = this.#options;
+    const present = cache.get(keyOfRef(secretRef));
+    const text = secretText(present, kubeconfigKey);
+    const url = checkedRenewalUrl(present?.metadata.annotations?.[renewalUrlAnnotation]);
+    if (present === undefined || text === undefined || url === undefined) return;
+    const key = await readClusterKey(consumer, secretRef.namespace ?? "", signal);
+    if (key === undefined) return;
+    const renewed = await this.#ask(url, key, parseForeignKubeconfig(text), signal);
+    const patch = {
+      // A person may have bound again meanwhile: theirs is not written over.
+      metadata: { resourceVersion: present.metadata.resourceVersion },
+      data: { [kubeconfigKey]: Buffer.from(renewed).toString("base64") },
+    };
+    cache.wrote(await consumer.client.mergePatch<DynamicObject>(secrets, secretRef, patch, { signal }));
+    environment.logger.info("renewed the provider's credential", { ...secretRef });
+  }
+
+  /** A kubeconfig for the same server and namespace as `current`, proven by one request. */
+  async #ask(url: string, key: string, current: ClusterConfig, signal: AbortSignal): Promise<string> {
+    const namespace = current.namespace ?? "";
+    const challenge = decodeChallenge(accepted(url, await postJson(challengeUrl(url), {}, signal)));
+    const signature = signText(key, renewalText(url, { namespace, challenge }));
+    const answer = await postJson(url, { namespace, challenge, signature }, signal);
+    const renewed = decodeRenewed(accepted(url, answer));
+    const config = { ...parseForeignKubeconfig(renewed), name: "provider" };
+    if (config.server !== current.server || config.namespace !== namespace) {
+      throw new RenewalError(`${url} sent a kubeconfig for ${config.server}, namespace ${config.namespace}`);
+    }
+    await this.#options.prove(config, signal);
+    return renewed;
+  }
+}
+
+function accepted(url: string, { status, body }: JsonAnswer): unknown {
+  if (status === 200) return body;
+  throw new RenewalError(
+    status === 403
+      ? `${url} refused the key of this cluster; it was revoked, or was never registered`
+      : `${url} answered HTTP ${status}`,
+  );
+}

@@ -1,0 +1,278 @@
+/** The konnector between two real API servers: permission claims of every kind, isolation modes, warnings, long names. */
+import assert from "node:assert/strict";
+import { after, test } from "node:test";
+import {
+  type AnsweredPermissionClaim,
+  apiServiceBindings,
+  apiServiceExports,
+  consumerNamespace,
+  type PermissionClaim,
+  resourceOwnerAnnotation,
+  serviceNamespaceName,
+} from "@klutch/api";
+import {
+  clusterRoles,
+  configMaps,
+  type DynamicObject,
+  events,
+  type KubeObject,
+  namespaces,
+  secrets,
+} from "@klutch/kube-core";
+import { secretObject, waitFor } from "@klutch/kube-testing";
+import { pairOf, serviceNamespace } from "../testing/pair.ts";
+import {
+  exportCrd,
+  grantClusterWide,
+  installCrd,
+  prepareTenant,
+  tenantNamespace,
+} from "../testing/provider-side.ts";
+import { bindApi, startKonnector, startWorld, testApi, widget } from "../testing/world.ts";
+
+const world = await startWorld();
+const { consumer, provider } = world;
+const { above, below, binding, untilReady, untilReason, create } = pairOf(world);
+const widgets = testApi("widgets", "Widget");
+const parts = testApi("parts", "Part");
+const racks = testApi("racks", "Rack");
+const regions = testApi("regions", "Region", { namespaced: false });
+const globals = testApi("globals", "Global", { namespaced: false });
+for (const { crd } of [widgets, parts, racks, regions, globals]) await installCrd(provider, crd);
+for (const { crd } of [parts, regions]) await installCrd(consumer, crd);
+const kubeconfig = await prepareTenant(provider, ["widgets", "parts", "racks", "regions", "globals"]);
+await provider.client.mergePatch(
+  clusterRoles,
+  { name: `klutch-binder-${tenantNamespace}` },
+  {
+    rules: [
+      { apiGroups: ["test.klutch.example"], resources: ["*"], verbs: ["*"] },
+      { apiGroups: [""], resources: ["secrets", "configmaps", "events"], verbs: ["*"] },
+    ],
+  },
+);
+await grantClusterWide(provider);
+const all = { names: ["*"], namespaces: ["*"] };
+const claimed: readonly PermissionClaim[] = [
+  {
+    group: "",
+    resource: "secrets",
+    version: "v1",
+    required: true,
+    selector: { ...all, owner: "Provider", labelSelectors: [{ share: "yes" }] },
+  },
+  {
+    group: "",
+    resource: "configmaps",
+    version: "v1",
+    selector: { ...all, owner: "Consumer", fieldSelectors: ["metadata.name!=private"] },
+  },
+  { group: parts.type.group, resource: "parts", version: "v1", selector: { ...all, owner: "Provider" } },
+  { group: parts.type.group, resource: "regions", version: "v1", selector: { ...all, owner: "Provider" } },
+];
+await exportCrd(provider, widgets.crd, { informerScope: "Cluster" }, claimed);
+const konnector = await startKonnector(world);
+after(async () => {
+  await konnector[Symbol.asyncDispose]();
+  await world[Symbol.asyncDispose]();
+});
+
+const answer = (state: "Accepted" | "Rejected", claims = claimed): readonly AnsweredPermissionClaim[] =>
+  claims.map((claim) => ({ ...claim, state }));
+const answerNow = async (permissionClaims: readonly AnsweredPermissionClaim[]): Promise<void> => {
+  const ref = { namespace: consumerNamespace, name: widgets.name };
+  await consumer.client.mergePatch(apiServiceBindings, ref, { spec: { permissionClaims } });
+};
+
+test("a rejected required claim stops the binding, and accepting it starts it at once", async () => {
+  // The rights are those of accepted claims, so that only the answer decides.
+  await bindApi(world, widgets.name, kubeconfig, answer("Accepted"));
+  await untilReady(widgets.name);
+  await answerNow(answer("Rejected"));
+  const message = await untilReason(widgets.name, "PermissionClaimsValid", "RequiredClaimRejected");
+  assert.match(message, /secrets \(rejected\)/);
+  await waitFor("the sync to stop", () => konnector.watches.length > 0);
+  await create(widgets.type, widget(widgets.type, "one", {}));
+  assert.equal(await above(widgets.type, "one"), undefined);
+  await answerNow(answer("Accepted"));
+  await waitFor("the sync to start", () => above(widgets.type, "one"));
+  await untilReady(widgets.name);
+});
+
+const namespace = (name: string): KubeObject => ({
+  apiVersion: "v1",
+  kind: "Namespace",
+  metadata: { name },
+});
+
+const createShared = async (namespace: string, name: string): Promise<void> => {
+  const secret = secretObject(namespace, name, { a: "1" });
+  const metadata = { ...secret.metadata, labels: { share: "yes" } };
+  await provider.client.create(secrets, { ...secret, metadata });
+};
+
+test("S12: only what the claim's label and field selectors name crosses", async () => {
+  await createShared(serviceNamespace, "shared");
+  await provider.client.create(secrets, secretObject(serviceNamespace, "hidden", { a: "1" }));
+  const map = (name: string): DynamicObject => ({
+    apiVersion: "v1",
+    kind: "ConfigMap",
+    metadata: { namespace: "app", name },
+    data: { a: "1" },
+  });
+  await consumer.client.create(configMaps, map("private"));
+  await consumer.client.create(configMaps, map("public"));
+  await waitFor("the Secret below", () => below(secrets, "shared"));
+  await waitFor("the ConfigMap above", () => above(configMaps, "public"));
+  assert.equal(await below(secrets, "hidden"), undefined);
+  assert.equal(await above(configMaps, "private"), undefined);
+});
+
+test("what the provider had in a namespace before it was mapped comes down then", async () => {
+  const mirror = serviceNamespaceName(tenantNamespace, "later");
+  await provider.client.create(namespaces, namespace(mirror));
+  await createShared(mirror, "early");
+  await createShared(serviceNamespace, "next");
+  await waitFor("the agent to have seen both", () => below(secrets, "next"));
+  await consumer.client.create(namespaces, namespace("later"));
+  await create(widgets.type, widget(widgets.type, "first", {}, { namespace: "later" }));
+  const copy = { namespace: "later", name: "early" };
+  await waitFor("the Secret", () => consumer.client.find(secrets, copy));
+});
+
+test("any kind can be claimed: a custom resource comes down with its status", async () => {
+  await provider.client.create(parts.type, {
+    ...widget(parts.type, "bolt", { size: 3, extra: true }),
+    metadata: { namespace: serviceNamespace, name: "bolt" },
+  });
+  const key = { namespace: serviceNamespace, name: "bolt" };
+  await provider.client.mergePatch(parts.type, key, { status: { phase: "Made" } }, { subresource: "status" });
+  const copy = await waitFor("the copy with its status", async () => {
+    const found = await below(parts.type, "bolt");
+    return found?.status === undefined ? undefined : found;
+  });
+  assert.deepEqual(copy["spec"], { size: 3, extra: true });
+  assert.equal(copy.metadata.annotations?.[resourceOwnerAnnotation], "Provider");
+  await provider.client.mergePatch(parts.type, key, { spec: { extra: null } });
+  await waitFor("the removed field to go", async () => {
+    const found = await below(parts.type, "bolt");
+    return (found?.["spec"] as { extra?: boolean } | undefined)?.extra === undefined;
+  });
+});
+
+test("a cluster-scoped claimed object comes down under its own name, another tenant's does not", async () => {
+  const mark = (tenant: string): object => ({ "klutch.anynines.com/cluster-namespace": tenant });
+  const region = (name: string, tenant: string): DynamicObject => ({
+    ...widget(regions.type, name, { zone: 1 }),
+    metadata: { name, annotations: mark(tenant) as Record<string, string> },
+  });
+  await provider.client.create(regions.type, region(`${tenantNamespace}-north`, tenantNamespace));
+  await provider.client.create(regions.type, region("cluster-other-south", "cluster-other"));
+  const copy = await waitFor("the copy", () => below(regions.type, "north"));
+  assert.deepEqual(copy["spec"], { zone: 1 });
+  assert.equal(await below(regions.type, "south"), undefined);
+});
+
+test("what is accepted but cannot be honoured is said in the binding, with field and value", async () => {
+  const wrong: readonly PermissionClaim[] = [
+    ...claimed.slice(0, 1),
+    {
+      resource: "configmaps",
+      version: "v1",
+      selector: { ...all, owner: "Consumer" },
+      update: { fields: ["spec[0]"] },
+    },
+    { group: "nowhere.example", resource: "ghosts", version: "v1" },
+  ];
+  const ref = { namespace: tenantNamespace, name: widgets.name };
+  await provider.client.mergePatch(apiServiceExports, ref, { spec: { permissionClaims: wrong } });
+  await answerNow(answer("Accepted", wrong));
+  const message = await untilReason(widgets.name, "PermissionClaimsValid", "ClaimCannotBeHonoured");
+  assert.match(message, /configmaps: update\.fields has "spec\[0\]", expected a path/);
+  assert.match(message, /ghosts: this cluster does not serve ghosts of nowhere\.example\/v1/);
+  await create(widgets.type, widget(widgets.type, "still", {}));
+  await waitFor("the rest to work on", () => above(widgets.type, "still"));
+});
+
+test("B18: isolation Namespaced puts cluster-scoped objects into the cluster namespace, None keeps their names", async () => {
+  await exportCrd(provider, racks.crd, {
+    scope: "Cluster",
+    informerScope: "Cluster",
+    clusterScopedIsolation: "Namespaced",
+  });
+  await exportCrd(provider, globals.crd, { informerScope: "Cluster", clusterScopedIsolation: "None" });
+  for (const { name } of [racks, globals]) await bindApi(world, name, kubeconfig);
+  for (const { name } of [racks, globals]) await untilReady(name);
+  const local = { ...racks.type, namespaced: false };
+  await create(local, widget(local, "first", { units: 42 }));
+  const key = { namespace: tenantNamespace, name: "first" };
+  await waitFor("the rack", () => provider.client.find(racks.type, key));
+  await provider.client.mergePatch(racks.type, key, { status: { ok: true } }, { subresource: "status" });
+  await waitFor("its status", async () => (await below(local, "first"))?.status);
+  await consumer.client.delete(local, { name: "first" });
+  await waitFor(
+    "both to be gone",
+    async () =>
+      (await provider.client.find(racks.type, key)) === undefined &&
+      (await below(local, "first")) === undefined,
+  );
+  await create(globals.type, widget(globals.type, "world", { a: 1 }));
+  const plain = await waitFor("the global", () =>
+    provider.client.find<DynamicObject>(globals.type, { name: "world" }),
+  );
+  assert.equal(plain.metadata.annotations?.["klutch.anynines.com/cluster-namespace"], tenantNamespace);
+  await provider.client.create(globals.type, widget(globals.type, "theirs", { a: 2 }));
+  await create(globals.type, widget(globals.type, "theirs", { a: 3 }));
+  await waitFor("the conflict to be told", () => eventOf("theirs", "NameTaken"));
+  assert.deepEqual((await provider.client.get<DynamicObject>(globals.type, { name: "theirs" }))["spec"], {
+    a: 2,
+  });
+});
+
+test("a warning about the upstream object is told on the claim", async () => {
+  const upstream = await above(widgets.type, "one");
+  const involvedObject = {
+    apiVersion: "test.klutch.example/v1",
+    kind: "Widget",
+    namespace: serviceNamespace,
+    name: "one",
+    uid: upstream?.metadata.uid,
+  };
+  await waitFor("the warning", async () => {
+    await provider.client.create<DynamicObject>(events, {
+      apiVersion: "v1",
+      kind: "Event",
+      metadata: { namespace: serviceNamespace, generateName: "one." },
+      involvedObject,
+      type: "Warning",
+      reason: "QuotaExceeded",
+      message: "no more disks",
+      source: { component: "test" },
+    });
+    return eventOf("one", "QuotaExceeded");
+  });
+  assert.match(
+    String((await eventOf("one", "QuotaExceeded"))?.["message"]),
+    /on the provider: no more disks/,
+  );
+});
+
+async function eventOf(name: string, reason: string): Promise<DynamicObject | undefined> {
+  for await (const event of consumer.client.listAll<DynamicObject>(events)) {
+    const about = event["involvedObject"] as { name?: string };
+    if (about.name === name && event["reason"] === reason) return event;
+  }
+  return undefined;
+}
+
+test("a namespace whose mirror would have too long a name is mapped, and its objects cross", async () => {
+  const long = "n".repeat(60);
+  await consumer.client.create(namespaces, namespace(long));
+  await create(widgets.type, widget(widgets.type, "far", {}, { namespace: long }));
+  const found = await waitFor("it above", async () => {
+    const page = await provider.client.list<DynamicObject>(widgets.type);
+    return page.items.find(({ metadata }) => metadata.name === "far");
+  });
+  assert.ok((found.metadata.namespace ?? "").length <= 63);
+  assert.ok((await binding(widgets.name)) !== undefined);
+});

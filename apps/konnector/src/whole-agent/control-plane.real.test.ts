@@ -1,0 +1,162 @@
+/** The konnector in control-plane mode, between two real API servers: bindings and status on the provider, app cluster by Secret. */
+import assert from "node:assert/strict";
+import { after, test } from "node:test";
+import { apiServiceBindings, apiServiceExports, clusterBindings, consumerNamespace } from "@klutch/api";
+import {
+  customResourceDefinitions,
+  type DynamicObject,
+  findCondition,
+  isTrue,
+  secrets,
+} from "@klutch/kube-core";
+import { systemRuntime } from "@klutch/kube-runtime";
+import { secretObject, waitFor } from "@klutch/kube-testing";
+import { createMetrics, silentLogger } from "@klutch/telemetry";
+import { conditionsOf } from "../decode.ts";
+import { runAgent } from "../konnector.ts";
+import { dropExportRules, rewriteExport } from "../testing/hostile-provider.ts";
+import { pairOf } from "../testing/pair.ts";
+import { exportCrd, installCrd, prepareTenant, tenantNamespace } from "../testing/provider-side.ts";
+import { startWorld, testApi, widget } from "../testing/world.ts";
+
+const world = await startWorld();
+const { consumer, provider } = world;
+const { above, below, create } = pairOf(world);
+const widgets = testApi("widgets", "Widget");
+await installCrd(provider, widgets.crd);
+await prepareTenant(provider, ["widgets"]);
+await exportCrd(provider, widgets.crd);
+await dropExportRules(provider);
+const appCluster = { namespace: tenantNamespace, name: "app-cluster" };
+const stop = new AbortController();
+const running = runAgent({
+  config: {
+    leaseName: "konnector",
+    leaseNamespace: tenantNamespace,
+    identity: "test",
+    installCrd: false,
+    massDeletionLimit: 100,
+    providerObjectsLimit: 1_000,
+    controlPlane: {
+      secretName: appCluster.name,
+      secretNamespace: appCluster.namespace,
+      secretKey: "kubeconfig",
+      rootNamespace: tenantNamespace,
+    },
+  },
+  cluster: provider.config,
+  ...systemRuntime({ logger: silentLogger, metrics: createMetrics() }),
+  signal: stop.signal,
+});
+after(async () => {
+  stop.abort(new Error("the test ended"));
+  await running;
+  await world[Symbol.asyncDispose]();
+});
+
+const bindingRef = { namespace: tenantNamespace, name: widgets.name };
+const condition = async (type: string): Promise<ReturnType<typeof findCondition>> =>
+  findCondition(conditionsOf(await provider.client.get<DynamicObject>(apiServiceBindings, bindingRef)), type);
+
+test("a missing or unusable kubeconfig is said in the binding on the provider", async () => {
+  await provider.client.create<DynamicObject>(apiServiceBindings, {
+    apiVersion: "klutch.anynines.com/v1alpha1",
+    kind: "APIServiceBinding",
+    metadata: bindingRef,
+    spec: { kubeconfigSecretRef: { ...appCluster, key: "kubeconfig" } },
+  });
+  await waitFor(
+    "the report",
+    async () => (await condition("SecretValid"))?.reason === "KubeconfigSecretNotFound",
+  );
+  await provider.client.create(
+    secrets,
+    secretObject(appCluster.namespace, appCluster.name, { kubeconfig: "nonsense" }),
+  );
+  await waitFor(
+    "the report",
+    async () => (await condition("SecretValid"))?.reason === "KubeconfigSecretInvalid",
+  );
+});
+
+test("an app cluster that refuses the kubeconfig is named, and the next kubeconfig is used", async () => {
+  const refused = consumer.kubeconfig.replace(/\btoken: .*/, "token: revoked");
+  assert.notEqual(refused, consumer.kubeconfig);
+  const kubeconfig = Buffer.from(refused).toString("base64");
+  await provider.client.mergePatch(secrets, appCluster, { data: { kubeconfig } });
+  const message = await waitFor("the refusal", async () => {
+    const told = await condition("InformersSynced");
+    return told?.status === "False" && told.reason !== "Pending" ? told.message : undefined;
+  });
+  assert.match(
+    message,
+    /^the app cluster at https:\S+ refused the credential of Secret cluster-test\/app-cluster/,
+  );
+});
+
+test("with a kubeconfig the API works; the app cluster gets no Klutch kinds, status stays on the provider", async () => {
+  const kubeconfig = Buffer.from(consumer.kubeconfig).toString("base64");
+  await provider.client.mergePatch(secrets, appCluster, { data: { kubeconfig } });
+  await waitFor("the binding", async () => (await condition("Ready"))?.status === "True");
+  await create(widgets.type, widget(widgets.type, "one", { size: 1 }));
+  await waitFor("it above", () => above(widgets.type, "one"));
+  const crds = await consumer.client.list(customResourceDefinitions);
+  assert.deepEqual(
+    crds.items.map(({ metadata }) => metadata.name),
+    [widgets.name],
+  );
+  const exported = await provider.client.get<DynamicObject>(apiServiceExports, bindingRef);
+  assert.ok(isTrue(conditionsOf(exported), "Connected"));
+  const own = await provider.client.get<DynamicObject>(clusterBindings, {
+    namespace: tenantNamespace,
+    name: "cluster",
+  });
+  assert.equal(findCondition(conditionsOf(own), "SecretValid"), undefined);
+  assert.ok(isTrue(conditionsOf(own), "ValidVersion"));
+});
+
+test("B29: a replaced kubeconfig of the app cluster is used at once, without starting anew", async () => {
+  const rotated = consumer.kubeconfig.replace(/current-context: .*/, (line) => `${line}\n# rotated`);
+  const kubeconfig = Buffer.from(rotated).toString("base64");
+  await provider.client.mergePatch(secrets, appCluster, { data: { kubeconfig } });
+  await create(widgets.type, widget(widgets.type, "two", { size: 1 }));
+  await waitFor("it above", () => above(widgets.type, "two"));
+  assert.ok((await condition("Ready"))?.status === "True");
+});
+
+test("an export that becomes another API stops the sync in this mode, too, until it is taken back", async () => {
+  const { spec } = await provider.client.get<DynamicObject>(apiServiceExports, bindingRef);
+  await rewriteExport(provider, widgets.name, {
+    spec: { group: "", names: { plural: "secrets", kind: "Secret" } },
+  });
+  await waitFor(
+    "the refusal",
+    async () => (await condition("Connected"))?.reason === "APIServiceExportInvalid",
+  );
+  await rewriteExport(provider, widgets.name, { spec });
+  await waitFor("the binding", async () => (await condition("Ready"))?.status === "True");
+  await rewriteExport(provider, widgets.name, {
+    spec: { names: { kind: "Secret", listKind: "SecretList" } },
+  });
+  await waitFor(
+    "the other refusal",
+    async () => (await condition("Connected"))?.reason === "APIServiceExportIdentityChanged",
+  );
+  await rewriteExport(provider, widgets.name, { spec });
+  await waitFor("the binding", async () => (await condition("Ready"))?.status === "True");
+});
+
+test("unbinding works from the provider's side", async () => {
+  await provider.client.delete(apiServiceBindings, bindingRef);
+  await waitFor(
+    "the binding to go",
+    async () => !(await provider.client.find(apiServiceBindings, bindingRef)),
+  );
+  const claim = await below(widgets.type, "one");
+  assert.equal(claim?.metadata.finalizers, undefined);
+  assert.ok(await above(widgets.type, "one"));
+  assert.equal(
+    await consumer.client.find(secrets, { namespace: consumerNamespace, name: "kubeconfig-test" }),
+    undefined,
+  );
+});

@@ -1,0 +1,243 @@
+/** The konnector between two real API servers, with a provider that changes what its exports stand for. */
+import assert from "node:assert/strict";
+import { after, test } from "node:test";
+import {
+  type AnsweredPermissionClaim,
+  boundAnnotation,
+  clusterBindings,
+  resourceOwnerAnnotation,
+  syncerFinalizer,
+} from "@klutch/api";
+import { customResourceDefinitions, type DynamicObject, namespaces, secrets } from "@klutch/kube-core";
+import { secretObject, waitFor } from "@klutch/kube-testing";
+import { serveAggregated } from "../testing/aggregated.ts";
+import { dropExportRules, rewriteExport } from "../testing/hostile-provider.ts";
+import { pairOf } from "../testing/pair.ts";
+import {
+  exportCrd,
+  grantClusterWide,
+  installCrd,
+  prepareTenant,
+  tenantNamespace,
+} from "../testing/provider-side.ts";
+import { bindApi, startKonnector, startWorld, testApi, widget } from "../testing/world.ts";
+
+const world = await startWorld();
+const { consumer, provider } = world;
+const { above, below, binding, untilReady, untilReason, create } = pairOf(world);
+const widgets = testApi("widgets", "Widget");
+const gadgets = testApi("gadgets", "Gadget");
+const claim: AnsweredPermissionClaim = {
+  group: "",
+  resource: "secrets",
+  version: "v1",
+  selector: { owner: "Provider", names: ["*"], namespaces: ["app"] },
+  state: "Accepted",
+};
+const { state: _state, ...asked } = claim;
+for (const { crd } of [widgets, gadgets]) await installCrd(provider, crd);
+const kubeconfig = await prepareTenant(provider, ["widgets", "gadgets", "widgets/status"]);
+await dropExportRules(provider);
+await grantClusterWide(provider);
+await exportCrd(provider, widgets.crd, {}, [asked]);
+await exportCrd(provider, gadgets.crd);
+const konnector = await startKonnector(world);
+after(async () => {
+  await konnector[Symbol.asyncDispose]();
+  await world[Symbol.asyncDispose]();
+});
+
+/** Something of the other API goes all the way: whatever the session had to do before it, it has looked at. */
+let rounds = 0;
+const wholeWay = async (): Promise<void> => {
+  const name = `round-${++rounds}`;
+  await create(gadgets.type, widget(gadgets.type, name, {}));
+  await waitFor("a gadget above", () => above(gadgets.type, name));
+};
+
+test("an export rewritten to core Secrets is refused: no Secret goes up, none comes down", async () => {
+  await bindApi(world, widgets.name, kubeconfig, [claim]);
+  await bindApi(world, gadgets.name, kubeconfig);
+  for (const { name } of [widgets, gadgets]) await untilReady(name);
+  await create(widgets.type, widget(widgets.type, "one", { size: 1 }));
+  await waitFor("it above", () => above(widgets.type, "one"));
+  const open = { type: "object", "x-kubernetes-preserve-unknown-fields": true };
+  await consumer.client.create(secrets, secretObject("kube-system", "canary", { token: "below" }));
+  const token = {
+    ...secretObject(tenantNamespace, "bootstrap-token-abcdef", {}),
+    type: "bootstrap.kubernetes.io/token",
+  };
+  const asMapped = { namespace: `${tenantNamespace}-kube-system` };
+  await provider.client.create(namespaces, {
+    apiVersion: "v1",
+    kind: "Namespace",
+    metadata: { name: asMapped.namespace },
+  });
+  await provider.client.create(secrets, { ...token, metadata: { ...token.metadata, ...asMapped } });
+  await rewriteExport(provider, widgets.name, {
+    spec: {
+      group: "",
+      names: { plural: "secrets", singular: "secret", kind: "Secret", listKind: "SecretList" },
+      versions: [
+        {
+          name: "v1",
+          served: true,
+          storage: true,
+          // Breaking, so that the CRD is held as it is.
+          schema: { openAPIV3Schema: { type: "object", properties: { data: open } } },
+        },
+      ],
+    },
+  });
+  const outcome = await waitFor("the refusal, or a Secret that should not be there", async () => {
+    const up = await provider.client.find(secrets, { ...asMapped, name: "canary" });
+    if (up !== undefined) return "Secret kube-system/canary of the app cluster is on the provider";
+    const down = await consumer.client.find(secrets, {
+      namespace: "kube-system",
+      name: token.metadata.name ?? "",
+    });
+    if (down !== undefined) return "a bootstrap token of the provider is in the app cluster";
+    const mark = (await consumer.client.get(secrets, { namespace: "kube-system", name: "canary" })).metadata;
+    if (mark.finalizers !== undefined || mark.annotations?.[boundAnnotation] !== undefined)
+      return "Secret kube-system/canary is marked as synced";
+    const conditions = JSON.stringify((await binding(widgets.name))?.status);
+    return conditions.includes("APIServiceExportInvalid") ? "refused" : undefined;
+  });
+  assert.equal(outcome, "refused");
+  const message = await untilReason(widgets.name, "Connected", "APIServiceExportInvalid");
+  assert.match(message, /spec\.group.*""/);
+  await wholeWay();
+  const own = await consumer.client.list<DynamicObject>(secrets);
+  for (const { metadata } of own.items) {
+    assert.equal(metadata.finalizers?.includes(syncerFinalizer), undefined);
+    assert.equal(metadata.annotations?.[resourceOwnerAnnotation], undefined);
+  }
+  assert.ok(own.items.every(({ metadata }) => metadata.name !== "bootstrap-token-abcdef"));
+  assert.equal(await provider.client.find(secrets, { ...asMapped, name: "canary" }), undefined);
+});
+
+test("an export in disorder is told in the binding, whatever is wrong, and other APIs work on", async () => {
+  const { spec } = widgets.crd;
+  const disorder: readonly (readonly [unknown, RegExp])[] = [
+    ["text", /spec: is "text", expected an object/],
+    [{ group: 7 }, /spec\.group: is 7, expected a string/],
+    [{ names: { plural: ["widgets"] } }, /spec\.names\.plural/],
+    [{ versions: [null] }, /spec\.versions\[0\]: is null/],
+    [{ versions: { name: "v1" } }, /spec\.versions: is \{"name":"v1"/],
+    [{ permissionClaims: [{ resource: "*", version: "v1" }] }, /spec\.permissionClaims\[0\]\.resource/],
+    [{ informerScope: 1 }, /spec\.informerScope/],
+    [{ names: { kind: "Wid\nget" } }, /spec\.names\.kind/],
+  ];
+  for (const [change, why] of disorder) {
+    await rewriteExport(provider, widgets.name, { spec: change });
+    await waitFor(`${why}`, async () =>
+      why.test(await untilReason(widgets.name, "Connected", "APIServiceExportInvalid")),
+    );
+    await wholeWay();
+    await rewriteExport(provider, widgets.name, { spec: null });
+    await rewriteExport(provider, widgets.name, {
+      spec: { ...(spec as object), informerScope: "Namespaced", permissionClaims: [asked] },
+    });
+    await untilReady(widgets.name);
+  }
+});
+
+test("an API that the app cluster serves by an aggregated server is left to that server", async () => {
+  const parts = testApi("parts", "Part");
+  const group = "aggregated.klutch.example";
+  const crd = {
+    ...parts.crd,
+    metadata: { name: `parts.${group}` },
+    spec: { ...(parts.crd.spec as object), group },
+  };
+  await using aggregated = await serveAggregated(consumer, { group, plural: "parts", kind: "Part" });
+  await installCrd(provider, crd);
+  await exportCrd(provider, crd);
+  await bindApi(world, `parts.${group}`, kubeconfig);
+  const message = await untilReason(`parts.${group}`, "Connected", "ResourceServedElsewhere");
+  assert.match(message, /serves parts of aggregated\.klutch\.example\/v1 already/);
+  await wholeWay();
+  assert.equal(await consumer.client.find(customResourceDefinitions, { name: `parts.${group}` }), undefined);
+  assert.deepEqual(
+    aggregated.requests.filter((path) => path.includes("parts")),
+    [],
+  );
+});
+
+test("when the export is as it was, the API works on by itself", async () => {
+  const { crd } = widgets;
+  const { group, names, versions } = crd.spec as { group: string; names: object; versions: object[] };
+  await rewriteExport(provider, widgets.name, { spec: { group, names, versions } });
+  await untilReady(widgets.name);
+  await create(widgets.type, widget(widgets.type, "two", { size: 1 }));
+  await waitFor("it above", () => above(widgets.type, "two"));
+});
+
+for (const [what, change] of [
+  ["kind", { names: { kind: "Pod", listKind: "PodList", singular: "pod" } }],
+  ["scope", { scope: "Cluster", informerScope: "Cluster", clusterScopedIsolation: "None" }],
+] as const) {
+  test(`an API's ${what} never changes after binding: the syncer stops and nothing is written`, async () => {
+    await untilReady(widgets.name);
+    const known = await provider.client.get<DynamicObject>(
+      { ...widgets.type, group: "klutch.anynines.com", version: "v1alpha1", plural: "apiserviceexports" },
+      { namespace: tenantNamespace, name: widgets.name },
+    );
+    await rewriteExport(provider, widgets.name, { spec: change });
+    const message = await untilReason(widgets.name, "Connected", "APIServiceExportIdentityChanged");
+    assert.match(message, new RegExp(`${what}`));
+    const before = await above(widgets.type, "two");
+    const size = what.length + 10;
+    await consumer.client.mergePatch(widgets.type, { namespace: "app", name: "two" }, { spec: { size } });
+    await provider.client.mergePatch(
+      widgets.type,
+      { namespace: before?.metadata.namespace ?? "", name: "two" },
+      { status: { said: what } },
+      { subresource: "status" },
+    );
+    const writes = konnector.writes.length;
+    await wholeWay();
+    assert.deepEqual((await above(widgets.type, "two"))?.spec, before?.spec);
+    assert.notDeepEqual((await below(widgets.type, "two"))?.status, { said: what });
+    const ofWidgets = konnector.writes.slice(writes).filter((write) => write.endsWith("widgets"));
+    assert.deepEqual(ofWidgets, []);
+    const removed = { clusterScopedIsolation: null, informerScope: "Namespaced" };
+    await rewriteExport(provider, widgets.name, { spec: { ...removed, ...(known.spec as object) } });
+    await untilReady(widgets.name);
+    await waitFor("the edit above", async () => {
+      const found = await above(widgets.type, "two");
+      return (found?.spec as { size?: number } | undefined)?.size === size;
+    });
+  });
+}
+
+test("a pattern that takes other engines for ever holds nobody up: its claims are judged and others go on", async () => {
+  await create(widgets.type, widget(widgets.type, "victim", { name: `${"a".repeat(60)}!` }));
+  await waitFor("it above", () => above(widgets.type, "victim"));
+  const { names, group, versions } = widgets.crd.spec as { names: object; group: string; versions: object[] };
+  const pattern = { type: "object", properties: { name: { type: "string", pattern: "^(a+)+$" } } };
+  const schema = { openAPIV3Schema: { type: "object", properties: { spec: pattern } } };
+  const changed = versions.map((version) => ({ ...version, schema }));
+  await rewriteExport(provider, widgets.name, { spec: { names, group, versions: changed } });
+  await wholeWay();
+  const message = await untilReason(widgets.name, "SchemaInSync", "BreakingSchemaChange");
+  assert.match(message, /app\/victim \(spec\.name: is .* expected a string that matches \^\(a\+\)\+\$/);
+});
+
+test("what the provider calls itself and its things stands in a binding's status as one short line of plain text", async () => {
+  const steering = /[\p{Cc}\p{Cf}]/u;
+  const ref = { namespace: tenantNamespace, name: "cluster" };
+  const prettyName = `Evil\u001b[2J\n\u202e${"x".repeat(10_000)}`;
+  await provider.client.mergePatch(clusterBindings, ref, { spec: { providerPrettyName: prettyName } });
+  await rewriteExport(provider, gadgets.name, { spec: { names: { kind: "Gad\u202eget\u2066" } } });
+  const name = await waitFor("the name", async () => {
+    const { status } = (await binding(gadgets.name)) ?? {};
+    const { providerPrettyName = "" } = status as { providerPrettyName?: string };
+    return providerPrettyName.startsWith("Evil") ? providerPrettyName : undefined;
+  });
+  assert.doesNotMatch(name, steering);
+  assert.equal(name.length, 128);
+  const message = await untilReason(gadgets.name, "Connected", "APIServiceExportInvalid");
+  assert.match(message, /spec\.names\.kind: is "Gad get/);
+  assert.doesNotMatch(message, steering);
+});

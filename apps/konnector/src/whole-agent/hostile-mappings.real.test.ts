@@ -1,0 +1,246 @@
+/** The konnector between two real API servers, of which the provider says what it must not: mappings, labels, Secret types. */
+import assert from "node:assert/strict";
+import { after, test } from "node:test";
+import {
+  adoptedAnnotation,
+  apiServiceNamespaces,
+  bindGroup,
+  consumerNamespace,
+  kubeconfigKey,
+} from "@klutch/api";
+import { type DynamicObject, events, namespaces, secrets } from "@klutch/kube-core";
+import { secretObject, waitFor } from "@klutch/kube-testing";
+import { pairOf, serviceNamespace } from "../testing/pair.ts";
+import {
+  exportCrd,
+  grantClusterWide,
+  installCrd,
+  prepareTenant,
+  tenantNamespace,
+} from "../testing/provider-side.ts";
+import { bindApi, startKonnector, startWorld, testApi, widget } from "../testing/world.ts";
+
+const world = await startWorld();
+const { consumer, provider } = world;
+const { above, below, untilReady, create } = pairOf(world);
+const widgets = testApi("widgets", "Widget");
+await installCrd(provider, widgets.crd);
+const kubeconfig = await prepareTenant(provider, ["widgets"]);
+await grantClusterWide(provider);
+// Whoever has a Secret owns it: both directions are open.
+const claim = {
+  group: "",
+  resource: "secrets",
+  version: "v1",
+  selector: { names: ["*"], namespaces: ["*"] },
+} as const;
+await exportCrd(provider, widgets.crd, {}, [claim]);
+const konnector = await startKonnector(world, { timing: { providerObjectsLimit: 5 } });
+after(async () => {
+  await konnector[Symbol.asyncDispose]();
+  await world[Symbol.asyncDispose]();
+});
+
+const map = (name: string): Promise<DynamicObject> =>
+  provider.client.create<DynamicObject>(apiServiceNamespaces, {
+    apiVersion: `${bindGroup}/v1alpha1`,
+    kind: apiServiceNamespaces.kind,
+    metadata: { namespace: tenantNamespace, name },
+    spec: {},
+  });
+const answered = (name: string): Promise<unknown> =>
+  waitFor(`the answer for ${name}`, async () => {
+    const ref = { namespace: tenantNamespace, name };
+    return (await provider.client.get<DynamicObject>(apiServiceNamespaces, ref)).status;
+  });
+const answerWith = (name: string, namespace: string): Promise<unknown> =>
+  provider.client.mergePatch(
+    apiServiceNamespaces,
+    { namespace: tenantNamespace, name },
+    { status: { namespace } },
+    { subresource: "status" },
+  );
+const makeNamespace = async (client: typeof consumer.client, name: string): Promise<void> => {
+  await client.create(namespaces, { apiVersion: "v1", kind: "Namespace", metadata: { name } });
+};
+const mirrorOf = (name: string): string => `${tenantNamespace}-${name}`;
+const secretAbove = (namespace: string, name: string): Promise<unknown> =>
+  provider.client.find(secrets, { namespace, name });
+const secretBelow = (namespace: string, name: string): Promise<DynamicObject | undefined> =>
+  consumer.client.find<DynamicObject>(secrets, { namespace, name });
+/** Everything that was done before has been looked at when this one has arrived. */
+const untilSeen = async (name: string): Promise<void> => {
+  await provider.client.create(secrets, secretObject(serviceNamespace, name, { a: "1" }));
+  await waitFor(`Secret ${name}`, () => below(secrets, name));
+  await provider.client.delete(secrets, { namespace: serviceNamespace, name });
+  await waitFor(`Secret ${name} to go`, async () => (await below(secrets, name)) === undefined);
+};
+const eventsAbout = async (reason: string): Promise<readonly DynamicObject[]> => {
+  const { items } = await consumer.client.list<DynamicObject>(events);
+  return items.filter((event) => event["reason"] === reason);
+};
+
+test("a binding with one claim in the namespace app works", async () => {
+  await bindApi(world, widgets.name, kubeconfig, [{ ...claim, state: "Accepted" }]);
+  await untilReady(widgets.name);
+  await create(widgets.type, widget(widgets.type, "one", {}));
+  await waitFor("the claim above", () => above(widgets.type, "one"));
+});
+
+test("a mapping that the provider makes for kube-system, the agent's or another namespace of Klutch brings nothing there and nothing up", async () => {
+  await makeNamespace(consumer.client, "klutch-system");
+  const refused = ["kube-system", consumerNamespace, "klutch-system"];
+  for (const name of refused) {
+    await consumer.client.create(secrets, secretObject(name, "other-kubeconfig", { kubeconfig: "x" }));
+    await map(name);
+    await answered(name);
+    await provider.client.create(secrets, secretObject(mirrorOf(name), "planted", { a: "1" }));
+  }
+  // Not even where a claim lies.
+  await create(widgets.type, widget(widgets.type, "system", {}, { namespace: "kube-system" }));
+  const ref = { namespace: mirrorOf("kube-system"), name: "system" };
+  await waitFor("the claim above", () => provider.client.find(widgets.type, ref));
+  await untilSeen("after-system");
+  for (const name of refused) {
+    assert.equal(await secretBelow(name, "planted"), undefined, `planted in ${name}`);
+    assert.equal(await secretAbove(mirrorOf(name), "other-kubeconfig"), undefined, `went up from ${name}`);
+  }
+});
+
+test("claimed objects cross from the first claim on that was made here, and when the last is gone only to clean up", async () => {
+  await makeNamespace(consumer.client, "team");
+  await map("team");
+  await answered("team");
+  await provider.client.create(secrets, secretObject(mirrorOf("team"), "planted", { a: "1" }));
+  await consumer.client.create(secrets, secretObject("team", "own", { a: "1" }));
+  const adopted = { namespace: "team", name: "adopted" };
+  await provider.client.create(widgets.type, {
+    ...widget(widgets.type, "adopted", {}),
+    metadata: { namespace: mirrorOf("team"), name: "adopted" },
+  });
+  await waitFor("the adopted object", () => consumer.client.find(widgets.type, adopted));
+  await untilSeen("before-team");
+  // What the provider brought opens nothing for it.
+  assert.equal(await secretBelow("team", "planted"), undefined);
+  assert.equal(await secretAbove(mirrorOf("team"), "own"), undefined);
+
+  await create(widgets.type, widget(widgets.type, "first", {}, { namespace: "team" }));
+  await waitFor("the planted Secret", () => secretBelow("team", "planted"));
+  await waitFor("the own Secret above", () => secretAbove(mirrorOf("team"), "own"));
+
+  const first = { namespace: "team", name: "first" };
+  await consumer.client.delete(widgets.type, first);
+  await waitFor(
+    "the first to be gone",
+    async () => (await consumer.client.find(widgets.type, first)) === undefined,
+  );
+  await provider.client.create(secrets, secretObject(mirrorOf("team"), "late", { a: "1" }));
+  await provider.client.delete(secrets, { namespace: mirrorOf("team"), name: "planted" });
+  await waitFor(
+    "the copy of what is gone to go",
+    async () => (await secretBelow("team", "planted")) === undefined,
+  );
+  await untilSeen("after-team");
+  assert.equal(await secretBelow("team", "late"), undefined);
+  assert.notEqual(await secretAbove(mirrorOf("team"), "own"), undefined);
+  const patch = { metadata: { annotations: { [adoptedAnnotation]: null } } };
+  await consumer.client.mergePatch(widgets.type, adopted, patch);
+  await waitFor("the Secret once somebody here wants it", () => secretBelow("team", "late"));
+});
+
+test("a service namespace that two mappings name counts for neither, and the tenant's own namespace never", async () => {
+  for (const name of ["left", "right", "greedy"]) {
+    await makeNamespace(consumer.client, name);
+    await create(widgets.type, widget(widgets.type, "one", {}, { namespace: name }));
+    const ref = { namespace: mirrorOf(name), name: "one" };
+    await waitFor(`the claim of ${name} above`, () => provider.client.find(widgets.type, ref));
+  }
+  await answerWith("right", mirrorOf("left"));
+  await answerWith("greedy", tenantNamespace);
+  await untilSeen("after-answers");
+  await provider.client.create(secrets, secretObject(mirrorOf("left"), "shared", { a: "1" }));
+  await untilSeen("after-shared");
+  assert.equal(await secretBelow("left", "shared"), undefined);
+  assert.equal(await secretBelow("right", "shared"), undefined);
+  assert.equal(await secretBelow("greedy", kubeconfigKey), undefined, "the tenant's kubeconfig came down");
+  await answerWith("right", mirrorOf("right"));
+  await waitFor("the Secret when the answer is right again", () => secretBelow("left", "shared"));
+});
+
+test("labels and annotations that steer the app cluster's machinery stay above, ordinary ones come down", async () => {
+  const secret = secretObject(serviceNamespace, "labelled", { a: "1" });
+  const metadata = {
+    ...secret.metadata,
+    labels: {
+      team: "red",
+      "app.kubernetes.io/name": "db",
+      "app.kubernetes.io/managed-by": "Helm",
+      "pod-security.kubernetes.io/enforce": "privileged",
+      "argocd.argoproj.io/instance": "x",
+    },
+    annotations: { note: "text", "kubernetes.io/service-account.name": "default", "x.k8s.io/y": "1" },
+  };
+  await provider.client.create(secrets, { ...secret, metadata });
+  const copy = await waitFor("the copy", () => below(secrets, "labelled"));
+  const { labels = {}, annotations = {} } = copy.metadata;
+  const foreign = (keys: readonly string[]): readonly string[] =>
+    keys.filter((key) => !key.startsWith("klutch.anynines.com/")).toSorted();
+  assert.deepEqual(foreign(Object.keys(labels)), ["app.kubernetes.io/name", "team"]);
+  assert.deepEqual(foreign(Object.keys(annotations)), ["note"]);
+  await provider.client.delete(secrets, { namespace: serviceNamespace, name: "labelled" });
+});
+
+test("only Secrets of types on the short list cross; what does not is told", async () => {
+  const typed = (namespace: string, name: string, type: string): DynamicObject => ({
+    ...secretObject(namespace, name, { a: "1" }),
+    type,
+  });
+  await provider.client.create(
+    secrets,
+    typed(serviceNamespace, "bootstrap-token-abcdef", "bootstrap.kubernetes.io/token"),
+  );
+  await provider.client.create(secrets, typed(serviceNamespace, "odd", "example.org/odd"));
+  await provider.client.create(
+    secrets,
+    typed(serviceNamespace, "connection", "connection.crossplane.io/v1alpha1"),
+  );
+  await consumer.client.create(secrets, typed("app", "sh.helm.release.v1.x.v1", "helm.sh/release.v1"));
+  await consumer.client.create(secrets, typed("app", "plain", "Opaque"));
+  await waitFor("the connection Secret", () => below(secrets, "connection"));
+  await waitFor("the plain Secret above", () => above(secrets, "plain"));
+  await untilSeen("after-types");
+  for (const name of ["bootstrap-token-abcdef", "odd"]) assert.equal(await below(secrets, name), undefined);
+  assert.equal(await above(secrets, "sh.helm.release.v1.x.v1"), undefined);
+  const [refusal] = await waitFor("an event", async () => {
+    const found = (await eventsAbout("SecretTypeRefused")).filter(
+      (event) => (event["involvedObject"] as { name?: string }).name === "odd",
+    );
+    return found.length > 0 ? found : undefined;
+  });
+  assert.match(String(refusal?.["message"]), /type is example\.org\/odd.*Opaque/);
+  await provider.client.delete(secrets, { namespace: serviceNamespace, name: "connection" });
+  await consumer.client.delete(secrets, { namespace: "app", name: "plain" });
+});
+
+test("more Secrets than the limit of a namespace allows do not come down, and that is told", async () => {
+  await makeNamespace(consumer.client, "full");
+  await create(widgets.type, widget(widgets.type, "one", {}, { namespace: "full" }));
+  const ref = { namespace: mirrorOf("full"), name: "one" };
+  await waitFor("the claim above", () => provider.client.find(widgets.type, ref));
+  for (let index = 0; index < 12; index++)
+    await provider.client.create(secrets, secretObject(mirrorOf("full"), `s${index}`, { a: "1" }));
+  await waitFor("the event", async () => (await eventsAbout("TooManyObjects")).length > 0);
+  await untilSeen("after-many");
+  const { items } = await consumer.client.list<DynamicObject>(secrets, { namespace: "full" });
+  assert.equal(items.length, 5);
+  assert.match(String((await eventsAbout("TooManyObjects"))[0]?.["message"]), /at most 5 .*secrets.*full/);
+  for (const { metadata } of items)
+    await provider.client.delete(secrets, { namespace: mirrorOf("full"), name: metadata.name ?? "" });
+  await waitFor("others to take their places", async () => {
+    const page = await consumer.client.list<DynamicObject>(secrets, { namespace: "full" });
+    return (
+      page.items.length === 5 &&
+      page.items.every(({ metadata }) => !items.some((one) => one.metadata.name === metadata.name))
+    );
+  });
+});

@@ -1,0 +1,315 @@
+/** The konnector between two real API servers: binding, both directions, deletion. */
+import assert from "node:assert/strict";
+import { after, test } from "node:test";
+import {
+  apiServiceBindings,
+  apiServiceExports,
+  boundAnnotation,
+  clusterBindings,
+  consumerNamespace,
+  resourceOwnerAnnotation,
+  syncerFinalizer,
+} from "@klutch/api";
+import {
+  clusterRoles,
+  type DynamicObject,
+  findCondition,
+  isTrue,
+  type ResourceType,
+  secrets,
+} from "@klutch/kube-core";
+import { isNotFound } from "@klutch/kube";
+import { secretObject, waitFor } from "@klutch/kube-testing";
+import { conditionsOf } from "../decode.ts";
+import { exportCrd, installCrd, prepareTenant, tenantNamespace } from "../testing/provider-side.ts";
+import {
+  bindApi,
+  createBinding,
+  grantApi,
+  startKonnector,
+  startWorld,
+  testApi,
+  widget,
+} from "../testing/world.ts";
+
+const world = await startWorld();
+const { consumer, provider } = world;
+const widgets = testApi("widgets", "Widget");
+const gadgets = testApi("gadgets", "Gadget", { statusSubresource: false });
+const serviceNamespace = `${tenantNamespace}-app`;
+const claim = {
+  group: "",
+  resource: "secrets",
+  version: "v1",
+  selector: { owner: "Provider", names: ["*"], namespaces: ["*"] },
+} as const;
+
+for (const { crd } of [widgets, gadgets]) await installCrd(provider, crd);
+const kubeconfig = await prepareTenant(provider, ["widgets", "gadgets"]);
+await exportCrd(provider, widgets.crd, {}, [claim]);
+await exportCrd(provider, gadgets.crd);
+const konnector = await startKonnector(world);
+after(async () => {
+  await konnector[Symbol.asyncDispose]();
+  await world[Symbol.asyncDispose]();
+});
+
+const above = { namespace: serviceNamespace };
+const below = { namespace: "app" };
+const onProvider = (type: ResourceType, name: string): Promise<DynamicObject | undefined> =>
+  provider.client.find<DynamicObject>(type, { ...above, name });
+const onConsumer = (type: ResourceType, name: string): Promise<DynamicObject | undefined> =>
+  consumer.client.find<DynamicObject>(type, { ...below, name });
+
+test("B19: a binding brings the CRD, and its conditions and the export's become True", async () => {
+  await bindApi(world, widgets.name, kubeconfig, [{ ...claim, state: "Accepted" }]);
+  await bindApi(world, gadgets.name, kubeconfig);
+  const binding = await waitFor("the binding to be ready", async () => {
+    const found = await consumer.client.get<DynamicObject>(apiServiceBindings, {
+      namespace: consumerNamespace,
+      name: widgets.name,
+    });
+    return isTrue(conditionsOf(found), "Ready") ? found : undefined;
+  });
+  for (const type of ["SecretValid", "InformersSynced", "Heartbeating", "Connected", "SchemaInSync"]) {
+    assert.equal(findCondition(conditionsOf(binding), type)?.status, "True", type);
+  }
+  assert.deepEqual((binding.status as { providerPrettyName?: string }).providerPrettyName, "Test");
+  await waitFor("the export to be Ready", async () =>
+    isTrue(
+      conditionsOf(
+        await provider.client.get(apiServiceExports, { namespace: tenantNamespace, name: widgets.name }),
+      ),
+      "Ready",
+    ),
+  );
+});
+
+test("the provider hears the heartbeat with interval and version", async () => {
+  const { status } = await provider.client.get<DynamicObject>(clusterBindings, {
+    namespace: tenantNamespace,
+    name: "cluster",
+  });
+  const { heartbeatInterval, konnectorVersion, lastHeartbeatTime } = status as Record<string, string>;
+  assert.equal(heartbeatInterval, "5m0s");
+  assert.match(konnectorVersion ?? "", /^v\d+\.\d+\.\d+$/);
+  assert.ok(Date.parse(lastHeartbeatTime ?? "") > 0);
+});
+
+test("an object goes up by apply under one manager, and its status comes down", async () => {
+  const labels = { team: "a", "app.kubernetes.io/instance": "not-up" };
+  await consumer.client.create(widgets.type, widget(widgets.type, "one", { size: 1, old: true }, { labels }));
+  const up = await waitFor("the object on the provider", () => onProvider(widgets.type, "one"));
+  assert.deepEqual(up.spec, { size: 1, old: true });
+  assert.deepEqual(up.metadata.labels, { team: "a" });
+  assert.equal(up.metadata.annotations?.[boundAnnotation], "true");
+  const managers = (up.metadata.managedFields ?? []) as { manager: string; operation: string }[];
+  assert.deepEqual(
+    managers.map(({ manager, operation }) => `${manager} ${operation}`),
+    ["klutch.anynines.com Apply"],
+  );
+  await provider.client.mergePatch(
+    widgets.type,
+    { ...above, name: "one" },
+    { status: { phase: "Running" } },
+    { subresource: "status" },
+  );
+  await waitFor("the status below", async () => {
+    const { status } = (await onConsumer(widgets.type, "one")) ?? {};
+    return (status as { phase?: string } | undefined)?.phase === "Running";
+  });
+  const down = await onConsumer(widgets.type, "one");
+  assert.deepEqual(down?.metadata.finalizers, [syncerFinalizer]);
+  assert.deepEqual(down?.status, { phase: "Running" });
+});
+
+test("B4, B5: a field removed below is removed above, the provider's fields stay, later labels follow", async () => {
+  const ref = { ...above, name: "one" };
+  await provider.client.mergePatch(widgets.type, ref, { spec: { resourceRef: { name: "xr" } } });
+  await consumer.client.mergePatch(
+    widgets.type,
+    { ...below, name: "one" },
+    { metadata: { labels: { later: "yes" } }, spec: { old: null, size: 2 } },
+  );
+  const up = await waitFor("the change above", async () => {
+    const found = await onProvider(widgets.type, "one");
+    return found?.metadata.labels?.["later"] === "yes" ? found : undefined;
+  });
+  assert.deepEqual(up.spec, { size: 2, resourceRef: { name: "xr" } });
+});
+
+test("an edit on the provider is reverted", async () => {
+  await provider.client.mergePatch(widgets.type, { ...above, name: "one" }, { spec: { size: 99 } });
+  await waitFor("the revert", async () => {
+    const { spec } = (await onProvider(widgets.type, "one")) ?? {};
+    return (spec as { size?: number } | undefined)?.size === 2;
+  });
+});
+
+test("B11: status of a kind without status subresource comes down", async () => {
+  await consumer.client.create(gadgets.type, widget(gadgets.type, "plain", { a: 1 }));
+  await waitFor("the object on the provider", () => onProvider(gadgets.type, "plain"));
+  await provider.client.mergePatch(
+    gadgets.type,
+    { ...above, name: "plain" },
+    { status: { phase: "Running" } },
+  );
+  await waitFor("the status below", async () => (await onConsumer(gadgets.type, "plain"))?.status);
+});
+
+test("S1: the provider's Secret comes down, and no Secret of the app cluster goes up", async () => {
+  await consumer.client.create(secrets, secretObject("app", "private", { key: "mine" }));
+  await consumer.client.create(secrets, secretObject("app", "taken", { key: "mine" }));
+  await provider.client.create(secrets, secretObject(serviceNamespace, "taken", { key: "theirs" }));
+  await provider.client.create(
+    secrets,
+    secretObject(serviceNamespace, "creds", { password: "one", gone: "x" }),
+  );
+  const down = await waitFor("the credentials", () => onConsumer(secrets, "creds"));
+  assert.equal(down.metadata.annotations?.[resourceOwnerAnnotation], "Provider");
+  const text = Buffer.from("two").toString("base64");
+  await provider.client.mergePatch(
+    secrets,
+    { ...above, name: "creds" },
+    { data: { password: text, gone: null } },
+  );
+  await waitFor("the change below", async () => {
+    const found = await onConsumer(secrets, "creds");
+    const data = found?.["data"] as Record<string, string> | undefined;
+    return data?.["password"] === text && data["gone"] === undefined;
+  });
+  await consumer.client.mergePatch(secrets, { ...below, name: "creds" }, { data: { password: "eA==" } });
+  await waitFor("the consumer's edit to be reverted", async () => {
+    const found = await onConsumer(secrets, "creds");
+    return (found?.["data"] as Record<string, string> | undefined)?.["password"] === text;
+  });
+  await consumer.client.delete(secrets, { ...below, name: "creds" });
+  await waitFor("the Secret to be made again", () => onConsumer(secrets, "creds"));
+  await provider.client.delete(secrets, { ...above, name: "creds" });
+  await waitFor("the Secret to be gone", async () => (await onConsumer(secrets, "creds")) === undefined);
+  assert.equal(await onProvider(secrets, "private"), undefined);
+  const kept = await onConsumer(secrets, "taken");
+  assert.deepEqual(kept?.["data"], { key: Buffer.from("mine").toString("base64") });
+  assert.equal(kept?.metadata.annotations, undefined);
+});
+
+test("B13: an answer to a claim takes effect at once, without restart", async () => {
+  const ref = { namespace: consumerNamespace, name: widgets.name };
+  const answer = async (state: "Accepted" | "Rejected"): Promise<void> => {
+    await consumer.client.mergePatch(apiServiceBindings, ref, {
+      spec: { permissionClaims: [{ ...claim, state }] },
+    });
+  };
+  const watched = konnector.watches.filter((watch) => watch === "consumer secrets").length;
+  await answer("Rejected");
+  await provider.client.create(secrets, secretObject(serviceNamespace, "late", { password: "x" }));
+  await answer("Accepted");
+  await waitFor("the Secret that was made meanwhile", () => onConsumer(secrets, "late"));
+  assert.ok(konnector.watches.filter((watch) => watch === "consumer secrets").length > watched);
+});
+
+test("an upstream object that the provider deletes is made again", async () => {
+  const before = await onProvider(widgets.type, "one");
+  await provider.client.delete(widgets.type, { ...above, name: "one" });
+  await waitFor("another object", async () => {
+    const found = await onProvider(widgets.type, "one");
+    return found !== undefined && found.metadata.uid !== before?.metadata.uid;
+  });
+});
+
+test("B6: a claim stays until its upstream is really gone", async () => {
+  const hold = ["test.klutch.example/hold"];
+  await provider.client.mergePatch(
+    widgets.type,
+    { ...above, name: "one" },
+    { metadata: { finalizers: hold } },
+  );
+  await consumer.client.delete(widgets.type, { ...below, name: "one" });
+  await waitFor("the deletion above", async () => {
+    const found = await onProvider(widgets.type, "one");
+    return found?.metadata.deletionTimestamp;
+  });
+  assert.deepEqual((await onConsumer(widgets.type, "one"))?.metadata.finalizers, [syncerFinalizer]);
+  const events = { group: "", version: "v1", plural: "events", kind: "Event", namespaced: true };
+  await waitFor("an event that says what it waits for", async () => {
+    const { items } = await consumer.client.list<DynamicObject>(events, below);
+    return items.some((event) => event["reason"] === "WaitingForDeletion");
+  });
+  assert.ok(await onConsumer(widgets.type, "one"));
+  await provider.client.mergePatch(
+    widgets.type,
+    { ...above, name: "one" },
+    { metadata: { finalizers: null } },
+  );
+  await waitFor("the claim to be gone", async () => (await onConsumer(widgets.type, "one")) === undefined);
+});
+
+test("adoption: an object that only the provider has appears below, without its owners and finalizers (S13)", async () => {
+  const metadata = { ...above, finalizers: ["test.klutch.example/hold"] };
+  await provider.client.create(widgets.type, widget(widgets.type, "adopted", { size: 7 }, metadata));
+  const down = await waitFor("the object below", () => onConsumer(widgets.type, "adopted"));
+  assert.deepEqual(down.spec, { size: 7 });
+  assert.deepEqual(down.metadata.finalizers, [syncerFinalizer]);
+  const ref = { ...above, name: "adopted" };
+  await provider.client.mergePatch(widgets.type, ref, { metadata: { finalizers: null } });
+  await waitFor(
+    "the mark above",
+    async () =>
+      (await onProvider(widgets.type, "adopted"))?.metadata.annotations?.[boundAnnotation] === "true",
+  );
+  await consumer.client.delete(widgets.type, { ...below, name: "adopted" });
+  await assert.doesNotReject(
+    waitFor("both to be gone", async () => {
+      const [a, b] = [await onConsumer(widgets.type, "adopted"), await onProvider(widgets.type, "adopted")];
+      return a === undefined && b === undefined;
+    }),
+  );
+  await assert.rejects(provider.client.get(widgets.type, ref), isNotFound);
+});
+
+test("while a cluster refuses to list the bound kind, the binding says which, where and who can change it", async () => {
+  const things = testApi("things", "Thing");
+  await installCrd(provider, things.crd);
+  await exportCrd(provider, things.crd);
+  await createBinding(world, things.name);
+  const stalled = (where: RegExp): Promise<unknown> =>
+    waitFor(`Stalled ${where}`, async () => {
+      const conditions = conditionsOf(
+        await consumer.client.get<DynamicObject>(apiServiceBindings, {
+          namespace: consumerNamespace,
+          name: things.name,
+        }),
+      );
+      const found = findCondition(conditions, "Stalled");
+      return found?.reason === "Forbidden" && where.test(found.message ?? "") && !isTrue(conditions, "Ready");
+    });
+  await stalled(/^the agent may not list things\.test\.klutch\.example in the app cluster, .*kubectl bind/);
+  await grantApi(world, things.name);
+  await stalled(
+    /^the agent may not list things\.test\.klutch\.example at the provider, namespace cluster-test-app, .*Ask the provider/,
+  );
+  const role = { name: `klutch-binder-${tenantNamespace}` };
+  const { rules } = await provider.client.get<DynamicObject>(clusterRoles, role);
+  const added = { apiGroups: ["test.klutch.example"], resources: ["things"], verbs: ["*"] };
+  await provider.client.mergePatch(clusterRoles, role, { rules: [...(rules as object[]), added] });
+  await waitFor("the binding to be ready", async () => {
+    const found = await consumer.client.get<DynamicObject>(apiServiceBindings, {
+      namespace: consumerNamespace,
+      name: things.name,
+    });
+    return (
+      isTrue(conditionsOf(found), "Ready") && findCondition(conditionsOf(found), "Stalled") === undefined
+    );
+  });
+  await consumer.client.create(things.type, widget(things.type, "late", { size: 1 }));
+  await waitFor("the object above", () => onProvider(things.type, "late"));
+});
+
+test("probes and metrics answer", async () => {
+  const get = (path: string): Promise<Response> => fetch(`http://127.0.0.1:${konnector.probePort}${path}`);
+  const health = await get("/healthz");
+  assert.equal(health.status, 200);
+  assert.deepEqual(await health.json(), { leaderElection: "ok" });
+  await waitFor("readiness", async () => (await get("/readyz")).ok);
+  assert.match(await (await get("/metrics")).text(), /klutch_sync_writes_total\{resource="widgets"/);
+});

@@ -1,0 +1,306 @@
+/** The konnector between two real API servers: restarts, lease, rotation, namespaces, cluster-scoped kinds, foreign input. */
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, test } from "node:test";
+import { fileURLToPath } from "node:url";
+import {
+  apiServiceBindings,
+  apiServiceNamespaces,
+  clusterNamespaceAnnotation,
+  consumerNamespace,
+} from "@klutch/api";
+import {
+  customResourceDefinitions,
+  type DynamicObject,
+  findCondition,
+  isTrue,
+  type KubeObject,
+  leases,
+  namespaces,
+  secrets,
+} from "@klutch/kube-core";
+import { reservePorts } from "@klutch/engines";
+import { secretObject, waitFor } from "@klutch/kube-testing";
+import { conditionsOf, secretText } from "../decode.ts";
+import {
+  exportCrd,
+  freshKubeconfig,
+  grantClusterWide,
+  installCrd,
+  prepareTenant,
+  tenantNamespace,
+} from "../testing/provider-side.ts";
+import {
+  bindApi,
+  type RunningKonnector,
+  startKonnector,
+  startWorld,
+  testApi,
+  widget,
+} from "../testing/world.ts";
+
+const world = await startWorld();
+const { consumer, provider } = world;
+const widgets = testApi("widgets", "Widget");
+const zones = testApi("zones", "Zone", { namespaced: false });
+for (const { crd } of [widgets, zones]) await installCrd(provider, crd);
+const kubeconfig = await prepareTenant(provider, ["widgets", "zones"]);
+await grantClusterWide(provider);
+await exportCrd(provider, widgets.crd);
+await exportCrd(provider, zones.crd, { informerScope: "Cluster", clusterScopedIsolation: "Prefixed" });
+
+let konnector: RunningKonnector = await startKonnector(world);
+after(async () => {
+  await konnector[Symbol.asyncDispose]();
+  await world[Symbol.asyncDispose]();
+});
+
+const above = { namespace: `${tenantNamespace}-app` };
+const onProvider = (name: string, namespace = above.namespace): Promise<DynamicObject | undefined> =>
+  provider.client.find<DynamicObject>(widgets.type, { namespace, name });
+const onConsumer = (name: string, namespace = "app"): Promise<DynamicObject | undefined> =>
+  consumer.client.find<DynamicObject>(widgets.type, { namespace, name });
+const binding = (name: string): Promise<DynamicObject> =>
+  consumer.client.get<DynamicObject>(apiServiceBindings, { namespace: consumerNamespace, name });
+const isReady = async (name: string): Promise<boolean> => isTrue(conditionsOf(await binding(name)), "Ready");
+const create = async (type: typeof widgets.type, object: DynamicObject): Promise<DynamicObject> => {
+  await waitFor(`${type.plural} to be served`, () => consumer.client.list(type));
+  return consumer.client.create(type, object);
+};
+
+test("cluster-scoped objects get the tenant's prefix, mark and owner, and their status comes back", async () => {
+  await bindApi(world, zones.name, kubeconfig);
+  await bindApi(world, widgets.name, kubeconfig);
+  await waitFor("the bindings", async () => (await isReady(zones.name)) && (await isReady(widgets.name)));
+  const foreign = widget(zones.type, `${tenantNamespace}-taken`, { of: "somebody else" });
+  await provider.client.create(zones.type, foreign);
+  await create(zones.type, widget(zones.type, "taken", { a: 1 }));
+  await create(zones.type, widget(zones.type, "north", { a: 1 }));
+  const ref = { name: `${tenantNamespace}-north` };
+  const up = await waitFor("the object above", () => provider.client.find<DynamicObject>(zones.type, ref));
+  assert.equal(up.metadata.annotations?.[clusterNamespaceAnnotation], tenantNamespace);
+  assert.equal(up.metadata.ownerReferences?.[0]?.kind, "Namespace");
+  await provider.client.mergePatch(zones.type, ref, { status: { ok: true } }, { subresource: "status" });
+  await waitFor("the status below", async () => {
+    const found = await consumer.client.get<DynamicObject>(zones.type, { name: "north" });
+    return (found.status as { ok?: boolean } | undefined)?.ok;
+  });
+  const untouched = await provider.client.get<DynamicObject>(zones.type, {
+    name: foreign.metadata.name ?? "",
+  });
+  assert.deepEqual(untouched.spec, { of: "somebody else" });
+  assert.equal(await consumer.client.find(zones.type, { name: `${tenantNamespace}-taken` }), undefined);
+  await waitFor("the event that says the name is taken", () =>
+    konnector.writes.includes("consumer create events"),
+  );
+});
+
+test("a claim costs three writes and none that fail", async () => {
+  await create(widgets.type, widget(widgets.type, "warm", { size: 0 }));
+  await waitFor("the namespace mapping", () => onProvider("warm"));
+  const before = konnector.writes.length;
+  await create(widgets.type, widget(widgets.type, "one", { size: 1 }));
+  await waitFor("the object above", () => onProvider("one"));
+  const ref = { ...above, name: "one" };
+  await provider.client.mergePatch(widgets.type, ref, { status: { phase: "Up" } }, { subresource: "status" });
+  await waitFor("the status", async () => (await onConsumer("one"))?.status);
+  const ofTheClaim = konnector.writes.slice(before).filter((write) => !write.endsWith(" events"));
+  assert.deepEqual(ofTheClaim, [
+    "consumer apply widgets",
+    "provider apply widgets",
+    "consumer json status widgets",
+  ]);
+});
+
+test("a no-op of the provider (defaulted field, then nothing) causes no write", async () => {
+  const before = konnector.writes.length;
+  const ref = { ...above, name: "one" };
+  await provider.client.mergePatch(widgets.type, ref, { spec: { defaulted: "x" } });
+  // A later write of the same key is the sign that the event above was handled.
+  await provider.client.mergePatch(widgets.type, ref, { status: { phase: "2" } }, { subresource: "status" });
+  await waitFor("the second status", async () => {
+    const found = await onConsumer("one");
+    return (found?.status as { phase?: string } | undefined)?.phase === "2";
+  });
+  const writes = konnector.writes.slice(before).filter((write) => !write.endsWith(" events"));
+  assert.deepEqual(writes, ["consumer json status widgets"]);
+});
+
+test("a restart with synced objects writes nothing", async () => {
+  await konnector[Symbol.asyncDispose]();
+  konnector = await startKonnector(world, { identity: "second" });
+  await waitFor("readiness", async () => {
+    const ready = await fetch(`http://127.0.0.1:${konnector.probePort}/readyz`);
+    return ready.ok && konnector.watches.includes("consumer widgets");
+  });
+  await create(widgets.type, widget(widgets.type, "marker", { size: 1 }));
+  await waitFor("a new object above", () => onProvider("marker"));
+  const ofMarker = ["consumer apply widgets", "provider apply widgets"];
+  assert.deepEqual(
+    konnector.writes.filter((write) => !write.endsWith(" events")),
+    ofMarker,
+  );
+});
+
+test("fresh credentials of the provider are taken over without restarting a watch", async () => {
+  const next = await freshKubeconfig(provider);
+  const before = { watches: konnector.watches.length };
+  const data = { kubeconfig: Buffer.from(next).toString("base64") };
+  await provider.client.mergePatch(secrets, { namespace: tenantNamespace, name: "kubeconfig" }, { data });
+  const ref = { namespace: consumerNamespace, name: "kubeconfig-test" };
+  await waitFor("the consumer's Secret", async () => {
+    const found = await consumer.client.get<DynamicObject>(secrets, ref);
+    return secretText(found, "kubeconfig") === next;
+  });
+  await waitFor(
+    "the rotation to be counted",
+    async () => (await metric("klutch_credential_rotations_total")) === 1,
+  );
+  await consumer.client.mergePatch(widgets.type, { namespace: "app", name: "one" }, { spec: { size: 5 } });
+  await waitFor("an edit under the new credentials", async () => {
+    const found = await onProvider("one");
+    return (found?.spec as { size?: number } | undefined)?.size === 5;
+  });
+  assert.equal(konnector.watches.length, before.watches);
+});
+
+const metric = async (name: string): Promise<number> => {
+  const text = await (await fetch(`http://127.0.0.1:${konnector.probePort}/metrics`)).text();
+  return Number(new RegExp(`^${name} (\\d+)$`, "m").exec(text)?.[1]);
+};
+
+test("B8: without the lease nothing is written, and with it the work goes on", async () => {
+  const ref = { namespace: consumerNamespace, name: consumerNamespace };
+  const holder = (holderIdentity: string): Promise<KubeObject> =>
+    consumer.client.mergePatch(leases, ref, { spec: { holderIdentity, leaseDurationSeconds: 3600 } });
+  await holder("thief");
+  await waitFor("the loss to be noticed", async () => (await metric("klutch_leader")) === 0);
+  const before = konnector.writes.length;
+  await create(widgets.type, widget(widgets.type, "later", { size: 1 }));
+  const looks = konnector.leaseLooks();
+  await waitFor("two more looks at the lease", () => konnector.leaseLooks() >= looks + 2);
+  assert.equal(await onProvider("later"), undefined);
+  assert.equal(konnector.writes.length, before);
+  await holder("");
+  await waitFor("the object after the lease came back", () => onProvider("later"));
+});
+
+test("B3: a mapped namespace that goes takes its upstream along, and nothing crashes", async () => {
+  await consumer.client.create(namespaces, {
+    apiVersion: "v1",
+    kind: "Namespace",
+    metadata: { name: "gone" },
+  });
+  await create(widgets.type, widget(widgets.type, "in-gone", { size: 1 }, { namespace: "gone" }));
+  await waitFor("the object above", () => onProvider("in-gone", `${tenantNamespace}-gone`));
+  await consumer.client.delete(namespaces, { name: "gone" });
+  // No controller manager runs: its part of ending a namespace is played here.
+  await consumer.client.delete(widgets.type, { namespace: "gone", name: "in-gone" });
+  await waitFor("the claim to be gone", async () => (await onConsumer("in-gone", "gone")) === undefined);
+  assert.equal(await onProvider("in-gone", `${tenantNamespace}-gone`), undefined);
+  const mapping = { namespace: tenantNamespace, name: "gone" };
+  assert.ok(await provider.client.find(apiServiceNamespaces, mapping));
+  const ending = await consumer.client.get<DynamicObject>(namespaces, { name: "gone" });
+  await consumer.client.request({
+    method: "PUT",
+    path: "/api/v1/namespaces/gone/finalize",
+    body: { ...ending, spec: { finalizers: [] } },
+  });
+  await waitFor(
+    "the mapping to be released",
+    async () => (await provider.client.find(apiServiceNamespaces, mapping)) === undefined,
+  );
+  await create(widgets.type, widget(widgets.type, "after", { size: 1 }));
+  await waitFor("work to go on", () => onProvider("after"));
+});
+
+test("an upstream object whose claim vanished while nobody looked goes after two live looks", async () => {
+  await konnector[Symbol.asyncDispose]();
+  await consumer.client.mergePatch(
+    widgets.type,
+    { namespace: "app", name: "after" },
+    { metadata: { finalizers: null } },
+  );
+  await consumer.client.delete(widgets.type, { namespace: "app", name: "after" });
+  konnector = await startKonnector(world, { identity: "third" });
+  await waitFor("the orphan to be gone", async () => (await onProvider("after")) === undefined);
+  assert.ok(await onProvider("one"));
+  assert.deepEqual(
+    konnector.writes.filter((write) => write.includes("widgets")),
+    ["provider delete widgets"],
+  );
+});
+
+test("binding again takes its own CRD over; a foreign one is left alone", async () => {
+  const ref = { namespace: consumerNamespace, name: widgets.name };
+  const crd = { name: widgets.name };
+  // An older agent put no finalizer on its bindings: they just disappeared.
+  await consumer.client.mergePatch(apiServiceBindings, ref, { metadata: { finalizers: null } });
+  await consumer.client.delete(apiServiceBindings, ref);
+  await waitFor("the binding to be gone", async () => !(await consumer.client.find(apiServiceBindings, ref)));
+  await bindApi(world, widgets.name, kubeconfig);
+  await waitFor("the new binding", () => isReady(widgets.name));
+  const { uid } = (await binding(widgets.name)).metadata;
+  const owned = await consumer.client.get<DynamicObject>(customResourceDefinitions, crd);
+  assert.deepEqual(
+    owned.metadata.ownerReferences?.map((owner) => [owner.kind, owner.uid, owner.controller]),
+    [["APIServiceBinding", uid, true]],
+  );
+  const foreign = testApi("foreigns", "Foreign");
+  await installCrd(provider, foreign.crd);
+  await installCrd(consumer, foreign.crd);
+  await exportCrd(provider, foreign.crd);
+  await bindApi(world, foreign.name, kubeconfig);
+  await waitFor("the refusal", async () => {
+    const connected = findCondition(conditionsOf(await binding(foreign.name)), "Connected");
+    return connected?.reason === "ForeignCustomResourceDefinition";
+  });
+});
+
+test("B9: a kubeconfig that would run a program is refused with the field, and an address without an answer is told", async () => {
+  const put = async (name: string, text: string): Promise<void> => {
+    await consumer.client.create(secrets, secretObject(consumerNamespace, name, { kubeconfig: text }));
+    await consumer.client.create<KubeObject>(apiServiceBindings, {
+      apiVersion: "klutch.anynines.com/v1alpha1",
+      kind: "APIServiceBinding",
+      metadata: { namespace: consumerNamespace, name },
+      spec: { kubeconfigSecretRef: { namespace: consumerNamespace, name, key: "kubeconfig" } },
+    });
+  };
+  await put("evil", kubeconfig.replace(/token: .*/, "exec: {command: /bin/sh}"));
+  const refused = await waitFor("the refusal", async () => {
+    const found = findCondition(conditionsOf(await binding("evil")), "SecretValid");
+    return found?.status === "False" ? found : undefined;
+  });
+  assert.equal(refused.reason, "KubeconfigSecretInvalid");
+  assert.match(refused.message ?? "", /exec is refused: it would run a program/);
+  await put("away", kubeconfig.replace(provider.url, "https://127.0.0.1:1"));
+  const unreachable = await waitFor("the report", async () => {
+    const found = findCondition(conditionsOf(await binding("away")), "InformersSynced");
+    return found?.reason === "InformerSyncTimeout" ? found : undefined;
+  });
+  assert.match(unreachable.message ?? "", /https:\/\/127\.0\.0\.1:1 cannot be used/);
+});
+
+test("as a process it stands by behind the leader, is ready, and stops in order on SIGTERM", async (t) => {
+  const folder = await mkdtemp(join(tmpdir(), "klutch-konnector-"));
+  t.after(() => rm(folder, { recursive: true }));
+  const path = join(folder, "kubeconfig");
+  await writeFile(path, consumer.kubeconfig);
+  await using reserved = await reservePorts(1);
+  const [port] = reserved.ports;
+  const main = fileURLToPath(new URL("../main.ts", import.meta.url));
+  const flags = [`--kubeconfig=${path}`, `--lease-namespace=${consumerNamespace}`, `--probe-port=${port}`];
+  const child = spawn(process.execPath, [main, "--probe-host=127.0.0.1", ...flags], { stdio: "ignore" });
+  t.after(() => child.kill("SIGKILL"));
+  await waitFor("readiness", async () => (await fetch(`http://127.0.0.1:${port}/readyz`)).ok);
+  const metrics = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
+  assert.match(metrics, /^klutch_leader 0$/m);
+  const exited = once(child, "exit");
+  child.kill("SIGTERM");
+  assert.deepEqual(await exited, [0, null]);
+});

@@ -1,0 +1,92 @@
+/** What invariants are judged on, and how a broken one is told. */
+import type { APIServiceBinding, APIServiceExport, PermissionClaim } from "@klutch/api";
+import type { MetadataRule } from "./metadata-rules.ts";
+import type { Isolation, Tenant } from "./namespaces.ts";
+import type { SyncObject } from "./types.ts";
+
+/**
+ * The promise that is broken.
+ *
+ * | name        | promise |
+ * |-------------|---------|
+ * | OneToOne    | a bound claim in a mapped namespace has exactly one object above, at its place |
+ * | Orphan      | nothing above is marked as bound whose claim does not exist |
+ * | Content     | spec, labels and annotations above are what the claim wants |
+ * | Status      | a claim shows the status of its object above |
+ * | Finalizer   | our finalizer is only where a binding can resolve it |
+ * | Tenancy     | nothing of one tenant stands in a namespace of another |
+ * | Claimed     | copies of claimed objects equal their sources; nothing is above that no accepted claim covers (S1) |
+ * | Bookkeeping | a claim's status holds nothing of Klutch's own |
+ */
+export type InvariantName =
+  | "OneToOne"
+  | "Orphan"
+  | "Content"
+  | "Status"
+  | "Finalizer"
+  | "Tenancy"
+  | "Claimed"
+  | "Bookkeeping";
+
+/** All of them, in the order in which they are checked. */
+export const invariantNames: readonly InvariantName[] = [
+  "OneToOne",
+  "Orphan",
+  "Content",
+  "Status",
+  "Finalizer",
+  "Tenancy",
+  "Claimed",
+  "Bookkeeping",
+];
+
+/** One broken promise. `message` names fields, never their values: they may be secret. */
+export interface Violation {
+  readonly invariant: InvariantName;
+  /** `<resource> <namespace>/<name>`, of the side that `side` says. */
+  readonly object: string;
+  readonly side: "consumer" | "provider";
+  readonly message: string;
+}
+
+/** Objects by resource (`crdNameOf`: `widgets.example.org`, `secrets`). A resource without an entry was not read and is not judged. */
+export type ObjectsByResource = Readonly<Record<string, readonly SyncObject[]>>;
+
+/** Both clusters at one time. */
+export interface InvariantSnapshot {
+  /** Wall clock, milliseconds since the epoch. */
+  readonly now: number;
+  /** How long something may be on its way: a new claim without object above, a deletion without one. Default 60 000. */
+  readonly graceMs?: number | undefined;
+  /** Which labels and annotations travel up. Default: `defaultMetadataRule`. */
+  readonly rule?: MetadataRule | undefined;
+  readonly consumer: {
+    readonly objects: ObjectsByResource;
+    /** Of this provider only. */
+    readonly bindings: readonly APIServiceBinding[];
+    readonly crds: readonly SyncObject[];
+    readonly namespaces: readonly SyncObject[];
+  };
+  readonly provider: {
+    /** As far as they can be read, also outside of our namespaces; those outside may be metadata only. */
+    readonly objects: ObjectsByResource;
+    /** Of our cluster namespace. */
+    readonly exports: readonly APIServiceExport[];
+    /** Of our cluster namespace. */
+    readonly apiServiceNamespaces: readonly SyncObject[];
+    /** Undefined when they cannot be read; then their annotations are not judged. */
+    readonly namespaces?: readonly SyncObject[] | undefined;
+    readonly tenant: Tenant;
+    readonly otherTenants: readonly Tenant[];
+  };
+}
+
+/** A bound API of this provider whose export exists and that is not being unbound. */
+export interface BoundApi {
+  readonly name: string;
+  readonly namespaced: boolean;
+  /** Of cluster-scoped APIs. */
+  readonly isolation: Isolation;
+  /** Accepted by the app cluster and made by the export. */
+  readonly claims: readonly PermissionClaim[];
+}
