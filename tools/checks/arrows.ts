@@ -54,7 +54,7 @@ export const folderRules: Readonly<Record<string, FolderRule>> = {
     thirdParty: [],
   },
   "apps/function-klutch": { parts: ["api", "crossplane", "kube-core"], thirdParty: [] },
-  "apps/broker": { parts: [], thirdParty: ["hono", "@hono/node-server", "pg"] },
+  "apps/broker": { parts: ["api", "kube-runtime"], thirdParty: ["hono", "@hono/node-server", "pg"] },
   "apps/sandbox": {
     parts: ["api", "engines", "kube", "kube-core", "kube-testing", "oci"],
     thirdParty: ["pg", "@peculiar/x509", "reflect-metadata"],

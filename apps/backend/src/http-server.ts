@@ -17,7 +17,7 @@ export function httpServer(backend: Backend, config: Pick<BackendConfig, "host" 
       const server = serve({
         fetch: backend.app.fetch,
         port,
-        ...(host === "" ? {} : { hostname: host }),
+        ...(host === undefined ? {} : { hostname: host }),
         ...(tls === undefined ? {} : { createServer: createSecureServer, serverOptions: tls }),
       });
       server.on("error", (cause) => reject(new ListenError("the server of the login", config, cause)));

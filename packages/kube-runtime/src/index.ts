@@ -25,5 +25,29 @@ export type { ManagedCache, ManagerPart, Runnable } from "./manager/runnable.ts"
 export { type Runtime, systemRuntime } from "./manager/runtime.ts";
 export { type SignalSource, stopOnSignals } from "./manager/stop-signals.ts";
 export { type HealthCheck, type ProbeOptions, type ProbeServer, startProbes } from "./probes.ts";
+export { untilAborted } from "./manager/until-aborted.ts";
+export {
+  type Address,
+  address,
+  duration,
+  type Flag,
+  FlagFault,
+  type FlagTable,
+  type FlagWords,
+  ignored,
+  oneOf,
+  optional,
+  optionalText,
+  port,
+  text,
+  toggle,
+  type ValuesOf,
+  wholeNumber,
+} from "./program/flag.ts";
+export { helpText, type ProgramDescription } from "./program/help.ts";
+export { collectGarbage } from "./program/memory.ts";
+export { kubeconfigFlag, ownCluster } from "./program/own-cluster.ts";
+export { ConfigError, type FlagSource, readFlags, requireFlags } from "./program/read-flags.ts";
+export { type ConfigSource, type Program, runProcess } from "./program/run-process.ts";
 export type { Cached, Change, Indexer } from "./store.ts";
 export { type Lane, WorkQueue, type WorkQueueOptions } from "./work-queue.ts";

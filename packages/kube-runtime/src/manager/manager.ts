@@ -4,6 +4,7 @@ import { type HealthCheck, startProbes } from "../probes.ts";
 import { keepRunning } from "./keep-running.ts";
 import { isCache, type ManagedCache, type ManagerPart, type Runnable } from "./runnable.ts";
 import type { Runtime } from "./runtime.ts";
+import { untilAborted } from "./until-aborted.ts";
 
 /** The cluster's part of a Manager; a `ClusterConnection` is one. */
 export interface ManagedConnection extends AsyncDisposable {
@@ -147,7 +148,7 @@ export class Manager {
       if (term === undefined) return;
       const both = AbortSignal.any([signal, term]);
       const runs = this.#ofTerm.map((runnable) => this.#keepRunning(runnable, both).catch(fail(failed)));
-      await Promise.all([...runs, aborted(both)]);
+      await Promise.all([...runs, untilAborted(both)]);
     }
   }
 
@@ -159,11 +160,4 @@ export class Manager {
 /** Takes note of the first failure, which ends everything. */
 function fail(failed: AbortController): (error: unknown) => void {
   return (error) => failed.abort(error);
-}
-
-function aborted(signal: AbortSignal): Promise<void> {
-  const { promise, resolve } = Promise.withResolvers<void>();
-  signal.addEventListener("abort", () => resolve(), { once: true });
-  if (signal.aborted) resolve();
-  return promise;
 }
