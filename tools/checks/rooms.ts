@@ -30,7 +30,7 @@ export const houseRules: readonly HouseRule[] = [
       ["controllers/binding-status/"],
       ["provider-connection/"],
       // What every room may use.
-      ["./", "cache/"],
+      ["./"],
     ],
   },
 ];

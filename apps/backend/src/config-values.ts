@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import { type Flag, FlagFault, type FlagWords } from "@klutch/kube-runtime";
 import { Secret } from "@klutch/telemetry";
-import { urlFault } from "./oidc/secure-url.ts";
+import { urlFault } from "./secure-url.ts";
 
 /** An https URL, or an http one of this machine; empty when there is none. What may be a password is never in the message. */
 export function secureUrl(words: FlagWords): Flag<string> {

@@ -30,7 +30,7 @@ import {
   secureUrl,
   secureUrls,
 } from "./config-values.ts";
-import { repositoryOf } from "./control-plane/override-policy.ts";
+import { repositoryOf } from "./app-cluster-bindings/override-policy.ts";
 import { defaultLimits, type Limits } from "./limits.ts";
 
 /** How the backend runs. */

@@ -9,14 +9,15 @@ import {
 } from "@klutch/kube-core";
 import { type ClusterConfig, isForbidden, type KubeClient } from "@klutch/kube";
 import {
+  CachePool,
   ClusterConnection,
   type ClusterConnectionOptions,
   Manager,
   type ManagerOptions,
   type Runtime,
 } from "@klutch/kube-runtime";
+import { type ClusterCaches, consumerDigests } from "./digests.ts";
 import { Agent } from "./controllers/provider-secret/agent.ts";
-import { CachePool } from "./cache/pool.ts";
 import { clusterUid } from "./cluster-uid.ts";
 import { type ConsumerCluster, defaultTiming, type Environment, type Timing } from "./clusters.ts";
 import type { KonnectorConfig } from "./config.ts";
@@ -70,7 +71,7 @@ export function addAgent(manager: Manager, options: AgentPartOptions): AgentPart
   metrics.observedGauge("klutch_leader", "Whether this process holds the lease", () =>
     elector?.isLeader() === true ? 1 : 0,
   );
-  const pool = manager.own(new CachePool({ client, side: "consumer", logger, clock, random }));
+  const pool = manager.own(new CachePool({ client, digests: consumerDigests, logger, clock, random }));
   let running: Agent | ControlPlaneAgent | undefined;
   manager.add({
     name: "agent",
@@ -111,7 +112,7 @@ export async function runAgent(options: AgentRunOptions): Promise<void> {
 interface CreateAgentOptions {
   readonly config: AgentPartOptions["config"];
   readonly connection: ClusterConnection;
-  readonly pool: CachePool;
+  readonly pool: ClusterCaches;
   readonly bindingType: ResourceType;
   readonly environment: Environment;
 }

@@ -1,5 +1,5 @@
 /** The resources Klutch's parts talk to, as request paths need them. Structurally a `ResourceType` of @klutch/kube. */
-import { bindGroup, claimGroup, dataservicesGroup, templateGroup } from "./names.ts";
+import { bindGroup, dataservicesGroup, templateGroup } from "./names.ts";
 
 /** A served resource; the same shape as @klutch/kube's `ResourceType`, which this package may not import. */
 export interface Resource {
@@ -24,13 +24,6 @@ const managed = (kind: string, plural: string): Resource => ({
   kind,
   namespaced: false,
 });
-const claim = (kind: string, plural: string): Resource => ({
-  group: claimGroup,
-  version: "v1",
-  plural,
-  kind,
-  namespaced: true,
-});
 
 /** Klutch's own kinds. */
 export const apiServiceExportRequests: Resource = bind("APIServiceExportRequest", "apiserviceexportrequests");
@@ -52,7 +45,3 @@ export const restores: Resource = managed("Restore", "restores");
 export const providerConfigs: Resource = managed("ProviderConfig", "providerconfigs");
 export const providerConfigUsages: Resource = managed("ProviderConfigUsage", "providerconfigusages");
 export const storeConfigs: Resource = managed("StoreConfig", "storeconfigs");
-
-/** The claims of the shipped Configuration that the first slice offers. */
-export const postgresqlInstanceClaims: Resource = claim("PostgresqlInstance", "postgresqlinstances");
-export const serviceBindingClaims: Resource = claim("ServiceBinding", "servicebindings");

@@ -54,3 +54,13 @@ function reasonOf(cause: unknown): string {
   if (isTaken) return "another program uses this port. Stop it, or choose another port.";
   return cause instanceof Error ? cause.message : String(cause);
 }
+
+/** An answer proved a cache to be behind; trying again sees the newer state. */
+export class StaleCacheError extends Error {
+  readonly code = "StaleCache";
+
+  constructor(what: string) {
+    super(`${what} is known only to the live cluster yet; trying again`);
+    this.name = "StaleCacheError";
+  }
+}

@@ -7,8 +7,30 @@ export {
   type ReconcileContext,
   type ReconcileResult,
 } from "./controller.ts";
-export { DelayedRetryError, ListenError, TerminalError, TooManyObjectsError } from "./errors.ts";
-export { type ChangeHandler, Informer, type InformerOptions, type InformerStatus } from "./informer.ts";
+export {
+  DelayedRetryError,
+  ListenError,
+  StaleCacheError,
+  TerminalError,
+  TooManyObjectsError,
+} from "./errors.ts";
+export {
+  type DigestedObject,
+  type DigestRules,
+  type ObjectDigest,
+  withoutManagedFields,
+} from "./cache/digested-object.ts";
+export { findSurely, readLive } from "./cache/live.ts";
+export {
+  type CacheFailure,
+  type InformerHandle,
+  CachePool,
+  type CachePoolOptions,
+  type CacheScope,
+  objectsIn,
+} from "./cache/pool.ts";
+export { ReadYourWritesCache } from "./cache/read-your-writes-cache.ts";
+export { type ChangeHandler, Informer, type InformerOptions, type InformerStatus } from "./cache/informer.ts";
 export { LeaderElector, type LeaderElectorOptions } from "./leader-elector.ts";
 export {
   ClusterConnection,
@@ -49,5 +71,5 @@ export { collectGarbage } from "./program/memory.ts";
 export { kubeconfigFlag, ownCluster } from "./program/own-cluster.ts";
 export { ConfigError, type FlagSource, readFlags, requireFlags } from "./program/read-flags.ts";
 export { type ConfigSource, type Program, runProcess } from "./program/run-process.ts";
-export type { Cached, Change, Indexer } from "./store.ts";
-export { type Lane, WorkQueue, type WorkQueueOptions } from "./work-queue.ts";
+export type { Cached, Change, Indexer } from "./cache/store.ts";
+export { type Priority, WorkQueue, type WorkQueueOptions } from "./queue/work-queue.ts";

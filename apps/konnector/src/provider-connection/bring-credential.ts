@@ -4,6 +4,7 @@
  * the one in use.
  */
 import { kubeconfigKey } from "@klutch/api";
+import { type ClusterConfig, isConflict, KubeconfigError, parseForeignKubeconfig } from "@klutch/kube";
 import {
   type DynamicObject,
   falseCondition,
@@ -13,25 +14,24 @@ import {
   secrets,
   trueCondition,
 } from "@klutch/kube-core";
-import { type ClusterConfig, isConflict, KubeconfigError, parseForeignKubeconfig } from "@klutch/kube";
+import type { ReadYourWritesCache } from "@klutch/kube-runtime";
 import type { Logger } from "@klutch/telemetry";
-import type { SharedCache } from "../cache/shared-cache.ts";
 import type { ConsumerCluster, ProviderCluster } from "../clusters.ts";
-import { issuedAt } from "./credential.ts";
 import { secretText } from "../decode.ts";
+import { issuedAt } from "./credential.ts";
 
 /** What `bringCredential` works with. */
 export interface BringOptions {
   readonly consumer: ConsumerCluster;
   readonly provider: ProviderCluster;
   /** The provider's Secret as the watch showed it last. */
-  readonly hint: SharedCache;
+  readonly hint: ReadYourWritesCache;
   /** Name and key of the provider's Secret. */
   readonly name: string;
   readonly key: string;
   /** The Secret in the app cluster. */
   readonly secretRef: ObjectRef;
-  readonly cache: SharedCache;
+  readonly cache: ReadYourWritesCache;
   /** Tries a kubeconfig with one request; gives back the UID of its namespace. */
   readonly prove: (config: ClusterConfig, signal: AbortSignal) => Promise<string>;
   readonly describe: (error: unknown) => string;

@@ -5,6 +5,7 @@ import {
   clusterBindings,
   unreachableSinceAnnotation,
 } from "@klutch/api";
+import { type ClusterConfig, isNotFound, isUnauthorized, type KubeClient } from "@klutch/kube";
 import {
   falseCondition,
   keyOfRef,
@@ -14,19 +15,19 @@ import {
   refOf,
   trueCondition,
 } from "@klutch/kube-core";
-import { type ClusterConfig, isNotFound, isUnauthorized, type KubeClient } from "@klutch/kube";
-import { Backoff } from "@klutch/kube-runtime";
-import type { BindingStatus } from "../controllers/binding-status/binding-status.ts";
-import { CachePool } from "../cache/pool.ts";
-import type { SharedCache } from "../cache/shared-cache.ts";
+import { Backoff, CachePool, type ReadYourWritesCache } from "@klutch/kube-runtime";
 import type { BindingCluster, ConsumerCluster, Environment, ProviderCluster } from "../clusters.ts";
-import { type CredentialUse, failureText, proveCredential } from "../provider-connection/credential.ts";
+import type { BindingStatus } from "../controllers/binding-status/binding-status.ts";
+import { BoundApis } from "../controllers/binding/bound-apis.ts";
+import { Heartbeat } from "../controllers/cluster-binding/heartbeat.ts";
+import { ForeignExports } from "../controllers/crd/foreign-exports.ts";
+import { keepMappings } from "../controllers/service-namespace/mappings.ts";
+import { NamespaceMap } from "../controllers/service-namespace/namespace-map.ts";
+import { WarningMirror } from "../controllers/warning/warning-mirror.ts";
+import { type ClusterCaches, providerDigests, providerObjectsOfOneKind } from "../digests.ts";
 import { NotFilledError, WrongProviderError } from "../errors.ts";
 import { createEventRecorder, type EventRecorder } from "../events.ts";
-import { type RotatingClient, rotatingClient } from "../provider-connection/rotating-client.ts";
-import { BoundApis } from "../controllers/binding/bound-apis.ts";
-import { ForeignExports } from "../controllers/crd/foreign-exports.ts";
-import { Heartbeat } from "../controllers/cluster-binding/heartbeat.ts";
+import { type CredentialUse, failureText, proveCredential } from "../provider-connection/credential.ts";
 import {
   assertPinned,
   createProviderGuard,
@@ -35,21 +36,19 @@ import {
   readIdentity,
   readOwner,
 } from "../provider-connection/identity.ts";
-import { keepMappings } from "../controllers/service-namespace/mappings.ts";
-import { NamespaceMap } from "../controllers/service-namespace/namespace-map.ts";
-import { Renewal } from "../provider-connection/renewal.ts";
 import { type Outage, watchReachability } from "../provider-connection/reachability.ts";
-import { WarningMirror } from "../controllers/warning/warning-mirror.ts";
+import { Renewal } from "../provider-connection/renewal.ts";
+import { type RotatingClient, rotatingClient } from "../provider-connection/rotating-client.ts";
 
 /** What a session is made of. */
 export interface SessionOptions {
   readonly config: ClusterConfig;
   readonly createClient: (config: ClusterConfig) => KubeClient;
   /** Where fresh credentials are brought to; absent when the agent has its own account on the provider. */
-  readonly credentials?: { readonly secretRef: ObjectRef; readonly cache: SharedCache } | undefined;
+  readonly credentials?: { readonly secretRef: ObjectRef; readonly cache: ReadYourWritesCache } | undefined;
   readonly consumer: ConsumerCluster;
   readonly bindingCluster: BindingCluster;
-  readonly bindings: SharedCache;
+  readonly bindings: ReadYourWritesCache;
   readonly status: BindingStatus;
   readonly environment: Environment;
 }
@@ -69,7 +68,7 @@ export class Session implements AsyncDisposable {
   readonly #options: SessionOptions;
   readonly #client: RotatingClient;
   readonly #renewal: Renewal | undefined;
-  readonly #pool: CachePool;
+  readonly #pool: ClusterCaches;
   readonly #events: EventRecorder;
   readonly #abort = new AbortController();
   /** Ends the wait for the next attempt. */
@@ -93,7 +92,8 @@ export class Session implements AsyncDisposable {
     this.#events = createEventRecorder(consumer.client, clock, logger);
     this.#pool = new CachePool({
       client: this.#client,
-      side: "provider",
+      digests: providerDigests,
+      maxObjects: providerObjectsOfOneKind,
       onLimit: (message) => this.#tellLimit(message),
       logger,
       clock,
@@ -175,7 +175,7 @@ export class Session implements AsyncDisposable {
       tenant: { namespace, namespaceUid: identity.namespaceUid },
     };
     await using stack = new AsyncDisposableStack();
-    const open = (scope: Parameters<CachePool["acquire"]>[0], pool = this.#pool): SharedCache =>
+    const open = (scope: Parameters<ClusterCaches["acquire"]>[0], pool = this.#pool): ReadYourWritesCache =>
       stack.use(pool.acquire(scope)).cache;
     const exports = open({ type: apiServiceExports, namespace, maxObjects: exportLimit });
     const mappings = open({ type: apiServiceNamespaces, namespace, maxObjects: mappingLimit });
@@ -227,7 +227,7 @@ export class Session implements AsyncDisposable {
     this.#apis = undefined;
   }
 
-  #heartbeat(provider: ProviderCluster, own: SharedCache): Heartbeat {
+  #heartbeat(provider: ProviderCluster, own: ReadYourWritesCache): Heartbeat {
     const { consumer, environment, credentials } = this.#options;
     return new Heartbeat({
       consumer,
@@ -296,7 +296,7 @@ export class Session implements AsyncDisposable {
   }
 
   async #filled(
-    caches: readonly SharedCache[],
+    caches: readonly ReadYourWritesCache[],
     cluster: CredentialUse["cluster"],
     signal: AbortSignal,
   ): Promise<void> {

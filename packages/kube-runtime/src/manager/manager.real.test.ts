@@ -4,7 +4,7 @@ import type { KubeObject, ResourceType } from "@klutch/kube-core";
 import { startCluster, waitFor } from "@klutch/kube-testing";
 import { createMetrics, silentLogger } from "@klutch/telemetry";
 import { Controller } from "../controller.ts";
-import { Informer } from "../informer.ts";
+import { Informer } from "../cache/informer.ts";
 import { ClusterConnection } from "./cluster-connection.ts";
 import { Manager } from "./manager.ts";
 import { systemRuntime } from "./runtime.ts";

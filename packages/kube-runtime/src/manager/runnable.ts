@@ -1,6 +1,6 @@
 /** What a Manager runs. */
-import type { Informer } from "../informer.ts";
-import type { Cached } from "../store.ts";
+import type { Informer } from "../cache/informer.ts";
+import type { Cached } from "../cache/store.ts";
 
 /** A part of a process that works until it is told to stop. A `Controller` is one. */
 export interface Runnable {

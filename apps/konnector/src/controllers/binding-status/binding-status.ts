@@ -13,8 +13,7 @@ import {
   refOf,
   setConditions,
 } from "@klutch/kube-core";
-import { Controller } from "@klutch/kube-runtime";
-import type { SharedCache } from "../../cache/shared-cache.ts";
+import { Controller, type ReadYourWritesCache } from "@klutch/kube-runtime";
 import type { BindingCluster, Environment } from "../../clusters.ts";
 import { asBinding } from "../../decode.ts";
 
@@ -28,13 +27,13 @@ interface Facts {
 /** See the module comment. */
 export class BindingStatus {
   readonly #cluster: BindingCluster;
-  readonly #bindings: SharedCache;
+  readonly #bindings: ReadYourWritesCache;
   readonly #environment: Environment;
   readonly #facts = new Map<string, Facts>();
   readonly #controller: Controller;
   readonly #handlers = new Set<(key: string) => void>();
 
-  constructor(cluster: BindingCluster, bindings: SharedCache, environment: Environment) {
+  constructor(cluster: BindingCluster, bindings: ReadYourWritesCache, environment: Environment) {
     this.#cluster = cluster;
     this.#bindings = bindings;
     this.#environment = environment;

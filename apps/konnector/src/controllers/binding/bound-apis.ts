@@ -12,7 +12,12 @@ import {
   isTrue,
   refOf,
 } from "@klutch/kube-core";
-import { Controller, type ReconcileResult } from "@klutch/kube-runtime";
+import {
+  Controller,
+  type InformerHandle,
+  type ReadYourWritesCache,
+  type ReconcileResult,
+} from "@klutch/kube-runtime";
 import {
   identityChange,
   isOwnedBy,
@@ -21,26 +26,24 @@ import {
   type UnbindPolicy,
   unbindPolicyOf,
 } from "@klutch/sync";
-import type { CacheLease } from "../../cache/pool.ts";
-import type { SharedCache } from "../../cache/shared-cache.ts";
 import type { BindingCluster } from "../../clusters.ts";
 import { asBinding, conditionsOf } from "../../decode.ts";
-import { isAbandoned, removeUnbindFinalizer } from "./abandon.ts";
-import { ApiSyncers, type ApiSyncersOptions } from "./api-syncers.ts";
-import { checkClaims } from "./claim-check.ts";
 import { ClaimSet } from "../claimed-resource/claim-set.ts";
 import { reconcileCrd } from "../crd/crds.ts";
 import { writeExportStatus } from "../crd/export-status.ts";
 import type { ForeignExports } from "../crd/foreign-exports.ts";
+import { isAbandoned, removeUnbindFinalizer } from "./abandon.ts";
+import { ApiSyncers, type ApiSyncersOptions } from "./api-syncers.ts";
+import { checkClaims } from "./claim-check.ts";
 import { isolationInForce } from "./isolation.ts";
-import { type NeedyBinding, needsOf, watchStalls } from "./stalls.ts";
+import { needsOf, type NeedyBinding, watchStalls } from "./stalls.ts";
 
 /** What the APIs of a session share. */
 export interface BoundApisOptions extends ApiSyncersOptions {
   readonly bindingCluster: BindingCluster;
   /** Value of the annotation that pins this provider. */
   readonly identity: string;
-  readonly bindings: SharedCache;
+  readonly bindings: ReadYourWritesCache;
   readonly exports: ForeignExports;
 }
 
@@ -54,7 +57,7 @@ export class BoundApis implements AsyncDisposable {
   readonly #claims: ClaimSet;
   /** Binding keys of this session by API name. */
   readonly #attached = new Map<string, string>();
-  readonly #crds = new Map<string, { readonly lease: CacheLease; readonly subscription: Disposable }>();
+  readonly #crds = new Map<string, { readonly handle: InformerHandle; readonly subscription: Disposable }>();
   readonly #syncers: ApiSyncers;
 
   constructor(options: BoundApisOptions) {
@@ -178,7 +181,7 @@ export class BoundApis implements AsyncDisposable {
     key: string,
     bound: DynamicObject,
     exported: ForeignExport | undefined,
-    crds: SharedCache,
+    crds: ReadYourWritesCache,
     signal: AbortSignal,
   ): Promise<ReconcileResult | undefined> {
     const { consumer, status } = this.#options;
@@ -309,18 +312,18 @@ export class BoundApis implements AsyncDisposable {
   }
 
   /** One small watch for each bound CRD: schemas of others are large and none of our business. */
-  #openCrd(name: string): SharedCache {
+  #openCrd(name: string): ReadYourWritesCache {
     const open = this.#crds.get(name);
-    if (open !== undefined) return open.lease.cache;
+    if (open !== undefined) return open.handle.cache;
     const fieldSelector = `metadata.name=${name}`;
-    const lease = this.#options.consumer.pool.acquire({ type: customResourceDefinitions, fieldSelector });
-    const subscription = this.#controller.watch(lease.cache.informer);
-    this.#crds.set(name, { lease, subscription });
-    lease.cache.informer.whenSynced().then(
+    const handle = this.#options.consumer.pool.acquire({ type: customResourceDefinitions, fieldSelector });
+    const subscription = this.#controller.watch(handle.cache.informer);
+    this.#crds.set(name, { handle, subscription });
+    handle.cache.informer.whenSynced().then(
       () => this.#controller.enqueue(name),
       (error: unknown) => this.#options.environment.logger.debug("a CRD watch was closed", { name, error }),
     );
-    return lease.cache;
+    return handle.cache;
   }
 
   async #closeCrd(name: string): Promise<void> {
@@ -328,7 +331,7 @@ export class BoundApis implements AsyncDisposable {
     if (open === undefined) return;
     this.#crds.delete(name);
     open.subscription[Symbol.dispose]();
-    await open.lease[Symbol.asyncDispose]();
+    await open.handle[Symbol.asyncDispose]();
   }
 }
 

@@ -2,21 +2,21 @@
 import { isBuiltInGroup, type PermissionClaim } from "@klutch/api";
 import { discoverResource } from "@klutch/kube";
 import { keyOfRef, type ObjectRef, type ResourceType } from "@klutch/kube-core";
+import type { ReadYourWritesCache } from "@klutch/kube-runtime";
 import { type ClaimScope, claimScopeOf, jsonHash } from "@klutch/sync";
-import type { SharedCache } from "../../cache/shared-cache.ts";
 import type { ConsumerCluster, Environment, ProviderCluster } from "../../clusters.ts";
 import { asBinding } from "../../decode.ts";
 import type { EventRecorder } from "../../events.ts";
+import type { NamespaceMap } from "../service-namespace/namespace-map.ts";
 import { ClaimSyncer } from "./claim-syncer.ts";
 import type { ClaimedType, HonouredClaim } from "./claimed-type.ts";
-import type { NamespaceMap } from "../service-namespace/namespace-map.ts";
 
 /** What claim syncers share. */
 export interface ClaimSetOptions {
   readonly consumer: ConsumerCluster;
   readonly provider: ProviderCluster;
   readonly namespaces: NamespaceMap;
-  readonly bindings: SharedCache;
+  readonly bindings: ReadYourWritesCache;
   readonly confirmProvider: (signal: AbortSignal) => Promise<void>;
   readonly events: EventRecorder;
   readonly environment: Environment;

@@ -2,7 +2,14 @@
 import { claimedFromLabel, crdNameOf, fieldManager, resourceOwnerAnnotation } from "@klutch/api";
 import { ApiError, isAlreadyExists, isNotFound } from "@klutch/kube";
 import { type DynamicObject, keyOf, keyOfRef, type ObjectRef, refOf } from "@klutch/kube-core";
-import { Controller, type Lane, type ReconcileContext } from "@klutch/kube-runtime";
+import {
+  Controller,
+  type InformerHandle,
+  objectsIn,
+  type Priority,
+  type ReconcileContext,
+  StaleCacheError,
+} from "@klutch/kube-runtime";
 import {
   type ClaimedStep,
   type ClaimScope,
@@ -15,14 +22,12 @@ import {
   providerRefOf,
   type Side,
 } from "@klutch/sync";
-import { type CacheLease, objectsIn } from "../../cache/pool.ts";
 import type { ConsumerCluster, Environment, ProviderCluster } from "../../clusters.ts";
 import { asDynamic } from "../../decode.ts";
-import { StaleCacheError } from "../../errors.ts";
 import type { EventRecorder } from "../../events.ts";
-import type { ClaimedType } from "./claimed-type.ts";
 import type { NamespaceMap } from "../service-namespace/namespace-map.ts";
 import { ProviderView } from "../service-namespace/provider-view.ts";
+import type { ClaimedType } from "./claimed-type.ts";
 import { CopyQuota } from "./copy-quota.ts";
 import { tellClaimed, tellTooMany } from "./telling-claimed.ts";
 
@@ -54,7 +59,7 @@ const missing: Mapping = { state: "missing" };
 /** See the module comment. Runs from construction until it is disposed. */
 export class ClaimSyncer implements AsyncDisposable {
   readonly #options: ClaimSyncerOptions;
-  readonly #lease: CacheLease;
+  readonly #handle: InformerHandle;
   readonly #view: ProviderView<DynamicObject>;
   readonly #controller: Controller;
   readonly #quota: CopyQuota;
@@ -74,7 +79,7 @@ export class ClaimSyncer implements AsyncDisposable {
     // Of other Secrets, where all must be watched, only metadata stays in memory.
     const wants = (object: DynamicObject): boolean => isCovered(scopes, object);
     const payloadOf = isOneWay ? undefined : { key: jsonHash(scopes), wants };
-    this.#lease = consumer.pool.acquire({ type, labelSelector, payloadOf });
+    this.#handle = consumer.pool.acquire({ type, labelSelector, payloadOf });
     this.#controller = new Controller({
       name: `claims ${type.plural}.${type.group}`,
       workers: "adaptive",
@@ -89,14 +94,14 @@ export class ClaimSyncer implements AsyncDisposable {
       clusterWide: clusterWide || !type.namespaced,
       namespaces,
       logger,
-      onChange: ({ object }, lane) => this.#providerChanged(object, lane),
+      onChange: ({ object }, priority) => this.#providerChanged(object, priority),
       onSynced: (namespace) => this.#enqueueAbsent(namespace),
     });
-    const { informer } = this.#lease.cache;
+    const { informer } = this.#handle.cache;
     this.#quota = new CopyQuota(environment.timing.providerObjectsLimit);
     this.#subscriptions.use(this.#quota.watch(informer, (object) => this.#isCopy(object)));
     this.#subscriptions.use(this.#controller.watch(informer));
-    this.#subscriptions.use(this.#lease.cache.onVanished((key) => this.#vanished(key)));
+    this.#subscriptions.use(this.#handle.cache.onMissedDelete((key) => this.#vanished(key)));
     this.#subscriptions.use(namespaces.onChange((namespace) => this.#enqueueNamespace(namespace)));
     this.#running = this.#run(this.#abort.signal);
   }
@@ -106,12 +111,12 @@ export class ClaimSyncer implements AsyncDisposable {
     this.#subscriptions.dispose();
     await this.#running;
     await this.#view[Symbol.asyncDispose]();
-    await this.#lease[Symbol.asyncDispose]();
+    await this.#handle[Symbol.asyncDispose]();
   }
 
   async #run(signal: AbortSignal): Promise<void> {
     try {
-      await this.#lease.cache.informer.whenSynced({ signal });
+      await this.#handle.cache.informer.whenSynced({ signal });
     } catch (error) {
       if (!signal.aborted) throw error;
     }
@@ -123,9 +128,9 @@ export class ClaimSyncer implements AsyncDisposable {
     this.#controller.enqueue(key);
   }
 
-  #providerChanged(object: DynamicObject, lane: Lane): void {
+  #providerChanged(object: DynamicObject, priority: Priority): void {
     const key = this.#consumerKeyOf(object);
-    if (key !== undefined) this.#controller.enqueue(key, { lane });
+    if (key !== undefined) this.#controller.enqueue(key, { priority });
   }
 
   /** Undefined for another tenant's, and while the namespace has no counterpart. */
@@ -136,17 +141,17 @@ export class ClaimSyncer implements AsyncDisposable {
   }
 
   #enqueueNamespace(consumerNamespace: string): void {
-    for (const copy of objectsIn(this.#lease.cache, consumerNamespace))
-      this.#controller.enqueue(keyOf(copy), { lane: "resync" });
+    for (const copy of objectsIn(this.#handle.cache, consumerNamespace))
+      this.#controller.enqueue(keyOf(copy), { priority: "low" });
   }
 
   /** What a filled cache does not show is absent from now on; what it shows was enqueued when it came. */
   #enqueueAbsent(consumerNamespace: string | undefined): void {
-    for (const copy of objectsIn(this.#lease.cache, consumerNamespace)) {
+    for (const copy of objectsIn(this.#handle.cache, consumerNamespace)) {
       const key = keyOf(copy);
       const ref = this.#providerRefOf(refOf(key));
       if (ref !== undefined && this.#view.get(ref) === undefined)
-        this.#controller.enqueue(key, { lane: "resync" });
+        this.#controller.enqueue(key, { priority: "low" });
     }
   }
 
@@ -160,8 +165,8 @@ export class ClaimSyncer implements AsyncDisposable {
   async #reconcile(key: string, { signal }: ReconcileContext): Promise<void> {
     const wasRefused = await this.#look(key, signal);
     const next = this.#quota.next(key, wasRefused);
-    if (next === "anyone") for (const object of this.#view.objects()) this.#providerChanged(object, "resync");
-    else if (next !== undefined) this.#controller.enqueue(next.key, { lane: "resync" });
+    if (next === "anyone") for (const object of this.#view.objects()) this.#providerChanged(object, "low");
+    else if (next !== undefined) this.#controller.enqueue(next.key, { priority: "low" });
   }
 
   /** Whether there was no place for a copy. */
@@ -178,7 +183,7 @@ export class ClaimSyncer implements AsyncDisposable {
       consumerRef.namespace === undefined &&
       consumerNameOf(this.#options.provider.tenant, above) === undefined;
     if (isOther) return false;
-    const pair = { consumerRef, providerRef, consumer: this.#lease.cache.get(key), provider: above };
+    const pair = { consumerRef, providerRef, consumer: this.#handle.cache.get(key), provider: above };
     return this.#settle(pair, signal);
   }
 
@@ -322,7 +327,7 @@ export class ClaimSyncer implements AsyncDisposable {
   }
 
   #wrote(side: Side, object: DynamicObject): void {
-    if (side === "consumer") this.#lease.cache.wrote(object);
+    if (side === "consumer") this.#handle.cache.wrote(object);
     else this.#view.wrote(object);
   }
 }

@@ -17,13 +17,16 @@ import {
   trueCondition,
   wholeSeconds,
 } from "@klutch/kube-core";
-import { Controller, type ReconcileResult } from "@klutch/kube-runtime";
-import type { CacheLease } from "../../cache/pool.ts";
-import type { SharedCache } from "../../cache/shared-cache.ts";
+import {
+  Controller,
+  type InformerHandle,
+  type ReadYourWritesCache,
+  type ReconcileResult,
+} from "@klutch/kube-runtime";
 import type { ConsumerCluster, Environment, ProviderCluster } from "../../clusters.ts";
 import {
-  type BringOptions,
   bringCredential,
+  type BringOptions,
   ConsumerWriteError,
 } from "../../provider-connection/bring-credential.ts";
 
@@ -31,9 +34,9 @@ import {
 export interface HeartbeatOptions {
   readonly consumer: ConsumerCluster;
   readonly provider: ProviderCluster;
-  readonly clusterBindings: SharedCache;
+  readonly clusterBindings: ReadYourWritesCache;
   /** The app cluster's Secret with the provider's kubeconfig; absent in control-plane mode, where the agent has its own account. */
-  readonly credentials?: { readonly secretRef: ObjectRef; readonly cache: SharedCache } | undefined;
+  readonly credentials?: { readonly secretRef: ObjectRef; readonly cache: ReadYourWritesCache } | undefined;
   readonly environment: Environment;
   /** Tries a kubeconfig of the provider with one request; gives back the UID of its namespace. */
   readonly prove: BringOptions["prove"];
@@ -75,15 +78,15 @@ export class Heartbeat {
     using _two =
       credentials === undefined ? undefined : this.#controller.watch(credentials.cache.informer, key);
     this.#controller.enqueue(clusterBindingName);
-    await using leases = new AsyncDisposableStack();
-    this.#leases = leases;
+    await using handles = new AsyncDisposableStack();
+    this.#handles = handles;
     await this.#controller.start({ signal });
-    this.#leases = undefined;
+    this.#handles = undefined;
   }
 
-  #leases: AsyncDisposableStack | undefined;
+  #handles: AsyncDisposableStack | undefined;
   #keepsKeys = true;
-  #providerSecret: { readonly name: string; readonly lease: CacheLease } | undefined;
+  #providerSecret: { readonly name: string; readonly handle: InformerHandle } | undefined;
 
   async #beat(signal: AbortSignal): Promise<ReconcileResult | undefined> {
     const { provider, environment } = this.#options;
@@ -180,23 +183,23 @@ export class Heartbeat {
     );
   }
 
-  #watchProviderSecret(name: string): SharedCache | undefined {
-    if (this.#providerSecret?.name === name) return this.#providerSecret.lease.cache;
-    if (this.#leases === undefined) return undefined;
+  #watchProviderSecret(name: string): ReadYourWritesCache | undefined {
+    if (this.#providerSecret?.name === name) return this.#providerSecret.handle.cache;
+    if (this.#handles === undefined) return undefined;
     const { provider, environment } = this.#options;
     const { namespace } = provider.tenant;
-    const lease = provider.pool.acquire({
+    const handle = provider.pool.acquire({
       type: secrets,
       namespace,
       fieldSelector: `metadata.name=${name}`,
     });
-    this.#leases.use(lease);
-    this.#leases.use(this.#controller.watch(lease.cache.informer, () => [clusterBindingName]));
-    lease.cache.informer.whenSynced().then(
+    this.#handles.use(handle);
+    this.#handles.use(this.#controller.watch(handle.cache.informer, () => [clusterBindingName]));
+    handle.cache.informer.whenSynced().then(
       () => this.#controller.enqueue(clusterBindingName),
       (error: unknown) => environment.logger.debug("stopped waiting for the provider's Secret", { error }),
     );
-    this.#providerSecret = { name, lease };
-    return lease.cache;
+    this.#providerSecret = { name, handle };
+    return handle.cache;
   }
 }

@@ -1,14 +1,13 @@
 /** The top of the agent: APIServiceBindings and the Secrets they name become sessions (reference/bind.md §4.3). Lives for one term of the lease. */
-import { falseCondition, keyOf, keyOfRef, type NewCondition, refOf, secrets } from "@klutch/kube-core";
 import { type ClusterConfig, type KubeClient, parseForeignKubeconfig } from "@klutch/kube";
-import { Controller, type ReconcileResult } from "@klutch/kube-runtime";
-import { BindingStatus } from "../binding-status/binding-status.ts";
-import type { CacheLease } from "../../cache/pool.ts";
+import { falseCondition, keyOf, keyOfRef, type NewCondition, refOf, secrets } from "@klutch/kube-core";
+import { Controller, type InformerHandle, type ReconcileResult } from "@klutch/kube-runtime";
 import type { BindingCluster, ConsumerCluster, Environment } from "../../clusters.ts";
 import { asBinding } from "../../decode.ts";
 import { readKubeconfig, unreadableRetryMs } from "../../provider-connection/kubeconfig-secret.ts";
-import { abandon, isAbandoned } from "../binding/abandon.ts";
 import { addressOf, Session } from "../../provider/session.ts";
+import { BindingStatus } from "../binding-status/binding-status.ts";
+import { abandon, isAbandoned } from "../binding/abandon.ts";
 
 /** What the agent needs. */
 export interface AgentOptions {
@@ -21,7 +20,7 @@ export interface AgentOptions {
 
 /** One referenced Secret and what came of it. */
 interface Provider {
-  readonly lease: CacheLease;
+  readonly handle: InformerHandle;
   readonly subscription: Disposable;
   session: Session | undefined;
   textHash: string | undefined;
@@ -30,7 +29,7 @@ interface Provider {
 /** See the module comment. */
 export class Agent implements AsyncDisposable {
   readonly #options: AgentOptions;
-  readonly #bindings: CacheLease;
+  readonly #bindings: InformerHandle;
   readonly #status: BindingStatus;
   readonly #controller: Controller;
   /** By `namespace/name` of the Secret. */
@@ -88,14 +87,14 @@ export class Agent implements AsyncDisposable {
       return undefined;
     }
     const provider = this.#providers.get(secretKey) ?? this.#watchSecret(secretKey);
-    const { informer } = provider.lease.cache;
+    const { informer } = provider.handle.cache;
     if (!informer.synced) {
       const { lastError } = informer.status();
       if (lastError !== undefined) this.#reportUnreadable(secretKey, keys, lastError);
       return { requeueAfterMs: unreadableRetryMs };
     }
     const read = readKubeconfig(
-      provider.lease.cache,
+      provider.handle.cache,
       { key: secretKey, dataKey: "kubeconfig", advice: ". Run kubectl bind again to repair it." },
       (text) => ({ ...parseForeignKubeconfig(text), name: "provider" }),
       (condition) => this.#report(keys, condition),
@@ -147,7 +146,7 @@ export class Agent implements AsyncDisposable {
     provider.session = new Session({
       config,
       createClient: createProviderClient,
-      credentials: { secretRef: refOf(secretKey), cache: provider.lease.cache },
+      credentials: { secretRef: refOf(secretKey), cache: provider.handle.cache },
       consumer,
       bindingCluster,
       bindings: this.#bindings.cache,
@@ -160,11 +159,11 @@ export class Agent implements AsyncDisposable {
     const { namespace, name } = refOf(secretKey);
     const { consumer, environment } = this.#options;
     const fieldSelector = `metadata.name=${name}`;
-    const lease = consumer.pool.acquire({ type: secrets, namespace, fieldSelector });
-    const subscription = this.#controller.watch(lease.cache.informer, () => [secretKey]);
-    const provider: Provider = { lease, subscription, session: undefined, textHash: undefined };
+    const handle = consumer.pool.acquire({ type: secrets, namespace, fieldSelector });
+    const subscription = this.#controller.watch(handle.cache.informer, () => [secretKey]);
+    const provider: Provider = { handle, subscription, session: undefined, textHash: undefined };
     this.#providers.set(secretKey, provider);
-    lease.cache.informer.whenSynced().then(
+    handle.cache.informer.whenSynced().then(
       () => this.#controller.enqueue(secretKey),
       (error: unknown) => environment.logger.debug("a Secret watch was closed", { secretKey, error }),
     );
@@ -177,6 +176,6 @@ export class Agent implements AsyncDisposable {
     this.#providers.delete(secretKey);
     provider.subscription[Symbol.dispose]();
     await provider.session?.[Symbol.asyncDispose]();
-    await provider.lease[Symbol.asyncDispose]();
+    await provider.handle[Symbol.asyncDispose]();
   }
 }

@@ -1,10 +1,8 @@
 /** Releases the mappings of consumer namespaces that are gone (reference/bind.md §4.6), and only of those. */
 import { apiServiceNamespaces } from "@klutch/api";
 import { namespaces } from "@klutch/kube-core";
-import { Controller, type ReconcileResult } from "@klutch/kube-runtime";
+import { Controller, findSurely, type ReadYourWritesCache, type ReconcileResult } from "@klutch/kube-runtime";
 import { mappingOf, planMappingRelease } from "@klutch/sync";
-import { findSurely } from "../../cache/live.ts";
-import type { SharedCache } from "../../cache/shared-cache.ts";
 import { confirmCluster } from "../../cluster-uid.ts";
 import type { ConsumerCluster, Environment, ProviderCluster } from "../../clusters.ts";
 import type { NamespaceMap } from "./namespace-map.ts";
@@ -13,8 +11,8 @@ import type { NamespaceMap } from "./namespace-map.ts";
 export interface MappingKeeperOptions {
   readonly consumer: ConsumerCluster;
   readonly provider: ProviderCluster;
-  readonly mappings: SharedCache;
-  readonly consumerNamespaces: SharedCache;
+  readonly mappings: ReadYourWritesCache;
+  readonly consumerNamespaces: ReadYourWritesCache;
   readonly namespaces: NamespaceMap;
   readonly environment: Environment;
 }
@@ -81,7 +79,7 @@ async function release(
   const { namespaces: map } = options;
   const isUnseen = map.mapping(name).state === "ready" && map.providerNamespaceOf(name) === undefined;
   if (isUnseen) return { requeueAfterMs: graceMs };
-  const left = providerNamespace === undefined ? 0 : provider.pool.countCompact(providerNamespace);
+  const left = providerNamespace === undefined ? 0 : provider.pool.countDigested(providerNamespace);
   if (left !== 0) {
     environment.logger.debug("the namespace is gone, but not what it had on the provider", {
       namespace: name,

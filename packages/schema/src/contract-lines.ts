@@ -1,0 +1,58 @@
+/** A schema as lines of text, one for each field, so that a contract can be written and compared by hand. */
+
+type Json = Readonly<Record<string, unknown>>;
+
+function isJson(value: unknown): value is Json {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** `path: type, required, default …, enum …, pattern …` for every field under `schema`, and one line for each CEL rule. */
+export function contractLines(schema: unknown, path = ""): readonly string[] {
+  if (!isJson(schema)) return [];
+  const lines: string[] = [];
+  const rules: readonly unknown[] = Array.isArray(schema["x-kubernetes-validations"])
+    ? schema["x-kubernetes-validations"]
+    : [];
+  for (const rule of rules.filter(isJson)) lines.push(`${path} rule: ${String(rule["message"])}`);
+  const required: readonly unknown[] = Array.isArray(schema["required"]) ? schema["required"] : [];
+  for (const [name, field] of Object.entries(isJson(schema["properties"]) ? schema["properties"] : {})) {
+    if (path === "" && ["apiVersion", "kind", "metadata"].includes(name)) continue;
+    const own = path === "" ? name : `${path}.${name}`;
+    lines.push(
+      `${own}: ${describe(field)}${required.includes(name) ? ", required" : ""}`,
+      ...contractLines(field, own),
+    );
+  }
+  lines.push(...contractLines(schema["items"], `${path}[]`));
+  if (isJson(schema["additionalProperties"]))
+    lines.push(...contractLines(schema["additionalProperties"], `${path}{}`));
+  return lines;
+}
+
+function describe(field: unknown): string {
+  if (!isJson(field)) return "?";
+  const facts: string[] = [typeof field["type"] === "string" ? field["type"] : "any"];
+  if (isJson(field["items"])) facts[0] = `list of ${describe(field["items"])}`;
+  if (isJson(field["additionalProperties"])) facts[0] = `map of ${describe(field["additionalProperties"])}`;
+  if (field["x-kubernetes-preserve-unknown-fields"] === true) facts.push("free");
+  for (const key of [
+    "default",
+    "enum",
+    "pattern",
+    "format",
+    "minLength",
+    "maxLength",
+    "minItems",
+    "maxItems",
+    "minimum",
+    "maximum",
+    "nullable",
+    "x-kubernetes-list-type",
+    "x-kubernetes-list-map-keys",
+    "x-kubernetes-map-type",
+  ]) {
+    if (field[key] !== undefined)
+      facts.push(`${key.replace("x-kubernetes-", "")} ${JSON.stringify(field[key])}`);
+  }
+  return facts.join(" ");
+}
