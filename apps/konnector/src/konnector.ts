@@ -39,7 +39,7 @@ export interface AgentPartOptions {
 /** The agent as a part of a process. */
 export interface AgentPart {
   /** How many pairs it has looked at. */
-  looks(): number;
+  readonly looks: () => number;
 }
 
 /** What `connectKonnector` needs. */

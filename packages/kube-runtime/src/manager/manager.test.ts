@@ -63,10 +63,10 @@ class World {
     return {
       type: { group: "", version: "v1", plural: name, kind: name, namespaced: true },
       start: () => void this.log.push(`${name} starts`),
-      whenSynced: ({ signal } = {}) =>
+      whenSynced: (options) =>
         Promise.race([
           filled.promise,
-          ...(signal === undefined ? [] : [aborted(signal).then(() => Promise.reject(new Error("stopped")))]),
+          ...(options?.signal === undefined ? [] : [rejectWhenAborted(options.signal)]),
         ]),
       get synced() {
         return synced;
@@ -327,6 +327,11 @@ function aborted(signal: AbortSignal): Promise<void> {
     if (signal.aborted) resolve();
     signal.addEventListener("abort", () => resolve(), { once: true });
   });
+}
+
+async function rejectWhenAborted(signal: AbortSignal): Promise<never> {
+  await aborted(signal);
+  throw new Error("stopped");
 }
 
 /** Lets all promises settle. */

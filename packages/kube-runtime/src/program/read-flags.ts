@@ -127,9 +127,9 @@ function suggestion(name: string, known: readonly string[]): string {
 /** Levenshtein's: how many letters differ, are missing or too many. */
 function distanceOf(left: string, right: string): number {
   let row = Array.from({ length: right.length + 1 }, (_, index) => index);
-  for (const [index, letter] of [...left].entries()) {
+  for (const [index, letter] of left.split("").entries()) {
     const next = [index + 1];
-    for (const [column, other] of [...right].entries()) {
+    for (const [column, other] of right.split("").entries()) {
       const replaced = (row[column] ?? 0) + (letter === other ? 0 : 1);
       next.push(Math.min(replaced, (row[column + 1] ?? 0) + 1, (next[column] ?? 0) + 1));
     }
