@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { isRecord } from "@klutch/kube";
+import { isRecord } from "@klutch/kube-core";
 import { mergePatchOf } from "./merge-patch.ts";
 
 test("a field that is not there any more is removed, at any depth", () => {

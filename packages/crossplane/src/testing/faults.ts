@@ -1,5 +1,6 @@
 /** Faults of a provider's process, on demand: at a chosen effect it crashes, is refused, or never gets the answer. */
-import { ApiError, type KubeClient, type KubeObject, TransportError } from "@klutch/kube";
+import { ApiError, type KubeClient, TransportError } from "@klutch/kube";
+import type { KubeObject } from "@klutch/kube-core";
 
 /** What happens at an effect, that is a write to the API server or a call that changes the backend. */
 export type Fault =
