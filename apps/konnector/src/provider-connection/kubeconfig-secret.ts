@@ -1,7 +1,7 @@
 /** The kubeconfig that an agent gets in a Secret. */
 import { falseCondition, type NewCondition, trueCondition } from "@klutch/kube-core";
 import { type ClusterConfig, KubeconfigError } from "@klutch/kube";
-import type { SharedCache } from "@klutch/kube-runtime";
+import type { ReadYourWritesCache } from "@klutch/kube-runtime";
 import { jsonHash } from "@klutch/sync";
 import { secretText } from "../decode.ts";
 
@@ -13,7 +13,7 @@ export const unreadableRetryMs = 2_000;
  * it cannot be used; `advice` ends such a message.
  */
 export function readKubeconfig(
-  cache: SharedCache,
+  cache: ReadYourWritesCache,
   { key, dataKey, advice = "" }: { readonly key: string; readonly dataKey: string; readonly advice?: string },
   parse: (text: string) => ClusterConfig,
   report: (condition: NewCondition) => void,
