@@ -253,7 +253,7 @@ test("unbind keeps what exists, shows the konnector's words, and takes its right
   assert.equal(again.code, 1);
   assert.match(again.stderr(), /There is no APIServiceBinding gizmos/);
   const doctor = await world.run(["doctor"]);
-  assert.match(doctor.stdout(), /note +gizmos\.test\.klutch\.dev: its APIServiceBinding is gone; 0 objects/);
+  assert.match(doctor.stdout(), /note +gizmos\.test\.klutch\.dev: its APIServiceBinding is gone\. 0 objects/);
 });
 
 test("unbind --delete counts what is deleted and wants the name typed; anything else changes nothing", async () => {
@@ -281,7 +281,7 @@ test("kubectl bind unbind --delete: the policy is set, a time-out and Ctrl-C say
     "kubectl-bind",
   );
   assert.equal(late.code, 1);
-  assert.match(late.stderr(), /Waited 1 s for .* to be unbound: .*run the command again/);
+  assert.match(late.stderr(), /Waited 1 s for .* to be unbound: .*Run the command again/);
   const binding = await world.findBinding(name);
   assert.notEqual(binding?.metadata.deletionTimestamp, undefined);
   assert.equal(binding?.metadata.annotations?.[unbindPolicyAnnotation], "Delete");
@@ -369,7 +369,7 @@ test("hand-back takes our marks, so that an agent which does not know them can l
   assert.equal(rest.code, 0, rest.stderr());
   const { finalizers, annotations } = (await world.findBinding(knobs.name))?.metadata ?? {};
   assert.deepEqual([finalizers, annotations], [undefined, { "own.test/note": "stays" }]);
-  assert.match((await world.run(["hand-back"])).stderr(), /nothing to do/);
+  assert.match((await world.run(["hand-back"])).stderr(), /Nothing to do/);
 });
 
 test("hand-back notices a konnector of ours that puts its finalizer back, and says how to stop it", async () => {

@@ -1,16 +1,16 @@
 /**
- * The runtime controller that `--package-runtime=External` leaves to others (reference/engines.md §5): for each active revision a TLS
+ * The runtime controller that `--package-runtime=External` leaves to others: for each active revision a TLS
  * Secret, and in its status that the runtime is healthy and, for a function, where it listens. For the provider also a Deployment
  * without replicas, from which the RBAC manager learns the provider's service account.
  */
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { type DynamicObject, isRecord, type ResourceType, wholeSeconds } from "@klutch/kube-core";
 import { type KubeClient, systemClock } from "@klutch/kube";
+import { type DynamicObject, isRecord, type ResourceType, wholeSeconds } from "@klutch/kube-core";
 import type { CertificateFolders } from "../certificates.ts";
-import { conditionOf } from "../objects.ts";
 import { crossplaneNamespace, type SandboxContext } from "../context.ts";
+import { conditionOf } from "../objects.ts";
 
 /** Service account of the provider's process. */
 export const providerAccount = "provider-anynines";
