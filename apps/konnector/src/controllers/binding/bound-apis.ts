@@ -243,7 +243,7 @@ export class BoundApis implements AsyncDisposable {
     if (crd !== undefined && isOwnedBy(crd, bound.metadata.uid)) {
       const unusable = unusableReason(exported, crd);
       if (exported?.spec === undefined || unusable !== undefined) {
-        const what = `${unusable ?? ""}, so its objects cannot be released in order; set the annotation klutch.anynines.com/unbind-policy to Abandon to let go of the claims alone`;
+        const what = `${unusable ?? ""}, so its objects cannot be released in order. To let go of the claims alone, set the annotation klutch.anynines.com/unbind-policy to Abandon`;
         await this.#stop(name);
         status.report(key, alarmCondition("Unbinding", "APIServiceExportNotFound", "Error", what));
         return undefined;
@@ -253,7 +253,8 @@ export class BoundApis implements AsyncDisposable {
       this.#syncers.guardDeletions(name, key, bound, crd);
       const remaining = this.#syncers.get(name)?.remaining();
       if (remaining !== 0) {
-        const what = remaining === undefined ? "reading what is there" : `${remaining} objects are left`;
+        const what =
+          remaining === undefined ? "counting the objects that are left" : `${remaining} objects are left`;
         status.report(key, alarmCondition("Unbinding", unbindPolicyOf(bound), "Info", what));
         return { requeueAfterMs: unbindLookMs };
       }

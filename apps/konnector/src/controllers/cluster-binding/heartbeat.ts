@@ -117,7 +117,7 @@ export class Heartbeat {
       const message =
         error instanceof ConsumerWriteError
           ? error.message
-          : `the heartbeat did not get through: ${this.#options.describe(error)}`;
+          : `the heartbeat could not be written: ${this.#options.describe(error)}`;
       this.#options.report(falseCondition("Heartbeating", "ClusterBindingUpdateFailed", "Warning", message));
       throw error;
     }

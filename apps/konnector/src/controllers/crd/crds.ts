@@ -80,7 +80,7 @@ export async function reconcileCrd(look: CrdReconcile): Promise<CrdOutcome> {
   if (plan.do === "refuseIdentity") {
     refuse(
       "APIServiceExportIdentityChanged",
-      `the provider's APIServiceExport ${name} is no longer the API that was bound, so nothing is synced: ${plan.change}. It goes on when the provider takes that back`,
+      `the provider's APIServiceExport ${name} is no longer the API that was bound, so nothing is synced: ${plan.change}. It goes on when the provider changes that back`,
     );
     return {};
   }
@@ -95,7 +95,7 @@ export async function reconcileCrd(look: CrdReconcile): Promise<CrdOutcome> {
   if (elsewhere !== undefined) {
     refuse(
       "ResourceServedElsewhere",
-      `this cluster serves ${spec.names.plural} of ${elsewhere} already, and not from a CustomResourceDefinition: nothing is synced`,
+      `this cluster serves ${spec.names.plural} of ${elsewhere} already, and not from a CustomResourceDefinition, so nothing is synced`,
     );
     return { lookAgainMs: discoveryLagMs };
   }
