@@ -134,7 +134,7 @@ async function startBackend() {
     signal: abort,
     backend: createBackend({ ...common, controllerClient: confined, metrics: createMetrics() }),
     bind: createBind({
-      offers: parts.offers,
+      exportTemplates: parts.exportTemplates,
       tenant: {
         client: confined,
         namespaceCache: parts.namespaces,
@@ -305,7 +305,7 @@ test("a fresh heartbeat is healthy; silence for two intervals is not", async () 
   await waitFor("Healthy", async () => (await healthy()) === "True ");
   shift.ms = 601_000;
   try {
-    await client.mergePatch(clusterBindings, ref, { metadata: { annotations: { look: "again" } } });
+    await client.mergePatch(clusterBindings, ref, { metadata: { annotations: { touched: "again" } } });
     await waitFor("the silence to show", async () => (await healthy()) === "False HeartbeatTimeout");
   } finally {
     shift.ms = 0;

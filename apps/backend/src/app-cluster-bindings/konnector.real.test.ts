@@ -67,8 +67,8 @@ test("nothing is written when nothing differs, although the server completed the
   await until("the rollout", deployed, /^True$/);
   const { metadata } = (await deployment()) ?? {};
   const before = world.applied().length;
-  for (const look of ["1", "2", "3"]) {
-    await client.mergePatch(appClusterBindings, app, { metadata: { annotations: { look } } });
+  for (const touched of ["1", "2", "3"]) {
+    await client.mergePatch(appClusterBindings, app, { metadata: { annotations: { touched } } });
   }
   await client.mergePatch(appClusterBindings, app, { spec: { apiExports: [] } });
   await waitFor("the last pass", async () => (await condition("app", "BindingsReady")) === "True");
@@ -247,7 +247,7 @@ test("without a konnector the unbinding is given up after two minutes, and that 
       appClusterBindings,
       { namespace: "default", name: "alone" },
       {
-        metadata: { annotations: { look: "again" } },
+        metadata: { annotations: { touched: "again" } },
       },
     );
     await until("the end of the wait", unbound, /^False Warning\/KonnectorNotRunning: .*by hand/);

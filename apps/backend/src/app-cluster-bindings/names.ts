@@ -7,7 +7,7 @@ import { boundedName, keyOf, type KubeObject } from "@klutch/kube-core";
 export const allowFromAnnotation = "klutch.anynines.com/allow-from";
 /** Labels of everything that an AppClusterBinding made. Values longer than 63 characters have a hashed tail. */
 export const appClusterBindingNameLabel = "klutch.anynines.com/appclusterbinding-name";
-/** See `appClusterBindingNameLabel`. */
+/** The other one of the two labels. */
 export const appClusterBindingNamespaceLabel = "klutch.anynines.com/appclusterbinding-namespace";
 
 const maxLabelLength = 63;
@@ -40,7 +40,7 @@ export function ownerOf(object: AppClusterBinding): Owner {
 }
 
 /** The key of the AppClusterBinding that made the object; nothing for foreign ones. */
-export function makerOf({ metadata }: KubeObject): readonly string[] {
+export function ownerKeyOf({ metadata }: KubeObject): readonly string[] {
   const key = metadata.annotations?.[appClusterBindingAnnotation];
   return key === undefined ? [] : [key];
 }

@@ -154,7 +154,7 @@ test("a claim that was edited to Rejected stays; other edits of our fields are u
   await client.mergePatch(
     appClusterBindings,
     { namespace: "default", name: "control-plane-test" },
-    { metadata: { annotations: { look: "again" } } },
+    { metadata: { annotations: { touched: "again" } } },
   );
   const found = await waitFor("our mark to come back", async () => {
     const live = await binding("mangodbs.mangodb.com");

@@ -19,16 +19,16 @@ import {
   removeMirror,
 } from "./kubeconfig-secret.ts";
 import { type Owner, ownerOf } from "./names.ts";
-import { ensureInhabitants, ensureRootNamespace, isOurs, namespaceReady } from "./root-namespace.ts";
+import { ensureNamespaceResources, ensureNamespace, isOurs, namespaceReady } from "./root-namespace.ts";
 import { bindingsReady, ensureServiceBindings } from "./service-bindings.ts";
 
 /**
  * How often the kubeconfig Secret and its copy are looked at. They are read by name: a watch would need the right to list Secrets of
  * everybody.
  */
-const secretLookMs = 10_000;
+const secretPollMs = 10_000;
 /** While it is missing or wrong somebody waits for it. */
-const missingSecretLookMs = 3_000;
+const missingSecretPollMs = 3_000;
 
 /** Keys are `namespace/name` of AppClusterBindings. */
 export function createAppClusterBindingReconcile(context: ControlPlaneContext): Reconcile {
@@ -45,7 +45,7 @@ export function createAppClusterBindingReconcile(context: ControlPlaneContext): 
     await ensureStatus(client, appClusterBindings, owner.object, { conditions }, step);
     if (report.failure !== undefined) throw report.failure;
     const isValid = isTrue(conditions, "SecretValid");
-    return { requeueAfterMs: isValid ? secretLookMs : missingSecretLookMs };
+    return { requeueAfterMs: isValid ? secretPollMs : missingSecretPollMs };
   };
 }
 
@@ -106,7 +106,7 @@ async function reconcileAll(
     readKubeconfig(client, owner, step),
   );
   if (verdict !== undefined) report.add(verdict.condition);
-  const mayGoOn = verdict !== undefined && (await ensurePlace(context, owner, verdict, report, step));
+  const mayGoOn = verdict !== undefined && (await ensureRootNamespace(context, owner, verdict, report, step));
   if (!mayGoOn) {
     addWaiting(owner, report);
     return;
@@ -122,7 +122,7 @@ async function reconcileAll(
 }
 
 /** Whether the root namespace is there, is ours and holds a kubeconfig. */
-async function ensurePlace(
+async function ensureRootNamespace(
   context: ControlPlaneContext,
   owner: Owner,
   verdict: KubeconfigVerdict,
@@ -139,9 +139,9 @@ async function ensurePlace(
     return !verdict.refused && (await hasMirror(client, owner, step));
   }
   const isReady = await report.run(namespaceReady, "NamespaceFailed", async () => {
-    const condition = await ensureRootNamespace(client, owner, step);
+    const condition = await ensureNamespace(client, owner, step);
     if (condition.status === "True") {
-      await ensureInhabitants(client, owner, step);
+      await ensureNamespaceResources(client, owner, step);
       await mirrorKubeconfig(client, owner, data, step);
     }
     report.add(condition);

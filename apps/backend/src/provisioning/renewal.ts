@@ -33,7 +33,7 @@ export type RenewalOutcome =
   | { readonly kind: "renewed"; readonly kubeconfig: string }
   | { readonly kind: "refused"; readonly why: RenewalRefusal };
 
-/** Every refusal looks the same from outside; the reason is for the log. */
+/** Answers konnectors that come back. Remembers nothing itself. */
 export interface Renewal {
   /** Its own public address, which is part of what is signed. */
   readonly url: string;

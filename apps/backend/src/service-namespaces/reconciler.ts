@@ -15,7 +15,7 @@ import { ensureBinderRoleBinding } from "../provisioning/tenant.ts";
 import { isOverLimit } from "../limits.ts";
 import { byNamespace, type ControllerContext } from "../controller-context.ts";
 
-const waitingLookMs = 30_000;
+const waitingRequeueMs = 30_000;
 
 /** Keys are `namespace/name` of APIServiceNamespaces. */
 export function createServiceNamespaceReconcile(context: ControllerContext): Reconcile {
@@ -31,7 +31,7 @@ export function createServiceNamespaceReconcile(context: ControllerContext): Rec
     }
     if (isBeyond(context, mapping)) {
       // The ClusterBinding says so; a mapping that goes makes room.
-      return { requeueAfterMs: waitingLookMs };
+      return { requeueAfterMs: waitingRequeueMs };
     }
     const annotations = { [serviceNamespaceAnnotation]: owner };
     const present =

@@ -293,7 +293,7 @@ async function readOrphanedApis(
   return owned;
 }
 
-/** Claimed objects in mapped namespaces of both sides, and what carries our mark elsewhere. Secrets always: one that no claim lets leave must not be above. */
+/** Claimed objects in mapped namespaces of both sides, and what carries our mark elsewhere. Secrets always, so that one which no claim lets leave is found. */
 async function readClaimed(
   reader: Reader,
   bound: readonly APIServiceBinding[],
@@ -315,19 +315,22 @@ async function readClaimed(
   }
   for (const [name, type] of types) {
     if (name in providerObjects) continue;
-    const [below, above] = type.namespaced
+    const [consumerItems, providerItems] = type.namespaced
       ? await Promise.all([
           readNamespaced(consumer.client, type, own.consumer, reader),
           readNamespaced(provider.client, type, own.provider, reader),
         ])
       : [await readConsumer(reader, type), await readProvider(reader, type, [])];
-    if (below === undefined || above === undefined) continue;
+    if (consumerItems === undefined || providerItems === undefined) continue;
     const labelSelector = `${claimedFromLabel}=${tenant.namespaceUid}`;
     const options = { labelSelector, metadataOnly: true, signal };
     const marked = await ifAllowed(() => listAll<DynamicObject>(provider.client, type, options));
-    const known = new Set(above.map(({ metadata }) => metadata.uid));
-    consumerObjects[name] = below;
-    providerObjects[name] = [...above, ...(marked ?? []).filter(({ metadata }) => !known.has(metadata.uid))];
+    const known = new Set(providerItems.map(({ metadata }) => metadata.uid));
+    consumerObjects[name] = consumerItems;
+    providerObjects[name] = [
+      ...providerItems,
+      ...(marked ?? []).filter(({ metadata }) => !known.has(metadata.uid)),
+    ];
   }
   const accepted = new Set(claims.map((claim) => crdNameOf(claim)));
   return [...types.keys()].map((resource) => ({

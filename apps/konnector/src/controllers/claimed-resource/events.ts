@@ -1,26 +1,26 @@
-/** What does not cross of claimed objects, in words for the people of the app cluster. */
-import { apiVersionOf, type DynamicObject, type ObjectRef } from "@klutch/kube-core";
+/** What does not cross of claimed objects, as events for the people of the app cluster. */
 import { crossingSecretTypes } from "@klutch/api";
+import { apiVersionOf, type DynamicObject, type ObjectRef } from "@klutch/kube-core";
 import type { ClaimedPlan } from "@klutch/sync";
-import type { Environment } from "../../clusters.ts";
 import type { EventRecorder } from "../../events.ts";
+import type { KonnectorMetrics } from "../../metrics.ts";
 import type { ClaimedType } from "./claimed-type.ts";
 
-interface Context {
+/** Where the events of one claimed resource go. */
+export interface ClaimedEvents {
   readonly type: ClaimedType;
-  readonly events: EventRecorder;
-  readonly environment: Environment;
+  readonly recorder: EventRecorder;
+  readonly refusals: KonnectorMetrics["refusals"];
 }
 
-/** Tells why nothing is written, where somebody can do something about it. */
-export async function tellClaimed(
-  context: Context,
+/** Says why nothing is written, where the reason is one that somebody can change. */
+export async function recordRefusal(
+  { type, recorder, refusals }: ClaimedEvents,
   pair: { readonly consumer: DynamicObject | undefined; readonly consumerRef: ObjectRef },
   { conflict, refusedType }: ClaimedPlan,
 ): Promise<void> {
-  const { events, type } = context;
   if (conflict === true && pair.consumer !== undefined) {
-    await events.tell(
+    await recorder.tell(
       pair.consumer,
       "Warning",
       "NameTaken",
@@ -28,20 +28,23 @@ export async function tellClaimed(
     );
   }
   if (refusedType === undefined) return;
-  context.environment.metrics.refusals.inc({ resource: type.plural, reason: "SecretTypeRefused" });
-  events.warn(
+  refusals.inc({ resource: type.plural, reason: "SecretTypeRefused" });
+  recorder.warn(
     pair.consumer ?? wouldBe(type, pair.consumerRef),
     "SecretTypeRefused",
     `Secret ${pair.consumerRef.name} is not copied, because its type is ${refusedType}. Types that are copied: ${crossingSecretTypes.join(", ")}, servicebinding.io/*. Another type needs a permission claim with the field selector type=<type>`,
   );
 }
 
-/** Tells that a namespace holds as many copies as it may. The same text for all that stay away, so that it is told once. */
-export function tellTooMany({ type, events, environment }: Context, ref: ObjectRef): void {
-  const { providerObjectsLimit: limit } = environment.timing;
-  environment.metrics.refusals.inc({ resource: type.plural, reason: "TooManyObjects" });
+/** Says that a namespace holds as many copies as it may. The same text for all that stay away, so that it is written once. */
+export function recordTooMany(
+  { type, recorder, refusals }: ClaimedEvents,
+  ref: ObjectRef,
+  limit: number,
+): void {
+  refusals.inc({ resource: type.plural, reason: "TooManyObjects" });
   const where = ref.namespace === undefined ? "" : ` into namespace ${ref.namespace}`;
-  events.warn(
+  recorder.warn(
     wouldBe(type, ref),
     "TooManyObjects",
     `at most ${limit} of the provider's ${type.plural} are copied${where}; the others stay at the provider. Ask the provider to remove some, or raise the konnector's --provider-objects-limit`,

@@ -1,9 +1,8 @@
 /** What the answers to an export's permission claims mean for the binding: told loudly, before anything is synced (never ignored). */
-import { type APIServiceBindingSpec, type APIServiceExportSpec, type PermissionClaim } from "@klutch/api";
+import type { APIServiceBindingSpec, APIServiceExportSpec, PermissionClaim } from "@klutch/api";
 import { falseCondition, type NewCondition, trueCondition } from "@klutch/kube-core";
 import { claimFaults, effectiveClaims, missingClaims } from "@klutch/sync";
-import type { ClaimSet } from "../claimed-resource/claim-set.ts";
-import type { HonouredClaim } from "../claimed-resource/claimed-type.ts";
+import type { ClaimedTypes, HonouredClaim } from "../claimed-resource/claimed-type.ts";
 
 /** The outcome. */
 export interface ClaimCheck {
@@ -12,15 +11,15 @@ export interface ClaimCheck {
   readonly mayWork: boolean;
   readonly honoured: readonly HonouredClaim[];
   /** Set when a claimed resource is not served yet. */
-  readonly lookAgainMs?: number | undefined;
+  readonly requeueAfterMs?: number | undefined;
 }
 
 const conditionType = "PermissionClaimsValid";
-const lookAgainMs = 10_000;
+const notServedRetryMs = 10_000;
 
 /** Checks the claims of one binding. Throws when the app cluster's discovery cannot be asked. */
 export async function checkClaims(
-  claims: ClaimSet,
+  types: ClaimedTypes,
   binding: APIServiceBindingSpec,
   exported: APIServiceExportSpec | undefined,
   signal: AbortSignal,
@@ -43,7 +42,7 @@ export async function checkClaims(
   const faults: string[] = [];
   let isIncomplete = false;
   for (const claim of effectiveClaims(answered, asked)) {
-    const type = await claims.typeOf(claim, signal);
+    const type = await types.typeOf(claim, signal);
     if (type === undefined) {
       isIncomplete = true;
       faults.push(
@@ -62,7 +61,7 @@ export async function checkClaims(
     faults.length === 0
       ? trueCondition(conditionType)
       : falseCondition(conditionType, "ClaimCannotBeHonoured", "Error", faults.join("; "));
-  return { condition, mayWork: true, honoured, lookAgainMs: isIncomplete ? lookAgainMs : undefined };
+  return { condition, mayWork: true, honoured, requeueAfterMs: isIncomplete ? notServedRetryMs : undefined };
 }
 
 function apiVersionOf({ group = "", version, resource }: PermissionClaim): string {

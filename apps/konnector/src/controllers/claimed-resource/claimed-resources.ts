@@ -1,23 +1,25 @@
-/** The claim syncers of one session: one for each claimed resource, whatever number of APIs claim it. */
-import { isBuiltInGroup, type PermissionClaim } from "@klutch/api";
-import { discoverResource } from "@klutch/kube";
+/** The claimed resources of one provider: one reconciler for each resource, whatever number of APIs claim it. */
+import { isBuiltInGroup } from "@klutch/api";
 import { keyOfRef, type ObjectRef, type ResourceType } from "@klutch/kube-core";
 import type { ReadYourWritesCache } from "@klutch/kube-runtime";
 import { type ClaimScope, claimScopeOf, jsonHash } from "@klutch/sync";
 import type { ConsumerCluster, Environment, ProviderCluster } from "../../clusters.ts";
 import { asBinding } from "../../decode.ts";
 import type { EventRecorder } from "../../events.ts";
+import { Running } from "../../lifecycle.ts";
 import type { NamespaceMap } from "../service-namespace/namespace-map.ts";
-import { ClaimSyncer } from "./claim-syncer.ts";
-import type { ClaimedType, HonouredClaim } from "./claimed-type.ts";
+import { claimedResourceKey, type ClaimedType, type HonouredClaim } from "./claimed-type.ts";
+import { ClaimedResourceReconciler } from "./reconciler.ts";
 
-/** What claim syncers share. */
-export interface ClaimSetOptions {
+/** What the reconcilers share. */
+export interface ClaimedResourcesOptions {
   readonly consumer: ConsumerCluster;
   readonly provider: ProviderCluster;
-  readonly namespaces: NamespaceMap;
-  readonly bindings: ReadYourWritesCache;
+  /** Throws when the provider is not the one it was. */
   readonly confirmProvider: (signal: AbortSignal) => Promise<void>;
+  readonly namespaces: NamespaceMap;
+  /** All of the app cluster: the Secrets that they name stay there. */
+  readonly bindings: ReadYourWritesCache;
   readonly events: EventRecorder;
   readonly environment: Environment;
 }
@@ -33,19 +35,20 @@ interface Wanted {
   readonly clusterWide: boolean;
 }
 
-const core = { group: "", version: "v1", namespaced: true, statusSubresource: false };
+interface RunningResource {
+  readonly signature: string;
+  readonly reconciler: Running<ClaimedResourceReconciler>;
+}
 
-/** One call at a time. A syncer whose permission claims change is ended and started anew. */
-export class ClaimSet implements AsyncDisposable {
-  readonly #options: ClaimSetOptions;
+/** Starts and ends reconcilers as claims are accepted and withdrawn. Not for concurrent use. */
+export class ClaimedResources implements AsyncDisposable {
+  readonly #options: ClaimedResourcesOptions;
+  /** By API. */
   readonly #accepted = new Map<string, AcceptedClaims>();
-  readonly #running = new Map<string, { readonly signature: string; readonly syncer: ClaimSyncer }>();
-  readonly #types = new Map<string, ClaimedType>([
-    ["secrets./v1", { ...core, plural: "secrets", kind: "Secret" }],
-    ["configmaps./v1", { ...core, plural: "configmaps", kind: "ConfigMap" }],
-  ]);
+  /** By claimed resource. */
+  readonly #running = new Map<string, RunningResource>();
 
-  constructor(options: ClaimSetOptions) {
+  constructor(options: ClaimedResourcesOptions) {
     this.#options = options;
   }
 
@@ -60,25 +63,6 @@ export class ClaimSet implements AsyncDisposable {
     if (this.#accepted.delete(api)) await this.#adjust();
   }
 
-  /** The resource that a claim names; undefined when the app cluster does not serve it. */
-  async typeOf(claim: PermissionClaim, signal: AbortSignal): Promise<ClaimedType | undefined> {
-    const key = keyOf(claim);
-    const known = this.#types.get(key);
-    if (known !== undefined) return known;
-    const { client } = this.#options.consumer;
-    const query = { group: claim.group ?? "", version: claim.version, plural: claim.resource };
-    const found = await discoverResource(client, query, { signal });
-    if (found === undefined) return undefined;
-    const status = await discoverResource(
-      client,
-      { ...query, plural: `${claim.resource}/status` },
-      { signal },
-    );
-    const type = { ...found, statusSubresource: status !== undefined };
-    this.#types.set(key, type);
-    return type;
-  }
-
   async [Symbol.asyncDispose](): Promise<void> {
     this.#accepted.clear();
     await this.#adjust();
@@ -86,26 +70,37 @@ export class ClaimSet implements AsyncDisposable {
 
   async #adjust(): Promise<void> {
     const wanted = this.#wanted();
-    for (const [key, { signature, syncer }] of this.#running) {
+    for (const [key, { signature, reconciler }] of this.#running) {
       const next = wanted.get(key);
       if (next !== undefined && jsonHash(next) === signature) continue;
       this.#running.delete(key);
-      await syncer[Symbol.asyncDispose]();
+      await reconciler[Symbol.asyncDispose]();
     }
     for (const [key, next] of wanted) {
       if (this.#running.has(key)) continue;
-      this.#running.set(key, {
-        signature: jsonHash(next),
-        syncer: new ClaimSyncer({
-          ...this.#options,
-          ...next,
-          isPrivate: (ref) => isSecret(next.type) && this.#isKubeconfig(ref),
-        }),
-      });
+      const reconciler = new Running(this.#createReconciler(next));
+      this.#running.set(key, { signature: jsonHash(next), reconciler });
     }
   }
 
-  /** Whether the Secret is the way to a provider, of this session or another. */
+  #createReconciler({ type, scopes, clusterWide }: Wanted): ClaimedResourceReconciler {
+    const { consumer, provider, confirmProvider, namespaces, events, environment } = this.#options;
+    const isPrivate = (ref: ObjectRef): boolean => isSecret(type) && this.#isKubeconfig(ref);
+    return new ClaimedResourceReconciler({
+      type,
+      scopes,
+      clusterWide,
+      consumer,
+      provider,
+      confirmProvider,
+      namespaces,
+      isPrivate,
+      events,
+      environment,
+    });
+  }
+
+  /** Whether the Secret is the way to a provider, this one or another. */
   #isKubeconfig(ref: ObjectRef): boolean {
     const key = keyOfRef(ref);
     return [...this.#options.bindings.informer.list()].some(
@@ -117,7 +112,7 @@ export class ClaimSet implements AsyncDisposable {
     const wanted = new Map<string, Wanted>();
     for (const { claims, clusterWide } of this.#accepted.values()) {
       for (const { claim, type } of claims) {
-        const key = keyOf(claim);
+        const key = claimedResourceKey(claim);
         const previous = wanted.get(key);
         wanted.set(key, {
           type,
@@ -132,7 +127,3 @@ export class ClaimSet implements AsyncDisposable {
 }
 
 const isSecret = ({ group, plural }: ResourceType): boolean => group === "" && plural === "secrets";
-
-function keyOf({ resource, group = "", version }: PermissionClaim): string {
-  return `${resource}.${group}/${version}`;
-}
