@@ -6,11 +6,11 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { type DynamicObject, isRecord, type ResourceType, wholeSeconds } from "@klutch/kube-core";
 import { type KubeClient, systemClock } from "@klutch/kube";
+import { type DynamicObject, isRecord, type ResourceType, wholeSeconds } from "@klutch/kube-core";
 import type { CertificateFolders } from "../certificates.ts";
-import { conditionOf } from "../objects.ts";
 import { crossplaneNamespace, type SandboxContext } from "../context.ts";
+import { conditionOf } from "../objects.ts";
 
 /** Service account of the provider's process. */
 export const providerAccount = "provider-anynines";

@@ -43,7 +43,7 @@ export interface ClusterBindingOptions {
   readonly reportPrettyName: (prettyName: string) => void;
 }
 
-/** Works on one key, every two and a half minutes and after each change of what it observes. */
+/** Reports every two and a half minutes and after each change of the ClusterBinding or the credential. There is one key. */
 export class ClusterBindingReconciler implements Part {
   readonly #options: ClusterBindingOptions;
   readonly #controller: Controller;

@@ -28,7 +28,7 @@ interface NamedSecret {
   textHash: string | undefined;
 }
 
-/** Bindings that name the same Secret share a session. A Secret that breaks ends no session that works. */
+/** Bindings that name the same Secret share a connection. A Secret that breaks ends no connection that works. */
 export class Agent implements Part {
   readonly #options: AgentOptions;
   readonly #bindings: InformerHandle;
