@@ -48,7 +48,8 @@ test("each descriptor of the manifest has digest, size and type of its blob", ()
   const parsed: unknown = JSON.parse(Buffer.from(manifest.bytes).toString());
   assert.ok(typeof parsed === "object" && parsed !== null && "config" in parsed && "layers" in parsed);
   assert.ok(Array.isArray(parsed.layers));
-  const described: readonly unknown[] = [parsed.config, ...parsed.layers];
+  const layers: readonly unknown[] = parsed.layers;
+  const described = [parsed.config, ...layers];
   assert.equal(described.length, blobs.length);
   for (const [index, { digest, bytes, mediaType }] of blobs.entries()) {
     assert.equal(digest, digestOf(bytes));
