@@ -13,7 +13,7 @@ const a9sSuffix = /-ms-\d+$/;
 
 /**
  * The service of exactly that name, or the only one that has it before an a9s suffix: `a9s-postgresql1` never means
- * `a9s-postgresql13` (provider defect 7). Throws `ExternalError` that names what the catalog has.
+ * `a9s-postgresql13`. Throws `ExternalError` that names what the catalog has.
  */
 export function findPlan(catalog: Catalog, serviceName: string, planName: string): PlanChoice {
   const { services } = catalog;

@@ -33,7 +33,7 @@ export async function brokerOf(
   } catch (cause) {
     if (!(cause instanceof UnknownConfigError)) throw cause;
     throw new ExternalError(
-      `nobody serves the type ${typeOf(binding)} here: providerconfigs "${name}" not found`,
+      `no broker here serves the type ${typeOf(binding)}: providerconfigs "${name}" not found`,
       { cause },
     );
   }

@@ -37,7 +37,7 @@ export interface BindingClientOptions {
   readonly confirmLossMs: number;
 }
 
-/** See the module comment. */
+/** Serves one pass over one ServiceBinding. A lost binding is made anew by itself, unless its instance is missing too. */
 export class ServiceBindingClient implements ExternalClient {
   readonly #options: BindingClientOptions;
   readonly #managed: ManagedServiceBinding;
@@ -105,7 +105,7 @@ export class ServiceBindingClient implements ExternalClient {
     try {
       await this.#tracker.perform("delete", () => this.#options.broker.osb.unbind(this.#ref(), options));
     } catch (error) {
-      // Only 404 and 410 mean gone: a broker that is down must not make us forget valid credentials (provider defect 11).
+      // Only 404 and 410 mean gone: a broker that is down must not make us forget valid credentials.
       if (isGone(error)) await this.#tracker.clear();
       else throw toExternalError(error);
     }

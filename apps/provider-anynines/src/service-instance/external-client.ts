@@ -39,7 +39,7 @@ export interface InstanceClientOptions {
   readonly confirmLossMs: number;
 }
 
-/** See the module comment. */
+/** Serves one pass over one ServiceInstance. A lost instance is never made anew without a person's permission. */
 export class ServiceInstanceClient implements ExternalClient {
   readonly #options: InstanceClientOptions;
   readonly #state: InstanceState;

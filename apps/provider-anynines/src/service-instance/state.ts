@@ -10,7 +10,7 @@ import { parameterChanges } from "./parameters.ts";
 /** An observation without what `InstanceState` adds; `upToDate` is false unless said otherwise. */
 export type Found = Omit<Observation, "upToDate" | "status"> & { readonly upToDate?: boolean | undefined };
 
-/** See the module comment. */
+/** Asks no broker: who uses it tells it what the broker said. */
 export class InstanceState {
   readonly managed: ServiceInstance;
   readonly notes: Notes;
@@ -56,7 +56,7 @@ export class InstanceState {
     this.#atProvider = {};
   }
 
-  /** Undefined when what was asked for is there, and what was taken back is not (provider defect 5). */
+  /** Undefined when what was asked for is there, and what was taken back is not. */
   parameterChanges(): Readonly<Record<string, unknown>> | undefined {
     const { parameters: wanted } = this.managed.spec.forProvider;
     return parameterChanges({

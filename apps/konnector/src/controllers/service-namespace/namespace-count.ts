@@ -12,7 +12,7 @@ export interface Count {
 
 const none: Count = { all: 0, own: 0 };
 
-/** See the module comment. */
+/** Counts what the caches show, no more: right only when they are filled. */
 export class NamespaceCount {
   readonly #counts = new Map<string, Count>();
   readonly #onTurn: (namespace: string) => void;
