@@ -2,7 +2,6 @@
 import type { PermissionClaim } from "@klutch/api";
 import { contains } from "./json.ts";
 import { type KeyPath, parseKeyPath, valueAt } from "./field-path.ts";
-import { matchesPattern } from "./metadata-rules.ts";
 import type { Ref, SyncObject } from "./types.ts";
 
 /** One requirement of a field selector. */
@@ -132,11 +131,6 @@ export function isSelected(scope: ClaimScope, ref: Ref, object: SyncObject | und
   return scope.fieldSelectors.some((requirements) =>
     requirements.every(({ path, equals, value }) => (textAt(seen, path) === value) === equals),
   );
-}
-
-/** Whether one of the patterns matches the key. */
-export function matchesAny(key: string, patterns: readonly string[]): boolean {
-  return patterns.some((pattern) => matchesPattern(key, pattern));
 }
 
 function parseFieldSelector(text: string): readonly FieldRequirement[] | undefined {

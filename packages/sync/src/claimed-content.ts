@@ -6,9 +6,10 @@ import {
   resourceOwnerAnnotation,
   sourceHashAnnotation,
 } from "@klutch/api";
-import { type ClaimScope, matchesAny, type TravelRules } from "./claim-scope.ts";
+import type { ClaimScope, TravelRules } from "./claim-scope.ts";
 import { type KeyPath, valueAt, withValueAt } from "./field-path.ts";
 import { contains, jsonEqual, jsonHash } from "./json.ts";
+import { matchesAny } from "./key-patterns.ts";
 import { mayComeDown } from "./metadata-rules.ts";
 import type { Tenant } from "./namespaces.ts";
 import { isRecord, type Ref, type SyncObject } from "./types.ts";

@@ -1,9 +1,10 @@
 /** Which labels and annotations travel up. */
+import { type KeyMatcher, keyMatcher, matchesAny } from "./key-patterns.ts";
 
-/** Patterns with `*` for any characters; a key travels when one `allow` pattern and no `deny` pattern matches it. */
+/** A key travels when it is allowed and not denied. */
 export interface MetadataRule {
-  readonly allow: readonly string[];
-  readonly deny: readonly string[];
+  readonly allow: KeyMatcher;
+  readonly deny: KeyMatcher;
 }
 
 /**
@@ -11,8 +12,8 @@ export interface MetadataRule {
  * take over another tenant's service) and what would make a GitOps tool or Helm of the control plane believe that it owns the copy.
  */
 export const defaultMetadataRule: MetadataRule = {
-  allow: ["*"],
-  deny: [
+  allow: keyMatcher(["*"]),
+  deny: keyMatcher([
     "klutch.anynines.com/*",
     "*.klutch.anynines.com/*",
     "crossplane.io/*",
@@ -25,7 +26,7 @@ export const defaultMetadataRule: MetadataRule = {
     "app.kubernetes.io/instance",
     "argocd.argoproj.io/*",
     "*.toolkit.fluxcd.io/*",
-  ],
+  ]),
 };
 
 /**
@@ -33,16 +34,16 @@ export const defaultMetadataRule: MetadataRule = {
  * which people and tools recognise an application. Keys of other domains steer controllers, and which ones run here the provider must
  * not use unasked.
  */
-const safeDown: readonly string[] = [
+const isKnownSafe = keyMatcher([
   "app.kubernetes.io/name",
   "app.kubernetes.io/version",
   "app.kubernetes.io/component",
   "app.kubernetes.io/part-of",
   "klutch.io/*",
-];
+]);
 
 /** Never comes down, whatever a claim says: Kubernetes' own, what GitOps tools and Helm know their objects by, and Klutch's marks. */
-const neverDown: readonly string[] = [
+const isKeptAbove = keyMatcher([
   "kubernetes.io/*",
   "*.kubernetes.io/*",
   "k8s.io/*",
@@ -53,19 +54,14 @@ const neverDown: readonly string[] = [
   "helm.sh/*",
   "argocd.argoproj.io/*",
   "*.toolkit.fluxcd.io/*",
-];
+]);
 
 /** Whether the label or annotation of a provider's object may come down; `patterns` are those of the accepted permission claim. */
 export function mayComeDown(key: string, patterns?: readonly string[]): boolean {
   const isSafe = isKnownSafe(key);
   if (!isSafe && isKeptAbove(key)) return false;
-  return patterns === undefined
-    ? isSafe || !key.includes("/")
-    : patterns.some((pattern) => matchesPattern(key, pattern));
+  return patterns === undefined ? isSafe || !key.includes("/") : matchesAny(key, patterns);
 }
-
-const isKnownSafe = (key: string): boolean => safeDown.some((pattern) => matchesPattern(key, pattern));
-const isKeptAbove = (key: string): boolean => neverDown.some((pattern) => matchesPattern(key, pattern));
 
 /** The labels or annotations that may come back to a consumer who wrote them himself: all but those that nothing brings down. */
 export function entriesBack(
@@ -95,41 +91,5 @@ export function filterMetadata(
 
 /** Whether a label or annotation with this key travels. */
 export function travels(key: string, rule: MetadataRule): boolean {
-  return (
-    rule.allow.some((pattern) => matchesPattern(key, pattern)) &&
-    !rule.deny.some((pattern) => matchesPattern(key, pattern))
-  );
-}
-
-/** Whether `text` matches `pattern`, in which `*` stands for any characters. Linear in the length of the text. */
-export function matchesPattern(text: string, pattern: string): boolean {
-  const { first, inner, last } = partsOf(pattern);
-  if (last === undefined) return text === pattern;
-  if (!text.startsWith(first)) return false;
-  let position = first.length;
-  for (const part of inner) {
-    const found = text.indexOf(part, position);
-    if (found < 0) return false;
-    position = found + part.length;
-  }
-  return text.length - last.length >= position && text.endsWith(last);
-}
-
-/** What stands before, between and after the `*` of a pattern. `last` is undefined when it has none. */
-interface PatternParts {
-  readonly first: string;
-  readonly inner: readonly string[];
-  readonly last: string | undefined;
-}
-
-/** Patterns are few, and each is compared with keys of every object. */
-const knownParts = new Map<string, PatternParts>();
-
-function partsOf(pattern: string): PatternParts {
-  const known = knownParts.get(pattern);
-  if (known !== undefined) return known;
-  const [first = "", ...inner] = pattern.split("*");
-  const parts = { first, last: inner.pop(), inner };
-  knownParts.set(pattern, parts);
-  return parts;
+  return rule.allow(key) && !rule.deny(key);
 }
