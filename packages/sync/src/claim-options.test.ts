@@ -7,7 +7,7 @@ import {
   type PermissionClaim,
   resourceOwnerAnnotation,
 } from "@klutch/api";
-import { claimFaults, claimScopeOf, isSelected } from "./claim-scope.ts";
+import { claimFaults, compilePermissionClaim, isSelected } from "./compiled-permission-claim.ts";
 import { type ClaimedPlan, type ObservedClaimed, planClaimed } from "./claimed.ts";
 import { parseKeyPath, valueAt, withValueAt } from "./field-path.ts";
 import type { SyncObject } from "./types.ts";
@@ -33,7 +33,7 @@ const claim = (options: Partial<PermissionClaim>): PermissionClaim => ({
 });
 
 function plan(options: Partial<PermissionClaim>, sides: Partial<ObservedClaimed>): ClaimedPlan {
-  const scope = claimScopeOf(claim(options));
+  const permissionClaim = compilePermissionClaim(claim(options));
   const absent = { consumer: undefined, provider: undefined };
   return planClaimed({
     ...absent,
@@ -42,7 +42,7 @@ function plan(options: Partial<PermissionClaim>, sides: Partial<ObservedClaimed>
     tenant,
     resource: "things.example.org",
     ...sides,
-    scope,
+    permissionClaim,
   });
 }
 
@@ -87,7 +87,7 @@ const consumer = { selector: { owner: "Consumer" } } as const;
 
 test("selector.namespaces, labelSelectors and fieldSelectors restrict what is covered", () => {
   const selects = (selector: PermissionClaim["selector"], one: SyncObject): boolean =>
-    isSelected(claimScopeOf(claim({ selector })), consumerRef, one);
+    isSelected(compilePermissionClaim(claim({ selector })), consumerRef, one);
   const one = object("above", { type: "Opaque", spec: { size: 3 } }, { labels: { app: "db", tier: "x" } });
   assert.ok(selects({ namespaces: ["other", "app"] }, one));
   assert.ok(!selects({ namespaces: ["other"] }, one));

@@ -2,14 +2,14 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { claimedFromLabel, type Metadata, resourceOwnerAnnotation } from "@klutch/api";
 import fc from "fast-check";
-import { type ClaimScope, plainScope } from "./claim-scope.ts";
+import { type CompiledPermissionClaim, unrestrictedClaim } from "./compiled-permission-claim.ts";
 import { needsRecreation } from "./claimed-content.ts";
 import { type ClaimedPlan, type ObservedClaimed, planClaimed } from "./claimed.ts";
 import type { SyncObject } from "./types.ts";
 
-const providerOwned = plainScope("Provider");
-const consumerOwned = plainScope("Consumer");
-const either = plainScope(undefined);
+const providerOwned = unrestrictedClaim("Provider");
+const consumerOwned = unrestrictedClaim("Consumer");
+const either = unrestrictedClaim(undefined);
 const tenant = { namespace: "cluster-a", namespaceUid: "tenant" };
 const consumerRef = { namespace: "app", name: "s" };
 const providerRef = { namespace: "cluster-a-app", name: "s" };
@@ -32,7 +32,7 @@ const copyMarks = (owner: string): Metadata => ({
 
 function plan(observed: Partial<ObservedClaimed>): ClaimedPlan {
   return planClaimed({
-    scope: providerOwned,
+    permissionClaim: providerOwned,
     consumer: undefined,
     provider: undefined,
     consumerRef,
@@ -112,18 +112,18 @@ test("when the provider's object goes, the copy goes from the consumer's namespa
 
 test("an absent side is just absent", () => {
   assert.deepEqual(plan({}), {});
-  assert.deepEqual(plan({ scope: consumerOwned }), {});
-  assert.deepEqual(plan({ scope: either }), {});
+  assert.deepEqual(plan({ permissionClaim: consumerOwned }), {});
+  assert.deepEqual(plan({ permissionClaim: either }), {});
 });
 
 test("what a claim does not select is not brought down, and is removed when it was", () => {
-  const scope: ClaimScope = { ...providerOwned, names: ["other"] };
-  assert.deepEqual(plan({ scope, provider: above({}) }), {});
-  const removed = plan({ scope, provider: above({}), consumer: below({}, copyMarks("Provider")) });
+  const permissionClaim: CompiledPermissionClaim = { ...providerOwned, names: ["other"] };
+  assert.deepEqual(plan({ permissionClaim, provider: above({}) }), {});
+  const removed = plan({ permissionClaim, provider: above({}), consumer: below({}, copyMarks("Provider")) });
   assert.equal(removed.step?.do, "delete");
-  const labelled: ClaimScope = { ...providerOwned, labelSelectors: [{ app: "db" }] };
-  assert.deepEqual(plan({ scope: labelled, provider: above({}) }), {});
-  const matching = plan({ scope: labelled, provider: above({}, { labels: { app: "db" } }) });
+  const labelled: CompiledPermissionClaim = { ...providerOwned, labelSelectors: [{ app: "db" }] };
+  assert.deepEqual(plan({ permissionClaim: labelled, provider: above({}) }), {});
+  const matching = plan({ permissionClaim: labelled, provider: above({}, { labels: { app: "db" } }) });
   assert.equal(matching.step?.do, "create");
 });
 
@@ -146,18 +146,20 @@ test("what every cluster has for itself stays in its cluster", () => {
 });
 
 test("with owner Consumer the mirror image holds", () => {
-  const { step } = plan({ scope: consumerOwned, consumer: below({ a: "x" }) });
+  const { step } = plan({ permissionClaim: consumerOwned, consumer: below({ a: "x" }) });
   assert.ok(step?.do === "create" && step.on === "provider");
   assert.equal(step.content.metadata.annotations?.[resourceOwnerAnnotation], "Consumer");
-  assert.deepEqual(plan({ scope: consumerOwned, provider: above({}) }), {});
-  const gone = plan({ scope: consumerOwned, provider: above({}, copyMarks("Consumer")) });
+  assert.deepEqual(plan({ permissionClaim: consumerOwned, provider: above({}) }), {});
+  const gone = plan({ permissionClaim: consumerOwned, provider: above({}, copyMarks("Consumer")) });
   assert.ok(gone.step?.do === "delete" && gone.step.on === "provider");
 });
 
 test("without an owner the side that has it owns it, and two unmarked objects are a conflict", () => {
-  assert.equal(plan({ scope: either, provider: above({}) }).step?.on, "consumer");
-  assert.equal(plan({ scope: either, consumer: below({}) }).step?.on, "provider");
-  assert.deepEqual(plan({ scope: either, consumer: below({}), provider: above({}) }), { conflict: true });
+  assert.equal(plan({ permissionClaim: either, provider: above({}) }).step?.on, "consumer");
+  assert.equal(plan({ permissionClaim: either, consumer: below({}) }).step?.on, "provider");
+  assert.deepEqual(plan({ permissionClaim: either, consumer: below({}), provider: above({}) }), {
+    conflict: true,
+  });
 });
 
 test("an immutable type forces deletion and creation", () => {
@@ -172,16 +174,16 @@ test("a Secret that calls itself something else is judged as the Secret that it 
     const token = { ...above({}), kind, type: "bootstrap.kubernetes.io/token" };
     assert.deepEqual(plan({ provider: token }), {});
     const account = { ...below({}), kind, type: "kubernetes.io/service-account-token" };
-    assert.deepEqual(plan({ scope: consumerOwned, consumer: account }), {});
+    assert.deepEqual(plan({ permissionClaim: consumerOwned, consumer: account }), {});
     const copy = below({ a: "x" }, copyMarks("Provider"));
     assert.deepEqual(plan({ provider: { ...above({ a: "x" }), kind }, consumer: copy }), {});
   }
 });
 
 test("Secrets cross in both directions only when their type is on the short list or the claim names it", () => {
-  const both = (scope: ClaimScope, type: string): readonly ClaimedPlan[] => [
-    plan({ scope, provider: { ...above({}), type } }),
-    plan({ scope, consumer: { ...below({}), type } }),
+  const both = (permissionClaim: CompiledPermissionClaim, type: string): readonly ClaimedPlan[] => [
+    plan({ permissionClaim, provider: { ...above({}), type } }),
+    plan({ permissionClaim, consumer: { ...below({}), type } }),
   ];
   for (const type of [
     "",
@@ -199,7 +201,7 @@ test("Secrets cross in both directions only when their type is on the short list
     "kubernetes.io/service-account-token",
   ])
     assert.deepEqual(both(either, type), [{}, {}]);
-  const named: ClaimScope = {
+  const named: CompiledPermissionClaim = {
     ...either,
     fieldSelectors: [[{ path: ["type"], equals: true, value: "example.org/odd" }]],
   };
@@ -211,10 +213,10 @@ test("Secrets cross in both directions only when their type is on the short list
 
 test("the agent's own Secrets never go up, and nothing comes down over them", () => {
   const isPrivate = true;
-  assert.deepEqual(plan({ scope: either, consumer: below({}), isPrivate }), {});
-  assert.deepEqual(plan({ scope: either, provider: above({}), isPrivate }), {});
+  assert.deepEqual(plan({ permissionClaim: either, consumer: below({}), isPrivate }), {});
+  assert.deepEqual(plan({ permissionClaim: either, provider: above({}), isPrivate }), {});
   const wentUp = plan({
-    scope: consumerOwned,
+    permissionClaim: consumerOwned,
     consumer: below({}),
     provider: above({}, copyMarks("Consumer")),
     isPrivate,
@@ -228,7 +230,7 @@ test("where nothing is bound, nothing is made or changed; a copy goes when its s
   assert.deepEqual(plan({ provider: above({}), isOpen }), {});
   assert.deepEqual(plan({ provider: above({ a: "new" }), consumer: copy, isOpen }), {});
   assert.deepEqual(plan({ provider: above({}), consumer: below({}), isOpen }), {});
-  assert.deepEqual(plan({ scope: either, consumer: below({}), isOpen }), {});
+  assert.deepEqual(plan({ permissionClaim: either, consumer: below({}), isOpen }), {});
   const { step } = plan({ consumer: copy, isOpen });
   assert.ok(step?.do === "delete" && step.on === "consumer");
 });
@@ -249,8 +251,8 @@ test("of the provider's labels and annotations only ordinary ones come down, and
     "klutch.anynines.com/bound": "true",
   };
   const marks = [claimedFromLabel, resourceOwnerAnnotation];
-  const kept = (scope: ClaimScope): readonly (readonly string[])[] => {
-    const { step } = plan({ scope, provider: above({}, { labels: keys, annotations: keys }) });
+  const kept = (permissionClaim: CompiledPermissionClaim): readonly (readonly string[])[] => {
+    const { step } = plan({ permissionClaim, provider: above({}, { labels: keys, annotations: keys }) });
     assert.ok(step?.do === "create");
     const { labels = {}, annotations = {} } = step.content.metadata;
     return [labels, annotations].map((entries) =>
@@ -261,7 +263,7 @@ test("of the provider's labels and annotations only ordinary ones come down, and
   };
   const ordinary = ["app.kubernetes.io/name", "klutch.io/instance-type", "team"];
   assert.deepEqual(kept(providerOwned), [ordinary, ordinary]);
-  const rules = { ...providerOwned.labels, down: ["*"] };
-  const all = ["acme.example/a", ...ordinary];
-  assert.deepEqual(kept({ ...providerOwned, labels: rules, annotations: rules }), [all, all]);
+  const all = { ...providerOwned.labels, toConsumer: ["*"] };
+  const everything = ["acme.example/a", ...ordinary];
+  assert.deepEqual(kept({ ...providerOwned, labels: all, annotations: all }), [everything, everything]);
 });

@@ -12,7 +12,7 @@
  * | `autoDonate` | an unmarked object that only the provider has comes down and is the consumer's from then on |
  */
 import { claimedFromLabel, deliveredAnnotation, resourceOwnerAnnotation } from "@klutch/api";
-import { type ClaimScope, isSelected } from "./claim-scope.ts";
+import { type CompiledPermissionClaim, isSelected } from "./compiled-permission-claim.ts";
 import { copyContent, needsRecreation, sameCopy, sourcePatch } from "./claimed-content.ts";
 import { jsonEqual } from "./json.ts";
 import type { Tenant } from "./namespaces.ts";
@@ -21,7 +21,7 @@ import { isDeleting, type Ref, refOfObject, type SyncObject } from "./types.ts";
 
 /** Both sides of one claimed object. */
 export interface ObservedClaimed {
-  readonly scope: ClaimScope;
+  readonly permissionClaim: CompiledPermissionClaim;
   readonly consumer: SyncObject | undefined;
   readonly provider: SyncObject | undefined;
   readonly consumerRef: Ref;
@@ -111,37 +111,39 @@ function markOf(object: SyncObject | undefined): Owner | undefined {
 }
 
 /** Who may own under this claim. */
-function mayOwn({ owner, autoAdopt, autoDonate }: ClaimScope, candidate: Owner): boolean {
+function mayOwn({ owner, autoAdopt, autoDonate }: CompiledPermissionClaim, candidate: Owner): boolean {
   if (owner === undefined || owner === candidate) return true;
   return candidate === "Provider" ? autoAdopt : autoDonate;
 }
 
 function ownerOf({
-  scope,
+  permissionClaim,
   consumer,
   provider,
 }: ObservedClaimed): Owner | "adopt" | "donate" | "conflict" | undefined {
   const marked = markOf(provider) ?? markOf(consumer);
   if (marked !== undefined) {
-    if (!mayOwn(scope, marked)) return undefined;
+    if (!mayOwn(permissionClaim, marked)) return undefined;
     // The other side's unmarked object is its own, unless the claim says that it may be taken.
     const other = marked === "Provider" ? consumer : provider;
-    const mayTake = scope.replaceExisting || (marked === "Provider" ? scope.autoAdopt : scope.autoDonate);
+    const mayTake =
+      permissionClaim.replaceExisting ||
+      (marked === "Provider" ? permissionClaim.autoAdopt : permissionClaim.autoDonate);
     if (other !== undefined && markOf(other) === undefined && !mayTake) return "conflict";
     // A mark that the consumer gave itself must not make its object go up under a claim of the provider's.
     const contradicts = markOf(other) !== undefined && markOf(other) !== marked;
     return contradicts && !mayTake ? undefined : marked;
   }
   if (consumer !== undefined && provider !== undefined) {
-    return scope.replaceExisting && mayOwn(scope, "Provider") ? "Provider" : "conflict";
+    return permissionClaim.replaceExisting && mayOwn(permissionClaim, "Provider") ? "Provider" : "conflict";
   }
   if (provider !== undefined) {
-    if (scope.autoDonate) return "donate";
-    return mayOwn(scope, "Provider") ? "Provider" : undefined;
+    if (permissionClaim.autoDonate) return "donate";
+    return mayOwn(permissionClaim, "Provider") ? "Provider" : undefined;
   }
   if (consumer === undefined) return undefined;
-  if (scope.autoAdopt) return "adopt";
-  return mayOwn(scope, "Consumer") ? "Consumer" : undefined;
+  if (permissionClaim.autoAdopt) return "adopt";
+  return mayOwn(permissionClaim, "Consumer") ? "Consumer" : undefined;
 }
 
 function planCopy(
@@ -151,18 +153,18 @@ function planCopy(
   source: SyncObject | undefined,
   copy: SyncObject | undefined,
 ): ClaimedPlan {
-  const { scope, consumerRef, resource } = observed;
+  const { permissionClaim, consumerRef, resource } = observed;
   const isCovered =
     source !== undefined &&
     !isDeleting(source) &&
     observed.isPrivate !== true &&
     !belongsToItsCluster(resource, source) &&
-    isSelected(scope, consumerRef, source);
+    isSelected(permissionClaim, consumerRef, source);
   if (!isCovered) return planRemoval(observed, on, source, copy);
   if (observed.isOpen === false) return none;
-  const refusedType = refusedSecretType(resource, source, scope);
+  const refusedType = refusedSecretType(resource, source, permissionClaim);
   if (refusedType !== undefined) return { refusedType };
-  const keepsAway = on === "consumer" && !scope.recreateWhenConsumerSideDeleted;
+  const keepsAway = on === "consumer" && !permissionClaim.recreateWhenConsumerSideDeleted;
   if (copy === undefined) {
     if (keepsAway && source.metadata.annotations?.[deliveredAnnotation] === "true") return none;
     return { step: { do: "create", on, content: copyContent(observed, on, mark, source, copy) } };
@@ -175,7 +177,7 @@ function planCopy(
   const content = copyContent(observed, on, mark, source, copy);
   if (!sameCopy(copy, content)) {
     const { uid, resourceVersion } = copy.metadata;
-    const recreate = scope.alwaysRecreate || needsRecreation(resource, copy, content);
+    const recreate = permissionClaim.alwaysRecreate || needsRecreation(resource, copy, content);
     const metadata = { ...content.metadata, uid, resourceVersion };
     return { step: { do: "replace", on, content: { ...content, metadata }, recreate } };
   }
@@ -191,7 +193,7 @@ function planSource(
   keepsAway: boolean,
 ): ClaimedPlan {
   const back: Side = on === "consumer" ? "provider" : "consumer";
-  const patch = sourcePatch(observed.scope, on, source, copy, keepsAway);
+  const patch = sourcePatch(observed.permissionClaim, on, source, copy, keepsAway);
   if (patch !== undefined) {
     const uid = source.metadata.uid ?? "";
     return { step: { do: "patch", on: back, ref: refOfObject(source), uid, patch } };

@@ -15,12 +15,12 @@ import {
 import {
   type ClaimedPlan,
   type ClaimedStep,
-  type ClaimScope,
+  type CompiledPermissionClaim,
   consumerNameOf,
   isSelected,
   jsonHash,
   type Mapping,
-  plainScope,
+  unrestrictedClaim,
   planClaimed,
   providerRefOf,
 } from "@klutch/sync";
@@ -38,7 +38,7 @@ import { type ClaimedExecution, executeClaimed } from "./execute.ts";
 export interface ClaimedResourceOptions {
   readonly type: ClaimedType;
   /** Of all accepted claims on this resource; never empty. */
-  readonly scopes: readonly ClaimScope[];
+  readonly permissionClaims: readonly CompiledPermissionClaim[];
   /** One watch on the provider instead of one for each service namespace. */
   readonly clusterWide: boolean;
   readonly consumer: ConsumerCluster;
@@ -87,7 +87,7 @@ export class ClaimedResourceReconciler implements Part {
     });
     this.#handle = openConsumerCache(options);
     this.#view = new ProviderView({
-      open: (scope) => provider.pool.acquire(scope),
+      open: (permissionClaim) => provider.pool.acquire(permissionClaim),
       type,
       clusterWide: clusterWide || !type.namespaced,
       namespaces,
@@ -152,7 +152,7 @@ export class ClaimedResourceReconciler implements Part {
     const { namespace } = pair.consumerRef;
     return planClaimed({
       ...pair,
-      scope: this.#scopeOf(pair),
+      permissionClaim: this.#permissionClaimOf(pair),
       tenant: provider.tenant,
       statusSubresource: type.statusSubresource,
       resource: crdNameOf({ resource: type.plural, group: type.group }),
@@ -215,11 +215,13 @@ export class ClaimedResourceReconciler implements Part {
   }
 
   /** The first claim that covers the object; else the first one, which then only removes. */
-  #scopeOf({ consumer, provider, consumerRef }: ObservedPair): ClaimScope {
-    const { scopes } = this.#options;
+  #permissionClaimOf({ consumer, provider, consumerRef }: ObservedPair): CompiledPermissionClaim {
+    const { permissionClaims } = this.#options;
     const object = provider ?? consumer;
     return (
-      scopes.find((scope) => isSelected(scope, consumerRef, object)) ?? scopes[0] ?? plainScope("Provider")
+      permissionClaims.find((permissionClaim) => isSelected(permissionClaim, consumerRef, object)) ??
+      permissionClaims[0] ??
+      unrestrictedClaim("Provider")
     );
   }
 
@@ -273,20 +275,25 @@ export class ClaimedResourceReconciler implements Part {
 }
 
 /** Foreign Secrets are never cached where only the provider owns: just its own copies are watched then. */
-function openConsumerCache({ type, scopes, consumer, provider }: ClaimedResourceOptions): InformerHandle {
-  const isOneWay = scopes.every(
+function openConsumerCache({
+  type,
+  permissionClaims,
+  consumer,
+  provider,
+}: ClaimedResourceOptions): InformerHandle {
+  const isOneWay = permissionClaims.every(
     ({ owner, autoAdopt, autoDonate }) => owner === "Provider" && !autoAdopt && !autoDonate,
   );
   const labelSelector = isOneWay ? `${claimedFromLabel}=${provider.tenant.namespaceUid}` : undefined;
   // Of other Secrets, where all must be watched, only metadata stays in memory.
-  const wants = (object: DynamicObject): boolean => isCovered(scopes, object);
-  const payloadOf = isOneWay ? undefined : { key: jsonHash(scopes), wants };
+  const wants = (object: DynamicObject): boolean => isCovered(permissionClaims, object);
+  const payloadOf = isOneWay ? undefined : { key: jsonHash(permissionClaims), wants };
   return consumer.pool.acquire({ type, labelSelector, payloadOf });
 }
 
 /** Whether the consumer's object is a copy, or one that a claim names. */
-function isCovered(scopes: readonly ClaimScope[], object: DynamicObject): boolean {
+function isCovered(permissionClaims: readonly CompiledPermissionClaim[], object: DynamicObject): boolean {
   const { namespace, name = "", annotations } = object.metadata;
   if (annotations?.[resourceOwnerAnnotation] !== undefined) return true;
-  return scopes.some((scope) => isSelected(scope, { namespace, name }, object));
+  return permissionClaims.some((permissionClaim) => isSelected(permissionClaim, { namespace, name }, object));
 }
