@@ -23,9 +23,8 @@ import {
 } from "@klutch/kube-core";
 import { startPostgres, startProcess } from "@klutch/engines";
 import { startCluster, waitFor } from "@klutch/kube-testing";
-import { createMetrics, silentLogger } from "@klutch/telemetry";
 import { Client } from "pg";
-import { runProvider } from "./provider.ts";
+import { runProvider } from "./testing/run-provider.ts";
 
 const stack = new AsyncDisposableStack();
 after(() => stack.disposeAsync());
@@ -87,20 +86,7 @@ await client.create<DynamicObject>(providerConfigs, {
 
 /** Runs the provider in this process until the returned function is called. */
 function run(): () => Promise<void> {
-  const abort = new AbortController();
-  const running = runProvider({
-    client,
-    logger: silentLogger,
-    metrics: createMetrics(),
-    env: {},
-    pollIntervalMs: 500,
-    workers: 4,
-    signal: abort.signal,
-  });
-  return async () => {
-    abort.abort(new Error("stopping"));
-    await running;
-  };
+  return runProvider({ client, pollIntervalMs: 500, workers: 4 });
 }
 
 const labels = (name: string): Record<string, string> => ({
