@@ -10,7 +10,7 @@ import type { CompiledPermissionClaim, MetadataPropagation } from "./compiled-pe
 import { type KeyPath, valueAt, withValueAt } from "./field-path.ts";
 import { contains, jsonEqual, jsonHash } from "./json.ts";
 import { matchesAny } from "./key-patterns.ts";
-import { mayComeDown } from "./metadata-rules.ts";
+import { mayReachConsumer } from "./metadata-rules.ts";
 import type { Tenant } from "./namespaces.ts";
 import { isRecord, type Ref, type SyncObject } from "./types.ts";
 
@@ -106,7 +106,7 @@ function travelling(
   const own = on === "consumer" ? propagation.copyToProvider : propagation.copyToConsumer;
   const travels = (key: string): boolean =>
     on === "consumer"
-      ? mayComeDown(key, patterns)
+      ? mayReachConsumer(key, patterns)
       : !isBookkeeping(key) && (patterns === undefined || matchesAny(key, patterns));
   return {
     ...filter(source, travels),
@@ -134,7 +134,7 @@ export function sourcePatch(
   const goesBack = (key: string, { copyToProvider, copyToConsumer }: MetadataPropagation): boolean =>
     on === "consumer"
       ? !isBookkeeping(key) && matchesAny(key, copyToProvider)
-      : mayComeDown(key, copyToConsumer);
+      : mayReachConsumer(key, copyToConsumer);
   const changed = (
     from: Entries | undefined,
     to: Entries | undefined,

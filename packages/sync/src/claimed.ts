@@ -8,8 +8,8 @@
  * | Provider     | Provider, or nobody |
  * | Consumer     | Consumer, or nobody |
  * | (both)       | what the marks say; else the only side that has it; two unmarked objects are a conflict |
- * | `autoAdopt`  | an unmarked object that only the consumer has goes up and is the provider's from then on |
- * | `autoDonate` | an unmarked object that only the provider has comes down and is the consumer's from then on |
+ * | `autoAdopt`  | an unmarked object that only the consumer has goes to the provider and is the provider's from then on |
+ * | `autoDonate` | an unmarked object that only the provider has goes to the consumer and is the consumer's from then on |
  */
 import { claimedFromLabel, deliveredAnnotation, resourceOwnerAnnotation } from "@klutch/api";
 import { type CompiledPermissionClaim, isSelected } from "./compiled-permission-claim.ts";
@@ -42,7 +42,7 @@ export type Side = "consumer" | "provider";
 
 /** One write. A copy is written whole: nobody but Klutch changes it. */
 export type ClaimedStep =
-  /** Fails with AlreadyExists when an object is there that the cache does not show; then look live and decide again. */
+  /** Fails with AlreadyExists when an object is there that the cache does not show; then read live and decide again. */
   | { readonly do: "create"; readonly on: Side; readonly content: SyncObject }
   /** `recreate`: the object must be deleted and made anew. */
   | { readonly do: "replace"; readonly on: Side; readonly content: SyncObject; readonly recreate: boolean }
@@ -61,7 +61,7 @@ export type ClaimedStep =
       readonly uid: string;
       readonly status: unknown;
     }
-  /** `unlessFound` is looked up live on the other side first: a cache proves no absence. */
+  /** `unlessFound` is read live on the other side first: a cache proves no absence. */
   | {
       readonly do: "delete";
       readonly on: Side;
@@ -110,7 +110,7 @@ function markOf(object: SyncObject | undefined): Owner | undefined {
   return mark === "Provider" || mark === "Consumer" ? mark : undefined;
 }
 
-/** Who may own under this claim. */
+/** Who may own under this permission claim. */
 function mayOwn({ owner, autoAdopt, autoDonate }: CompiledPermissionClaim, candidate: Owner): boolean {
   if (owner === undefined || owner === candidate) return true;
   return candidate === "Provider" ? autoAdopt : autoDonate;
@@ -124,13 +124,13 @@ function ownerOf({
   const marked = markOf(provider) ?? markOf(consumer);
   if (marked !== undefined) {
     if (!mayOwn(permissionClaim, marked)) return undefined;
-    // The other side's unmarked object is its own, unless the claim says that it may be taken.
+    // The other side's unmarked object is its own, unless the permission claim says that it may be taken.
     const other = marked === "Provider" ? consumer : provider;
     const mayTake =
       permissionClaim.replaceExisting ||
       (marked === "Provider" ? permissionClaim.autoAdopt : permissionClaim.autoDonate);
     if (other !== undefined && markOf(other) === undefined && !mayTake) return "conflict";
-    // A mark that the consumer gave itself must not make its object go up under a claim of the provider's.
+    // A mark that the consumer gave itself must not make its object reach the provider under a permission claim of the provider's.
     const contradicts = markOf(other) !== undefined && markOf(other) !== marked;
     return contradicts && !mayTake ? undefined : marked;
   }
@@ -184,7 +184,7 @@ function planCopy(
   return planSource(observed, on, source, copy, keepsAway);
 }
 
-/** The copy is as it should be; what it may tell the source, and the status. */
+/** The copy is as it should be; what it may give back to the source, and the status. */
 function planSource(
   observed: ObservedClaimed,
   on: Side,

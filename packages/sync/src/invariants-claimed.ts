@@ -1,4 +1,4 @@
-/** That copies of claimed objects equal their sources, and that nothing of the consumer is above without an accepted claim. */
+/** That copies of claimed objects equal their sources, and that nothing of the consumer is on the provider without an accepted permission claim. */
 import { claimedFromLabel, crdNameOf, resourceOwnerAnnotation } from "@klutch/api";
 import {
   type CompiledPermissionClaim,

@@ -1,4 +1,4 @@
-/** Which labels and annotations travel up. */
+/** Which labels and annotations travel to the provider, and which come back. */
 import { type KeyMatcher, keyMatcher, matchesAny } from "./key-patterns.ts";
 
 /** A key travels when it is allowed and not denied. */
@@ -30,7 +30,7 @@ export const defaultMetadataRule: MetadataRule = {
 };
 
 /**
- * What comes down with the provider's objects unless a permission claim names patterns of its own: keys without a domain, and those by
+ * What the app cluster takes with the provider's objects unless a permission claim names patterns of its own: keys without a domain, and those by
  * which people and tools recognise an application. Keys of other domains steer controllers, and which ones run here the provider must
  * not use unasked.
  */
@@ -42,8 +42,8 @@ const isKnownSafe = keyMatcher([
   "klutch.io/*",
 ]);
 
-/** Never comes down, whatever a claim says: Kubernetes' own, what GitOps tools and Helm know their objects by, and Klutch's marks. */
-const isKeptAbove = keyMatcher([
+/** Never reaches the app cluster, whatever a permission claim says: Kubernetes' own, what GitOps tools and Helm know their objects by, and Klutch's marks. */
+const isKeptOnProvider = keyMatcher([
   "kubernetes.io/*",
   "*.kubernetes.io/*",
   "k8s.io/*",
@@ -56,27 +56,27 @@ const isKeptAbove = keyMatcher([
   "*.toolkit.fluxcd.io/*",
 ]);
 
-/** Whether the label or annotation of a provider's object may come down; `patterns` are those of the accepted permission claim. */
-export function mayComeDown(key: string, patterns?: readonly string[]): boolean {
+/** Whether the label or annotation of a provider's object may reach the app cluster; `patterns` are those of the accepted permission claim. */
+export function mayReachConsumer(key: string, patterns?: readonly string[]): boolean {
   const isSafe = isKnownSafe(key);
-  if (!isSafe && isKeptAbove(key)) return false;
+  if (!isSafe && isKeptOnProvider(key)) return false;
   return patterns === undefined ? isSafe || !key.includes("/") : matchesAny(key, patterns);
 }
 
-/** The labels or annotations that may come back to a consumer who wrote them himself: all but those that nothing brings down. */
-export function entriesBack(
+/** The labels or annotations that may come back to a consumer who wrote them himself: all but those that are kept on the provider. */
+export function entriesBackToConsumer(
   entries: Readonly<Record<string, string>> | undefined,
 ): Readonly<Record<string, string>> {
   return Object.fromEntries(
-    Object.entries(entries ?? {}).filter(([key]) => isKnownSafe(key) || !isKeptAbove(key)),
+    Object.entries(entries ?? {}).filter(([key]) => isKnownSafe(key) || !isKeptOnProvider(key)),
   );
 }
 
-/** The labels or annotations of a provider's object that may come down without a claim that names them. */
-export function entriesDown(
+/** The labels or annotations of a provider's object that may reach the app cluster without a permission claim that names them. */
+export function entriesForConsumer(
   entries: Readonly<Record<string, string>> | undefined,
 ): Readonly<Record<string, string>> {
-  return Object.fromEntries(Object.entries(entries ?? {}).filter(([key]) => mayComeDown(key)));
+  return Object.fromEntries(Object.entries(entries ?? {}).filter(([key]) => mayReachConsumer(key)));
 }
 
 /** The entries that the rule lets through; undefined when none is left. */

@@ -102,11 +102,11 @@ test("a mapping is ready when the backend named a namespace, and missing while i
 test("a mapping and an orphan are let go only after two live looks, the grace time apart", () => {
   const look = { cachedNamespaceExists: false, missingSince: undefined, now: 1000, graceMs: 100 };
   assert.equal(planMappingRelease({ ...look, cachedNamespaceExists: true, missingSince: 0 }), "keep");
-  assert.equal(planMappingRelease(look), "lookLive");
+  assert.equal(planMappingRelease(look), "checkLive");
   assert.deepEqual(planMappingRelease({ ...look, missingSince: 950 }), { waitMs: 50 });
-  assert.equal(planMappingRelease({ ...look, missingSince: 900 }), "lookLive");
+  assert.equal(planMappingRelease({ ...look, missingSince: 900 }), "checkLive");
   const orphan = { missingSince: undefined, now: 1000, graceMs: 100, recentDeletions: 0, breakerLimit: 2 };
-  assert.deepEqual(planOrphan(orphan), { do: "lookLive" });
+  assert.deepEqual(planOrphan(orphan), { do: "checkLive" });
   assert.deepEqual(planOrphan({ ...orphan, missingSince: 990 }), { do: "wait", waitMs: 90 });
   assert.deepEqual(planOrphan({ ...orphan, missingSince: 900 }), { do: "confirmAndDelete" });
   assert.deepEqual(planOrphan({ ...orphan, missingSince: 900, recentDeletions: 2 }), { do: "hold" });

@@ -96,7 +96,7 @@ export class OrphanKeeper {
       this.#missingSince.delete(id);
       return { requeueAfterMs: timing.graceMs };
     }
-    if (plan.do === "lookLive") {
+    if (plan.do === "checkLive") {
       this.#missingSince.set(id, clock.monotonic());
       return { requeueAfterMs: timing.graceMs };
     }

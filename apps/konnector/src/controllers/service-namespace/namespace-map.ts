@@ -1,7 +1,7 @@
 /**
  * The namespace mappings of one tenant, both ways, kept from the APIServiceNamespaces: those that count (sync's mapping-rules.ts). What
  * the provider says of namespaces that the app cluster does not have is followed for a few of them at a time, so that what was left there
- * is released in order; nothing comes down to them.
+ * is released in order; nothing is copied to them.
  */
 import { serviceNamespaceOwner } from "@klutch/api";
 import type { Clock } from "@klutch/kube";
@@ -191,7 +191,7 @@ export class NamespaceMap implements Disposable {
     return sharers ?? [];
   }
 
-  /** Judges one mapping, and tells of it. */
+  /** Judges one mapping, and calls the handlers. */
   #settle(name: string): void {
     const named = this.#named.get(name);
     const previous = this.#providerOf.get(name);

@@ -103,7 +103,7 @@ export class ProviderView<T extends Cached> implements AsyncDisposable {
     return consumerNamespace === undefined ? undefined : this.#parts.get(consumerNamespace)?.handle.cache;
   }
 
-  /** What came before its namespace was known or open could not be brought down. */
+  /** What came before its namespace was known or open could not be copied. */
   #showAgain(consumerNamespace: string): void {
     const providerNamespace = this.#options.namespaces.providerNamespaceOf(consumerNamespace);
     const part = this.#parts.get(this.#isSingle ? wholeCluster : consumerNamespace);

@@ -72,7 +72,7 @@ export class ServiceNamespaceReconciler implements Startable {
       this.#missingSince.delete(name);
       return undefined;
     }
-    if (plan !== "lookLive") return { requeueAfterMs: plan.waitMs };
+    if (plan !== "checkLive") return { requeueAfterMs: plan.waitMs };
     if (await this.#exists(name, signal)) {
       this.#missingSince.delete(name);
       return { requeueAfterMs: graceMs };
