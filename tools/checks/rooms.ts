@@ -18,7 +18,7 @@ export const houseRules: readonly HouseRule[] = [
     rooms: [
       ["main.ts", "index.ts"],
       ["konnector.ts", "tidy.ts"],
-      ["controllers/provider-secret/"],
+      ["controllers/provider-secret/", "controllers/app-cluster-secret/"],
       ["provider/"],
       ["controllers/warning/"],
       ["controllers/binding/"],

@@ -19,8 +19,8 @@ import {
 import { clusterUid } from "./cluster-uid.ts";
 import { type ConsumerCluster, defaultTiming, type Environment, type Timing } from "./clusters.ts";
 import type { KonnectorConfig } from "./config.ts";
-import { Agent } from "./controllers/provider-secret/agent.ts";
-import { ControlPlaneAgent } from "./controllers/provider-secret/control-plane-agent.ts";
+import { AppClusterSecretReconciler } from "./controllers/app-cluster-secret/reconciler.ts";
+import { ProviderSecretReconciler } from "./controllers/provider-secret/reconciler.ts";
 import { asDynamic, conditionsOf } from "./decode.ts";
 import { type ClusterCaches, consumerDigests } from "./digests.ts";
 import { konnectorMetrics } from "./metrics.ts";
@@ -72,7 +72,7 @@ export function addAgent(manager: Manager, options: AgentPartOptions): AgentPart
     elector?.isLeader() === true ? 1 : 0,
   );
   const pool = manager.own(new CachePool({ client, digests: consumerDigests, logger, clock, random }));
-  let running: Agent | ControlPlaneAgent | undefined;
+  let running: ProviderSecretReconciler | AppClusterSecretReconciler | undefined;
   manager.add({
     name: "agent",
     onFailure: "restart",
@@ -120,7 +120,7 @@ interface CreateAgentOptions {
 async function createAgent(
   options: CreateAgentOptions,
   signal: AbortSignal,
-): Promise<Agent | ControlPlaneAgent> {
+): Promise<ProviderSecretReconciler | AppClusterSecretReconciler> {
   const { config, connection, pool, bindingType, environment } = options;
   const { client } = connection;
   const create = (other: ClusterConfig): KubeClient => connection.clientFor(other);
@@ -129,9 +129,14 @@ async function createAgent(
     const uid = await clusterUid(client, environment, signal);
     const consumer: ConsumerCluster = { side: "consumer", client, pool, uid };
     const bindingCluster = { side: "binding", client, pool, bindingType } as const;
-    return new Agent({ consumer, bindingCluster, createProviderClient: create, environment });
+    return new ProviderSecretReconciler({
+      consumer,
+      bindingCluster,
+      createProviderClient: create,
+      environment,
+    });
   }
-  return new ControlPlaneAgent({
+  return new AppClusterSecretReconciler({
     mode: controlPlane,
     bindingCluster: { side: "binding", client, pool, bindingType, namespace: controlPlane.rootNamespace },
     providerConfig: connection.config,

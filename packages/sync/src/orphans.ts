@@ -10,7 +10,7 @@ export interface OrphanObservation {
   readonly missingSince: number | undefined;
   readonly now: number;
   readonly graceMs: number;
-  /** Orphans confirmed within the last `windowMs` by this session, this one not counted. */
+  /** Orphans confirmed within the last `windowMs` for this provider, this one not counted. */
   readonly recentDeletions: number;
   /** More than so many within the window are held. */
   readonly breakerLimit: number;
