@@ -50,6 +50,8 @@ export interface AgentRunOptions {
   readonly clock?: Clock | undefined;
   readonly random?: Random | undefined;
   readonly timing?: Partial<Timing> | undefined;
+  /** Both objects of each pair are read each time, for comparison with the fast way. Default false. */
+  readonly naiveStore?: boolean | undefined;
   /** Makes the clients; for tests that count requests or inject faults. Default `createKubeClient`. */
   readonly createClient?: typeof createKubeClient | undefined;
   /** Called as soon as the agent can be asked how it is. */
@@ -102,11 +104,18 @@ export async function runKonnector(options: KonnectorOptions): Promise<void> {
 
 /** The agent and its lease, without anything that listens. Runs until the signal aborts. */
 export async function runAgent(options: AgentRunOptions): Promise<void> {
-  const { config, cluster, logger, metrics, signal } = options;
+  const { config, cluster, logger, metrics, signal, naiveStore } = options;
   const { clock = systemClock, random = systemRandom, createClient = createKubeClient } = options;
   const { massDeletionLimit, providerObjectsLimit } = config;
   const timing = { ...defaultTiming, massDeletionLimit, providerObjectsLimit, ...options.timing };
-  const environment: Environment = { logger, clock, random, metrics: konnectorMetrics(metrics), timing };
+  const environment: Environment = {
+    logger,
+    clock,
+    random,
+    metrics: konnectorMetrics(metrics),
+    timing,
+    naiveStore,
+  };
   const name = config.controlPlane === undefined ? "consumer" : "binding";
   const ownConfig = { ...cluster, name };
   await using stack = new AsyncDisposableStack();

@@ -7,7 +7,7 @@ import type { ConsumerCluster, Environment, ProviderCluster } from "../../cluste
 import { asBinding } from "../../decode.ts";
 import type { EventRecorder } from "../../events.ts";
 import { DeletionBreaker, isReleased } from "../object/deletion-breaker.ts";
-import { ObjectSyncer } from "../object/object-syncer.ts";
+import { ObjectReconciler } from "../object/reconciler.ts";
 import { OrphanKeeper } from "../object/orphan-keeper.ts";
 import type { NamespaceMap } from "../service-namespace/namespace-map.ts";
 
@@ -31,7 +31,7 @@ export interface SyncShape extends SyncedType {
 
 interface RunningSyncer {
   readonly signature: string;
-  readonly syncer: ObjectSyncer;
+  readonly syncer: ObjectReconciler;
   readonly breaker: DeletionBreaker;
 }
 
@@ -47,11 +47,11 @@ export class ApiSyncers implements AsyncDisposable {
     this.#orphans = new OrphanKeeper(consumer, provider, environment);
   }
 
-  get(name: string): ObjectSyncer | undefined {
+  get(name: string): ObjectReconciler | undefined {
     return this.#syncers.get(name)?.syncer;
   }
 
-  all(): IteratorObject<ObjectSyncer> {
+  all(): IteratorObject<ObjectReconciler> {
     return this.#syncers.values().map(({ syncer }) => syncer);
   }
 
@@ -69,7 +69,7 @@ export class ApiSyncers implements AsyncDisposable {
         limit: timing.massDeletionLimit,
         onChange: (why) => this.#tellHold(key, why),
       });
-    const syncer = new ObjectSyncer({ ...this.#options, ...shape, orphans: this.#orphans, breaker });
+    const syncer = new ObjectReconciler({ ...this.#options, ...shape, orphans: this.#orphans, breaker });
     this.#syncers.set(name, { signature, syncer, breaker });
     logger.info("syncing", { resource: name, version: shape.type.version, unbinding: shape.unbinding });
   }
