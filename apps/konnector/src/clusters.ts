@@ -76,4 +76,6 @@ export interface Environment {
   readonly clock: Clock;
   readonly random: Random;
   readonly timing: Timing;
+  /** Pairs are read as a whole each time, for comparison with the fast way. Default false. */
+  readonly naiveStore?: boolean | undefined;
 }

@@ -34,6 +34,8 @@ export interface AgentPartOptions {
   /** To the cluster with the bindings: the app cluster, in control-plane mode the control plane. */
   readonly connection: ClusterConnection;
   readonly timing?: Partial<Timing> | undefined;
+  /** Both objects of each pair are read each time, for comparison with the fast way. Default false. */
+  readonly naiveStore?: boolean | undefined;
 }
 
 /** The agent as a part of a process. */
@@ -66,7 +68,14 @@ export function addAgent(manager: Manager, options: AgentPartOptions): AgentPart
   const { logger, metrics, clock, random } = manager.runtime;
   const { massDeletionLimit, providerObjectsLimit } = config;
   const timing = { ...defaultTiming, massDeletionLimit, providerObjectsLimit, ...options.timing };
-  const environment: Environment = { logger, clock, random, metrics: konnectorMetrics(metrics), timing };
+  const environment: Environment = {
+    logger,
+    clock,
+    random,
+    metrics: konnectorMetrics(metrics),
+    timing,
+    naiveStore: options.naiveStore,
+  };
   const { client, elector } = connection;
   metrics.observedGauge("klutch_leader", "Whether this process holds the lease", () =>
     elector?.isLeader() === true ? 1 : 0,
@@ -97,6 +106,8 @@ export interface AgentRunOptions
     Pick<ManagerOptions, "probes" | "onListening"> {
   readonly config: KonnectorConnectionOptions["config"] & AgentPartOptions["config"];
   readonly timing?: Partial<Timing> | undefined;
+  /** See `AgentPartOptions`. */
+  readonly naiveStore?: boolean | undefined;
   /** Ends the agent; it gives its lease back. */
   readonly signal: AbortSignal;
 }

@@ -6,8 +6,8 @@ import type { ConsumerCluster, Environment, ProviderCluster } from "../../cluste
 import type { EventRecorder } from "../../events.ts";
 import type { BindingStatus } from "../binding-status/binding-status.ts";
 import type { DeletionBreaker } from "../object/deletion-breaker.ts";
-import { ObjectSyncer } from "../object/object-syncer.ts";
 import { OrphanKeeper } from "../object/orphan-keeper.ts";
+import { ObjectReconciler } from "../object/reconciler.ts";
 import type { NamespaceMap } from "../service-namespace/namespace-map.ts";
 import { DeletionHolds } from "./deletion-holds.ts";
 import { isolationInForce } from "./isolation.ts";
@@ -44,7 +44,7 @@ export interface StartedObjects {
 
 interface RunningApi {
   readonly signature: string;
-  readonly reconciler: ObjectSyncer;
+  readonly reconciler: ObjectReconciler;
 }
 
 /** Starts and ends object reconcilers, each with the breaker of its API. Not for concurrent use. */
@@ -134,10 +134,10 @@ export class BoundObjects implements AsyncDisposable {
     this.#options.environment.logger.info("no longer syncing", { resource: name });
   }
 
-  #createReconciler(shape: SyncShape, breaker: DeletionBreaker): ObjectSyncer {
+  #createReconciler(shape: SyncShape, breaker: DeletionBreaker): ObjectReconciler {
     const { consumer, provider, confirmProvider, namespaces, events, environment } = this.#options;
     const { synced, isolation, unbinding, clusterWide } = shape;
-    return new ObjectSyncer({
+    return new ObjectReconciler({
       type: synced.type,
       statusSubresource: synced.statusSubresource,
       isolation,

@@ -30,8 +30,8 @@ export interface ExecutionContext {
   readonly statusSubresource: boolean;
   readonly consumer: ConsumerCluster;
   readonly provider: ProviderCluster;
-  readonly consumerCache: ReadYourWritesCache<BoundDigest>;
-  readonly view: ProviderView<BoundDigest>;
+  readonly consumerCache: Pick<ReadYourWritesCache<BoundDigest>, "get" | "wrote">;
+  readonly view: Pick<ProviderView<BoundDigest>, "wrote">;
   readonly namespaces: NamespaceMap;
   /** Called after each write that was answered. */
   readonly onWrite: (step: Step["do"]) => void;
