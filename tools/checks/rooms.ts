@@ -17,7 +17,7 @@ export const houseRules: readonly HouseRule[] = [
     folder: "apps/konnector/src",
     rooms: [
       ["main.ts", "index.ts"],
-      ["konnector.ts", "tidy.ts"],
+      ["konnector.ts", "idle-gc.ts"],
       ["controllers/provider-secret/", "controllers/app-cluster-secret/"],
       ["provider/"],
       ["controllers/warning/"],

@@ -7,9 +7,9 @@ import type { BindingStatus } from "../controllers/binding-status/binding-status
 import { BindingReconciler } from "../controllers/binding/reconciler.ts";
 import { ClusterBindingReconciler } from "../controllers/cluster-binding/reconciler.ts";
 import { ForeignExports } from "../controllers/crd/foreign-exports.ts";
-import { NamespaceMap } from "../controllers/service-namespace/namespace-map.ts";
+import { NamespaceMap } from "../controllers/service-namespace/namespace-mappings.ts";
 import { ServiceNamespaceReconciler } from "../controllers/service-namespace/reconciler.ts";
-import { WarningMirror } from "../controllers/warning/warning-mirror.ts";
+import { WarningMirror } from "../controllers/warning/mirror.ts";
 import { NotFilledError, WrongProviderError } from "../errors.ts";
 import { createEventRecorder, type EventRecorder } from "../events.ts";
 import { type Part, type Startable, startAll } from "../lifecycle.ts";

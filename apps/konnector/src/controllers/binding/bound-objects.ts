@@ -6,9 +6,9 @@ import type { ConsumerCluster, Environment, ProviderCluster } from "../../cluste
 import type { EventRecorder } from "../../events.ts";
 import type { BindingStatus } from "../binding-status/binding-status.ts";
 import type { DeletionBreaker } from "../object/deletion-breaker.ts";
-import { OrphanKeeper } from "../object/orphan-keeper.ts";
+import { OrphanKeeper } from "../object/orphan-collector.ts";
 import { ObjectReconciler } from "../object/reconciler.ts";
-import type { NamespaceMap } from "../service-namespace/namespace-map.ts";
+import type { NamespaceMap } from "../service-namespace/namespace-mappings.ts";
 import { DeletionHolds } from "./deletion-holds.ts";
 import { isolationInForce } from "./isolation.ts";
 

@@ -22,7 +22,7 @@ import { ClaimedTypes } from "../claimed-resource/claimed-type.ts";
 import { writeExportStatus } from "../crd/export-status.ts";
 import type { ForeignExports } from "../crd/foreign-exports.ts";
 import { reconcileCrd } from "../crd/reconciler.ts";
-import type { NamespaceMap } from "../service-namespace/namespace-map.ts";
+import type { NamespaceMap } from "../service-namespace/namespace-mappings.ts";
 import { isAbandoned } from "./abandon.ts";
 import { BoundCrds } from "./bound-crds.ts";
 import { BoundObjects } from "./bound-objects.ts";

@@ -7,7 +7,7 @@ import type { ConsumerCluster, Environment, ProviderCluster } from "../../cluste
 import { asBinding } from "../../decode.ts";
 import type { EventRecorder } from "../../events.ts";
 import { Running } from "../../lifecycle.ts";
-import type { NamespaceMap } from "../service-namespace/namespace-map.ts";
+import type { NamespaceMap } from "../service-namespace/namespace-mappings.ts";
 import { claimedResourceKey, type ClaimedType, type HonouredClaim } from "./claimed-type.ts";
 import { ClaimedResourceReconciler } from "./reconciler.ts";
 

@@ -27,8 +27,8 @@ import {
 import type { ConsumerCluster, Environment, ProviderCluster } from "../../clusters.ts";
 import type { EventRecorder } from "../../events.ts";
 import type { Part } from "../../lifecycle.ts";
-import type { NamespaceMap } from "../service-namespace/namespace-map.ts";
-import { ProviderView } from "../service-namespace/provider-view.ts";
+import type { NamespaceMap } from "../service-namespace/namespace-mappings.ts";
+import { ProviderView } from "../service-namespace/multi-namespace-informer.ts";
 import type { ClaimedType } from "./claimed-type.ts";
 import { CopyQuota } from "./copy-quota.ts";
 import { type ClaimedEvents, recordRefusal, recordTooMany } from "./events.ts";

@@ -14,8 +14,8 @@ import { handOver, type Step, unmarkPatch } from "@klutch/sync";
 import type { ConsumerCluster, ProviderCluster } from "../../clusters.ts";
 import { asDynamic } from "../../decode.ts";
 import type { BoundDigest } from "../../digests.ts";
-import type { NamespaceMap } from "../service-namespace/namespace-map.ts";
-import type { ProviderView } from "../service-namespace/provider-view.ts";
+import type { NamespaceMap } from "../service-namespace/namespace-mappings.ts";
+import type { ProviderView } from "../service-namespace/multi-namespace-informer.ts";
 
 /** Where steps are carried out. */
 export interface ExecutionContext {

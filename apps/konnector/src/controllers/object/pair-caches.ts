@@ -10,8 +10,8 @@ import {
 import { isBound, isMarked, type Isolation, type UnbindPolicy, upstreamNamesOf } from "@klutch/sync";
 import type { ConsumerCluster, Environment, ProviderCluster } from "../../clusters.ts";
 import type { BoundDigest } from "../../digests.ts";
-import type { NamespaceMap } from "../service-namespace/namespace-map.ts";
-import { ProviderView } from "../service-namespace/provider-view.ts";
+import type { NamespaceMap } from "../service-namespace/namespace-mappings.ts";
+import { ProviderView } from "../service-namespace/multi-namespace-informer.ts";
 import type { DeletionBreaker } from "./deletion-breaker.ts";
 import { PairPlaces } from "./pair-places.ts";
 

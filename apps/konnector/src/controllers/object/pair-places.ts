@@ -16,8 +16,8 @@ import {
 } from "@klutch/sync";
 import type { Environment, ProviderCluster } from "../../clusters.ts";
 import type { BoundDigest } from "../../digests.ts";
-import type { NamespaceMap } from "../service-namespace/namespace-map.ts";
-import type { ProviderView } from "../service-namespace/provider-view.ts";
+import type { NamespaceMap } from "../service-namespace/namespace-mappings.ts";
+import type { ProviderView } from "../service-namespace/multi-namespace-informer.ts";
 
 /** What is needed to place objects. */
 export interface PairPlacesOptions {

@@ -5,7 +5,7 @@ import type { Step, Waiting } from "@klutch/sync";
 import type { Environment } from "../../clusters.ts";
 import type { EventRecorder } from "../../events.ts";
 import type { PairObservation } from "./pair-store.ts";
-import { noteStep, tellFailure, tellWaiting } from "./telling.ts";
+import { noteStep, tellFailure, tellWaiting } from "./events.ts";
 
 /** Where it is told. */
 export interface PairReporterOptions {

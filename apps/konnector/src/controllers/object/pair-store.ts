@@ -17,7 +17,7 @@ import {
 import type { ConsumerCluster, ProviderCluster } from "../../clusters.ts";
 import type { BoundDigest } from "../../digests.ts";
 import type { DeletionBreaker } from "./deletion-breaker.ts";
-import type { ProviderView } from "../service-namespace/provider-view.ts";
+import type { ProviderView } from "../service-namespace/multi-namespace-informer.ts";
 import type { PairPlaces, PlacedPair } from "./pair-places.ts";
 
 /**

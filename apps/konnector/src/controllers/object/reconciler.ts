@@ -13,12 +13,12 @@ import {
 } from "@klutch/sync";
 import type { ConsumerCluster, Environment, ProviderCluster } from "../../clusters.ts";
 import type { EventRecorder } from "../../events.ts";
-import type { NamespaceMap } from "../service-namespace/namespace-map.ts";
+import type { NamespaceMap } from "../service-namespace/namespace-mappings.ts";
 import { CrdGuard } from "./crd-guard.ts";
 import type { DeletionBreaker } from "./deletion-breaker.ts";
 import { DigestPairStore } from "./digest-store.ts";
 import { executeStep, type ExecutionContext } from "./execute.ts";
-import type { OrphanKeeper } from "./orphan-keeper.ts";
+import type { OrphanKeeper } from "./orphan-collector.ts";
 import { PairCaches } from "./pair-caches.ts";
 import { PairReporter } from "./pair-reporter.ts";
 import { type PairObservation, type PairStore, stubOf } from "./pair-store.ts";

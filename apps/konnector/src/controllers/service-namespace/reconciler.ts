@@ -10,7 +10,7 @@ import { mappingOf, planMappingRelease } from "@klutch/sync";
 import { confirmCluster } from "../../cluster-uid.ts";
 import type { ConsumerCluster, Environment, ProviderCluster } from "../../clusters.ts";
 import type { Startable } from "../../lifecycle.ts";
-import type { NamespaceMap } from "./namespace-map.ts";
+import type { NamespaceMap } from "./namespace-mappings.ts";
 
 /** What is needed for it. */
 export interface ServiceNamespaceOptions {

@@ -13,7 +13,7 @@ import {
   type ReadYourWritesCache,
 } from "@klutch/kube-runtime";
 import type { Logger } from "@klutch/telemetry";
-import type { NamespaceMap } from "./namespace-map.ts";
+import type { NamespaceMap } from "./namespace-mappings.ts";
 
 /** Options of a view. */
 export interface ProviderViewOptions<T extends Cached> {

@@ -8,7 +8,7 @@ import { defaultTiming, type Environment } from "../../clusters.ts";
 import { konnectorMetrics } from "../../metrics.ts";
 import { CrdGuard } from "./crd-guard.ts";
 import { DeletionBreaker } from "./deletion-breaker.ts";
-import { OrphanKeeper } from "./orphan-keeper.ts";
+import { OrphanKeeper } from "./orphan-collector.ts";
 
 const type: ResourceType = {
   group: "x.example",

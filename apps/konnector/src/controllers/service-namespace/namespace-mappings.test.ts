@@ -5,7 +5,7 @@ import type { DynamicObject } from "@klutch/kube-core";
 import type { Change, ReadYourWritesCache } from "@klutch/kube-runtime";
 import { waitFor } from "@klutch/kube-testing";
 import { silentLogger } from "@klutch/telemetry";
-import { NamespaceMap } from "./namespace-map.ts";
+import { NamespaceMap } from "./namespace-mappings.ts";
 
 /** Just what the map reads of a cache. */
 function fakeCache(): {
