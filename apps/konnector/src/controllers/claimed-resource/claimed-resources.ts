@@ -7,7 +7,7 @@ import type { ConsumerCluster, Environment, ProviderCluster } from "../../cluste
 import { asBinding } from "../../decode.ts";
 import type { EventRecorder } from "../../events.ts";
 import { Running } from "../../lifecycle.ts";
-import type { NamespaceMap } from "../service-namespace/namespace-mappings.ts";
+import type { NamespaceMappings } from "../service-namespace/namespace-mappings.ts";
 import { claimedResourceKey, type ClaimedType, type HonouredClaim } from "./claimed-type.ts";
 import { ClaimedResourceReconciler } from "./reconciler.ts";
 
@@ -17,7 +17,7 @@ export interface ClaimedResourcesOptions {
   readonly provider: ProviderCluster;
   /** Throws when the provider is not the one it was. */
   readonly confirmProvider: (signal: AbortSignal) => Promise<void>;
-  readonly namespaces: NamespaceMap;
+  readonly namespaces: NamespaceMappings;
   /** All of the app cluster: the Secrets that they name stay there. */
   readonly bindings: ReadYourWritesCache;
   readonly events: EventRecorder;

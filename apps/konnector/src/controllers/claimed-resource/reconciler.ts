@@ -27,8 +27,8 @@ import {
 import type { ConsumerCluster, Environment, ProviderCluster } from "../../clusters.ts";
 import type { EventRecorder } from "../../events.ts";
 import type { Part } from "../../lifecycle.ts";
-import type { NamespaceMap } from "../service-namespace/namespace-mappings.ts";
-import { ProviderView } from "../service-namespace/multi-namespace-informer.ts";
+import type { NamespaceMappings } from "../service-namespace/namespace-mappings.ts";
+import { MultiNamespaceInformer } from "../service-namespace/multi-namespace-informer.ts";
 import type { ClaimedType } from "./claimed-type.ts";
 import { CopyQuota } from "./copy-quota.ts";
 import { type ClaimedEvents, recordRefusal, recordTooMany } from "./events.ts";
@@ -45,7 +45,7 @@ export interface ClaimedResourceOptions {
   readonly provider: ProviderCluster;
   /** Throws when the provider is not the one it was. */
   readonly confirmProvider: (signal: AbortSignal) => Promise<void>;
-  readonly namespaces: NamespaceMap;
+  readonly namespaces: NamespaceMappings;
   /** Whether an object of the app cluster is the agent's own and stays there. */
   readonly isPrivate: (ref: ObjectRef) => boolean;
   readonly events: EventRecorder;
@@ -66,7 +66,7 @@ const missing: Mapping = { state: "missing" };
 export class ClaimedResourceReconciler implements Part {
   readonly #options: ClaimedResourceOptions;
   readonly #handle: InformerHandle;
-  readonly #view: ProviderView<DynamicObject>;
+  readonly #providerInformer: MultiNamespaceInformer<DynamicObject>;
   readonly #controller: Controller;
   readonly #quota: CopyQuota;
   readonly #events: ClaimedEvents;
@@ -86,7 +86,7 @@ export class ClaimedResourceReconciler implements Part {
       reconcile: (key, { signal }) => this.#reconcile(key, signal),
     });
     this.#handle = openConsumerCache(options);
-    this.#view = new ProviderView({
+    this.#providerInformer = new MultiNamespaceInformer({
       open: (permissionClaim) => provider.pool.acquire(permissionClaim),
       type,
       clusterWide: clusterWide || !type.namespaced,
@@ -102,7 +102,7 @@ export class ClaimedResourceReconciler implements Part {
       clients: { consumer: consumer.client, provider: provider.client },
       confirmProvider: options.confirmProvider,
       onAnswer: (side, object) =>
-        side === "consumer" ? this.#handle.cache.wrote(object) : this.#view.wrote(object),
+        side === "consumer" ? this.#handle.cache.wrote(object) : this.#providerInformer.wrote(object),
     };
     this.#subscribe();
   }
@@ -118,7 +118,7 @@ export class ClaimedResourceReconciler implements Part {
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#subscriptions.dispose();
-    await this.#view[Symbol.asyncDispose]();
+    await this.#providerInformer[Symbol.asyncDispose]();
     await this.#handle[Symbol.asyncDispose]();
   }
 
@@ -126,7 +126,8 @@ export class ClaimedResourceReconciler implements Part {
     const observed = this.#observe(key);
     const isWaiting = observed !== undefined && (await this.#carryOut(observed, signal)) === "noPlace";
     const next = this.#quota.next(key, isWaiting);
-    if (next === "anyone") for (const object of this.#view.objects()) this.#enqueueFor(object, "low");
+    if (next === "anyone")
+      for (const object of this.#providerInformer.objects()) this.#enqueueFor(object, "low");
     else if (next !== undefined) this.#controller.enqueue(next.key, { priority: "low" });
   }
 
@@ -135,9 +136,9 @@ export class ClaimedResourceReconciler implements Part {
     const consumerRef = refOf(key);
     const providerRef = this.#providerRefOf(consumerRef);
     if (providerRef === undefined) return undefined;
-    const provider = this.#view.get(providerRef);
+    const provider = this.#providerInformer.get(providerRef);
     // What a cache does not show may exist until it is filled.
-    if (provider === undefined && !this.#view.isSynced(providerRef.namespace)) return undefined;
+    if (provider === undefined && !this.#providerInformer.isSynced(providerRef.namespace)) return undefined;
     // A cluster-scoped object without our mark is another tenant's, whatever its name says.
     const isOther =
       provider !== undefined &&
@@ -261,7 +262,7 @@ export class ClaimedResourceReconciler implements Part {
     for (const copy of objectsIn(this.#handle.cache, consumerNamespace)) {
       const key = keyOf(copy);
       const ref = this.#providerRefOf(refOf(key));
-      if (ref !== undefined && this.#view.get(ref) === undefined)
+      if (ref !== undefined && this.#providerInformer.get(ref) === undefined)
         this.#controller.enqueue(key, { priority: "low" });
     }
   }

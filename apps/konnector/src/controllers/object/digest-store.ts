@@ -135,8 +135,8 @@ export class DigestPairStore implements PairStore {
     signal: AbortSignal,
   ): Promise<DynamicObject | undefined> {
     if (kept === undefined || ref === undefined) return undefined;
-    const { provider, providerType: type, view } = this.#options;
-    return readLive({ client: provider.client, type, ref, kept, cache: view }, signal);
+    const { provider, providerType: type, providerInformer } = this.#options;
+    return readLive({ client: provider.client, type, ref, kept, cache: providerInformer }, signal);
   }
 
   async #readConsumer(

@@ -24,7 +24,7 @@ export class NaivePairStore implements PairStore {
   }
 
   async observe(key: string, signal: AbortSignal): Promise<"unknown" | "gone" | PairObservation> {
-    const { places, type, providerType, consumer, provider, consumerCache, view } = this.#options;
+    const { places, type, providerType, consumer, provider, consumerCache, providerInformer } = this.#options;
     const placed = places.find(key);
     if (placed === undefined) return "unknown";
     const { ref, target, consumer: claim, provider: upstream } = placed;
@@ -36,7 +36,13 @@ export class NaivePairStore implements PairStore {
       claim && readLive({ client: consumer.client, type, ref, kept: claim, cache: consumerCache }, signal),
       upstream && target
         ? readLive(
-            { client: provider.client, type: providerType, ref: target, kept: upstream, cache: view },
+            {
+              client: provider.client,
+              type: providerType,
+              ref: target,
+              kept: upstream,
+              cache: providerInformer,
+            },
             signal,
           )
         : undefined,

@@ -10,8 +10,8 @@ import {
 import { isBound, isMarked, type Isolation, type UnbindPolicy, upstreamNamesOf } from "@klutch/sync";
 import type { ConsumerCluster, Environment, ProviderCluster } from "../../clusters.ts";
 import type { BoundDigest } from "../../digests.ts";
-import type { NamespaceMap } from "../service-namespace/namespace-mappings.ts";
-import { ProviderView } from "../service-namespace/multi-namespace-informer.ts";
+import type { NamespaceMappings } from "../service-namespace/namespace-mappings.ts";
+import { MultiNamespaceInformer } from "../service-namespace/multi-namespace-informer.ts";
 import type { DeletionBreaker } from "./deletion-breaker.ts";
 import { PairPlaces } from "./pair-places.ts";
 
@@ -24,7 +24,7 @@ export interface PairCachesOptions {
   readonly clusterWide: boolean;
   readonly consumer: ConsumerCluster;
   readonly provider: ProviderCluster;
-  readonly namespaces: NamespaceMap;
+  readonly namespaces: NamespaceMappings;
   readonly breaker: DeletionBreaker;
   readonly environment: Environment;
   readonly enqueue: (key: string, priority: Priority) => void;
@@ -34,7 +34,7 @@ export interface PairCachesOptions {
 export class PairCaches implements AsyncDisposable {
   readonly #options: PairCachesOptions;
   readonly #handle: InformerHandle<BoundDigest>;
-  readonly view: ProviderView<BoundDigest>;
+  readonly providerInformer: MultiNamespaceInformer<BoundDigest>;
   readonly places: PairPlaces;
   /** Keys whose upstream object was seen to go, until its claim is gone, too. */
   readonly #gone = new Set<string>();
@@ -50,10 +50,13 @@ export class PairCaches implements AsyncDisposable {
     this.places = new PairPlaces({
       ...options,
       consumerCache: this.claims,
-      // The view may show what it has before it is made.
-      view: { get: (ref) => this.view.get(ref), isSynced: (namespace) => this.view.isSynced(namespace) },
+      // The informer may show what it has before it is made.
+      providerInformer: {
+        get: (ref) => this.providerInformer.get(ref),
+        isSynced: (namespace) => this.providerInformer.isSynced(namespace),
+      },
     });
-    this.view = new ProviderView({
+    this.providerInformer = new MultiNamespaceInformer({
       open: (scope) => provider.pool.acquireDigested(scope),
       type: providerType,
       clusterWide: !isInside && (clusterWide || !type.namespaced),
@@ -81,7 +84,7 @@ export class PairCaches implements AsyncDisposable {
   /** Something that all pairs depend on has changed. */
   wakeAll(): void {
     this.#wakeClaims(undefined);
-    for (const object of this.view.objects())
+    for (const object of this.providerInformer.objects())
       for (const key of this.places.claimKeysOf(object)) this.#options.enqueue(key, "low");
   }
 
@@ -98,9 +101,9 @@ export class PairCaches implements AsyncDisposable {
   /** Objects that unbinding has not finished with; undefined while that cannot be known. */
   remaining(policy: UnbindPolicy): number | undefined {
     const { informer } = this.claims;
-    if (!informer.synced || !this.view.isComplete()) return undefined;
+    if (!informer.synced || !this.providerInformer.isComplete()) return undefined;
     const claims = [...informer.list()].filter((object) => policy === "Delete" || isMarked(object));
-    const upstream = [...this.view.objects()].filter(
+    const upstream = [...this.providerInformer.objects()].filter(
       (object) => isBound(object) && this.places.claimKeysOf(object).length > 0,
     );
     return Math.max(claims.length, upstream.length);
@@ -113,7 +116,7 @@ export class PairCaches implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.stop();
-    await this.view[Symbol.asyncDispose]();
+    await this.providerInformer[Symbol.asyncDispose]();
     await this.#handle[Symbol.asyncDispose]();
   }
 

@@ -16,8 +16,8 @@ import {
 } from "@klutch/sync";
 import type { Environment, ProviderCluster } from "../../clusters.ts";
 import type { BoundDigest } from "../../digests.ts";
-import type { NamespaceMap } from "../service-namespace/namespace-mappings.ts";
-import type { ProviderView } from "../service-namespace/multi-namespace-informer.ts";
+import type { NamespaceMappings } from "../service-namespace/namespace-mappings.ts";
+import type { MultiNamespaceInformer } from "../service-namespace/multi-namespace-informer.ts";
 
 /** What is needed to place objects. */
 export interface PairPlacesOptions {
@@ -25,9 +25,9 @@ export interface PairPlacesOptions {
   readonly type: ResourceType;
   readonly isolation: Isolation;
   readonly provider: ProviderCluster;
-  readonly namespaces: NamespaceMap;
+  readonly namespaces: NamespaceMappings;
   readonly consumerCache: Pick<ReadYourWritesCache<BoundDigest>, "get">;
-  readonly view: Pick<ProviderView<BoundDigest>, "get" | "isSynced">;
+  readonly providerInformer: Pick<MultiNamespaceInformer<BoundDigest>, "get" | "isSynced">;
   readonly environment: Environment;
 }
 
@@ -53,25 +53,26 @@ export class PairPlaces {
   readonly #names: ClusterScopedView<BoundDigest>;
 
   constructor(options: PairPlacesOptions) {
-    const { consumerCache, view } = options;
+    const { consumerCache, providerInformer } = options;
     this.#options = options;
     this.#names = {
       hasClaim: (name) => consumerCache.get(name) !== undefined,
-      upstream: (name) => view.get({ name }),
+      upstream: (name) => providerInformer.get({ name }),
     };
   }
 
   /** The pair of a claim's key. Undefined while a cache is not filled, since what it does not show may exist, and for what may not come down. */
   find(key: string): PlacedPair | undefined {
-    const { namespaces, provider, type, isolation, consumerCache, view } = this.#options;
+    const { namespaces, provider, type, isolation, consumerCache, providerInformer } = this.#options;
     const ref = refOf(key);
     if (type.namespaced !== (ref.namespace !== undefined)) return undefined;
     if (!type.namespaced && isolation !== "Namespaced") return this.#findClusterScoped(key, ref);
     const mapping: Mapping =
       ref.namespace === undefined ? { state: "missing" } : namespaces.mapping(ref.namespace);
     const target = providerRefOf(provider.tenant, ref, mapping, isolation);
-    const upstream = target === undefined ? undefined : view.get(target);
-    if (target !== undefined && upstream === undefined && !view.isSynced(target.namespace)) return undefined;
+    const upstream = target === undefined ? undefined : providerInformer.get(target);
+    if (target !== undefined && upstream === undefined && !providerInformer.isSynced(target.namespace))
+      return undefined;
     const claim = consumerCache.get(key);
     if (claim === undefined && upstream !== undefined && !this.#mayComeDown(ref, upstream)) return undefined;
     return { key, ref, target, mapping, consumer: claim, provider: upstream };
@@ -99,8 +100,8 @@ export class PairPlaces {
 
   /** An object under another name than the wanted one may be the claim's, so absence counts only when all is known. */
   #findClusterScoped(key: string, ref: ObjectRef): PlacedPair | undefined {
-    const { provider, isolation, consumerCache, view } = this.#options;
-    if (!view.isSynced(undefined)) return undefined;
+    const { provider, isolation, consumerCache, providerInformer } = this.#options;
+    if (!providerInformer.isSynced(undefined)) return undefined;
     const { tenant } = provider;
     const { name, upstream, isOwn, second } = clusterScopedPlace(tenant, ref.name, isolation, this.#names);
     const claim = consumerCache.get(key);
@@ -110,7 +111,7 @@ export class PairPlaces {
       ref,
       target: { name },
       unseen: upstreamNamesOf(tenant, ref.name)
-        .filter((other) => view.get({ name: other }) === undefined)
+        .filter((other) => providerInformer.get({ name: other }) === undefined)
         .map((other) => ({ name: other })),
       isOthers: upstream !== undefined && !isOwn,
       second: second === undefined ? undefined : { name: second },

@@ -17,7 +17,7 @@ import {
 import type { ConsumerCluster, ProviderCluster } from "../../clusters.ts";
 import type { BoundDigest } from "../../digests.ts";
 import type { DeletionBreaker } from "./deletion-breaker.ts";
-import type { ProviderView } from "../service-namespace/multi-namespace-informer.ts";
+import type { MultiNamespaceInformer } from "../service-namespace/multi-namespace-informer.ts";
 import type { PairPlaces, PlacedPair } from "./pair-places.ts";
 
 /**
@@ -57,7 +57,7 @@ export interface PairStoreOptions {
   readonly consumer: Pick<ConsumerCluster, "client">;
   readonly provider: Pick<ProviderCluster, "client" | "tenant">;
   readonly consumerCache: Pick<ReadYourWritesCache<BoundDigest>, "wrote">;
-  readonly view: Pick<ProviderView<BoundDigest>, "wrote">;
+  readonly providerInformer: Pick<MultiNamespaceInformer<BoundDigest>, "wrote">;
   readonly places: Pick<PairPlaces, "find">;
   readonly breaker: Pick<DeletionBreaker, "isHeld">;
   /** While the API is being unbound no pair is in sync. */

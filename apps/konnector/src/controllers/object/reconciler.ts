@@ -13,12 +13,12 @@ import {
 } from "@klutch/sync";
 import type { ConsumerCluster, Environment, ProviderCluster } from "../../clusters.ts";
 import type { EventRecorder } from "../../events.ts";
-import type { NamespaceMap } from "../service-namespace/namespace-mappings.ts";
+import type { NamespaceMappings } from "../service-namespace/namespace-mappings.ts";
 import { CrdGuard } from "./crd-guard.ts";
 import type { DeletionBreaker } from "./deletion-breaker.ts";
 import { DigestPairStore } from "./digest-store.ts";
 import { executeStep, type ExecutionContext } from "./execute.ts";
-import type { OrphanKeeper } from "./orphan-collector.ts";
+import type { OrphanCollector } from "./orphan-collector.ts";
 import { PairCaches } from "./pair-caches.ts";
 import { PairReporter } from "./pair-reporter.ts";
 import { type PairObservation, type PairStore, stubOf } from "./pair-store.ts";
@@ -36,8 +36,8 @@ export interface ObjectReconcilerOptions {
   readonly clusterWide: boolean;
   readonly consumer: ConsumerCluster;
   readonly provider: ProviderCluster;
-  readonly namespaces: NamespaceMap;
-  readonly orphans: OrphanKeeper;
+  readonly namespaces: NamespaceMappings;
+  readonly orphans: OrphanCollector;
   readonly breaker: DeletionBreaker;
   /** Throws when the provider is not the one it was. */
   readonly confirmProvider: (signal: AbortSignal) => Promise<void>;
@@ -79,8 +79,8 @@ export class ObjectReconciler implements AsyncDisposable {
       providerType: this.#providerType,
       enqueue: (key, priority) => this.#controller.enqueue(key, { priority }),
     });
-    const { claims: consumerCache, view, places } = this.#caches;
-    const shared = { ...options, providerType: this.#providerType, consumerCache, view, places };
+    const { claims: consumerCache, providerInformer, places } = this.#caches;
+    const shared = { ...options, providerType: this.#providerType, consumerCache, providerInformer, places };
     this.#store = environment.naiveStore === true ? new NaivePairStore(shared) : new DigestPairStore(shared);
     this.#execution = {
       ...shared,
@@ -233,7 +233,7 @@ export class ObjectReconciler implements AsyncDisposable {
     if (waiting === "orphanConfirmation" && provider !== undefined) {
       const consumerRefs = this.#caches.places.claimKeysOf(provider).map(refOf);
       const providerType = this.#providerType;
-      return orphans.look(
+      return orphans.reconcile(
         { type, providerType, key, consumerRefs, orphan: provider, breaker, crd: this.#crd },
         signal,
       );

@@ -19,8 +19,8 @@ import type { Logger } from "@klutch/telemetry";
 import { MappingProofs, type ProofOf } from "./mapping-proofs.ts";
 import { NamespacePopulation } from "./namespace-population.ts";
 
-/** What the map is kept from. */
-export interface NamespaceMapOptions {
+/** What the mappings are kept from. */
+export interface NamespaceMappingsOptions {
   readonly mappings: ReadYourWritesCache;
   readonly consumerNamespaces: ReadYourWritesCache;
   readonly tenant: Tenant;
@@ -41,8 +41,8 @@ interface Named {
 }
 
 /** Follows the mappings from construction until it is disposed. A mapping that does not count is `pending`, and says why. */
-export class NamespaceMap implements Disposable {
-  readonly #options: NamespaceMapOptions;
+export class NamespaceMappings implements Disposable {
+  readonly #options: NamespaceMappingsOptions;
   /** Of each consumer namespace whose mapping names a service namespace, whether it counts or not. */
   readonly #named = new Map<string, Named>();
   /** Consumer namespaces that share a service namespace. */
@@ -57,7 +57,7 @@ export class NamespaceMap implements Disposable {
   readonly #asked = new Map<string, Promise<void>>();
   readonly #subscriptions = new DisposableStack();
 
-  constructor(options: NamespaceMapOptions) {
+  constructor(options: NamespaceMappingsOptions) {
     this.#options = options;
     const { mappings, consumerNamespaces, proofOf, clock, logger } = options;
     this.#proofs = this.#subscriptions.use(new MappingProofs(proofOf, clock, logger));
