@@ -1,7 +1,9 @@
 /** Kubernetes without I/O: objects, resources, names and the rules that hold for all of them. Knows no Klutch kind. */
 export { boundedName, maxLabelLength } from "./bounded-name.ts";
-export { canonicalJson } from "./canonical-json.ts";
+export { canonicalJson, jsonHash } from "./canonical-json.ts";
 export * from "./conditions.ts";
+export { contains, containsEqualLists } from "./contains.ts";
+export { parseExactJson } from "./exact-json.ts";
 export { isRecord } from "./is-record.ts";
 export { jsonEqual } from "./json-equal.ts";
 export type { DynamicObject, KubeObject, ObjectMeta, OwnerReference } from "./object.ts";

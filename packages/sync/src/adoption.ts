@@ -16,7 +16,8 @@ import {
 } from "@klutch/api";
 import { type FieldSet, legacyManager } from "./fields.ts";
 import { entriesBack, entriesDown, filterMetadata, type MetadataRule } from "./metadata-rules.ts";
-import { isRecord, type Ref, type SyncObject } from "./types.ts";
+import { type Ref, type SyncObject } from "./types.ts";
+import { isRecord } from "@klutch/kube-core";
 
 /**
  * The claim. Owner references and finalizers stay behind: they point at objects of the other cluster, and its garbage collector would

@@ -1,6 +1,6 @@
 /** What an accepted permission claim allows, in the form that decisions use, and what of a claim cannot be honoured. */
 import type { PermissionClaim } from "@klutch/api";
-import { contains } from "./json.ts";
+import { contains } from "@klutch/kube-core";
 import { type KeyPath, parseKeyPath, valueAt } from "./field-path.ts";
 import { matchesPattern } from "./metadata-rules.ts";
 import type { Ref, SyncObject } from "./types.ts";

@@ -8,10 +8,10 @@ import {
 } from "@klutch/api";
 import { type ClaimScope, matchesAny, type TravelRules } from "./claim-scope.ts";
 import { type KeyPath, valueAt, withValueAt } from "./field-path.ts";
-import { contains, jsonEqual, jsonHash } from "./json.ts";
+import { contains, isRecord, jsonEqual, jsonHash } from "@klutch/kube-core";
 import { mayComeDown } from "./metadata-rules.ts";
 import type { Tenant } from "./namespaces.ts";
-import { isRecord, type Ref, type SyncObject } from "./types.ts";
+import { type Ref, type SyncObject } from "./types.ts";
 
 type Side = "consumer" | "provider";
 type Entries = Readonly<Record<string, string>>;

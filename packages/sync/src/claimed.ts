@@ -14,7 +14,7 @@
 import { claimedFromLabel, deliveredAnnotation, resourceOwnerAnnotation } from "@klutch/api";
 import { type ClaimScope, isSelected } from "./claim-scope.ts";
 import { copyContent, needsRecreation, sameCopy, sourcePatch } from "./claimed-content.ts";
-import { jsonEqual } from "./json.ts";
+import { jsonEqual } from "@klutch/kube-core";
 import type { Tenant } from "./namespaces.ts";
 import { belongsToItsCluster, refusedSecretType } from "./secret-types.ts";
 import { isDeleting, type Ref, refOfObject, type SyncObject } from "./types.ts";

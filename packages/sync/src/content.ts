@@ -6,7 +6,7 @@ import {
   consumerNameAnnotation,
   type Metadata,
 } from "@klutch/api";
-import { contains, jsonHash } from "./json.ts";
+import { contains, jsonHash } from "@klutch/kube-core";
 import { type FieldPath, ownedFields, surplusPaths } from "./fields.ts";
 import { filterMetadata, type MetadataRule } from "./metadata-rules.ts";
 import type { Isolation, Tenant } from "./namespaces.ts";

@@ -8,9 +8,9 @@ import {
   type PermissionClaim,
   type Resource,
 } from "@klutch/api";
-import { contains, jsonHash } from "./json.ts";
+import { contains, isRecord, jsonHash } from "@klutch/kube-core";
 import { keepStoredVersions, versionsOf } from "./schema-rollout.ts";
-import { isRecord, type SyncObject } from "./types.ts";
+import { type SyncObject } from "./types.ts";
 
 /** On CRDs that we wrote: hash of what was wanted, to notice what an export no longer has. */
 export const crdHashAnnotation = "klutch.anynines.com/export-hash";

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { boundAnnotation, fieldManager, type Metadata, syncerFinalizer } from "@klutch/api";
 import { consumerDigest, type Digest, judgeDigests, providerDigest, settledOf } from "./digest.ts";
-import { jsonHash } from "./json.ts";
+import { jsonHash } from "@klutch/kube-core";
 import { defaultMetadataRule } from "./metadata-rules.ts";
 import type { SyncObject } from "./types.ts";
 

@@ -13,9 +13,9 @@ import {
 } from "@klutch/api";
 import { type AppliedRecord, appliedPart, isBound, travellingContent } from "./content.ts";
 import { legacyManager, valuesAt } from "./fields.ts";
-import { jsonHash } from "./json.ts";
+import { isRecord, jsonHash } from "@klutch/kube-core";
 import type { MetadataRule } from "./metadata-rules.ts";
-import { isDeleting, isRecord, type SyncObject } from "./types.ts";
+import { isDeleting, type SyncObject } from "./types.ts";
 
 /** An object without its content. */
 export interface Digest {

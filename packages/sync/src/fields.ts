@@ -3,7 +3,8 @@
  * we hold in place and that is no longer wanted? If so, an apply without it removes it (B4).
  */
 import { fieldManager } from "@klutch/api";
-import { isRecord, type SyncObject } from "./types.ts";
+import { type SyncObject } from "./types.ts";
+import { isRecord } from "@klutch/kube-core";
 
 /** `fieldsV1`: keys `f:<name>`, `k:<keys as JSON>`, `v:<value as JSON>`, `i:<index>` and `.`. */
 export type FieldSet = Readonly<Record<string, unknown>>;

@@ -11,9 +11,9 @@ import { checkClaimed } from "./invariants-claimed.ts";
 import { isOurs, isolationOf, type Places, placesIn, placesOf } from "./invariants-places.ts";
 import type { BoundApi, InvariantSnapshot, Violation } from "./invariants-snapshot.ts";
 import { checkMappings, checkTenancy } from "./invariants-tenancy.ts";
-import { contains, jsonEqual } from "./json.ts";
+import { contains, isRecord, jsonEqual } from "@klutch/kube-core";
 import { defaultMetadataRule } from "./metadata-rules.ts";
-import { isDeleting, isRecord, nameOf, type Ref, refOfObject, type SyncObject } from "./types.ts";
+import { isDeleting, nameOf, type Ref, refOfObject, type SyncObject } from "./types.ts";
 import { isMarked } from "./unbind.ts";
 
 const defaultGraceMs = 60_000;

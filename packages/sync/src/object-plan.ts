@@ -27,7 +27,7 @@ import {
   needsApply,
   providerContent,
 } from "./content.ts";
-import { jsonEqual } from "./json.ts";
+import { jsonEqual } from "@klutch/kube-core";
 import type { MetadataRule } from "./metadata-rules.ts";
 import { type Isolation, type Mapping, providerRefOf, type Tenant } from "./namespaces.ts";
 import { isDeleting, type Ref, refOfObject, type SyncObject } from "./types.ts";

@@ -4,25 +4,11 @@ import { type APIServiceExportSpec, clusterNamespaceAnnotation } from "@klutch/a
 import fc from "fast-check";
 import { crdHashAnnotation, effectiveClaims, planCrd, syncedType, syncedVersion } from "./crd-plan.ts";
 import { ownedFields, reduceManagedFields, surplusPaths } from "./fields.ts";
-import { contains, jsonEqual, jsonHash } from "./json.ts";
 import { matchesPattern, travels } from "./metadata-rules.ts";
 import { consumerNameOf, mappingOf, planMappingRelease, providerRefOf } from "./namespaces.ts";
 import { judgeAbsence, planOrphan } from "./orphans.ts";
 import { appliedBy, fieldsOf, providerWidget } from "./testing/objects.ts";
 import type { SyncObject } from "./types.ts";
-
-test("equality, containment and hash agree", () => {
-  fc.assert(
-    fc.property(fc.jsonValue(), fc.jsonValue(), (left, right) => {
-      assert.equal(jsonEqual(left, right), jsonHash(left) === jsonHash(right));
-      assert.equal(jsonEqual(left, right), contains(left, right) && contains(right, left));
-      assert.ok(jsonEqual(left, JSON.parse(JSON.stringify(left))));
-    }),
-  );
-  assert.ok(contains({ a: 1, b: { c: 2, d: 3 } }, { b: { c: 2 } }));
-  assert.ok(!contains({ a: [1, 2] }, { a: [1] }));
-  assert.ok(jsonEqual({ a: undefined, b: 1 }, { b: 1 }));
-});
 
 test("reducing managed fields twice is reducing them once, and keeps exactly what the decision needs", () => {
   const keys = fc.constantFrom("a", "b", "c");

@@ -9,7 +9,8 @@ import {
   prunedFields,
   SchemaReader,
 } from "@klutch/schema";
-import { isRecord, nameOf, refOfObject, type SyncObject } from "./types.ts";
+import { nameOf, refOfObject, type SyncObject } from "./types.ts";
+import { isRecord } from "@klutch/kube-core";
 
 /** A version of a CRD, as far as it is compared. */
 export interface VersionView {

@@ -33,8 +33,3 @@ export function nameOf({ namespace, name }: Ref): string {
 export function isDeleting(object: { readonly metadata: Metadata }): boolean {
   return object.metadata.deletionTimestamp !== undefined;
 }
-
-/** Whether `value` is a JSON object. */
-export function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}

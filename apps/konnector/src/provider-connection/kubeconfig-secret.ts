@@ -1,7 +1,6 @@
 /** The kubeconfig that an agent gets in a Secret. */
-import { falseCondition, type NewCondition, trueCondition } from "@klutch/kube-core";
 import { type ClusterConfig, KubeconfigError } from "@klutch/kube";
-import { jsonHash } from "@klutch/sync";
+import { falseCondition, jsonHash, type NewCondition, trueCondition } from "@klutch/kube-core";
 import type { SharedCache } from "../cache/shared-cache.ts";
 import { secretText } from "../decode.ts";
 

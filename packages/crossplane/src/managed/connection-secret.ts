@@ -1,6 +1,6 @@
 /** Publishes connection details as a Secret that the managed resource owns. */
 import { isAlreadyExists, type KubeClient } from "@klutch/kube";
-import type { KubeObject, ResourceType } from "@klutch/kube-core";
+import { jsonEqual, type KubeObject, type ResourceType } from "@klutch/kube-core";
 import { type ConnectionDetails, ExternalError, type Managed } from "./external.ts";
 
 interface SecretObject extends KubeObject {
@@ -45,7 +45,7 @@ export async function publishConnection(
       `cannot create or update connection secret: refusing to modify uncontrolled secret of type ${JSON.stringify(present.type ?? "")}`,
     );
   }
-  if (sameData(present.data ?? {}, wanted.data ?? {})) return;
+  if (jsonEqual(present.data ?? {}, wanted.data ?? {})) return;
   await client.replace(secrets, { ...present, data: wanted.data }, options);
 }
 
@@ -109,9 +109,4 @@ function secretOf(
     },
     data: Object.fromEntries(data),
   };
-}
-
-function sameData(left: Readonly<Record<string, string>>, right: Readonly<Record<string, string>>): boolean {
-  const keys = Object.keys(left);
-  return keys.length === Object.keys(right).length && keys.every((key) => left[key] === right[key]);
 }

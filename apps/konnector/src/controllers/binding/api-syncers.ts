@@ -1,7 +1,7 @@
 /** The running syncers of one session, one for each API, and the breakers that hold their deletions. */
 import { releaseDeletionsAnnotation } from "@klutch/api";
-import { alarmCondition, type DynamicObject, findCondition } from "@klutch/kube-core";
-import { type Isolation, jsonHash, type SyncedType, type UnbindPolicy } from "@klutch/sync";
+import { type Isolation, type SyncedType, type UnbindPolicy } from "@klutch/sync";
+import { alarmCondition, type DynamicObject, findCondition, jsonHash } from "@klutch/kube-core";
 import type { BindingStatus } from "../binding-status/binding-status.ts";
 import type { ConsumerCluster, Environment, ProviderCluster } from "../../clusters.ts";
 import { asBinding } from "../../decode.ts";

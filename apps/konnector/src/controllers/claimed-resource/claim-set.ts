@@ -1,8 +1,8 @@
 /** The claim syncers of one session: one for each claimed resource, whatever number of APIs claim it. */
 import { isBuiltInGroup, type PermissionClaim } from "@klutch/api";
 import { discoverResource } from "@klutch/kube";
-import { keyOfRef, type ObjectRef, type ResourceType } from "@klutch/kube-core";
-import { type ClaimScope, claimScopeOf, jsonHash } from "@klutch/sync";
+import { type ClaimScope, claimScopeOf } from "@klutch/sync";
+import { jsonHash, keyOfRef, type ObjectRef, type ResourceType } from "@klutch/kube-core";
 import type { SharedCache } from "../../cache/shared-cache.ts";
 import type { ConsumerCluster, Environment, ProviderCluster } from "../../clusters.ts";
 import { asBinding } from "../../decode.ts";

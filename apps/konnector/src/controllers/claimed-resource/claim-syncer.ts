@@ -1,20 +1,19 @@
 /** Keeps the claimed objects of one resource (Secrets, ConfigMaps, …) in sync, by owner. One for all exports that claim it. */
 import { claimedFromLabel, crdNameOf, fieldManager, resourceOwnerAnnotation } from "@klutch/api";
 import { ApiError, isAlreadyExists, isNotFound } from "@klutch/kube";
-import { type DynamicObject, keyOf, keyOfRef, type ObjectRef, refOf } from "@klutch/kube-core";
 import { Controller, type Lane, type ReconcileContext } from "@klutch/kube-runtime";
 import {
   type ClaimedStep,
   type ClaimScope,
   consumerNameOf,
   isSelected,
-  jsonHash,
   type Mapping,
   plainScope,
   planClaimed,
   providerRefOf,
   type Side,
 } from "@klutch/sync";
+import { type DynamicObject, jsonHash, keyOf, keyOfRef, type ObjectRef, refOf } from "@klutch/kube-core";
 import { type CacheLease, objectsIn } from "../../cache/pool.ts";
 import type { ConsumerCluster, Environment, ProviderCluster } from "../../clusters.ts";
 import { asDynamic } from "../../decode.ts";

@@ -1,15 +1,6 @@
 /** Keeps all objects of one bound resource in sync: feeds pairs to the decisions and carries the plans out. */
 import { syncerFinalizer } from "@klutch/api";
 import {
-  apiVersionOf,
-  type DynamicObject,
-  keyOf,
-  keyOfRef,
-  type ObjectRef,
-  refOf,
-  type ResourceType,
-} from "@klutch/kube-core";
-import {
   type Change,
   Controller,
   type Lane,
@@ -21,7 +12,6 @@ import {
   isBound,
   isMarked,
   type Isolation,
-  jsonEqual,
   judgeDigests,
   needsApply,
   type PairPlan,
@@ -35,6 +25,16 @@ import {
   type UnbindPolicy,
   upstreamNamesOf,
 } from "@klutch/sync";
+import {
+  apiVersionOf,
+  type DynamicObject,
+  jsonEqual,
+  keyOf,
+  keyOfRef,
+  type ObjectRef,
+  refOf,
+  type ResourceType,
+} from "@klutch/kube-core";
 import type { Compact } from "../../cache/compact.ts";
 import { type CacheLease, objectsIn } from "../../cache/pool.ts";
 import type { ConsumerCluster, Environment, ProviderCluster } from "../../clusters.ts";
