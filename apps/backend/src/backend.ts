@@ -19,18 +19,22 @@ import { type Clock, type ClusterConfig, type KubeClient } from "@klutch/kube";
 import { Controller, Informer, type LeaderElector, runManager } from "@klutch/kube-runtime";
 import type { Logger, Metrics } from "@klutch/telemetry";
 import type { BackendConfig } from "./config.ts";
-import { type AnyInformer, createControlPlane, withoutControlPlane } from "./control-plane/controller.ts";
-import { createClusterBindingReconcile } from "./controllers/cluster-bindings.ts";
-import { byNamespace, type Caches, type ControllerContext, namespaceOf } from "./controllers/context.ts";
-import { createExportRequestReconcile } from "./controllers/export-requests.ts";
-import { createExportReconcile } from "./controllers/exports.ts";
-import { createServiceNamespaceReconcile } from "./controllers/service-namespaces.ts";
-import { createApp } from "./http/app.ts";
-import { LoginFlow } from "./http/login-flow.ts";
-import { addRenewalRoutes } from "./http/renewal-routes.ts";
-import { createSealer } from "./http/sealed-cookie.ts";
+import {
+  type AnyInformer,
+  createControlPlane,
+  withoutControlPlane,
+} from "./app-cluster-bindings/controller.ts";
+import { createClusterBindingReconcile } from "./cluster-bindings/reconciler.ts";
+import { byNamespace, type Caches, type ControllerContext, namespaceOf } from "./controller-context.ts";
+import { createExportRequestReconcile } from "./exports/request-reconciler.ts";
+import { createExportReconcile } from "./exports/reconciler.ts";
+import { createServiceNamespaceReconcile } from "./service-namespaces/reconciler.ts";
+import { createApp } from "./login/app.ts";
+import { LoginFlow } from "./login/login-flow.ts";
+import { addRenewalRoutes } from "./login/renewal-routes.ts";
+import { createSealer } from "./sealed-cookie.ts";
 import { Offers } from "./offers.ts";
-import { IdentityProvider } from "./oidc/identity-provider.ts";
+import { IdentityProvider } from "./login/identity-provider.ts";
 import { createBind } from "./provisioning/bind.ts";
 import { createClusterKeyOf } from "./provisioning/cluster-proof.ts";
 import { createCredentialIssuer } from "./provisioning/credentials.ts";

@@ -1,8 +1,8 @@
 /** Values of flags: each reader reports what is wrong by the flag's name and never throws. */
 import { readFile } from "node:fs/promises";
 import { Secret } from "@klutch/telemetry";
-import { repositoryOf } from "./control-plane/override-policy.ts";
-import { urlFault } from "./oidc/secure-url.ts";
+import { repositoryOf } from "./app-cluster-bindings/override-policy.ts";
+import { urlFault } from "./secure-url.ts";
 
 export function choice<const T extends readonly string[]>(
   name: string,

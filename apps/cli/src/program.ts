@@ -1,11 +1,11 @@
 /** Commands and flags. One executable with two names: `kubectl-bind` is the command `bind` of `klutch`. */
 import { klutchVersion } from "@klutch/api";
 import { Command, CommanderError, Option } from "commander";
-import { bind } from "./bind.ts";
-import { bindApiService } from "./bind-apiservice.ts";
+import { bind } from "./bind/bind.ts";
+import { bindApiService } from "./bind/bind-apiservice.ts";
 import type { CliContext } from "./context.ts";
 import { errorText } from "./errors.ts";
-import { type CommandTools, klutchCommands, unbindCommand } from "./klutch/commands.ts";
+import { type CommandTools, klutchCommands, unbindCommand } from "./commands.ts";
 import { bindApiServiceOptions, bindOptions } from "./options.ts";
 import { safeTerminal } from "./safe-terminal.ts";
 

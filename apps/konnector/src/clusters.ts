@@ -3,14 +3,14 @@ import type { Clock, KubeClient, Random } from "@klutch/kube";
 import type { ResourceType } from "@klutch/kube-core";
 import type { Tenant } from "@klutch/sync";
 import type { Logger } from "@klutch/telemetry";
-import type { CachePool } from "./cache/pool.ts";
+import type { ClusterCaches } from "./digests.ts";
 import type { KonnectorMetrics } from "./metrics.ts";
 
 /** The app cluster. */
 export interface ConsumerCluster {
   readonly side: "consumer";
   readonly client: KubeClient;
-  readonly pool: CachePool;
+  readonly pool: ClusterCaches;
   /** UID of kube-system: the identity of the cluster. */
   readonly uid: string;
 }
@@ -19,7 +19,7 @@ export interface ConsumerCluster {
 export interface BindingCluster {
   readonly side: "binding";
   readonly client: KubeClient;
-  readonly pool: CachePool;
+  readonly pool: ClusterCaches;
   /** Only this namespace; all when absent. */
   readonly namespace?: string | undefined;
   /** An APIServiceBinding CRD of version 1.5 or older is cluster-scoped. */
@@ -30,7 +30,7 @@ export interface BindingCluster {
 export interface ProviderCluster {
   readonly side: "provider";
   readonly client: KubeClient;
-  readonly pool: CachePool;
+  readonly pool: ClusterCaches;
   readonly tenant: Tenant;
 }
 

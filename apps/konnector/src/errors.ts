@@ -24,16 +24,6 @@ export class WrongClusterError extends Error {
   }
 }
 
-/** An answer proved a cache to be behind; trying again sees the newer state. */
-export class StaleCacheError extends Error {
-  readonly code = "StaleCache";
-
-  constructor(what: string) {
-    super(`${what} is known only to the live cluster yet; trying again`);
-    this.name = "StaleCacheError";
-  }
-}
-
 /** The provider is not the one that the binding was made with (set up anew, or restored under other UIDs). */
 export class WrongProviderError extends Error {
   readonly code = "WrongProvider";

@@ -1,10 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { DynamicObject } from "@klutch/kube-core";
-import { VirtualClock } from "@klutch/kube-testing";
+import { fakeClient, VirtualClock } from "@klutch/kube-testing";
 import { silentLogger } from "@klutch/telemetry";
 import { createEventRecorder, type EventRecorder } from "./events.ts";
-import { fakeClient } from "./testing/fake-client.ts";
 
 function recorder(): { events: EventRecorder; written: DynamicObject[]; clock: VirtualClock } {
   const written: DynamicObject[] = [];

@@ -17,10 +17,10 @@ import {
   systemClock,
   systemRandom,
 } from "@klutch/kube";
-import { Backoff, leading, LeaderElector, startProbes } from "@klutch/kube-runtime";
+import { Backoff, CachePool, LeaderElector, leading, startProbes } from "@klutch/kube-runtime";
 import type { Logger, Metrics } from "@klutch/telemetry";
+import { type ClusterCaches, consumerDigests } from "./digests.ts";
 import { Agent } from "./controllers/provider-secret/agent.ts";
-import { CachePool } from "./cache/pool.ts";
 import { clusterUid } from "./cluster-uid.ts";
 import { type ConsumerCluster, defaultTiming, type Environment, type Timing } from "./clusters.ts";
 import type { KonnectorConfig } from "./config.ts";
@@ -122,7 +122,7 @@ export async function runAgent(options: AgentRunOptions): Promise<void> {
   });
   const guarded = { userAgent, logger, metrics, clock, random, writeGuard: elector };
   const client = stack.use(createClient(ownConfig, guarded));
-  const pool = stack.use(new CachePool({ client, side: "consumer", logger, clock, random }));
+  const pool = stack.use(new CachePool({ client, digests: consumerDigests, logger, clock, random }));
   const create = (other: ClusterConfig): KubeClient => createClient(other, guarded);
   const terms = new Terms({ config, ownConfig, elector, client, pool, environment, create });
   options.onHealth?.({
@@ -146,7 +146,7 @@ interface TermsOptions {
   readonly ownConfig: ClusterConfig;
   readonly elector: LeaderElector;
   readonly client: KubeClient;
-  readonly pool: CachePool;
+  readonly pool: ClusterCaches;
   readonly environment: Environment;
   readonly create: (config: ClusterConfig) => KubeClient;
 }

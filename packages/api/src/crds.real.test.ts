@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import { after, test } from "node:test";
 import { readdir, readFile } from "node:fs/promises";
+import { after, test } from "node:test";
 import { isInvalid, parseYamlDocuments } from "@klutch/kube";
 import {
   type Condition,
@@ -14,10 +14,10 @@ import {
 } from "@klutch/kube-core";
 import { startCluster, waitFor } from "@klutch/kube-testing";
 import * as schema from "@klutch/schema";
-import { xrds } from "./claims.ts";
 import { bindCrds, providerCrds } from "./crds.ts";
 import * as resources from "./resources.ts";
 import { claimCrd } from "./testing/claim-crd.ts";
+import { xrds } from "./xrds.ts";
 
 const crdType = customResourceDefinitions;
 

@@ -7,7 +7,7 @@ export {
   type KonnectorScope,
   konnectorScopeOf,
 } from "./admission/konnector.ts";
-export * from "./claims.ts";
+export * from "./xrds.ts";
 export * from "./cluster-key.ts";
 export * from "./crds.ts";
 export * from "./export-snapshot.ts";

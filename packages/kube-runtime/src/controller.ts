@@ -2,10 +2,10 @@
 import { ApiError, type Clock, FencedError, isConflict, type Random, systemClock } from "@klutch/kube";
 import { type Logger, type Metrics, silentLogger } from "@klutch/telemetry";
 import { DelayedRetryError, TerminalError } from "./errors.ts";
-import type { Informer } from "./informer.ts";
-import type { Cached, Change } from "./store.ts";
-import { Pace } from "./pace.ts";
-import { type Lane, WorkQueue } from "./work-queue.ts";
+import type { Informer } from "./cache/informer.ts";
+import type { Cached, Change } from "./cache/store.ts";
+import { Pace } from "./queue/pace.ts";
+import { type Lane, WorkQueue } from "./queue/work-queue.ts";
 
 /** What a reconcile may ask for. */
 export interface ReconcileResult {

@@ -33,3 +33,13 @@ export class DelayedRetryError extends Error {
     this.retryAfterMs = options?.retryAfterMs;
   }
 }
+
+/** An answer proved a cache to be behind; trying again sees the newer state. */
+export class StaleCacheError extends Error {
+  readonly code = "StaleCache";
+
+  constructor(what: string) {
+    super(`${what} is known only to the live cluster yet; trying again`);
+    this.name = "StaleCacheError";
+  }
+}

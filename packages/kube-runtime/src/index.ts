@@ -7,10 +7,21 @@ export {
   type ReconcileContext,
   type ReconcileResult,
 } from "./controller.ts";
-export { DelayedRetryError, TerminalError, TooManyObjectsError } from "./errors.ts";
-export { type ChangeHandler, Informer, type InformerOptions, type InformerStatus } from "./informer.ts";
+export { DelayedRetryError, StaleCacheError, TerminalError, TooManyObjectsError } from "./errors.ts";
+export { type Compact, type DigestRules, type ObjectDigest, withoutManagedFields } from "./cache/compact.ts";
+export { findSurely, readLive } from "./cache/live.ts";
+export {
+  type CacheFailure,
+  type CacheLease,
+  CachePool,
+  type CachePoolOptions,
+  type CacheScope,
+  objectsIn,
+} from "./cache/pool.ts";
+export { SharedCache } from "./cache/shared-cache.ts";
+export { type ChangeHandler, Informer, type InformerOptions, type InformerStatus } from "./cache/informer.ts";
 export { leading, LeaderElector, type LeaderElectorOptions } from "./leader-elector.ts";
 export { type ManagerOptions, runManager } from "./manager.ts";
 export { type HealthCheck, type ProbeOptions, type ProbeServer, startProbes } from "./probes.ts";
-export type { Cached, Change, Indexer } from "./store.ts";
-export { type Lane, WorkQueue, type WorkQueueOptions } from "./work-queue.ts";
+export type { Cached, Change, Indexer } from "./cache/store.ts";
+export { type Lane, WorkQueue, type WorkQueueOptions } from "./queue/work-queue.ts";

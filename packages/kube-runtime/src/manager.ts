@@ -1,8 +1,8 @@
 /** Starts the parts of a process in order and stops them in the reverse order. */
 import type { Logger } from "@klutch/telemetry";
 import type { Controller } from "./controller.ts";
-import type { Informer } from "./informer.ts";
-import type { Cached } from "./store.ts";
+import type { Informer } from "./cache/informer.ts";
+import type { Cached } from "./cache/store.ts";
 import { leading, type LeaderElector } from "./leader-elector.ts";
 
 /** What to run. */

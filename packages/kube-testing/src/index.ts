@@ -1,5 +1,6 @@
 /** Real API servers for tests, benchmarks and the sandbox, a model of one in virtual time, and faults on demand. */
 export { type ClusterOptions, startCluster, startClusters, type TestCluster } from "./cluster.ts";
+export { type FakeAnswers, fakeClient } from "./fake-client.ts";
 export { type FaultProxy, startFaultProxy } from "./fault-proxy.ts";
 export { ApiServerModel, type ApiServerModelOptions } from "./model/api-server.ts";
 export type { ModelClientOptions } from "./model/client.ts";

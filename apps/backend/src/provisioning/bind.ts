@@ -1,7 +1,7 @@
 /** Binds an API for a person: makes the tenant's place and answers with what the plugin needs. */
 import { crdNameOf, encodeBindingResponse } from "@klutch/api";
 import { UserError } from "../errors.ts";
-import type { Session } from "../http/login-flow.ts";
+import type { Session } from "../login/login-flow.ts";
 import type { Offers } from "../offers.ts";
 import type { CredentialIssuer } from "./credentials.ts";
 import { ensureTenant, type TenantContext } from "./tenant.ts";

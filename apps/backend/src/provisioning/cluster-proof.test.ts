@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { clusterProofText, newClusterKey, publicKeyOf, renewalText, signText } from "@klutch/api";
 import { Secret } from "@klutch/telemetry";
-import { createSealer } from "../http/sealed-cookie.ts";
+import { createSealer } from "../sealed-cookie.ts";
 import { type Landed, TestBrowser } from "../testing/browser.ts";
 import { startLoginWorld } from "../testing/login-world.ts";
 import { createClusterKeyOf } from "./cluster-proof.ts";

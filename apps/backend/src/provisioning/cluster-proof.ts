@@ -4,7 +4,7 @@
  */
 import { clusterProofText, verifyText } from "@klutch/api";
 import { UserError } from "../errors.ts";
-import type { Sealer } from "../http/sealed-cookie.ts";
+import type { Sealer } from "../sealed-cookie.ts";
 
 /** The proven public key; undefined when the query proves none. Throws `UserError` for a proof that does not hold. */
 export type ClusterKeyOf = (

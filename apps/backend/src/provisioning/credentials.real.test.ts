@@ -21,7 +21,7 @@ import {
 } from "@klutch/kube-core";
 import { ApiError, createKubeClient, parseForeignKubeconfig, systemClock } from "@klutch/kube";
 import { roleObject, startCluster, waitFor } from "@klutch/kube-testing";
-import type { Session } from "../http/login-flow.ts";
+import type { Session } from "../login/login-flow.ts";
 import { confinedClient } from "../testing/confined.ts";
 import { backendParts } from "../testing/parts.ts";
 import { createBind } from "./bind.ts";

@@ -30,7 +30,7 @@ import { roleObject, startCluster, waitFor } from "@klutch/kube-testing";
 import { createMetrics, Secret, silentLogger } from "@klutch/telemetry";
 import { createBackend } from "../backend.ts";
 import { readConfig } from "../config.ts";
-import { createSealer } from "../http/sealed-cookie.ts";
+import { createSealer } from "../sealed-cookie.ts";
 import { confinedClient } from "../testing/confined.ts";
 import { backendParts } from "../testing/parts.ts";
 import { ensureTenant } from "./tenant.ts";

@@ -14,7 +14,7 @@ import {
 import { type KubeObject, namespaces } from "@klutch/kube-core";
 import { type Clock, isConflict, isNotFound, type KubeClient } from "@klutch/kube";
 import type { Informer } from "@klutch/kube-runtime";
-import { randomToken, type Sealer } from "../http/sealed-cookie.ts";
+import { randomToken, type Sealer } from "../sealed-cookie.ts";
 import { AccountMissingError } from "./account-missing.ts";
 import type { CredentialIssuer } from "./credentials.ts";
 

@@ -15,7 +15,7 @@ import type { Informer } from "@klutch/kube-runtime";
 import { ensure } from "../apply.ts";
 import { UserError } from "../errors.ts";
 import type { Limits } from "../limits.ts";
-import type { Identity } from "../oidc/identity-provider.ts";
+import type { Identity } from "../login/identity-provider.ts";
 import {
   byClusterKey,
   byIdentity,

@@ -5,11 +5,11 @@ import { systemClock } from "@klutch/kube";
 import { type Logger, Secret, silentLogger } from "@klutch/telemetry";
 import type { Hono } from "hono";
 import Provider from "oidc-provider";
-import { createApp } from "../http/app.ts";
-import { LoginFlow, type Session } from "../http/login-flow.ts";
-import { createSealer } from "../http/sealed-cookie.ts";
+import { createApp } from "../login/app.ts";
+import { LoginFlow, type Session } from "../login/login-flow.ts";
+import { createSealer } from "../sealed-cookie.ts";
 import type { OfferedApi } from "../offers.ts";
-import { IdentityProvider } from "../oidc/identity-provider.ts";
+import { IdentityProvider } from "../login/identity-provider.ts";
 import type { ClusterKeyOf } from "../provisioning/cluster-proof.ts";
 
 /** What the tests work with. */

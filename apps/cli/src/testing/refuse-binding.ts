@@ -3,7 +3,7 @@ import { apiServiceBindings } from "@klutch/api";
 import { ApiError } from "@klutch/kube";
 import type { DynamicObject, ResourceType } from "@klutch/kube-core";
 import { type TestCluster, waitFor } from "@klutch/kube-testing";
-import { bindingOf } from "../consumer.ts";
+import { bindingOf } from "../bind/consumer.ts";
 
 const policyTypes = ["validatingadmissionpolicies", "validatingadmissionpolicybindings"].map(
   (plural): ResourceType => ({

@@ -4,6 +4,7 @@
  * the one in use.
  */
 import { kubeconfigKey } from "@klutch/api";
+import { type ClusterConfig, isConflict, KubeconfigError, parseForeignKubeconfig } from "@klutch/kube";
 import {
   type DynamicObject,
   falseCondition,
@@ -13,12 +14,11 @@ import {
   secrets,
   trueCondition,
 } from "@klutch/kube-core";
-import { type ClusterConfig, isConflict, KubeconfigError, parseForeignKubeconfig } from "@klutch/kube";
+import type { SharedCache } from "@klutch/kube-runtime";
 import type { Logger } from "@klutch/telemetry";
-import type { SharedCache } from "../cache/shared-cache.ts";
 import type { ConsumerCluster, ProviderCluster } from "../clusters.ts";
-import { issuedAt } from "./credential.ts";
 import { secretText } from "../decode.ts";
+import { issuedAt } from "./credential.ts";
 
 /** What `bringCredential` works with. */
 export interface BringOptions {

@@ -1,7 +1,7 @@
 /** Notices when the provider cannot be reached, and tells since when and how much waits (DESIGN §4.7); never in a user's status. */
 import { type Clock, isUnauthorized } from "@klutch/kube";
 import { wholeSeconds } from "@klutch/kube-core";
-import type { SharedCache } from "../cache/shared-cache.ts";
+import type { SharedCache } from "@klutch/kube-runtime";
 
 /** What is needed to notice. */
 export interface ReachabilityOptions {

@@ -14,13 +14,12 @@ import {
   renewalUrlAnnotation,
   signText,
 } from "@klutch/api";
-import { type DynamicObject, keyOfRef, type ObjectRef, secrets } from "@klutch/kube-core";
 import { type ClusterConfig, parseForeignKubeconfig } from "@klutch/kube";
-import { Backoff } from "@klutch/kube-runtime";
-import type { SharedCache } from "../cache/shared-cache.ts";
-import { ensureClusterKey, readClusterKey } from "./cluster-key.ts";
+import { type DynamicObject, keyOfRef, type ObjectRef, secrets } from "@klutch/kube-core";
+import { Backoff, type SharedCache } from "@klutch/kube-runtime";
 import type { ConsumerCluster, Environment } from "../clusters.ts";
 import { secretText } from "../decode.ts";
+import { ensureClusterKey, readClusterKey } from "./cluster-key.ts";
 import { type JsonAnswer, postJson } from "./post-json.ts";
 
 /** What a renewal works with. */

@@ -5,6 +5,7 @@ import {
   clusterBindings,
   unreachableSinceAnnotation,
 } from "@klutch/api";
+import { type ClusterConfig, isNotFound, isUnauthorized, type KubeClient } from "@klutch/kube";
 import {
   falseCondition,
   keyOfRef,
@@ -14,19 +15,19 @@ import {
   refOf,
   trueCondition,
 } from "@klutch/kube-core";
-import { type ClusterConfig, isNotFound, isUnauthorized, type KubeClient } from "@klutch/kube";
-import { Backoff } from "@klutch/kube-runtime";
-import type { BindingStatus } from "../controllers/binding-status/binding-status.ts";
-import { CachePool } from "../cache/pool.ts";
-import type { SharedCache } from "../cache/shared-cache.ts";
+import { Backoff, CachePool, type SharedCache } from "@klutch/kube-runtime";
 import type { BindingCluster, ConsumerCluster, Environment, ProviderCluster } from "../clusters.ts";
-import { type CredentialUse, failureText, proveCredential } from "../provider-connection/credential.ts";
+import type { BindingStatus } from "../controllers/binding-status/binding-status.ts";
+import { BoundApis } from "../controllers/binding/bound-apis.ts";
+import { Heartbeat } from "../controllers/cluster-binding/heartbeat.ts";
+import { ForeignExports } from "../controllers/crd/foreign-exports.ts";
+import { keepMappings } from "../controllers/service-namespace/mappings.ts";
+import { NamespaceMap } from "../controllers/service-namespace/namespace-map.ts";
+import { WarningMirror } from "../controllers/warning/warning-mirror.ts";
+import { type ClusterCaches, providerDigests, providerObjectsOfOneKind } from "../digests.ts";
 import { NotFilledError, WrongProviderError } from "../errors.ts";
 import { createEventRecorder, type EventRecorder } from "../events.ts";
-import { type RotatingClient, rotatingClient } from "../provider-connection/rotating-client.ts";
-import { BoundApis } from "../controllers/binding/bound-apis.ts";
-import { ForeignExports } from "../controllers/crd/foreign-exports.ts";
-import { Heartbeat } from "../controllers/cluster-binding/heartbeat.ts";
+import { type CredentialUse, failureText, proveCredential } from "../provider-connection/credential.ts";
 import {
   assertPinned,
   createProviderGuard,
@@ -35,11 +36,9 @@ import {
   readIdentity,
   readOwner,
 } from "../provider-connection/identity.ts";
-import { keepMappings } from "../controllers/service-namespace/mappings.ts";
-import { NamespaceMap } from "../controllers/service-namespace/namespace-map.ts";
-import { Renewal } from "../provider-connection/renewal.ts";
 import { type Outage, watchReachability } from "../provider-connection/reachability.ts";
-import { WarningMirror } from "../controllers/warning/warning-mirror.ts";
+import { Renewal } from "../provider-connection/renewal.ts";
+import { type RotatingClient, rotatingClient } from "../provider-connection/rotating-client.ts";
 
 /** What a session is made of. */
 export interface SessionOptions {
@@ -69,7 +68,7 @@ export class Session implements AsyncDisposable {
   readonly #options: SessionOptions;
   readonly #client: RotatingClient;
   readonly #renewal: Renewal | undefined;
-  readonly #pool: CachePool;
+  readonly #pool: ClusterCaches;
   readonly #events: EventRecorder;
   readonly #abort = new AbortController();
   /** Ends the wait for the next attempt. */
@@ -93,7 +92,8 @@ export class Session implements AsyncDisposable {
     this.#events = createEventRecorder(consumer.client, clock, logger);
     this.#pool = new CachePool({
       client: this.#client,
-      side: "provider",
+      digests: providerDigests,
+      maxObjects: providerObjectsOfOneKind,
       onLimit: (message) => this.#tellLimit(message),
       logger,
       clock,
@@ -175,7 +175,7 @@ export class Session implements AsyncDisposable {
       tenant: { namespace, namespaceUid: identity.namespaceUid },
     };
     await using stack = new AsyncDisposableStack();
-    const open = (scope: Parameters<CachePool["acquire"]>[0], pool = this.#pool): SharedCache =>
+    const open = (scope: Parameters<ClusterCaches["acquire"]>[0], pool = this.#pool): SharedCache =>
       stack.use(pool.acquire(scope)).cache;
     const exports = open({ type: apiServiceExports, namespace, maxObjects: exportLimit });
     const mappings = open({ type: apiServiceNamespaces, namespace, maxObjects: mappingLimit });

@@ -1,5 +1,5 @@
 /** The CRD that Crossplane derives for the claims of an XRD, as far as the checks of a claim's spec depend on it. */
-import type { CompositeResourceDefinition } from "../claims.ts";
+import type { CompositeResourceDefinition } from "../xrds.ts";
 import { crdFromExport, exportFromCrd } from "../export-snapshot.ts";
 
 /** Named like Crossplane's; of the fields that Crossplane adds only `compositionRef`. */

@@ -13,8 +13,7 @@ import {
   refOf,
   setConditions,
 } from "@klutch/kube-core";
-import { Controller } from "@klutch/kube-runtime";
-import type { SharedCache } from "../../cache/shared-cache.ts";
+import { Controller, type SharedCache } from "@klutch/kube-runtime";
 import type { BindingCluster, Environment } from "../../clusters.ts";
 import { asBinding } from "../../decode.ts";
 

@@ -12,7 +12,7 @@ import {
   isTrue,
   refOf,
 } from "@klutch/kube-core";
-import { Controller, type ReconcileResult } from "@klutch/kube-runtime";
+import { type CacheLease, Controller, type ReconcileResult, type SharedCache } from "@klutch/kube-runtime";
 import {
   identityChange,
   isOwnedBy,
@@ -21,19 +21,17 @@ import {
   type UnbindPolicy,
   unbindPolicyOf,
 } from "@klutch/sync";
-import type { CacheLease } from "../../cache/pool.ts";
-import type { SharedCache } from "../../cache/shared-cache.ts";
 import type { BindingCluster } from "../../clusters.ts";
 import { asBinding, conditionsOf } from "../../decode.ts";
-import { isAbandoned, removeUnbindFinalizer } from "./abandon.ts";
-import { ApiSyncers, type ApiSyncersOptions } from "./api-syncers.ts";
-import { checkClaims } from "./claim-check.ts";
 import { ClaimSet } from "../claimed-resource/claim-set.ts";
 import { reconcileCrd } from "../crd/crds.ts";
 import { writeExportStatus } from "../crd/export-status.ts";
 import type { ForeignExports } from "../crd/foreign-exports.ts";
+import { isAbandoned, removeUnbindFinalizer } from "./abandon.ts";
+import { ApiSyncers, type ApiSyncersOptions } from "./api-syncers.ts";
+import { checkClaims } from "./claim-check.ts";
 import { isolationInForce } from "./isolation.ts";
-import { type NeedyBinding, needsOf, watchStalls } from "./stalls.ts";
+import { needsOf, type NeedyBinding, watchStalls } from "./stalls.ts";
 
 /** What the APIs of a session share. */
 export interface BoundApisOptions extends ApiSyncersOptions {

@@ -5,8 +5,9 @@
 import { type APIServiceBinding, crdNameOf } from "@klutch/api";
 import { alarmCondition, type NewCondition } from "@klutch/kube-core";
 import { ApiError, type Clock } from "@klutch/kube";
+import type { CacheFailure } from "@klutch/kube-runtime";
+import type { ClusterCaches } from "../../digests.ts";
 import type { BindingStatus } from "../binding-status/binding-status.ts";
-import type { CacheFailure, CachePool } from "../../cache/pool.ts";
 
 /** A bound API and what its binding needs. */
 export interface NeedyBinding {
@@ -19,8 +20,8 @@ export interface NeedyBinding {
 /** What is needed to notice. */
 export interface StallOptions {
   readonly clock: Clock;
-  readonly consumer: CachePool;
-  readonly provider: CachePool;
+  readonly consumer: ClusterCaches;
+  readonly provider: ClusterCaches;
   readonly bindings: () => Iterable<NeedyBinding>;
   readonly status: BindingStatus;
 }
@@ -57,7 +58,7 @@ export async function watchStalls(options: StallOptions, signal: AbortSignal): P
 type Side = "app cluster" | "provider";
 
 function failuresOf(
-  pool: CachePool,
+  pool: ClusterCaches,
   side: Side,
   clock: Clock,
 ): readonly { readonly resource: string; readonly condition: NewCondition }[] {

@@ -1,15 +1,15 @@
 /** The claim syncers of one session: one for each claimed resource, whatever number of APIs claim it. */
 import { isBuiltInGroup, type PermissionClaim } from "@klutch/api";
 import { discoverResource } from "@klutch/kube";
+import type { SharedCache } from "@klutch/kube-runtime";
 import { type ClaimScope, claimScopeOf } from "@klutch/sync";
 import { jsonHash, keyOfRef, type ObjectRef, type ResourceType } from "@klutch/kube-core";
-import type { SharedCache } from "../../cache/shared-cache.ts";
 import type { ConsumerCluster, Environment, ProviderCluster } from "../../clusters.ts";
 import { asBinding } from "../../decode.ts";
 import type { EventRecorder } from "../../events.ts";
+import type { NamespaceMap } from "../service-namespace/namespace-map.ts";
 import { ClaimSyncer } from "./claim-syncer.ts";
 import type { ClaimedType, HonouredClaim } from "./claimed-type.ts";
-import type { NamespaceMap } from "../service-namespace/namespace-map.ts";
 
 /** What claim syncers share. */
 export interface ClaimSetOptions {

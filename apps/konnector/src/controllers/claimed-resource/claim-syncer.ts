@@ -1,7 +1,14 @@
 /** Keeps the claimed objects of one resource (Secrets, ConfigMaps, …) in sync, by owner. One for all exports that claim it. */
 import { claimedFromLabel, crdNameOf, fieldManager, resourceOwnerAnnotation } from "@klutch/api";
 import { ApiError, isAlreadyExists, isNotFound } from "@klutch/kube";
-import { Controller, type Lane, type ReconcileContext } from "@klutch/kube-runtime";
+import {
+  type CacheLease,
+  Controller,
+  type Lane,
+  objectsIn,
+  type ReconcileContext,
+  StaleCacheError,
+} from "@klutch/kube-runtime";
 import {
   type ClaimedStep,
   type ClaimScope,
@@ -14,14 +21,12 @@ import {
   type Side,
 } from "@klutch/sync";
 import { type DynamicObject, jsonHash, keyOf, keyOfRef, type ObjectRef, refOf } from "@klutch/kube-core";
-import { type CacheLease, objectsIn } from "../../cache/pool.ts";
 import type { ConsumerCluster, Environment, ProviderCluster } from "../../clusters.ts";
 import { asDynamic } from "../../decode.ts";
-import { StaleCacheError } from "../../errors.ts";
 import type { EventRecorder } from "../../events.ts";
-import type { ClaimedType } from "./claimed-type.ts";
 import type { NamespaceMap } from "../service-namespace/namespace-map.ts";
 import { ProviderView } from "../service-namespace/provider-view.ts";
+import type { ClaimedType } from "./claimed-type.ts";
 import { CopyQuota } from "./copy-quota.ts";
 import { tellClaimed, tellTooMany } from "./telling-claimed.ts";
 

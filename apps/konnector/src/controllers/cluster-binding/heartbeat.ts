@@ -17,13 +17,11 @@ import {
   trueCondition,
   wholeSeconds,
 } from "@klutch/kube-core";
-import { Controller, type ReconcileResult } from "@klutch/kube-runtime";
-import type { CacheLease } from "../../cache/pool.ts";
-import type { SharedCache } from "../../cache/shared-cache.ts";
+import { type CacheLease, Controller, type ReconcileResult, type SharedCache } from "@klutch/kube-runtime";
 import type { ConsumerCluster, Environment, ProviderCluster } from "../../clusters.ts";
 import {
-  type BringOptions,
   bringCredential,
+  type BringOptions,
   ConsumerWriteError,
 } from "../../provider-connection/bring-credential.ts";
 

@@ -5,6 +5,7 @@ import {
   checkApiFullName,
   type ForeignExport,
 } from "@klutch/api";
+import { ApiError, isInvalid } from "@klutch/kube";
 import {
   customResourceDefinitions,
   type DynamicObject,
@@ -12,14 +13,13 @@ import {
   isTrue,
   trueCondition,
 } from "@klutch/kube-core";
-import { ApiError, isInvalid } from "@klutch/kube";
+import type { SharedCache } from "@klutch/kube-runtime";
 import { type CrdPlan, planCrd } from "@klutch/sync";
-import { heldChange } from "./schema-guard.ts";
-import { servedElsewhere } from "./served-elsewhere.ts";
-import type { BindingStatus } from "../binding-status/binding-status.ts";
-import type { SharedCache } from "../../cache/shared-cache.ts";
 import type { ConsumerCluster } from "../../clusters.ts";
 import { asDynamic, conditionsOf } from "../../decode.ts";
+import type { BindingStatus } from "../binding-status/binding-status.ts";
+import { heldChange } from "./schema-guard.ts";
+import { servedElsewhere } from "./served-elsewhere.ts";
 
 /** What one look at a binding needs. */
 export interface CrdReconcile {

@@ -1,5 +1,6 @@
 /** What the provider learns about its export in this app cluster (reference/bind.md §1.3). */
 import { apiServiceExports, type ForeignExport } from "@klutch/api";
+import { isInvalid } from "@klutch/kube";
 import {
   type DynamicObject,
   falseCondition,
@@ -9,8 +10,7 @@ import {
   setConditions,
   trueCondition,
 } from "@klutch/kube-core";
-import { isInvalid } from "@klutch/kube";
-import type { SharedCache } from "../../cache/shared-cache.ts";
+import type { SharedCache } from "@klutch/kube-runtime";
 import type { Environment, ProviderCluster } from "../../clusters.ts";
 import { conditionsOf } from "../../decode.ts";
 

@@ -1,7 +1,7 @@
 /** The exports of one tenant, each read once for each of its versions by the one parser of exports. */
 import { type ForeignExport, parseExport } from "@klutch/api";
 import type { DynamicObject } from "@klutch/kube-core";
-import type { SharedCache } from "../../cache/shared-cache.ts";
+import type { SharedCache } from "@klutch/kube-runtime";
 
 /** See the module comment. */
 export class ForeignExports {

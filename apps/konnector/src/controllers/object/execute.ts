@@ -9,13 +9,11 @@ import {
   type ObjectRef,
   type ResourceType,
 } from "@klutch/kube-core";
+import { findSurely, type SharedCache, StaleCacheError } from "@klutch/kube-runtime";
 import { handOver, type Step, unmarkPatch } from "@klutch/sync";
-import type { Compact } from "../../cache/compact.ts";
-import { findSurely } from "../../cache/live.ts";
-import type { SharedCache } from "../../cache/shared-cache.ts";
 import type { ConsumerCluster, ProviderCluster } from "../../clusters.ts";
 import { asDynamic } from "../../decode.ts";
-import { StaleCacheError } from "../../errors.ts";
+import type { BoundObject } from "../../digests.ts";
 import type { NamespaceMap } from "../service-namespace/namespace-map.ts";
 import type { ProviderView } from "../service-namespace/provider-view.ts";
 
@@ -32,8 +30,8 @@ export interface ExecutionContext {
   readonly statusSubresource: boolean;
   readonly consumer: ConsumerCluster;
   readonly provider: ProviderCluster;
-  readonly consumerCache: SharedCache<Compact>;
-  readonly view: ProviderView<Compact>;
+  readonly consumerCache: SharedCache<BoundObject>;
+  readonly view: ProviderView<BoundObject>;
   readonly namespaces: NamespaceMap;
   /** Called after each write that was answered. */
   readonly onWrite: (step: Step["do"]) => void;

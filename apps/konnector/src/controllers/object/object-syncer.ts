@@ -1,9 +1,11 @@
 /** Keeps all objects of one bound resource in sync: feeds pairs to the decisions and carries the plans out. */
 import { syncerFinalizer } from "@klutch/api";
 import {
+  type CacheLease,
   type Change,
   Controller,
   type Lane,
+  objectsIn,
   type ReconcileContext,
   type ReconcileResult,
 } from "@klutch/kube-runtime";
@@ -31,13 +33,11 @@ import {
   jsonEqual,
   keyOf,
   keyOfRef,
-  type ObjectRef,
   refOf,
   type ResourceType,
 } from "@klutch/kube-core";
-import type { Compact } from "../../cache/compact.ts";
-import { type CacheLease, objectsIn } from "../../cache/pool.ts";
 import type { ConsumerCluster, Environment, ProviderCluster } from "../../clusters.ts";
+import type { BoundObject } from "../../digests.ts";
 import type { EventRecorder } from "../../events.ts";
 import type { NamespaceMap } from "../service-namespace/namespace-map.ts";
 import { ProviderView } from "../service-namespace/provider-view.ts";
@@ -73,8 +73,8 @@ export interface ObjectSyncerOptions {
 /** See the module comment. Runs from construction until it is disposed. */
 export class ObjectSyncer implements AsyncDisposable {
   readonly #options: ObjectSyncerOptions;
-  readonly #lease: CacheLease<Compact>;
-  readonly #view: ProviderView<Compact>;
+  readonly #lease: CacheLease<BoundObject>;
+  readonly #view: ProviderView<BoundObject>;
   readonly #reader: PairReader;
   readonly #controller: Controller;
   readonly #context: ExecutionContext;
@@ -191,7 +191,7 @@ export class ObjectSyncer implements AsyncDisposable {
   }
 
   /** What a person changed overtakes; the first list and our own marks do not. */
-  #consumerChanged(change: Change<Compact>, isNews: boolean): void {
+  #consumerChanged(change: Change<BoundObject>, isNews: boolean): void {
     this.#alive += livingDifference(change);
     this.#options.breaker.setAlive(this.#alive);
     const { type, provider } = this.#options;
@@ -205,7 +205,7 @@ export class ObjectSyncer implements AsyncDisposable {
     this.#controller.enqueue(change.key, { lane: isUserEdit(change) ? "user" : "normal" });
   }
 
-  #providerChanged({ type, object }: Change<Compact>, lane: Lane): void {
+  #providerChanged({ type, object }: Change<BoundObject>, lane: Lane): void {
     const keys = claimKeysOf(this.#options, object);
     const gone = type === "deleted" ? this.#reader.keyOf(object) : undefined;
     for (const key of keys) {
@@ -218,7 +218,7 @@ export class ObjectSyncer implements AsyncDisposable {
   }
 
   /** Enough to tell about a claim. */
-  #stub({ metadata }: Compact): DynamicObject {
+  #stub({ metadata }: BoundObject): DynamicObject {
     const { type } = this.#options;
     return { apiVersion: apiVersionOf(type), kind: type.kind, metadata };
   }
@@ -254,8 +254,7 @@ export class ObjectSyncer implements AsyncDisposable {
   }
 
   async #reconcile(key: string, { signal }: ReconcileContext): Promise<ReconcileResult | undefined> {
-    const ref: ObjectRef = refOf(key);
-    const seen = this.#reader.see(key, ref);
+    const seen = this.#reader.see(key, refOf(key));
     if (seen === undefined) return undefined;
     const memory = this.#memories.get(key) ?? {};
     if (seen.consumer === undefined && seen.provider === undefined) {

@@ -1,9 +1,8 @@
 /** Carries out the interlock of `planOrphan` for one session: live looks, grace time, breaker (DESIGN §4.2). */
 import { boundAnnotation, fieldManager } from "@klutch/api";
 import type { DynamicObject, ObjectRef, ResourceType } from "@klutch/kube-core";
-import type { ReconcileResult } from "@klutch/kube-runtime";
+import { findSurely, type ReconcileResult } from "@klutch/kube-runtime";
 import { judgeAbsence, planOrphan, type SyncObject } from "@klutch/sync";
-import { findSurely } from "../../cache/live.ts";
 import { confirmCluster } from "../../cluster-uid.ts";
 import type { ConsumerCluster, Environment, ProviderCluster } from "../../clusters.ts";
 import type { CrdGuard } from "./crd-guard.ts";

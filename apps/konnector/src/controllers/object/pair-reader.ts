@@ -1,15 +1,16 @@
 /** Sees pairs as their caches' digests, and reads the objects themselves where a decision needs them. */
 import { apiVersionOf, type DynamicObject, type ObjectRef } from "@klutch/kube-core";
+import { readLive } from "@klutch/kube-runtime";
 import {
   claimNameOf,
   claimNamesOf,
-  type ClusterScopedView,
   clusterScopedPlace,
+  type ClusterScopedView,
   defaultMetadataRule,
   isBound,
   isDeleting,
-  isSystemNamespace,
   type Isolation,
+  isSystemNamespace,
   type Mapping,
   type ObservedPair,
   providerRefOf,
@@ -17,9 +18,8 @@ import {
   type Ref,
   upstreamNamesOf,
 } from "@klutch/sync";
-import type { Compact } from "../../cache/compact.ts";
-import { readLive } from "../../cache/live.ts";
 import type { Environment } from "../../clusters.ts";
+import type { BoundObject } from "../../digests.ts";
 import type { DeletionBreaker } from "./deletion-breaker.ts";
 import type { ExecutionContext } from "./execute.ts";
 
@@ -60,8 +60,8 @@ export interface SeenPair {
   readonly isOthers?: boolean | undefined;
   readonly second?: Ref | undefined;
   readonly mapping: Mapping;
-  readonly consumer: Compact | undefined;
-  readonly provider: Compact | undefined;
+  readonly consumer: BoundObject | undefined;
+  readonly provider: BoundObject | undefined;
   /** The upstream object is as the last look left it, so it need not be read to know that it must be written. */
   providerContentIsKnown?: boolean | undefined;
 }
@@ -76,7 +76,7 @@ export interface ReadPair extends ObservedPair {
 export class PairReader {
   readonly #options: PairReaderOptions;
   /** Of cluster-scoped resources. */
-  readonly #names: ClusterScopedView<Compact>;
+  readonly #names: ClusterScopedView<BoundObject>;
 
   constructor(options: PairReaderOptions) {
     const { consumerCache, view } = options;
@@ -103,7 +103,7 @@ export class PairReader {
   }
 
   /** The provider's own objects do not come down into namespaces of Kubernetes and Klutch or such as are not there, and not in any number. */
-  #mayComeDown({ namespace }: ObjectRef, upstream: Compact): boolean {
+  #mayComeDown({ namespace }: ObjectRef, upstream: BoundObject): boolean {
     if (isBound(upstream)) return true;
     const { namespaces, environment } = this.#options;
     if (namespace !== undefined && (isSystemNamespace(namespace) || !namespaces.isPresent(namespace)))
@@ -113,7 +113,7 @@ export class PairReader {
   }
 
   /** The one claim that an upstream object serves, or would serve if it existed. */
-  keyOf(upstream: Compact): string | undefined {
+  keyOf(upstream: BoundObject): string | undefined {
     const keys = claimKeysOf(this.#options, upstream);
     if (keys.length < 2) return keys[0];
     const { provider, isolation } = this.#options;
@@ -203,7 +203,7 @@ export class PairReader {
     return kept.body.read() ?? (await readLive(read, signal));
   }
 
-  #stub(compact: Compact | undefined): DynamicObject | undefined {
+  #stub(compact: BoundObject | undefined): DynamicObject | undefined {
     if (compact === undefined) return undefined;
     const { type } = this.#options;
     return { apiVersion: apiVersionOf(type), kind: type.kind, metadata: compact.metadata };

@@ -1,14 +1,13 @@
 /** The top of the agent: APIServiceBindings and the Secrets they name become sessions (reference/bind.md §4.3). Lives for one term of the lease. */
-import { falseCondition, keyOf, keyOfRef, type NewCondition, refOf, secrets } from "@klutch/kube-core";
 import { type ClusterConfig, type KubeClient, parseForeignKubeconfig } from "@klutch/kube";
-import { Controller, type ReconcileResult } from "@klutch/kube-runtime";
-import { BindingStatus } from "../binding-status/binding-status.ts";
-import type { CacheLease } from "../../cache/pool.ts";
+import { falseCondition, keyOf, keyOfRef, type NewCondition, refOf, secrets } from "@klutch/kube-core";
+import { type CacheLease, Controller, type ReconcileResult } from "@klutch/kube-runtime";
 import type { BindingCluster, ConsumerCluster, Environment } from "../../clusters.ts";
 import { asBinding } from "../../decode.ts";
 import { readKubeconfig, unreadableRetryMs } from "../../provider-connection/kubeconfig-secret.ts";
-import { abandon, isAbandoned } from "../binding/abandon.ts";
 import { addressOf, Session } from "../../provider/session.ts";
+import { BindingStatus } from "../binding-status/binding-status.ts";
+import { abandon, isAbandoned } from "../binding/abandon.ts";
 
 /** What the agent needs. */
 export interface AgentOptions {

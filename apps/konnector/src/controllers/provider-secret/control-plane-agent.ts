@@ -2,18 +2,18 @@
  * The agent beside the backend (reference/bind.md §4.11): it has its own account on the provider and reaches the app cluster with a
  * kubeconfig from a Secret, which may be replaced while it runs. Bindings and their status are on the provider. Lives for one term.
  */
-import { falseCondition, keyOf, secrets } from "@klutch/kube-core";
 import { type ClusterConfig, type KubeClient, parseForeignKubeconfig } from "@klutch/kube";
-import { Controller, type ReconcileResult } from "@klutch/kube-runtime";
-import { BindingStatus } from "../binding-status/binding-status.ts";
-import { CachePool, type CacheLease } from "../../cache/pool.ts";
+import { falseCondition, keyOf, secrets } from "@klutch/kube-core";
+import { type CacheLease, CachePool, Controller, type ReconcileResult } from "@klutch/kube-runtime";
 import { askClusterUid } from "../../cluster-uid.ts";
 import type { BindingCluster, ConsumerCluster, Environment } from "../../clusters.ts";
+import { type ClusterCaches, consumerDigests } from "../../digests.ts";
 import { failureText } from "../../provider-connection/credential.ts";
 import { readKubeconfig, unreadableRetryMs } from "../../provider-connection/kubeconfig-secret.ts";
 import { type RotatingClient, rotatingClient } from "../../provider-connection/rotating-client.ts";
-import { abandon, isAbandoned } from "../binding/abandon.ts";
 import { addressOf, Session } from "../../provider/session.ts";
+import { BindingStatus } from "../binding-status/binding-status.ts";
+import { abandon, isAbandoned } from "../binding/abandon.ts";
 
 /** Where the kubeconfig of the app cluster is. */
 export interface AppClusterSecret {
@@ -37,7 +37,7 @@ export interface ControlPlaneAgentOptions {
 interface Connection {
   readonly address: string;
   readonly client: RotatingClient;
-  readonly pool: CachePool;
+  readonly pool: ClusterCaches;
   readonly consumer: ConsumerCluster;
   readonly session: Session;
 }
@@ -162,7 +162,7 @@ export class ControlPlaneAgent implements AsyncDisposable {
       this.#options;
     const { logger, clock, random } = environment;
     const client = rotatingClient(createConsumerClient(config));
-    const pool = new CachePool({ client, side: "consumer", logger, clock, random });
+    const pool = new CachePool({ client, digests: consumerDigests, logger, clock, random });
     try {
       const uid = await askClusterUid(client, signal);
       const consumer: ConsumerCluster = { side: "consumer", client, pool, uid };

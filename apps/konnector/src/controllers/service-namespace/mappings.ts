@@ -1,10 +1,8 @@
 /** Releases the mappings of consumer namespaces that are gone (reference/bind.md §4.6), and only of those. */
 import { apiServiceNamespaces } from "@klutch/api";
 import { namespaces } from "@klutch/kube-core";
-import { Controller, type ReconcileResult } from "@klutch/kube-runtime";
+import { Controller, findSurely, type ReconcileResult, type SharedCache } from "@klutch/kube-runtime";
 import { mappingOf, planMappingRelease } from "@klutch/sync";
-import { findSurely } from "../../cache/live.ts";
-import type { SharedCache } from "../../cache/shared-cache.ts";
 import { confirmCluster } from "../../cluster-uid.ts";
 import type { ConsumerCluster, Environment, ProviderCluster } from "../../clusters.ts";
 import type { NamespaceMap } from "./namespace-map.ts";

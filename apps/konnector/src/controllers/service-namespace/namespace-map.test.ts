@@ -2,10 +2,9 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { systemClock } from "@klutch/kube";
 import type { DynamicObject } from "@klutch/kube-core";
-import type { Change } from "@klutch/kube-runtime";
+import type { Change, SharedCache } from "@klutch/kube-runtime";
 import { waitFor } from "@klutch/kube-testing";
 import { silentLogger } from "@klutch/telemetry";
-import type { SharedCache } from "../../cache/shared-cache.ts";
 import { NamespaceMap } from "./namespace-map.ts";
 
 /** Just what the map reads of a cache. */

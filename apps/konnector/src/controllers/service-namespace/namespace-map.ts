@@ -3,9 +3,9 @@
  * the provider says of namespaces that the app cluster does not have is followed for a few of them at a time, so that what was left there
  * is released in order; nothing comes down to them.
  */
-import { type Clock } from "@klutch/kube";
+import type { Clock } from "@klutch/kube";
 import { type DynamicObject, jsonEqual, type ObjectMeta } from "@klutch/kube-core";
-import type { Cached, Informer } from "@klutch/kube-runtime";
+import type { Cached, Informer, SharedCache } from "@klutch/kube-runtime";
 import {
   hasUsualName,
   isSystemNamespace,
@@ -15,7 +15,6 @@ import {
   type Tenant,
 } from "@klutch/sync";
 import type { Logger } from "@klutch/telemetry";
-import type { SharedCache } from "../../cache/shared-cache.ts";
 import { NamespaceCount } from "./namespace-count.ts";
 
 /** What the map is kept from. */

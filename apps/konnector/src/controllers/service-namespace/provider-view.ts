@@ -3,10 +3,16 @@
  * (reference/bind.md §4.8, informer scope). A mapping that disappears just releases its cache (B3).
  */
 import { type DynamicObject, keyOf, keyOfRef, type ObjectRef, type ResourceType } from "@klutch/kube-core";
-import type { Cached, Change, Lane } from "@klutch/kube-runtime";
+import {
+  type Cached,
+  type CacheLease,
+  type CacheScope,
+  type Change,
+  type Lane,
+  objectsIn,
+  type SharedCache,
+} from "@klutch/kube-runtime";
 import type { Logger } from "@klutch/telemetry";
-import { type CacheLease, type CacheScope, objectsIn } from "../../cache/pool.ts";
-import type { SharedCache } from "../../cache/shared-cache.ts";
 import type { NamespaceMap } from "./namespace-map.ts";
 
 /** Options of a view. */

@@ -1,0 +1,26 @@
+/** What the control-plane mode works with besides the caches of every backend. */
+import type { APIServiceBinding, AppClusterBinding } from "@klutch/api";
+import type { KubeObject } from "@klutch/kube-core";
+import type { Informer } from "@klutch/kube-runtime";
+import type { ControllerContext } from "../controller-context.ts";
+import type { KonnectorImages } from "./konnector-deployment.ts";
+
+/** Caches that only the control-plane mode has. */
+export interface ControlPlaneCaches {
+  readonly appClusterBindings: Informer<AppClusterBinding>;
+  /** Only those that an AppClusterBinding made. */
+  readonly serviceBindings: Informer<APIServiceBinding>;
+  /** Only the konnectors. */
+  readonly deployments: Informer<KubeObject>;
+}
+
+/** Shared by the parts of the AppClusterBinding controller. */
+export interface ControlPlaneContext extends ControllerContext {
+  readonly controlPlane: ControlPlaneCaches;
+  readonly konnectorImages: KonnectorImages;
+}
+
+/** Options of everything that talks to the cluster. */
+export interface Step {
+  readonly signal: AbortSignal;
+}

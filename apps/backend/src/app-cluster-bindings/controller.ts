@@ -1,0 +1,86 @@
+/** Wires the control-plane mode: its caches, and what makes the AppClusterBinding controller look again. */
+import {
+  type APIServiceBinding,
+  apiServiceBindings,
+  type APIServiceExportTemplate,
+  type AppClusterBinding,
+  appClusterBindings,
+  clusterBindingName,
+} from "@klutch/api";
+import { deployments, keyOf, type KubeObject } from "@klutch/kube-core";
+import { type KubeClient } from "@klutch/kube";
+import { type Change, Controller, Informer } from "@klutch/kube-runtime";
+import type { Logger, Metrics } from "@klutch/telemetry";
+import { createAppClusterBindingReconcile } from "./reconciler.ts";
+import type { Caches, ControllerContext } from "../controller-context.ts";
+import type { CredentialIssuer } from "../provisioning/credentials.ts";
+import type { ControlPlaneCaches, ControlPlaneContext } from "./context.ts";
+import type { KonnectorImages } from "./konnector-deployment.ts";
+import { appClusterBindingNameLabel, makerOf } from "./names.ts";
+
+/** Parts of `createControlPlane`. */
+export interface ControlPlaneOptions {
+  readonly client: KubeClient;
+  readonly context: ControllerContext;
+  readonly templates: Informer<APIServiceExportTemplate>;
+  readonly konnectorImages: KonnectorImages;
+  readonly logger: Logger;
+  readonly metrics: Metrics;
+}
+
+/** A cache of anything, to be started, watched over and closed. */
+export type AnyInformer = AsyncDisposable &
+  Pick<Informer<KubeObject>, "type" | "synced" | "status" | "start" | "whenSynced">;
+
+/** The caches and the controller, not started. */
+export interface ControlPlane {
+  readonly informers: readonly AnyInformer[];
+  readonly controller: Controller;
+}
+
+const yearMs = 365 * 86_400_000;
+
+export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
+  const { context, templates, konnectorImages, logger, metrics } = options;
+  const caches = createCaches(options.client, logger);
+  const full: ControlPlaneContext = { ...context, controlPlane: caches, konnectorImages };
+  const reconcile = createAppClusterBindingReconcile(full);
+  const controller = new Controller({ name: "appclusterbindings", reconcile, logger, metrics });
+  const { appClusterBindings: objects } = caches;
+  controller.watch(objects);
+  const makers = ({ object }: Change<KubeObject>): readonly string[] => makerOf(object);
+  controller.watch(caches.serviceBindings, makers);
+  controller.watch(caches.deployments, makers);
+  controller.watch(context.caches.namespaces, makers);
+  controller.watch(context.caches.requests, makers);
+  // An export has no mark of its own; its namespace does.
+  controller.watch(context.caches.exports, ({ object }) => {
+    const namespace = context.caches.namespaces.get(object.metadata.namespace ?? "");
+    return namespace === undefined ? [] : makerOf(namespace);
+  });
+  controller.watch(templates, () => [...objects.list()].map((binding) => keyOf(binding)));
+  return { informers: [objects, caches.serviceBindings, caches.deployments], controller };
+}
+
+/** A konnector of the control plane uses its pod's account, so that no kubeconfig of the provider is issued for its namespace. */
+export function withoutControlPlane(issuer: CredentialIssuer, caches: Caches): CredentialIssuer {
+  return {
+    issue: (namespace, options) => issuer.issue(namespace, options),
+    ensure(namespace, options) {
+      const binding = caches.bindings.get(`${namespace}/${clusterBindingName}`);
+      return binding?.metadata.labels?.[appClusterBindingNameLabel] === undefined
+        ? issuer.ensure(namespace, options)
+        : Promise.resolve({ kubeconfig: "", renewInMs: yearMs });
+    },
+  };
+}
+
+function createCaches(client: KubeClient, logger: Logger): ControlPlaneCaches {
+  const common = { client, logger };
+  const labelSelector = appClusterBindingNameLabel;
+  return {
+    appClusterBindings: new Informer<AppClusterBinding>({ ...common, type: appClusterBindings }),
+    serviceBindings: new Informer<APIServiceBinding>({ ...common, type: apiServiceBindings, labelSelector }),
+    deployments: new Informer<KubeObject>({ ...common, type: deployments, labelSelector }),
+  };
+}

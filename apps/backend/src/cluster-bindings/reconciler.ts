@@ -1,0 +1,124 @@
+/** Watches over each bound app cluster: is its agent alive, and are its rights exactly those of its exports. */
+import { binderName, type ClusterBinding, clusterBindings } from "@klutch/api";
+import {
+  falseCondition,
+  findCondition,
+  type NewCondition,
+  setConditions,
+  trueCondition,
+} from "@klutch/kube-core";
+import type { Reconcile } from "@klutch/kube-runtime";
+import { ensureStatus } from "../apply.ts";
+import { AccountMissingError } from "../provisioning/account-missing.ts";
+import type { CredentialIssuer } from "../provisioning/credentials.ts";
+import { keepRenewal } from "../provisioning/renewal-key.ts";
+import { ensureBinderRoleBinding } from "../provisioning/tenant.ts";
+import { byNamespace, type ControllerContext } from "../controller-context.ts";
+import { ensureRights } from "./rights.ts";
+
+/** Keys are `namespace/name` of ClusterBindings. */
+export function createClusterBindingReconcile(context: ControllerContext): Reconcile {
+  const { caches, client, clock, credentials } = context;
+  return async (key, { signal }) => {
+    const binding = caches.bindings.get(key);
+    if (binding === undefined || binding.metadata.deletionTimestamp !== undefined) return undefined;
+    const namespace = binding.metadata.namespace ?? "";
+    await ensureBinderRoleBinding(client, namespace, binderName, namespace, { signal });
+    await ensureRights(context, namespace, signal);
+    if (context.renewalUrl !== undefined) {
+      const own = caches.namespaces.get(namespace);
+      await keepRenewal(client, binding, own, context.renewalUrl, signal);
+    }
+    const { renewInMs, revoked } = await keepFresh(credentials, namespace, signal);
+    const { condition, lookAgainMs } = healthOf(binding, clock.now());
+    const found = [revoked ?? condition, ...mappingLimit(context, binding)];
+    const conditions = setConditions(binding.status?.conditions, found, clock.now());
+    await ensureStatus(client, clusterBindings, binding, { conditions }, { signal });
+    return { requeueAfterMs: Math.min(renewInMs, lookAgainMs) };
+  };
+}
+
+const withinLimits = "WithinLimits";
+
+/** Told once there was something to tell. */
+function mappingLimit(
+  { caches, limits }: ControllerContext,
+  binding: ClusterBinding,
+): readonly NewCondition[] {
+  const all = caches.mappings.byIndex(byNamespace, binding.metadata.namespace ?? "");
+  const waiting = all.filter(({ status }) => status?.namespace === undefined);
+  const most = limits.namespacesPerCluster;
+  if (all.length > most && waiting.length > 0) {
+    const names = waiting.slice(0, 5).map(({ metadata }) => metadata.name);
+    const message =
+      `${all.length} namespaces of the app cluster have bound objects, ${most} are allowed: ${waiting.length} wait, among them ` +
+      `${names.join(", ")}. Remove bound objects from some, or ask the platform operator to raise --max-namespaces-per-cluster`;
+    return [falseCondition(withinLimits, "TooManyNamespaces", "Warning", message)];
+  }
+  const wasTold = findCondition(binding.status?.conditions, withinLimits) !== undefined;
+  return wasTold ? [trueCondition(withinLimits)] : [];
+}
+
+/** An account that an operator deleted stays deleted until a person binds again; the binding says so. */
+async function keepFresh(
+  credentials: CredentialIssuer,
+  namespace: string,
+  signal: AbortSignal,
+): Promise<{ readonly renewInMs: number; readonly revoked?: NewCondition }> {
+  try {
+    return await credentials.ensure(namespace, { signal });
+  } catch (error) {
+    if (!(error instanceof AccountMissingError)) throw error;
+    const revoked = falseCondition("Healthy", "AccountMissing", "Error", error.message);
+    return { renewInMs: neverSeenAgainMs, revoked };
+  }
+}
+
+const neverSeenAgainMs = 60_000;
+
+/** Whether the agent reports as often as it promised; and when to look again, because silence causes no event (B1, B2). */
+export function healthOf(
+  binding: ClusterBinding,
+  now: number,
+): { readonly condition: NewCondition; readonly lookAgainMs: number } {
+  const { lastHeartbeatTime, heartbeatInterval } = binding.status ?? {};
+  const notHealthy = (reason: string, severity: "Info" | "Error", message: string): NewCondition =>
+    falseCondition("Healthy", reason, severity, message);
+  if (lastHeartbeatTime === undefined) {
+    const condition = notHealthy(
+      "FirstHeartbeatPending",
+      "Info",
+      "Waiting for the first heartbeat of the konnector",
+    );
+    return { condition, lookAgainMs: neverSeenAgainMs };
+  }
+  const intervalMs = goDuration(heartbeatInterval);
+  if (intervalMs === undefined) {
+    const condition = notHealthy(
+      "HeartbeatIntervalMissing",
+      "Info",
+      "The konnector does not say how often it reports",
+    );
+    return { condition, lookAgainMs: neverSeenAgainMs };
+  }
+  const silentMs = now - Date.parse(lastHeartbeatTime);
+  if (silentMs > 2 * intervalMs) {
+    const condition = notHealthy(
+      "HeartbeatTimeout",
+      "Error",
+      `No heartbeat of the konnector since ${lastHeartbeatTime}`,
+    );
+    return { condition, lookAgainMs: neverSeenAgainMs };
+  }
+  return { condition: trueCondition("Healthy"), lookAgainMs: 2 * intervalMs - silentMs + 1_000 };
+}
+
+/** Milliseconds of a Go duration such as `5m0s`. */
+export function goDuration(text: string | undefined): number | undefined {
+  if (text === undefined || !/^(\d+(\.\d+)?(h|ms|m|s))+$/.test(text)) return undefined;
+  const units: Readonly<Record<string, number>> = { h: 3_600_000, m: 60_000, s: 1_000, ms: 1 };
+  return [...text.matchAll(/(\d+(?:\.\d+)?)(h|ms|m|s)/g)].reduce(
+    (sum, [, number, unit]) => sum + Number(number) * (units[unit ?? ""] ?? 0),
+    0,
+  );
+}

@@ -1,0 +1,80 @@
+/** The rights of one app cluster's account on the kinds that it may use. They follow exports, templates and answers in both directions. */
+import {
+  type APIServiceExport,
+  binderClusterRoleName,
+  binderClusterWideName,
+  binderName,
+  clusterWideExportRules,
+  exportRules,
+  type GrantedExport,
+  type PolicyRule,
+} from "@klutch/api";
+import { clusterRoleBindings, clusterRoles, type KubeObject, type ResourceType } from "@klutch/kube-core";
+import type { KubeClient } from "@klutch/kube";
+import { ensure } from "../apply.ts";
+import { byNamespace, type ControllerContext } from "../controller-context.ts";
+
+const group = "rbac.authorization.k8s.io";
+
+/**
+ * One ClusterRole with everything, which is bound in service namespaces only. With consumer scope Cluster a second one, bound in the whole
+ * cluster, without any kind of Kubernetes itself: an account that may list all Secrets is an administrator.
+ */
+export async function ensureRights(
+  context: ControllerContext,
+  namespace: string,
+  signal: AbortSignal,
+): Promise<void> {
+  const { client, caches, consumerScope } = context;
+  const name = binderClusterRoleName(namespace);
+  const wideName = binderClusterWideName(namespace);
+  const granted = caches.exports.byIndex(byNamespace, namespace).map((object) => grantedOf(context, object));
+  const uid = caches.namespaces.get(namespace)?.metadata.uid;
+  const owner =
+    uid === undefined
+      ? {}
+      : { ownerReferences: [{ apiVersion: "v1", kind: "Namespace", name: namespace, uid }] };
+  await ensureRole(client, { name, ...owner }, exportRules(granted), signal);
+  if (consumerScope === "Namespaced") {
+    for (const one of [name, wideName]) await remove(client, clusterRoleBindings, one, signal);
+    await remove(client, clusterRoles, wideName, signal);
+    return;
+  }
+  await ensureRole(client, { name: wideName, ...owner }, clusterWideExportRules(granted), signal);
+  const roleBinding = {
+    apiVersion: `${group}/v1`,
+    kind: "ClusterRoleBinding",
+    metadata: { name: wideName, ...owner },
+    roleRef: { apiGroup: group, kind: "ClusterRole", name: wideName },
+    subjects: [{ kind: "ServiceAccount", name: binderName, namespace }],
+  };
+  await ensure(client, clusterRoleBindings, roleBinding, { signal });
+  // Made by existing backends, and by ours before: it gave every claim in the whole cluster.
+  await remove(client, clusterRoleBindings, name, signal);
+}
+
+function grantedOf({ offers }: ControllerContext, { spec, metadata }: APIServiceExport): GrantedExport {
+  const withdrawn = offers.template(spec.group, spec.names.plural) === undefined;
+  // Also before the export itself has followed: rights must not outlive their reason.
+  return { spec: withdrawn ? { ...spec, permissionClaims: [] } : spec, metadata, withdrawn };
+}
+
+async function ensureRole(
+  client: KubeClient,
+  metadata: KubeObject["metadata"],
+  rules: readonly PolicyRule[],
+  signal: AbortSignal,
+): Promise<void> {
+  const role = { apiVersion: `${group}/v1`, kind: "ClusterRole", metadata, rules };
+  await ensure(client, clusterRoles, role, { signal });
+}
+
+async function remove(
+  client: KubeClient,
+  type: ResourceType,
+  name: string,
+  signal: AbortSignal,
+): Promise<void> {
+  const surplus = await client.find(type, { name }, { signal });
+  if (surplus !== undefined) await client.delete(type, { name }, { signal });
+}

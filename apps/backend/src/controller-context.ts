@@ -1,0 +1,52 @@
+/** What every controller works with. */
+import type {
+  APIServiceExport,
+  APIServiceExportRequest,
+  APIServiceNamespace,
+  ClusterBinding,
+  ClusterScopedIsolation,
+  InformerScope,
+} from "@klutch/api";
+import type { Clock, KubeClient } from "@klutch/kube";
+import type { KubeObject } from "@klutch/kube-core";
+import type { Informer } from "@klutch/kube-runtime";
+import type { Limits } from "./limits.ts";
+import type { Offers } from "./offers.ts";
+import type { CredentialIssuer } from "./provisioning/credentials.ts";
+
+/** Caches of the provider cluster. */
+export interface Caches {
+  readonly requests: Informer<APIServiceExportRequest>;
+  readonly exports: Informer<APIServiceExport>;
+  readonly mappings: Informer<APIServiceNamespace>;
+  readonly bindings: Informer<ClusterBinding>;
+  readonly crds: Informer<KubeObject>;
+  /** Metadata only. */
+  readonly namespaces: Informer<KubeObject>;
+}
+
+/** Shared by all controllers. */
+export interface ControllerContext {
+  readonly client: KubeClient;
+  readonly caches: Caches;
+  readonly offers: Offers;
+  readonly credentials: CredentialIssuer;
+  /** Where konnectors can come back; undefined when this backend serves no HTTP routes. */
+  readonly renewalUrl: string | undefined;
+  readonly consumerScope: InformerScope;
+  readonly clusterScopedIsolation: ClusterScopedIsolation;
+  readonly limits: Limits;
+  readonly clock: Clock;
+}
+
+/** Index of namespaced objects by namespace. */
+export const byNamespace = "namespace";
+
+/** Values of the index. */
+export function namespaceOf({
+  metadata,
+}: {
+  readonly metadata: { readonly namespace?: string | undefined };
+}): readonly string[] {
+  return metadata.namespace === undefined ? [] : [metadata.namespace];
+}

@@ -1,0 +1,169 @@
+/** Turns export requests into exports. A piece that is missing is Pending, never an error that gives up at once. */
+import {
+  type APIServiceExport,
+  type APIServiceExportRequest,
+  apiServiceExportRequests,
+  apiServiceExports,
+  consumerScopeAnnotation,
+  crdNameOf,
+  exportFromCrd,
+  ExportError,
+  rejectedClaims,
+  rejectedClaimsAnnotation,
+  type RequestedResource,
+  sourceSpecHashAnnotation,
+} from "@klutch/api";
+import { falseCondition, type NewCondition, setConditions, trueCondition } from "@klutch/kube-core";
+import { isAlreadyExists, type KubeClient } from "@klutch/kube";
+import type { Reconcile } from "@klutch/kube-runtime";
+import { ensureStatus } from "../apply.ts";
+import { isOverLimit } from "../limits.ts";
+import { byNamespace, type ControllerContext } from "../controller-context.ts";
+
+/** How long a request may wait for a CRD or template. */
+const failAfterMs = 60_000;
+/** How long a finished request stays for whoever wants to read it. */
+const removeAfterMs = 600_000;
+const lookAgainMs = 5_000;
+
+/** Keys are `namespace/name` of requests. */
+export function createExportRequestReconcile(context: ControllerContext): Reconcile {
+  const { caches, client, clock } = context;
+  return async (key, { signal }) => {
+    const request = caches.requests.get(key);
+    if (request === undefined || request.metadata.deletionTimestamp !== undefined) return undefined;
+    const ageMs = clock.now() - Date.parse(request.metadata.creationTimestamp ?? "");
+    const { namespace = "", name = "" } = request.metadata;
+    if ((request.status?.phase ?? "Pending") !== "Pending") {
+      if (ageMs < removeAfterMs) return { requeueAfterMs: removeAfterMs - ageMs };
+      await client.delete(apiServiceExportRequests, { namespace, name }, { signal });
+      return undefined;
+    }
+    const refusal = refusalOf(context, request);
+    const problem = refusal ?? (await exportAll(context, request, namespace, signal));
+    const condition = problem ?? trueCondition("ExportsReady");
+    const failed = problem !== undefined && (refusal !== undefined || ageMs > failAfterMs);
+    const phase = problem === undefined ? "Succeeded" : failed ? "Failed" : "Pending";
+    const conditions = setConditions(request.status?.conditions, [condition], clock.now());
+    const terminalMessage = failed ? problem.message : undefined;
+    await ensureStatus(
+      client,
+      apiServiceExportRequests,
+      request,
+      { phase, terminalMessage, conditions },
+      { signal },
+    );
+    return { requeueAfterMs: phase === "Pending" ? lookAgainMs : removeAfterMs };
+  };
+}
+
+/** Why the request is not looked at; nothing for those within the limit. */
+function refusalOf(
+  { caches, limits }: ControllerContext,
+  request: APIServiceExportRequest,
+): NewCondition | undefined {
+  const all = caches.requests.byIndex(byNamespace, request.metadata.namespace ?? "");
+  const most = limits.requestsPerCluster;
+  const isIn = ({ status }: APIServiceExportRequest): boolean => (status?.phase ?? "Pending") !== "Pending";
+  if (!isOverLimit(request, all, isIn, most) && request.spec.resources.length <= most) return undefined;
+  const message =
+    `There are ${all.length} export requests of this app cluster, this one with ${request.spec.resources.length} resources; ` +
+    `${most} are allowed at a time. Try again in ten minutes, or ask the platform operator to raise --max-requests-per-cluster`;
+  return falseCondition("ExportsReady", "TooManyRequests", "Error", message);
+}
+
+async function exportAll(
+  context: ControllerContext,
+  request: APIServiceExportRequest,
+  namespace: string,
+  signal: AbortSignal,
+): Promise<NewCondition | undefined> {
+  for (const resource of request.spec.resources) {
+    const problem = await exportOne(context, resource, namespace, signal);
+    if (problem !== undefined) return problem;
+  }
+  return undefined;
+}
+
+async function exportOne(
+  context: ControllerContext,
+  resource: RequestedResource,
+  namespace: string,
+  signal: AbortSignal,
+): Promise<NewCondition | undefined> {
+  const { caches, offers, client, consumerScope, clusterScopedIsolation } = context;
+  const name = crdNameOf(resource);
+  const notReady = (reason: string, message: string): NewCondition =>
+    falseCondition("ExportsReady", reason, "Error", message);
+  const crd = caches.crds.get(name);
+  if (crd === undefined)
+    return notReady("CRDNotFound", `CustomResourceDefinition ${name} does not exist in the provider cluster`);
+  const present = caches.exports.get(`${namespace}/${name}`);
+  const template = offers.template(resource.group ?? "", resource.resource);
+  const claims = template?.spec.permissionClaims ?? [];
+  // Existing plugins and backends leave the claims out of a request, or repeat them all: both take everything.
+  const rejected = rejectedClaims(claims, resource.permissionClaims ?? claims);
+  // Of what the cache does not show yet, the last answers would stay.
+  const answer = async (): Promise<undefined> => {
+    const live = await client.get<APIServiceExport>(apiServiceExports, { namespace, name }, { signal });
+    await ensureAnswers(client, live, rejected, { signal });
+  };
+  if (present !== undefined) return template === undefined ? undefined : answer();
+  if (template === undefined)
+    return notReady("CRDNotFound", `${name} is not offered: no APIServiceExportTemplate selects it`);
+  try {
+    const { spec, hash } = exportFromCrd(crd);
+    const isLifted =
+      spec.scope === "Namespaced" && template.metadata.annotations?.[consumerScopeAnnotation] === "Cluster";
+    if (spec.scope === "Cluster" && clusterScopedIsolation === "Namespaced") {
+      return notReady(
+        "CRDInvalid",
+        `${name} is cluster-scoped, so its objects cannot be put into a namespace; use another --cluster-scoped-isolation for it`,
+      );
+    }
+    if ((spec.scope === "Cluster" || isLifted) && consumerScope !== "Cluster") {
+      return notReady(
+        "CRDInvalid",
+        `${name} is cluster-scoped in app clusters, which needs --consumer-scope=cluster in the backend`,
+      );
+    }
+    const object: APIServiceExport = {
+      apiVersion: "klutch.anynines.com/v1alpha1",
+      kind: "APIServiceExport",
+      metadata: {
+        namespace,
+        name,
+        annotations: {
+          [sourceSpecHashAnnotation]: hash,
+          ...(rejected === undefined ? {} : { [rejectedClaimsAnnotation]: rejected }),
+        },
+      },
+      spec: {
+        ...spec,
+        informerScope: consumerScope,
+        permissionClaims: claims,
+        ...(spec.scope === "Cluster" ? { clusterScopedIsolation } : {}),
+        ...(isLifted ? { scope: "Cluster", clusterScopedIsolation: "Namespaced" } : {}),
+      },
+    };
+    await client.create(apiServiceExports, object, { signal });
+  } catch (error) {
+    if (error instanceof ExportError) return notReady("CRDInvalid", error.message);
+    if (!isAlreadyExists(error)) throw error;
+    return answer();
+  }
+  return undefined;
+}
+
+/** Puts the answers to the claims onto an export: `rejected` as `rejectedClaims` gives it. */
+export async function ensureAnswers(
+  client: KubeClient,
+  { metadata }: APIServiceExport,
+  rejected: string | undefined,
+  options: { readonly signal: AbortSignal },
+): Promise<void> {
+  const { namespace = "", name = "", annotations } = metadata;
+  if (annotations?.[rejectedClaimsAnnotation] === rejected) return;
+  const patch = { metadata: { annotations: { [rejectedClaimsAnnotation]: rejected ?? null } } };
+  await client.mergePatch(apiServiceExports, { namespace, name }, patch, options);
+}

@@ -1,0 +1,187 @@
+/** The routes of the backend. Source: reference/bind.md §2. */
+import { type Context, Hono } from "hono";
+import { bodyLimit } from "hono/body-limit";
+import { klutchVersion } from "@klutch/api";
+import type { Logger } from "@klutch/telemetry";
+import { UserError } from "../errors.ts";
+import type { Offers } from "../offers.ts";
+import { errorPage } from "./pages/error-page.ts";
+import { resourcesPage } from "./pages/resources-page.ts";
+import { styleSheet } from "./pages/styles.ts";
+import type { ClusterKeyOf } from "../provisioning/cluster-proof.ts";
+import type { Bind } from "../provisioning/bind.ts";
+import type { LoginFlow, Session } from "./login-flow.ts";
+import { redirectUrlOf } from "./redirect.ts";
+import { securityHeaders } from "./security-headers.ts";
+
+/** What the routes work with. */
+export interface AppOptions {
+  readonly prettyName: string;
+  readonly login: LoginFlow;
+  readonly offers: Pick<Offers, "list">;
+  readonly bind: Bind;
+  /** Public URL of /authorize; default: derived from the request. */
+  readonly authorizeUrl: string | undefined;
+  readonly allowedRedirects: readonly string[];
+  /** Whether browsers reach us over TLS. */
+  readonly secure: boolean;
+  readonly logger: Logger;
+  /** The public key of the app cluster that the query of a login proves; undefined when it proves none. */
+  readonly clusterKeyOf?: ClusterKeyOf | undefined;
+  /** Further routes. */
+  readonly extend?: ((app: Hono) => void) | undefined;
+}
+
+/** The application; `fetch` serves it. */
+export function createApp(options: AppOptions): Hono {
+  const app = new Hono();
+  app.use(securityHeaders());
+  app.use(bodyLimit({ maxSize: 64 * 1024 }));
+  app.onError((error, context) => errorAnswer(options, error, context));
+  app.notFound((context) =>
+    context.html(errorPage(options.prettyName, "There is no such page.", "Start with kubectl bind."), 404),
+  );
+  app.get("/style.css", (context) => {
+    context.header("Cache-Control", "max-age=3600");
+    return context.body(styleSheet, 200, { "content-type": "text/css; charset=utf-8" });
+  });
+  app.get("/export", (context) => context.json(bindingProvider(options, context)));
+  addLoginRoutes(app, options);
+  addBindRoutes(app, options);
+  options.extend?.(app);
+  return app;
+}
+
+function addLoginRoutes(app: Hono, options: AppOptions): void {
+  app.get("/authorize", async (context) => {
+    const query = context.req.query();
+    // Before anything else: nothing is made, and nobody is sent to the login, for a redirect that is not allowed.
+    const redirectUrl = redirectUrlOf(query, options.allowedRedirects);
+    const { s: sessionId, c: clusterId } = query;
+    if (!isIdentifier(sessionId) || !isIdentifier(clusterId)) {
+      throw new UserError(
+        400,
+        "The query needs s (a session id) and c (a cluster id).",
+        "Start with kubectl bind.",
+      );
+    }
+    const clusterKey = await options.clusterKeyOf?.(query, { sessionId, clusterId });
+    return context.redirect(
+      await options.login.begin(context, { redirectUrl, sessionId, clusterId, clusterKey }),
+    );
+  });
+  app.get("/callback", async (context) => {
+    const session = await options.login.finish(context);
+    return context.redirect(`/resources?s=${encodeURIComponent(session.sessionId)}`);
+  });
+}
+
+function addBindRoutes(app: Hono, options: AppOptions): void {
+  app.get("/resources", async (context) => {
+    const session = await options.login.session(context, context.req.query("s"));
+    noStore(context);
+    const { prettyName, offers } = options;
+    return context.html(
+      resourcesPage({ prettyName, sessionId: session.sessionId, csrf: session.csrf, offers: offers.list() }),
+    );
+  });
+  // For links of the existing page. A foreign site can make a browser follow it, so such requests are refused where the browser
+  // says where they come from, and the answer goes only to the redirect URL of the session that this browser started.
+  app.get("/bind", async (context) => {
+    const site = context.req.header("sec-fetch-site") ?? "none";
+    if (site !== "none" && site !== "same-origin") {
+      throw new UserError(
+        403,
+        "Another site tried to bind an API in your name.",
+        "Use the page that kubectl bind opened.",
+      );
+    }
+    const session = await options.login.session(context, context.req.query("s"));
+    return answerBind(options, context, session, context.req.query());
+  });
+  app.post("/bind", async (context) => {
+    const form = await context.req.parseBody();
+    const session = await options.login.session(context, textOf(form["s"]));
+    if (textOf(form["csrf"]) !== session.csrf) {
+      throw new UserError(
+        403,
+        "The form does not belong to your session.",
+        "Go back, load the page again and choose anew.",
+      );
+    }
+    return answerBind(options, context, session, {
+      resource: textOf(form["resource"]),
+      group: textOf(form["group"]),
+    });
+  });
+}
+
+async function answerBind(
+  options: AppOptions,
+  context: Context,
+  session: Session,
+  wanted: { readonly resource?: string | undefined; readonly group?: string | undefined },
+): Promise<Response> {
+  noStore(context);
+  const response = await options.bind(session, {
+    resource: wanted.resource ?? "",
+    group: wanted.group ?? "",
+  });
+  const url = new URL(session.redirectUrl);
+  url.searchParams.set("response", response);
+  return context.redirect(url.href, 303);
+}
+
+function bindingProvider(options: AppOptions, context: Context): unknown {
+  const authenticatedURL = options.authorizeUrl ?? derivedAuthorizeUrl(context, options.secure);
+  return {
+    kind: "BindingProvider",
+    apiVersion: "v1alpha1",
+    providerPrettyName: options.prettyName,
+    version: klutchVersion,
+    authenticationMethods: [{ method: "OAuth2CodeGrant", oauth2CodeGrant: { authenticatedURL } }],
+  };
+}
+
+function derivedAuthorizeUrl(context: Context, secure: boolean): string {
+  const host = context.req.header("host") ?? "";
+  if (!/^[a-zA-Z0-9.:[\]-]+$/.test(host)) {
+    throw new UserError(
+      400,
+      "The Host header is missing or malformed.",
+      "Set --oidc-authorize-url in the backend.",
+    );
+  }
+  return `${secure ? "https" : "http"}://${host}/authorize`;
+}
+
+function errorAnswer(options: AppOptions, error: Error, context: Context): Response | Promise<Response> {
+  noStore(context);
+  if (error instanceof UserError) {
+    const { status, message: reason, cause } = error;
+    options.logger.info("request refused", {
+      path: context.req.path,
+      status,
+      reason,
+      ...(cause === undefined ? {} : { error: cause }),
+    });
+    return context.html(errorPage(options.prettyName, error.message, error.advice), error.status);
+  }
+  options.logger.error("request failed", { path: context.req.path, error });
+  return context.html(
+    errorPage(options.prettyName, "The backend failed.", "Try again; ask the platform operator if it stays."),
+    500,
+  );
+}
+
+function isIdentifier(value: string | undefined): value is string {
+  return value !== undefined && /^[\w-]{1,64}$/.test(value);
+}
+
+function textOf(value: unknown): string {
+  return typeof value === "string" ? value : "";
+}
+
+function noStore(context: Context): void {
+  context.header("Cache-Control", "no-cache, no-store, must-revalidate, max-age=0");
+}

@@ -1,0 +1,172 @@
+/**
+ * The login at the identity provider: authorization code with PKCE (RFC 7636), state and nonce, by openid-client, which checks issuer,
+ * audience, nonce and times of the ID token; its signature is checked beside that.
+ */
+import {
+  allowInsecureRequests,
+  authorizationCodeGrant,
+  buildAuthorizationUrl,
+  calculatePKCECodeChallenge,
+  type Configuration,
+  discovery,
+  randomPKCECodeVerifier,
+} from "openid-client";
+import type { Clock } from "@klutch/kube";
+import { UserError } from "../errors.ts";
+import { randomToken } from "../sealed-cookie.ts";
+import type { BackendConfig } from "../config.ts";
+import { isUnavailable, reasonOf, startAgain, translate } from "./failures.ts";
+import { createIdTokenVerifier, type IdTokenVerifier } from "./id-token.ts";
+import { isLoopback, urlFault } from "../secure-url.ts";
+
+/** What must be remembered between the two halves of a login, in the browser that started it. */
+export interface LoginSecrets {
+  readonly state: string;
+  readonly nonce: string;
+  readonly verifier: string;
+}
+
+/** Who logged in. */
+export interface Identity {
+  readonly issuer: string;
+  readonly subject: string;
+}
+
+/** What may be set besides the configuration. */
+export interface IdentityProviderOptions {
+  /** Least time between two fetches of the provider's keys because a token names an unknown one. Default: 10 seconds. */
+  readonly keyCooldownMs?: number | undefined;
+}
+
+interface Discovered {
+  readonly configuration: Configuration;
+  readonly verifyIdToken: IdTokenVerifier;
+}
+
+const firstRetryMs = 1_000;
+const lastRetryMs = 30_000;
+
+/** One identity provider. It is asked for its metadata when first needed, and again until it answers. */
+export class IdentityProvider {
+  readonly #config: BackendConfig["oidc"];
+  readonly #clock: Clock;
+  readonly #keyCooldownMs: number;
+  #discovered: Promise<Discovered> | undefined;
+  #problem: string | undefined;
+
+  constructor(config: BackendConfig["oidc"], clock: Clock, options: IdentityProviderOptions = {}) {
+    this.#config = config;
+    this.#clock = clock;
+    this.#keyCooldownMs = options.keyCooldownMs ?? 10_000;
+  }
+
+  /** Why logins do not work, for the readiness probe. */
+  get problem(): string | undefined {
+    return this.#problem;
+  }
+
+  /**
+   * Asks the provider for its metadata, so that a wrong issuer shows before the first login. With a signal it asks until it gets
+   * them: a backend that is not ready gets no logins, which would otherwise be what makes it ask again. Never rejects.
+   */
+  async probe(options: { readonly signal?: AbortSignal | undefined } = {}): Promise<void> {
+    const { signal } = options;
+    for (let delayMs = firstRetryMs; ; delayMs = Math.min(2 * delayMs, lastRetryMs)) {
+      await this.#discover().catch(() => undefined);
+      if (this.#problem === undefined || signal === undefined) return;
+      await this.#clock.sleep(delayMs, { signal }).catch(() => undefined);
+      if (signal.aborted) return;
+    }
+  }
+
+  async begin(): Promise<{ readonly url: string; readonly secrets: LoginSecrets }> {
+    const { configuration } = await this.#discover();
+    const secrets = { state: randomToken(), nonce: randomToken(), verifier: randomPKCECodeVerifier() };
+    const url = buildAuthorizationUrl(configuration, {
+      redirect_uri: this.#config.callbackUrl,
+      scope: "openid profile email",
+      state: secrets.state,
+      nonce: secrets.nonce,
+      code_challenge: await calculatePKCECodeChallenge(secrets.verifier),
+      code_challenge_method: "S256",
+    });
+    return { url: url.href, secrets };
+  }
+
+  /** Exchanges the code of the callback; `query` is the callback's query. Throws `UserError`. */
+  async finish(query: string, secrets: LoginSecrets): Promise<Identity> {
+    const { configuration, verifyIdToken } = await this.#discover();
+    const url = new URL(this.#config.callbackUrl);
+    url.search = query;
+    try {
+      const tokens = await authorizationCodeGrant(configuration, url, {
+        expectedState: secrets.state,
+        expectedNonce: secrets.nonce,
+        pkceCodeVerifier: secrets.verifier,
+        idTokenExpected: true,
+      });
+      const { id_token: idToken } = tokens;
+      if (idToken === undefined) {
+        throw new UserError(502, "The identity provider sent no ID token.", startAgain);
+      }
+      return await verifyIdToken(idToken);
+    } catch (error) {
+      if (isUnavailable(error)) throw this.#unusable(error);
+      throw translate(error);
+    }
+  }
+
+  #discover(): Promise<Discovered> {
+    this.#discovered ??= this.#fetchMetadata();
+    return this.#discovered;
+  }
+
+  async #fetchMetadata(): Promise<Discovered> {
+    const { issuer, clientId, clientSecret } = this.#config;
+    const server = new URL(issuer);
+    try {
+      const configuration = await discovery(server, clientId, clientSecret.reveal(), undefined, {
+        // Plain HTTP only to this machine, for development.
+        execute: server.protocol === "http:" && isLoopback(server) ? [allowInsecureRequests] : [],
+        timeout: 10,
+      });
+      const metadata = configuration.serverMetadata();
+      const verifyIdToken = createIdTokenVerifier({
+        issuer: metadata.issuer,
+        clientId,
+        keySetUrl: new URL(checkedEndpoints(metadata)),
+        keyCooldownMs: this.#keyCooldownMs,
+        clock: this.#clock,
+      });
+      this.#problem = undefined;
+      return { configuration, verifyIdToken };
+    } catch (cause) {
+      throw this.#unusable(cause);
+    }
+  }
+
+  /** Its metadata are asked for again at the next login: they may be others when it is back. */
+  #unusable(cause: unknown): UserError {
+    this.#discovered = undefined;
+    this.#problem = `the identity provider ${this.#config.issuer} cannot be used: ${reasonOf(cause)}`;
+    return new UserError(
+      503,
+      "The identity provider cannot be used at the moment.",
+      "Ask the platform operator; the backend's /readyz says why.",
+      { cause },
+    );
+  }
+}
+
+/** Gives back the URL of the keys. Throws when one of the endpoints that a login uses is missing, or could be listened to. */
+function checkedEndpoints(metadata: Readonly<Record<string, unknown>>): string {
+  const names = ["authorization_endpoint", "token_endpoint", "jwks_uri"] as const;
+  const urls = names.map((name) => {
+    const value = metadata[name];
+    if (typeof value !== "string") throw new Error(`its metadata have no ${name}`);
+    const fault = urlFault(value);
+    if (fault !== undefined) throw new Error(`${name} ${value} in its metadata ${fault}`);
+    return value;
+  });
+  return urls[2] ?? "";
+}

@@ -1,0 +1,189 @@
+/** The login as the browser goes through it: two sealed cookies; the server remembers only which logins were finished. */
+import type { Context } from "hono";
+import { deleteCookie, getCookie, setCookie } from "hono/cookie";
+import type { Clock } from "@klutch/kube";
+import { UserError } from "../errors.ts";
+import type { Identity, IdentityProvider } from "./identity-provider.ts";
+import { randomToken, type Sealer } from "../sealed-cookie.ts";
+import { createUsedOnce, type UsedOnce } from "./used-once.ts";
+
+/** What the plugin asked for. */
+export interface LoginRequest {
+  readonly redirectUrl: string;
+  readonly sessionId: string;
+  readonly clusterId: string;
+  /** Public key of the app cluster, when the plugin proved that it holds it. */
+  readonly clusterKey?: string | undefined;
+}
+
+/** A person who logged in, and what for. */
+export interface Session extends LoginRequest, Identity {
+  readonly csrf: string;
+}
+
+/** Parts of `LoginFlow`. */
+export interface LoginFlowOptions {
+  readonly identityProvider: Pick<IdentityProvider, "begin" | "finish">;
+  readonly loginSealer: Sealer;
+  readonly sessionSealer: Sealer;
+  /** Whether browsers reach us over TLS; then cookies are Secure. */
+  readonly secure: boolean;
+  readonly clock: Clock;
+}
+
+/** Logins that a replica remembers as finished. */
+const rememberedLogins = 10_000;
+/** Sessions that one browser may have at the same time: all its cookies must fit into the header of a request. */
+const maxSessions = 3;
+const loginSeconds = 600;
+const sessionSeconds = 3600;
+const loginFields = [
+  "redirectUrl",
+  "sessionId",
+  "clusterId",
+  "clusterKey",
+  "state",
+  "nonce",
+  "verifier",
+] as const;
+const sessionFields = [
+  "redirectUrl",
+  "sessionId",
+  "clusterId",
+  "clusterKey",
+  "issuer",
+  "subject",
+  "csrf",
+] as const;
+
+/** See the module comment. */
+export class LoginFlow {
+  readonly #options: LoginFlowOptions;
+  readonly #finished: UsedOnce;
+
+  constructor(options: LoginFlowOptions) {
+    this.#options = options;
+    const { clock } = options;
+    this.#finished = createUsedOnce({ clock, lifetimeMs: loginSeconds * 1000, capacity: rememberedLogins });
+  }
+
+  /** Binds the login to this browser; gives back the identity provider's URL. */
+  async begin(context: Context, request: LoginRequest): Promise<string> {
+    const { url, secrets } = await this.#options.identityProvider.begin();
+    const sealed = await this.#options.loginSealer.seal(
+      { ...request, clusterKey: request.clusterKey ?? "", ...secrets },
+      loginSeconds,
+    );
+    this.#setCookie(context, loginCookie, sealed, loginSeconds);
+    return url;
+  }
+
+  /**
+   * The second half, at the callback. The login is used up whatever happens: the browser is told to forget the cookie, and one that
+   * was kept is refused before the identity provider is asked.
+   */
+  async finish(context: Context): Promise<Session> {
+    const sealed = getCookie(context, this.#name(loginCookie));
+    deleteCookie(context, this.#name(loginCookie), { path: "/", secure: this.#options.secure });
+    const login = sealed === undefined ? undefined : await this.#options.loginSealer.open(sealed);
+    if (login === "expired") throw expired("The login took longer than ten minutes.");
+    if (login === undefined) {
+      throw notStarted();
+    }
+    const { redirectUrl, sessionId, clusterId, clusterKey, state, nonce, verifier } = pick(
+      login,
+      loginFields,
+    );
+    const url = new URL(context.req.url);
+    if (url.searchParams.get("state") !== state) {
+      throw new UserError(400, "The answer of the identity provider does not belong to this login.", again);
+    }
+    if (!this.#finished.take(state)) throw notStarted();
+    const { issuer, subject } = await this.#options.identityProvider.finish(url.search, {
+      state,
+      nonce,
+      verifier,
+    });
+    const session: Session = {
+      redirectUrl,
+      sessionId,
+      clusterId,
+      clusterKey,
+      issuer,
+      subject,
+      csrf: randomToken(),
+    };
+    const value = await this.#options.sessionSealer.seal({ ...session, clusterKey }, sessionSeconds);
+    this.#forgetOldSessions(context, sessionId);
+    this.#setCookie(context, sessionCookie(sessionId), value, sessionSeconds);
+    return session;
+  }
+
+  /** The session that the query names. Throws `UserError` 401. */
+  async session(context: Context, sessionId: string | undefined): Promise<Session> {
+    if (sessionId === undefined || !/^[\w-]{1,64}$/.test(sessionId)) throw expired("You are not logged in.");
+    const sealed = getCookie(context, this.#name(sessionCookie(sessionId)));
+    const value = sealed === undefined ? undefined : await this.#options.sessionSealer.open(sealed);
+    if (value === undefined) throw expired("You are not logged in.");
+    if (value === "expired") throw expired("Your login has expired.");
+    const session = pick(value, sessionFields);
+    if (session.sessionId !== sessionId) throw expired("You are not logged in.");
+    return { ...session, clusterKey: session.clusterKey === "" ? undefined : session.clusterKey };
+  }
+
+  #forgetOldSessions(context: Context, sessionId: string): void {
+    const { secure } = this.#options;
+    const kept = [this.#name(loginCookie), this.#name(sessionCookie(sessionId))];
+    const others = Object.keys(getCookie(context)).filter(
+      (name) => name.startsWith(this.#name(sessionCookie(""))) && !kept.includes(name),
+    );
+    for (const name of others.slice(0, Math.max(0, others.length - maxSessions + 1))) {
+      deleteCookie(context, name, { path: "/", secure });
+    }
+  }
+
+  #setCookie(context: Context, name: string, value: string, maxAge: number): void {
+    const { secure } = this.#options;
+    // Lax: the identity provider sends the browser back from another site, by a top-level GET.
+    setCookie(context, this.#name(name), value, {
+      path: "/",
+      httpOnly: true,
+      secure,
+      sameSite: "Lax",
+      maxAge,
+    });
+  }
+
+  /** The `__Host-` prefix ties a cookie to exactly this host, but browsers accept it only over TLS. */
+  #name(name: string): string {
+    return this.#options.secure ? `__Host-${name}` : name;
+  }
+}
+
+const loginCookie = "klutch-bind-login";
+const again = "Start again with kubectl bind.";
+
+function sessionCookie(sessionId: string): string {
+  return `klutch-bind-${sessionId}`;
+}
+
+function notStarted(): UserError {
+  return new UserError(400, "This login was not started in this browser, or it was already used.", again);
+}
+
+function expired(message: string): UserError {
+  return new UserError(401, message, again);
+}
+
+/** Exactly the wanted fields. Throws when one is missing: a value sealed by another version. */
+function pick<const F extends readonly string[]>(
+  value: Readonly<Record<string, string>>,
+  fields: F,
+): { readonly [K in F[number]]: string } {
+  const entries = fields.map((field) => {
+    const text = value[field];
+    if (text === undefined) throw expired("Your login is from another version of the backend.");
+    return [field, text] as const;
+  });
+  return Object.fromEntries(entries) as { readonly [K in F[number]]: string };
+}

@@ -1,0 +1,63 @@
+/** The page on which a person chooses what to bind. */
+import type { PermissionClaim } from "@klutch/api";
+import { html } from "hono/html";
+import type { OfferedApi } from "../../offers.ts";
+import { layout, type Markup } from "./layout.ts";
+
+/** What the page shows. */
+export interface ResourcesPage {
+  readonly prettyName: string;
+  readonly sessionId: string;
+  readonly csrf: string;
+  readonly offers: readonly OfferedApi[];
+}
+
+export function resourcesPage(page: ResourcesPage): Markup {
+  const { prettyName, offers } = page;
+  const list =
+    offers.length === 0
+      ? html`<div class="card"><p>Nothing is offered yet. The platform operator offers an API with an <code>APIServiceExportTemplate</code>.</p></div>`
+      : html`<ul class="apis">${offers.map((offer) => card(page, offer))}</ul>`;
+  return layout(
+    "Choose an API",
+    prettyName,
+    html`<h1>Choose an API for your cluster</h1>
+      <p class="soft">Your cluster gets the API as if it were its own. You are asked once more in the terminal before anything is shared.</p>
+      ${list}`,
+  );
+}
+
+function card(page: ResourcesPage, offer: OfferedApi): Markup {
+  const id = `api-${offer.resource}-${offer.group.replaceAll(".", "-")}`;
+  return html`<li>
+    <form class="card" method="post" action="/bind" aria-labelledby="${id}">
+      <h2 id="${id}">${offer.kind}</h2>
+      <p class="soft"><code>${offer.resource}.${offer.group}</code>, ${offer.scope === "Namespaced" ? "in namespaces" : "for the whole cluster"}</p>
+      ${offer.description === "" ? "" : html`<p>${offer.description}</p>`}
+      ${
+        offer.permissionClaims.length === 0
+          ? html`<p class="soft">It needs nothing else from your cluster.</p>`
+          : html`<p>It also asks to</p>
+              <ul class="facts">${offer.permissionClaims.map((claim) => html`<li>${claimInWords(claim)}</li>`)}</ul>`
+      }
+      <input type="hidden" name="s" value="${page.sessionId}" />
+      <input type="hidden" name="csrf" value="${page.csrf}" />
+      <input type="hidden" name="resource" value="${offer.resource}" />
+      <input type="hidden" name="group" value="${offer.group}" />
+      <button type="submit" class="${offer.resource}">Bind ${offer.kind}</button>
+    </form>
+  </li>`;
+}
+
+/** A claim as a sentence's end, for people who decide about it. */
+export function claimInWords(claim: PermissionClaim): string {
+  const owner = claim.selector?.owner;
+  const what =
+    claim.group === undefined || claim.group === "" ? claim.resource : `${claim.resource}.${claim.group}`;
+  const names = claim.selector?.names?.filter((name) => name !== "*") ?? [];
+  const which = names.length === 0 ? "" : ` called ${names.join(", ")}`;
+  const need = claim.required === true ? " (required)" : "";
+  if (owner === "Provider") return `place ${what}${which} in your namespaces${need}`;
+  if (owner === "Consumer") return `read ${what}${which} of your namespaces${need}`;
+  return `read and write ${what}${which} in your namespaces${need}`;
+}

@@ -1,0 +1,89 @@
+/** Gives each mapped namespace of an app cluster its own namespace in the provider cluster. */
+import {
+  type APIServiceNamespace,
+  apiServiceNamespaces,
+  binderClusterRoleName,
+  serviceNamespaceAnnotation,
+  serviceNamespaceName,
+  serviceNamespaceOwner,
+} from "@klutch/api";
+import { type KubeObject, namespaces, refOf } from "@klutch/kube-core";
+import { isAlreadyExists } from "@klutch/kube";
+import type { Reconcile } from "@klutch/kube-runtime";
+import { ensureStatus } from "../apply.ts";
+import { ensureBinderRoleBinding } from "../provisioning/tenant.ts";
+import { isOverLimit } from "../limits.ts";
+import { byNamespace, type ControllerContext } from "../controller-context.ts";
+
+const waitingLookMs = 30_000;
+
+/** Keys are `namespace/name` of APIServiceNamespaces. */
+export function createServiceNamespaceReconcile(context: ControllerContext): Reconcile {
+  const { caches, client } = context;
+  return async (key, { signal, logger }) => {
+    const { namespace: clusterNamespace = "", name: consumerNamespace } = refOf(key);
+    const owner = serviceNamespaceOwner(clusterNamespace, consumerNamespace);
+    const mapping = caches.mappings.get(key);
+    const name = mapping?.status?.namespace ?? serviceNamespaceName(clusterNamespace, consumerNamespace);
+    if (mapping === undefined || mapping.metadata.deletionTimestamp !== undefined) {
+      await removeNamespace(context, name, owner, signal);
+      return undefined;
+    }
+    if (isBeyond(context, mapping)) {
+      // The ClusterBinding says so; a mapping that goes makes room.
+      return { requeueAfterMs: waitingLookMs };
+    }
+    const annotations = { [serviceNamespaceAnnotation]: owner };
+    const present =
+      caches.namespaces.get(name) ?? (await createNamespace(context, name, annotations, signal));
+    if (present.metadata.annotations?.[serviceNamespaceAnnotation] !== owner) {
+      // Another tenant's, or somebody's own: never handed out, whatever its name (S9).
+      logger.error("the service namespace belongs to somebody else", { namespace: name, owner });
+      return { requeueAfterMs: 60_000 };
+    }
+    if (present.metadata.deletionTimestamp !== undefined) return { requeueAfterMs: 1_000 };
+    await ensureBinderRoleBinding(client, name, binderClusterRoleName(clusterNamespace), clusterNamespace, {
+      signal,
+    });
+    await ensureStatus(client, apiServiceNamespaces, mapping, { namespace: name }, { signal });
+    return undefined;
+  };
+}
+
+function isBeyond({ caches, limits }: ControllerContext, mapping: APIServiceNamespace): boolean {
+  const all = caches.mappings.byIndex(byNamespace, mapping.metadata.namespace ?? "");
+  const isIn = ({ status }: APIServiceNamespace): boolean => status?.namespace !== undefined;
+  return isOverLimit(mapping, all, isIn, limits.namespacesPerCluster);
+}
+
+async function createNamespace(
+  context: ControllerContext,
+  name: string,
+  annotations: Readonly<Record<string, string>>,
+  signal: AbortSignal,
+): Promise<KubeObject> {
+  try {
+    const object: KubeObject = { apiVersion: "v1", kind: "Namespace", metadata: { name, annotations } };
+    return await context.client.create(namespaces, object, { signal });
+  } catch (error) {
+    if (!isAlreadyExists(error)) throw error;
+    return context.client.get(namespaces, { name }, { signal });
+  }
+}
+
+/** Only ours, and only when the mapping is really gone: a cache that is behind must not cost data (DESIGN §4.2). */
+async function removeNamespace(
+  context: ControllerContext,
+  name: string,
+  owner: string,
+  signal: AbortSignal,
+): Promise<void> {
+  const { client, caches } = context;
+  const present = caches.namespaces.get(name);
+  if (present === undefined || present.metadata.annotations?.[serviceNamespaceAnnotation] !== owner) return;
+  if (present.metadata.deletionTimestamp !== undefined) return;
+  const [namespace = "", consumerNamespace = ""] = owner.split("/");
+  const live = await client.find(apiServiceNamespaces, { namespace, name: consumerNamespace }, { signal });
+  if (live !== undefined && live.metadata.deletionTimestamp === undefined) return;
+  await client.delete(namespaces, { name }, { signal, preconditions: { uid: present.metadata.uid } });
+}

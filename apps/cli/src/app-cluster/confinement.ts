@@ -1,0 +1,109 @@
+/** The admission policy behind the konnector's roles: written with what is bound, and taken away when another agent takes over. */
+import {
+  type AnsweredPermissionClaim,
+  konnectorPolicyManifests,
+  konnectorPolicyName,
+  konnectorScopeOf,
+} from "@klutch/api";
+import { discoverResource } from "@klutch/kube";
+import {
+  contains,
+  type DynamicObject,
+  validatingAdmissionPolicies,
+  validatingAdmissionPolicyBindings,
+} from "@klutch/kube-core";
+import type { Consumer } from "../clusters.ts";
+import type { CliContext } from "../context.ts";
+import { applyManifests } from "./konnector.ts";
+import { listBindings } from "./bound-resource.ts";
+
+/** An API that is about to be bound. */
+export interface AnsweredApi {
+  readonly name: string;
+  readonly claims: readonly AnsweredPermissionClaim[];
+}
+
+/** Whether this cluster can have such a policy at all. */
+export async function canConfine(consumer: Consumer, signal: AbortSignal): Promise<boolean> {
+  return (await discoverResource(consumer.client, validatingAdmissionPolicies, { signal })) !== undefined;
+}
+
+/**
+ * Writes the policy for everything that is bound and for `coming`. A cluster without such policies (before Kubernetes 1.30) is told of
+ * and left alone: there the roles are the only line.
+ */
+export async function confineKonnector(
+  context: CliContext,
+  consumer: Consumer,
+  coming: readonly AnsweredApi[] = [],
+): Promise<void> {
+  const { signal, terminal } = context;
+  if (!(await canConfine(consumer, signal))) {
+    terminal.say(
+      "This cluster has no ValidatingAdmissionPolicy (Kubernetes 1.30): roles alone confine the konnector.",
+    );
+    return;
+  }
+  await applyManifests(consumer, konnectorPolicyManifests(await scopeIn(consumer, coming, signal)), signal);
+}
+
+/** The same where there is a policy already: where an agent runs that Klutch did not install, none is begun. */
+export async function refreshConfinement(
+  context: CliContext,
+  consumer: Consumer,
+  coming: readonly AnsweredApi[] = [],
+): Promise<void> {
+  const present = await readPolicy(consumer, context.signal);
+  if (present === "unserved" || present.some((object) => object !== undefined))
+    await confineKonnector(context, consumer, coming);
+}
+
+/** Whether the policy is as what is bound needs it. `unserved` when this cluster cannot have one. */
+export async function policyState(
+  consumer: Consumer,
+  signal: AbortSignal,
+): Promise<"right" | "different" | "absent" | "unserved"> {
+  const present = await readPolicy(consumer, signal);
+  if (present === "unserved") return present;
+  if (present.every((object) => object === undefined)) return "absent";
+  const wanted = konnectorPolicyManifests(await scopeIn(consumer, [], signal));
+  const isSame = present.every(
+    (found, index) => found !== undefined && contains(found.spec, wanted[index]?.["spec"]),
+  );
+  return isSame ? "right" : "different";
+}
+
+/** The policy and its binding, as far as they are there. */
+async function readPolicy(
+  consumer: Consumer,
+  signal: AbortSignal,
+): Promise<readonly (DynamicObject | undefined)[] | "unserved"> {
+  if (!(await canConfine(consumer, signal))) return "unserved";
+  const ref = { name: konnectorPolicyName };
+  return Promise.all(
+    [validatingAdmissionPolicies, validatingAdmissionPolicyBindings].map((type) =>
+      consumer.client.find<DynamicObject>(type, ref, { signal }),
+    ),
+  );
+}
+
+/** Deletes the policy. Returns whether there was one. */
+export async function liftConfinement(consumer: Consumer, signal: AbortSignal): Promise<boolean> {
+  if (!(await canConfine(consumer, signal))) return false;
+  const ref = { name: konnectorPolicyName };
+  const hadBinding = await consumer.client.delete(validatingAdmissionPolicyBindings, ref, { signal });
+  const hadPolicy = await consumer.client.delete(validatingAdmissionPolicies, ref, { signal });
+  return hadBinding || hadPolicy;
+}
+
+async function scopeIn(
+  consumer: Consumer,
+  coming: readonly AnsweredApi[],
+  signal: AbortSignal,
+): Promise<ReturnType<typeof konnectorScopeOf>> {
+  const bound = ((await listBindings(consumer, signal)) ?? []).map(({ metadata, spec }) => ({
+    name: metadata.name ?? "",
+    claims: spec.permissionClaims ?? [],
+  }));
+  return konnectorScopeOf([...bound, ...coming]);
+}

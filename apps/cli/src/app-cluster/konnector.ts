@@ -1,0 +1,171 @@
+/** The konnector in the app cluster: whether it has to be installed or changed, and the wait until it has started. */
+import {
+  apiServiceBindings,
+  consumerNamespace,
+  klutchVersion,
+  konnectorManifests,
+  konnectorName,
+  konnectorRepository,
+  type Manifest,
+  type Resource,
+} from "@klutch/api";
+import { isNotFound } from "@klutch/kube";
+import {
+  clusterRoleBindings,
+  clusterRoles,
+  deployments,
+  type DynamicObject,
+  isRecord,
+  type KubeObject,
+  namespaces,
+  roleBindings,
+  roles,
+  serviceAccounts,
+  validatingAdmissionPolicies,
+  validatingAdmissionPolicyBindings,
+} from "@klutch/kube-core";
+import { type Consumer, pluginManager } from "../clusters.ts";
+import type { CliContext } from "../context.ts";
+import { CliError } from "../errors.ts";
+import type { CommonOptions } from "../options.ts";
+import { waitFor } from "../wait.ts";
+import { listBindings } from "./bound-resource.ts";
+import { roleManifests } from "./rights.ts";
+
+/** What to do about the konnector, with the reason in words. */
+export type KonnectorPlan =
+  | { readonly kind: "apply"; readonly image: string; readonly reason: string }
+  | { readonly kind: "keep"; readonly reason: string };
+
+type PlanOptions = Pick<CommonOptions, "konnectorImage" | "skipKonnector" | "downgradeKonnector">;
+
+/** Decides from the image that runs now; undefined when there is no Deployment. */
+export function planKonnector(current: string | undefined, options: PlanOptions): KonnectorPlan {
+  const own = `${konnectorRepository}:${klutchVersion}`;
+  if (options.konnectorImage !== undefined) {
+    return { kind: "apply", image: options.konnectorImage, reason: "its image is given by flag" };
+  }
+  if (options.skipKonnector) return { kind: "keep", reason: "--skip-konnector is given" };
+  if (current === undefined) return { kind: "apply", image: own, reason: "there is none yet" };
+  const tag = current.startsWith(`${konnectorRepository}:`)
+    ? current.slice(konnectorRepository.length + 1)
+    : undefined;
+  const installed = tag === undefined ? undefined : versionOf(tag);
+  if (installed === undefined) {
+    return { kind: "keep", reason: `the version of its image ${current} cannot be compared` };
+  }
+  const difference = compare(installed, versionOf(klutchVersion) ?? [0, 0, 0]);
+  if (difference === 0) return { kind: "keep", reason: `it is already ${tag}` };
+  if (difference < 0) return { kind: "apply", image: own, reason: `${tag} is older` };
+  return options.downgradeKonnector
+    ? { kind: "apply", image: own, reason: `${tag} is newer, and --downgrade-konnector is given` }
+    : { kind: "keep", reason: `${tag} is newer than this plugin; --downgrade-konnector would replace it` };
+}
+
+type Version = readonly [number, number, number];
+
+function versionOf(tag: string): Version | undefined {
+  const match = /^v?(\d+)\.(\d+)\.(\d+)/.exec(tag);
+  return match === null ? undefined : [Number(match[1]), Number(match[2]), Number(match[3])];
+}
+
+function compare(left: Version, right: Version): number {
+  return left[0] - right[0] || left[1] - right[1] || left[2] - right[2];
+}
+
+/** Image of the konnector's Deployment, if there is one. */
+export async function konnectorImage(consumer: Consumer, signal: AbortSignal): Promise<string | undefined> {
+  const ref = { namespace: consumerNamespace, name: konnectorName };
+  const deployment = await consumer.client.find<DynamicObject>(deployments, ref, { signal });
+  if (deployment === undefined || !isRecord(deployment.spec)) return undefined;
+  const template = deployment.spec["template"];
+  const pod = isRecord(template) ? template["spec"] : undefined;
+  const containers =
+    isRecord(pod) && Array.isArray(pod["containers"]) ? pod["containers"].filter(isRecord) : [];
+  const container = containers.find((one) => one["name"] === konnectorName) ?? containers[0];
+  return typeof container?.["image"] === "string" ? container["image"] : "";
+}
+
+const resourceOfKind: Readonly<Record<string, Resource>> = {
+  Namespace: namespaces,
+  ServiceAccount: serviceAccounts,
+  ClusterRole: clusterRoles,
+  ClusterRoleBinding: clusterRoleBindings,
+  Role: roles,
+  RoleBinding: roleBindings,
+  Deployment: deployments,
+  ValidatingAdmissionPolicy: validatingAdmissionPolicies,
+  ValidatingAdmissionPolicyBinding: validatingAdmissionPolicyBindings,
+};
+
+/**
+ * Applies manifests in their order. Fields of an older plugin are taken over, so that its unlimited ClusterRole shrinks to what
+ * the konnector needs (S10).
+ */
+export async function applyManifests(
+  consumer: Consumer,
+  manifests: readonly KubeObject[],
+  signal: AbortSignal,
+): Promise<void> {
+  for (const manifest of manifests) {
+    const type = resourceOfKind[manifest.kind];
+    if (type === undefined)
+      throw new CliError("Manifest", `${manifest.kind} cannot be applied by this plugin.`);
+    await consumer.client.apply(type, manifest, { fieldManager: pluginManager, force: true, signal });
+  }
+}
+
+/** Roles and role bindings for everything that is bound, each by its own accepted claims. */
+export async function rolesOfBindings(consumer: Consumer, signal: AbortSignal): Promise<readonly Manifest[]> {
+  return ((await listBindings(consumer, signal)) ?? []).flatMap(roleManifests);
+}
+
+/** Carries the plan out and says so. */
+export async function installKonnector(
+  context: CliContext,
+  consumer: Consumer,
+  plan: KonnectorPlan,
+): Promise<void> {
+  if (plan.kind === "keep") {
+    context.terminal.say(`Konnector left as it is: ${plan.reason}.`);
+    return;
+  }
+  const { signal } = context;
+  // Before the base role, which may take the place of an older agent's unlimited one: what is bound goes on working.
+  await applyManifests(consumer, await rolesOfBindings(consumer, signal), signal);
+  await applyManifests(consumer, konnectorManifests({ image: plan.image }), signal);
+  context.terminal.say(
+    `Installed konnector ${plan.image} in namespace ${consumerNamespace}: ${plan.reason}.`,
+  );
+}
+
+/** Waits until the kind APIServiceBinding is served, which the konnector installs when it starts. */
+export async function waitForBindingKind(
+  context: CliContext,
+  consumer: Consumer,
+  options: { readonly timeoutMs: number; readonly skipKonnector: boolean },
+): Promise<void> {
+  const problem = (): string =>
+    `APIServiceBinding is not known in the app cluster. ${
+      options.skipKonnector
+        ? "The konnector was not installed (--skip-konnector); start it and run the command again."
+        : `See whether the konnector starts: kubectl --namespace ${consumerNamespace} get pods. Then run the command again.`
+    }`;
+  await waitFor(
+    context,
+    { what: "the konnector to start", timeoutMs: options.timeoutMs, problem },
+    async () => {
+      try {
+        await consumer.client.list(apiServiceBindings, {
+          namespace: consumerNamespace,
+          limit: 1,
+          signal: context.signal,
+        });
+        return true;
+      } catch (error) {
+        if (isNotFound(error)) return undefined;
+        throw error;
+      }
+    },
+  );
+}

@@ -1,0 +1,191 @@
+/** What the answers to a provider's permission claims are worth: the real backend runs, and the provider's API server says who may do what. */
+import assert from "node:assert/strict";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, test } from "node:test";
+import {
+  type APIServiceExportRequest,
+  apiServiceBindings,
+  apiServiceExportRequests,
+  apiServiceExports,
+  apiServiceExportTemplates,
+  apiServiceNamespaces,
+  binderName,
+  binderRules,
+  clusterBindings,
+  consumerNamespace,
+  type PermissionClaim,
+  rejectedClaimsAnnotation,
+} from "@klutch/api";
+import {
+  clusterRoles,
+  customResourceDefinitions,
+  type DynamicObject,
+  isRecord,
+  roleBindings,
+} from "@klutch/kube-core";
+import { formatYaml } from "@klutch/kube";
+import { roleObject, startClusters, waitFor } from "@klutch/kube-testing";
+import { runCli } from "../program.ts";
+import { startBackendProcess } from "../testing/backend-process.ts";
+import { createTenant, prepareConsumer, prepareProvider, requestFor } from "../testing/provider-side.ts";
+import { scriptedRun } from "../testing/script.ts";
+
+const stack = new AsyncDisposableStack();
+after(() => stack.disposeAsync());
+const [consumer, provider] = await startClusters(2);
+assert.ok(consumer !== undefined && provider !== undefined);
+stack.use(consumer);
+stack.use(provider);
+const { client } = provider;
+const folder = await mkdtemp(join(tmpdir(), "klutch-answers-"));
+stack.defer(() => rm(folder, { recursive: true }));
+
+const group = "test.klutch.dev";
+const name = `widgets.${group}`;
+const tenant = "cluster-a";
+const claimed: readonly PermissionClaim[] = ["secrets", "configmaps"].map((resource) => ({
+  group: "",
+  resource,
+  version: "v1",
+  selector: { owner: "Provider" },
+}));
+
+await prepareProvider(provider);
+await prepareConsumer(consumer);
+await client.create<DynamicObject>(customResourceDefinitions, {
+  apiVersion: "apiextensions.k8s.io/v1",
+  kind: "CustomResourceDefinition",
+  metadata: { name },
+  spec: {
+    group,
+    scope: "Namespaced",
+    names: { plural: "widgets", singular: "widget", kind: "Widget", listKind: "WidgetList" },
+    versions: [{ name: "v1", served: true, storage: true, schema: { openAPIV3Schema: { type: "object" } } }],
+  },
+});
+await client.create(clusterRoles, roleObject({ name: binderName }, binderRules));
+await waitFor("templates to be served", () =>
+  client.create<DynamicObject>(apiServiceExportTemplates, {
+    apiVersion: "example-backend.klutch.anynines.com/v1alpha1",
+    kind: "APIServiceExportTemplate",
+    metadata: { namespace: "default", name: "widgets" },
+    spec: { APIServiceSelector: { group, resource: "widgets" }, permissionClaims: claimed },
+  }),
+);
+await writeFile(join(folder, "remote"), await createTenant(provider, tenant));
+await writeFile(join(folder, "config"), consumer.kubeconfig);
+await client.create<DynamicObject>(clusterBindings, {
+  apiVersion: "klutch.anynines.com/v1alpha1",
+  kind: "ClusterBinding",
+  metadata: { namespace: tenant, name: "cluster" },
+  spec: { kubeconfigSecretRef: { name: "kubeconfig", key: "kubeconfig" }, providerPrettyName: "Tests" },
+});
+// The backend has its own.
+await client.delete(roleBindings, { namespace: tenant, name: binderName });
+stack.use(await startBackendProcess(provider));
+await client.create<DynamicObject>(apiServiceNamespaces, {
+  apiVersion: "klutch.anynines.com/v1alpha1",
+  kind: "APIServiceNamespace",
+  metadata: { namespace: tenant, name: "team" },
+  spec: {},
+});
+const service = await waitFor("the service namespace", async () => {
+  const { status } = await client.get<DynamicObject>(apiServiceNamespaces, {
+    namespace: tenant,
+    name: "team",
+  });
+  return isRecord(status) && typeof status["namespace"] === "string" ? status["namespace"] : undefined;
+});
+
+async function bind(
+  answers: readonly string[],
+  ...more: readonly string[]
+): Promise<{ code: number; said: string }> {
+  const request = { ...requestFor("widgets"), spec: { resources: [{ group, resource: "widgets" }] } };
+  const run = scriptedRun({
+    env: { KUBECONFIG: join(folder, "config") },
+    answers,
+    stdin: formatYaml(request),
+  });
+  const remote = ["--remote-kubeconfig", join(folder, "remote"), "-f", "-"];
+  const flags = ["--timeout=20s", "--konnector-image=example.test/konnector:v1", ...more];
+  const code = await runCli("kubectl-bind", [...flags, "apiservice", ...remote], run.context);
+  return { code, said: run.stderr() };
+}
+
+const reviews = {
+  group: "authorization.k8s.io",
+  version: "v1",
+  plural: "subjectaccessreviews",
+  kind: "SubjectAccessReview",
+  namespaced: false,
+};
+/** Whether the tenant's account may read objects of the resource in its service namespace. */
+async function mayGet(resource: string, apiGroup = ""): Promise<boolean> {
+  const { status } = await client.create<DynamicObject>(reviews, {
+    apiVersion: "authorization.k8s.io/v1",
+    kind: "SubjectAccessReview",
+    metadata: {},
+    spec: {
+      user: `system:serviceaccount:${tenant}:${binderName}`,
+      resourceAttributes: { verb: "get", resource, group: apiGroup, namespace: service },
+    },
+  });
+  return isRecord(status) && status["allowed"] === true;
+}
+const rejected = async (): Promise<string | undefined> => {
+  const { metadata } = await client.get(apiServiceExports, { namespace: tenant, name });
+  return metadata.annotations?.[rejectedClaimsAnnotation];
+};
+const unbind = (): Promise<boolean> =>
+  consumer.client.delete(apiServiceBindings, { namespace: consumerNamespace, name });
+
+test("until a person has answered, no claim gives a right, and a command that ends before leaves none", async () => {
+  const { code, said } = await bind(["yes"]);
+  assert.equal(code, 1, said);
+  await waitFor("the rights of the kind", () => mayGet("widgets", group));
+  assert.equal(await rejected(), "configmaps,secrets");
+  assert.deepEqual([await mayGet("secrets"), await mayGet("configmaps")], [false, false]);
+});
+
+test("a claim that the person rejects gives the app cluster's account no right, and an accepted one does", async () => {
+  const { code, said } = await bind(["yes", "no"]);
+  assert.equal(code, 0, said);
+  assert.equal(await rejected(), "configmaps");
+  await waitFor("the right on secrets", () => mayGet("secrets"));
+  assert.equal(await mayGet("configmaps"), false);
+});
+
+test("binding what is bound already neither asks nor changes a right", async () => {
+  const { metadata } = await client.get(apiServiceExports, { namespace: tenant, name });
+  const { code, said } = await bind([]);
+  assert.equal(code, 0, said);
+  const later = await client.get(apiServiceExports, { namespace: tenant, name });
+  assert.equal(later.metadata.resourceVersion, metadata.resourceVersion);
+  assert.deepEqual([await mayGet("secrets"), await mayGet("configmaps")], [true, false]);
+});
+
+test("binding again with other answers changes the rights", async () => {
+  await unbind();
+  assert.equal((await bind(["no", "yes"])).code, 0);
+  assert.equal(await rejected(), "secrets");
+  await waitFor("the right to go", async () => !(await mayGet("secrets")));
+  await waitFor("the right on configmaps", () => mayGet("configmaps"));
+  await unbind();
+  const { code, said } = await bind([], "--accept-permissions");
+  assert.equal(code, 0, said);
+  assert.equal(await rejected(), undefined);
+  await waitFor("all rights", async () => (await mayGet("secrets")) && (await mayGet("configmaps")));
+});
+
+test("one request with the accepted claims is left for each bind; those of commands that failed are gone", async () => {
+  const { items } = await client.list<APIServiceExportRequest>(apiServiceExportRequests, {
+    namespace: tenant,
+  });
+  const said = items
+    .map(({ spec }) => spec.resources.flatMap(({ permissionClaims = [] }) => permissionClaims))
+    .map((claims) => claims.map(({ resource }) => resource).join());
+  assert.deepEqual(said.toSorted(), ["configmaps", "secrets", "secrets", "secrets,configmaps"]);
+});

@@ -1,0 +1,220 @@
+/**
+ * The common part of both commands: from export requests to bindings. Everything that can be refused is found out first; the app
+ * cluster is written to only when the provider has made the exports and the person has answered all questions.
+ */
+import {
+  type AnsweredPermissionClaim,
+  type APIServiceBinding,
+  bindingRoleManifests,
+  bindingRoleName,
+  bindingRules,
+  crdNameOf,
+  type ExportRequestResponse,
+  judgeClaim,
+  type OfferedApi,
+  type PermissionClaim,
+  printable,
+} from "@klutch/api";
+import { discoverResource } from "@klutch/kube";
+import { claimFaults } from "@klutch/sync";
+import { type Asked, acceptedOf, sendAnswers } from "./answers.ts";
+import { answerClaims, ask } from "./permission-claims.ts";
+import type { Consumer, Provider } from "../clusters.ts";
+import {
+  bindingOf,
+  createBinding,
+  ensureNamespace,
+  existingBinding,
+  findKubeconfigSecret,
+  refuseAggregated,
+  removeUnusedSecret,
+  writeKubeconfigSecret,
+} from "./consumer.ts";
+import type { CliContext } from "../context.ts";
+import { CliError, nothingChanged } from "../errors.ts";
+import { requestExports, takeBack, withAnswers } from "./export-request.ts";
+import { confineKonnector, refreshConfinement } from "../app-cluster/confinement.ts";
+import { removeRole } from "../unbind/unbind.ts";
+import {
+  applyManifests,
+  installKonnector,
+  konnectorImage,
+  planKonnector,
+  waitForBindingKind,
+} from "../app-cluster/konnector.ts";
+import type { CommonOptions } from "../options.ts";
+import { confirmApis } from "./requested.ts";
+import { describeRule } from "../app-cluster/rule-text.ts";
+
+/** One API and what was decided about it. */
+interface Decision {
+  readonly api: OfferedApi;
+  readonly claims: readonly AnsweredPermissionClaim[];
+  /** Exists already and stays as it is. */
+  readonly existing: APIServiceBinding | undefined;
+}
+
+/**
+ * Binds all APIs of the requests, which have been checked. `chosenAt` is who says that the person chose them; without it the person
+ * named them. Running it again after a failure completes what is missing.
+ */
+export async function bindApis(
+  context: CliContext,
+  consumer: Consumer,
+  provider: Provider,
+  requests: readonly ExportRequestResponse[],
+  options: CommonOptions,
+  chosenAt?: string,
+): Promise<APIServiceBinding[]> {
+  const { signal } = context;
+  const secretName = await findKubeconfigSecret(consumer, provider, signal);
+  const unbound: string[] = [];
+  const known = new Map<string, readonly PermissionClaim[]>();
+  for (const resource of requests.flatMap(({ spec }) => spec.resources)) {
+    const name = crdNameOf(resource);
+    const existing = await existingBinding(consumer, name, secretName, signal);
+    await refuseAggregated(consumer, resource, signal);
+    if (existing === undefined) unbound.push(name);
+    else known.set(name, acceptedOf(existing.spec.permissionClaims));
+  }
+  if (chosenAt !== undefined) await confirmApis(context, unbound, chosenAt, options.claims, ask);
+  const { timeoutMs } = options;
+  const requested: Asked[] = [];
+  try {
+    const decisions: Decision[] = [];
+    for (const request of requests) {
+      const made = await requestExports(context, provider, withAnswers(request, known), timeoutMs);
+      requested.push({ ...made, request, known });
+      for (const api of made.exports) {
+        decisions.push(await decide(context, consumer, api, secretName, options));
+      }
+    }
+    const answers = new Map(decisions.map(({ api, claims }) => [api.name, acceptedOf(claims)]));
+    for (const [index, asked] of requested.entries()) {
+      const answered = await sendAnswers(context, provider, asked, answers, timeoutMs);
+      requested[index] = { ...asked, ...answered };
+    }
+    return await carryOutAll(context, consumer, provider, decisions, { secretName, options });
+  } catch (error) {
+    await takeBack(
+      provider,
+      requested.map(({ ref }) => ref),
+    );
+    throw error;
+  }
+}
+
+/** Writes in the app cluster. What a failure leaves half-made is taken away again; APIs that are bound by then stay. */
+async function carryOutAll(
+  context: CliContext,
+  consumer: Consumer,
+  provider: Provider,
+  decisions: readonly Decision[],
+  { secretName, options }: { readonly secretName: string | undefined; readonly options: CommonOptions },
+): Promise<APIServiceBinding[]> {
+  await ensureNamespace(context, consumer);
+  const plan = planKonnector(await konnectorImage(consumer, context.signal), options);
+  await installKonnector(context, consumer, plan);
+  await waitForBindingKind(context, consumer, options);
+  const confine = plan.kind === "apply" ? confineKonnector : refreshConfinement;
+  const coming = decisions.map(({ api, claims }) => ({ name: api.name, claims }));
+  await confine(context, consumer, coming);
+  const writtenName = await writeKubeconfigSecret(context, consumer, provider, secretName);
+  const bindings: APIServiceBinding[] = [];
+  for (const decision of decisions) {
+    try {
+      bindings.push(await carryOut(context, consumer, decision, writtenName));
+    } catch (error) {
+      // Also after Ctrl-C, so not with the signal of the command.
+      const cleaning = { ...context, signal: AbortSignal.timeout(cleanupMs) };
+      if (decision.existing === undefined) await removeRole(cleaning, consumer, decision.api.name);
+      if (secretName === undefined) await removeUnusedSecret(cleaning, consumer, writtenName);
+      await refreshConfinement(cleaning, consumer);
+      throw error;
+    }
+  }
+  return bindings;
+}
+
+const cleanupMs = 10_000;
+
+async function decide(
+  context: CliContext,
+  consumer: Consumer,
+  api: OfferedApi,
+  secretName: string | undefined,
+  options: CommonOptions,
+): Promise<Decision> {
+  const { name } = api;
+  const existing = await existingBinding(consumer, name, secretName, context.signal);
+  if (existing !== undefined) {
+    context.terminal.say(`APIServiceBinding ${name} exists; its permissions stay as they were answered.`);
+    return { api, claims: existing.spec.permissionClaims ?? [], existing };
+  }
+  const own = bindingRules(api, []);
+  context.terminal.say(
+    `Binding ${name} gives the konnector in this cluster these rights, in all namespaces:`,
+  );
+  for (const rule of own) context.terminal.say(`  ${describeRule(rule)}`);
+  const rightsOf = (claim: PermissionClaim): string[] =>
+    bindingRules(api, [claim]).slice(own.length).map(describeRule);
+  const { honourable, refused } = await sortClaims(context, consumer, api);
+  const answered = await answerClaims(context, api, honourable, options.claims, rightsOf);
+  return { api, claims: [...answered, ...refused], existing };
+}
+
+/** Claims that this cluster can honour, and the others as rejected. Throws when one of those is required. */
+async function sortClaims(
+  context: CliContext,
+  consumer: Consumer,
+  api: OfferedApi,
+): Promise<{
+  readonly honourable: readonly PermissionClaim[];
+  readonly refused: readonly AnsweredPermissionClaim[];
+}> {
+  const honourable: PermissionClaim[] = [];
+  const refused: AnsweredPermissionClaim[] = [];
+  for (const claim of api.permissionClaims) {
+    // Nothing of a claim that nobody may accept is sent to the API server.
+    if (judgeClaim(claim, api).kind === "refused") {
+      honourable.push(claim);
+      continue;
+    }
+    const query = { group: claim.group ?? "", version: claim.version, plural: claim.resource };
+    const served = await discoverResource(consumer.client, query, { signal: context.signal });
+    const faults =
+      served === undefined
+        ? [
+            `permission claim on ${claim.resource}: this cluster does not serve ${claim.resource} ${claim.version}`,
+          ]
+        : claimFaults(claim, { namespaced: served.namespaced, clusterWide: api.informerScope === "Cluster" });
+    if (faults.length === 0) {
+      honourable.push(claim);
+      continue;
+    }
+    const reason = printable(faults.join("; "));
+    if (claim.required === true) {
+      throw new CliError(
+        "PermissionRejected",
+        `${api.name} cannot be bound, because a permission that it requires cannot be given: ${reason}. ${nothingChanged}`,
+      );
+    }
+    context.terminal.say(`Rejected, because it cannot be given here: ${reason}.`);
+    refused.push({ ...claim, state: "Rejected" });
+  }
+  return { honourable, refused };
+}
+
+async function carryOut(
+  context: CliContext,
+  consumer: Consumer,
+  { api, claims, existing }: Decision,
+  secretName: string,
+): Promise<APIServiceBinding> {
+  const rules = bindingRules(api, claims);
+  await applyManifests(consumer, bindingRoleManifests(bindingRoleName(api.name), rules), context.signal);
+  if (existing !== undefined) return existing;
+  const created = await createBinding(context, consumer, bindingOf(api.name, secretName, claims));
+  context.terminal.say(`Created APIServiceBinding ${created.metadata.namespace}/${api.name}.`);
+  return created;
+}

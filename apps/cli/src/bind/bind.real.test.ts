@@ -1,0 +1,366 @@
+/** Both commands against two real API servers; the provider's side is made by hand (testing/provider-side.ts). */
+import assert from "node:assert/strict";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import {
+  type APIServiceBinding,
+  apiServiceBindings,
+  apiServiceExportRequests,
+  apiServiceExports,
+  bindingRoleName,
+  clusterIdOf,
+  consumerNamespace,
+} from "@klutch/api";
+import {
+  clusterRoleBindings,
+  clusterRoles,
+  customResourceDefinitions,
+  deployments,
+  type DynamicObject,
+  isRecord,
+  type KubeObject,
+  namespaces,
+  secrets,
+  serviceAccounts,
+} from "@klutch/kube-core";
+import {
+  formatYaml,
+  type KubeClient,
+  parseForeignKubeconfig,
+  parseYaml,
+  parseYamlDocuments,
+} from "@klutch/kube";
+import { roleObject, startClusters, type TestCluster } from "@klutch/kube-testing";
+import { kubeconfigOf } from "../clusters.ts";
+import { runCli } from "../program.ts";
+import { startBackend } from "../testing/backend.ts";
+import {
+  answerRequests,
+  createTenant,
+  prepareConsumer,
+  prepareProvider,
+  requestFor,
+} from "../testing/provider-side.ts";
+import { type ScriptedRun, scriptedRun } from "../testing/script.ts";
+
+let consumer: TestCluster;
+let provider: TestCluster;
+let folder: string;
+/** Kubeconfig of tenant `cluster-a` at the provider. */
+let tenantKubeconfig: string;
+
+before(async () => {
+  const clusters = await startClusters(2);
+  const [first, second] = clusters;
+  assert.ok(first !== undefined && second !== undefined);
+  [consumer, provider] = [first, second];
+  folder = await mkdtemp(join(tmpdir(), "klutch-cli-"));
+  await prepareProvider(provider);
+  tenantKubeconfig = await createTenant(provider, "cluster-a");
+  await writeFile(join(folder, "remote"), tenantKubeconfig);
+  await writeFile(join(folder, "config"), withBrokenCurrentContext(consumer.kubeconfig));
+  await writeFile(join(folder, "widgets.yaml"), formatYaml(requestFor("widgets")));
+});
+after(async () => {
+  await Promise.all([consumer, provider].map((cluster) => cluster[Symbol.asyncDispose]()));
+  await rm(folder, { recursive: true });
+});
+
+/** The current context leads nowhere; only `--context app` reaches the cluster. */
+function withBrokenCurrentContext(kubeconfig: string): string {
+  const config = parseYaml(kubeconfig);
+  assert.ok(isRecord(config) && Array.isArray(config["contexts"]) && Array.isArray(config["clusters"]));
+  return formatYaml({
+    ...config,
+    clusters: [
+      ...(config["clusters"] as unknown[]),
+      { name: "broken", cluster: { server: "https://127.0.0.1:1" } },
+    ],
+    contexts: [
+      { name: "broken", context: { cluster: "broken", user: "default" } },
+      { name: "app", context: { cluster: "default", user: "default" } },
+    ],
+    "current-context": "broken",
+  });
+}
+
+interface Finished extends ScriptedRun {
+  readonly code: number;
+}
+
+async function kubectlBind(
+  args: readonly string[],
+  options: Parameters<typeof scriptedRun>[0] = {},
+): Promise<Finished> {
+  const run = scriptedRun({ env: { KUBECONFIG: join(folder, "config") }, ...options });
+  const code = await runCli("kubectl-bind", ["--context=app", "--timeout=20s", ...args], run.context);
+  return { ...run, code };
+}
+
+const apiService = (...more: string[]): string[] => [
+  "apiservice",
+  "--remote-kubeconfig",
+  join(folder, "remote"),
+  "-f",
+  join(folder, "widgets.yaml"),
+  ...more,
+];
+
+/** Everything a bind command could write, as `uid/resourceVersion` lines. */
+async function state(): Promise<string[]> {
+  const lines: string[] = [];
+  const read = async (
+    client: KubeClient,
+    types: readonly Parameters<KubeClient["list"]>[0][],
+  ): Promise<void> => {
+    for (const type of types) {
+      const found = await client.list(type).catch(() => ({ items: [] }));
+      lines.push(
+        ...found.items.map(({ metadata }) => `${type.kind} ${metadata.uid} ${metadata.resourceVersion}`),
+      );
+    }
+  };
+  await read(consumer.client, [
+    namespaces,
+    secrets,
+    serviceAccounts,
+    deployments,
+    clusterRoles,
+    clusterRoleBindings,
+    customResourceDefinitions,
+    apiServiceBindings,
+  ]);
+  await read(provider.client, [namespaces, secrets, apiServiceExportRequests, apiServiceExports]);
+  return lines.toSorted();
+}
+
+const binding = (name: string): Promise<APIServiceBinding | undefined> =>
+  consumer.client.find<APIServiceBinding>(apiServiceBindings, { namespace: consumerNamespace, name });
+
+const browser = (url: string): void => {
+  void fetch(url);
+};
+
+test("B25: a dry run prints what would be written and changes nothing in either cluster", async () => {
+  const earlier = await state();
+  await using backend = await startBackend(tenantKubeconfig, [requestFor("widgets")]);
+  const bind = await kubectlBind([backend.url, "--dry-run"]);
+  assert.equal(bind.code, 0, bind.stderr());
+  const kinds = parseYamlDocuments(bind.stdout()).map((object) => (isRecord(object) ? object["kind"] : ""));
+  assert.ok(kinds.includes("Namespace") && kinds.includes("Deployment"), kinds.join());
+  assert.deepEqual(backend.clusterIds, [], "no login");
+  const service = await kubectlBind(apiService("-d"));
+  assert.equal(service.code, 0, service.stderr());
+  const objects = parseYamlDocuments(service.stdout()).filter(isRecord);
+  assert.deepEqual(
+    ["APIServiceExportRequest", "Secret", "APIServiceBinding"].filter((kind) =>
+      objects.some((object) => object["kind"] === kind),
+    ),
+    ["APIServiceExportRequest", "Secret", "APIServiceBinding"],
+  );
+  const { auth } = parseForeignKubeconfig(tenantKubeconfig);
+  assert.ok(auth.kind === "token" && !service.stdout().includes(auth.token.reveal()));
+  assert.deepEqual(await state(), earlier);
+});
+
+test("an API server that never gets the binding kind is not waited for without end (B25)", async () => {
+  await using _backend = answerRequests(provider, "cluster-a");
+  const run = await kubectlBind(apiService("--accept-permissions", "--skip-konnector", "--timeout=1s"));
+  assert.equal(run.code, 1);
+  assert.match(run.stderr(), /Waited 1 s for the konnector to start: .*--skip-konnector/);
+  const { items } = await consumer.client.list(secrets, { namespace: consumerNamespace });
+  assert.deepEqual(items, [], "no credential is left behind");
+});
+
+test("a required claim that is rejected leaves the app cluster as it was", async () => {
+  await using _backend = answerRequests(provider, "cluster-a");
+  const consumerState = async (): Promise<string[]> =>
+    (await state()).filter((line) => !line.startsWith("APIServiceExport"));
+  const earlier = await consumerState();
+  const run = await kubectlBind(apiService(), { answers: ["no"] });
+  assert.equal(run.code, 1);
+  assert.match(run.stderr(), /cannot be bound without the required permission for secrets/);
+  assert.deepEqual(await consumerState(), earlier);
+});
+
+/** What plugins before this one installed. */
+async function createUnlimitedRole(): Promise<void> {
+  const everything = [{ apiGroups: ["*"], resources: ["*"], verbs: ["*"] }];
+  const role = roleObject({ name: "klutch-bind-konnector" }, everything);
+  await consumer.client.create(clusterRoles, role, { fieldManager: "old-plugin" });
+}
+
+test("bind apiservice makes namespace, konnector, Secret, rights and binding, and shows the rights before asking", async () => {
+  await prepareConsumer(consumer);
+  await createUnlimitedRole();
+  await using _backend = answerRequests(provider, "cluster-a");
+  const run = await kubectlBind(apiService("--konnector-image", "example.test/konnector:v1"), {
+    answers: ["yes", "no"],
+  });
+  assert.equal(run.code, 0, run.stderr());
+  assert.match(run.stdout(), /^NAME +PROVIDER +READY +MESSAGE +AGE\nwidgets\.test\.klutch\.dev .*False.*\n$/);
+  const bound = await binding("widgets.test.klutch.dev");
+  assert.deepEqual(
+    bound?.spec.permissionClaims?.map(({ resource, state: answer }) => [resource, answer]),
+    [
+      ["secrets", "Accepted"],
+      ["configmaps", "Rejected"],
+    ],
+  );
+  const ref = { namespace: consumerNamespace, name: bound?.spec.kubeconfigSecretRef.name ?? "" };
+  const stored = kubeconfigOf(await consumer.client.get<DynamicObject>(secrets, ref));
+  assert.deepEqual(
+    [parseForeignKubeconfig(stored ?? "").server, parseForeignKubeconfig(stored ?? "").namespace],
+    [provider.url, "cluster-a"],
+  );
+  assert.match(run.stderr(), /\n {2}get, update, patch on widgets\.test\.klutch\.dev\/status\n/);
+  assert.match(run.stderr(), /Right of the konnector: get, list, watch, create.* on secrets\nDo you accept/);
+});
+
+test("a backend that knows of no answers is asked once, and the person is told what it gives rights for", async () => {
+  await using _backend = answerRequests(provider, "cluster-a");
+  const count = async (): Promise<number> =>
+    (await provider.client.list(apiServiceExportRequests, { namespace: "cluster-a" })).items.length;
+  const earlier = await count();
+  const run = await kubectlBind(apiService("--skip-konnector"));
+  assert.equal(run.code, 0, run.stderr());
+  assert.match(
+    run.stderr(),
+    /backend does not take answers: .* also for configmaps of widgets\.test\.klutch\.dev\./,
+  );
+  assert.equal(await count(), earlier + 1);
+});
+
+test("S10: the konnector gets rights for the bound API and the accepted claims only", async () => {
+  const name = bindingRoleName("widgets.test.klutch.dev");
+  const role = await consumer.client.get<DynamicObject>(clusterRoles, { name });
+  const rules = JSON.stringify(role["rules"]);
+  assert.match(rules, /"widgets"/);
+  assert.match(rules, /"secrets"/);
+  assert.doesNotMatch(rules, /configmaps/);
+  assert.doesNotMatch(rules, /"\*"/);
+  const base = await consumer.client.get<DynamicObject>(clusterRoles, { name: "klutch-bind-konnector" });
+  assert.doesNotMatch(JSON.stringify(base["rules"]), /"\*"/);
+});
+
+test("C13: a dry run says what a login would lead to, also when neither konnector nor namespace would be written", async () => {
+  await using backend = await startBackend(tenantKubeconfig, [requestFor("widgets")]);
+  const run = await kubectlBind([backend.url, "--dry-run", "--skip-konnector"]);
+  assert.equal(run.code, 0, run.stderr());
+  const kinds = parseYamlDocuments(run.stdout()).map((object) => (isRecord(object) ? object["kind"] : ""));
+  assert.deepEqual(kinds, ["Secret"]);
+  assert.match(run.stderr(), /After the login it would ask .* ClusterRoleBinding and an APIServiceBinding/);
+});
+
+test("running the command again changes neither answers nor Secret, and asks nothing", async () => {
+  await using _backend = answerRequests(provider, "cluster-a");
+  const earlier = await binding("widgets.test.klutch.dev");
+  const run = await kubectlBind(apiService("-o", "name", "--skip-konnector"));
+  assert.equal(run.code, 0, run.stderr());
+  assert.equal(run.stdout(), "apiservicebinding.klutch.anynines.com/widgets.test.klutch.dev\n");
+  const later = await binding("widgets.test.klutch.dev");
+  assert.equal(later?.metadata.resourceVersion, earlier?.metadata.resourceVersion);
+  const { items } = await consumer.client.list(secrets, { namespace: consumerNamespace });
+  assert.equal(items.length, 1);
+});
+
+test("kubectl bind <url> logs in, binds the chosen API and reuses the Secret of the same tenant", async () => {
+  await using _backend = answerRequests(provider, "cluster-a");
+  await using backend = await startBackend(tenantKubeconfig, [requestFor("gadgets")]);
+  const run = await kubectlBind([backend.url, "--skip-konnector", "-o", "json"], {
+    browser,
+    answers: ["yes", "yes", "yes"],
+  });
+  assert.equal(run.code, 0, run.stderr());
+  assert.match(run.stderr(), /Example says that you chose gadgets\.test\.klutch\.dev\.\n/);
+  const printed: unknown = JSON.parse(run.stdout());
+  assert.ok(isRecord(printed) && printed["kind"] === "APIServiceBinding");
+  const namespace = await consumer.client.get(namespaces, { name: consumerNamespace });
+  assert.deepEqual(backend.clusterIds, [clusterIdOf(namespace.metadata.uid ?? "")]);
+  const { items } = await consumer.client.list(secrets, { namespace: consumerNamespace });
+  assert.equal(items.length, 1);
+});
+
+test("a kubeconfig that would run a program is refused with the reason, and nothing is made", async () => {
+  const evil = tenantKubeconfig.replace(/user:\n/, "user:\n      exec: {command: sh}\n");
+  assert.notEqual(evil, tenantKubeconfig);
+  await using backend = await startBackend(evil, [requestFor("gizmos")]);
+  const earlier = await state();
+  const run = await kubectlBind([backend.url], { browser, answers: ["yes", "yes"] });
+  assert.equal(run.code, 1);
+  assert.match(
+    run.stderr(),
+    /error: The kubeconfig from Example cannot be used: .*exec is refused: it would run a program/,
+  );
+  assert.deepEqual(await state(), earlier);
+});
+
+/** A kind that the app cluster has from elsewhere. */
+const ownCrd: KubeObject = {
+  apiVersion: "apiextensions.k8s.io/v1",
+  kind: "CustomResourceDefinition",
+  metadata: { name: "things.own.test" },
+  spec: {
+    group: "own.test",
+    names: { kind: "Thing", plural: "things" },
+    scope: "Namespaced",
+    versions: [{ name: "v1", served: true, storage: true, schema: { openAPIV3Schema: { type: "object" } } }],
+  },
+};
+
+test("an API that is bound to another provider, or that the cluster defines itself, is refused before anything is requested", async () => {
+  const other = await createTenant(provider, "cluster-b");
+  await writeFile(join(folder, "other"), other);
+  const args = ["apiservice", "--remote-kubeconfig", join(folder, "other"), "-f"];
+  await consumer.client.create(customResourceDefinitions, ownCrd);
+  const earlier = await state();
+  const bound = await kubectlBind([...args, join(folder, "widgets.yaml")]);
+  assert.match(bound.stderr(), /belongs to another service provider/);
+  const own = {
+    ...requestFor("things"),
+    spec: { resources: [{ group: "own.test", resource: "things" }] },
+  };
+  const foreign = await kubectlBind([...args, "-"], { stdin: formatYaml(own) });
+  assert.match(foreign.stderr(), /CustomResourceDefinition things\.own\.test exists in the app cluster/);
+  assert.deepEqual([bound.code, foreign.code], [1, 1]);
+  assert.deepEqual(await state(), earlier);
+});
+
+test("a refusal of the provider is shown in its words, and the request is taken back", async () => {
+  await using _backend = answerRequests(provider, "cluster-a", { gizmos: "no template for gizmos" });
+  const run = await kubectlBind(
+    ["apiservice", "--remote-kubeconfig", join(folder, "remote"), "-f", "-", "--accept-permissions"],
+    { stdin: formatYaml(requestFor("gizmos")) },
+  );
+  assert.equal(run.code, 1);
+  assert.match(
+    run.stderr(),
+    /The provider refused the request gizmos\.test\.klutch\.dev: no template for gizmos/,
+  );
+  const ref = { namespace: "cluster-a", name: "gizmos.test.klutch.dev" };
+  assert.equal(await provider.client.find(apiServiceExportRequests, ref), undefined);
+});
+
+test("a provider that never answers a request is not waited for without end (B25)", async () => {
+  const run = await kubectlBind(
+    ["apiservice", "--remote-kubeconfig", join(folder, "remote"), "-f", "-", "--timeout=1s"],
+    { stdin: formatYaml(requestFor("gizmos")) },
+  );
+  assert.equal(run.code, 1);
+  assert.match(run.stderr(), /Waited 1 s for the provider to export gizmos/);
+});
+
+test("a revoked kubeconfig: the message names the provider's cluster, not this one's flags", async () => {
+  await writeFile(join(folder, "revoked"), tenantKubeconfig.replace(/\btoken: .*/, "token: revoked"));
+  const revoked = ["--remote-kubeconfig", join(folder, "revoked")];
+  const manifest = ["-f", join(folder, "widgets.yaml")];
+  const run = await kubectlBind(["apiservice", ...revoked, ...manifest]);
+  assert.equal(run.code, 1);
+  assert.match(
+    run.stderr(),
+    /The provider's cluster at https:\S+ refused the kubeconfig of this app cluster/,
+  );
+  assert.doesNotMatch(run.stderr(), /--context, --user/);
+});

@@ -1,0 +1,49 @@
+/** `kubectl bind <url>`: log in to a provider and bind the API that the person chooses there. */
+import { clusterIdOf, type ClusterProof, printable } from "@klutch/api";
+import { bindApis } from "./apis.ts";
+import { proveCluster } from "./cluster-proof.ts";
+import { connectConsumer, connectProvider } from "../clusters.ts";
+import { ensureNamespace } from "./consumer.ts";
+import type { CliContext } from "../context.ts";
+import { plannedBase, secretAfterLogin } from "./dry-run.ts";
+import { login } from "./login.ts";
+import type { BindOptions } from "../options.ts";
+import { bindingTable, formatObjects } from "../output.ts";
+import { fetchProvider } from "./provider.ts";
+import { checkRequests } from "./requested.ts";
+
+/** Runs the command. The provider is checked before anything is written anywhere. */
+export async function bind(context: CliContext, url: string, options: BindOptions): Promise<void> {
+  const { terminal } = context;
+  const provider = await fetchProvider(url, context.signal, options.allowAuthorizeUrl);
+  await using consumer = await connectConsumer(options);
+  if (options.dryRun) {
+    const objects = [...(await plannedBase(context, consumer, options)), secretAfterLogin];
+    terminal.say(
+      `Provider ${printable(provider.prettyName)} (${printable(provider.version)}) would be logged in to at ${provider.loginUrl.origin}.`,
+    );
+    terminal.say(
+      "After the login it would ask about the API that you choose there, and write a ClusterRole, a ClusterRoleBinding and an APIServiceBinding for it.",
+    );
+    terminal.say(
+      "Dry run: stopped before the login, which already creates a tenant at the provider. Nothing was changed.",
+    );
+    terminal.out(formatObjects(objects, options.output ?? "yaml", options));
+    return;
+  }
+  const clusterId = clusterIdOf(await ensureNamespace(context, consumer));
+  const { timeoutMs, browser, requestTimeoutMs } = options;
+  const prove = (sessionId: string): Promise<ClusterProof | undefined> =>
+    proveCluster(context, consumer, provider, { sessionId, clusterId });
+  const response = await login(context, provider, { clusterId, timeoutMs, browser, prove });
+  const who = printable(provider.prettyName || url);
+  checkRequests(response.requests, `The answer of ${who}`);
+  const kubeconfig = Buffer.from(response.kubeconfig, "base64").toString("utf8");
+  await using remote = connectProvider(kubeconfig, who, { requestTimeoutMs });
+  const bindings = await bindApis(context, consumer, remote, response.requests, options, who);
+  terminal.out(
+    options.output === undefined
+      ? bindingTable(bindings, context.clock.now())
+      : formatObjects(bindings, options.output, options),
+  );
+}

@@ -1,0 +1,99 @@
+/**
+ * The proof that this person holds the app cluster: a signature with the key that lives there, so that several people of one app
+ * cluster share its tenant at the provider. A provider without this is logged in to as before.
+ */
+import {
+  challengeUrl,
+  clusterKeyDataKey,
+  clusterKeySecret,
+  type ClusterProof,
+  clusterProofText,
+  consumerNamespace,
+  decodeChallengeOffer,
+  newClusterKey,
+  publicKeyOf,
+  signText,
+  WireError,
+} from "@klutch/api";
+import { isAlreadyExists } from "@klutch/kube";
+import { type DynamicObject, isRecord, secrets } from "@klutch/kube-core";
+import type { Consumer } from "../clusters.ts";
+import type { CliContext } from "../context.ts";
+import type { ProviderDescription } from "./provider.ts";
+
+const timeoutMs = 15_000;
+const longestAnswer = 16 * 1024;
+
+/** Undefined where the provider takes no proof; says so when it should but cannot. */
+export async function proveCluster(
+  context: CliContext,
+  consumer: Consumer,
+  provider: ProviderDescription,
+  login: { readonly sessionId: string; readonly clusterId: string },
+): Promise<ClusterProof | undefined> {
+  const offer = await fetchChallenge(provider, context.signal);
+  if (offer === undefined) return undefined;
+  const { challenge, url } = offer;
+  // Signed is only what the person meant: a hostile provider could name the address of another one.
+  if (url === undefined || new URL(url).origin !== new URL(provider.url).origin) {
+    context.terminal.say(
+      `This app cluster is not shared with others at ${provider.url}: the provider calls itself ${url ?? "by an address that cannot be used"}. Bind with that address if you trust it.`,
+    );
+    return undefined;
+  }
+  const key = await ensureKey(consumer, context.signal);
+  const publicKey = publicKeyOf(key);
+  if (publicKey === undefined) {
+    context.terminal.say(
+      `Secret ${consumerNamespace}/${clusterKeySecret} holds no key that can be used. Delete it to get a new one.`,
+    );
+    return undefined;
+  }
+  return { publicKey, challenge, signature: signText(key, clusterProofText(url, login, challenge)) };
+}
+
+async function ensureKey({ client }: Consumer, signal: AbortSignal): Promise<string> {
+  const ref = { namespace: consumerNamespace, name: clusterKeySecret };
+  const present = keyIn(await client.find<DynamicObject>(secrets, ref, { signal }));
+  if (present !== undefined) return present;
+  const key = newClusterKey();
+  const data = { [clusterKeyDataKey]: Buffer.from(key).toString("base64") };
+  const secret: DynamicObject = { apiVersion: "v1", kind: "Secret", metadata: ref, type: "Opaque", data };
+  try {
+    await client.create(secrets, secret, { signal });
+    return key;
+  } catch (error) {
+    if (!isAlreadyExists(error)) throw error;
+    return keyIn(await client.get<DynamicObject>(secrets, ref, { signal })) ?? "";
+  }
+}
+
+function keyIn(secret: DynamicObject | undefined): string | undefined {
+  const data = secret?.["data"];
+  const value = isRecord(data) ? data[clusterKeyDataKey] : undefined;
+  return typeof value === "string" ? Buffer.from(value, "base64").toString("utf8") : undefined;
+}
+
+/** Undefined when the backend does not know the route: the login works without. */
+async function fetchChallenge(
+  { loginUrl }: ProviderDescription,
+  signal: AbortSignal,
+): Promise<ReturnType<typeof decodeChallengeOffer> | undefined> {
+  try {
+    const response = await fetch(challengeUrl(new URL("renew", loginUrl).href), {
+      method: "POST",
+      redirect: "error",
+      headers: { "content-type": "application/json", accept: "application/json" },
+      body: "{}",
+      signal: AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]),
+    });
+    const text = await response.text();
+    return response.ok && text.length <= longestAnswer ? decodeChallengeOffer(JSON.parse(text)) : undefined;
+  } catch (error) {
+    if (signal.aborted) throw error;
+    if (error instanceof WireError || error instanceof SyntaxError || error instanceof TypeError)
+      return undefined;
+    if (error instanceof DOMException) return undefined;
+    throw error;
+  }
+}

@@ -1,0 +1,170 @@
+/** Asking the provider for APIs. */
+import {
+  type APIServiceExportRequest,
+  apiServiceExportRequests,
+  apiServiceExports,
+  crdNameOf,
+  decodeOfferedApi,
+  type ExportRequestResponse,
+  type OfferedApi,
+  type PermissionClaim,
+  printable,
+  type RequestedResource,
+  WireError,
+} from "@klutch/api";
+import { isAlreadyExists, isForbidden, isUnauthorized } from "@klutch/kube";
+import type { DynamicObject, ObjectRef } from "@klutch/kube-core";
+import type { Provider } from "../clusters.ts";
+import type { CliContext } from "../context.ts";
+import { CliError, nothingChanged } from "../errors.ts";
+import { waitFor } from "../wait.ts";
+
+/** What was asked for, and what came of it. */
+export interface Requested {
+  /** The request at the provider. */
+  readonly ref: ObjectRef;
+  readonly exports: readonly OfferedApi[];
+}
+
+/** The accepted claims of each API, by its name `<resource>.<group>`; an API that is not there has none. */
+export type AcceptedClaims = ReadonlyMap<string, readonly PermissionClaim[]>;
+
+/** The request with just the accepted claims; without a list an API's claims would all count as accepted. */
+export function withAnswers(request: ExportRequestResponse, accepted: AcceptedClaims): ExportRequestResponse {
+  const resources = request.spec.resources.map((resource) => ({
+    ...resource,
+    permissionClaims: accepted.get(crdNameOf(resource)) ?? [],
+  }));
+  return { ...request, spec: { ...request.spec, resources } };
+}
+
+/**
+ * Creates the request and waits until the provider has made the exports. On refusal, on an export of something else, or when time
+ * runs out, the request is taken back, so that nothing half-made stays.
+ */
+export async function requestExports(
+  context: CliContext,
+  provider: Provider,
+  request: ExportRequestResponse,
+  timeoutMs: number,
+): Promise<Requested> {
+  const { signal } = context;
+  const created = await createRequest(provider, request, signal);
+  const ref = { namespace: provider.namespace, name: created.metadata.name ?? "" };
+  try {
+    await waitForSuccess(context, provider, ref, timeoutMs);
+    const exports: OfferedApi[] = [];
+    for (const resource of request.spec.resources) exports.push(await readExport(provider, resource, signal));
+    return { ref, exports };
+  } catch (error) {
+    await takeBack(provider, [ref]);
+    throw error;
+  }
+}
+
+/** Deletes requests at the provider, best effort: it deletes them itself after a while. Also after Ctrl-C. */
+export async function takeBack(provider: Provider, requests: readonly ObjectRef[]): Promise<void> {
+  const signal = AbortSignal.timeout(takeBackMs);
+  for (const ref of requests) {
+    await provider.client.delete(apiServiceExportRequests, ref, { signal }).catch(() => false);
+  }
+}
+
+const takeBackMs = 10_000;
+
+async function readExport(
+  provider: Provider,
+  resource: RequestedResource,
+  signal: AbortSignal,
+): Promise<OfferedApi> {
+  const name = crdNameOf(resource);
+  const ref = { namespace: provider.namespace, name };
+  const exported = await provider.client.get<DynamicObject>(apiServiceExports, ref, { signal });
+  try {
+    return decodeOfferedApi(exported, resource);
+  } catch (cause) {
+    if (!(cause instanceof WireError)) throw cause;
+    throw new CliError(
+      "ExportFailed",
+      `The provider's export of ${name} cannot be used: ${cause.message}. ${nothingChanged}`,
+      { cause },
+    );
+  }
+}
+
+/** The request as it is sent; without a name, or with one that is taken, the server completes it. */
+export function exportRequestOf(
+  request: ExportRequestResponse,
+  namespace: string,
+  nameIsTaken = false,
+): APIServiceExportRequest {
+  const { name } = request.metadata;
+  const metadata =
+    name === "" ? { generateName: "export-" } : nameIsTaken ? { generateName: `${name}-` } : { name };
+  return {
+    apiVersion: request.apiVersion,
+    kind: request.kind,
+    metadata: { ...metadata, namespace },
+    spec: request.spec,
+  };
+}
+
+async function createRequest(
+  provider: Provider,
+  request: ExportRequestResponse,
+  signal: AbortSignal,
+): Promise<APIServiceExportRequest> {
+  const create = (nameIsTaken: boolean): Promise<APIServiceExportRequest> =>
+    provider.client.create(
+      apiServiceExportRequests,
+      exportRequestOf(request, provider.namespace, nameIsTaken),
+      { signal },
+    );
+  try {
+    return await create(false);
+  } catch (error) {
+    if (isAlreadyExists(error)) return create(true);
+    if (isUnauthorized(error)) {
+      throw new CliError(
+        "ExportFailed",
+        `The provider's cluster at ${provider.config.server} refused the kubeconfig of this app cluster (401): it was revoked or has expired. Log in again with kubectl bind <url>.`,
+        { cause: error },
+      );
+    }
+    if (!isForbidden(error)) throw error;
+    throw new CliError(
+      "ExportFailed",
+      `The provider does not allow this cluster to request APIs: ${error.message}. Log in again with kubectl bind <url>.`,
+      { cause: error },
+    );
+  }
+}
+
+async function waitForSuccess(
+  context: CliContext,
+  provider: Provider,
+  ref: { readonly namespace: string; readonly name: string },
+  timeoutMs: number,
+): Promise<void> {
+  let latest: APIServiceExportRequest | undefined;
+  const what = `the provider to export ${ref.name}`;
+  const problem = (): string => {
+    const reason = latest?.status?.conditions?.find(({ status }) => status === "False");
+    return reason === undefined
+      ? "it has not said why. Ask the provider's operator whether its backend runs."
+      : printable(`${reason.reason ?? ""} ${reason.message ?? ""}`.trim());
+  };
+  await waitFor(context, { what, timeoutMs, problem }, async () => {
+    latest = await provider.client.find<APIServiceExportRequest>(apiServiceExportRequests, ref, {
+      signal: context.signal,
+    });
+    if (latest === undefined) {
+      throw new CliError("ExportFailed", `The request ${ref.name} was deleted on the provider's side.`);
+    }
+    if (latest.status?.phase !== "Failed") return latest.status?.phase === "Succeeded" ? true : undefined;
+    throw new CliError(
+      "ExportFailed",
+      `The provider refused the request ${ref.name}: ${printable(latest.status.terminalMessage ?? problem())}`,
+    );
+  });
+}

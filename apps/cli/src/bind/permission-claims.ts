@@ -1,0 +1,147 @@
+/** The questions about a provider's permission claims. */
+import { type AnsweredPermissionClaim, judgeClaim, type PermissionClaim, printable } from "@klutch/api";
+import type { CliContext } from "../context.ts";
+import { CliError, nothingChanged } from "../errors.ts";
+import type { ClaimAnswer } from "../options.ts";
+
+/** What the claim asks for, in plain words. */
+export function describeClaim(claim: PermissionClaim): string {
+  const { group = "", version } = claim;
+  const resource = printable(claim.resource);
+  const apiVersion = printable(group === "" ? version : `${group}/${version}`);
+  const lines = [
+    `The provider wants to ${verbOf(claim)} ${resource} objects (apiVersion: "${apiVersion}") on your cluster${referencesOf(claim)}`,
+    ...detailsOf(claim),
+    claim.required === true
+      ? "Accepting this Permission is required in order to proceed."
+      : "Accepting this Permission is optional.",
+  ];
+  return lines.join("\n");
+}
+
+function verbOf(claim: PermissionClaim): string {
+  if (claim.autoDonate === true) return "create user owned";
+  if (claim.autoAdopt === true) return "have ownership of";
+  switch (claim.selector?.owner) {
+    case "Provider":
+      return "write";
+    case "Consumer":
+      return "read";
+    case undefined:
+      return "read and write";
+  }
+}
+
+function referencesOf({ selector }: PermissionClaim): string {
+  const named = (list: readonly string[] | undefined, what: string): string[] =>
+    list === undefined || list.includes("*") ? [] : list.map((one) => `\n\t- ${what}: "${printable(one)}"`);
+  const references = [...named(selector?.names, "name"), ...named(selector?.namespaces, "namespace")];
+  return references.length === 0 ? "." : `, which are referenced with:${references.join("")}`;
+}
+
+function detailsOf(claim: PermissionClaim): string[] {
+  const { create, update, onConflict, selector } = claim;
+  const lines: string[] = [];
+  if (create?.replaceExisting === true)
+    lines.push("Objects of the same name that exist already are replaced.");
+  if (onConflict?.recreateWhenConsumerSideDeleted === true && selector?.owner !== "Consumer") {
+    lines.push("An object that you delete is created again.");
+  }
+  if ((update?.fields?.length ?? 0) > 0)
+    lines.push(`Only these fields are changed: ${listed(update?.fields)}.`);
+  if ((update?.preserving?.length ?? 0) > 0) {
+    lines.push(`These fields keep your values: ${listed(update?.preserving)}.`);
+  }
+  if (update?.alwaysRecreate === true) {
+    lines.push("Objects are deleted and created again instead of being changed.");
+  }
+  if (selector?.owner !== "Provider" && claim.resource === "secrets" && claim.autoDonate !== true) {
+    lines.push("The contents of these secrets leave your cluster.");
+  }
+  return lines;
+}
+
+const listed = (texts: readonly string[] = []): string => texts.map((one) => printable(one)).join(", ");
+
+/** An API that is being bound. */
+interface ClaimingApi {
+  /** `<resource>.<group>`. */
+  readonly name: string;
+  readonly group: string;
+}
+
+/**
+ * Asks for each claim, or answers as the flags say. `rightsOf` tells which rights of the konnector a claim needs; they are
+ * shown with it. What nobody may accept is left out of the result, and `--accept-permissions` does not accept what a person must
+ * judge. Rejecting a required claim ends the command: nothing has been changed in the app cluster by then.
+ */
+export async function answerClaims(
+  context: CliContext,
+  api: ClaimingApi,
+  claims: readonly PermissionClaim[],
+  answer: ClaimAnswer,
+  rightsOf: (claim: PermissionClaim) => readonly string[],
+): Promise<AnsweredPermissionClaim[]> {
+  const answered: AnsweredPermissionClaim[] = [];
+  for (const claim of claims) {
+    context.terminal.say(describeClaim(claim));
+    const verdict = judgeClaim(claim, api);
+    if (verdict.kind === "refused") {
+      context.terminal.say(`Refused: ${verdict.reason}.`);
+      refuseIfRequired(api, claim, ` It is refused: ${verdict.reason}.`);
+      continue;
+    }
+    if (verdict.kind === "grave") context.terminal.say(`Take care: ${verdict.reason}.`);
+    for (const right of rightsOf(claim)) context.terminal.say(`  Right of the konnector: ${right}`);
+    const accepted = await decide(context, answer, verdict.kind === "grave");
+    if (!accepted) refuseIfRequired(api, claim);
+    answered.push({ ...claim, state: accepted ? "Accepted" : "Rejected" });
+  }
+  return answered;
+}
+
+function refuseIfRequired(api: ClaimingApi, claim: PermissionClaim, why = ""): void {
+  if (claim.required !== true) return;
+  throw new CliError(
+    "PermissionRejected",
+    `${api.name} cannot be bound without the required permission for ${printable(claim.resource)}.${why} ${nothingChanged}`,
+  );
+}
+
+const question = "Do you accept this Permission?";
+
+async function decide(context: CliContext, answer: ClaimAnswer, isGrave: boolean): Promise<boolean> {
+  const { terminal } = context;
+  if (answer === "ask") return ask(context, question);
+  if (answer === "reject" || !isGrave) {
+    terminal.say(answer === "accept" ? "Accepted by flag." : "Rejected by flag.");
+    return answer === "accept";
+  }
+  terminal.say("--accept-permissions does not cover this; a person must accept it.");
+  const accepted = await ask(context, question, false);
+  if (!accepted) terminal.say("Rejected.");
+  return accepted;
+}
+
+/** A yes-or-no question. `atEnd` is the answer when standard input has ended; without it that ends the command. */
+export async function ask({ terminal }: CliContext, text: string, atEnd?: boolean): Promise<boolean> {
+  if (terminal.interactive) {
+    const answer = await terminal.confirm(text);
+    if (answer === undefined) throw new CliError("Cancelled", `Cancelled. ${nothingChanged}`);
+    return answer;
+  }
+  for (;;) {
+    terminal.say(`${text} [No,Yes]`);
+    const line = await terminal.readLine();
+    if (line === undefined) {
+      if (atEnd !== undefined) return atEnd;
+      throw new CliError(
+        "PermissionRejected",
+        `There was no answer on standard input. Pass --accept-permissions or --reject-permissions when nobody can answer. ${nothingChanged}`,
+      );
+    }
+    const word = line.trim().toLowerCase();
+    if (word === "y" || word === "yes") return true;
+    if (word === "n" || word === "no") return false;
+  }
+}

@@ -1,0 +1,85 @@
+/** The provider's description of itself: the first thing `kubectl bind <url>` reads. */
+import { type BindingProvider, decodeBindingProvider, providerVersionProblem, WireError } from "@klutch/api";
+import { CliError } from "../errors.ts";
+import { addressProblem, checkAddress, fetchText } from "../http.ts";
+
+/** A provider that this plugin can log in to. */
+export interface ProviderDescription {
+  readonly url: string;
+  readonly prettyName: string;
+  readonly version: string;
+  /** Where the person logs in; https, or on this machine. */
+  readonly loginUrl: URL;
+}
+
+/**
+ * Fetches and checks the description. `allowAuthorizeUrl` is the one other origin where the login may be. Throws `CliError` saying
+ * what is wrong with the address or the provider.
+ */
+export async function fetchProvider(
+  url: string,
+  signal: AbortSignal,
+  allowAuthorizeUrl?: string,
+): Promise<ProviderDescription> {
+  checkAddress(url);
+  const provider = decode(await fetchText(url, signal), url);
+  const problem = providerVersionProblem(provider.version);
+  if (problem !== undefined) {
+    throw new CliError("ProviderVersion", `${url} cannot be used: ${problem}.`);
+  }
+  const login = provider.authenticationMethods[0]?.oauth2CodeGrant.authenticatedURL ?? "";
+  return {
+    url,
+    prettyName: provider.providerPrettyName,
+    version: provider.version,
+    loginUrl: loginUrlFor(url, login, allowAuthorizeUrl),
+  };
+}
+
+/**
+ * Where the login is: the person typed one address, and the provider names another. Both must be of one origin, for the answer with
+ * the credentials comes from there. A backend behind a gateway that ends TLS names its own host with http; it is asked over https.
+ */
+export function loginUrlFor(typed: string, named: string, allowed?: string): URL {
+  if (!/^https?:\/\//.test(named) || !URL.canParse(named)) {
+    throw new CliError("NotAProvider", `${typed} names a login address that is not http(s): ${named}`);
+  }
+  const [provider, login] = [new URL(typed), new URL(named)];
+  if (provider.protocol === "https:" && login.host === provider.host) login.protocol = "https:";
+  if (login.username !== "" || login.password !== "") {
+    throw new CliError("NotAProvider", `${typed} names a login address with a user name or password in it.`);
+  }
+  if (login.origin === provider.origin) return login;
+  const problem = addressProblem(login.href);
+  if (problem === undefined && allowed !== undefined && new URL(allowed).origin === login.origin)
+    return login;
+  throw new CliError(
+    "NotAProvider",
+    `${typed} sends you to log in at ${login.origin}, which is another server. If the provider's operator told you that address, pass --allow-authorize-url=${login.origin}.`,
+  );
+}
+
+function decode(text: string, url: string): BindingProvider {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (cause) {
+    throw new CliError(
+      "NotAProvider",
+      `${url} is not a Klutch backend: its answer is not JSON. Check the address; it usually ends in /export.`,
+      { cause },
+    );
+  }
+  try {
+    return decodeBindingProvider(value);
+  } catch (cause) {
+    if (!(cause instanceof WireError)) throw cause;
+    throw new CliError(
+      "NotAProvider",
+      `${url} is not a Klutch backend this plugin knows: ${cause.message}.`,
+      {
+        cause,
+      },
+    );
+  }
+}

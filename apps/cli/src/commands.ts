@@ -1,0 +1,129 @@
+/** The commands of `klutch` besides `bind`, and how their flags are read. */
+import { Command } from "commander";
+import type { CliContext } from "./context.ts";
+import { CliError } from "./errors.ts";
+import { type CommonOptions, commonOptions } from "./options.ts";
+import { doctor } from "./doctor/doctor.ts";
+import { handBack } from "./unbind/hand-back.ts";
+import { release } from "./unbind/release.ts";
+import { unbind } from "./unbind/unbind.ts";
+import { verify } from "./verify/verify.ts";
+
+/** What the program gives to each of its commands. */
+export interface CommandTools {
+  prepare(command: Command): Command;
+  addConnectionFlags(command: Command): void;
+}
+
+type Values = Readonly<Record<string, unknown>>;
+
+/** verify, doctor, unbind, release and hand-back, for the executable `klutch`. */
+export function klutchCommands(context: CliContext, tools: CommandTools): readonly Command[] {
+  const unbinding = unbindCommand(context, tools);
+  tools.addConnectionFlags(unbinding.option("--timeout <duration>", "longest time to wait", unbindTimeout));
+  return [
+    verifyCommand(context, tools),
+    doctorCommand(context, tools),
+    unbinding,
+    releaseCommand(context, tools),
+    handBackCommand(context, tools),
+  ];
+}
+
+const unbindTimeout = "5m";
+const apiArgument = "API as <resource>.<group>, for example postgresqlinstances.anynines.com";
+
+/** `unbind`; as a command of `kubectl bind` it takes connection flags and `--timeout` from there. */
+export function unbindCommand(context: CliContext, tools: CommandTools): Command {
+  const command = tools
+    .prepare(new Command("unbind"))
+    .description("End the binding of an API. What exists stays, unless --delete is given.")
+    .argument("<api>", apiArgument)
+    .option("--delete", "delete the API's objects in this cluster and their counterparts at the provider")
+    .option("--yes", "do not ask before deleting")
+    .action(async (api: string) => {
+      const values: Values = command.optsWithGlobals();
+      // `bind` has a longer time of its own.
+      const isDefault = command.getOptionValueSourceWithGlobals("timeout") === "default";
+      await unbind(context, api, {
+        ...common({ ...values, ...(isDefault ? { timeout: unbindTimeout } : {}) }, context),
+        delete: values["delete"] === true,
+        yes: values["yes"] === true,
+      });
+    });
+  return command;
+}
+
+function verifyCommand(context: CliContext, tools: CommandTools): Command {
+  const command = tools
+    .prepare(new Command("verify"))
+    .description("Check what Klutch promises between an app cluster and its control plane. Reads only.")
+    .argument("<app-cluster>", "kubeconfig of the app cluster")
+    .argument("<control-plane>", "kubeconfig of the control plane cluster")
+    .option(
+      "-n, --namespace <name>",
+      "cluster namespace at the control plane (default: the kubeconfig's namespace)",
+    )
+    .option("-o, --output <format>", "json")
+    .action(async (consumerKubeconfig: string, providerKubeconfig: string) => {
+      const { namespace, output }: Values = command.opts();
+      if (output !== undefined && output !== "json") {
+        throw new CliError(
+          "Usage",
+          `-o ${JSON.stringify(output)} is not known; use json, or leave it out for text.`,
+        );
+      }
+      await verify(context, {
+        consumerKubeconfig,
+        providerKubeconfig,
+        namespace: typeof namespace === "string" ? namespace : undefined,
+        output,
+      });
+    });
+  return command;
+}
+
+function doctorCommand(context: CliContext, tools: CommandTools): Command {
+  const command = tools
+    .prepare(new Command("doctor"))
+    .description("Find what is wrong with Klutch in an app cluster.")
+    .option(
+      "--fix",
+      "write the konnector's roles as they must be, and delete those of APIs that are not bound",
+    )
+    .action(async () => {
+      const values: Values = command.opts();
+      await doctor(context, { ...common(values, context), fix: values["fix"] === true });
+    });
+  tools.addConnectionFlags(command);
+  return command;
+}
+
+function releaseCommand(context: CliContext, tools: CommandTools): Command {
+  const command = tools
+    .prepare(new Command("release"))
+    .description("Let a held schema change or held deletions of an API go on.")
+    .argument("<api>", apiArgument)
+    .action(async (api: string) => {
+      await release(context, api, common(command.opts(), context));
+    });
+  tools.addConnectionFlags(command);
+  return command;
+}
+
+function handBackCommand(context: CliContext, tools: CommandTools): Command {
+  const command = tools
+    .prepare(new Command("hand-back"))
+    .description("Take this konnector's marks from bindings, before another konnector takes over.")
+    .argument("[api...]", `${apiArgument}; all bound APIs when none is given`)
+    .option("-d, --dry-run", "show what would be taken; change nothing")
+    .action(async (apis: readonly string[]) => {
+      await handBack(context, apis, common(command.opts(), context));
+    });
+  tools.addConnectionFlags(command);
+  return command;
+}
+
+function common(values: Values, { env }: CliContext): CommonOptions {
+  return commonOptions(values, env);
+}

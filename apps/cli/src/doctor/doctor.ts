@@ -1,0 +1,157 @@
+/** `klutch doctor`: what is wrong with Klutch in an app cluster, and what would be right. */
+import { type APIServiceBinding, printable, syncerFinalizer } from "@klutch/api";
+import {
+  customResourceDefinitions,
+  type DynamicObject,
+  findCondition,
+  keyOfRef,
+  type KubeObject,
+} from "@klutch/kube-core";
+import { resourceTypeOf } from "@klutch/kube";
+import { crdHashAnnotation } from "@klutch/sync";
+import { type Consumer, connectConsumer } from "../clusters.ts";
+import type { CliContext } from "../context.ts";
+import type { CommonOptions } from "../options.ts";
+import { bindingOwner, listBindings, listMetadata } from "../app-cluster/bound-resource.ts";
+import { type Finding, note, ok, printSections, problem, problemsIn, type Section } from "./diagnosis.ts";
+import { checkKonnector } from "./konnector.ts";
+import { checkRights, fixRights } from "./rights.ts";
+import { CheckFailedError, counted } from "../findings.ts";
+
+/** Flags of `doctor`. */
+export interface DoctorOptions extends CommonOptions {
+  /** Write the konnector's roles as they must be. Nothing else is ever changed. */
+  readonly fix: boolean;
+}
+
+/** Runs the command. Throws `CheckFailedError` when a problem is left. */
+export async function doctor(context: CliContext, options: DoctorOptions): Promise<void> {
+  await using consumer = await connectConsumer(options);
+  const bindings = await listBindings(consumer, context.signal);
+  const rights = await checkRights(context, consumer, bindings);
+  const sections = [
+    await checkKonnector(context, consumer),
+    checkBindings(bindings),
+    rights.section,
+    ...(await checkApis(context, consumer, bindings ?? [])),
+  ];
+  printSections(context, sections);
+  let left = problemsIn(sections);
+  if (options.fix && (await fixRights(context, consumer, rights))) {
+    const again = await checkRights(context, consumer, await listBindings(consumer, context.signal));
+    printSections(context, [{ ...again.section, title: "Rights of the konnector, after the repair" }]);
+    left += problemsIn([again.section]) - problemsIn([rights.section]);
+  }
+  if (left === 0) context.terminal.say("No problems.");
+  else throw new CheckFailedError(`${counted(left, "problem")} found.`);
+}
+
+function checkBindings(bindings: readonly APIServiceBinding[] | undefined): Section {
+  const title = "Bindings";
+  if (bindings === undefined) {
+    const text = "The kind APIServiceBinding is not served: nothing has been bound in this cluster.";
+    return { title, findings: [note(text)] };
+  }
+  if (bindings.length === 0) return { title, findings: [note("Nothing is bound.")] };
+  return { title, findings: bindings.map(bindingFinding) };
+}
+
+function bindingFinding({ metadata, status }: APIServiceBinding): Finding {
+  const { name = "" } = metadata;
+  const conditions = status?.conditions ?? [];
+  if (metadata.deletionTimestamp !== undefined) {
+    const unbinding = findCondition(conditions, "Unbinding");
+    const text = printable(unbinding?.message ?? "the konnector has not said what it waits for");
+    return note(`${name} is being unbound: ${text}.`, `klutch unbind ${name}`);
+  }
+  const ready = findCondition(conditions, "Ready");
+  const held = conditions.filter((one) => one.type === "DeletionHeld" && one.status === "True");
+  if (ready?.status === "True" && held.length === 0) return ok(`${name} is Ready.`);
+  const reasons = conditions.filter(
+    ({ type, status: value, severity }) =>
+      type !== "Ready" && type !== "DeletionHeld" && value !== "True" && severity !== "Info",
+  );
+  const causes =
+    reasons.length > 0 || held.length > 0 ? [...held, ...reasons] : ready === undefined ? [] : [ready];
+  const lines = causes.map(({ type, reason, message = "" }) =>
+    printable(`${type}${reason === undefined ? "" : ` ${reason}`}: ${message}`),
+  );
+  const isHeld = held.length > 0 || reasons.some(({ reason }) => reason === "BreakingSchemaChange");
+  if (isHeld) lines.push(`When that is right: klutch release ${name}`);
+  return problem(
+    ready?.status === "True" ? `${name} is Ready, but holds deletions.` : `${name} is not Ready.`,
+    lines.length > 0 ? lines.join("\n") : "No konnector has reported on it.",
+  );
+}
+
+/** CRDs of bindings, and objects that keep our finalizer although nobody resolves it. */
+async function checkApis(
+  { signal }: CliContext,
+  consumer: Consumer,
+  bindings: readonly APIServiceBinding[],
+): Promise<readonly Section[]> {
+  const names = new Set(bindings.map(({ metadata }) => metadata.name));
+  const uids = new Set(bindings.map(({ metadata }) => metadata.uid));
+  const all = consumer.client.listAll(customResourceDefinitions, { metadataOnly: true, signal });
+  const crds: Finding[] = [];
+  const claims: Finding[] = [];
+  for await (const crd of all) {
+    const { name = "", annotations } = crd.metadata;
+    const owner = bindingOwner(crd);
+    if (owner === undefined && annotations?.[crdHashAnnotation] === undefined) continue;
+    if (names.has(name)) {
+      if (owner === undefined || uids.has(owner.uid)) continue;
+      crds.push(
+        note(`${name} belongs to an earlier binding; the konnector takes it over for the present one.`),
+      );
+      continue;
+    }
+    const objects = await objectsOf(consumer, name, signal);
+    if (owner !== undefined) crds.push(leftCrd(name, objects.length));
+    claims.push(...objects.flatMap((object) => waitingClaim(name, object)));
+  }
+  return [
+    { title: "Objects that wait for a binding", findings: claims.length > 0 ? claims : [ok("None.")] },
+    {
+      title: "CustomResourceDefinitions without their binding",
+      findings: crds.length > 0 ? crds : [ok("None.")],
+    },
+  ];
+}
+
+async function objectsOf(
+  consumer: Consumer,
+  name: string,
+  signal: AbortSignal,
+): Promise<readonly KubeObject[]> {
+  const crd = await consumer.client.find<DynamicObject>(customResourceDefinitions, { name }, { signal });
+  const type = crd === undefined ? undefined : resourceTypeOf(crd);
+  return type === undefined ? [] : listMetadata(consumer, type, signal);
+}
+
+function leftCrd(name: string, count: number): Finding {
+  const text = `${name}: its APIServiceBinding is gone; ${counted(count, "object")} of it exist${count === 1 ? "s" : ""}, synced by nobody.`;
+  return note(text, `Bind ${name} again; or, which deletes the objects too: kubectl delete crd ${name}`);
+}
+
+function waitingClaim(resource: string, { metadata }: KubeObject): readonly Finding[] {
+  const { name = "", namespace, finalizers = [], deletionTimestamp } = metadata;
+  const index = finalizers.indexOf(syncerFinalizer);
+  if (index < 0) return [];
+  const what = `${resource} ${keyOfRef({ namespace, name })}`;
+  const path = `/metadata/finalizers/${index}`;
+  const patch = JSON.stringify([
+    { op: "test", path, value: syncerFinalizer },
+    { op: "remove", path },
+  ]);
+  const flag = namespace === undefined ? "" : ` --namespace ${namespace}`;
+  const command = `kubectl patch ${resource} ${name}${flag} --type=json -p '${patch}'`;
+  return [
+    deletionTimestamp === undefined
+      ? note(`${what} has our finalizer, but no binding serves it; its deletion would wait.`, command)
+      : problem(
+          `${what} is being deleted since ${deletionTimestamp} and waits: no binding serves it.`,
+          `Bind ${resource} again, then it is deleted at the provider too; or let it go here and leave what the provider has:\n${command}`,
+        ),
+  ];
+}

@@ -1,0 +1,205 @@
+/** Two clusters as a konnector and a backend leave them after an API was bound, made by hand. */
+import {
+  type APIServiceBinding,
+  apiServiceBindings,
+  apiServiceExports,
+  apiServiceNamespaces,
+  bindingRoleManifests,
+  bindingRoleName,
+  bindingRules,
+  boundAnnotation,
+  claimedFromLabel,
+  consumerNamespace,
+  fieldManager,
+  type PermissionClaim,
+  resourceOwnerAnnotation,
+  serviceNamespaceAnnotation,
+  syncerFinalizer,
+  unbindFinalizer,
+} from "@klutch/api";
+import {
+  customResourceDefinitions,
+  type DynamicObject,
+  type KubeObject,
+  namespaces,
+  type ResourceType,
+  secrets,
+} from "@klutch/kube-core";
+import { isAlreadyExists, type KubeClient } from "@klutch/kube";
+import { type TestCluster, waitFor } from "@klutch/kube-testing";
+import { defaultMetadataRule, providerContent } from "@klutch/sync";
+import type { Consumer } from "../clusters.ts";
+import { applyManifests } from "../app-cluster/konnector.ts";
+
+/** A bound API. */
+export interface BoundPair {
+  /** `<plural>.test.klutch.dev`. */
+  readonly name: string;
+  readonly type: ResourceType;
+  readonly tenant: { readonly namespace: string; readonly namespaceUid: string };
+}
+
+const group = "test.klutch.dev";
+const claims: readonly PermissionClaim[] = [
+  { group: "", resource: "secrets", version: "v1", selector: { owner: "Provider" }, required: true },
+];
+const below = "app";
+const above = (tenant: string): string => `${tenant}-${below}`;
+
+/** Binds `<plural>`: both CRDs, export, binding with its finalizer, the konnector's role, the mapping of namespace `app`. */
+export async function bindApi(
+  consumer: TestCluster,
+  provider: TestCluster,
+  tenantNamespace: string,
+  plural: string,
+): Promise<BoundPair> {
+  const kind = `${plural.slice(0, 1).toUpperCase()}${plural.slice(1, -1)}`;
+  const type: ResourceType = { group, version: "v1", plural, kind, namespaced: true };
+  const name = `${plural}.${group}`;
+  const binding = await consumer.client.create<APIServiceBinding>(apiServiceBindings, bindingObject(name));
+  const owner = {
+    apiVersion: "klutch.anynines.com/v1alpha1",
+    kind: "APIServiceBinding",
+    name,
+    uid: binding.metadata.uid ?? "",
+  };
+  await consumer.client.create(customResourceDefinitions, crdOf(type, [owner]));
+  await provider.client.create(customResourceDefinitions, crdOf(type, []));
+  const rules = bindingRules({ group, resource: plural }, binding.spec.permissionClaims ?? []);
+  await applyManifests(
+    asConsumer(consumer.client),
+    bindingRoleManifests(bindingRoleName(name), rules),
+    new AbortController().signal,
+  );
+  await provider.client.create<KubeObject>(apiServiceExports, exportObject(tenantNamespace, type));
+  await ensure(
+    consumer.client,
+    { apiVersion: "v1", kind: "Namespace", metadata: { name: below } },
+    namespaces,
+  );
+  await mapNamespace(provider.client, tenantNamespace);
+  for (const { client } of [consumer, provider])
+    await waitFor(`${plural} to be served`, () => client.list(type));
+  const tenant = await provider.client.get(namespaces, { name: tenantNamespace });
+  return { name, type, tenant: { namespace: tenantNamespace, namespaceUid: tenant.metadata.uid ?? "" } };
+}
+
+/** A claim in `app` that is in sync, with a Secret of the provider of the same name. */
+export async function syncedClaim(
+  consumer: TestCluster,
+  provider: TestCluster,
+  { type, tenant }: BoundPair,
+  name: string,
+): Promise<DynamicObject> {
+  const metadata = {
+    name,
+    namespace: below,
+    finalizers: [syncerFinalizer],
+    annotations: { [boundAnnotation]: "true" },
+    labels: { team: "blue" },
+  };
+  const body = { apiVersion: `${group}/v1`, kind: type.kind, metadata, spec: { size: 3 } };
+  const claim = await consumer.client.create<DynamicObject>(type, body);
+  const ref = { namespace: above(tenant.namespace), name };
+  const content = providerContent({ ...body }, ref, tenant, defaultMetadataRule);
+  await provider.client.apply(type, content, { fieldManager });
+  const status = { status: { phase: "Ready" } };
+  await provider.client.mergePatch(type, ref, status, { subresource: "status" });
+  await consumer.client.mergePatch(type, { namespace: below, name }, status, { subresource: "status" });
+  const data = { password: Buffer.from("hunter2").toString("base64") };
+  const secret = { apiVersion: "v1", kind: "Secret", type: "Opaque", data };
+  await provider.client.create<DynamicObject>(secrets, { ...secret, metadata: ref });
+  const marks = {
+    annotations: { [resourceOwnerAnnotation]: "Provider" },
+    labels: { [claimedFromLabel]: tenant.namespaceUid },
+  };
+  await consumer.client.create<DynamicObject>(secrets, {
+    ...secret,
+    metadata: { name, namespace: below, ...marks },
+  });
+  return claim;
+}
+
+function bindingObject(name: string): APIServiceBinding {
+  return {
+    apiVersion: "klutch.anynines.com/v1alpha1",
+    kind: "APIServiceBinding",
+    metadata: { name, namespace: consumerNamespace, finalizers: [unbindFinalizer] },
+    spec: {
+      kubeconfigSecretRef: { namespace: consumerNamespace, name: "kubeconfig-x", key: "kubeconfig" },
+      permissionClaims: claims.map((claim) => ({ ...claim, state: "Accepted" })),
+    },
+  };
+}
+
+function crdOf(
+  { plural, kind }: ResourceType,
+  ownerReferences: NonNullable<KubeObject["metadata"]["ownerReferences"]>,
+): KubeObject {
+  const openAPIV3Schema = { type: "object", "x-kubernetes-preserve-unknown-fields": true };
+  return {
+    apiVersion: "apiextensions.k8s.io/v1",
+    kind: "CustomResourceDefinition",
+    metadata: { name: `${plural}.${group}`, ownerReferences },
+    spec: {
+      group,
+      names: { kind, plural, singular: kind.toLowerCase(), listKind: `${kind}List` },
+      scope: "Namespaced",
+      versions: [
+        {
+          name: "v1",
+          served: true,
+          storage: true,
+          schema: { openAPIV3Schema },
+          subresources: { status: {} },
+        },
+      ],
+    },
+  };
+}
+
+function exportObject(namespace: string, { plural, kind }: ResourceType): KubeObject {
+  const schema = { openAPIV3Schema: { type: "object" } };
+  const version = { name: "v1", served: true, storage: true, schema, subresources: { status: {} } };
+  return {
+    apiVersion: "klutch.anynines.com/v1alpha1",
+    kind: "APIServiceExport",
+    metadata: { namespace, name: `${plural}.${group}` },
+    spec: {
+      group,
+      names: { kind, plural },
+      scope: "Namespaced",
+      informerScope: "Namespaced",
+      versions: [version],
+      permissionClaims: claims,
+    },
+  };
+}
+
+async function mapNamespace(client: KubeClient, tenantNamespace: string): Promise<void> {
+  const annotations = { [serviceNamespaceAnnotation]: `${tenantNamespace}/${below}` };
+  const name = above(tenantNamespace);
+  await ensure(client, { apiVersion: "v1", kind: "Namespace", metadata: { name, annotations } }, namespaces);
+  const mapping = {
+    apiVersion: "klutch.anynines.com/v1alpha1",
+    kind: "APIServiceNamespace",
+    metadata: { namespace: tenantNamespace, name: below },
+  };
+  await ensure(client, mapping, apiServiceNamespaces);
+  const ref = { namespace: tenantNamespace, name: below };
+  const patch = { status: { namespace: name } };
+  await client.mergePatch(apiServiceNamespaces, ref, patch, { subresource: "status" });
+}
+
+async function ensure(client: KubeClient, object: KubeObject, type: ResourceType): Promise<void> {
+  try {
+    await client.create(type, object);
+  } catch (error) {
+    if (!isAlreadyExists(error)) throw error;
+  }
+}
+
+/** The client as the commands hold it. Disposing it does nothing. */
+export function asConsumer(client: KubeClient): Consumer {
+  return { side: "consumer", client, [Symbol.asyncDispose]: () => Promise.resolve() };
+}

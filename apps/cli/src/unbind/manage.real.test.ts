@@ -1,0 +1,399 @@
+/** doctor, release and unbind on real API servers; the konnector's part is played by hand (testing/bound-pair.ts). */
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import {
+  apiServiceBindings,
+  bindingRoleName,
+  consumerNamespace,
+  konnectorName,
+  konnectorPolicyName,
+  providerUidAnnotation,
+  releaseDeletionsAnnotation,
+  releaseSchemaAnnotation,
+  syncerFinalizer,
+  unbindFinalizer,
+  unbindPolicyAnnotation,
+} from "@klutch/api";
+import {
+  clusterRoleBindings,
+  clusterRoles,
+  deployments,
+  type DynamicObject,
+  leases,
+  namespaces,
+  pods,
+  validatingAdmissionPolicies,
+  validatingAdmissionPolicyBindings,
+} from "@klutch/kube-core";
+import { roleBindingObject, roleObject, type TestCluster, waitFor } from "@klutch/kube-testing";
+import { CliError } from "../errors.ts";
+import { type ScriptedRun } from "../testing/script.ts";
+import { bindApi, type BoundPair } from "../testing/bound-pair.ts";
+import { type KlutchWorld, startKlutchWorld } from "../testing/world.ts";
+
+let world: KlutchWorld;
+let consumer: TestCluster;
+let provider: TestCluster;
+let widgets: BoundPair;
+
+before(async () => {
+  world = await startKlutchWorld();
+  ({ consumer, provider, widgets } = world);
+});
+after(() => world[Symbol.asyncDispose]());
+
+test("doctor: a cluster without a live konnector has problems, one with it and Ready bindings has none", async () => {
+  const sick = await world.run(["doctor"]);
+  assert.equal(sick.code, 1);
+  assert.match(sick.stdout(), /problem +Deployment klutch-bind\/konnector: 0 of 2 replicas/);
+  assert.match(sick.stdout(), /problem +Lease klutch-bind\/klutch-bind does not exist/);
+  assert.match(
+    sick.stdout(),
+    /problem +widgets\.test\.klutch\.dev is not Ready\.\n +No konnector has reported/,
+  );
+  await makeHealthy();
+  const healthy = await world.run(["doctor"]);
+  assert.equal(healthy.code, 0, healthy.stdout());
+  assert.match(healthy.stdout(), /ok +No surplus and no gap; 3 roles for 1 bound API\./);
+  assert.match(healthy.stderr(), /No problems\.\n$/);
+});
+
+test("C13: a konnector that works as a process outside of Pods, as in the sandbox, is no problem; a Pod that is not ready is one", async () => {
+  const { client } = consumer;
+  const ref = { namespace: consumerNamespace, name: konnectorName };
+  const none = { status: { replicas: 0, readyReplicas: 0, availableReplicas: 0 } };
+  await client.mergePatch(deployments, ref, none, { subresource: "status" });
+  const outside = await world.run(["doctor"]);
+  assert.equal(outside.code, 0, outside.stdout());
+  assert.match(
+    outside.stdout(),
+    /note +Deployment .*0 of 2 replicas.* konnector-0 does the work, which is no Pod/,
+  );
+  const pod = { namespace: consumerNamespace, name: "konnector-0" };
+  const containers = [{ name: "konnector", image: "x.test/k:v1" }];
+  const spec = { serviceAccountName: konnectorName, containers };
+  await client.create<DynamicObject>(pods, { apiVersion: "v1", kind: "Pod", metadata: pod, spec });
+  const inside = await world.run(["doctor"]);
+  assert.equal(inside.code, 1);
+  assert.match(inside.stdout(), /problem +Deployment .*0 of 2 replicas are available\.\n/);
+  await client.delete(pods, pod);
+  const full = { status: { replicas: 2, readyReplicas: 2, availableReplicas: 2 } };
+  await client.mergePatch(deployments, ref, full, { subresource: "status" });
+});
+
+async function makeHealthy(): Promise<void> {
+  const status = { status: { replicas: 2, readyReplicas: 2, availableReplicas: 2 } };
+  const ref = { namespace: consumerNamespace, name: "konnector" };
+  await consumer.client.mergePatch(deployments, ref, status, { subresource: "status" });
+  const now = new Date(Date.parse(new Date().toISOString())).toISOString().replace("Z", "000Z");
+  await consumer.client.create<DynamicObject>(leases, {
+    apiVersion: "coordination.k8s.io/v1",
+    kind: "Lease",
+    metadata: { namespace: consumerNamespace, name: consumerNamespace },
+    spec: { holderIdentity: "konnector-0", leaseDurationSeconds: 600, renewTime: now, acquireTime: now },
+  });
+  await world.setConditions(widgets.name, [{ type: "Ready", status: "True" }]);
+}
+
+test("S10: doctor names surplus, wildcards, gaps and left roles, and --fix repairs what Klutch writes", async () => {
+  const { client } = consumer;
+  const role = (name: string, rules: unknown): DynamicObject => roleObject({ name }, rules);
+  const konnector = { namespace: consumerNamespace, name: konnectorName };
+  const bindTo = (name: string, roleName: string): DynamicObject =>
+    roleBindingObject({ name }, { kind: "ClusterRole", name: roleName }, konnector);
+  const gone = bindingRoleName("gadgets.test.klutch.dev");
+  await client.create(
+    clusterRoles,
+    role(gone, [{ apiGroups: ["test.klutch.dev"], resources: ["gadgets"], verbs: ["get"] }]),
+  );
+  await client.create(clusterRoleBindings, bindTo(gone, gone));
+  await client.create(clusterRoleBindings, bindTo("too-much", "cluster-admin"));
+  const own = bindingRoleName(widgets.name);
+  const rules = [
+    { apiGroups: ["test.klutch.dev"], resources: ["widgets"], verbs: ["get", "deletecollection"] },
+    { apiGroups: [""], resources: ["configmaps"], verbs: ["get", "list"] },
+  ];
+  await client.mergePatch(clusterRoles, { name: own }, { rules });
+  const found = await world.run(["doctor"]);
+  assert.equal(found.code, 1);
+  const text = found.stdout();
+  assert.match(
+    text,
+    /surplus: ClusterRole klutch-bind-konnector:widgets\S+ gives deletecollection on widgets\.test\.klutch\.dev\n/,
+  );
+  assert.match(text, /surplus: ClusterRole klutch-bind-konnector:widgets\S+ gives get, list on configmaps\n/);
+  assert.match(
+    text,
+    /wildcard: ClusterRole cluster-admin gives \* on \* of all API groups\n.*kubectl delete clusterrolebinding too-much\n/,
+  );
+  assert.match(text, /ClusterRole klutch-bind-konnector:gadgets\S+ is left over/);
+  assert.match(text, /ClusterRole klutch-bind-konnector:widgets\S+ is not as Klutch writes it/);
+  await client.delete(clusterRoleBindings, { name: "too-much" });
+  const gap = await world.run(["doctor"]);
+  assert.match(gap.stdout(), /missing: .*list, watch.* on secrets\n/);
+  const fixed = await world.run(["doctor", "--fix"]);
+  assert.equal(fixed.code, 0, fixed.stdout() + fixed.stderr());
+  assert.match(fixed.stderr(), /Deleting ClusterRole and ClusterRoleBinding klutch-bind-konnector:gadgets/);
+  assert.match(fixed.stdout(), /after the repair\n {2}ok +No surplus and no gap/);
+  assert.equal(await client.find(clusterRoles, { name: gone }), undefined);
+  assert.equal((await world.run(["doctor", "--fix"])).code, 0);
+});
+
+test("doctor: an admission policy that is gone or altered is a problem, and --fix writes it for what is bound", async () => {
+  const ref = { name: konnectorPolicyName };
+  const { client } = world.consumer;
+  await client.delete(validatingAdmissionPolicyBindings, ref);
+  await client.mergePatch(validatingAdmissionPolicies, ref, { spec: { failurePolicy: "Ignore" } });
+  const altered = await world.run(["doctor"]);
+  assert.match(
+    altered.stdout(),
+    /ValidatingAdmissionPolicy klutch-konnector is not as what is bound needs it/,
+  );
+  await client.delete(validatingAdmissionPolicies, ref);
+  const gone = await world.run(["doctor"]);
+  assert.match(gone.stdout(), /ValidatingAdmissionPolicy klutch-konnector is missing/);
+  assert.equal(gone.code, 1);
+  const fixed = await world.run(["doctor", "--fix"]);
+  assert.equal(fixed.code, 0, fixed.stdout() + fixed.stderr());
+  const policy = await client.get<DynamicObject>(validatingAdmissionPolicies, ref);
+  assert.match(JSON.stringify(policy.spec), new RegExp(`'${widgets.name}'`));
+});
+
+test("release: nothing held; a held schema and held deletions are shown and released", async () => {
+  const { name } = widgets;
+  const none = await world.run(["release", name]);
+  assert.equal(none.code, 0, none.stderr());
+  assert.match(none.stderr(), /Nothing of widgets\.test\.klutch\.dev is held/);
+  await world.setConditions(name, [
+    { type: "Ready", status: "False", severity: "Error", reason: "BreakingSchemaChange", message: "x" },
+    {
+      type: "SchemaInSync",
+      status: "False",
+      severity: "Error",
+      reason: "BreakingSchemaChange",
+      message: "v1 spec.size: type changed; 2 objects would be refused (release with hash Ab3_x-9)",
+    },
+    { type: "DeletionHeld", status: "True", message: "12 objects wait" },
+  ]);
+  const diagnosis = await world.run(["doctor"]);
+  assert.match(diagnosis.stdout(), /When that is right: klutch release widgets/);
+  const run = await world.run(["release", name]);
+  assert.equal(run.code, 0, run.stderr());
+  assert.match(run.stderr(), /v1 spec\.size: type changed.*\n.*are held:\n {2}12 objects wait/);
+  const annotations = (await world.findBinding(name))?.metadata.annotations ?? {};
+  assert.equal(annotations[releaseSchemaAnnotation], "Ab3_x-9");
+  assert.match(annotations[releaseDeletionsAnnotation] ?? "", /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
+});
+
+test("B5: conditions that a provider worded neither steer the terminal nor pass for lines of ours", async () => {
+  const hostile = "\u001b[2Jbad\u202e\n  ok       all is well";
+  await world.setConditions(widgets.name, [
+    { type: "Ready", status: "False", severity: "Error", reason: hostile, message: hostile },
+    {
+      type: "SchemaInSync",
+      status: "False",
+      severity: "Error",
+      reason: "BreakingSchemaChange",
+      message: hostile,
+    },
+    { type: "DeletionHeld", status: "True", message: hostile },
+  ]);
+  const runs = [await world.run(["doctor"]), await world.run(["release", widgets.name])];
+  for (const run of runs) {
+    assert.match(run.stdout() + run.stderr(), /bad\\u202e\\n/);
+    assert.match(run.stdout() + run.stderr(), /^[\x20-\x7e\n]+$/);
+    assert.doesNotMatch(run.stdout() + run.stderr(), /^\s+ok +all is well/m);
+  }
+});
+
+test("release: a message without hash and an API that is not bound are said", async () => {
+  await world.setConditions(widgets.name, [
+    {
+      type: "SchemaInSync",
+      status: "False",
+      severity: "Error",
+      reason: "BreakingSchemaChange",
+      message: "no hash",
+    },
+  ]);
+  const broken = await world.run(["release", widgets.name]);
+  assert.match(broken.stderr(), /must end with "\(release with hash <hash>\)"/);
+  const other = await world.run(["release", "gadgets.test.klutch.dev"]);
+  assert.match(other.stderr(), /no APIServiceBinding gadgets\S+ in the app cluster\. Bound are: widgets/);
+  const name = await world.run(["release", "widgets"]);
+  assert.match(name.stderr(), /widgets is not the name of an API; write <resource>\.<group>/);
+  assert.deepEqual([broken.code, other.code, name.code], [1, 1, 1]);
+});
+
+/** Plays the konnector: says what it does, and lets the binding go when the command has shown it. */
+async function finishUnbinding(name: string, run: ScriptedRun): Promise<void> {
+  await waitFor(
+    "the deletion",
+    async () => (await world.findBinding(name))?.metadata.deletionTimestamp !== undefined,
+  );
+  const message = "2 of 2 claims are released";
+  await world.setConditions(name, [{ type: "Unbinding", status: "True", message }]);
+  await waitFor("the command to show it", () => run.stderr().includes(message));
+  await world.patchBinding(name, { metadata: { finalizers: null } });
+}
+
+test("unbind keeps what exists, shows the konnector's words, and takes its rights away", async () => {
+  const gizmos = await bindApi(consumer, provider, "cluster-a", "gizmos");
+  const started = world.start(["unbind", gizmos.name]);
+  await finishUnbinding(gizmos.name, started);
+  const run = await started.done;
+  assert.equal(run.code, 0, run.stderr());
+  assert.match(run.stderr(), /keeps everything that exists:\n {2}- 0 objects in this cluster stay/);
+  assert.match(run.stderr(), /\n {2}2 of 2 claims are released\n/);
+  assert.match(run.stderr(), /the konnector has no rights on gizmos\.test\.klutch\.dev any more/);
+  const role = { name: bindingRoleName(gizmos.name) };
+  assert.equal(await consumer.client.find(clusterRoles, role), undefined);
+  assert.equal(await consumer.client.find(clusterRoleBindings, role), undefined);
+  const again = await world.run(["unbind", gizmos.name]);
+  assert.equal(again.code, 1);
+  assert.match(again.stderr(), /There is no APIServiceBinding gizmos/);
+  const doctor = await world.run(["doctor"]);
+  assert.match(doctor.stdout(), /note +gizmos\.test\.klutch\.dev: its APIServiceBinding is gone; 0 objects/);
+});
+
+test("unbind --delete counts what is deleted and wants the name typed; anything else changes nothing", async () => {
+  const { name } = widgets;
+  for (const answers of [[], ["yes"], ["gizmos.test.klutch.dev"]]) {
+    const run = await world.run(["unbind", name, "--delete"], { answers });
+    assert.equal(run.code, 1);
+    assert.match(run.stderr(), /DELETES:\n {2}- 2 objects in this cluster/);
+    assert.match(run.stderr(), /NAMESPACE +OBJECTS\n +app +2\n/);
+    assert.match(run.stderr(), /othing was changed/);
+  }
+  const dry = await world.run(["unbind", name, "--delete", "--yes", "--dry-run"], {}, "kubectl-bind");
+  assert.equal(dry.code, 0, dry.stderr());
+  assert.match(dry.stderr(), /DELETES:[^]*Dry run: nothing was changed/);
+  const binding = await world.findBinding(name);
+  assert.equal(binding?.metadata.deletionTimestamp, undefined);
+  assert.equal(binding?.metadata.annotations?.[unbindPolicyAnnotation], undefined);
+});
+
+test("kubectl bind unbind --delete: the policy is set, a time-out and Ctrl-C say how to go on, running it again ends it", async () => {
+  const { name } = widgets;
+  const late = await world.run(
+    ["unbind", name, "--delete", "--timeout=1s"],
+    { answers: [name] },
+    "kubectl-bind",
+  );
+  assert.equal(late.code, 1);
+  assert.match(late.stderr(), /Waited 1 s for .* to be unbound: .*run the command again/);
+  const binding = await world.findBinding(name);
+  assert.notEqual(binding?.metadata.deletionTimestamp, undefined);
+  assert.equal(binding?.metadata.annotations?.[unbindPolicyAnnotation], "Delete");
+  const interrupted = new AbortController();
+  const watching = world.start(["unbind", name], { signal: interrupted.signal });
+  await waitFor("the command to wait", () => watching.stderr().includes("Waiting for"));
+  interrupted.abort(new CliError("Cancelled", "Interrupted."));
+  const stopped = await watching.done;
+  assert.equal(stopped.code, 1);
+  assert.match(
+    stopped.stderr(),
+    /already being unbound \(Delete\)[^]*Unbinding goes on in the cluster.*\nerror: Interrupted\.\n$/,
+  );
+  const doctor = await world.run(["doctor"]);
+  assert.match(doctor.stdout(), /note +widgets\.test\.klutch\.dev is being unbound/);
+  const ending = world.start(["unbind", name]);
+  await finishUnbinding(name, ending);
+  const run = await ending.done;
+  assert.equal(run.code, 0, run.stderr());
+  assert.equal(await consumer.client.find(clusterRoles, { name: bindingRoleName(name) }), undefined);
+});
+
+test("doctor and verify find claims that wait for a binding which is gone; doctor's command resolves them", async () => {
+  const ref = { namespace: "app", name: "one" };
+  await consumer.client.delete(widgets.type, ref);
+  const run = await world.run(["doctor"]);
+  assert.equal(run.code, 1);
+  assert.match(
+    run.stdout(),
+    /problem +widgets\.test\.klutch\.dev app\/one is being deleted since \S+ and waits: no binding serves it/,
+  );
+  const patch = /kubectl patch widgets\.test\.klutch\.dev one --namespace app --type=json -p '(.*)'/.exec(
+    run.stdout(),
+  )?.[1];
+  const checked = await world.verify();
+  assert.match(
+    checked.stdout(),
+    /Finalizer +app cluster +widgets\.test\.klutch\.dev app\/one +has our finalizer, but no APIServiceBinding/,
+  );
+  const operations: unknown = JSON.parse(patch ?? "");
+  assert.ok(Array.isArray(operations));
+  await consumer.client.jsonPatch(widgets.type, ref, operations);
+  assert.equal(await consumer.client.find(widgets.type, ref), undefined);
+});
+
+test("unbind --delete refuses when no konnector that can unbind serves the binding", async () => {
+  const gadgets = await bindApi(consumer, provider, "cluster-a", "gadgets");
+  await world.patchBinding(gadgets.name, { metadata: { finalizers: null } });
+  const refused = await world.run(["unbind", gadgets.name, "--delete", "--yes"]);
+  assert.equal(refused.code, 1);
+  assert.match(
+    refused.stderr(),
+    /has no finalizer klutch\.anynines\.com\/unbind.*nothing would be deleted at the provider/,
+  );
+  const kept = await world.run(["unbind", gadgets.name]);
+  assert.equal(kept.code, 0, kept.stderr());
+  assert.match(kept.stderr(), /Note: .* has no finalizer/);
+  assert.equal(await world.findBinding(gadgets.name), undefined);
+});
+
+test("C13: hand-back takes our marks, so that an agent which does not know them can let a deleted binding go", async () => {
+  const levers = await bindApi(consumer, provider, "cluster-a", "levers");
+  const knobs = await bindApi(consumer, provider, "cluster-a", "knobs");
+  const marks = {
+    [providerUidAnnotation]: "namespace=a",
+    [unbindPolicyAnnotation]: "Orphan",
+    "own.test/note": "stays",
+  };
+  for (const { name } of [levers, knobs])
+    await world.patchBinding(name, { metadata: { annotations: marks } });
+  const ref = { namespace: consumerNamespace, name: levers.name };
+  await consumer.client.delete(apiServiceBindings, ref);
+  assert.notEqual(await world.findBinding(levers.name), undefined, "our finalizer keeps it");
+  const dry = await world.run(["hand-back", "--dry-run"]);
+  assert.equal(dry.code, 0, dry.stderr());
+  assert.match(dry.stderr(), /Would take .*knobs.*: finalizer klutch\.anynines\.com\/unbind, .*provider-uid/);
+  assert.notEqual(await world.findBinding(levers.name), undefined);
+  const wrong = await world.run(["hand-back", "nobody.test.klutch.dev"]);
+  assert.match(wrong.stderr(), /no APIServiceBinding nobody/);
+  const one = await world.run(["hand-back", levers.name]);
+  assert.equal(one.code, 0, one.stderr());
+  assert.equal(await world.findBinding(levers.name), undefined, "the deletion goes through");
+  assert.deepEqual((await world.findBinding(knobs.name))?.metadata.finalizers, [unbindFinalizer]);
+  const rest = await world.run(["hand-back"]);
+  assert.equal(rest.code, 0, rest.stderr());
+  const { finalizers, annotations } = (await world.findBinding(knobs.name))?.metadata ?? {};
+  assert.deepEqual([finalizers, annotations], [undefined, { "own.test/note": "stays" }]);
+  assert.match((await world.run(["hand-back"])).stderr(), /nothing to do/);
+});
+
+test("C13: hand-back notices a konnector of ours that puts its finalizer back, and says how to stop it", async () => {
+  const dials = await bindApi(consumer, provider, "cluster-a", "dials");
+  const started = world.start(["hand-back", dials.name]);
+  await waitFor(
+    "the finalizer to be taken",
+    async () => (await world.findBinding(dials.name))?.metadata.finalizers === undefined,
+  );
+  await world.patchBinding(dials.name, { metadata: { finalizers: [unbindFinalizer] } });
+  const run = await started.done;
+  assert.equal(run.code, 1);
+  assert.match(
+    run.stderr(),
+    /put its finalizer back on dials\S+\. Stop it.*scale deployment konnector --replicas=0/,
+  );
+});
+
+test("the app cluster's namespace of Klutch and its finalizers were touched by no check", async () => {
+  const namespace = await consumer.client.get(namespaces, { name: consumerNamespace });
+  assert.equal(namespace.metadata.deletionTimestamp, undefined);
+  const { items } = await consumer.client.list(widgets.type, { namespace: "app" });
+  assert.deepEqual(
+    items.map(({ metadata }) => [metadata.name, metadata.finalizers]),
+    [["two", [syncerFinalizer]]],
+  );
+});

@@ -1,0 +1,58 @@
+/** `klutch release`: let go on what the konnector holds until a person has looked at it. */
+import {
+  apiServiceBindings,
+  printable,
+  releaseDeletionsAnnotation,
+  releaseSchemaAnnotation,
+} from "@klutch/api";
+import { findCondition } from "@klutch/kube-core";
+import { connectConsumer } from "../clusters.ts";
+import type { CliContext } from "../context.ts";
+import { CliError } from "../errors.ts";
+import type { CommonOptions } from "../options.ts";
+import { findBinding, noSuchBinding, parseApiName } from "../app-cluster/bound-resource.ts";
+
+/** A held schema names each claim that does not fit. */
+const maxMessage = 20_000;
+
+/** Runs the command. What is released is shown first; nothing else of the binding is changed. */
+export async function release(context: CliContext, name: string, options: CommonOptions): Promise<void> {
+  const { signal, terminal, clock } = context;
+  parseApiName(name);
+  await using consumer = await connectConsumer(options);
+  const { binding, names } = await findBinding(consumer, name, signal);
+  if (binding === undefined) throw noSuchBinding(name, names);
+  const conditions = binding.status?.conditions;
+  const schema = findCondition(conditions, "SchemaInSync");
+  const deletions = findCondition(conditions, "DeletionHeld");
+  const annotations: Record<string, string> = {};
+  if (schema?.status === "False" && schema.reason === "BreakingSchemaChange") {
+    terminal.say(`A new schema of ${name} is held:\n  ${printable(schema.message ?? "", maxMessage)}`);
+    annotations[releaseSchemaAnnotation] = schemaHash(name, schema.message);
+  }
+  if (deletions?.status === "True") {
+    terminal.say(`Deletions of ${name} are held:\n  ${printable(deletions.message ?? "", maxMessage)}`);
+    // With milliseconds, so that releasing twice within a second gives two values.
+    annotations[releaseDeletionsAnnotation] = new Date(clock.now()).toISOString();
+  }
+  if (Object.keys(annotations).length === 0) {
+    terminal.say(`Nothing of ${name} is held.`);
+    return;
+  }
+  const { namespace, uid } = binding.metadata;
+  const patch = { metadata: { uid, annotations } };
+  await consumer.client.mergePatch(apiServiceBindings, { namespace, name }, patch, { signal });
+  for (const [key, value] of Object.entries(annotations)) {
+    terminal.say(`Released: APIServiceBinding ${namespace}/${name} now has ${key}: ${value}`);
+  }
+}
+
+/** The hash at the end of the condition's message. Throws `CliError` when there is none. */
+export function schemaHash(name: string, message: string | undefined): string {
+  const hash = /\(release with hash ([^()\s]+)\)\s*$/.exec(message ?? "")?.[1];
+  if (hash !== undefined) return hash;
+  throw new CliError(
+    "Conflict",
+    `The condition SchemaInSync of APIServiceBinding ${name} has no hash; its message must end with "(release with hash <hash>)". Upgrade the konnector, then run the command again.`,
+  );
+}

@@ -1,0 +1,213 @@
+/** `klutch unbind` and `kubectl bind unbind`: end the binding of one API, with the konnector's rights on it. */
+import {
+  type APIServiceBinding,
+  apiServiceBindings,
+  bindingRoleName,
+  printable,
+  unbindFinalizer,
+  unbindPolicyAnnotation,
+} from "@klutch/api";
+import { clusterRoleBindings, clusterRoles, findCondition } from "@klutch/kube-core";
+import { type Consumer, connectConsumer } from "../clusters.ts";
+import type { CliContext } from "../context.ts";
+import { CliError } from "../errors.ts";
+import type { CommonOptions } from "../options.ts";
+import { columns } from "../output.ts";
+import { waitFor } from "../wait.ts";
+import {
+  findBinding,
+  listMetadata,
+  noSuchBinding,
+  parseApiName,
+  servedResource,
+} from "../app-cluster/bound-resource.ts";
+import { refreshConfinement } from "../app-cluster/confinement.ts";
+import { counted } from "../findings.ts";
+
+/** Flags of `unbind`. */
+export interface UnbindOptions extends CommonOptions {
+  /** Delete claims and upstream objects; otherwise both stay. */
+  readonly delete: boolean;
+  /** Do not ask before deleting. */
+  readonly yes: boolean;
+}
+
+type Policy = "Orphan" | "Delete";
+
+/** Runs the command. It can be interrupted and run again at any point: what was done stays, what is missing is completed. */
+export async function unbind(context: CliContext, name: string, options: UnbindOptions): Promise<void> {
+  const { signal } = context;
+  parseApiName(name);
+  await using consumer = await connectConsumer(options);
+  const { binding, names } = await findBinding(consumer, name, signal);
+  if (binding === undefined) {
+    if (options.dryRun) throw noSuchBinding(name, names);
+    // An earlier run may have ended between the binding and its role.
+    if (await removeRole(context, consumer, name)) return;
+    throw noSuchBinding(name, names);
+  }
+  const policy = policyOf(binding, options);
+  const claims = await claimsByNamespace(consumer, name, signal);
+  describe(context, binding, policy, claims);
+  if (options.dryRun) {
+    context.terminal.say("Dry run: nothing was changed.");
+    return;
+  }
+  if (binding.metadata.finalizers?.includes(unbindFinalizer) !== true) refuseOrWarn(context, name, policy);
+  if (policy === "Delete" && !options.yes && !isDeletingAll(binding)) await confirmName(context, name);
+  await deleteBinding(context, consumer, binding, policy);
+  await waitUntilGone(context, consumer, binding, options.timeoutMs);
+  context.terminal.say(`APIServiceBinding ${binding.metadata.namespace}/${name} is gone.`);
+  await removeRole(context, consumer, name);
+}
+
+/** What a binding that is being deleted is doing stays, unless `--delete` asks for more. */
+function policyOf(binding: APIServiceBinding, options: UnbindOptions): Policy {
+  return options.delete || isDeletingAll(binding) ? "Delete" : "Orphan";
+}
+
+/** Whether somebody has already confirmed that everything is deleted. */
+function isDeletingAll({ metadata }: APIServiceBinding): boolean {
+  return (
+    metadata.deletionTimestamp !== undefined && metadata.annotations?.[unbindPolicyAnnotation] === "Delete"
+  );
+}
+
+type Counts = ReadonlyMap<string, number>;
+
+async function claimsByNamespace(consumer: Consumer, name: string, signal: AbortSignal): Promise<Counts> {
+  const counts = new Map<string, number>();
+  const type = await servedResource(consumer, name, signal);
+  if (type === undefined) return counts;
+  for (const { metadata } of await listMetadata(consumer, type, signal)) {
+    const namespace = metadata.namespace ?? "(cluster)";
+    counts.set(namespace, (counts.get(namespace) ?? 0) + 1);
+  }
+  return counts;
+}
+
+const totalOf = (counts: Counts): number => counts.values().reduce((sum, count) => sum + count, 0);
+
+function describe(
+  { terminal }: CliContext,
+  { metadata, status }: APIServiceBinding,
+  policy: Policy,
+  claims: Counts,
+): void {
+  const { name = "", namespace = "" } = metadata;
+  const provider = printable(status?.providerPrettyName ?? "the provider");
+  if (metadata.deletionTimestamp !== undefined) {
+    terminal.say(`APIServiceBinding ${namespace}/${name} is already being unbound (${policy}).`);
+  }
+  const total = counted(totalOf(claims), "object");
+  if (policy === "Orphan") {
+    terminal.say(`Unbinding ${name} (${provider}) keeps everything that exists:
+  - ${total} in this cluster stay and become plain objects; nothing syncs them any more.
+  - Their counterparts at the provider stay and go on running. Binding again takes them up.
+  - The konnector in this cluster loses its rights on ${name}.
+  To delete the objects and their counterparts instead, run the command with --delete.`);
+    return;
+  }
+  terminal.say(`Unbinding ${name} (${provider}) with --delete DELETES:
+  - ${total} in this cluster,
+  - their counterparts at the provider, with all data that these hold.`);
+  if (claims.size > 0) {
+    const rows = [...claims].map(([one, count]) => ["", one, String(count)]);
+    terminal.say(columns([["", "NAMESPACE", "OBJECTS"], ...rows]).trimEnd());
+  }
+}
+
+function refuseOrWarn({ terminal }: CliContext, name: string, policy: Policy): void {
+  const problem = `APIServiceBinding ${name} has no finalizer ${unbindFinalizer}: no konnector that can unbind serves it`;
+  if (policy === "Delete") {
+    throw new CliError(
+      "Conflict",
+      `${problem}, so nothing would be deleted at the provider. Start or upgrade the konnector (klutch doctor shows its state), then run the command again; or delete the objects first and unbind without --delete.`,
+    );
+  }
+  terminal.say(`Note: ${problem}. Objects may keep their finalizer; klutch doctor lists them.`);
+}
+
+async function confirmName({ terminal }: CliContext, name: string): Promise<void> {
+  terminal.say(`Type ${name} to delete all of this:`);
+  const line = await terminal.readLine();
+  if (line === undefined) {
+    throw new CliError(
+      "Cancelled",
+      "There was no answer on standard input; nothing was changed. Pass --yes when nobody can answer.",
+    );
+  }
+  if (line.trim() === name) return;
+  throw new CliError("Cancelled", `"${line.trim()}" is not ${name}. Nothing was changed.`);
+}
+
+async function deleteBinding(
+  context: CliContext,
+  consumer: Consumer,
+  { metadata }: APIServiceBinding,
+  policy: Policy,
+): Promise<void> {
+  const { signal, terminal } = context;
+  const { name = "", namespace, uid, annotations, deletionTimestamp } = metadata;
+  const ref = { namespace, name };
+  if (annotations?.[unbindPolicyAnnotation] !== policy) {
+    const patch = { metadata: { uid, annotations: { [unbindPolicyAnnotation]: policy } } };
+    await consumer.client.mergePatch(apiServiceBindings, ref, patch, { signal });
+  }
+  if (deletionTimestamp !== undefined) return;
+  await consumer.client.delete(apiServiceBindings, ref, { preconditions: { uid }, signal });
+  terminal.say(`Deleted APIServiceBinding ${namespace}/${name}; the konnector unbinds now.`);
+}
+
+async function waitUntilGone(
+  context: CliContext,
+  consumer: Consumer,
+  { metadata }: APIServiceBinding,
+  timeoutMs: number,
+): Promise<void> {
+  const { name = "", namespace, uid } = metadata;
+  const { signal, terminal } = context;
+  let told = "";
+  const problem = (): string =>
+    `${told === "" ? "the konnector has not said anything; klutch doctor shows whether it runs" : told}. Unbinding goes on in the cluster; run the command again to see its end.`;
+  try {
+    await waitFor(
+      context,
+      { what: `${name} to be unbound`, timeoutMs, problem, intervalMs: 500 },
+      async () => {
+        const ref = { namespace, name };
+        const found = await consumer.client.find<APIServiceBinding>(apiServiceBindings, ref, { signal });
+        if (found === undefined || found.metadata.uid !== uid) return true;
+        const condition = findCondition(found.status?.conditions, "Unbinding");
+        const message = printable(condition?.message ?? condition?.reason ?? "");
+        if (message !== "" && message !== told) terminal.say(`  ${message}`);
+        told = message === "" ? told : message;
+        return undefined;
+      },
+    );
+  } catch (error) {
+    if (signal.aborted) {
+      terminal.say(
+        `Unbinding goes on in the cluster. Run the command again to see its end and to take the konnector's rights on ${name} away.`,
+      );
+    }
+    throw error;
+  }
+}
+
+/** Deletes the konnector's role for an API that is not bound. Returns whether there was one. */
+export async function removeRole(context: CliContext, consumer: Consumer, name: string): Promise<boolean> {
+  const { signal, terminal } = context;
+  // Somebody may have bound the API again meanwhile.
+  if ((await findBinding(consumer, name, signal)).binding !== undefined) return false;
+  const role = { name: bindingRoleName(name) };
+  const hadBinding = await consumer.client.delete(clusterRoleBindings, role, { signal });
+  const hadRole = await consumer.client.delete(clusterRoles, role, { signal });
+  if (hadBinding || hadRole) {
+    await refreshConfinement(context, consumer);
+    terminal.say(
+      `Deleted ClusterRole and ClusterRoleBinding ${role.name}: the konnector has no rights on ${name} any more.`,
+    );
+  }
+  return hadBinding || hadRole;
+}

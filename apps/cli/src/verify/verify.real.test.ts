@@ -1,0 +1,215 @@
+/** `klutch verify` on two real API servers; the konnector's part is played by hand (testing/bound-pair.ts). */
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import {
+  type APIServiceExport,
+  apiServiceBindings,
+  apiServiceExports,
+  binderName,
+  consumerNamespace,
+  exportRules,
+  providerUidAnnotation,
+} from "@klutch/api";
+import {
+  customResourceDefinitions,
+  type DynamicObject,
+  isRecord,
+  namespaces,
+  roleBindings,
+  roles,
+  secrets,
+} from "@klutch/kube-core";
+import { roleBindingObject, roleObject, type TestCluster } from "@klutch/kube-testing";
+import { runCli } from "../program.ts";
+import { scriptedRun } from "../testing/script.ts";
+import { bindApi, type BoundPair } from "../testing/bound-pair.ts";
+import { type KlutchWorld, startKlutchWorld } from "../testing/world.ts";
+
+let world: KlutchWorld;
+let consumer: TestCluster;
+let provider: TestCluster;
+let widgets: BoundPair;
+
+before(async () => {
+  world = await startKlutchWorld();
+  ({ consumer, provider, widgets } = world);
+});
+after(() => world[Symbol.asyncDispose]());
+
+test("verify: all invariants hold, and the counts are shown", async () => {
+  const run = await world.verify();
+  assert.equal(run.code, 0, run.stdout() + run.stderr());
+  assert.match(run.stdout(), /\nwidgets\.test\.klutch\.dev +bound +2 +2\n/);
+  assert.match(run.stdout(), /\nsecrets +claimed +2 +2\n/);
+  assert.match(run.stdout(), /\nAll 8 invariants hold\.\n$/);
+});
+
+/** The annotation that the konnector puts on a binding at its first contact with this provider. */
+async function pin(name: string, change: { namespace?: string; system?: string } = {}): Promise<void> {
+  const uidOf = async (of: string): Promise<string | undefined> =>
+    (await provider.client.get(namespaces, { name: of })).metadata.uid;
+  const parts = [
+    `namespace=${change.namespace ?? (await uidOf("cluster-a"))}`,
+    `kube-system=${change.system ?? (await uidOf("kube-system"))}`,
+  ];
+  await world.patchBinding(name, { metadata: { annotations: { [providerUidAnnotation]: parts.join(",") } } });
+}
+
+test("C13: verify compares bindings as the konnector pins them, and without any of them claims no success", async () => {
+  await pin(widgets.name);
+  const own = await world.verify();
+  assert.equal(own.code, 0, own.stdout() + own.stderr());
+  assert.match(own.stdout(), /\nwidgets\.test\.klutch\.dev +bound +2 +2\n/);
+  assert.match(own.stdout(), /\nAll 8 invariants hold\.\n$/);
+  for (const change of [{ system: "other" }, { namespace: "other" }]) {
+    await pin(widgets.name, change);
+    const other = await world.verify();
+    assert.equal(other.code, 1, other.stdout());
+    assert.match(other.stdout(), /\nNote: widgets\.test\.klutch\.dev is left out: it is bound to another/);
+    assert.doesNotMatch(other.stdout(), /invariants hold/);
+    assert.match(other.stderr(), /error: Nothing was compared/);
+  }
+  await pin(widgets.name);
+});
+
+test("C13: verify names what it leaves out: another provider's binding is no failure, a missing export is one", async () => {
+  const gadgets = await bindApi(consumer, provider, "cluster-a", "gadgets");
+  await pin(gadgets.name, { system: "other", namespace: "other" });
+  const other = await world.verify();
+  assert.equal(other.code, 0, other.stdout() + other.stderr());
+  assert.match(
+    other.stdout(),
+    /\nAll 8 invariants hold for what was compared\. Not compared: gadgets\.test\.klutch\.dev\.\n$/,
+  );
+  await pin(gadgets.name);
+  await provider.client.delete(apiServiceExports, { namespace: "cluster-a", name: gadgets.name });
+  const missing = await world.verify();
+  assert.equal(missing.code, 1);
+  assert.match(missing.stderr(), /error: Not compared: gadgets\S+ \(cluster-a has no export of it\)/);
+  assert.doesNotMatch(missing.stdout(), /invariants hold/);
+  await world.patchBinding(gadgets.name, { metadata: { finalizers: null } });
+  await consumer.client.delete(apiServiceBindings, { namespace: consumerNamespace, name: gadgets.name });
+  await consumer.client.delete(customResourceDefinitions, { name: gadgets.name });
+});
+
+test("verify: what may not be read is no success", async () => {
+  const run = await world.run(["verify", world.paths.app, world.paths.tenant]);
+  assert.equal(run.code, 1);
+  assert.match(run.stdout(), /\nNote: widgets in namespace cluster-a-app may not be listed\.\n/);
+  assert.match(run.stdout(), /\nNo violation in what could be compared\.\n$/);
+  assert.match(run.stderr(), /error: Not compared: widgets\.test\.klutch\.dev, secrets\. Use a kubeconfig/);
+  const other = await world.run(["verify", world.paths.app, world.paths.controlPlane, "-n", "default"]);
+  assert.equal(other.code, 1);
+  assert.match(other.stderr(), /error: Nothing was compared: no binding .* in cluster namespace default/);
+});
+
+test("verify: the tenant's own kubeconfig is enough, and it says what it left out", async () => {
+  await allowTenant();
+  const run = await world.run(["verify", world.paths.app, world.paths.tenant, "-o", "json"]);
+  assert.equal(run.code, 0, run.stdout() + run.stderr());
+  const report: unknown = JSON.parse(run.stdout());
+  assert.ok(isRecord(report) && Array.isArray(report["notes"]));
+  assert.equal(report["namespace"], "cluster-a");
+  assert.deepEqual(report["violations"], []);
+  assert.match(report["notes"].join("\n"), /Namespaces of the control plane may not be listed/);
+});
+
+/** The rights that a backend gives to tenants in their service namespaces. */
+async function allowTenant(): Promise<void> {
+  const exports = await provider.client.list<APIServiceExport>(apiServiceExports, { namespace: "cluster-a" });
+  const own = { namespace: "cluster-a-app", name: binderName };
+  await provider.client.create(roles, roleObject(own, exportRules(exports.items)));
+  const account = { namespace: "cluster-a", name: binderName };
+  const binding = roleBindingObject(own, { kind: "Role", name: binderName }, account);
+  await provider.client.create(roleBindings, binding);
+}
+
+test("verify: what differs twice is a violation and ends with exit code 1; both kinds of clusters are named", async () => {
+  const { type } = widgets;
+  const above = { namespace: "cluster-a-app", name: "one" };
+  await provider.client.mergePatch(type, above, { spec: { size: 9 } });
+  await provider.client.delete(type, { ...above, name: "two" });
+  const run = await world.verify("-o", "json");
+  assert.equal(run.code, 1);
+  assert.match(run.stderr(), /2 deviations; looking again\nerror: 2 violations found\.\n$/);
+  const report: unknown = JSON.parse(run.stdout());
+  assert.ok(isRecord(report) && Array.isArray(report["violations"]));
+  assert.deepEqual(
+    report["violations"].filter(isRecord).map(({ invariant, object }) => [invariant, object]),
+    [
+      ["Content", "widgets.test.klutch.dev app/one"],
+      ["OneToOne", "widgets.test.klutch.dev app/two"],
+    ],
+  );
+  const text = await world.verify();
+  assert.match(
+    text.stdout(),
+    /\nContent +app cluster +widgets\.test\.klutch\.dev app\/one +spec\.size is not what/,
+  );
+  await provider.client.mergePatch(type, above, { spec: { size: 3 } });
+});
+
+test("verify: what only the first look shows was on its way", async () => {
+  const { type } = widgets;
+  const claim = await consumer.client.get<DynamicObject>(type, { namespace: "app", name: "two" });
+  const content = {
+    apiVersion: claim.apiVersion,
+    kind: claim.kind,
+    metadata: {
+      name: "two",
+      namespace: "cluster-a-app",
+      labels: { team: "blue" },
+      annotations: { "klutch.anynines.com/bound": "true" },
+    },
+    spec: claim.spec,
+    status: claim.status,
+  };
+  const run = scriptedRun({ env: {} });
+  const clock = {
+    ...run.context.clock,
+    // The konnector's write arrives between the two looks.
+    async sleep() {
+      await provider.client.create(type, content);
+      await provider.client.mergePatch(
+        type,
+        { namespace: "cluster-a-app", name: "two" },
+        { status: claim.status },
+        { subresource: "status" },
+      );
+    },
+  };
+  const args = ["verify", world.paths.app, world.paths.controlPlane, "-n", "cluster-a"];
+  assert.equal(await runCli("klutch", args, { ...run.context, clock }), 0, run.stdout() + run.stderr());
+  assert.match(run.stderr(), /1 deviation; looking again/);
+});
+
+test("S1: verify finds a Secret of the app cluster above that no claim lets leave, without its contents", async () => {
+  const metadata = {
+    name: "private",
+    namespace: "cluster-a-app",
+    annotations: { "klutch.anynines.com/resource-owner": "Consumer" },
+  };
+  const data = { key: Buffer.from("hunter2").toString("base64") };
+  await provider.client.create<DynamicObject>(secrets, { apiVersion: "v1", kind: "Secret", metadata, data });
+  const run = await world.verify();
+  assert.equal(run.code, 1);
+  assert.match(
+    run.stdout(),
+    /Claimed +control plane +secrets cluster-a-app\/private +comes from the consumer.*\(S1\)/,
+  );
+  assert.doesNotMatch(run.stdout() + run.stderr(), /hunter2|aHVudGVyMg/);
+  await provider.client.delete(secrets, metadata);
+});
+
+test("verify: wrong arguments are named with what would be right", async () => {
+  const args = ["verify", world.paths.app, world.paths.controlPlane];
+  const missing = await world.run([...args, "-n", "cluster-z"]);
+  assert.match(missing.stderr(), /error: The control plane has no namespace cluster-z\. Pass --namespace/);
+  const none = await world.run(args);
+  assert.match(none.stderr(), /has no namespace; pass --namespace/);
+  const format = await world.run([...args, "-n", "cluster-a", "-o", "yaml"]);
+  assert.match(format.stderr(), /-o "yaml" is not known; use json/);
+  const gone = await world.run(["verify", world.paths.app]);
+  assert.match(gone.stderr(), /missing required argument 'control-plane'/);
+  assert.deepEqual([missing.code, none.code, format.code, gone.code], [1, 1, 1, 1]);
+});

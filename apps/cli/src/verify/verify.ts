@@ -1,0 +1,154 @@
+/** `klutch verify`: whether what Klutch promises holds between two live clusters. Reads only. */
+import { printable } from "@klutch/api";
+import { createKubeClient, loadKubeconfig, type LoadKubeconfigOptions } from "@klutch/kube";
+import { checkInvariants, countCompared, invariantNames, type Violation } from "@klutch/sync";
+import type { Consumer } from "../clusters.ts";
+import type { CliContext } from "../context.ts";
+import { CliError } from "../errors.ts";
+import { columns } from "../output.ts";
+import { CheckFailedError, counted } from "../findings.ts";
+import { type ControlPlane, type Reading, readSnapshot } from "./read.ts";
+
+/** Arguments of `verify`. */
+export interface VerifyOptions {
+  /** Paths. */
+  readonly consumerKubeconfig: string;
+  readonly providerKubeconfig: string;
+  /** Cluster namespace; default: the one of the control plane's kubeconfig. */
+  readonly namespace: string | undefined;
+  readonly output: "json" | undefined;
+}
+
+/** Between the two looks: long enough for a write on its way to arrive. */
+const secondLookMs = 2000;
+
+/** Runs the command. Throws `CheckFailedError` when an invariant is violated, and when it could not be looked at. */
+export async function verify(context: CliContext, options: VerifyOptions): Promise<void> {
+  const { terminal } = context;
+  await using consumer = await connectApp(context, options.consumerKubeconfig);
+  await using provider = await connectControlPlane(context, options);
+  const { reading, violations } = await lookTwice(context, consumer, provider);
+  terminal.out(
+    options.output === "json"
+      ? `${JSON.stringify(reportOf(reading, provider, violations), null, 2)}\n`
+      : textOf(reading, provider, violations),
+  );
+  if (violations.length > 0) throw new CheckFailedError(`${counted(violations.length, "violation")} found.`);
+  const problem = unseen(reading, provider);
+  if (problem !== undefined) throw new CheckFailedError(problem);
+}
+
+/** Why a result without violations says less than it seems to. */
+function unseen(reading: Reading, { namespace }: ControlPlane): string | undefined {
+  const unread = rowsOf(reading).filter(({ optional, ...row }) => !optional && row.provider === undefined);
+  if (unread.length > 0) {
+    return `Not compared: ${unread.map(({ resource }) => resource).join(", ")}. Use a kubeconfig of the control plane that may list them in the tenant's namespaces.`;
+  }
+  const isEmpty = reading.resources.every(({ role }) => role !== "bound");
+  if (isEmpty && reading.leftOut.length > 0) {
+    return `Nothing was compared: no binding of the app cluster has its export in cluster namespace ${namespace}. Pass the right one with --namespace.`;
+  }
+  const unexplained = reading.leftOut.filter(({ isElsewhere }) => !isElsewhere);
+  return unexplained.length === 0
+    ? undefined
+    : `Not compared: ${unexplained.map(({ name, reason }) => `${name} (${reason})`).join(", ")}.`;
+}
+
+/** What only the first look shows was on its way. */
+async function lookTwice(
+  context: CliContext,
+  consumer: Consumer,
+  provider: ControlPlane,
+): Promise<{ readonly reading: Reading; readonly violations: readonly Violation[] }> {
+  const earlier = await readSnapshot(context, consumer, provider);
+  const suspected = checkInvariants(earlier.snapshot);
+  if (suspected.length === 0) return { reading: earlier, violations: [] };
+  const stop = context.terminal.waiting(`${counted(suspected.length, "deviation")}; looking again`);
+  try {
+    await context.clock.sleep(secondLookMs, { signal: context.signal });
+  } finally {
+    stop();
+  }
+  const keyOf = ({ invariant, object, side }: Violation): string => `${invariant} ${side} ${object}`;
+  const seen = new Set(suspected.map(keyOf));
+  const reading = await readSnapshot(context, consumer, provider);
+  const violations = checkInvariants(reading.snapshot).filter((violation) => seen.has(keyOf(violation)));
+  return { reading, violations };
+}
+
+async function connectApp({ env }: CliContext, path: string): Promise<Consumer> {
+  const client = createKubeClient(await loadKubeconfig({ path, env }), { userAgent: "klutch" });
+  return { side: "consumer", client, [Symbol.asyncDispose]: () => client[Symbol.asyncDispose]() };
+}
+
+async function connectControlPlane(context: CliContext, options: VerifyOptions): Promise<ControlPlane> {
+  const { providerKubeconfig: path, namespace } = options;
+  const load: LoadKubeconfigOptions = { path, namespace, env: context.env };
+  const config = await loadKubeconfig(load);
+  if (config.namespace === undefined || config.namespace === "") {
+    throw new CliError(
+      "Usage",
+      `The context of ${path} has no namespace; pass --namespace with the cluster namespace of this app cluster.`,
+    );
+  }
+  const client = createKubeClient(config, { userAgent: "klutch" });
+  return {
+    side: "provider",
+    client,
+    namespace: config.namespace,
+    [Symbol.asyncDispose]: () => client[Symbol.asyncDispose](),
+  };
+}
+
+interface Row {
+  readonly resource: string;
+  readonly role: "bound" | "claimed";
+  /** Read although no accepted claim asks for it, to see that nothing is there. */
+  readonly optional: boolean;
+  readonly consumer: number | undefined;
+  readonly provider: number | undefined;
+}
+
+function rowsOf({ resources, snapshot }: Reading): readonly Row[] {
+  return resources.map((one) => ({ ...one, ...countCompared(snapshot, one.resource) }));
+}
+
+function reportOf(reading: Reading, provider: ControlPlane, violations: readonly Violation[]): object {
+  return {
+    namespace: provider.namespace,
+    invariants: invariantNames,
+    resources: rowsOf(reading),
+    notes: reading.notes,
+    leftOut: reading.leftOut.map(({ name, reason }) => ({ resource: name, reason })),
+    violations,
+  };
+}
+
+function textOf(reading: Reading, provider: ControlPlane, violations: readonly Violation[]): string {
+  const shown = (count: number | undefined): string => (count === undefined ? "not read" : String(count));
+  const rows = rowsOf(reading).map(({ resource, role, optional, consumer, provider: above }) => [
+    resource,
+    optional ? "unclaimed" : role,
+    shown(consumer),
+    shown(above),
+  ]);
+  const table =
+    rows.length === 0
+      ? "Nothing is bound.\n"
+      : columns([["RESOURCE", "ROLE", "APP CLUSTER", "CONTROL PLANE"], ...rows]);
+  const notes = reading.notes.map((text) => `Note: ${printable(text)}\n`).join("");
+  const head = `Compared the app cluster with cluster namespace ${provider.namespace}:\n\n${table}${notes}\n`;
+  if (violations.length === 0) {
+    if (unseen(reading, provider) !== undefined) return `${head}No violation in what could be compared.\n`;
+    const all = `All ${invariantNames.length} invariants hold`;
+    const others = reading.leftOut.map(({ name }) => printable(name)).join(", ");
+    return `${head}${others === "" ? `${all}.` : `${all} for what was compared. Not compared: ${others}.`}\n`;
+  }
+  const lines = violations.map(({ invariant, side, object, message }) => [
+    invariant,
+    side === "consumer" ? "app cluster" : "control plane",
+    object,
+    message,
+  ]);
+  return `${head}${columns([["VIOLATED", "WHERE", "OBJECT", "MESSAGE"], ...lines])}`;
+}

@@ -1,0 +1,240 @@
+/** A cache of one resource in one scope of one cluster, kept current by a watcher and shared by all who need it. */
+import {
+  type Clock,
+  type KubeClient,
+  type Random,
+  type Scope,
+  systemClock,
+  systemRandom,
+} from "@klutch/kube";
+import { type DynamicObject, keyOf, type ResourceType } from "@klutch/kube-core";
+import { type Logger, silentLogger } from "@klutch/telemetry";
+import { TooManyObjectsError } from "../errors.ts";
+import { type Cached, type Change, type Indexer, Store } from "./store.ts";
+import { runWatcher, type WatchSink } from "../watch/watcher.ts";
+
+/** What to cache. */
+export interface InformerOptions<T extends Cached> extends Scope {
+  readonly client: KubeClient;
+  readonly type: ResourceType;
+  /** Only metadata is fetched and kept. Default false. */
+  readonly metadataOnly?: boolean | undefined;
+  /** Makes what is kept of an object. Default: all but `managedFields`. */
+  readonly transform?: ((object: DynamicObject) => T) | undefined;
+  readonly indexes?: Readonly<Record<string, Indexer<T>>> | undefined;
+  /** The kind's schema may change: what was read while it did is read anew. Default false. */
+  readonly rereads?: boolean | undefined;
+  /** Those that come when the cache holds so many are left out. Default: no limit. */
+  readonly maxObjects?: number | undefined;
+  /** Called when objects begin to be left out, and when a list has shown that none have to be any more. */
+  readonly onLimit?: ((error: TooManyObjectsError | undefined) => void) | undefined;
+  /** Whether an object that was read anew is as it was. Default: only when it is the same JSON. */
+  readonly isSame?: ((previous: T, reread: T) => boolean) | undefined;
+  readonly logger?: Logger | undefined;
+  readonly clock?: Clock | undefined;
+  readonly random?: Random | undefined;
+  /** How long the watch may be silent before it is replaced. Default 90 000. */
+  readonly idleTimeoutMs?: number | undefined;
+}
+
+/** What is known of a cache's connection. */
+export interface InformerStatus {
+  readonly synced: boolean;
+  /** Monotonic milliseconds of the last sign of life; 0 before the first. */
+  readonly lastEventAt: number;
+  /** No sign of life for twice the idle limit: what the cache says may be old. */
+  readonly stale: boolean;
+  readonly lastError: unknown;
+  /** Monotonic milliseconds since when every attempt fails; undefined while the connection lives. */
+  readonly failingSince: number | undefined;
+  readonly resourceVersion: string;
+}
+
+/** `isNews` is false for what the first list shows, and for what was cached before the handler came. */
+export type ChangeHandler<T> = (change: Change<T>, isNews: boolean) => void;
+
+/** See the module comment. Handlers run synchronously inside the watch loop and must only enqueue. */
+export class Informer<T extends Cached> implements AsyncDisposable {
+  readonly type: ResourceType;
+  readonly #options: InformerOptions<T>;
+  readonly #clock: Clock;
+  readonly #logger: Logger;
+  readonly #store: Store<T>;
+  readonly #handlers = new Set<ChangeHandler<T>>();
+  readonly #listHandlers = new Set<(resourceVersion: string) => void>();
+  readonly #synced = Promise.withResolvers<void>();
+  readonly #abort = new AbortController();
+  #running: Promise<void> | undefined;
+  #isSynced = false;
+  #lastEventAt = 0;
+  #lastError: unknown;
+  #failingSince: number | undefined;
+  /** Objects were left out, and no list since then was short enough. */
+  #isFull = false;
+  #resourceVersion = "";
+
+  constructor(options: InformerOptions<T>) {
+    this.type = options.type;
+    this.#options = options;
+    this.#clock = options.clock ?? systemClock;
+    this.#logger = (options.logger ?? silentLogger).child({
+      resource: options.type.plural,
+      cluster: options.client.clusterName,
+    });
+    const { transform, indexes, isSame } = options;
+    const onChange = (change: Change<T>): void => this.#notify(change);
+    const mayAdd = (size: number): boolean => this.#mayAdd(size);
+    this.#store = new Store<T>({ transform, indexes, isSame, mayAdd, onChange });
+    // Nobody may be waiting when the informer is disposed before its first list.
+    this.#synced.promise.catch(() => undefined);
+  }
+
+  get size(): number {
+    return this.#store.size;
+  }
+
+  get synced(): boolean {
+    return this.#isSynced;
+  }
+
+  /** Starts the watch; runs until the signal aborts or the informer is disposed. A second call does nothing. */
+  start(options: { readonly signal?: AbortSignal | undefined } = {}): void {
+    if (this.#running !== undefined) return;
+    const signals = [this.#abort.signal, options.signal].filter((signal) => signal !== undefined);
+    const signal = AbortSignal.any(signals);
+    const { client, type, namespace, labelSelector, fieldSelector, metadataOnly, idleTimeoutMs, rereads } =
+      this.#options;
+    this.#running = runWatcher<DynamicObject>({
+      client,
+      type,
+      namespace,
+      labelSelector,
+      fieldSelector,
+      metadataOnly,
+      idleTimeoutMs,
+      rereads,
+      sink: this.#sink(),
+      clock: this.#clock,
+      random: this.#options.random ?? systemRandom,
+      signal,
+    });
+  }
+
+  /** Resolves after the first complete list. */
+  async whenSynced(options: { readonly signal?: AbortSignal | undefined } = {}): Promise<void> {
+    if (options.signal === undefined) return this.#synced.promise;
+    const { promise, reject } = Promise.withResolvers<never>();
+    const onAbort = (): void =>
+      reject(new Error(`stopped waiting for the cache of ${this.type.plural}`, { cause: this.#lastError }));
+    if (options.signal.aborted) onAbort();
+    options.signal.addEventListener("abort", onAbort, { once: true });
+    try {
+      await Promise.race([this.#synced.promise, promise]);
+    } finally {
+      options.signal.removeEventListener("abort", onAbort);
+    }
+  }
+
+  get(key: string): T | undefined {
+    return this.#store.get(key);
+  }
+
+  list(): IterableIterator<T> {
+    return this.#store.values();
+  }
+
+  byIndex(index: string, value: string): readonly T[] {
+    return this.#store.byIndex(index, value);
+  }
+
+  /** Calls `handler` for each change from now on; what is cached already comes first, as added. */
+  onChange(handler: ChangeHandler<T>): Disposable {
+    this.#handlers.add(handler);
+    for (const object of this.#store.values()) handler({ type: "added", key: keyOf(object), object }, false);
+    return { [Symbol.dispose]: () => void this.#handlers.delete(handler) };
+  }
+
+  /** Calls `handler` with the version of each complete list: what the cache shows from then on is at least as new. */
+  onListed(handler: (resourceVersion: string) => void): Disposable {
+    this.#listHandlers.add(handler);
+    return { [Symbol.dispose]: () => void this.#listHandlers.delete(handler) };
+  }
+
+  status(): InformerStatus {
+    const limitMs = 2 * (this.#options.idleTimeoutMs ?? 90_000);
+    return {
+      synced: this.#isSynced,
+      lastEventAt: this.#lastEventAt,
+      stale: this.#isSynced && this.#clock.monotonic() - this.#lastEventAt > limitMs,
+      lastError: this.#lastError,
+      failingSince: this.#failingSince,
+      resourceVersion: this.#resourceVersion,
+    };
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#abort.abort(new Error(`the cache of ${this.type.plural} was closed`));
+    this.#handlers.clear();
+    this.#listHandlers.clear();
+    await this.#running;
+    this.#synced.reject(new Error(`the cache of ${this.type.plural} was closed`));
+  }
+
+  #sink(): WatchSink<DynamicObject> {
+    return {
+      put: (object, isReread) => this.#store.put(object, isReread),
+      remove: (object) => this.#store.remove(keyOf(object)),
+      retain: (keys, resourceVersion) => this.#retain(keys, resourceVersion),
+      alive: (resourceVersion) => this.#alive(resourceVersion),
+      opened: () => {
+        this.#failingSince = undefined;
+      },
+      failed: (error) => {
+        this.#lastError = error;
+        this.#failingSince ??= this.#clock.monotonic();
+        this.#logger.warn("watch interrupted, resuming", { error });
+      },
+    };
+  }
+
+  #retain(keys: ReadonlySet<string>, resourceVersion: string): void {
+    const gone = Array.from(this.#store.keys()).filter((key) => !keys.has(key));
+    for (const key of gone) this.#store.remove(key);
+    this.#alive(resourceVersion);
+    if (this.#isFull && this.#store.size === keys.size) {
+      this.#isFull = false;
+      this.#options.onLimit?.(undefined);
+    }
+    for (const handler of this.#listHandlers) handler(resourceVersion);
+    if (this.#isSynced) return;
+    this.#isSynced = true;
+    this.#synced.resolve();
+  }
+
+  #mayAdd(size: number): boolean {
+    const { maxObjects = Number.POSITIVE_INFINITY, type, onLimit } = this.#options;
+    if (size < maxObjects) return true;
+    if (this.#isFull) return false;
+    this.#isFull = true;
+    const error = new TooManyObjectsError(`${type.plural}.${type.group}`, maxObjects);
+    this.#logger.warn("a cache is full", { error });
+    onLimit?.(error);
+    return false;
+  }
+
+  #alive(resourceVersion: string): void {
+    this.#lastEventAt = this.#clock.monotonic();
+    this.#failingSince = undefined;
+    if (resourceVersion !== "") this.#resourceVersion = resourceVersion;
+  }
+
+  #notify(change: Change<T>): void {
+    for (const handler of this.#handlers) {
+      try {
+        handler(change, this.#isSynced);
+      } catch (error) {
+        this.#logger.error("a change handler failed", { key: change.key, error });
+      }
+    }
+  }
+}

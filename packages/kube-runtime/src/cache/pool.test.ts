@@ -1,0 +1,116 @@
+/** What no real server does on demand: lists that are too long, and a watch that ends because the schema changed. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { ApiError, type KubeClient, systemRandom, type WatchEvent } from "@klutch/kube";
+import type { DynamicObject, ResourceType } from "@klutch/kube-core";
+import { fakeClient, waitFor } from "@klutch/kube-testing";
+import { silentLogger } from "@klutch/telemetry";
+import type { DigestRules, ObjectDigest } from "./compact.ts";
+import { CachePool } from "./pool.ts";
+
+const widgets: ResourceType = {
+  group: "example.org",
+  version: "v1",
+  plural: "widgets",
+  kind: "Widget",
+  namespaced: true,
+};
+const clock = {
+  now: () => 0,
+  monotonic: () => 0,
+  sleep: () => Promise.resolve(),
+  schedule: () => () => {},
+};
+
+function object(name: string, resourceVersion: string, spec: object = {}): DynamicObject {
+  const metadata = { namespace: "a", name, resourceVersion, uid: name };
+  return { apiVersion: "example.org/v1", kind: "Widget", metadata, spec };
+}
+
+/** Lists these one after the other, the last again and again; each watch shows its events and then ends as the number says. */
+function clientOf(
+  lists: readonly (readonly DynamicObject[])[],
+  watches: readonly { readonly events: readonly DynamicObject[]; readonly end: "closed" | "410" }[],
+): KubeClient {
+  let listed = 0;
+  let watched = 0;
+  return fakeClient({
+    list: () => {
+      const items = lists[Math.min(listed++, lists.length - 1)] ?? [];
+      return Promise.resolve({ items, resourceVersion: "10", length: 0 });
+    },
+    async *watch(options): AsyncGenerator<WatchEvent<DynamicObject>> {
+      const script = watches[watched++];
+      for (const item of script?.events ?? []) yield { type: "MODIFIED", object: item };
+      if (script?.end === "closed") return;
+      if (script?.end === "410") throw new ApiError({ status: 410, reason: "Expired", message: "too old" });
+      const { promise, resolve } = Promise.withResolvers<void>();
+      options?.signal?.addEventListener("abort", () => resolve(), { once: true });
+      await promise;
+    },
+  });
+}
+
+const digests: DigestRules<ObjectDigest> = {
+  digest: ({ metadata, spec, status }) => ({
+    metadata,
+    content: JSON.stringify(spec),
+    status: JSON.stringify(status),
+  }),
+  strip: (object) => object,
+  isMarked: () => false,
+};
+
+const poolOf = (client: KubeClient, onLimit?: (message: string | undefined) => void): CachePool =>
+  new CachePool({ client, digests, onLimit, logger: silentLogger, clock, random: systemRandom });
+
+test("what a watch had shown through an older schema is read anew when the server closes it, at the same version", async () => {
+  const pruned = object("one", "11", { size: 1 });
+  const whole = object("one", "11", { size: 1, color: 2 });
+  const other = object("two", "9");
+  const client = clientOf(
+    [
+      [object("one", "8"), other],
+      [whole, other],
+    ],
+    [{ events: [pruned], end: "closed" }],
+  );
+  await using pool = poolOf(client);
+  await using lease = pool.acquire({ type: widgets });
+  await using digests = pool.acquireCompact({ type: { ...widgets, plural: "others" } });
+  const changed: string[] = [];
+  await lease.cache.informer.whenSynced();
+  using _changes = lease.cache.informer.onChange(({ key }, isNews) => isNews && changed.push(key));
+  await waitFor("the whole object", () => lease.cache.get("a/one")?.spec === whole.spec);
+  assert.deepEqual(changed, ["a/one", "a/one"]);
+  assert.equal(digests.cache.informer.type.plural, "others");
+});
+
+test("a built-in resource, whose schema does not change, is resumed where it was", async () => {
+  const secrets = { ...widgets, group: "", plural: "secrets", kind: "Secret" };
+  const client = clientOf(
+    [[object("one", "8")], [object("never", "8")]],
+    [
+      { events: [], end: "closed" },
+      { events: [object("one", "12")], end: "closed" },
+    ],
+  );
+  await using pool = poolOf(client);
+  await using lease = pool.acquire({ type: secrets });
+  await waitFor("the second watch", () => lease.cache.get("a/one")?.metadata.resourceVersion === "12");
+  assert.equal(lease.cache.get("a/never"), undefined);
+});
+
+test("of too many objects those that came first are held, and the pool says so until a list is short enough", async () => {
+  const many = ["one", "two", "three", "four"].map((name) => object(name, "8"));
+  const told: (string | undefined)[] = [];
+  const client = clientOf([many, many.slice(0, 2)], [{ events: [object("five", "12")], end: "410" }]);
+  await using pool = poolOf(client, (message) => told.push(message));
+  await using lease = pool.acquire({ type: widgets, namespace: "a", maxObjects: 3 });
+  await lease.cache.informer.whenSynced();
+  assert.equal(lease.cache.informer.size, 3);
+  await waitFor("the shorter list", () => told.length === 2);
+  assert.match(told[0] ?? "", /^a: there are more than 3 widgets\.example\.org/);
+  assert.equal(told[1], undefined);
+  assert.equal(lease.cache.informer.size, 2);
+});

@@ -1,0 +1,225 @@
+/** The caches of one cluster: one per resource and scope, however many parts need it . */
+import type { Clock, KubeClient, Random, Scope } from "@klutch/kube";
+import type { DynamicObject, ResourceType } from "@klutch/kube-core";
+import type { Logger } from "@klutch/telemetry";
+import { BodyShelf } from "./body.ts";
+import {
+  type Compact,
+  compactKeeper,
+  type DigestRules,
+  type ObjectDigest,
+  withoutManagedFields,
+} from "./compact.ts";
+import { Informer, type InformerOptions } from "./informer.ts";
+import { type Keeper, SharedCache } from "./shared-cache.ts";
+import type { Cached } from "./store.ts";
+
+/** Which objects a cache holds. */
+export interface CacheScope extends Scope {
+  readonly type: ResourceType;
+  /** Only metadata is fetched. Default false. */
+  readonly metadataOnly?: boolean | undefined;
+  /** So many objects are taken. Default: that of the pool. */
+  readonly maxObjects?: number | undefined;
+  /** Of which objects the payload is kept: what is nobody's business stays out of memory. Default all. */
+  readonly payloadOf?:
+    | { readonly key: string; readonly wants: (object: DynamicObject) => boolean }
+    | undefined;
+}
+
+/** The right to use a cache; disposing the last one stops its watch. */
+export interface CacheLease<T extends Cached = DynamicObject> extends AsyncDisposable {
+  readonly cache: SharedCache<T>;
+}
+
+/** A cache whose server answers with errors. */
+export interface CacheFailure {
+  /** `<plural>.<group>`. */
+  readonly resource: string;
+  readonly namespace: string | undefined;
+  /** Monotonic milliseconds. */
+  readonly since: number;
+  readonly error: unknown;
+}
+
+/** Options of a pool. */
+export interface CachePoolOptions<D extends ObjectDigest> {
+  readonly client: KubeClient;
+  /** What `acquireCompact` keeps of objects. */
+  readonly digests: DigestRules<D>;
+  /** So many objects of one scope are taken. Default: all. */
+  readonly maxObjects?: number | undefined;
+  /** Told which scopes have too many objects; undefined when none has any longer. */
+  readonly onLimit?: ((message: string | undefined) => void) | undefined;
+  readonly logger: Logger;
+  readonly clock: Clock;
+  readonly random: Random;
+}
+
+/** Every cache has this index. */
+const byNamespace = "namespace";
+
+interface Entry<T extends Cached> {
+  readonly cache: SharedCache<T>;
+  readonly scope: CacheScope;
+  users: number;
+}
+
+/** Caches are started when they are first needed and stopped when nobody needs them. `D` is the digest of `acquireCompact`. */
+export class CachePool<D extends ObjectDigest = ObjectDigest> implements AsyncDisposable {
+  readonly #options: CachePoolOptions<D>;
+  readonly #caches = new Map<string, Entry<DynamicObject>>();
+  readonly #compact = new Map<string, Entry<Compact<D>>>();
+  readonly #compactKeeper: Keeper<Compact<D>>;
+  /** What the full caches say, by scope. */
+  readonly #full = new Map<string, string>();
+
+  constructor(options: CachePoolOptions<D>) {
+    this.#options = options;
+    this.#compactKeeper = compactKeeper(new BodyShelf(), options.digests);
+  }
+
+  /** The cache of this scope with whole objects, started if it is new. It may not be synced yet. */
+  acquire(scope: CacheScope): CacheLease {
+    const { payloadOf } = scope;
+    const keep = (object: DynamicObject): DynamicObject =>
+      withoutManagedFields(payloadOf?.wants(object) === false ? withoutPayload(object) : object);
+    return this.#lease(this.#caches, scope, { seen: keep, wrote: keep, superseded: () => {} });
+  }
+
+  /** As `acquire`, but of the objects only digests stay in memory. */
+  acquireCompact(scope: CacheScope): CacheLease<Compact<D>> {
+    return this.#lease(this.#compact, scope, this.#compactKeeper);
+  }
+
+  /** Number of watches. */
+  get size(): number {
+    return this.#caches.size + this.#compact.size;
+  }
+
+  /** Names of the caches that are not synced, or of which nothing was heard for too long. */
+  problems(): string[] {
+    return [...this.#caches, ...this.#compact]
+      .filter(([, { cache }]) => !cache.informer.synced || cache.informer.status().stale)
+      .map(([key]) => key);
+  }
+
+  /** How many objects of synced resources are in a namespace; undefined while a cache of it is not filled. */
+  countCompact(namespace: string): number | undefined {
+    const covering = [...this.#compact.values()].filter(
+      ({ scope }) => scope.namespace === undefined || scope.namespace === namespace,
+    );
+    // A namespace that nobody looks into, while others are looked into, may hold anything.
+    if (covering.length === 0 && this.#compact.size > 0) return undefined;
+    if (covering.some(({ cache }) => !cache.informer.synced)) return undefined;
+    return covering.reduce((sum, { cache }) => sum + [...objectsIn(cache, namespace)].length, 0);
+  }
+
+  /** The caches that every attempt to list or to watch fails for. */
+  failures(): readonly CacheFailure[] {
+    return [...this.#caches.values(), ...this.#compact.values()].flatMap(({ cache, scope }) => {
+      const { failingSince: since, lastError: error } = cache.informer.status();
+      if (since === undefined) return [];
+      const { group, plural } = scope.type;
+      const resource = group === "" ? plural : `${plural}.${group}`;
+      return [{ resource, namespace: scope.namespace, since, error }];
+    });
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    const caches = [...this.#caches.values(), ...this.#compact.values()];
+    this.#caches.clear();
+    this.#compact.clear();
+    await Promise.all(caches.map(({ cache }) => cache[Symbol.asyncDispose]()));
+  }
+
+  #lease<T extends Cached>(
+    entries: Map<string, Entry<T>>,
+    scope: CacheScope,
+    keeper: Keeper<T>,
+  ): CacheLease<T> {
+    const key = keyOfScope(scope);
+    const entry = entries.get(key) ?? { cache: this.#start(scope, keeper), scope, users: 0 };
+    entry.users++;
+    entries.set(key, entry);
+    let isReleased = false;
+    return {
+      cache: entry.cache,
+      [Symbol.asyncDispose]: async () => {
+        if (isReleased) return;
+        isReleased = true;
+        entry.users--;
+        if (entry.users > 0) return;
+        entries.delete(key);
+        await entry.cache[Symbol.asyncDispose]();
+      },
+    };
+  }
+
+  #start<T extends Cached>(scope: CacheScope, keeper: Keeper<T>): SharedCache<T> {
+    const { client, logger, clock, random } = this.#options;
+    const indexes = { [byNamespace]: (object: T) => [object.metadata.namespace ?? ""] };
+    const { payloadOf: _payloadOf, maxObjects: _maxObjects, ...watched } = scope;
+    const cache = new SharedCache<T>(
+      (transform) =>
+        new Informer<T>({
+          ...watched,
+          client,
+          transform,
+          indexes,
+          rereads: isCustom(scope.type),
+          isSame: keeper.isSame,
+          ...this.#limitsOf(scope),
+          logger,
+          clock,
+          random,
+        }),
+      keeper,
+    );
+    cache.informer.start();
+    return cache;
+  }
+
+  #limitsOf(scope: CacheScope): Pick<InformerOptions<Cached>, "maxObjects" | "onLimit"> {
+    const { onLimit } = this.#options;
+    const maxObjects = scope.maxObjects ?? this.#options.maxObjects;
+    if (maxObjects === undefined) return {};
+    const key = keyOfScope(scope);
+    return {
+      maxObjects,
+      onLimit: (error) => {
+        if (error === undefined) this.#full.delete(key);
+        else this.#full.set(key, `${scope.namespace ?? "(all namespaces)"}: ${error.message}`);
+        onLimit?.(this.#full.size === 0 ? undefined : [...this.#full.values()].slice(0, 3).join("; "));
+      },
+    };
+  }
+}
+
+/** What a cache of a pool shows of a namespace; undefined: all of it. */
+export function objectsIn<T extends Cached>(
+  { informer }: SharedCache<T>,
+  namespace: string | undefined,
+): Iterable<T> {
+  return namespace === undefined ? informer.list() : informer.byIndex(byNamespace, namespace);
+}
+
+/** The object without what Secrets and ConfigMaps are made for. */
+function withoutPayload(object: DynamicObject): DynamicObject {
+  const { data: _data, binaryData: _binaryData, stringData: _stringData, ...rest } = object;
+  return rest;
+}
+
+/** Whether the resource comes from a CustomResourceDefinition, whose schema may change while it is served. */
+function isCustom({ group }: ResourceType): boolean {
+  return group.includes(".") && !group.endsWith(".k8s.io");
+}
+
+function keyOfScope(scope: CacheScope): string {
+  const { type, namespace = "*", labelSelector = "", fieldSelector = "", metadataOnly = false } = scope;
+  const payload = scope.payloadOf?.key ?? "";
+  const selector = [labelSelector, fieldSelector, metadataOnly ? "metadata" : "", payload].filter(
+    (part) => part !== "",
+  );
+  return [`${type.plural}.${type.group}/${type.version}`, namespace, ...selector].join(" ");
+}
