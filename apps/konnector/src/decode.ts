@@ -4,10 +4,9 @@
  */
 import type { APIServiceBinding } from "@klutch/api";
 import { type Condition, type DynamicObject, isRecord, type KubeObject } from "@klutch/kube-core";
-import type { SyncObject } from "@klutch/sync";
 
 export const asBinding = (object: DynamicObject): APIServiceBinding => object as unknown as APIServiceBinding;
-export const asDynamic = (object: KubeObject | SyncObject): DynamicObject => object as DynamicObject;
+export const asDynamic = (object: KubeObject): DynamicObject => object as DynamicObject;
 
 /** Conditions of any object; a metav1 condition has the same first fields. */
 export function conditionsOf(object: KubeObject | undefined): readonly Condition[] {

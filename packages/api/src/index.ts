@@ -37,14 +37,7 @@ export * from "./kinds/api-service-namespace.ts";
 export * from "./kinds/app-cluster-binding.ts";
 export * from "./kinds/backup.ts";
 export * from "./kinds/cluster-binding.ts";
-export type {
-  ApiObject,
-  ClusterSecretKeyRef,
-  GroupResource,
-  LocalSecretKeyRef,
-  Metadata,
-  OwnerReference,
-} from "./kinds/common.ts";
+export type { ClusterSecretKeyRef, GroupResource, LocalSecretKeyRef } from "./kinds/common.ts";
 export type {
   AnsweredPermissionClaim,
   ClaimOwner,

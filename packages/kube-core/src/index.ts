@@ -6,7 +6,13 @@ export { contains, containsEqualLists } from "./contains.ts";
 export { parseExactJson } from "./exact-json.ts";
 export { isRecord } from "./is-record.ts";
 export { jsonEqual } from "./json-equal.ts";
-export type { DynamicObject, KubeObject, ObjectMeta, OwnerReference } from "./object.ts";
+export {
+  type DynamicObject,
+  isDeleting,
+  type KubeObject,
+  type ObjectMeta,
+  type OwnerReference,
+} from "./object.ts";
 export { collectionPath, objectPath } from "./paths.ts";
 export { keyOf, keyOfRef, type ObjectRef, refOf, refOfObject } from "./reference.ts";
 export { apiVersionOf, describe, type ResourceType } from "./resource-type.ts";

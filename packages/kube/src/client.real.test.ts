@@ -4,10 +4,10 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
+import { type DynamicObject, isRecord, type KubeObject, type ResourceType } from "@klutch/kube-core";
 import { startCluster, type TestCluster, waitFor } from "@klutch/kube-testing";
 import { createKubeClient } from "./client.ts";
 import { parseJson } from "./decode.ts";
-import { type DynamicObject, isRecord, type KubeObject, type ResourceType } from "@klutch/kube-core";
 import { discoverResource, resourceTypeOf } from "./discovery.ts";
 import {
   isAlreadyExists,

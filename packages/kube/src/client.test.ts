@@ -5,13 +5,13 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
+import type { ResourceType } from "@klutch/kube-core";
 import { createMetrics, Secret } from "@klutch/telemetry";
 import { createKubeClient, type KubeClientOptions } from "./client.ts";
 import { type Clock, systemClock } from "./clock.ts";
 import type { ClusterAuth } from "./config.ts";
 import { ApiError, FencedError, isTooManyRequests } from "./errors.ts";
 import type { KubeClient } from "./types.ts";
-import type { ResourceType } from "@klutch/kube-core";
 
 const secrets: ResourceType = {
   group: "",

@@ -1,9 +1,8 @@
 /** What an accepted permission claim allows, in the form that decisions use, and what of a claim cannot be honoured. */
 import type { PermissionClaim } from "@klutch/api";
-import { contains } from "@klutch/kube-core";
+import { contains, type DynamicObject, type ObjectRef } from "@klutch/kube-core";
 import { type KeyPath, parseKeyPath, valueAt } from "./field-path.ts";
 import { matchesPattern } from "./metadata-rules.ts";
-import type { Ref, SyncObject } from "./types.ts";
 
 /** One requirement of a field selector. */
 interface FieldRequirement {
@@ -116,7 +115,7 @@ export function claimFaults(
 }
 
 /** Whether a claim covers the object of this consumer reference. Label and field selectors look at `object`. */
-export function isSelected(scope: ClaimScope, ref: Ref, object: SyncObject | undefined): boolean {
+export function isSelected(scope: ClaimScope, ref: ObjectRef, object: DynamicObject | undefined): boolean {
   const listed = (list: readonly string[], value: string): boolean =>
     list.length === 0 || list.includes("*") || list.includes(value);
   if (!listed(scope.names, ref.name)) return false;

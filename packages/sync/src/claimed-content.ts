@@ -6,12 +6,18 @@ import {
   resourceOwnerAnnotation,
   sourceHashAnnotation,
 } from "@klutch/api";
+import {
+  contains,
+  type DynamicObject,
+  isRecord,
+  jsonEqual,
+  jsonHash,
+  type ObjectRef,
+} from "@klutch/kube-core";
 import { type ClaimScope, matchesAny, type TravelRules } from "./claim-scope.ts";
 import { type KeyPath, valueAt, withValueAt } from "./field-path.ts";
-import { contains, isRecord, jsonEqual, jsonHash } from "@klutch/kube-core";
 import { mayComeDown } from "./metadata-rules.ts";
 import type { Tenant } from "./namespaces.ts";
-import { type Ref, type SyncObject } from "./types.ts";
 
 type Side = "consumer" | "provider";
 type Entries = Readonly<Record<string, string>>;
@@ -25,8 +31,8 @@ interface Fields {
 /** What the content of a copy depends on. */
 interface CopyContext {
   readonly scope: ClaimScope;
-  readonly consumerRef: Ref;
-  readonly providerRef: Ref;
+  readonly consumerRef: ObjectRef;
+  readonly providerRef: ObjectRef;
   readonly tenant: Tenant;
   /** `secrets`, `configmaps`, `<plural>.<group>`. */
   readonly resource: string;
@@ -37,9 +43,9 @@ export function copyContent(
   { scope, consumerRef, providerRef, tenant, resource }: CopyContext,
   on: Side,
   mark: "Provider" | "Consumer",
-  source: SyncObject,
-  copy: SyncObject | undefined,
-): SyncObject {
+  source: DynamicObject,
+  copy: DynamicObject | undefined,
+): DynamicObject {
   const { metadata, status: _status, ...sourceFields } = source;
   const ref = on === "consumer" ? consumerRef : providerRef;
   const fields = mergedFields(scope, on, sourceFields, copy);
@@ -63,7 +69,7 @@ export function copyContent(
 }
 
 /** The source's fields, except those that the copy keeps. */
-function mergedFields(scope: ClaimScope, on: Side, source: Fields, copy: SyncObject | undefined): Fields {
+function mergedFields(scope: ClaimScope, on: Side, source: Fields, copy: DynamicObject | undefined): Fields {
   if (copy === undefined) return source;
   const { metadata: _metadata, status: _status, ...present } = copy;
   const isProviderOwned = on === "consumer";
@@ -119,8 +125,8 @@ function filter(entries: Entries | undefined, keep: (key: string) => boolean): E
 export function sourcePatch(
   scope: ClaimScope,
   on: Side,
-  source: SyncObject,
-  copy: SyncObject,
+  source: DynamicObject,
+  copy: DynamicObject,
   markDelivered: boolean,
 ): Readonly<Record<string, unknown>> | undefined {
   const goesBack = (key: string, { fromCopyUp, fromCopyDown }: TravelRules): boolean =>
@@ -156,7 +162,7 @@ export function sourcePatch(
 }
 
 /** Whether the copy already holds the content; what others added to it does not count, except in the payload. */
-export function sameCopy(copy: SyncObject, content: SyncObject): boolean {
+export function sameCopy(copy: DynamicObject, content: DynamicObject): boolean {
   const keys = new Set([...Object.keys(copy), ...Object.keys(content)]);
   for (const key of keys) {
     // What the objects say of their kind does not count: both are of the resource that they were read from.
@@ -181,7 +187,7 @@ const isPayload = (key: string): boolean => key === "data" || key === "binaryDat
 const isPayloadOnly = (resource: string): boolean => resource === "secrets" || resource === "configmaps";
 
 /** Whether a replace is impossible because an immutable field differs; then the copy must be deleted and made anew. */
-export function needsRecreation(resource: string, copy: SyncObject, content: SyncObject): boolean {
+export function needsRecreation(resource: string, copy: DynamicObject, content: DynamicObject): boolean {
   if (!isPayloadOnly(resource)) return false;
   if (copy["immutable"] === true) return true;
   return isRecord(copy["data"]) && content["type"] !== undefined && copy["type"] !== content["type"];

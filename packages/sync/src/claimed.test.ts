@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { claimedFromLabel, type Metadata, resourceOwnerAnnotation } from "@klutch/api";
+import { claimedFromLabel, resourceOwnerAnnotation } from "@klutch/api";
+import type { DynamicObject, ObjectMeta } from "@klutch/kube-core";
 import fc from "fast-check";
 import { type ClaimScope, plainScope } from "./claim-scope.ts";
 import { needsRecreation } from "./claimed-content.ts";
 import { type ClaimedPlan, type ObservedClaimed, planClaimed } from "./claimed.ts";
-import type { SyncObject } from "./types.ts";
 
 const providerOwned = plainScope("Provider");
 const consumerOwned = plainScope("Consumer");
@@ -14,7 +14,7 @@ const tenant = { namespace: "cluster-a", namespaceUid: "tenant" };
 const consumerRef = { namespace: "app", name: "s" };
 const providerRef = { namespace: "cluster-a-app", name: "s" };
 
-function secret(namespace: string, data: object, metadata: Metadata = {}): SyncObject {
+function secret(namespace: string, data: object, metadata: ObjectMeta = {}): DynamicObject {
   return {
     apiVersion: "v1",
     kind: "Secret",
@@ -23,9 +23,9 @@ function secret(namespace: string, data: object, metadata: Metadata = {}): SyncO
     data,
   };
 }
-const above = (data: object, metadata?: Metadata): SyncObject => secret("cluster-a-app", data, metadata);
-const below = (data: object, metadata?: Metadata): SyncObject => secret("app", data, metadata);
-const copyMarks = (owner: string): Metadata => ({
+const above = (data: object, metadata?: ObjectMeta): DynamicObject => secret("cluster-a-app", data, metadata);
+const below = (data: object, metadata?: ObjectMeta): DynamicObject => secret("app", data, metadata);
+const copyMarks = (owner: string): ObjectMeta => ({
   annotations: { [resourceOwnerAnnotation]: owner },
   labels: { [claimedFromLabel]: "tenant" },
 });
@@ -44,7 +44,7 @@ function plan(observed: Partial<ObservedClaimed>): ClaimedPlan {
 }
 
 test("S1: with owner Provider no consumer object ever goes up, whatever both sides hold", () => {
-  const marks = fc.constantFrom<Metadata>({}, copyMarks("Provider"), copyMarks("Consumer"), {
+  const marks = fc.constantFrom<ObjectMeta>({}, copyMarks("Provider"), copyMarks("Consumer"), {
     annotations: { [resourceOwnerAnnotation]: "" },
   });
   const side = fc.option(marks, { nil: undefined });
@@ -137,7 +137,7 @@ test("the copy of another provider is not ours to delete", () => {
 test("what every cluster has for itself stays in its cluster", () => {
   const token = { ...above({}), type: "kubernetes.io/service-account-token" };
   assert.deepEqual(plan({ provider: token }), {});
-  const root: SyncObject = {
+  const root: DynamicObject = {
     ...above({}),
     kind: "ConfigMap",
     metadata: { namespace: "cluster-a-app", name: "kube-root-ca.crt" },

@@ -31,4 +31,3 @@ export {
   keepStoredVersions,
   SchemaTrial,
 } from "./schema-rollout.ts";
-export { isDeleting, type Ref, type SyncObject } from "./types.ts";

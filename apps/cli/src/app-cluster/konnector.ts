@@ -7,9 +7,7 @@ import {
   konnectorName,
   konnectorRepository,
   type Manifest,
-  type Resource,
 } from "@klutch/api";
-import { isNotFound } from "@klutch/kube";
 import {
   clusterRoleBindings,
   clusterRoles,
@@ -18,12 +16,14 @@ import {
   isRecord,
   type KubeObject,
   namespaces,
+  type ResourceType,
   roleBindings,
   roles,
   serviceAccounts,
   validatingAdmissionPolicies,
   validatingAdmissionPolicyBindings,
 } from "@klutch/kube-core";
+import { isNotFound } from "@klutch/kube";
 import { type Consumer, pluginManager } from "../clusters.ts";
 import type { CliContext } from "../context.ts";
 import { CliError } from "../errors.ts";
@@ -86,7 +86,7 @@ export async function konnectorImage(consumer: Consumer, signal: AbortSignal): P
   return typeof container?.["image"] === "string" ? container["image"] : "";
 }
 
-const resourceOfKind: Readonly<Record<string, Resource>> = {
+const resourceOfKind: Readonly<Record<string, ResourceType>> = {
   Namespace: namespaces,
   ServiceAccount: serviceAccounts,
   ClusterRole: clusterRoles,

@@ -11,14 +11,6 @@ import {
   serviceNamespaceAnnotation,
 } from "@klutch/api";
 import {
-  customResourceDefinitions,
-  type DynamicObject,
-  type KubeObject,
-  namespaces,
-  type ResourceType,
-  secrets,
-} from "@klutch/kube-core";
-import {
   discoverResource,
   isForbidden,
   isNotFound,
@@ -26,14 +18,15 @@ import {
   type ListOptions,
   resourceTypeOf,
 } from "@klutch/kube";
+import { effectiveClaims, type InvariantSnapshot, mappingOf, syncedVersion, type Tenant } from "@klutch/sync";
 import {
-  effectiveClaims,
-  type InvariantSnapshot,
-  mappingOf,
-  type SyncObject,
-  syncedVersion,
-  type Tenant,
-} from "@klutch/sync";
+  customResourceDefinitions,
+  type DynamicObject,
+  type KubeObject,
+  namespaces,
+  type ResourceType,
+  secrets,
+} from "@klutch/kube-core";
 import type { Consumer } from "../clusters.ts";
 import type { CliContext } from "../context.ts";
 import { CliError } from "../errors.ts";
@@ -101,8 +94,8 @@ export async function readSnapshot(
   };
   const exported = new Set(exports.map(({ metadata }) => metadata.name));
   const { bindings, bound, leftOut } = sortBindings(everyBinding, identity, exported);
-  const consumerObjects: Record<string, readonly SyncObject[]> = {};
-  const providerObjects: Record<string, readonly SyncObject[]> = {};
+  const consumerObjects: Record<string, readonly DynamicObject[]> = {};
+  const providerObjects: Record<string, readonly DynamicObject[]> = {};
   const own = ownNamespaces(mappings, allNamespaces ?? [], tenant);
   for (const one of exports) {
     const name = one.metadata.name ?? "";
@@ -277,7 +270,7 @@ function ownNamespaces(
 async function readOrphanedApis(
   { consumer, signal }: Reader,
   bindings: readonly APIServiceBinding[],
-  objects: Record<string, readonly SyncObject[]>,
+  objects: Record<string, readonly DynamicObject[]>,
 ): Promise<DynamicObject[]> {
   const options = { metadataOnly: true, signal };
   const all = await listAll<DynamicObject>(consumer.client, customResourceDefinitions, options);
@@ -299,8 +292,8 @@ async function readClaimed(
   bound: readonly APIServiceBinding[],
   exports: readonly APIServiceExport[],
   { own, tenant }: { readonly own: OwnNamespaces; readonly tenant: Tenant },
-  consumerObjects: Record<string, readonly SyncObject[]>,
-  providerObjects: Record<string, readonly SyncObject[]>,
+  consumerObjects: Record<string, readonly DynamicObject[]>,
+  providerObjects: Record<string, readonly DynamicObject[]>,
 ): Promise<readonly ComparedResource[]> {
   const { consumer, provider, signal, notes } = reader;
   const claims = bound.flatMap(({ metadata, spec }) => {

@@ -8,7 +8,7 @@ import {
   type Schema,
   string,
 } from "@klutch/schema";
-import type { ApiObject } from "./common.ts";
+import type { KubeObject } from "@klutch/kube-core";
 import {
   type ManagedCondition,
   managedConditions,
@@ -37,7 +37,7 @@ export interface BackupObservation {
   readonly downloadable?: boolean | undefined;
 }
 
-export interface Backup extends ApiObject {
+export interface Backup extends KubeObject {
   readonly spec: ManagedSpec & { readonly forProvider: BackupParameters };
   readonly status?:
     | {
@@ -61,7 +61,7 @@ export interface RestoreObservation {
   readonly finishedAt?: string | undefined;
 }
 
-export interface Restore extends ApiObject {
+export interface Restore extends KubeObject {
   readonly spec: ManagedSpec & { readonly forProvider: RestoreParameters };
   readonly status?:
     | {

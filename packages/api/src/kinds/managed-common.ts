@@ -1,4 +1,5 @@
 /** What the provider's managed resources share. Source: reference/provider.md §1.1. */
+import type { KubeObject } from "@klutch/kube-core";
 import {
   type CrdOptions,
   type CustomResourceDefinition,
@@ -13,7 +14,6 @@ import {
   string,
 } from "@klutch/schema";
 import { dataservicesGroup } from "../names.ts";
-import type { ApiObject } from "./common.ts";
 
 /** A condition of a managed resource; no severity, unlike the bind kinds'. */
 export interface ManagedCondition {
@@ -74,7 +74,7 @@ export interface ManagedSpec {
 export type ManagementAction = "Observe" | "Create" | "Update" | "Delete" | "LateInitialize" | "*";
 
 /** A managed resource of any kind. */
-export interface ManagedResource extends ApiObject {
+export interface ManagedResource extends KubeObject {
   readonly spec: ManagedSpec;
   readonly status?: { readonly conditions?: readonly ManagedCondition[] | undefined } | undefined;
 }

@@ -9,7 +9,7 @@ import {
   type Schema,
   string,
 } from "@klutch/schema";
-import type { ApiObject } from "./common.ts";
+import type { KubeObject } from "@klutch/kube-core";
 import {
   type ManagedCondition,
   managedConditions,
@@ -49,7 +49,7 @@ export interface ServiceBindingObservation {
   readonly connectionDetails?: readonly ConnectionDetail[] | undefined;
 }
 
-export interface ManagedServiceBinding extends ApiObject {
+export interface ManagedServiceBinding extends KubeObject {
   readonly spec: ManagedSpec & { readonly forProvider: ServiceBindingParameters };
   readonly status?:
     | {

@@ -10,7 +10,7 @@ import {
   type Schema,
   string,
 } from "@klutch/schema";
-import type { ApiObject } from "./common.ts";
+import type { KubeObject } from "@klutch/kube-core";
 import {
   dataservicesCrd,
   type ManagedCondition,
@@ -57,7 +57,7 @@ export interface ProviderConfigStatus {
     | undefined;
 }
 
-export interface ProviderConfig extends ApiObject {
+export interface ProviderConfig extends KubeObject {
   readonly spec: ProviderConfigSpec;
   readonly status?: ProviderConfigStatus | undefined;
 }
@@ -124,7 +124,7 @@ export const providerConfigCrd: CustomResourceDefinition = dataservicesCrd({
   ],
 });
 
-export interface ProviderConfigUsage extends ApiObject {
+export interface ProviderConfigUsage extends KubeObject {
   readonly providerConfigRef: { readonly name: string };
   readonly resourceRef: {
     readonly apiVersion: string;

@@ -8,7 +8,7 @@ import {
   type Schema,
   string,
 } from "@klutch/schema";
-import type { ApiObject } from "./common.ts";
+import type { KubeObject } from "@klutch/kube-core";
 import {
   type ManagedCondition,
   managedConditions,
@@ -46,7 +46,7 @@ export interface ServiceInstanceObservation {
   readonly parameters?: Readonly<Record<string, unknown>> | undefined;
 }
 
-export interface ServiceInstance extends ApiObject {
+export interface ServiceInstance extends KubeObject {
   readonly spec: ManagedSpec & { readonly forProvider: ServiceInstanceParameters };
   readonly status?:
     | {

@@ -22,7 +22,6 @@ import {
 } from "@klutch/sync";
 import { type DynamicObject, jsonHash, keyOf, keyOfRef, type ObjectRef, refOf } from "@klutch/kube-core";
 import type { ConsumerCluster, Environment, ProviderCluster } from "../../clusters.ts";
-import { asDynamic } from "../../decode.ts";
 import type { EventRecorder } from "../../events.ts";
 import type { NamespaceMap } from "../service-namespace/namespace-map.ts";
 import { ProviderView } from "../service-namespace/provider-view.ts";
@@ -255,7 +254,7 @@ export class ClaimSyncer implements AsyncDisposable {
     const { type } = this.#options;
     const { client } = this.#clusterOf(step.on);
     try {
-      this.#wrote(step.on, await client.create(type, asDynamic(step.content), { fieldManager, signal }));
+      this.#wrote(step.on, await client.create(type, step.content, { fieldManager, signal }));
     } catch (error) {
       // A copy whose creation was not answered may be there.
       const isRefused = error instanceof ApiError && error.status < 500;
@@ -281,7 +280,7 @@ export class ClaimSyncer implements AsyncDisposable {
   async #replace(step: Extract<ClaimedStep, { do: "replace" }>, signal: AbortSignal): Promise<void> {
     const { type } = this.#options;
     const { client } = this.#clusterOf(step.on);
-    const content = asDynamic(step.content);
+    const content = step.content;
     if (!step.recreate) {
       this.#wrote(step.on, await client.replace(type, content, { fieldManager, signal }));
       return;

@@ -16,7 +16,7 @@ import {
 import type { SharedCache } from "@klutch/kube-runtime";
 import { type CrdPlan, planCrd } from "@klutch/sync";
 import type { ConsumerCluster } from "../../clusters.ts";
-import { asDynamic, conditionsOf } from "../../decode.ts";
+import { conditionsOf } from "../../decode.ts";
 import type { BindingStatus } from "../binding-status/binding-status.ts";
 import { heldChange } from "./schema-guard.ts";
 import { servedElsewhere } from "./served-elsewhere.ts";
@@ -137,8 +137,8 @@ async function carryOut(
   try {
     const answer =
       plan.do === "create"
-        ? await client.create<DynamicObject>(customResourceDefinitions, asDynamic(plan.crd), { signal })
-        : await client.replace<DynamicObject>(customResourceDefinitions, asDynamic(plan.crd), { signal });
+        ? await client.create<DynamicObject>(customResourceDefinitions, plan.crd, { signal })
+        : await client.replace<DynamicObject>(customResourceDefinitions, plan.crd, { signal });
     crds.wrote(answer);
     return answer;
   } catch (error) {

@@ -12,7 +12,6 @@ import {
 import { findSurely, type SharedCache, StaleCacheError } from "@klutch/kube-runtime";
 import { handOver, type Step, unmarkPatch } from "@klutch/sync";
 import type { ConsumerCluster, ProviderCluster } from "../../clusters.ts";
-import { asDynamic } from "../../decode.ts";
 import type { BoundObject } from "../../digests.ts";
 import type { NamespaceMap } from "../service-namespace/namespace-map.ts";
 import type { ProviderView } from "../service-namespace/provider-view.ts";
@@ -138,7 +137,7 @@ async function applyProvider(
   const metadata = uid === undefined ? content.metadata : { ...content.metadata, uid };
   const answer = await provider.client.apply<DynamicObject>(
     type,
-    { ...asDynamic(content), metadata },
+    { ...content, metadata },
     { fieldManager, force: true, signal },
   );
   view.wrote(answer);
@@ -221,13 +220,13 @@ async function createConsumer(
   signal: AbortSignal,
 ): Promise<undefined> {
   try {
-    const answer = await consumer.client.create<DynamicObject>(type, asDynamic(content), {
+    const answer = await consumer.client.create<DynamicObject>(type, content, {
       fieldManager,
       signal,
     });
     consumerCache.wrote(answer);
   } catch (error) {
-    if (isAlreadyExists(error)) throw new StaleCacheError(`${type.kind} ${keyOf(asDynamic(content))}`);
+    if (isAlreadyExists(error)) throw new StaleCacheError(`${type.kind} ${keyOf(content)}`);
     throw error;
   }
 }

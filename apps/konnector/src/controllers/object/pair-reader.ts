@@ -1,5 +1,4 @@
 /** Sees pairs as their caches' digests, and reads the objects themselves where a decision needs them. */
-import { apiVersionOf, type DynamicObject, type ObjectRef } from "@klutch/kube-core";
 import { readLive } from "@klutch/kube-runtime";
 import {
   claimNameOf,
@@ -8,16 +7,15 @@ import {
   type ClusterScopedView,
   defaultMetadataRule,
   isBound,
-  isDeleting,
   type Isolation,
   isSystemNamespace,
   type Mapping,
   type ObservedPair,
   providerRefOf,
   reduceManagedFields,
-  type Ref,
   upstreamNamesOf,
 } from "@klutch/sync";
+import { apiVersionOf, type DynamicObject, isDeleting, type ObjectRef } from "@klutch/kube-core";
 import type { Environment } from "../../clusters.ts";
 import type { BoundObject } from "../../digests.ts";
 import type { DeletionBreaker } from "./deletion-breaker.ts";
@@ -53,12 +51,12 @@ export interface PairReaderOptions
 
 /** A pair as the caches show it. */
 export interface SeenPair {
-  readonly ref: Ref;
-  readonly target: Ref | undefined;
+  readonly ref: ObjectRef;
+  readonly target: ObjectRef | undefined;
   /** See `ObservedPair`. */
-  readonly unseen?: readonly Ref[] | undefined;
+  readonly unseen?: readonly ObjectRef[] | undefined;
   readonly isOthers?: boolean | undefined;
-  readonly second?: Ref | undefined;
+  readonly second?: ObjectRef | undefined;
   readonly mapping: Mapping;
   readonly consumer: BoundObject | undefined;
   readonly provider: BoundObject | undefined;
