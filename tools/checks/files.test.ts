@@ -1,58 +1,43 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { isHandWritten, sourceFiles } from "./source-files.ts";
+import { incompleteManifests, longestFile, marked, namingMachines, tooLong } from "./files.ts";
 
-const longestFile = 400;
-const isText = (path: string): boolean => !/\.(png|sum)$|package-lock\.json$/.test(path);
-
-test("no hand-written source file is longer than 400 lines", () => {
-  const long = sourceFiles(isHandWritten)
-    .map(({ path, text }) => ({ path, lines: text.split("\n").length - 1 }))
-    .filter(({ lines }) => lines > longestFile)
-    .map(({ path, lines }) => `${path}: ${lines} lines`);
-  assert.deepEqual(long, []);
+test("a file of 400 lines passes and one more is too long", () => {
+  const file = (lines: number): { path: string; text: string } => ({
+    path: "a.ts",
+    text: "x\n".repeat(lines),
+  });
+  assert.deepEqual(tooLong([file(longestFile)]), []);
+  assert.deepEqual(tooLong([file(longestFile + 1)]), ["a.ts: 401 lines"]);
 });
 
-test("no file names a package registry's host or an absolute path of a developer's machine", () => {
-  // Written in pieces, so that this file passes its own check.
-  const forbidden = [
-    ["registry", "npmjs", "org"].join("."),
-    ["proxy", "golang", "org"].join("."),
-    ["deb", "debian", "org"].join("."),
-    ["repo1", "maven", "org"].join("."),
-    ["pypi", "org"].join("."),
-    `/${["work", "main"].join("/")}`,
-    `/${["root", "go"].join("/")}`,
-    `/${["tmp", "eng"].join("/")}`,
-  ];
-  const found = sourceFiles(isText).flatMap(({ path, text }) =>
-    forbidden.filter((word) => text.includes(word)).map((word) => `${path}: ${word}`),
-  );
-  assert.deepEqual(found, []);
+test("a registry's host and a path of one machine are found, each by name", () => {
+  const text = `https://registry.${"npmjs"}.org/x and /work/${"main"}/y`;
+  assert.deepEqual(namingMachines([{ path: "docs/a.md", text }]), [
+    `docs/a.md: registry.${"npmjs"}.org`,
+    `docs/a.md: /work/${"main"}`,
+  ]);
 });
 
-test("unfinished work is written down in docs/known-limits.md, not in the code", () => {
-  const marker = new RegExp(
-    `\\b(${["TO", "DO"].join("")}|${["FIX", "ME"].join("")}|${["XX", "X"].join("")})\\b`,
+test("a marker counts as a word of its own only", () => {
+  assert.deepEqual(
+    marked([
+      { path: "a.ts", text: `// ${"TO"}${"DO"}: later` },
+      { path: "b.ts", text: `const ma${"STO"}${"DO"}NT = 1;` },
+    ]),
+    ["a.ts"],
   );
-  const found = sourceFiles(isHandWritten)
-    .filter(({ text }) => marker.test(text))
-    .map(({ path }) => path);
-  assert.deepEqual(found, []);
 });
 
-test("every workspace has the repository's version, licence and a description of what it is", () => {
-  const faults = sourceFiles((path) => /^(packages|apps)\/[^/]+\/package\.json$/.test(path)).flatMap(
-    ({ path, text }) => {
-      const manifest: unknown = JSON.parse(text);
-      assert.ok(typeof manifest === "object" && manifest !== null);
-      const fields = new Map<string, unknown>(Object.entries(manifest));
-      const wrong: string[] = [];
-      if (fields.get("version") !== "0.1.0") wrong.push("version");
-      if (fields.get("license") !== "Apache-2.0") wrong.push("license");
-      if (typeof fields.get("description") !== "string") wrong.push("description");
-      return wrong.map((field) => `${path}: ${field}`);
-    },
-  );
-  assert.deepEqual(faults, []);
+test("a workspace without a description or with another licence is named with the field", () => {
+  const good = { version: "0.1.0", license: "Apache-2.0", description: "what it is" };
+  const manifest = (fields: object): { path: string; text: string } => ({
+    path: "packages/x/package.json",
+    text: JSON.stringify(fields),
+  });
+  assert.deepEqual(incompleteManifests([manifest(good)]), []);
+  assert.deepEqual(incompleteManifests([manifest({ ...good, license: "MIT", description: undefined })]), [
+    "packages/x/package.json: license",
+    "packages/x/package.json: description",
+  ]);
 });

@@ -33,3 +33,8 @@ function isFile(path: string): boolean {
 export function isHandWritten(path: string): boolean {
   return path.endsWith(".ts") && !path.includes("/gen/");
 }
+
+/** Whether only tests load the file: the tests themselves and the helpers beside them. */
+export function isTestSupport(path: string): boolean {
+  return path.endsWith(".test.ts") || path.includes("/testing/") || path.endsWith("-testing.ts");
+}

@@ -1,6 +1,7 @@
 /** Finds the test files and tells the two kinds apart by name. */
 import { globSync } from "node:fs";
 import { repositoryRoot } from "../root.ts";
+import { nearPaths } from "./near.ts";
 
 /** Paths relative to the repository root, sorted. */
 export interface TestFiles {
@@ -10,13 +11,37 @@ export interface TestFiles {
   readonly real: readonly string[];
 }
 
-/** Every test file whose path contains one of `filters`, or all when there are none. */
-export function findTestFiles(filters: readonly string[]): TestFiles {
-  const wanted = (file: string): boolean =>
-    filters.length === 0 || filters.some((filter) => file.includes(filter));
-  const all = globSync("{packages,apps,tools,bench,e2e}/**/*.test.ts", { cwd: repositoryRoot })
-    .filter((file) => !file.includes("node_modules") && wanted(file))
-    .toSorted();
+/** Every test file, sorted by path. */
+export function allTestFiles(): readonly string[] {
+  return globSync("{packages,apps,services,tools,bench,e2e}/**/*.test.ts", {
+    cwd: repositoryRoot,
+    exclude: ["**/node_modules/**"],
+  }).toSorted();
+}
+
+/** Those of `all` whose path contains one of `filters`, or all when there are none. */
+export function chooseTestFiles(all: readonly string[], filters: readonly string[]): TestFiles {
+  const wanted = filters.map(asWritten);
+  const chosen = all.filter((file) => wanted.length === 0 || wanted.some((filter) => file.includes(filter)));
   const isReal = (file: string): boolean => file.endsWith(".real.test.ts");
-  return { pure: all.filter((file) => !isReal(file)), real: all.filter(isReal) };
+  return { pure: chosen.filter((file) => !isReal(file)), real: chosen.filter(isReal) };
+}
+
+/** A sentence for each filter that no path contains, with the paths that it may have meant. */
+export function unmatchedFilters(all: readonly string[], filters: readonly string[]): readonly string[] {
+  return filters
+    .filter((filter) => !all.some((file) => file.includes(asWritten(filter))))
+    .map((filter) => {
+      const near = nearPaths(asWritten(filter), all);
+      const hint =
+        near.length > 0
+          ? `Did you mean ${near.join(" or ")}?`
+          : "Give a part of a path, such as packages/kube, or nothing for all tests.";
+      return `No test file has "${filter}" in its path. ${hint}`;
+    });
+}
+
+/** Paths of the repository begin with a name; a shell's completion begins with `./`. */
+function asWritten(filter: string): string {
+  return filter.replace(/^(?:\.\/)+/, "");
 }

@@ -1,24 +1,34 @@
 /**
  * `npm test`: everything CI runs, own set-up included. Stages run one after the other; each is one `node --test` process
- * group. Ends with the line `N passed, N failed`. Arguments filter the test files by substring of their path.
+ * group. Ends with the line `N passed, N failed`. Arguments filter the test files by substring of their path; one that no
+ * path contains is an error with exit code 2, because a run that silently leaves tests out looks like a success.
  */
 import { availableParallelism } from "node:os";
 import { ensureChromium } from "./chromium.ts";
 import { ensureEngines } from "./engines.ts";
-import { findTestFiles } from "./files.ts";
+import { allTestFiles, chooseTestFiles, unmatchedFilters } from "./files.ts";
 import { printSummary } from "./summary.ts";
 import { runStage, type StageResult } from "./stage.ts";
 
-const filters = process.argv.slice(2);
-const files = findTestFiles(filters);
-const results: StageResult[] = [];
+process.exitCode = await main(process.argv.slice(2));
 
-if (files.pure.length > 0) {
-  results.push(await runStage("checks and pure tests", files.pure, { concurrency: availableParallelism() }));
+async function main(filters: readonly string[]): Promise<number> {
+  const all = allTestFiles();
+  const unmatched = unmatchedFilters(all, filters);
+  if (unmatched.length > 0) {
+    console.error(unmatched.join("\n"));
+    return 2;
+  }
+  const files = chooseTestFiles(all, filters);
+  const results: StageResult[] = [];
+  if (files.pure.length > 0) {
+    const concurrency = availableParallelism();
+    results.push(await runStage("checks and pure tests", files.pure, { concurrency }));
+  }
+  if (files.real.length > 0) {
+    await ensureEngines(files.real);
+    if (files.real.some((file) => file.includes("browser"))) await ensureChromium();
+    results.push(await runStage("tests on real servers", files.real, { concurrency: 2 }));
+  }
+  return printSummary(results);
 }
-if (files.real.length > 0) {
-  await ensureEngines(files.real);
-  if (files.real.some((file) => file.includes("browser"))) await ensureChromium();
-  results.push(await runStage("tests on real servers", files.real, { concurrency: 2 }));
-}
-process.exitCode = printSummary(results);

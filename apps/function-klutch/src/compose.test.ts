@@ -1,9 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { postgresqlParameters } from "@klutch/api";
 import type { ComposeRequest, Json } from "@klutch/crossplane";
+import { brokerParameters, functionResource, services } from "@klutch/services";
 import { compose } from "./compose.ts";
-import { brokerParameters } from "./postgresql-instance.ts";
 
 const labels = { "crossplane.io/claim-name": "db", "crossplane.io/claim-namespace": "team" };
 
@@ -79,10 +78,9 @@ test("an unknown input stops the pipeline and names what is allowed", () => {
   const { results, resources } = compose(request("mysql", {}));
   assert.deepEqual(resources, {});
   assert.equal(results?.[0]?.severity, "fatal");
-  assert.match(
-    results?.[0]?.message ?? "",
-    /"mysql"; it must be one of: postgresql-instance, service-binding/,
-  );
+  const allowed = [...services.map(functionResource), "service-binding"].join(", ");
+  assert.match(allowed, /^postgresql-instance, /);
+  assert.equal(results?.[0]?.message, `input.resource is "mysql"; it must be one of: ${allowed}`);
 });
 
 test("a composite that belongs to nobody composes nothing", () => {
@@ -99,10 +97,41 @@ test("a namespaced composite stands for itself", () => {
   });
 });
 
-test("every parameter has its own key at the broker, and nothing unknown or inherited is sent", () => {
-  const keys = postgresqlParameters.map(({ brokerKey }) => brokerKey);
-  assert.equal(new Set(keys).size, postgresqlParameters.length);
-  const all = Object.fromEntries(postgresqlParameters.map(({ name }) => [name, name]));
-  assert.deepEqual(Object.keys(brokerParameters({ ...all, other: 1 })), keys);
-  assert.deepEqual(brokerParameters(undefined), {});
+for (const service of services) {
+  test(`every parameter of ${service.title} has its own key at the broker, and nothing unknown or inherited is sent`, () => {
+    const keys = service.parameters.map(({ brokerKey }) => brokerKey);
+    assert.equal(new Set(keys).size, keys.length);
+    const all = Object.fromEntries(service.parameters.map(({ name }) => [name, name]));
+    assert.deepEqual(Object.keys(brokerParameters(service, { ...all, other: 1 })), keys);
+    const inherited = Object.create(all) as Json;
+    assert.deepEqual(brokerParameters(service, inherited), {});
+  });
+
+  test(`an instance of ${service.title} becomes a ServiceInstance of its broker with all its parameters`, () => {
+    const [serviceName = "", planName = ""] = [service.offerings[0], service.plans[0]];
+    const parameters = Object.fromEntries(service.parameters.map(({ name }) => [name, `value of ${name}`]));
+    const spec = { service: serviceName, plan: planName, parameters };
+    const { resources } = compose(request(functionResource(service), spec));
+    const composed = resources["managed"]?.resource["spec"];
+    assert.deepEqual(composed, {
+      forProvider: {
+        acceptsIncomplete: true,
+        serviceName,
+        planName,
+        organizationGuid: "a1d46b5c-b639-4f43-85c7-e9a0e5f01f75",
+        spaceGuid: "1bf71cf3-9017-4846-bffc-b9b31872bfaf",
+        parameters: Object.fromEntries(
+          service.parameters.map(({ name, brokerKey }) => [brokerKey, `value of ${name}`]),
+        ),
+      },
+      providerConfigRef: { name: `${service.type}-service-broker` },
+    });
+  });
+}
+
+test("an instance without parameters, or with something else in their place, sends none", () => {
+  for (const parameters of [undefined, null, [1], {}]) {
+    const { resources } = compose(request("postgresql-instance", { ...instanceSpec, parameters }));
+    assert.doesNotMatch(JSON.stringify(resources), /"parameters"/);
+  }
 });

@@ -1,6 +1,7 @@
-/** ServiceBinding claim → ServiceBinding of the provider, with its Secret in the claim's namespace. reference/provider.md §5.5. */
+/** ServiceBinding claim → ServiceBinding of the provider, with its Secret in the claim's namespace. */
 import { instanceTypeLabel, managedServiceBindings } from "@klutch/api";
 import type { Compose, Json } from "@klutch/crossplane";
+import { providerConfigName } from "@klutch/services";
 import { answer, at, claimLabels, claimOf, noClaim, textAt } from "./composite.ts";
 
 const reported = ["serviceBindingID", "state", "connectionDetails"];
@@ -19,7 +20,7 @@ export const composeServiceBinding: Compose = (request) => {
         instanceName: textAt(composite, "spec", "instanceRef"),
         acceptsIncomplete: at(composite, "spec", "acceptsIncomplete") !== false,
       },
-      providerConfigRef: { name: `${type}-service-broker` },
+      providerConfigRef: { name: providerConfigName(type) },
       writeConnectionSecretToRef: { namespace: claim.namespace, name: `${claim.name}-creds` },
     },
   };

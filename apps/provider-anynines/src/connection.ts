@@ -1,10 +1,9 @@
-/** Credentials of a broker as keys of a Secret. Source: reference/provider.md §2.4. */
-import type { ConnectionDetail } from "@klutch/api";
+/** Credentials of a broker as keys of a Secret. */
 import { isRecord } from "@klutch/kube-core";
 
 /**
  * Nested objects joined with `.`, other characters than letters, digits, `-`, `_` and `.` replaced by `_`. Lists of plain values keep
- * the existing form `[a b]`; numbers and everything else are printed without loss (provider defect 17).
+ * the existing form `[a b]`; numbers and everything else are printed without loss.
  */
 export function flattenCredentials(
   credentials: Readonly<Record<string, unknown>>,
@@ -39,14 +38,4 @@ function printed(value: unknown): string {
   if (Array.isArray(value) && value.every((item) => typeof item !== "object"))
     return `[${value.map(String).join(" ")}]`;
   return JSON.stringify(value);
-}
-
-/** Where a PostgreSQL or MariaDB service is reached, without secrets; empty for other kinds, which a later issue adds. */
-export function connectionDetails(
-  instanceType: string,
-  flat: Readonly<Record<string, string>>,
-): readonly ConnectionDetail[] {
-  const { host, port } = flat;
-  if (!/postgresql|mariadb/.test(instanceType) || host === undefined || port === undefined) return [];
-  return [{ hostURL: host, port, label: "SQL" }];
 }

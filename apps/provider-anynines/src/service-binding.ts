@@ -16,9 +16,10 @@ import {
 } from "@klutch/crossplane";
 import type { Clock } from "@klutch/kube";
 import { isGone, mayHaveLeftOrphan } from "@klutch/osb";
+import { serviceOfType } from "@klutch/services";
 import { OperationTracker, toExternalError, waiting } from "./broker-resource.ts";
 import type { Broker } from "./brokers.ts";
-import { connectionDetails, flattenCredentials } from "./connection.ts";
+import { flattenCredentials } from "./connection.ts";
 import { stepLoss } from "./loss.ts";
 import { missingOf, noteMissing, Notes } from "./notes.ts";
 
@@ -235,11 +236,11 @@ export class ServiceBindingClient implements ExternalClient {
 
   #take(credentials: Readonly<Record<string, unknown>>): void {
     this.#connection = flattenCredentials(credentials);
-    const type = this.#managed.metadata.labels?.[instanceTypeLabel] ?? "";
+    const service = serviceOfType(this.#managed.metadata.labels?.[instanceTypeLabel] ?? "");
     this.#atProvider = {
       ...this.#atProvider,
       state: "Created",
-      connectionDetails: connectionDetails(type, this.#connection),
+      connectionDetails: service?.connectionDetails(this.#connection) ?? [],
     };
   }
 

@@ -1,10 +1,8 @@
 /** Which broker serves a managed resource, and what to say when none does. */
 import { instanceTypeLabel, type ManagedServiceBinding, type ServiceInstance } from "@klutch/api";
 import { ExternalError, type Managed } from "@klutch/crossplane";
+import { typeOfProviderConfig } from "@klutch/services";
 import { type Broker, type Brokers, UnknownConfigError } from "./brokers.ts";
-
-/** ProviderConfigs are named `<type>-service-broker`. */
-const configSuffix = /-service-broker$/;
 
 export function configNameOf(managed: Managed): string {
   return managed.spec.providerConfigRef?.name ?? "default";
@@ -16,7 +14,7 @@ export function checkServiceType(
   instance: ServiceInstance | undefined,
 ): void {
   if (instance === undefined || configNameOf(instance) === configNameOf(binding)) return;
-  const type = configNameOf(instance).replace(configSuffix, "");
+  const type = typeOfProviderConfig(configNameOf(instance));
   throw new ExternalError(
     `serviceInstanceType is ${typeOf(binding)}, but the instance ${binding.spec.forProvider.instanceName} is of type ${type}; ` +
       `delete the binding and make it anew with serviceInstanceType ${type}`,
@@ -42,5 +40,5 @@ export async function brokerOf(
 }
 
 function typeOf(binding: ManagedServiceBinding): string {
-  return binding.metadata.labels?.[instanceTypeLabel] ?? configNameOf(binding).replace(configSuffix, "");
+  return binding.metadata.labels?.[instanceTypeLabel] ?? typeOfProviderConfig(configNameOf(binding));
 }

@@ -1,6 +1,7 @@
 /** Starts everything in the order in which the parts need each other. */
 import { join } from "node:path";
 import { engineNames, preparePostgres, resolveEngines } from "@klutch/engines";
+import { xrds } from "@klutch/services";
 import { ensureCertificates } from "./certificates.ts";
 import { startClusters } from "./clusters.ts";
 import type { SandboxConfig } from "./config.ts";
@@ -96,9 +97,7 @@ async function packagesHealthy(world: World): Promise<void> {
     await waitForConditions(client, pkg(kind, plural), { name }, ["Installed", "Healthy"], 180_000);
     world.progress.say(`${kind} ${name} is Installed and Healthy`);
   }
-  for (const name of ["xpostgresqlinstances.anynines.com", "xservicebindings.anynines.com"]) {
-    await waitForConditions(client, xrd, { name }, ["Established", "Offered"]);
-  }
+  for (const { metadata } of xrds) await waitForConditions(client, xrd, metadata, ["Established", "Offered"]);
 }
 
 /** As `Promise.all`, but waits for all even when one fails: what the others start must be known before it can be stopped. */

@@ -7,7 +7,6 @@ export {
   type KonnectorScope,
   konnectorScopeOf,
 } from "./admission/konnector.ts";
-export * from "./xrds.ts";
 export * from "./cluster-key.ts";
 export * from "./crds.ts";
 export * from "./export-snapshot.ts";
@@ -17,7 +16,6 @@ export { type ForeignExport, parseExport } from "./foreign/export.ts";
 export { type ForeignMapping, parseNamespaceMapping } from "./foreign/namespace-mapping.ts";
 export { decodeOfferedApi, type OfferedApi } from "./foreign/offered-api.ts";
 export { isDnsLabel, plainText, printable, printableLines } from "./foreign/text.ts";
-export * from "./function-input.ts";
 export { base62Hash } from "./hash.ts";
 export * from "./kinds/api-service-binding.ts";
 export {
@@ -61,8 +59,6 @@ export * from "./names.ts";
 export * from "./naming.ts";
 export * from "./packages.ts";
 export * from "./pinned-provider.ts";
-export * from "./postgresql-parameters.ts";
-export * from "./postgresql-plans.ts";
 export * from "./rbac.ts";
 export * from "./renewal.ts";
 export * from "./resources.ts";

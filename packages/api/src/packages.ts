@@ -1,6 +1,4 @@
-/** The Crossplane packages: their metadata and Compositions. Source: reference/engines.md §8, §9. */
-import { functionInput, type FunctionInput } from "./function-input.ts";
-import { claimGroup } from "./names.ts";
+/** The Crossplane packages: their repositories, their names once installed, and their metadata. */
 import { klutchVersion } from "./versions.ts";
 
 /** Repository paths inside a registry. */
@@ -65,22 +63,3 @@ export const providerMeta: PackageManifest = {
   metadata: { name: "provider-anynines" },
   spec: { crossplane, capabilities: [] },
 };
-
-function composition(name: string, kind: string, resource: FunctionInput["resource"]): PackageManifest {
-  return {
-    apiVersion: "apiextensions.crossplane.io/v1",
-    kind: "Composition",
-    metadata: { name },
-    spec: {
-      compositeTypeRef: { apiVersion: `${claimGroup}/v1`, kind },
-      mode: "Pipeline",
-      pipeline: [{ step: "compose", functionRef: { name: functionName }, input: functionInput(resource) }],
-    },
-  };
-}
-
-/** All Compositions. */
-export const compositions: readonly PackageManifest[] = [
-  composition("a9s-postgresql", "XPostgresqlInstance", "postgresql-instance"),
-  composition("a9s-servicebinding", "XServiceBinding", "service-binding"),
-];

@@ -1,6 +1,6 @@
 /** The resources of Klutch's own kinds. */
 import type { ResourceType } from "@klutch/kube-core";
-import { bindGroup, claimGroup, dataservicesGroup, templateGroup } from "./names.ts";
+import { bindGroup, dataservicesGroup, templateGroup } from "./names.ts";
 
 const bind = (kind: string, plural: string): ResourceType => ({
   group: bindGroup,
@@ -15,13 +15,6 @@ const managed = (kind: string, plural: string): ResourceType => ({
   plural,
   kind,
   namespaced: false,
-});
-const claim = (kind: string, plural: string): ResourceType => ({
-  group: claimGroup,
-  version: "v1",
-  plural,
-  kind,
-  namespaced: true,
 });
 
 /** Klutch's own kinds. */
@@ -47,7 +40,3 @@ export const restores: ResourceType = managed("Restore", "restores");
 export const providerConfigs: ResourceType = managed("ProviderConfig", "providerconfigs");
 export const providerConfigUsages: ResourceType = managed("ProviderConfigUsage", "providerconfigusages");
 export const storeConfigs: ResourceType = managed("StoreConfig", "storeconfigs");
-
-/** The claims of the shipped Configuration that the first slice offers. */
-export const postgresqlInstanceClaims: ResourceType = claim("PostgresqlInstance", "postgresqlinstances");
-export const serviceBindingClaims: ResourceType = claim("ServiceBinding", "servicebindings");

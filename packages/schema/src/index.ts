@@ -1,4 +1,5 @@
 /** Builders, printers, a validator and a differ for structural schemas. */
+export { contractLines } from "./contract-lines.ts";
 export {
   type CrdOptions,
   type CustomResourceDefinition,

@@ -1,7 +1,6 @@
 /** Our Crossplane packages, pushed to a local registry and installed from it. */
 import { join } from "node:path";
 import {
-  compositions,
   configurationMeta,
   configurationName,
   functionMeta,
@@ -11,12 +10,12 @@ import {
   providerCrds,
   providerMeta,
   providerName,
-  xrds,
 } from "@klutch/api";
 import { resolveEngine } from "@klutch/engines";
 import { formatYaml } from "@klutch/kube";
 import type { DynamicObject } from "@klutch/kube-core";
 import { buildXpkg, pushImage } from "@klutch/oci";
+import { compositions, xrds } from "@klutch/services";
 import { applyAll } from "../objects.ts";
 import { keepProcess } from "../supervise.ts";
 import type { Foundation, World } from "../world.ts";

@@ -4,6 +4,7 @@ import { connect } from "node:net";
 import { join } from "node:path";
 import { type DynamicObject, isRecord } from "@klutch/kube-core";
 import { waitFor } from "@klutch/kube-testing";
+import { providerConfigName } from "@klutch/services";
 import { accountKubeconfig, ensureAccount } from "../accounts.ts";
 import type { CertificateFolders } from "../certificates.ts";
 import { providerAccount } from "../crossplane/runtime.ts";
@@ -87,7 +88,7 @@ export async function configureProvider(world: World): Promise<void> {
     {
       apiVersion: "dataservices.anynines.com/v1",
       kind: "ProviderConfig",
-      metadata: { name: "postgresql-service-broker" },
+      metadata: { name: providerConfigName("postgresql") },
       spec: {
         url: `http://127.0.0.1:${state.ports.broker}`,
         serviceType: "servicebroker",

@@ -1,6 +1,5 @@
 /** A CRD or an XRD as the lines of the contract file. For tests. */
-import type { CustomResourceDefinition } from "@klutch/schema";
-import { contractLines } from "./contract-lines.ts";
+import { contractLines, type CustomResourceDefinition } from "@klutch/schema";
 
 interface Version {
   readonly name: string;

@@ -1,5 +1,5 @@
-/** A schema as lines of text, one for each field, so that a contract can be written and compared by hand. For tests. */
-import { isRecord } from "@klutch/kube-core";
+/** A schema as lines of text, one for each field, so that a contract can be written and compared by hand. */
+import { isRecord } from "./view.ts";
 
 /** `path: type, required, default …, enum …, pattern …` for every field under `schema`, and one line for each CEL rule. */
 export function contractLines(schema: unknown, path = ""): readonly string[] {

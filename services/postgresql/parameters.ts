@@ -1,25 +1,13 @@
-/** Parameters of PostgreSQL instances: name in the claim, name at the broker, schema. Source: reference/provider.md §5.3. */
-import { boolean, integer, type JsonSchema, list, number, oneOf, string } from "@klutch/schema";
+/** Parameters of PostgreSQL instances. */
+import { boolean, integer, list, number, oneOf, string } from "@klutch/schema";
+import type { DataService, Field, Parameter } from "../src/data-service.ts";
 
-/** One parameter. */
-export interface ParameterDefinition {
-  /** Camel case, as in the claim. */
-  readonly name: string;
-  /** As the broker calls it. */
-  readonly brokerKey: string;
-  readonly schema: { readonly json: JsonSchema };
-}
-
-const parameter = (
-  name: string,
-  brokerKey: string,
-  schema: { readonly json: JsonSchema },
-): ParameterDefinition => ({
+const parameter = (name: string, brokerKey: string, schema: Field): Parameter => ({
   name,
   brokerKey,
   schema,
 });
-const atLeast = (minimum: number): { readonly json: JsonSchema } => integer({ minimum });
+const atLeast = (minimum: number): Field => integer({ minimum });
 const severities = ["DEBUG5", "DEBUG4", "DEBUG3", "DEBUG2", "DEBUG1"] as const;
 const serverSeverities = [
   ...severities,
@@ -33,7 +21,7 @@ const serverSeverities = [
 ] as const;
 
 /** All of them, in the order in which they are printed. */
-export const postgresqlParameters: readonly ParameterDefinition[] = [
+export const parameters: readonly Parameter[] = [
   parameter("dataChecksums", "data_checksums", oneOf(["enabled", "disabled"])),
   parameter("maxConnections", "max_connections", number()),
   parameter("effectiveCacheSize", "effective_cache_size", string()),
@@ -76,8 +64,8 @@ export const postgresqlParameters: readonly ParameterDefinition[] = [
   parameter("logErrorVerbosity", "log_error_verbosity", oneOf(["DEFAULT", "VERBOSE", "TERSE"])),
 ];
 
-/** Parameters that only a8s PostgreSQL has; claims know them in order to refuse them by name. */
-export const foreignParameters: readonly Omit<ParameterDefinition, "brokerKey">[] = [
+/** Parameters that only a8s PostgreSQL has. A claim that was written for it is told so. */
+export const refusedParameters: NonNullable<DataService["refusedParameters"]> = [
   { name: "maxLocksPerTransaction", schema: atLeast(10) },
   { name: "sslCiphers", schema: string() },
   { name: "sslMinProtocolVersion", schema: oneOf(["TLSv1", "TLSv1.1", "TLSv1.2", "TLSv1.3"]) },

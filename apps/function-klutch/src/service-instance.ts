@@ -1,0 +1,38 @@
+/** A claim of any data service → ServiceInstance. */
+import { serviceInstances } from "@klutch/api";
+import type { Compose, Json } from "@klutch/crossplane";
+import { brokerParameters, type DataService, providerConfigName } from "@klutch/services";
+import { answer, at, claimLabels, claimOf, isJson, noClaim, textAt } from "./composite.ts";
+
+/** The one organisation and space that compositions name by default, with every broker. */
+const defaultOrganization = "a1d46b5c-b639-4f43-85c7-e9a0e5f01f75";
+const defaultSpace = "1bf71cf3-9017-4846-bffc-b9b31872bfaf";
+const reported = ["createdAt", "provisionedAt", "state", "updatedAt"];
+
+/** Composes the instances of one service. */
+export function composeServiceInstance(service: DataService): Compose {
+  return (request) => {
+    const { composite, input } = request;
+    const claim = claimOf(composite);
+    if (claim === undefined) return noClaim;
+    const claimed = at(composite, "spec", "parameters");
+    const parameters = isJson(claimed) ? brokerParameters(service, claimed) : {};
+    const resource: Json = {
+      apiVersion: `${serviceInstances.group}/${serviceInstances.version}`,
+      kind: serviceInstances.kind,
+      metadata: { labels: claimLabels(claim) },
+      spec: {
+        forProvider: {
+          acceptsIncomplete: at(composite, "spec", "acceptsIncomplete") !== false,
+          serviceName: textAt(composite, "spec", "service"),
+          planName: textAt(composite, "spec", "plan"),
+          organizationGuid: textAt(input, "organizationGuid") || defaultOrganization,
+          spaceGuid: textAt(input, "spaceGuid") || defaultSpace,
+          ...(Object.keys(parameters).length === 0 ? {} : { parameters }),
+        },
+        providerConfigRef: { name: providerConfigName(service.type) },
+      },
+    };
+    return answer(request, resource, reported);
+  };
+}

@@ -1,0 +1,127 @@
+import assert from "node:assert/strict";
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import { configurationMeta, functionName, packageRepositories, providerName } from "@klutch/api";
+import * as schema from "@klutch/schema";
+import { compositions } from "./compositions.ts";
+import { exportTemplates } from "./export-templates.ts";
+import { services } from "./list.ts";
+import { type CompositeResourceDefinition, instanceXrd, serviceBindingXrd, xrds } from "./xrds.ts";
+
+const home = join(import.meta.dirname, "..");
+
+/** The references are immutable here, other than in the API that this one follows. */
+const serviceBinding = `
+  name xservicebindings.anynines.com
+  composite {"kind":"XServiceBinding","plural":"xservicebindings"}
+  claim {"kind":"ServiceBinding","plural":"servicebindings"}
+  composition {"name":"a9s-servicebinding"}, delete policy none
+  version ["v1",true,true]
+  spec: object, required
+  spec.instanceRef: string maxLength 253, required
+  spec.instanceRef rule: InstanceRef is an immutable field
+  spec.serviceInstanceType: string enum ["keyvalue","postgresql","mongodb","search","logme2","prometheus","messaging","mariadb"], required
+  spec.serviceInstanceType rule: ServiceInstanceType is an immutable field
+  spec.acceptsIncomplete: boolean
+  status: object
+  status.managed: object free`;
+
+const lines = (text: string): readonly string[] =>
+  text
+    .split("\n")
+    .map((line) => line.trim())
+    .filter((line) => line !== "")
+    .toSorted();
+
+const xrdVersions = schema.list(
+  schema.object(
+    {
+      name: schema.string(),
+      served: schema.boolean(),
+      referenceable: schema.boolean(),
+      schema: schema.object({ openAPIV3Schema: schema.anyObject() }),
+    },
+    { additionalPrinterColumns: schema.list(schema.anyObject()) },
+  ),
+  { minItems: 1, maxItems: 1 },
+);
+
+function describeXrd({ metadata, spec }: CompositeResourceDefinition): readonly string[] {
+  const { names, claimNames, defaultCompositionRef, defaultCompositeDeletePolicy: policy, versions } = spec;
+  assert.ok(schema.accepts(xrdVersions, versions));
+  const json = JSON.stringify;
+  return [
+    `name ${metadata.name}`,
+    `composite ${json(names)}`,
+    `claim ${json(claimNames)}`,
+    `composition ${json(defaultCompositionRef)}, delete policy ${policy === undefined ? "none" : json(policy)}`,
+    ...versions.map(({ name, served, referenceable }) => `version ${json([name, served, referenceable])}`),
+    ...versions.flatMap((version) =>
+      (version.additionalPrinterColumns ?? []).map((column) => `column ${json(Object.values(column))}`),
+    ),
+    ...versions.flatMap((version) => schema.contractLines(version.schema.openAPIV3Schema)),
+  ].toSorted();
+}
+
+test("every folder with a service is in the list, and the list has nothing else", () => {
+  const folders = readdirSync(home, { withFileTypes: true })
+    .filter((entry) => entry.isDirectory() && !["src", "node_modules"].includes(entry.name))
+    .map(({ name }) => name);
+  assert.deepEqual(services.map(({ type }) => type).toSorted(), folders.toSorted());
+});
+
+for (const service of services) {
+  const { type, title } = service;
+
+  test(`every field, enum, rule and column of ${service.kind} is as its contract says`, () => {
+    const contract = readFileSync(join(home, type, "contract.txt"), "utf8");
+    assert.deepEqual(describeXrd(instanceXrd(service)), lines(contract));
+  });
+
+  test(`${title}: every parameter has one name in the claim and one at the broker`, () => {
+    const all = [...service.parameters, ...(service.refusedParameters ?? [])].map(({ name }) => name);
+    assert.equal(new Set(all).size, all.length);
+    const keys = service.parameters.map(({ brokerKey }) => brokerKey);
+    assert.equal(new Set(keys).size, keys.length);
+  });
+
+  test(`${title}: offerings are a9s offerings of the service, and no plan stands twice`, () => {
+    for (const offering of service.offerings) assert.match(offering, new RegExp(`^a9s-${type}\\d*$`));
+    assert.equal(new Set(service.plans).size, service.plans.length);
+    for (const plan of service.plans) assert.match(plan, /-(nano|small|medium|big)\b/);
+  });
+
+  test(`${title} is offered to app clusters`, () => {
+    assert.ok(
+      exportTemplates.some(({ metadata }) => metadata.name === `${service.kind.toLowerCase()}s`),
+      service.kind,
+    );
+  });
+}
+
+test("every field, enum and rule of ServiceBinding is as its contract says", () => {
+  assert.deepEqual(describeXrd(serviceBindingXrd), lines(serviceBinding));
+});
+
+test("every composite has the Composition that its definition names, and the Composition our function", () => {
+  for (const { spec } of xrds) {
+    const { names, defaultCompositionRef } = spec;
+    const composition = compositions.find(
+      ({ metadata }) => JSON.stringify(metadata) === JSON.stringify(defaultCompositionRef),
+    );
+    assert.ok(composition !== undefined, JSON.stringify(defaultCompositionRef));
+    const text = JSON.stringify(composition.spec);
+    assert.ok(text.includes(`"functionRef":{"name":"${functionName}"}`));
+    assert.ok(JSON.stringify(names).includes(/"kind":"(\w+)"/.exec(text)?.[1] ?? "none"));
+  }
+});
+
+test("the Configuration depends on the function and the provider it needs", () => {
+  const text = JSON.stringify(configurationMeta("registry.example.org"));
+  for (const repository of [packageRepositories.function, packageRepositories.provider])
+    assert.ok(text.includes(`"package":"registry.example.org/${repository}"`));
+  // Crossplane names what it installs for a dependency after the repository's path.
+  assert.equal(functionName, packageRepositories.function.replace("/", "-"));
+  assert.equal(providerName, packageRepositories.provider.replace("/", "-"));
+});

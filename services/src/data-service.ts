@@ -1,0 +1,107 @@
+/** What one data service is. Its XRD, Composition, export template, examples and page of documentation follow from it. */
+import { claimGroup, type ConnectionDetail } from "@klutch/api";
+import type { ResourceType } from "@klutch/kube-core";
+import type { JsonSchema, PrinterColumn, Rule } from "@klutch/schema";
+
+/** A field of a claim's spec or of its parameters. */
+export interface Field {
+  readonly json: JsonSchema;
+}
+
+/** One parameter of an instance. */
+export interface Parameter {
+  /** Camel case, as in the claim. */
+  readonly name: string;
+  /** As the broker calls it. */
+  readonly brokerKey: string;
+  readonly schema: Field;
+}
+
+/** A claim to start from. */
+export interface Example {
+  /** Name of its file, without the ending. */
+  readonly file: string;
+  /** One sentence. */
+  readonly about: string;
+  /** `metadata.name`. */
+  readonly name: string;
+  readonly spec: Readonly<Record<string, unknown>>;
+}
+
+/** Credentials of a binding as the keys of its Secret. */
+export type Credentials = Readonly<Record<string, string>>;
+
+/** Everything that is particular to one data service. */
+export interface DataService {
+  /** `serviceInstanceType` of its bindings. Its Composition, ProviderConfig and the function's input are named after it. */
+  readonly type: string;
+  /** As people write it. */
+  readonly title: string;
+  /** What it is, in a few sentences. */
+  readonly about: string;
+  /** Kind of the claim. */
+  readonly kind: string;
+  /** What `spec.service` of a claim may name: offerings in the broker's catalog. */
+  readonly offerings: readonly string[];
+  /** What `spec.plan` of a claim may name. */
+  readonly plans: readonly string[];
+  /** What holds between offering, plan and the plan before. That both are known names is always checked. */
+  readonly rules: readonly Rule[];
+  /** What the parameters are about. */
+  readonly parametersAbout: string;
+  /** In the order in which they are printed. */
+  readonly parameters: readonly Parameter[];
+  /** Parameters that a claim may carry from elsewhere. They are refused by name; unknown ones would be dropped without a word. */
+  readonly refusedParameters?: readonly Omit<Parameter, "brokerKey">[] | undefined;
+  /** Further fields of a claim's spec. */
+  readonly fields?: Readonly<Record<string, Field>> | undefined;
+  /** Further columns of `kubectl get`. */
+  readonly columns?: readonly PrinterColumn[] | undefined;
+  /** Keys of a binding's Secret. A broker may send more. */
+  readonly credentialKeys: readonly string[];
+  /** Where the service is reached, without secrets, for the status of a binding. */
+  readonly connectionDetails: (credentials: Credentials) => readonly ConnectionDetail[];
+  /** Of instances. An example of a binding to the first one is made besides. */
+  readonly examples: readonly Example[];
+}
+
+/** The resource that claims of a kind of the Configuration are served as. */
+export function claimResource(kind: string): ResourceType {
+  return { group: claimGroup, version: "v1", plural: `${kind.toLowerCase()}s`, kind, namespaced: true };
+}
+
+/** Name of the Composition of a service's instances. */
+export function compositionName({ type }: DataService): string {
+  return `a9s-${type}`;
+}
+
+/** What the input of the composition function calls a service's instances. */
+export function functionResource({ type }: DataService): string {
+  return `${type}-instance`;
+}
+
+const configSuffix = "-service-broker";
+
+/** Name of the ProviderConfig with the broker of a type of data service. */
+export function providerConfigName(type: string): string {
+  return `${type}${configSuffix}`;
+}
+
+/** The type whose broker a ProviderConfig of this name describes. */
+export function typeOfProviderConfig(name: string): string {
+  return name.endsWith(configSuffix) ? name.slice(0, -configSuffix.length) : name;
+}
+
+/** From the names of a claim's parameters to the broker's. What is not set and what is not known is left out. */
+export function brokerParameters(
+  { parameters }: DataService,
+  claimed: Readonly<Record<string, unknown>>,
+): Readonly<Record<string, unknown>> {
+  const known = parameters.filter(({ name }) => Object.hasOwn(claimed, name));
+  return Object.fromEntries(known.map(({ name, brokerKey }) => [brokerKey, claimed[name]]));
+}
+
+/** For services that are reached with SQL at `host` and `port`. */
+export function sqlConnection({ host, port }: Credentials): readonly ConnectionDetail[] {
+  return host === undefined || port === undefined ? [] : [{ hostURL: host, port, label: "SQL" }];
+}

@@ -1,0 +1,32 @@
+/** What offers the claims to app clusters. */
+import { claimGroup, templateGroup } from "@klutch/api";
+import { claimResource } from "./data-service.ts";
+import { services } from "./list.ts";
+
+/** An APIServiceExportTemplate as it is applied. */
+export interface TemplateManifest {
+  readonly apiVersion: string;
+  readonly kind: "APIServiceExportTemplate";
+  readonly metadata: { readonly name: string; readonly namespace: string };
+  readonly spec: object;
+}
+
+function template(kind: string, more: object = {}): TemplateManifest {
+  const { plural } = claimResource(kind);
+  return {
+    apiVersion: `${templateGroup}/v1alpha1`,
+    kind: "APIServiceExportTemplate",
+    metadata: { name: plural, namespace: "crossplane-system" },
+    spec: { APIServiceSelector: { group: claimGroup, resource: plural }, ...more },
+  };
+}
+
+/** One for each service and one for bindings, whose credentials come down as Secrets that the provider owns. */
+export const exportTemplates: readonly TemplateManifest[] = [
+  ...services.map(({ kind }) => template(kind)),
+  template("ServiceBinding", {
+    permissionClaims: [
+      { group: "", resource: "secrets", version: "v1", required: true, selector: { owner: "Provider" } },
+    ],
+  }),
+];

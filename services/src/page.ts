@@ -1,0 +1,52 @@
+/** The page of documentation of a data service, as Markdown. */
+import { contractLines, type Rule } from "@klutch/schema";
+import { claimResource, type DataService, type Parameter, providerConfigName } from "./data-service.ts";
+import { examplesOf } from "./examples.ts";
+import { offered } from "./plan-rules.ts";
+
+const code = (text: string): string => `\`${text}\``;
+const codes = (texts: readonly string[]): string => texts.map(code).join(", ");
+const bullets = (lines: readonly string[]): string => lines.map((line) => `- ${line}`).join("\n");
+const messageOf = ({ rule, message = rule }: Rule): string => message;
+
+/** What may be claimed, how it may change, what comes back. */
+export function pageOf(service: DataService): string {
+  const { title, about, kind, type, offerings, plans, parameters, credentialKeys } = service;
+  const { plural, group, version } = claimResource(kind);
+  const links = examplesOf(service).map(
+    ({ name }) => `[${name}.yaml](../../configuration/examples/${name}.yaml)`,
+  );
+  return `# ${title}
+
+${about}
+
+The claim is ${code(kind)}, served as ${code(`${plural}.${group}`)} (${version}). Bindings name it with ${code(`serviceInstanceType: ${type}`)}.
+The provider reaches its broker through the ProviderConfig ${code(providerConfigName(type))}; without one, claims say so in their conditions.
+
+## Offerings and plans
+${code("spec.service")} is one of ${codes(offerings)}. It cannot be changed.
+
+${code("spec.plan")} is one of:
+${bullets(plans.map(code))}
+
+A claim or a change that breaks one of these rules is refused with its message:
+${bullets([...offered(type, service), ...service.rules].map(messageOf))}
+
+## Parameters
+| ${code("spec.parameters")} | at the broker | values |
+|---|---|---|
+${parameters.map(rowOf).join("\n")}
+
+## Credentials
+The Secret of a binding has the keys ${codes(credentialKeys)}.
+
+## Examples
+${bullets(links)}
+`;
+}
+
+function rowOf({ name, brokerKey, schema }: Parameter): string {
+  const lines = contractLines({ properties: { [name]: schema.json } });
+  const values = lines.map((line) => line.slice(name.length).replace(/^(: | rule: )/, ""));
+  return `| ${code(name)} | ${code(brokerKey)} | ${values.join("; ").replaceAll("|", "\\|")} |`;
+}

@@ -1,0 +1,13 @@
+/** What a check is: a rule of this repository that a program can hold. */
+
+/** One rule. `npm run check` runs it, and `npm test` does. */
+export interface Check {
+  /** One word; chooses the check on the command line. */
+  readonly name: string;
+  /** The rule as a sentence. */
+  readonly rule: string;
+  /** What to do about a problem. */
+  readonly advice: string;
+  /** What breaks the rule, one text each; empty when nothing does. */
+  readonly find: () => readonly string[] | Promise<readonly string[]>;
+}

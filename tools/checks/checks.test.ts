@@ -1,0 +1,14 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { checks } from "./checks.ts";
+
+for (const { name, rule, advice, find } of checks) {
+  test(rule, async () => {
+    assert.deepEqual(await find(), [], `npm run check -- ${name}; ${advice}`);
+  });
+}
+
+test("each check has a name of its own", () => {
+  const names = checks.map(({ name }) => name);
+  assert.deepEqual(names, [...new Set(names)]);
+});

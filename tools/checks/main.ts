@@ -1,0 +1,29 @@
+/**
+ * `npm run check`: format, lint, types and the other rules that need no test, in seconds. Words choose single checks;
+ * `--counts` prints source and test lines of each part instead. Exits with 1 when a rule is broken, with 2 on a wrong word.
+ */
+import { checks } from "./checks.ts";
+import { countsTable, countLines } from "./counts.ts";
+import { chooseChecks, outcomeText, runChecks } from "./run.ts";
+import { isHandWritten, sourceFiles } from "./source-files.ts";
+
+process.exitCode = await main(process.argv.slice(2));
+
+async function main(words: readonly string[]): Promise<number> {
+  if (words.includes("--counts")) {
+    console.log(countsTable(countLines(sourceFiles(isHandWritten))));
+    return 0;
+  }
+  let chosen;
+  try {
+    chosen = chooseChecks(checks, words);
+  } catch (error) {
+    console.error(error instanceof Error ? error.message : String(error));
+    return 2;
+  }
+  const outcomes = await runChecks(chosen, (outcome) => console.log(outcomeText(outcome)));
+  const failed = outcomes.filter(({ problems }) => problems.length > 0).map(({ check }) => check.name);
+  if (failed.length === 0) return 0;
+  console.log(`\n${failed.length} of ${outcomes.length} checks failed: ${failed.join(", ")}`);
+  return 1;
+}
