@@ -1,5 +1,6 @@
 /** Values of flags: each reader reports what is wrong by the flag's name and never throws. */
 import { readFile } from "node:fs/promises";
+import { parseDuration } from "@klutch/kube-core";
 import { Secret } from "@klutch/telemetry";
 import { repositoryOf } from "./app-cluster-bindings/override-policy.ts";
 import { urlFault } from "./secure-url.ts";
@@ -79,10 +80,8 @@ export async function tlsFiles(
 
 export function seconds(value: string, faults: string[]): number | undefined {
   if (value === "unlimited") return undefined;
-  const match = /^(?<number>\d+)(?<unit>[smh])$/.exec(value);
-  const result =
-    Number(match?.groups?.["number"]) * ({ s: 1, m: 60, h: 3600 }[match?.groups?.["unit"] ?? "s"] ?? 1);
-  if (!Number.isFinite(result) || result < 600)
+  const result = (parseDuration(value) ?? 0) / 1000;
+  if (!Number.isInteger(result) || result < 600)
     faults.push(
       `--credential-lifetime: ${JSON.stringify(value)} must be at least 10m, such as 24h, or unlimited`,
     );

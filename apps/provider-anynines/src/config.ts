@@ -1,5 +1,6 @@
 /** Flags and environment of the provider. Source: reference/provider.md §2.9. */
 import { parseArgs } from "node:util";
+import { parseDuration } from "@klutch/kube-core";
 
 /** How the provider runs. */
 export interface ProviderProcessConfig {
@@ -14,8 +15,6 @@ export interface ProviderProcessConfig {
   readonly namespace: string;
   readonly kubeconfig: string | undefined;
 }
-
-const durationUnits: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 };
 
 /** Reads the command line and the environment. Throws an error that names every fault. */
 export function readConfig(
@@ -39,7 +38,7 @@ export function readConfig(
   const faults: string[] = [];
   const address = /^(?<host>.*):(?<port>\d+)$/.exec(values["health-probe-bind-address"]);
   if (address === null) faults.push("--health-probe-bind-address is not host:port");
-  const pollIntervalMs = milliseconds(values.poll);
+  const pollIntervalMs = parseDuration(values.poll);
   if (pollIntervalMs === undefined)
     faults.push(`--poll: ${JSON.stringify(values.poll)} is not a duration such as 1m`);
   const workers = Number(values["max-reconcile-rate"]);
@@ -56,11 +55,4 @@ export function readConfig(
     namespace: values.namespace,
     kubeconfig: values.kubeconfig,
   };
-}
-
-function milliseconds(text: string): number | undefined {
-  const match = /^(?<number>\d+)(?<unit>ms|s|m|h)$/.exec(text);
-  return match === null
-    ? undefined
-    : Number(match.groups?.["number"]) * (durationUnits[match.groups?.["unit"] ?? ""] ?? 0);
 }

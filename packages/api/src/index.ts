@@ -15,7 +15,7 @@ export { type ForeignClusterBinding, parseClusterBinding } from "./foreign/clust
 export { type ForeignExport, parseExport } from "./foreign/export.ts";
 export { type ForeignMapping, parseNamespaceMapping } from "./foreign/namespace-mapping.ts";
 export { decodeOfferedApi, type OfferedApi } from "./foreign/offered-api.ts";
-export { isDnsLabel, plainText, printable, printableLines } from "./foreign/text.ts";
+export { plainText, printable, printableLines } from "./foreign/text.ts";
 export { base62Hash } from "./hash.ts";
 export * from "./kinds/api-service-binding.ts";
 export {

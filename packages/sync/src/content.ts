@@ -5,7 +5,15 @@ import {
   clusterNamespaceAnnotation,
   consumerNameAnnotation,
 } from "@klutch/api";
-import { contains, type DynamicObject, jsonHash, type ObjectMeta, type ObjectRef } from "@klutch/kube-core";
+import {
+  contains,
+  type DynamicObject,
+  jsonHash,
+  namespaces,
+  type ObjectMeta,
+  type ObjectRef,
+  ownerReference,
+} from "@klutch/kube-core";
 import { type FieldPath, ownedFields, surplusPaths } from "./fields.ts";
 import { filterMetadata, type MetadataRule } from "./metadata-rules.ts";
 import type { Isolation, Tenant } from "./namespaces.ts";
@@ -52,9 +60,7 @@ export function providerContent(
         [clusterNamespaceAnnotation]: tenant.namespace,
         ...(isPlain && !isNamed ? {} : { [consumerNameAnnotation]: name }),
       },
-      ownerReferences: [
-        { apiVersion: "v1", kind: "Namespace", name: tenant.namespace, uid: tenant.namespaceUid },
-      ],
+      ownerReferences: [ownerReference(namespaces, { name: tenant.namespace, uid: tenant.namespaceUid })],
     },
   };
 }

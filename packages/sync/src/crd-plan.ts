@@ -1,12 +1,19 @@
 /** The CRD of the app cluster that follows from an export (reference/bind.md §4.7). */
-import { type APIServiceExportSpec, bindGroup, crdFromExport, type PermissionClaim } from "@klutch/api";
+import {
+  apiServiceBindings,
+  type APIServiceExportSpec,
+  crdFromExport,
+  type PermissionClaim,
+} from "@klutch/api";
 import {
   contains,
   type DynamicObject,
+  isOwnedBy,
+  isOwnerOfKind,
   isRecord,
   jsonHash,
-  type ObjectMeta,
   type OwnerReference,
+  ownerReference,
   type ResourceType,
 } from "@klutch/kube-core";
 import { keepStoredVersions, versionsOf } from "./schema-rollout.ts";
@@ -42,13 +49,7 @@ export function planCrd(observed: {
   readonly bindingExists: (uid: string) => boolean;
 }): CrdPlan {
   const { spec, binding, crd } = observed;
-  const owner: OwnerReference = {
-    apiVersion: `${bindGroup}/v1alpha1`,
-    kind: "APIServiceBinding",
-    name: binding.name,
-    uid: binding.uid,
-    controller: true,
-  };
+  const owner = { ...ownerReference(apiServiceBindings, binding), controller: true };
   const wanted = crdFromExport(spec, owner);
   const hash = jsonHash(wanted.spec);
   const body = crd === undefined ? wanted : { ...wanted, spec: withStoredVersions(wanted.spec, crd) };
@@ -78,14 +79,6 @@ export function planCrd(observed: {
       },
     },
   };
-}
-
-/** Whether an owner of the object has this UID. False for an object that is not there. */
-export function isOwnedBy(
-  object: { readonly metadata: ObjectMeta } | undefined,
-  uid: string | undefined,
-): boolean {
-  return object?.metadata.ownerReferences?.some((owner) => owner.uid === uid) === true;
 }
 
 /**
@@ -151,7 +144,7 @@ function othersThanBindings(crd: DynamicObject): readonly OwnerReference[] {
 }
 
 function isBinding(owner: OwnerReference): boolean {
-  return owner.kind === "APIServiceBinding" && owner.apiVersion.startsWith(`${bindGroup}/`);
+  return isOwnerOfKind(owner, apiServiceBindings);
 }
 
 /**

@@ -6,7 +6,15 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { type DynamicObject, isRecord, type ResourceType, wholeSeconds } from "@klutch/kube-core";
+import {
+  controllerReference,
+  deployments,
+  type DynamicObject,
+  isRecord,
+  type ResourceType,
+  secrets,
+  wholeSeconds,
+} from "@klutch/kube-core";
 import { type KubeClient, systemClock } from "@klutch/kube";
 import type { CertificateFolders } from "../certificates.ts";
 import { conditionOf } from "../objects.ts";
@@ -24,20 +32,6 @@ const pkg = (kind: string, plural: string): ResourceType => ({
 });
 const functionRevisions = pkg("FunctionRevision", "functionrevisions");
 const providerRevisions = pkg("ProviderRevision", "providerrevisions");
-const secrets: ResourceType = {
-  group: "",
-  version: "v1",
-  plural: "secrets",
-  kind: "Secret",
-  namespaced: true,
-};
-const deployments: ResourceType = {
-  group: "apps",
-  version: "v1",
-  plural: "deployments",
-  kind: "Deployment",
-  namespaced: true,
-};
 const manager = { fieldManager: "klutch-package-runtime", force: true } as const;
 const pollMs = 400;
 
@@ -107,7 +101,7 @@ async function serveRevision(
 }
 
 async function applyStubDeployment(client: KubeClient, revision: DynamicObject): Promise<void> {
-  const { name = "", uid = "" } = revision.metadata;
+  const { name = "" } = revision.metadata;
   if ((await client.find(deployments, { namespace: crossplaneNamespace, name })) !== undefined) return;
   const labels = { "pkg.crossplane.io/revision": name };
   const object: DynamicObject = {
@@ -116,16 +110,7 @@ async function applyStubDeployment(client: KubeClient, revision: DynamicObject):
     metadata: {
       namespace: crossplaneNamespace,
       name,
-      ownerReferences: [
-        {
-          apiVersion: revision.apiVersion,
-          kind: revision.kind,
-          name,
-          uid,
-          controller: true,
-          blockOwnerDeletion: true,
-        },
-      ],
+      ownerReferences: [controllerReference(revision)],
     },
     spec: {
       replicas: 0,

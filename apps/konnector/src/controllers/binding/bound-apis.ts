@@ -5,22 +5,16 @@ import {
   providerUidAnnotation,
   unbindFinalizer,
 } from "@klutch/api";
+import { type CacheLease, Controller, type ReconcileResult, type SharedCache } from "@klutch/kube-runtime";
+import { identityChange, type SyncedType, syncedType, type UnbindPolicy, unbindPolicyOf } from "@klutch/sync";
 import {
   alarmCondition,
   customResourceDefinitions,
   type DynamicObject,
+  isOwnedBy,
   isTrue,
   refOf,
 } from "@klutch/kube-core";
-import { type CacheLease, Controller, type ReconcileResult, type SharedCache } from "@klutch/kube-runtime";
-import {
-  identityChange,
-  isOwnedBy,
-  type SyncedType,
-  syncedType,
-  type UnbindPolicy,
-  unbindPolicyOf,
-} from "@klutch/sync";
 import type { BindingCluster } from "../../clusters.ts";
 import { asBinding, conditionsOf } from "../../decode.ts";
 import { ClaimSet } from "../claimed-resource/claim-set.ts";
