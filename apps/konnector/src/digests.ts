@@ -1,5 +1,10 @@
 /** What the caches of the two clusters keep of bound objects in place of their content. */
-import { type CachePool, type Compact, type DigestRules, withoutManagedFields } from "@klutch/kube-runtime";
+import {
+  type CachePool,
+  type DigestedObject,
+  type DigestRules,
+  withoutManagedFields,
+} from "@klutch/kube-runtime";
 import {
   consumerDigest,
   defaultMetadataRule,
@@ -11,7 +16,7 @@ import {
 } from "@klutch/sync";
 
 /** A bound object as a cache keeps it. */
-export type BoundObject = Compact<Digest>;
+export type BoundDigest = DigestedObject<Digest>;
 
 /** The caches of one of the two clusters. */
 export type ClusterCaches = CachePool<Digest>;

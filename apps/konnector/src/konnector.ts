@@ -1,13 +1,6 @@
 /** The konnector as a function: clients, lease, probes, agent; in order up, in reverse order down. */
 import { apiServiceBindingCrd, apiServiceBindings } from "@klutch/api";
 import {
-  customResourceDefinitions,
-  type DynamicObject,
-  isRecord,
-  isTrue,
-  type ResourceType,
-} from "@klutch/kube-core";
-import {
   type Clock,
   type ClusterConfig,
   createKubeClient,
@@ -17,15 +10,22 @@ import {
   systemClock,
   systemRandom,
 } from "@klutch/kube";
+import {
+  customResourceDefinitions,
+  type DynamicObject,
+  isRecord,
+  isTrue,
+  type ResourceType,
+} from "@klutch/kube-core";
 import { Backoff, CachePool, LeaderElector, leading, startProbes } from "@klutch/kube-runtime";
 import type { Logger, Metrics } from "@klutch/telemetry";
-import { type ClusterCaches, consumerDigests } from "./digests.ts";
-import { Agent } from "./controllers/provider-secret/agent.ts";
 import { clusterUid } from "./cluster-uid.ts";
 import { type ConsumerCluster, defaultTiming, type Environment, type Timing } from "./clusters.ts";
 import type { KonnectorConfig } from "./config.ts";
+import { Agent } from "./controllers/provider-secret/agent.ts";
 import { ControlPlaneAgent } from "./controllers/provider-secret/control-plane-agent.ts";
 import { asDynamic, conditionsOf } from "./decode.ts";
+import { type ClusterCaches, consumerDigests } from "./digests.ts";
 import { konnectorMetrics } from "./metrics.ts";
 import { collectGarbage, tidyWhenQuiet } from "./tidy.ts";
 
@@ -192,7 +192,7 @@ class Terms {
         : this.#controlPlaneAgent(config.controlPlane, bindingType);
     this.#agent = agent;
     try {
-      await agent.run(signal);
+      await agent.start({ signal });
     } finally {
       this.#agent = undefined;
     }

@@ -10,7 +10,7 @@
  *
  * A lost instance is never made anew by itself: the new one would be empty, and the broker may only look at other data.
  */
-import type { Missing } from "./notes.ts";
+import type { Missing } from "./critical-annotations.ts";
 
 /** A person's permission to make a lost instance anew: an annotation with the lost instance's id. */
 export const provisionAnewAnnotation = "klutch.anynines.com/provision-anew";

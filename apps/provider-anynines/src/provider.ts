@@ -20,13 +20,13 @@ import { jsonEqual } from "@klutch/kube-core";
 import { Controller, Informer, type LeaderElector, runManager } from "@klutch/kube-runtime";
 import type { Logger, Metrics } from "@klutch/telemetry";
 import { acceptLossAnnotation, type Losses } from "./loss.ts";
-import { Brokers } from "./brokers.ts";
+import { Brokers } from "./broker/brokers.ts";
 import { wasNeverBound, wasNeverProvisioned } from "./existence.ts";
-import { createHealthReconcile } from "./health.ts";
-import { missingOf, noteAnnotations } from "./notes.ts";
-import { ServiceBindingClient } from "./service-binding.ts";
-import { ServiceInstanceClient } from "./service-instance.ts";
-import { brokerOf, checkServiceType, configNameOf } from "./service-type.ts";
+import { createHealthReconcile } from "./provider-config-health.ts";
+import { missingOf, noteAnnotations } from "./critical-annotations.ts";
+import { ServiceBindingClient } from "./service-binding/external-client.ts";
+import { ServiceInstanceClient } from "./service-instance/external-client.ts";
+import { brokerOf, checkServiceType, configNameOf } from "./broker/service-type.ts";
 import { ensureUsage } from "./usage.ts";
 
 /** What the readiness probe asks of a cache. */

@@ -5,7 +5,7 @@ import { DelayedRetryError, TerminalError } from "./errors.ts";
 import type { Informer } from "./cache/informer.ts";
 import type { Cached, Change } from "./cache/store.ts";
 import { Pace } from "./queue/pace.ts";
-import { type Lane, WorkQueue } from "./queue/work-queue.ts";
+import { type Priority, WorkQueue } from "./queue/work-queue.ts";
 
 /** What a reconcile may ask for. */
 export interface ReconcileResult {
@@ -62,7 +62,7 @@ export class Controller {
     this.#pace = pace;
     this.#baseDelayMs = options.baseDelayMs;
     this.#queue = new WorkQueue({
-      limitOf: pace === undefined ? undefined : (lane) => pace.limitOf(lane),
+      limitOf: pace === undefined ? undefined : (priority) => pace.limitOf(priority),
       clock: this.#clock,
       random: options.random,
     });
@@ -76,24 +76,24 @@ export class Controller {
 
   enqueue(
     key: string,
-    options: { readonly lane?: Lane | undefined; readonly afterMs?: number | undefined } = {},
+    options: { readonly priority?: Priority | undefined; readonly afterMs?: number | undefined } = {},
   ): void {
     if (options.afterMs === undefined) this.#queue.add(key, options);
     else this.#queue.addAfter(key, options.afterMs, options);
   }
 
   /**
-   * Enqueues the keys that `keysOf` names for each change. Default: the object's own key. Default lane: `normal`, of what was
+   * Enqueues the keys that `keysOf` names for each change. Default: the object's own key. Default priority: `normal`, of what was
    * there before `resync`.
    */
   watch<T extends Cached>(
     informer: Informer<T>,
     keysOf: (change: Change<T>) => Iterable<string> = (change) => [change.key],
-    options: { readonly lane?: Lane | undefined } = {},
+    options: { readonly priority?: Priority | undefined } = {},
   ): Disposable {
-    return informer.onChange((change, isNews) => {
-      const { lane = isNews ? "normal" : "resync" } = options;
-      for (const key of keysOf(change)) this.#queue.add(key, { lane });
+    return informer.onChange((change, isInInitialList) => {
+      const { priority = isInInitialList ? "low" : "normal" } = options;
+      for (const key of keysOf(change)) this.#queue.add(key, { priority });
     });
   }
 
@@ -113,7 +113,7 @@ export class Controller {
 
   async #work(signal: AbortSignal): Promise<void> {
     for (;;) {
-      const key = await this.#queue.take({ signal });
+      const key = await this.#queue.get({ signal });
       if (key === undefined) return;
       await this.#process(key, signal);
       this.#queue.done(key);

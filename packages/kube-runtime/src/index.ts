@@ -8,20 +8,25 @@ export {
   type ReconcileResult,
 } from "./controller.ts";
 export { DelayedRetryError, StaleCacheError, TerminalError, TooManyObjectsError } from "./errors.ts";
-export { type Compact, type DigestRules, type ObjectDigest, withoutManagedFields } from "./cache/compact.ts";
+export {
+  type DigestedObject,
+  type DigestRules,
+  type ObjectDigest,
+  withoutManagedFields,
+} from "./cache/digested-object.ts";
 export { findSurely, readLive } from "./cache/live.ts";
 export {
   type CacheFailure,
-  type CacheLease,
+  type InformerHandle,
   CachePool,
   type CachePoolOptions,
   type CacheScope,
   objectsIn,
 } from "./cache/pool.ts";
-export { SharedCache } from "./cache/shared-cache.ts";
+export { ReadYourWritesCache } from "./cache/read-your-writes-cache.ts";
 export { type ChangeHandler, Informer, type InformerOptions, type InformerStatus } from "./cache/informer.ts";
 export { leading, LeaderElector, type LeaderElectorOptions } from "./leader-elector.ts";
 export { type ManagerOptions, runManager } from "./manager.ts";
 export { type HealthCheck, type ProbeOptions, type ProbeServer, startProbes } from "./probes.ts";
 export type { Cached, Change, Indexer } from "./cache/store.ts";
-export { type Lane, WorkQueue, type WorkQueueOptions } from "./queue/work-queue.ts";
+export { type Priority, WorkQueue, type WorkQueueOptions } from "./queue/work-queue.ts";

@@ -33,7 +33,7 @@ export type RenewalOutcome =
   | { readonly kind: "renewed"; readonly kubeconfig: string }
   | { readonly kind: "refused"; readonly why: RenewalRefusal };
 
-/** See the module comment. */
+/** Answers konnectors that come back. Remembers nothing itself. */
 export interface Renewal {
   /** Its own public address, which is part of what is signed. */
   readonly url: string;

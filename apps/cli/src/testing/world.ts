@@ -29,7 +29,7 @@ export interface Started extends ScriptedRun {
 
 type Outside = Parameters<typeof scriptedRun>[0];
 
-/** See the module comment. */
+/** Two API servers with one bound API between them, on which commands of `klutch` run. */
 export interface KlutchWorld extends AsyncDisposable {
   readonly consumer: TestCluster;
   readonly provider: TestCluster;

@@ -1,6 +1,6 @@
 /** The kubeconfig that an agent gets in a Secret. */
 import { type ClusterConfig, KubeconfigError } from "@klutch/kube";
-import type { SharedCache } from "@klutch/kube-runtime";
+import type { ReadYourWritesCache } from "@klutch/kube-runtime";
 import { falseCondition, jsonHash, type NewCondition, trueCondition } from "@klutch/kube-core";
 import { secretText } from "../decode.ts";
 
@@ -12,7 +12,7 @@ export const unreadableRetryMs = 2_000;
  * it cannot be used; `advice` ends such a message.
  */
 export function readKubeconfig(
-  cache: SharedCache,
+  cache: ReadYourWritesCache,
   { key, dataKey, advice = "" }: { readonly key: string; readonly dataKey: string; readonly advice?: string },
   parse: (text: string) => ClusterConfig,
   report: (condition: NewCondition) => void,

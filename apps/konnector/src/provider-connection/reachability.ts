@@ -1,13 +1,13 @@
 /** Notices when the provider cannot be reached, and tells since when and how much waits (DESIGN §4.7); never in a user's status. */
 import { type Clock, isUnauthorized } from "@klutch/kube";
 import { wholeSeconds } from "@klutch/kube-core";
-import type { SharedCache } from "@klutch/kube-runtime";
+import type { ReadYourWritesCache } from "@klutch/kube-runtime";
 
 /** What is needed to notice. */
 export interface ReachabilityOptions {
   readonly clock: Clock;
   /** A cache of the provider that is always open. */
-  readonly cache: SharedCache;
+  readonly cache: ReadYourWritesCache;
   readonly unreachableAfterMs: number;
   /** Keys that wait for the provider. */
   readonly pending: () => number;

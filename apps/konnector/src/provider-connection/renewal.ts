@@ -16,9 +16,10 @@ import {
 } from "@klutch/api";
 import { type ClusterConfig, parseForeignKubeconfig } from "@klutch/kube";
 import { type DynamicObject, keyOfRef, type ObjectRef, secrets } from "@klutch/kube-core";
-import { Backoff, type SharedCache } from "@klutch/kube-runtime";
+import { Backoff, type ReadYourWritesCache } from "@klutch/kube-runtime";
 import type { ConsumerCluster, Environment } from "../clusters.ts";
 import { secretText } from "../decode.ts";
+import { aborted, type Startable } from "../lifecycle.ts";
 import { ensureClusterKey, readClusterKey } from "./cluster-key.ts";
 import { type JsonAnswer, postJson } from "./post-json.ts";
 
@@ -27,7 +28,7 @@ export interface RenewalOptions {
   readonly consumer: ConsumerCluster;
   /** The Secret in the app cluster with the provider's kubeconfig. */
   readonly secretRef: ObjectRef;
-  readonly cache: SharedCache;
+  readonly cache: ReadYourWritesCache;
   readonly environment: Environment;
   /** Tries a kubeconfig with one request. */
   readonly prove: (config: ClusterConfig, signal: AbortSignal) => Promise<string>;
@@ -39,7 +40,7 @@ class RenewalError extends Error {
 }
 
 /** See the module comment. */
-export class Renewal {
+export class Renewal implements Startable {
   readonly #options: RenewalOptions;
   #refused = Promise.withResolvers<void>();
   #isRefused = false;
@@ -64,7 +65,7 @@ export class Renewal {
   /** Another credential is in use. */
   rotated(): void {
     this.#problem = undefined;
-    // A promise that nothing has resolved yet is what `run` waits for.
+    // A promise that nothing has resolved yet is what `start` waits for.
     if (!this.#isRefused) return;
     this.#isRefused = false;
     this.#refused = Promise.withResolvers<void>();
@@ -97,17 +98,14 @@ export class Renewal {
     return publicKey;
   }
 
-  /** Works until the signal aborts. */
-  async run(signal: AbortSignal): Promise<void> {
+  async start({ signal }: { readonly signal: AbortSignal }): Promise<void> {
     const { clock, random, logger } = this.#options.environment;
     const backoff = new Backoff({ baseMs: 1_000, capMs: 60_000, random });
-    const aborted = new Promise<void>((resolve) =>
-      signal.addEventListener("abort", () => resolve(), { once: true }),
-    );
+    const ended = aborted(signal);
     while (!signal.aborted) {
       if (!this.#isRefused) {
         backoff.reset();
-        await Promise.race([this.#refused.promise, aborted]);
+        await Promise.race([this.#refused.promise, ended]);
         continue;
       }
       try {

@@ -18,7 +18,7 @@ import {
 import { type KubeClient, systemClock } from "@klutch/kube";
 import type { CertificateFolders } from "../certificates.ts";
 import { conditionOf } from "../objects.ts";
-import { crossplaneNamespace, type World } from "../world.ts";
+import { crossplaneNamespace, type SandboxContext } from "../context.ts";
 
 /** Service account of the provider's process. */
 export const providerAccount = "provider-anynines";
@@ -36,10 +36,10 @@ const manager = { fieldManager: "klutch-package-runtime", force: true } as const
 const pollMs = 400;
 
 /** Looks after revisions until the sandbox ends. */
-export function runPackageRuntime(world: World, certificates: CertificateFolders): Promise<void> {
-  return loop(world, async () => {
-    const { client } = world.clusters.controlPlane;
-    const endpoint = `dns:///localhost:${world.state.ports.function}`;
+export function runPackageRuntime(context: SandboxContext, certificates: CertificateFolders): Promise<void> {
+  return loop(context, async () => {
+    const { client } = context.clusters.controlPlane;
+    const endpoint = `dns:///localhost:${context.state.ports.function}`;
     for (const revision of (await client.list<DynamicObject>(functionRevisions)).items) {
       await serveRevision(client, functionRevisions, revision, certificates, endpoint);
     }
@@ -50,11 +50,11 @@ export function runPackageRuntime(world: World, certificates: CertificateFolders
   });
 }
 
-async function loop(world: World, once: () => Promise<void>): Promise<void> {
-  while (!world.signal.aborted) {
-    // A conflict or a server that is just starting: the next round mends it.
+async function loop(context: SandboxContext, once: () => Promise<void>): Promise<void> {
+  while (!context.signal.aborted) {
+    // A conflict or a server that is just starting: the next round repairs it.
     await once().catch(() => undefined);
-    await sleep(pollMs, undefined, { signal: world.signal }).catch(() => undefined);
+    await sleep(pollMs, undefined, { signal: context.signal }).catch(() => undefined);
   }
 }
 

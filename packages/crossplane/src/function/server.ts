@@ -1,6 +1,7 @@
 /** Serves a composition function over gRPC. Only clients with a certificate of the given authority are answered. */
 import { readFile } from "node:fs/promises";
 import { createServer as createHttp2Server, type ServerHttp2Session } from "node:http2";
+import type { Socket } from "node:net";
 import { join } from "node:path";
 import { createServer as createTlsServer, type Server, type TLSSocket } from "node:tls";
 import { Code, ConnectError, type ConnectRouter } from "@connectrpc/connect";
@@ -23,15 +24,14 @@ export interface ServeFunctionOptions {
   readonly logger: Logger;
   /** Tells whether a certificate is valid now. */
   readonly clock?: Clock | undefined;
+  /** How long calls in flight may take when the server stops, in milliseconds. Default 5 000. */
+  readonly drainMs?: number | undefined;
 }
 
-/** A server that runs; disposing it waits for calls in flight. */
+/** A server that runs; disposing it waits for calls in flight, but not for ever and for nobody who only holds a connection. */
 export interface FunctionServer extends AsyncDisposable {
   readonly port: number;
 }
-
-/** How long calls in flight may take when the server stops. */
-const drainMs = 5_000;
 
 /** Starts the server. Throws when a certificate is missing: there is no mode without. */
 export async function serveFunction(options: ServeFunctionOptions): Promise<FunctionServer> {
@@ -44,6 +44,7 @@ export async function serveFunction(options: ServeFunctionOptions): Promise<Func
     sessions.add(session);
     session.on("close", () => sessions.delete(session));
   });
+  const sockets = new Set<Socket>();
   const accept = gate(readAuthorities(ca.toString()), options);
   // OpenSSL's judgement of the client is only taken note of; no byte reaches HTTP/2 before ours.
   const server = createTlsServer(
@@ -53,12 +54,17 @@ export async function serveFunction(options: ServeFunctionOptions): Promise<Func
       else socket.destroy();
     },
   );
+  // Also of those that never begin to speak TLS.
+  server.on("connection", (socket: Socket) => {
+    sockets.add(socket);
+    socket.on("close", () => sockets.delete(socket));
+  });
   server.on("tlsClientError", (error) => options.logger.warn("a client was refused", { error }));
   await listen(server, options);
   const address = server.address();
   return {
     port: typeof address === "object" && address !== null ? address.port : options.port,
-    [Symbol.asyncDispose]: () => close(server, sessions),
+    [Symbol.asyncDispose]: () => close(server, sessions, sockets, options.drainMs ?? 5_000),
   };
 }
 
@@ -104,12 +110,18 @@ async function listen(server: Server, options: ServeFunctionOptions): Promise<vo
   await promise;
 }
 
-async function close(server: Server, sessions: ReadonlySet<ServerHttp2Session>): Promise<void> {
+async function close(
+  server: Server,
+  sessions: ReadonlySet<ServerHttp2Session>,
+  sockets: ReadonlySet<Socket>,
+  drainMs: number,
+): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   server.close(() => resolve());
   for (const session of sessions) session.close();
   const timer = setTimeout(() => {
     for (const session of sessions) session.destroy();
+    for (const socket of sockets) socket.destroy();
   }, drainMs);
   await promise;
   clearTimeout(timer);

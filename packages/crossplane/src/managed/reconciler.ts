@@ -61,7 +61,7 @@ export function createManagedReconcile<M extends Managed>(options: ManagedReconc
     );
     try {
       const signal = AbortSignal.any([context.signal, deadline.signal]);
-      return await new Pass(options, managed, { ...context, signal }).run();
+      return await new Pass(options, managed, { ...context, signal }, context.signal).run();
     } finally {
       cancel();
     }
@@ -72,12 +72,20 @@ export function createManagedReconcile<M extends Managed>(options: ManagedReconc
 class Pass<M extends Managed> {
   readonly #options: ManagedReconcilerOptions<M>;
   readonly #context: ReconcileContext;
+  /** Outlives the deadline, so that a pass that took too long can still say so. */
+  readonly #reportSignal: AbortSignal;
   #managed: M;
 
-  constructor(options: ManagedReconcilerOptions<M>, managed: M, context: ReconcileContext) {
+  constructor(
+    options: ManagedReconcilerOptions<M>,
+    managed: M,
+    context: ReconcileContext,
+    reportSignal: AbortSignal,
+  ) {
     this.#options = options;
     this.#managed = managed;
     this.#context = context;
+    this.#reportSignal = reportSignal;
   }
 
   async run(): Promise<ReconcileResult | undefined> {
@@ -168,6 +176,7 @@ class Pass<M extends Managed> {
   async #writeStatus(
     changes: readonly NewCondition[],
     fields: Readonly<Record<string, unknown>> = {},
+    signal: AbortSignal = this.#context.signal,
   ): Promise<void> {
     const { clock, client, type } = this.#options;
     const now = new Date(clock.now()).toISOString().replace(/\.\d+Z$/, "Z");
@@ -183,14 +192,14 @@ class Pass<M extends Managed> {
       type,
       { name },
       { status: patch },
-      { ...this.#context, subresource: "status" },
+      { signal, subresource: "status" },
     );
   }
 
   async #report(error: unknown): Promise<ReconcileResult | undefined> {
     if (isConflict(error)) throw error;
     const message = error instanceof Error ? error.message : String(error);
-    await this.#writeStatus([notSynced(message)]);
+    await this.#writeStatus([notSynced(message)], {}, this.#reportSignal);
     if (error instanceof NotYetError) return { requeueAfterMs: error.lookAgainMs };
     throw error;
   }

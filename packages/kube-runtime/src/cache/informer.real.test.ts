@@ -180,15 +180,15 @@ test("objects made and deleted anew between two lists are told as two changes", 
   assert.deepEqual(seen.slice(0, 2), ["deleted", "added"]);
 });
 
-test("what was cached before a handler came is told to it, but not as news", async () => {
+test("what was cached before a handler came is told to it as part of the initial list", async () => {
   await cluster.client.create(configMaps, configMap("before", "one"));
   await assertConverged();
   const seen = new Map<string, boolean>();
-  using _subscription = informer.onChange(({ key }, isNews) => void seen.set(key, isNews));
-  assert.equal(seen.get("a/before"), false);
+  using _subscription = informer.onChange(({ key }, isInInitialList) => void seen.set(key, isInInitialList));
+  assert.equal(seen.get("a/before"), true);
   await cluster.client.create(configMaps, configMap("after", "one"));
   await assertConverged();
-  assert.equal(seen.get("a/after"), true);
+  assert.equal(seen.get("a/after"), false);
 });
 
 test("a cache that hears nothing for twice its idle limit calls itself stale, and recovers", async () => {

@@ -50,8 +50,8 @@ export interface InformerStatus {
   readonly resourceVersion: string;
 }
 
-/** `isNews` is false for what the first list shows, and for what was cached before the handler came. */
-export type ChangeHandler<T> = (change: Change<T>, isNews: boolean) => void;
+/** `isInInitialList`: the first list shows it, or it was cached before the handler came. */
+export type ChangeHandler<T> = (change: Change<T>, isInInitialList: boolean) => void;
 
 /** See the module comment. Handlers run synchronously inside the watch loop and must only enqueue. */
 export class Informer<T extends Cached> implements AsyncDisposable {
@@ -150,7 +150,7 @@ export class Informer<T extends Cached> implements AsyncDisposable {
   /** Calls `handler` for each change from now on; what is cached already comes first, as added. */
   onChange(handler: ChangeHandler<T>): Disposable {
     this.#handlers.add(handler);
-    for (const object of this.#store.values()) handler({ type: "added", key: keyOf(object), object }, false);
+    for (const object of this.#store.values()) handler({ type: "added", key: keyOf(object), object }, true);
     return { [Symbol.dispose]: () => void this.#handlers.delete(handler) };
   }
 
@@ -182,10 +182,10 @@ export class Informer<T extends Cached> implements AsyncDisposable {
 
   #sink(): WatchSink<DynamicObject> {
     return {
-      put: (object, isReread) => this.#store.put(object, isReread),
-      remove: (object) => this.#store.remove(keyOf(object)),
-      retain: (keys, resourceVersion) => this.#retain(keys, resourceVersion),
-      alive: (resourceVersion) => this.#alive(resourceVersion),
+      apply: (object, isReread) => this.#store.apply(object, isReread),
+      delete: (object) => this.#store.delete(keyOf(object)),
+      replace: (keys, resourceVersion) => this.#replace(keys, resourceVersion),
+      progress: (resourceVersion) => this.#progress(resourceVersion),
       opened: () => {
         this.#failingSince = undefined;
       },
@@ -197,10 +197,10 @@ export class Informer<T extends Cached> implements AsyncDisposable {
     };
   }
 
-  #retain(keys: ReadonlySet<string>, resourceVersion: string): void {
+  #replace(keys: ReadonlySet<string>, resourceVersion: string): void {
     const gone = Array.from(this.#store.keys()).filter((key) => !keys.has(key));
-    for (const key of gone) this.#store.remove(key);
-    this.#alive(resourceVersion);
+    for (const key of gone) this.#store.delete(key);
+    this.#progress(resourceVersion);
     if (this.#isFull && this.#store.size === keys.size) {
       this.#isFull = false;
       this.#options.onLimit?.(undefined);
@@ -222,7 +222,7 @@ export class Informer<T extends Cached> implements AsyncDisposable {
     return false;
   }
 
-  #alive(resourceVersion: string): void {
+  #progress(resourceVersion: string): void {
     this.#lastEventAt = this.#clock.monotonic();
     this.#failingSince = undefined;
     if (resourceVersion !== "") this.#resourceVersion = resourceVersion;
@@ -231,7 +231,7 @@ export class Informer<T extends Cached> implements AsyncDisposable {
   #notify(change: Change<T>): void {
     for (const handler of this.#handlers) {
       try {
-        handler(change, this.#isSynced);
+        handler(change, !this.#isSynced);
       } catch (error) {
         this.#logger.error("a change handler failed", { key: change.key, error });
       }

@@ -5,8 +5,8 @@ import { ApiError, type KubeClient, systemRandom, type WatchEvent } from "@klutc
 import type { DynamicObject, ResourceType } from "@klutch/kube-core";
 import { fakeClient, waitFor } from "@klutch/kube-testing";
 import { silentLogger } from "@klutch/telemetry";
-import type { DigestRules, ObjectDigest } from "./compact.ts";
 import { CachePool } from "./pool.ts";
+import type { DigestRules, ObjectDigest } from "./digested-object.ts";
 
 const widgets: ResourceType = {
   group: "example.org",
@@ -76,12 +76,14 @@ test("what a watch had shown through an older schema is read anew when the serve
     [{ events: [pruned], end: "closed" }],
   );
   await using pool = poolOf(client);
-  await using lease = pool.acquire({ type: widgets });
-  await using digests = pool.acquireCompact({ type: { ...widgets, plural: "others" } });
+  await using handle = pool.acquire({ type: widgets });
+  await using digests = pool.acquireDigested({ type: { ...widgets, plural: "others" } });
   const changed: string[] = [];
-  await lease.cache.informer.whenSynced();
-  using _changes = lease.cache.informer.onChange(({ key }, isNews) => isNews && changed.push(key));
-  await waitFor("the whole object", () => lease.cache.get("a/one")?.spec === whole.spec);
+  await handle.cache.informer.whenSynced();
+  using _changes = handle.cache.informer.onChange(
+    ({ key }, isInInitialList) => !isInInitialList && changed.push(key),
+  );
+  await waitFor("the whole object", () => handle.cache.get("a/one")?.spec === whole.spec);
   assert.deepEqual(changed, ["a/one", "a/one"]);
   assert.equal(digests.cache.informer.type.plural, "others");
 });
@@ -96,9 +98,9 @@ test("a built-in resource, whose schema does not change, is resumed where it was
     ],
   );
   await using pool = poolOf(client);
-  await using lease = pool.acquire({ type: secrets });
-  await waitFor("the second watch", () => lease.cache.get("a/one")?.metadata.resourceVersion === "12");
-  assert.equal(lease.cache.get("a/never"), undefined);
+  await using handle = pool.acquire({ type: secrets });
+  await waitFor("the second watch", () => handle.cache.get("a/one")?.metadata.resourceVersion === "12");
+  assert.equal(handle.cache.get("a/never"), undefined);
 });
 
 test("of too many objects those that came first are held, and the pool says so until a list is short enough", async () => {
@@ -106,11 +108,11 @@ test("of too many objects those that came first are held, and the pool says so u
   const told: (string | undefined)[] = [];
   const client = clientOf([many, many.slice(0, 2)], [{ events: [object("five", "12")], end: "410" }]);
   await using pool = poolOf(client, (message) => told.push(message));
-  await using lease = pool.acquire({ type: widgets, namespace: "a", maxObjects: 3 });
-  await lease.cache.informer.whenSynced();
-  assert.equal(lease.cache.informer.size, 3);
+  await using handle = pool.acquire({ type: widgets, namespace: "a", maxObjects: 3 });
+  await handle.cache.informer.whenSynced();
+  assert.equal(handle.cache.informer.size, 3);
   await waitFor("the shorter list", () => told.length === 2);
   assert.match(told[0] ?? "", /^a: there are more than 3 widgets\.example\.org/);
   assert.equal(told[1], undefined);
-  assert.equal(lease.cache.informer.size, 2);
+  assert.equal(handle.cache.informer.size, 2);
 });

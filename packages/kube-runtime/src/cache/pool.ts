@@ -2,17 +2,17 @@
 import type { Clock, KubeClient, Random, Scope } from "@klutch/kube";
 import type { DynamicObject, ResourceType } from "@klutch/kube-core";
 import type { Logger } from "@klutch/telemetry";
-import { BodyShelf } from "./body.ts";
+import { Informer, type InformerOptions } from "./informer.ts";
+import type { Cached } from "./store.ts";
+import { PayloadCache } from "./payload.ts";
 import {
-  type Compact,
-  compactKeeper,
+  type DigestedObject,
+  digestPolicy,
   type DigestRules,
   type ObjectDigest,
   withoutManagedFields,
-} from "./compact.ts";
-import { Informer, type InformerOptions } from "./informer.ts";
-import { type Keeper, SharedCache } from "./shared-cache.ts";
-import type { Cached } from "./store.ts";
+} from "./digested-object.ts";
+import { type CachePolicy, ReadYourWritesCache } from "./read-your-writes-cache.ts";
 
 /** Which objects a cache holds. */
 export interface CacheScope extends Scope {
@@ -28,8 +28,8 @@ export interface CacheScope extends Scope {
 }
 
 /** The right to use a cache; disposing the last one stops its watch. */
-export interface CacheLease<T extends Cached = DynamicObject> extends AsyncDisposable {
-  readonly cache: SharedCache<T>;
+export interface InformerHandle<T extends Cached = DynamicObject> extends AsyncDisposable {
+  readonly cache: ReadYourWritesCache<T>;
 }
 
 /** A cache whose server answers with errors. */
@@ -45,7 +45,7 @@ export interface CacheFailure {
 /** Options of a pool. */
 export interface CachePoolOptions<D extends ObjectDigest> {
   readonly client: KubeClient;
-  /** What `acquireCompact` keeps of objects. */
+  /** What `acquireDigested` keeps of objects. */
   readonly digests: DigestRules<D>;
   /** So many objects of one scope are taken. Default: all. */
   readonly maxObjects?: number | undefined;
@@ -60,64 +60,64 @@ export interface CachePoolOptions<D extends ObjectDigest> {
 const byNamespace = "namespace";
 
 interface Entry<T extends Cached> {
-  readonly cache: SharedCache<T>;
+  readonly cache: ReadYourWritesCache<T>;
   readonly scope: CacheScope;
   users: number;
 }
 
-/** Caches are started when they are first needed and stopped when nobody needs them. `D` is the digest of `acquireCompact`. */
+/** Caches are started when they are first needed and stopped when nobody needs them. `D` is the digest of `acquireDigested`. */
 export class CachePool<D extends ObjectDigest = ObjectDigest> implements AsyncDisposable {
   readonly #options: CachePoolOptions<D>;
   readonly #caches = new Map<string, Entry<DynamicObject>>();
-  readonly #compact = new Map<string, Entry<Compact<D>>>();
-  readonly #compactKeeper: Keeper<Compact<D>>;
+  readonly #digested = new Map<string, Entry<DigestedObject<D>>>();
+  readonly #digestPolicy: CachePolicy<DigestedObject<D>>;
   /** What the full caches say, by scope. */
   readonly #full = new Map<string, string>();
 
   constructor(options: CachePoolOptions<D>) {
     this.#options = options;
-    this.#compactKeeper = compactKeeper(new BodyShelf(), options.digests);
+    this.#digestPolicy = digestPolicy(new PayloadCache(), options.digests);
   }
 
   /** The cache of this scope with whole objects, started if it is new. It may not be synced yet. */
-  acquire(scope: CacheScope): CacheLease {
+  acquire(scope: CacheScope): InformerHandle {
     const { payloadOf } = scope;
     const keep = (object: DynamicObject): DynamicObject =>
       withoutManagedFields(payloadOf?.wants(object) === false ? withoutPayload(object) : object);
-    return this.#lease(this.#caches, scope, { seen: keep, wrote: keep, superseded: () => {} });
+    return this.#handle(this.#caches, scope, { transform: keep, onLocalWrite: keep, onEvict: () => {} });
   }
 
   /** As `acquire`, but of the objects only digests stay in memory. */
-  acquireCompact(scope: CacheScope): CacheLease<Compact<D>> {
-    return this.#lease(this.#compact, scope, this.#compactKeeper);
+  acquireDigested(scope: CacheScope): InformerHandle<DigestedObject<D>> {
+    return this.#handle(this.#digested, scope, this.#digestPolicy);
   }
 
   /** Number of watches. */
   get size(): number {
-    return this.#caches.size + this.#compact.size;
+    return this.#caches.size + this.#digested.size;
   }
 
   /** Names of the caches that are not synced, or of which nothing was heard for too long. */
   problems(): string[] {
-    return [...this.#caches, ...this.#compact]
+    return [...this.#caches, ...this.#digested]
       .filter(([, { cache }]) => !cache.informer.synced || cache.informer.status().stale)
       .map(([key]) => key);
   }
 
   /** How many objects of synced resources are in a namespace; undefined while a cache of it is not filled. */
-  countCompact(namespace: string): number | undefined {
-    const covering = [...this.#compact.values()].filter(
+  countDigested(namespace: string): number | undefined {
+    const covering = [...this.#digested.values()].filter(
       ({ scope }) => scope.namespace === undefined || scope.namespace === namespace,
     );
     // A namespace that nobody looks into, while others are looked into, may hold anything.
-    if (covering.length === 0 && this.#compact.size > 0) return undefined;
+    if (covering.length === 0 && this.#digested.size > 0) return undefined;
     if (covering.some(({ cache }) => !cache.informer.synced)) return undefined;
     return covering.reduce((sum, { cache }) => sum + [...objectsIn(cache, namespace)].length, 0);
   }
 
   /** The caches that every attempt to list or to watch fails for. */
   failures(): readonly CacheFailure[] {
-    return [...this.#caches.values(), ...this.#compact.values()].flatMap(({ cache, scope }) => {
+    return [...this.#caches.values(), ...this.#digested.values()].flatMap(({ cache, scope }) => {
       const { failingSince: since, lastError: error } = cache.informer.status();
       if (since === undefined) return [];
       const { group, plural } = scope.type;
@@ -127,19 +127,19 @@ export class CachePool<D extends ObjectDigest = ObjectDigest> implements AsyncDi
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    const caches = [...this.#caches.values(), ...this.#compact.values()];
+    const caches = [...this.#caches.values(), ...this.#digested.values()];
     this.#caches.clear();
-    this.#compact.clear();
+    this.#digested.clear();
     await Promise.all(caches.map(({ cache }) => cache[Symbol.asyncDispose]()));
   }
 
-  #lease<T extends Cached>(
+  #handle<T extends Cached>(
     entries: Map<string, Entry<T>>,
     scope: CacheScope,
-    keeper: Keeper<T>,
-  ): CacheLease<T> {
+    policy: CachePolicy<T>,
+  ): InformerHandle<T> {
     const key = keyOfScope(scope);
-    const entry = entries.get(key) ?? { cache: this.#start(scope, keeper), scope, users: 0 };
+    const entry = entries.get(key) ?? { cache: this.#start(scope, policy), scope, users: 0 };
     entry.users++;
     entries.set(key, entry);
     let isReleased = false;
@@ -156,11 +156,11 @@ export class CachePool<D extends ObjectDigest = ObjectDigest> implements AsyncDi
     };
   }
 
-  #start<T extends Cached>(scope: CacheScope, keeper: Keeper<T>): SharedCache<T> {
+  #start<T extends Cached>(scope: CacheScope, policy: CachePolicy<T>): ReadYourWritesCache<T> {
     const { client, logger, clock, random } = this.#options;
     const indexes = { [byNamespace]: (object: T) => [object.metadata.namespace ?? ""] };
     const { payloadOf: _payloadOf, maxObjects: _maxObjects, ...watched } = scope;
-    const cache = new SharedCache<T>(
+    const cache = new ReadYourWritesCache<T>(
       (transform) =>
         new Informer<T>({
           ...watched,
@@ -168,13 +168,13 @@ export class CachePool<D extends ObjectDigest = ObjectDigest> implements AsyncDi
           transform,
           indexes,
           rereads: isCustom(scope.type),
-          isSame: keeper.isSame,
+          isSame: policy.isSame,
           ...this.#limitsOf(scope),
           logger,
           clock,
           random,
         }),
-      keeper,
+      policy,
     );
     cache.informer.start();
     return cache;
@@ -198,7 +198,7 @@ export class CachePool<D extends ObjectDigest = ObjectDigest> implements AsyncDi
 
 /** What a cache of a pool shows of a namespace; undefined: all of it. */
 export function objectsIn<T extends Cached>(
-  { informer }: SharedCache<T>,
+  { informer }: ReadYourWritesCache<T>,
   namespace: string | undefined,
 ): Iterable<T> {
   return namespace === undefined ? informer.list() : informer.byIndex(byNamespace, namespace);

@@ -69,8 +69,8 @@ export class Store<T extends Cached> {
     return [...keys].map((key) => this.#objects.get(key)).filter((object) => object !== undefined);
   }
 
-  /** Adds or replaces; the same resourceVersion again is no change, unless it was read anew and differs. */
-  put(raw: DynamicObject, isReread: boolean = false): void {
+  /** Adds or updates; the same resourceVersion again is no change, unless it was read anew and differs. */
+  apply(raw: DynamicObject, isReread: boolean = false): void {
     const key = keyOf(raw);
     const previous = this.#objects.get(key);
     const isKnown = previous?.metadata.resourceVersion === raw.metadata.resourceVersion;
@@ -79,7 +79,7 @@ export class Store<T extends Cached> {
     const object = this.#transform(raw);
     if (previous !== undefined && isKnown && this.#isSame(previous, object)) return;
     // An object that was deleted and made anew between two lists is two changes for whoever looks at identity.
-    if (previous !== undefined && previous.metadata.uid !== object.metadata.uid) this.remove(key);
+    if (previous !== undefined && previous.metadata.uid !== object.metadata.uid) this.delete(key);
     const replaced = this.#objects.get(key);
     if (replaced !== undefined) this.#unindex(key, replaced);
     this.#objects.set(key, object);
@@ -92,7 +92,7 @@ export class Store<T extends Cached> {
   }
 
   /** Removes; nothing happens when it is not there. */
-  remove(key: string): void {
+  delete(key: string): void {
     const object = this.#objects.get(key);
     if (object === undefined) return;
     this.#objects.delete(key);

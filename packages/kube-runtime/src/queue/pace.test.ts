@@ -27,7 +27,7 @@ async function drive(
   let sum = 0;
   const { promise, resolve } = Promise.withResolvers<void>();
   const send = (): void => {
-    while (under < pace.limitOf("resync") && clock.monotonic() < endsAt) {
+    while (under < pace.limitOf("low") && clock.monotonic() < endsAt) {
       under++;
       const sentAt = clock.monotonic();
       const arrivedAt = sentAt + server.wayMs / 2;
@@ -92,5 +92,5 @@ test("when the server becomes near, and so busy, less is sent; when it moves awa
 test("nothing grows while there is little to do, and people always have room beyond bulk work", () => {
   const pace = new Pace(new VirtualClock());
   for (let index = 0; index < 1000; index++) pace.observe("apply", 100, 1);
-  assert.deepEqual([pace.limitOf("resync"), pace.limitOf("normal"), pace.limitOf("user")], [6, 8, 10]);
+  assert.deepEqual([pace.limitOf("low"), pace.limitOf("normal"), pace.limitOf("high")], [6, 8, 10]);
 });

@@ -4,7 +4,7 @@
  * that is busy gets no more than it takes, and one that is far away gets enough to fill the way to it.
  */
 import { type Clock, systemClock } from "@klutch/kube";
-import type { Lane } from "./work-queue.ts";
+import type { Priority } from "./work-queue.ts";
 
 /** Where to start, and never fewer: a server with two cores is busy with them. */
 const fewest = 8;
@@ -15,7 +15,7 @@ const idleShare = 0.25;
 /** With a greater one everybody only waits longer. */
 const busyShare = 0.4;
 /** Bulk work leaves a quarter to what people do, who may have another quarter on top. */
-const shares: Readonly<Record<Lane, number>> = { resync: 0.75, normal: 1, user: 1.25 };
+const shares: Readonly<Record<Priority, number>> = { low: 0.75, normal: 1, high: 1.25 };
 /** Weight of what was seen before when a request ends. */
 const memory = 0.95;
 /** A way that became longer is known as such after two of these. */
@@ -24,7 +24,7 @@ const windowMs = 60_000;
 /** See the module comment. */
 export class Pace {
   /** Keys worked on at the same time are never more. */
-  static readonly most: number = Math.ceil(most * shares.user);
+  static readonly most: number = Math.ceil(most * shares.high);
 
   readonly #clock: Clock;
   readonly #shortest = new Map<string, Shortest>();
@@ -37,9 +37,9 @@ export class Pace {
     this.#clock = clock;
   }
 
-  /** Most keys of this lane and less important ones that should be worked on at the same time. */
-  limitOf(lane: Lane): number {
-    return Math.floor(this.#limit * shares[lane]);
+  /** Most keys of this priority and lower ones that should be worked on at the same time. */
+  limitOf(priority: Priority): number {
+    return Math.floor(this.#limit * shares[priority]);
   }
 
   /** A request ended well. `kind`: those of one kind take equally long when nobody else wants anything. `atOnce`: keys worked on. */
@@ -52,7 +52,7 @@ export class Pace {
     const queuedShare = this.#tookMs === 0 ? 0 : 1 - this.#neededMs / this.#tookMs;
     // By one for each round of requests.
     if (queuedShare > busyShare) this.#limit = Math.max(fewest, this.#limit - 1 / this.#limit);
-    else if (queuedShare < idleShare && atOnce >= this.limitOf("resync")) {
+    else if (queuedShare < idleShare && atOnce >= this.limitOf("low")) {
       this.#limit = Math.min(most, this.#limit + 1 / this.#limit);
     }
   }

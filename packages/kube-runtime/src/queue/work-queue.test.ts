@@ -3,7 +3,7 @@ import { test } from "node:test";
 import fc from "fast-check";
 import type { Clock } from "@klutch/kube";
 import { DelayHeap } from "./delay-heap.ts";
-import { type Lane, WorkQueue } from "./work-queue.ts";
+import { type Priority, WorkQueue } from "./work-queue.ts";
 
 /** A clock that stands still until it is moved. */
 function manualClock(): { readonly clock: Clock; readonly advance: (ms: number) => void } {
@@ -31,20 +31,20 @@ function manualClock(): { readonly clock: Clock; readonly advance: (ms: number) 
   };
 }
 
-const lanes: readonly Lane[] = ["user", "normal", "resync"];
+const priorities: readonly Priority[] = ["high", "normal", "low"];
 type Step =
-  | { readonly op: "add"; readonly key: string; readonly lane: Lane }
-  | { readonly op: "take" | "done" };
+  | { readonly op: "add"; readonly key: string; readonly priority: Priority }
+  | { readonly op: "get" | "done" };
 const step: fc.Arbitrary<Step> = fc.oneof(
   fc.record({
     op: fc.constant("add" as const),
     key: fc.constantFrom("a", "b", "c", "d"),
-    lane: fc.constantFrom(...lanes),
+    priority: fc.constantFrom(...priorities),
   }),
-  fc.record({ op: fc.constantFrom("take" as const, "done" as const) }),
+  fc.record({ op: fc.constantFrom("get" as const, "done" as const) }),
 );
 
-test("a key is never handed out while it is being worked on, and every add is followed by a take", async () => {
+test("a key is never handed out while it is being worked on, and every add is followed by a get", async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(step, { maxLength: 80 }), async (steps) => {
       const queue = new WorkQueue();
@@ -52,13 +52,13 @@ test("a key is never handed out while it is being worked on, and every add is fo
       const owed = new Set<string>();
       for (const one of steps) {
         if (one.op === "add") {
-          queue.add(one.key, { lane: one.lane });
+          queue.add(one.key, { priority: one.priority });
           owed.add(one.key);
         } else if (one.op === "done") {
           const key = working.shift();
           if (key !== undefined) queue.done(key);
         } else if (queue.size > 0) {
-          const key = await queue.take();
+          const key = await queue.get();
           assert.ok(key !== undefined && !working.includes(key));
           assert.ok(owed.delete(key), `${key} was handed out without being asked for`);
           working.push(key);
@@ -66,7 +66,7 @@ test("a key is never handed out while it is being worked on, and every add is fo
       }
       for (const key of working) queue.done(key);
       while (queue.size > 0) {
-        const key = (await queue.take()) ?? "";
+        const key = (await queue.get()) ?? "";
         owed.delete(key);
         queue.done(key);
       }
@@ -75,55 +75,55 @@ test("a key is never handed out while it is being worked on, and every add is fo
   );
 });
 
-test("a lane gives its keys in the order in which they came, also when some left for another lane", async () => {
+test("a priority gives its keys in the order in which they came, also when some left for another priority", async () => {
   const key = fc.integer({ min: 0, max: 20 }).map(String);
   const change = fc.oneof(
     fc.record({ op: fc.constantFrom("add" as const, "promote" as const), key }),
-    fc.record({ op: fc.constant("take" as const) }),
+    fc.record({ op: fc.constant("get" as const) }),
   );
   await fc.assert(
     fc.asyncProperty(fc.array(change, { maxLength: 120 }), async (changes) => {
       const queue = new WorkQueue();
-      const waiting: Record<"user" | "normal", string[]> = { user: [], normal: [] };
+      const waiting: Record<"high" | "normal", string[]> = { high: [], normal: [] };
       for (const one of changes) {
-        if (one.op === "take") {
+        if (one.op === "get") {
           if (queue.size === 0) continue;
-          const taken = await queue.take();
+          const taken = await queue.get();
           assert.ok(taken !== undefined);
-          const lane = waiting.user.includes(taken) ? "user" : "normal";
-          assert.equal(waiting[lane].shift(), taken);
+          const priority = waiting.high.includes(taken) ? "high" : "normal";
+          assert.equal(waiting[priority].shift(), taken);
           queue.done(taken);
         } else if (one.op === "promote") {
-          queue.add(one.key, { lane: "user" });
+          queue.add(one.key, { priority: "high" });
           waiting.normal = waiting.normal.filter((other) => other !== one.key);
-          if (!waiting.user.includes(one.key)) waiting.user.push(one.key);
+          if (!waiting.high.includes(one.key)) waiting.high.push(one.key);
         } else {
           queue.add(one.key);
-          if (![...waiting.user, ...waiting.normal].includes(one.key)) waiting.normal.push(one.key);
+          if (![...waiting.high, ...waiting.normal].includes(one.key)) waiting.normal.push(one.key);
         }
       }
-      assert.equal(queue.size, waiting.user.length + waiting.normal.length);
+      assert.equal(queue.size, waiting.high.length + waiting.normal.length);
     }),
   );
 });
 
 test("people's changes overtake bulk work, and bulk work is not starved", async () => {
   const queue = new WorkQueue();
-  for (let index = 0; index < 20; index++) queue.add(`r${index}`, { lane: "resync" });
-  for (let index = 0; index < 20; index++) queue.add(`u${index}`, { lane: "user" });
+  for (let index = 0; index < 20; index++) queue.add(`r${index}`, { priority: "low" });
+  for (let index = 0; index < 20; index++) queue.add(`u${index}`, { priority: "high" });
   const order: string[] = [];
-  for (let index = 0; index < 20; index++) order.push((await queue.take()) ?? "");
+  for (let index = 0; index < 20; index++) order.push((await queue.get()) ?? "");
   assert.deepEqual(order.slice(0, 7), ["u0", "u1", "u2", "u3", "u4", "u5", "u6"]);
   assert.equal(order.filter((key) => key.startsWith("r")).length, 2);
 });
 
-test("a lane's limit keeps takers free for more important lanes, and holds until its work is done", async () => {
-  const queue = new WorkQueue({ limitOf: (lane) => (lane === "resync" ? 2 : 3) });
-  for (const key of ["r0", "r1", "r2"]) queue.add(key, { lane: "resync" });
-  assert.deepEqual([await queue.take(), await queue.take()], ["r0", "r1"]);
-  const third = queue.take();
-  const fourth = queue.take();
-  queue.add("u0", { lane: "user" });
+test("a priority's limit keeps waiters free for higher priorities, and holds until its work is done", async () => {
+  const queue = new WorkQueue({ limitOf: (priority) => (priority === "low" ? 2 : 3) });
+  for (const key of ["r0", "r1", "r2"]) queue.add(key, { priority: "low" });
+  assert.deepEqual([await queue.get(), await queue.get()], ["r0", "r1"]);
+  const third = queue.get();
+  const fourth = queue.get();
+  queue.add("u0", { priority: "high" });
   assert.equal(await third, "u0");
   queue.done("u0");
   assert.deepEqual([queue.size, queue.workingSize], [1, 2]);
@@ -131,41 +131,41 @@ test("a lane's limit keeps takers free for more important lanes, and holds until
   assert.equal(await fourth, "r2");
 });
 
-test("what is less important counts against a lane's limit, what is more important does not", async () => {
-  const queue = new WorkQueue({ limitOf: (lane) => (lane === "user" ? 4 : 2) });
-  for (const key of ["u0", "u1"]) queue.add(key, { lane: "user" });
-  assert.deepEqual([await queue.take(), await queue.take()], ["u0", "u1"]);
+test("what is lower counts against a priority's limit, what is higher does not", async () => {
+  const queue = new WorkQueue({ limitOf: (priority) => (priority === "high" ? 4 : 2) });
+  for (const key of ["u0", "u1"]) queue.add(key, { priority: "high" });
+  assert.deepEqual([await queue.get(), await queue.get()], ["u0", "u1"]);
   for (const key of ["n0", "n1", "n2"]) queue.add(key);
-  queue.add("r0", { lane: "resync" });
-  assert.deepEqual([await queue.take(), await queue.take()], ["n0", "n1"]);
-  const next = queue.take();
+  queue.add("r0", { priority: "low" });
+  assert.deepEqual([await queue.get(), await queue.get()], ["n0", "n1"]);
+  const next = queue.get();
   queue.done("u0");
   assert.equal(queue.workingSize, 3);
   queue.done("n0");
   assert.equal(await next, "n2");
 });
 
-test("a key that comes back for another look comes back in its lane: a backlog that waits does not become important", async () => {
+test("a key that comes back for another look comes back in its priority: a backlog that waits does not become important", async () => {
   const { clock, advance } = manualClock();
   const queue = new WorkQueue({ clock, random: () => 1 });
-  queue.add("late", { lane: "resync" });
-  queue.add("failed", { lane: "resync" });
-  for (const key of [await queue.take(), await queue.take()]) {
+  queue.add("late", { priority: "low" });
+  queue.add("failed", { priority: "low" });
+  for (const key of [await queue.get(), await queue.get()]) {
     if (key === "late") queue.addAfter(key, 10);
     else queue.addRateLimited(key ?? "", { atLeastMs: 10 });
     queue.done(key ?? "");
   }
   advance(10);
   queue.add("other");
-  assert.deepEqual([await queue.take(), queue.size], ["other", 2]);
+  assert.deepEqual([await queue.get(), queue.size], ["other", 2]);
 });
 
-test("adding a waiting key in a more important lane moves it there", async () => {
+test("adding a waiting key in a higher priority moves it there", async () => {
   const queue = new WorkQueue();
-  queue.add("a", { lane: "resync" });
+  queue.add("a", { priority: "low" });
   queue.add("b");
-  queue.add("a", { lane: "user" });
-  assert.deepEqual([await queue.take(), await queue.take(), queue.size], ["a", "b", 0]);
+  queue.add("a", { priority: "high" });
+  assert.deepEqual([await queue.get(), await queue.get(), queue.size], ["a", "b", 0]);
 });
 
 test("failures wait longer each time, up to the cap, and forgetting starts anew", () => {
@@ -195,17 +195,17 @@ test("a delayed key comes when it is due, and not before", async () => {
   advance(49);
   assert.equal(queue.size, 0);
   advance(1);
-  assert.equal(await queue.take(), "early");
+  assert.equal(await queue.get(), "early");
   assert.equal(queue.size, 0);
   advance(50);
-  assert.equal(await queue.take(), "late");
+  assert.equal(await queue.get(), "late");
 });
 
-test("a waiting taker gets undefined when it is aborted or the queue is shut down", async () => {
+test("a waiting waiter gets undefined when it is aborted or the queue is shut down", async () => {
   const queue = new WorkQueue();
   const abort = new AbortController();
-  const aborted = queue.take({ signal: abort.signal });
-  const waiting = queue.take();
+  const aborted = queue.get({ signal: abort.signal });
+  const waiting = queue.get();
   abort.abort();
   assert.equal(await aborted, undefined);
   queue.shutDown();
@@ -218,7 +218,7 @@ test("20 events and then ten silent minutes cause one look a minute, not twenty"
   const { clock, advance } = manualClock();
   const queue = new WorkQueue({ clock });
   const look = async (): Promise<void> => {
-    const key = (await queue.take()) ?? "";
+    const key = (await queue.get()) ?? "";
     queue.addAfter(key, 60_000);
     queue.done(key);
   };
@@ -239,16 +239,16 @@ test("20 events and then ten silent minutes cause one look a minute, not twenty"
 test("a key that waits for two times comes once, at the earlier one, and as important as the more important", async () => {
   const { clock, advance } = manualClock();
   const queue = new WorkQueue({ clock });
-  queue.addAfter("a", 100, { lane: "user" });
-  queue.addAfter("a", 50, { lane: "resync" });
+  queue.addAfter("a", 100, { priority: "high" });
+  queue.addAfter("a", 50, { priority: "low" });
   queue.addAfter("b", 20);
   queue.addAfter("b", 80);
   assert.equal(queue.delayedSize, 2);
   advance(20);
-  assert.equal(await queue.take(), "b");
+  assert.equal(await queue.get(), "b");
   advance(30);
   queue.add("other");
-  assert.deepEqual([await queue.take(), await queue.take()], ["a", "other"]);
+  assert.deepEqual([await queue.get(), await queue.get()], ["a", "other"]);
   advance(200);
   assert.deepEqual([queue.size, queue.delayedSize], [0, 0]);
 });
@@ -259,7 +259,7 @@ test("whatever is added, delayed and done, a key waits for at most one time and 
     fc.record({ op: fc.constant("add" as const), key }),
     fc.record({ op: fc.constant("addAfter" as const), key, ms: fc.integer({ min: -1, max: 60 }) }),
     fc.record({ op: fc.constant("advance" as const), ms: fc.integer({ min: 1, max: 40 }) }),
-    fc.record({ op: fc.constantFrom("take" as const, "done" as const) }),
+    fc.record({ op: fc.constantFrom("get" as const, "done" as const) }),
   );
   await fc.assert(
     fc.asyncProperty(fc.array(step, { maxLength: 150 }), async (steps) => {
@@ -284,7 +284,7 @@ test("whatever is added, delayed and done, a key waits for at most one time and 
           queue.done(working);
           model.done(working);
         } else if (queue.size > 0) {
-          const taken = (await queue.take()) ?? "";
+          const taken = (await queue.get()) ?? "";
           assert.ok(model.waiting.delete(taken), `${taken} was handed out without being due`);
           model.working.add(taken);
         }
@@ -297,7 +297,7 @@ test("whatever is added, delayed and done, a key waits for at most one time and 
   );
 });
 
-/** What the queue does, in the plainest words. Without lanes and order. */
+/** What the queue does, in the plainest words. Without priorities and order. */
 class NaiveQueue {
   readonly waiting = new Set<string>();
   readonly working = new Set<string>();

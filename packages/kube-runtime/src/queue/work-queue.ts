@@ -1,13 +1,13 @@
 /**
  * Keys that wait for work. A key waits at most once and is never handed out while it is being worked on: if it is added again
- * meanwhile, it comes back after `done`. Lanes let what a person did overtake bulk work; each lane is first in, first out.
+ * meanwhile, it comes back after `done`. Priorities let what a person did overtake bulk work; each priority is first in, first out.
  */
 import { type Clock, type Random, systemClock, systemRandom } from "@klutch/kube";
 import { backoffLimit } from "../backoff.ts";
 import { DelayHeap } from "./delay-heap.ts";
 
-/** Importance, highest first. */
-export type Lane = "user" | "normal" | "resync";
+/** Importance of a key, highest first. Default `normal`. */
+export type Priority = "high" | "normal" | "low";
 
 /** Options of a queue. */
 export interface WorkQueueOptions {
@@ -16,19 +16,19 @@ export interface WorkQueueOptions {
   /** Longest wait after failures. Default 60 000. */
   readonly maxDelayMs?: number | undefined;
   /**
-   * Most keys taken from the lane and less important ones that may be worked on at the same time; no lane's may be greater than
-   * that of a more important one. Default: any number.
+   * Most keys taken from the priority and lower ones that may be worked on at the same time; no priority's may be greater than
+   * that of a higher one. Default: any number.
    */
-  readonly limitOf?: ((lane: Lane) => number) | undefined;
+  readonly limitOf?: ((priority: Priority) => number) | undefined;
   readonly clock?: Clock | undefined;
   readonly random?: Random | undefined;
 }
 
-const lanes: readonly Lane[] = ["user", "normal", "resync"];
-/** Every so many takes the least important lane goes first, so that none starves. */
+const priorities: readonly Priority[] = ["high", "normal", "low"];
+/** Every so many keys the lowest priority goes first, so that none starves. */
 const fairTurn = 8;
 
-/** The keys of one lane. */
+/** The keys of one priority. */
 class Waiting<K extends string> {
   readonly #keys = new Set<K>();
   /** Goes on where it stopped: a new one would have to step over everything that was taken since the set last grew. */
@@ -63,23 +63,23 @@ class Waiting<K extends string> {
   }
 }
 
-/** See the module comment. `K` is compared by value of its text: use strings. */
+/** Guarantees one worker for each key, and none that starves. Does not start workers: they call `get` and `done`. */
 export class WorkQueue<K extends string = string> {
   readonly #clock: Clock;
   readonly #random: Random;
   readonly #limits: { readonly baseMs: number; readonly capMs: number };
-  readonly #limitOf: (lane: Lane) => number;
-  readonly #waiting = new Map<Lane, Waiting<K>>(lanes.map((lane) => [lane, new Waiting()]));
-  /** With the lane that it was taken from. */
-  readonly #working = new Map<K, Lane>();
-  /** Added again while being worked on, with the lane to come back in. */
-  readonly #again = new Map<K, Lane>();
+  readonly #limitOf: (priority: Priority) => number;
+  readonly #waiting = new Map<Priority, Waiting<K>>(priorities.map((priority) => [priority, new Waiting()]));
+  /** With the priority that it was taken from. */
+  readonly #working = new Map<K, Priority>();
+  /** Added again while being worked on, with the priority to come back in. */
+  readonly #again = new Map<K, Priority>();
   readonly #failures = new Map<K, number>();
-  readonly #delayed = new DelayHeap<K, Lane>();
-  readonly #takers: ((key: K | undefined) => void)[] = [];
+  readonly #delayed = new DelayHeap<K, Priority>();
+  readonly #waiters: ((key: K | undefined) => void)[] = [];
   #cancelTimer: (() => void) | undefined;
   #timerDueAt = Number.POSITIVE_INFINITY;
-  #takes = 0;
+  #gets = 0;
   #isShutDown = false;
 
   constructor(options: WorkQueueOptions = {}) {
@@ -91,7 +91,7 @@ export class WorkQueue<K extends string = string> {
 
   /** Keys that wait to be taken. */
   get size(): number {
-    return lanes.reduce((sum, lane) => sum + this.#lane(lane).size, 0);
+    return priorities.reduce((sum, priority) => sum + this.#waitingAt(priority).size, 0);
   }
 
   /** Keys that wait for their time. */
@@ -104,44 +104,44 @@ export class WorkQueue<K extends string = string> {
     return this.#working.size;
   }
 
-  /** Adds the key, or moves it to a more important lane. Default lane `normal`. */
-  add(key: K, options: { readonly lane?: Lane | undefined } = {}): void {
+  /** Adds the key, or moves it to a higher priority. Default priority `normal`. */
+  add(key: K, options: { readonly priority?: Priority | undefined } = {}): void {
     if (this.#isShutDown) return;
-    const lane = options.lane ?? "normal";
+    const priority = options.priority ?? "normal";
     if (this.#working.has(key)) {
-      this.#again.set(key, moreImportant(lane, this.#again.get(key)));
+      this.#again.set(key, higherOf(priority, this.#again.get(key)));
       return;
     }
-    const present = lanes.find((candidate) => this.#lane(candidate).has(key));
-    if (present !== undefined && lanes.indexOf(present) <= lanes.indexOf(lane)) return;
-    if (present !== undefined) this.#lane(present).delete(key);
-    this.#lane(lane).add(key);
+    const present = priorities.find((candidate) => this.#waitingAt(candidate).has(key));
+    if (present !== undefined && priorities.indexOf(present) <= priorities.indexOf(priority)) return;
+    if (present !== undefined) this.#waitingAt(present).delete(key);
+    this.#waitingAt(priority).add(key);
     this.#handOut();
   }
 
   /**
-   * Adds the key after `delayMs`. Default lane: while it is worked on the one it was taken from, otherwise `normal`. A key waits for
-   * one time only, the earliest that was asked for, in the most important lane: what comes of that look decides about the next.
+   * Adds the key after `delayMs`. Default priority: while it is worked on the one it was taken from, otherwise `normal`. A key waits for
+   * one time only, the earliest that was asked for, in the highest priority: what comes of that look decides about the next.
    */
-  addAfter(key: K, delayMs: number, options: { readonly lane?: Lane | undefined } = {}): void {
+  addAfter(key: K, delayMs: number, options: { readonly priority?: Priority | undefined } = {}): void {
     if (this.#isShutDown) return;
-    const lane = options.lane ?? this.#working.get(key) ?? "normal";
+    const priority = options.priority ?? this.#working.get(key) ?? "normal";
     if (delayMs <= 0) {
-      this.add(key, { lane });
+      this.add(key, { priority });
       return;
     }
     const dueAt = this.#clock.monotonic() + delayMs;
     const present = this.#delayed.get(key);
-    if (present === undefined) this.#delayed.set(key, dueAt, lane);
-    else this.#delayed.set(key, Math.min(dueAt, present.dueAt), moreImportant(lane, present.item));
+    if (present === undefined) this.#delayed.set(key, dueAt, priority);
+    else this.#delayed.set(key, Math.min(dueAt, present.dueAt), higherOf(priority, present.item));
     this.#armTimer();
   }
 
-  /** Adds the key after a wait that grows from `baseMs` with each call until `forget`; lanes as `addAfter`. Gives back the wait. */
+  /** Adds the key after a wait that grows from `baseMs` with each call until `forget`; priorities as `addAfter`. Gives back the wait. */
   addRateLimited(
     key: K,
     options: {
-      readonly lane?: Lane | undefined;
+      readonly priority?: Priority | undefined;
       readonly atLeastMs?: number | undefined;
       /** Default: the queue's. */
       readonly baseMs?: number | undefined;
@@ -167,32 +167,32 @@ export class WorkQueue<K extends string = string> {
   }
 
   /** Waits for a key; undefined when the queue was shut down or the signal aborted. Call `done` when its work ended. */
-  take(options: { readonly signal?: AbortSignal | undefined } = {}): Promise<K | undefined> {
+  get(options: { readonly signal?: AbortSignal | undefined } = {}): Promise<K | undefined> {
     const { signal } = options;
     if (this.#isShutDown || signal?.aborted === true) return Promise.resolve(undefined);
     const key = this.#next();
     if (key !== undefined) return Promise.resolve(key);
     const { promise, resolve } = Promise.withResolvers<K | undefined>();
-    const taker = (taken: K | undefined): void => {
+    const waiter = (taken: K | undefined): void => {
       signal?.removeEventListener("abort", onAbort);
       resolve(taken);
     };
     const onAbort = (): void => {
-      const index = this.#takers.indexOf(taker);
-      if (index >= 0) this.#takers.splice(index, 1);
+      const index = this.#waiters.indexOf(waiter);
+      if (index >= 0) this.#waiters.splice(index, 1);
       resolve(undefined);
     };
     signal?.addEventListener("abort", onAbort, { once: true });
-    this.#takers.push(taker);
+    this.#waiters.push(waiter);
     return promise;
   }
 
   /** The key's work ended, well or not. */
   done(key: K): void {
     this.#working.delete(key);
-    const lane = this.#again.get(key);
+    const priority = this.#again.get(key);
     this.#again.delete(key);
-    if (lane !== undefined) this.add(key, { lane });
+    if (priority !== undefined) this.add(key, { priority });
     // Not at once: the worker that calls this is awake, and may take its next key before another is woken for it.
     queueMicrotask(() => this.#handOut());
   }
@@ -201,44 +201,44 @@ export class WorkQueue<K extends string = string> {
   shutDown(): void {
     this.#isShutDown = true;
     this.#cancelTimer?.();
-    for (const taker of this.#takers.splice(0)) taker(undefined);
+    for (const waiter of this.#waiters.splice(0)) waiter(undefined);
   }
 
-  #lane(lane: Lane): Waiting<K> {
-    const waiting = this.#waiting.get(lane);
-    if (waiting === undefined) throw new RangeError(`unknown lane ${lane}`);
+  #waitingAt(priority: Priority): Waiting<K> {
+    const waiting = this.#waiting.get(priority);
+    if (waiting === undefined) throw new RangeError(`unknown priority ${priority}`);
     return waiting;
   }
 
   #handOut(): void {
-    while (this.#takers.length > 0) {
+    while (this.#waiters.length > 0) {
       const key = this.#next();
       if (key === undefined) return;
-      this.#takers.shift()?.(key);
+      this.#waiters.shift()?.(key);
     }
   }
 
   #next(): K | undefined {
-    const open = this.#openLanes();
-    const order = ++this.#takes % fairTurn === 0 ? open.toReversed() : open;
-    for (const lane of order) {
-      const key = this.#lane(lane).shift();
+    const open = this.#openPriorities();
+    const order = ++this.#gets % fairTurn === 0 ? open.toReversed() : open;
+    for (const priority of order) {
+      const key = this.#waitingAt(priority).shift();
       if (key === undefined) continue;
-      this.#working.set(key, lane);
+      this.#working.set(key, priority);
       return key;
     }
-    this.#takes--;
+    this.#gets--;
     return undefined;
   }
 
-  /** Lanes that may give a key now, most important first. A lane that is full closes all less important ones: theirs count in it. */
-  #openLanes(): Lane[] {
-    const open: Lane[] = [];
+  /** Priorities that may give a key now, highest first. A priority that is full closes all lower ones: theirs count in it. */
+  #openPriorities(): Priority[] {
+    const open: Priority[] = [];
     let taken = this.#working.size;
-    for (const lane of lanes) {
-      if (taken >= this.#limitOf(lane)) break;
-      open.push(lane);
-      for (const from of this.#working.values()) if (from === lane) taken--;
+    for (const priority of priorities) {
+      if (taken >= this.#limitOf(priority)) break;
+      open.push(priority);
+      for (const from of this.#working.values()) if (from === priority) taken--;
     }
     return open;
   }
@@ -258,12 +258,12 @@ export class WorkQueue<K extends string = string> {
     this.#timerDueAt = Number.POSITIVE_INFINITY;
     const now = this.#clock.monotonic();
     for (let due = this.#delayed.popDue(now); due !== undefined; due = this.#delayed.popDue(now)) {
-      this.add(due.key, { lane: due.item });
+      this.add(due.key, { priority: due.item });
     }
     this.#armTimer();
   }
 }
 
-function moreImportant(left: Lane, right: Lane | undefined): Lane {
-  return right !== undefined && lanes.indexOf(right) < lanes.indexOf(left) ? right : left;
+function higherOf(left: Priority, right: Priority | undefined): Priority {
+  return right !== undefined && priorities.indexOf(right) < priorities.indexOf(left) ? right : left;
 }

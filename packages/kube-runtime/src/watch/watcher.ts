@@ -38,13 +38,13 @@ import { Backoff } from "../backoff.ts";
 
 /** Where the objects go. Calls come one at a time and in the server's order. */
 export interface WatchSink<T> {
-  /** `isReread`: it may differ from what was put before at the same version. */
-  put(object: T, isReread: boolean): void;
-  remove(object: T): void;
+  /** `isReread`: it may differ from what was applied before at the same version. */
+  apply(object: T, isReread: boolean): void;
+  delete(object: T): void;
   /** A list is complete: of what the sink holds only these keys are left on the server. */
-  retain(keys: ReadonlySet<string>, resourceVersion: string): void;
+  replace(keys: ReadonlySet<string>, resourceVersion: string): void;
   /** Something arrived, a bookmark included: the connection lives. */
-  alive(resourceVersion: string): void;
+  progress(resourceVersion: string): void;
   /** The server accepted the watch. */
   opened?(): void;
   failed(error: unknown): void;
@@ -181,11 +181,11 @@ async function list<T extends KubeObject>(options: WatcherOptions<T>, isReread: 
   for await (const page of listPages<T>(client, type, { ...scopeOf(options), signal })) {
     for (const item of page.items) {
       keys.add(keyOf(item));
-      sink.put(item, isReread);
+      sink.apply(item, isReread);
     }
     ({ resourceVersion } = page);
   }
-  sink.retain(keys, resourceVersion);
+  sink.replace(keys, resourceVersion);
   return resourceVersion;
 }
 
@@ -205,11 +205,11 @@ async function* watch<T extends KubeObject>(
     onOpen: () => sink.opened?.(),
   });
   for await (const event of events) {
-    if (event.type === "DELETED") sink.remove(event.object);
-    else if (event.type !== "BOOKMARK") sink.put(event.object, false);
+    if (event.type === "DELETED") sink.delete(event.object);
+    else if (event.type !== "BOOKMARK") sink.apply(event.object, false);
     const version =
       event.type === "BOOKMARK" ? event.resourceVersion : (event.object.metadata.resourceVersion ?? "");
-    sink.alive(version);
+    sink.progress(version);
     yield version;
   }
 }

@@ -13,9 +13,10 @@ import {
   refOf,
   setConditions,
 } from "@klutch/kube-core";
-import { Controller, type SharedCache } from "@klutch/kube-runtime";
+import { Controller, type ReadYourWritesCache } from "@klutch/kube-runtime";
 import type { BindingCluster, Environment } from "../../clusters.ts";
 import { asBinding } from "../../decode.ts";
+import type { Startable } from "../../lifecycle.ts";
 
 interface Facts {
   readonly conditions: Map<string, NewCondition>;
@@ -25,15 +26,15 @@ interface Facts {
 }
 
 /** See the module comment. */
-export class BindingStatus {
+export class BindingStatus implements Startable {
   readonly #cluster: BindingCluster;
-  readonly #bindings: SharedCache;
+  readonly #bindings: ReadYourWritesCache;
   readonly #environment: Environment;
   readonly #facts = new Map<string, Facts>();
   readonly #controller: Controller;
   readonly #handlers = new Set<(key: string) => void>();
 
-  constructor(cluster: BindingCluster, bindings: SharedCache, environment: Environment) {
+  constructor(cluster: BindingCluster, bindings: ReadYourWritesCache, environment: Environment) {
     this.#cluster = cluster;
     this.#bindings = bindings;
     this.#environment = environment;
@@ -48,8 +49,7 @@ export class BindingStatus {
     });
   }
 
-  /** Writes until the signal aborts. */
-  async run(signal: AbortSignal): Promise<void> {
+  async start({ signal }: { readonly signal: AbortSignal }): Promise<void> {
     using _subscription = this.#controller.watch(this.#bindings.informer);
     await this.#controller.start({ signal });
   }

@@ -1,16 +1,16 @@
 /** The exports of one tenant, each read once for each of its versions by the one parser of exports. */
 import { type ForeignExport, parseExport } from "@klutch/api";
 import type { DynamicObject } from "@klutch/kube-core";
-import type { SharedCache } from "@klutch/kube-runtime";
+import type { ReadYourWritesCache } from "@klutch/kube-runtime";
 
 /** See the module comment. */
 export class ForeignExports {
-  readonly cache: SharedCache;
+  readonly cache: ReadYourWritesCache;
   readonly #namespace: string;
   readonly #read = new WeakMap<DynamicObject, ForeignExport>();
 
   /** `namespace` is the cluster namespace. */
-  constructor(cache: SharedCache, namespace: string) {
+  constructor(cache: ReadYourWritesCache, namespace: string) {
     this.cache = cache;
     this.#namespace = namespace;
   }

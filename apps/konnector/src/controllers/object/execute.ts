@@ -9,10 +9,10 @@ import {
   type ObjectRef,
   type ResourceType,
 } from "@klutch/kube-core";
-import { findSurely, type SharedCache, StaleCacheError } from "@klutch/kube-runtime";
+import { findSurely, type ReadYourWritesCache, StaleCacheError } from "@klutch/kube-runtime";
 import { handOver, type Step, unmarkPatch } from "@klutch/sync";
 import type { ConsumerCluster, ProviderCluster } from "../../clusters.ts";
-import type { BoundObject } from "../../digests.ts";
+import type { BoundDigest } from "../../digests.ts";
 import type { NamespaceMap } from "../service-namespace/namespace-map.ts";
 import type { ProviderView } from "../service-namespace/provider-view.ts";
 
@@ -29,8 +29,8 @@ export interface ExecutionContext {
   readonly statusSubresource: boolean;
   readonly consumer: ConsumerCluster;
   readonly provider: ProviderCluster;
-  readonly consumerCache: SharedCache<BoundObject>;
-  readonly view: ProviderView<BoundObject>;
+  readonly consumerCache: ReadYourWritesCache<BoundDigest>;
+  readonly view: ProviderView<BoundDigest>;
   readonly namespaces: NamespaceMap;
   /** Called after each write that was answered. */
   readonly onWrite: (step: Step["do"]) => void;

@@ -1,11 +1,11 @@
 /** Keeps all objects of one bound resource in sync: feeds pairs to the decisions and carries the plans out. */
 import { syncerFinalizer } from "@klutch/api";
 import {
-  type CacheLease,
   type Change,
   Controller,
-  type Lane,
+  type InformerHandle,
   objectsIn,
+  type Priority,
   type ReconcileContext,
   type ReconcileResult,
 } from "@klutch/kube-runtime";
@@ -27,17 +27,9 @@ import {
   type UnbindPolicy,
   upstreamNamesOf,
 } from "@klutch/sync";
-import {
-  apiVersionOf,
-  type DynamicObject,
-  jsonEqual,
-  keyOf,
-  keyOfRef,
-  refOf,
-  type ResourceType,
-} from "@klutch/kube-core";
+import { type DynamicObject, jsonEqual, keyOf, keyOfRef, refOf, type ResourceType } from "@klutch/kube-core";
 import type { ConsumerCluster, Environment, ProviderCluster } from "../../clusters.ts";
-import type { BoundObject } from "../../digests.ts";
+import type { BoundDigest } from "../../digests.ts";
 import type { EventRecorder } from "../../events.ts";
 import type { NamespaceMap } from "../service-namespace/namespace-map.ts";
 import { ProviderView } from "../service-namespace/provider-view.ts";
@@ -46,7 +38,7 @@ import type { DeletionBreaker } from "./deletion-breaker.ts";
 import { executeStep, type ExecutionContext } from "./execute.ts";
 import type { OrphanKeeper } from "./orphan-keeper.ts";
 import { closeDifference, isUserEdit, livingDifference, type PairMemory, release } from "./pair-memory.ts";
-import { claimKeysOf, PairReader, type ReadPair, type SeenPair } from "./pair-reader.ts";
+import { claimKeysOf, PairReader, type ReadPair, type SeenPair, stubOf } from "./pair-reader.ts";
 import { noteStep, tellFailure, tellWaiting } from "./telling.ts";
 
 /** Which resource is synced, and between whom. */
@@ -73,8 +65,8 @@ export interface ObjectSyncerOptions {
 /** See the module comment. Runs from construction until it is disposed. */
 export class ObjectSyncer implements AsyncDisposable {
   readonly #options: ObjectSyncerOptions;
-  readonly #lease: CacheLease<BoundObject>;
-  readonly #view: ProviderView<BoundObject>;
+  readonly #handle: InformerHandle<BoundDigest>;
+  readonly #view: ProviderView<BoundDigest>;
   readonly #reader: PairReader;
   readonly #controller: Controller;
   readonly #context: ExecutionContext;
@@ -95,7 +87,7 @@ export class ObjectSyncer implements AsyncDisposable {
     this.#options = options;
     const isInside = !type.namespaced && isolation === "Namespaced";
     this.#providerType = isInside ? { ...type, namespaced: true } : type;
-    this.#lease = consumer.pool.acquireCompact({ type });
+    this.#handle = consumer.pool.acquireDigested({ type });
     this.#crd = new CrdGuard(consumer, type, clock);
     this.#controller = new Controller({
       name: `sync ${type.plural}.${type.group}`,
@@ -106,29 +98,31 @@ export class ObjectSyncer implements AsyncDisposable {
       reconcile: (key, context) => this.#measured(key, context),
     });
     this.#view = new ProviderView({
-      open: (scope) => provider.pool.acquireCompact(scope),
+      open: (scope) => provider.pool.acquireDigested(scope),
       type: this.#providerType,
       clusterWide: !isInside && (clusterWide || !type.namespaced),
       onlyNamespace: isInside ? provider.tenant.namespace : undefined,
       namespaces,
       logger,
-      onChange: (change, lane) => this.#providerChanged(change, lane),
+      onChange: (change, priority) => this.#providerChanged(change, priority),
       // Of cluster-scoped ones nothing is decided before everything is seen.
       onSynced: (namespace) => (type.namespaced ? this.#enqueueAbsent(namespace) : this.resync()),
     });
     this.#context = {
       ...options,
       providerType: this.#providerType,
-      consumerCache: this.#lease.cache,
+      consumerCache: this.#handle.cache,
       view: this.#view,
       wasSeenGoing: (ref) => this.#gone.has(keyOfRef(ref)),
       onWrite: (step) => environment.metrics.writes.inc({ resource: type.plural, step }),
     };
     this.#reader = new PairReader({ ...options, ...this.#context });
-    const { informer } = this.#lease.cache;
+    const { informer } = this.#handle.cache;
     this.#subscriptions.use(namespaces.inhabit(informer));
-    this.#subscriptions.use(informer.onChange((change, isNews) => this.#consumerChanged(change, isNews)));
-    this.#subscriptions.use(this.#lease.cache.onVanished((key) => this.#controller.enqueue(key)));
+    this.#subscriptions.use(
+      informer.onChange((change, isInInitialList) => this.#consumerChanged(change, isInInitialList)),
+    );
+    this.#subscriptions.use(this.#handle.cache.onMissedDelete((key) => this.#controller.enqueue(key)));
     if (type.namespaced) {
       this.#subscriptions.use(namespaces.onChange((namespace) => this.#enqueueNamespace(namespace)));
     }
@@ -147,7 +141,7 @@ export class ObjectSyncer implements AsyncDisposable {
   /** Objects that unbinding has not finished with; undefined while that cannot be known. */
   remaining(): number | undefined {
     const { unbinding } = this.#options;
-    const { informer } = this.#lease.cache;
+    const { informer } = this.#handle.cache;
     if (unbinding === undefined || !informer.synced || !this.#view.isComplete()) return undefined;
     const claims = [...informer.list()].filter((object) => unbinding === "Delete" || isMarked(object));
     const upstream = [...this.#view.objects()].filter(
@@ -160,14 +154,15 @@ export class ObjectSyncer implements AsyncDisposable {
   resync(): void {
     this.#enqueueNamespace(undefined);
     for (const object of this.#view.objects()) {
-      for (const key of claimKeysOf(this.#options, object)) this.#controller.enqueue(key, { lane: "resync" });
+      for (const key of claimKeysOf(this.#options, object))
+        this.#controller.enqueue(key, { priority: "low" });
     }
   }
 
   /** Tells about one of the claims, if it is there. */
   async tell(key: string, reason: string, message: string): Promise<void> {
-    const claim = this.#lease.cache.get(key);
-    if (claim !== undefined) this.#options.events.warn(this.#stub(claim), reason, message);
+    const claim = this.#handle.cache.get(key);
+    if (claim !== undefined) this.#options.events.warn(stubOf(this.#options.type, claim), reason, message);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -176,12 +171,12 @@ export class ObjectSyncer implements AsyncDisposable {
     await this.#running;
     this.#options.orphans.forgetAll(this.#options.type);
     await this.#view[Symbol.asyncDispose]();
-    await this.#lease[Symbol.asyncDispose]();
+    await this.#handle[Symbol.asyncDispose]();
   }
 
   async #run(signal: AbortSignal): Promise<void> {
     try {
-      const { informer } = this.#lease.cache;
+      const { informer } = this.#handle.cache;
       await informer.whenSynced({ signal });
       this.#options.breaker.setInitial(informer.size);
     } catch (error) {
@@ -191,49 +186,43 @@ export class ObjectSyncer implements AsyncDisposable {
   }
 
   /** What a person changed overtakes; the first list and our own marks do not. */
-  #consumerChanged(change: Change<BoundObject>, isNews: boolean): void {
+  #consumerChanged(change: Change<BoundDigest>, isInInitialList: boolean): void {
     this.#alive += livingDifference(change);
     this.#options.breaker.setAlive(this.#alive);
     const { type, provider } = this.#options;
     if (change.type === "deleted" && !type.namespaced)
       // What it leaves behind may now belong to another claim, by its name.
       for (const name of upstreamNamesOf(provider.tenant, change.key)) this.#controller.enqueue(name);
-    if (!isNews) {
-      this.#controller.enqueue(change.key, { lane: "resync" });
+    if (isInInitialList) {
+      this.#controller.enqueue(change.key, { priority: "low" });
       return;
     }
-    this.#controller.enqueue(change.key, { lane: isUserEdit(change) ? "user" : "normal" });
+    this.#controller.enqueue(change.key, { priority: isUserEdit(change) ? "high" : "normal" });
   }
 
-  #providerChanged({ type, object }: Change<BoundObject>, lane: Lane): void {
+  #providerChanged({ type, object }: Change<BoundDigest>, priority: Priority): void {
     const keys = claimKeysOf(this.#options, object);
     const gone = type === "deleted" ? this.#reader.keyOf(object) : undefined;
     for (const key of keys) {
       if (key === gone) this.#gone.add(key);
       else this.#gone.delete(key);
-      this.#controller.enqueue(key, { lane });
+      this.#controller.enqueue(key, { priority });
     }
     // Another tenant's: nobody will look at it.
-    if (keys.length === 0) object.body.drop();
-  }
-
-  /** Enough to tell about a claim. */
-  #stub({ metadata }: BoundObject): DynamicObject {
-    const { type } = this.#options;
-    return { apiVersion: apiVersionOf(type), kind: type.kind, metadata };
+    if (keys.length === 0) object.payload.drop();
   }
 
   #enqueueNamespace(consumerNamespace: string | undefined): void {
-    for (const claim of objectsIn(this.#lease.cache, consumerNamespace))
-      this.#controller.enqueue(keyOf(claim), { lane: "resync" });
+    for (const claim of objectsIn(this.#handle.cache, consumerNamespace))
+      this.#controller.enqueue(keyOf(claim), { priority: "low" });
   }
 
   /** What a filled cache does not show is absent from now on; what it shows was enqueued when it came. */
   #enqueueAbsent(consumerNamespace: string | undefined): void {
-    for (const claim of objectsIn(this.#lease.cache, consumerNamespace)) {
+    for (const claim of objectsIn(this.#handle.cache, consumerNamespace)) {
       const key = keyOf(claim);
       if (this.#reader.see(key, refOf(key))?.provider === undefined)
-        this.#controller.enqueue(key, { lane: "resync" });
+        this.#controller.enqueue(key, { priority: "low" });
     }
   }
 
@@ -291,9 +280,8 @@ export class ObjectSyncer implements AsyncDisposable {
     }
     this.#settle(seen, pair, plan, written, memory);
     // The upstream object was not read, so its status was not compared.
-    const isStatusOpen =
-      seen.providerContentIsKnown === true && seen.provider?.status !== seen.consumer?.status;
-    if (isStatusOpen) this.#controller.enqueue(key);
+    if (seen.providerContentIsKnown === true && seen.provider?.status !== seen.consumer?.status)
+      this.#controller.enqueue(key);
     return this.#afterwards(key, pair, plan, memory, signal);
   }
 
@@ -302,10 +290,10 @@ export class ObjectSyncer implements AsyncDisposable {
     const { consumer } = seen;
     const provider = await this.#reader.readProvider(seen, signal);
     if (consumer === undefined || provider?.status === undefined) return;
-    const uid = consumer.metadata.uid ?? "";
-    const step: Step = { do: "writeStatus", ref: seen.ref, uid, status: provider.status };
+    const { ref } = seen;
+    const step: Step = { do: "writeStatus", ref, uid: consumer.metadata.uid ?? "", status: provider.status };
     const stub: DynamicObject = {
-      ...this.#stub(consumer),
+      ...stubOf(this.#options.type, consumer),
       ...(consumer.status === undefined ? {} : { status: {} }),
     };
     await this.#execute(step, { consumer: stub, provider }, memory, signal);
@@ -340,8 +328,8 @@ export class ObjectSyncer implements AsyncDisposable {
       return undefined;
     try {
       const answer = await this.#controller.timed(step.do, () => executeStep(this.#context, step, signal));
-      const { clock } = this.#options.environment;
-      noteStep(this.#options.events, step, observed, memory, clock.monotonic() - (memory.openSince ?? 0));
+      const openForMs = this.#options.environment.clock.monotonic() - (memory.openSince ?? 0);
+      noteStep(this.#options.events, step, observed, memory, openForMs);
       if (answer === undefined) return undefined;
       // Only where the server keeps something else than was sent; for all others a comparison is enough.
       if (step.do === "applyProvider") {

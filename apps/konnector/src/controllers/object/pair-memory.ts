@@ -1,7 +1,7 @@
 /** What a syncer keeps in mind of its pairs; lost without harm on restart. */
 import type { Change } from "@klutch/kube-runtime";
 import type { AppliedRecord, Settled } from "@klutch/sync";
-import type { BoundObject } from "../../digests.ts";
+import type { BoundDigest } from "../../digests.ts";
 import type { Environment } from "../../clusters.ts";
 import type { SeenPair } from "./pair-reader.ts";
 
@@ -27,8 +27,8 @@ export function closeDifference(memory: PairMemory, { metrics, clock }: Environm
 }
 
 /** By how much a change moves the number of claims that live. */
-export function livingDifference(change: Change<BoundObject>): number {
-  const lives = (object: BoundObject): number => (object.metadata.deletionTimestamp === undefined ? 1 : 0);
+export function livingDifference(change: Change<BoundDigest>): number {
+  const lives = (object: BoundDigest): number => (object.metadata.deletionTimestamp === undefined ? 1 : 0);
   switch (change.type) {
     case "added":
       return lives(change.object);
@@ -43,12 +43,12 @@ export function livingDifference(change: Change<BoundObject>): number {
 
 /** Nothing has to look at these versions any more. */
 export function release({ consumer, provider }: SeenPair): void {
-  consumer?.body.drop();
-  provider?.body.drop();
+  consumer?.payload.drop();
+  provider?.payload.drop();
 }
 
 /** Whether the change of a claim was made by its user: our marks and the status leave the generation as it is. */
-export function isUserEdit(change: Change<BoundObject>): boolean {
+export function isUserEdit(change: Change<BoundDigest>): boolean {
   if (change.type !== "updated") return true;
   const [now, before] = [change.object.metadata, change.previous.metadata];
   return now.generation !== before.generation || now.deletionTimestamp !== before.deletionTimestamp;

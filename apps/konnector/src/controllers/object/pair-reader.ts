@@ -15,9 +15,15 @@ import {
   reduceManagedFields,
   upstreamNamesOf,
 } from "@klutch/sync";
-import { apiVersionOf, type DynamicObject, isDeleting, type ObjectRef } from "@klutch/kube-core";
+import {
+  apiVersionOf,
+  type DynamicObject,
+  isDeleting,
+  type ObjectRef,
+  type ResourceType,
+} from "@klutch/kube-core";
 import type { Environment } from "../../clusters.ts";
-import type { BoundObject } from "../../digests.ts";
+import type { BoundDigest } from "../../digests.ts";
 import type { DeletionBreaker } from "./deletion-breaker.ts";
 import type { ExecutionContext } from "./execute.ts";
 
@@ -58,8 +64,8 @@ export interface SeenPair {
   readonly isOthers?: boolean | undefined;
   readonly second?: ObjectRef | undefined;
   readonly mapping: Mapping;
-  readonly consumer: BoundObject | undefined;
-  readonly provider: BoundObject | undefined;
+  readonly consumer: BoundDigest | undefined;
+  readonly provider: BoundDigest | undefined;
   /** The upstream object is as the last look left it, so it need not be read to know that it must be written. */
   providerContentIsKnown?: boolean | undefined;
 }
@@ -74,7 +80,7 @@ export interface ReadPair extends ObservedPair {
 export class PairReader {
   readonly #options: PairReaderOptions;
   /** Of cluster-scoped resources. */
-  readonly #names: ClusterScopedView<BoundObject>;
+  readonly #names: ClusterScopedView<BoundDigest>;
 
   constructor(options: PairReaderOptions) {
     const { consumerCache, view } = options;
@@ -101,7 +107,7 @@ export class PairReader {
   }
 
   /** The provider's own objects do not come down into namespaces of Kubernetes and Klutch or such as are not there, and not in any number. */
-  #mayComeDown({ namespace }: ObjectRef, upstream: BoundObject): boolean {
+  #mayComeDown({ namespace }: ObjectRef, upstream: BoundDigest): boolean {
     if (isBound(upstream)) return true;
     const { namespaces, environment } = this.#options;
     if (namespace !== undefined && (isSystemNamespace(namespace) || !namespaces.isPresent(namespace)))
@@ -111,7 +117,7 @@ export class PairReader {
   }
 
   /** The one claim that an upstream object serves, or would serve if it existed. */
-  keyOf(upstream: BoundObject): string | undefined {
+  keyOf(upstream: BoundDigest): string | undefined {
     const keys = claimKeysOf(this.#options, upstream);
     if (keys.length < 2) return keys[0];
     const { provider, isolation } = this.#options;
@@ -186,7 +192,7 @@ export class PairReader {
   async readProvider(seen: SeenPair, signal: AbortSignal): Promise<DynamicObject | undefined> {
     if (seen.provider === undefined || seen.target === undefined) return undefined;
     const { provider, providerType, view } = this.#options;
-    const kept = seen.provider.body.read();
+    const kept = seen.provider.payload.read();
     if (kept !== undefined) return kept;
     const { target: ref, provider: shown } = seen;
     const read = { client: provider.client, type: providerType, ref, kept: shown, cache: view };
@@ -198,14 +204,17 @@ export class PairReader {
     const { consumer, type, consumerCache } = this.#options;
     const { ref, consumer: kept } = seen;
     const read = { client: consumer.client, type, ref, kept, cache: consumerCache };
-    return kept.body.read() ?? (await readLive(read, signal));
+    return kept.payload.read() ?? (await readLive(read, signal));
   }
 
-  #stub(compact: BoundObject | undefined): DynamicObject | undefined {
-    if (compact === undefined) return undefined;
-    const { type } = this.#options;
-    return { apiVersion: apiVersionOf(type), kind: type.kind, metadata: compact.metadata };
+  #stub(digested: BoundDigest | undefined): DynamicObject | undefined {
+    return digested && stubOf(this.#options.type, digested);
   }
+}
+
+/** The object as far as its digest shows it: what most decisions and all events need. */
+export function stubOf(type: ResourceType, { metadata }: BoundDigest): DynamicObject {
+  return { apiVersion: apiVersionOf(type), kind: type.kind, metadata };
 }
 
 const noContent = { consumer: false, provider: false };

@@ -2,18 +2,18 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { systemClock } from "@klutch/kube";
 import type { DynamicObject } from "@klutch/kube-core";
-import type { Change, SharedCache } from "@klutch/kube-runtime";
+import type { Change, ReadYourWritesCache } from "@klutch/kube-runtime";
 import { waitFor } from "@klutch/kube-testing";
 import { silentLogger } from "@klutch/telemetry";
 import { NamespaceMap } from "./namespace-map.ts";
 
 /** Just what the map reads of a cache. */
 function fakeCache(): {
-  readonly cache: SharedCache;
+  readonly cache: ReadYourWritesCache;
   readonly set: (name: string, providerNamespace?: string) => void;
 } {
   const objects = new Map<string, DynamicObject>();
-  let handler: (change: Change<DynamicObject>, isNews: boolean) => void = () => {};
+  let handler: (change: Change<DynamicObject>, isInInitialList: boolean) => void = () => {};
   const informer = {
     get: (key: string) => objects.get(key),
     onChange(next: typeof handler) {
@@ -22,7 +22,7 @@ function fakeCache(): {
     },
   };
   return {
-    cache: { informer, get: informer.get } as unknown as SharedCache,
+    cache: { informer, get: informer.get } as unknown as ReadYourWritesCache,
     set(name, providerNamespace) {
       const key = `cluster-a/${name}`;
       const metadata = { namespace: "cluster-a", name };
@@ -34,18 +34,18 @@ function fakeCache(): {
       };
       if (providerNamespace === undefined) objects.delete(key);
       else objects.set(key, object);
-      handler({ type: providerNamespace === undefined ? "deleted" : "added", key, object }, true);
+      handler({ type: providerNamespace === undefined ? "deleted" : "added", key, object }, false);
     },
   };
 }
 
 /** A map of a tenant whose app cluster has every namespace, and whose provider proves every service namespace. */
-function mapOf(mappings: SharedCache): NamespaceMap {
+function mapOf(mappings: ReadYourWritesCache): NamespaceMap {
   const namespace: DynamicObject = { apiVersion: "v1", kind: "Namespace", metadata: {} };
   const everything = { get: () => namespace, informer: { onChange: () => ({ [Symbol.dispose]: () => {} }) } };
   return new NamespaceMap({
     mappings,
-    consumerNamespaces: everything as unknown as SharedCache,
+    consumerNamespaces: everything as unknown as ReadYourWritesCache,
     tenant: { namespace: "cluster-a", namespaceUid: "u" },
     proofOf: () => Promise.resolve("cluster-a/one"),
     clock: systemClock,

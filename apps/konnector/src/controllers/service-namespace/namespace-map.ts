@@ -5,7 +5,7 @@
  */
 import type { Clock } from "@klutch/kube";
 import { type DynamicObject, jsonEqual, type ObjectMeta } from "@klutch/kube-core";
-import type { Cached, Informer, SharedCache } from "@klutch/kube-runtime";
+import type { Cached, Informer, ReadYourWritesCache } from "@klutch/kube-runtime";
 import {
   hasUsualName,
   isSystemNamespace,
@@ -19,8 +19,8 @@ import { NamespaceCount } from "./namespace-count.ts";
 
 /** What the map is kept from. */
 export interface NamespaceMapOptions {
-  readonly mappings: SharedCache;
-  readonly consumerNamespaces: SharedCache;
+  readonly mappings: ReadYourWritesCache;
+  readonly consumerNamespaces: ReadYourWritesCache;
   readonly tenant: Tenant;
   /** What a service namespace says of whose it is; asked only for those whose name does not follow from the consumer's. */
   readonly proofOf: (providerNamespace: string) => Promise<string | undefined>;

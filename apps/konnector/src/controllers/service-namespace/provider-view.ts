@@ -5,12 +5,12 @@
 import { type DynamicObject, keyOf, keyOfRef, type ObjectRef, type ResourceType } from "@klutch/kube-core";
 import {
   type Cached,
-  type CacheLease,
   type CacheScope,
   type Change,
-  type Lane,
+  type InformerHandle,
   objectsIn,
-  type SharedCache,
+  type Priority,
+  type ReadYourWritesCache,
 } from "@klutch/kube-runtime";
 import type { Logger } from "@klutch/telemetry";
 import type { NamespaceMap } from "./namespace-map.ts";
@@ -18,7 +18,7 @@ import type { NamespaceMap } from "./namespace-map.ts";
 /** Options of a view. */
 export interface ProviderViewOptions<T extends Cached> {
   /** Opens a cache of the provider. */
-  readonly open: (scope: CacheScope) => CacheLease<T>;
+  readonly open: (scope: CacheScope) => InformerHandle<T>;
   readonly type: ResourceType;
   readonly clusterWide: boolean;
   /** Watch just this provider namespace (isolation Namespaced). */
@@ -29,13 +29,13 @@ export interface ProviderViewOptions<T extends Cached> {
    * Also when an object is gone that only an own write had shown, and again for what is there when its namespace is mapped or opened.
    * What was there before is a backlog.
    */
-  readonly onChange: (change: Change<T>, lane: Lane) => void;
+  readonly onChange: (change: Change<T>, priority: Priority) => void;
   /** A cache is filled: what it does not hold is absent from now on. Undefined for the whole cluster. */
   readonly onSynced: (consumerNamespace: string | undefined) => void;
 }
 
 interface Part<T extends Cached> {
-  readonly lease: CacheLease<T>;
+  readonly handle: InformerHandle<T>;
   readonly subscription: Disposable;
   readonly providerNamespace: string | undefined;
 }
@@ -69,7 +69,7 @@ export class ProviderView<T extends Cached> implements AsyncDisposable {
 
   /** Whether every part is filled. */
   isComplete(): boolean {
-    return this.#parts.values().every(({ lease }) => lease.cache.informer.synced);
+    return this.#parts.values().every(({ handle }) => handle.cache.informer.synced);
   }
 
   get(ref: ObjectRef): T | undefined {
@@ -90,17 +90,17 @@ export class ProviderView<T extends Cached> implements AsyncDisposable {
 
   /** All objects that are seen now. */
   *objects(): IterableIterator<T> {
-    for (const { lease } of this.#parts.values()) yield* objectsIn(lease.cache, undefined);
+    for (const { handle } of this.#parts.values()) yield* objectsIn(handle.cache, undefined);
   }
 
   get #isSingle(): boolean {
     return this.#options.clusterWide || this.#options.onlyNamespace !== undefined;
   }
 
-  #cacheOf(providerNamespace: string | undefined): SharedCache<T> | undefined {
-    if (this.#isSingle) return this.#parts.get(wholeCluster)?.lease.cache;
+  #cacheOf(providerNamespace: string | undefined): ReadYourWritesCache<T> | undefined {
+    if (this.#isSingle) return this.#parts.get(wholeCluster)?.handle.cache;
     const consumerNamespace = this.#options.namespaces.consumerNamespaceOf(providerNamespace ?? "");
-    return consumerNamespace === undefined ? undefined : this.#parts.get(consumerNamespace)?.lease.cache;
+    return consumerNamespace === undefined ? undefined : this.#parts.get(consumerNamespace)?.handle.cache;
   }
 
   /** What came before its namespace was known or open could not be brought down. */
@@ -108,8 +108,8 @@ export class ProviderView<T extends Cached> implements AsyncDisposable {
     const providerNamespace = this.#options.namespaces.providerNamespaceOf(consumerNamespace);
     const part = this.#parts.get(this.#isSingle ? wholeCluster : consumerNamespace);
     if (providerNamespace === undefined || part === undefined) return;
-    for (const object of objectsIn(part.lease.cache, providerNamespace))
-      this.#options.onChange({ type: "added", key: keyOf(object), object }, "resync");
+    for (const object of objectsIn(part.handle.cache, providerNamespace))
+      this.#options.onChange({ type: "added", key: keyOf(object), object }, "low");
   }
 
   #follow(consumerNamespace: string): void {
@@ -125,18 +125,20 @@ export class ProviderView<T extends Cached> implements AsyncDisposable {
 
   #open(key: string, providerNamespace: string | undefined): void {
     const { open, type, onChange, onSynced, logger } = this.#options;
-    const lease = open({ type, namespace: providerNamespace });
+    const handle = open({ type, namespace: providerNamespace });
     const subscription = new DisposableStack();
     subscription.use(
-      lease.cache.informer.onChange((change, isNews) => onChange(change, isNews ? "normal" : "resync")),
+      handle.cache.informer.onChange((change, isInInitialList) =>
+        onChange(change, isInInitialList ? "low" : "normal"),
+      ),
     );
     subscription.use(
-      lease.cache.onVanished((vanished, object) =>
+      handle.cache.onMissedDelete((vanished, object) =>
         onChange({ type: "deleted", key: vanished, object }, "normal"),
       ),
     );
-    this.#parts.set(key, { lease, subscription, providerNamespace });
-    lease.cache.informer.whenSynced({ signal: this.#abort.signal }).then(
+    this.#parts.set(key, { handle, subscription, providerNamespace });
+    handle.cache.informer.whenSynced({ signal: this.#abort.signal }).then(
       () => onSynced(key === wholeCluster ? undefined : key),
       (error: unknown) => logger.debug("a provider cache was closed before it was filled", { error }),
     );
@@ -147,7 +149,7 @@ export class ProviderView<T extends Cached> implements AsyncDisposable {
     if (part === undefined) return;
     this.#parts.delete(key);
     part.subscription[Symbol.dispose]();
-    const closed = Promise.resolve(part.lease[Symbol.asyncDispose]()).catch((error: unknown) =>
+    const closed = Promise.resolve(part.handle[Symbol.asyncDispose]()).catch((error: unknown) =>
       this.#options.logger.warn("a provider cache could not be closed", { error }),
     );
     this.#closing.add(closed);

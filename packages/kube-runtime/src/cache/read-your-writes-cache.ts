@@ -1,0 +1,122 @@
+/** An informer that shows this process its own writes at once. */
+import { type DynamicObject, keyOf } from "@klutch/kube-core";
+import type { Informer } from "./informer.ts";
+import { isNewer, isNewerVersion } from "./resource-version.ts";
+import type { Cached, Change } from "./store.ts";
+
+/** So many of the last deletions are remembered, for answers that come later than the event of the deletion. */
+const tombstoneLimit = 1_000;
+
+/** What a cache keeps of an object, which is a `T`. */
+export interface CachePolicy<T> {
+  /** What is kept of one that a list or an event shows. `isInInitialList`: the first list shows it. */
+  readonly transform: (object: DynamicObject, isInInitialList: boolean) => T;
+  /** What is kept of the answer to a write of this process. */
+  readonly onLocalWrite: (object: DynamicObject) => T;
+  /** A later version has taken the place of this one in the informer, or the object is gone. */
+  readonly onEvict: (kept: T) => void;
+  /** Whether an object that was read anew at its version is as it was kept. Default: only when it is the same JSON. */
+  readonly isSame?: ((kept: T, reread: T) => boolean) | undefined;
+}
+
+/**
+ * One informer, shared by all who need its resource and scope, and the writes of this process on top of it. Without these, a reconcile
+ * that runs before the watch delivers our write would do the same write again, and one that runs while a slow watch replays older
+ * events would write an older status. An own write is shown until the watch has caught up, or until a complete list of a later version
+ * does not have it. It does not wait for anything and does not read: whoever writes tells it by `wrote`. `T` is what is kept of an
+ * object.
+ */
+export class ReadYourWritesCache<T extends Cached = DynamicObject> implements AsyncDisposable {
+  readonly informer: Informer<T>;
+  readonly #policy: CachePolicy<T>;
+  readonly #written = new Map<string, T>();
+  /** UIDs of objects that were seen to go, by key; oldest first. */
+  readonly #tombstones = new Map<string, string | undefined>();
+  readonly #missedDeleteHandlers = new Set<(key: string, object: T) => void>();
+  readonly #subscriptions = new DisposableStack();
+  #lastListed: string | undefined;
+
+  /** `open` makes the informer, which keeps what `transform` makes of an object. */
+  constructor(open: (transform: (object: DynamicObject) => T) => Informer<T>, policy: CachePolicy<T>) {
+    this.#policy = policy;
+    this.informer = open((object) => {
+      const written = this.#written.get(keyOf(object));
+      return isOwnWrite(object, written) ? written : policy.transform(object, !this.informer.synced);
+    });
+    this.#subscriptions.use(this.informer.onChange((change) => this.#changed(change)));
+    this.#subscriptions.use(this.informer.onListed((resourceVersion) => this.#listed(resourceVersion)));
+  }
+
+  /** Calls `handler` for an object that only an own write had shown, and that a list does not have: it is gone without an event. */
+  onMissedDelete(handler: (key: string, object: T) => void): Disposable {
+    this.#missedDeleteHandlers.add(handler);
+    return { [Symbol.dispose]: () => void this.#missedDeleteHandlers.delete(handler) };
+  }
+
+  /** The newest known state of the object, frozen in meaning: never change it. */
+  get(key: string): T | undefined {
+    const cached = this.informer.get(key);
+    const written = this.#written.get(key);
+    if (written === undefined || (cached !== undefined && !isNewer(written, cached))) return cached;
+    return written;
+  }
+
+  /** Remembers what a write of ours answered, until the watch has caught up. */
+  wrote(object: DynamicObject): void {
+    const key = keyOf(object);
+    const cached = this.informer.get(key);
+    if (cached !== undefined && !isNewer(object, cached)) return;
+    // The answer was overtaken by the event that the object is gone.
+    if (
+      cached === undefined &&
+      this.#tombstones.has(key) &&
+      this.#tombstones.get(key) === object.metadata.uid
+    )
+      return;
+    this.#written.set(key, this.#policy.onLocalWrite(object));
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#subscriptions.dispose();
+    await this.informer[Symbol.asyncDispose]();
+  }
+
+  #changed(change: Change<T>): void {
+    if (change.type === "updated") this.#policy.onEvict(change.previous);
+    if (change.type === "deleted") {
+      this.#policy.onEvict(change.object);
+      this.#addTombstone(change.key, change.object.metadata.uid);
+    }
+    const written = this.#written.get(change.key);
+    if (written === undefined) return;
+    const isSame = written.metadata.uid === change.object.metadata.uid;
+    const isCaughtUp = change.type === "deleted" ? isSame : !isNewer(written, change.object);
+    if (isCaughtUp) this.#written.delete(change.key);
+  }
+
+  #addTombstone(key: string, uid: string | undefined): void {
+    this.#tombstones.delete(key);
+    this.#tombstones.set(key, uid);
+    const [oldest] = this.#tombstones.keys();
+    if (this.#tombstones.size > tombstoneLimit && oldest !== undefined) this.#tombstones.delete(oldest);
+  }
+
+  #listed(resourceVersion: string): void {
+    // A server that was restored from a backup does not know what was written after it.
+    const isRestored = this.#lastListed !== undefined && isNewerVersion(this.#lastListed, resourceVersion);
+    this.#lastListed = resourceVersion;
+    for (const [key, object] of this.#written) {
+      if (!isRestored && isNewerVersion(object.metadata.resourceVersion, resourceVersion)) continue;
+      this.#written.delete(key);
+      if (this.informer.get(key) !== undefined) continue;
+      for (const handler of this.#missedDeleteHandlers) handler(key, object);
+    }
+  }
+}
+
+/** Whether the event shows what the answer to our own write has shown. */
+function isOwnWrite<T extends Cached>(event: DynamicObject, written: T | undefined): written is T {
+  if (written === undefined) return false;
+  const { uid, resourceVersion } = written.metadata;
+  return uid === event.metadata.uid && resourceVersion === event.metadata.resourceVersion;
+}
