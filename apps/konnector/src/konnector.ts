@@ -11,6 +11,7 @@ import {
   systemRandom,
 } from "@klutch/kube";
 import {
+  conditionsOf,
   customResourceDefinitions,
   type DynamicObject,
   isRecord,
@@ -24,7 +25,7 @@ import { type ConsumerCluster, defaultTiming, type Environment, type Timing } fr
 import type { KonnectorConfig } from "./config.ts";
 import { Agent } from "./controllers/provider-secret/agent.ts";
 import { ControlPlaneAgent } from "./controllers/provider-secret/control-plane-agent.ts";
-import { asDynamic, conditionsOf } from "./decode.ts";
+import { asDynamic } from "./decode.ts";
 import { type ClusterCaches, consumerDigests } from "./digests.ts";
 import { konnectorMetrics } from "./metrics.ts";
 import { collectGarbage, tidyWhenQuiet } from "./tidy.ts";

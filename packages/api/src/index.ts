@@ -44,7 +44,6 @@ export type {
 } from "./kinds/permission-claim.ts";
 export type {
   ConfigReference,
-  ManagedCondition,
   ManagedResource,
   ManagedSpec,
   ManagementAction,

@@ -28,4 +28,5 @@ export { keyOf, keyOfRef, type ObjectRef, refOf, refOfObject } from "./reference
 export { apiVersionOf, describe, type ResourceType } from "./resource-type.ts";
 export * from "./resources.ts";
 export { soundMetadata } from "./sound-metadata.ts";
+export { microTime, wholeSeconds } from "./time.ts";
 export { isOfOtherKind, stamped, withoutType } from "./stamp.ts";

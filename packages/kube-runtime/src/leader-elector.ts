@@ -12,7 +12,7 @@ import {
   systemClock,
   type WriteGuard,
 } from "@klutch/kube";
-import type { KubeObject, ResourceType } from "@klutch/kube-core";
+import { type KubeObject, microTime, type ResourceType } from "@klutch/kube-core";
 import { type Logger, silentLogger } from "@klutch/telemetry";
 
 /** Options of an elector. Times in milliseconds. */
@@ -177,7 +177,7 @@ export class LeaderElector implements WriteGuard {
 
   #leaseObject(previous: Lease | undefined): Lease {
     const { namespace, name, identity } = this.#options;
-    const now = `${new Date(this.#clock.now()).toISOString().slice(0, -1)}000Z`;
+    const now = microTime(this.#clock.now());
     const isRenewal = previous?.spec.holderIdentity === identity;
     return {
       apiVersion: "coordination.k8s.io/v1",

@@ -6,14 +6,16 @@ import {
   type PermissionClaim,
 } from "@klutch/api";
 import {
+  conditionsOf,
   contains,
   type DynamicObject,
   isOwnedBy,
   isOwnerOfKind,
   isRecord,
+  isTrue,
   jsonHash,
-  type OwnerReference,
   ownerReference,
+  type OwnerReference,
   type ResourceType,
 } from "@klutch/kube-core";
 import { keepStoredVersions, versionsOf } from "./schema-rollout.ts";
@@ -87,7 +89,7 @@ export function planCrd(observed: {
  */
 export function identityChange(crd: DynamicObject, spec: APIServiceExportSpec): string | undefined {
   const bound = isRecord(crd.spec) ? crd.spec : {};
-  if (!wasServed(crd)) return undefined;
+  if (!isTrue(conditionsOf(crd), "Established")) return undefined;
   const names = isRecord(bound["names"]) ? bound["names"] : {};
   const { kind, plural, singular = kind.toLowerCase(), listKind = `${kind}List` } = spec.names;
   const compared: readonly (readonly [string, unknown, string])[] = [
@@ -105,15 +107,6 @@ export function identityChange(crd: DynamicObject, spec: APIServiceExportSpec): 
         `spec.${field} is ${JSON.stringify(after)} instead of ${JSON.stringify(before)}`,
     );
   return changes.length === 0 ? undefined : changes.join(", ");
-}
-
-function wasServed({ status }: DynamicObject): boolean {
-  const conditions: readonly unknown[] =
-    isRecord(status) && Array.isArray(status["conditions"]) ? status["conditions"] : [];
-  return conditions.some(
-    (condition) =>
-      isRecord(condition) && condition["type"] === "Established" && condition["status"] === "True",
-  );
 }
 
 function withStoredVersions(

@@ -12,6 +12,7 @@ import {
 } from "@klutch/api";
 import {
   clusterRoles,
+  conditionsOf,
   type DynamicObject,
   findCondition,
   isTrue,
@@ -20,7 +21,6 @@ import {
 } from "@klutch/kube-core";
 import { isNotFound } from "@klutch/kube";
 import { secretObject, waitFor } from "@klutch/kube-testing";
-import { conditionsOf } from "../decode.ts";
 import { exportCrd, installCrd, prepareTenant, tenantNamespace } from "../testing/provider-side.ts";
 import {
   bindApi,

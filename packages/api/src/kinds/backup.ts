@@ -8,14 +8,8 @@ import {
   type Schema,
   string,
 } from "@klutch/schema";
-import type { KubeObject } from "@klutch/kube-core";
-import {
-  type ManagedCondition,
-  managedConditions,
-  managedCrd,
-  type ManagedSpec,
-  managedSpecFields,
-} from "./managed-common.ts";
+import type { KubeObject, StandardCondition } from "@klutch/kube-core";
+import { managedConditions, managedCrd, type ManagedSpec, managedSpecFields } from "./managed-common.ts";
 
 /** What to back up. The snake case is on the wire. */
 export interface BackupParameters {
@@ -42,7 +36,7 @@ export interface Backup extends KubeObject {
   readonly status?:
     | {
         readonly atProvider?: BackupObservation | undefined;
-        readonly conditions?: readonly ManagedCondition[] | undefined;
+        readonly conditions?: readonly StandardCondition[] | undefined;
       }
     | undefined;
 }
@@ -66,7 +60,7 @@ export interface Restore extends KubeObject {
   readonly status?:
     | {
         readonly atProvider?: RestoreObservation | undefined;
-        readonly conditions?: readonly ManagedCondition[] | undefined;
+        readonly conditions?: readonly StandardCondition[] | undefined;
       }
     | undefined;
 }

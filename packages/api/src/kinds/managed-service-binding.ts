@@ -9,14 +9,8 @@ import {
   type Schema,
   string,
 } from "@klutch/schema";
-import type { KubeObject } from "@klutch/kube-core";
-import {
-  type ManagedCondition,
-  managedConditions,
-  managedCrd,
-  type ManagedSpec,
-  managedSpecFields,
-} from "./managed-common.ts";
+import type { KubeObject, StandardCondition } from "@klutch/kube-core";
+import { managedConditions, managedCrd, type ManagedSpec, managedSpecFields } from "./managed-common.ts";
 import { type OriginatingIdentity, originatingIdentity } from "./service-instance.ts";
 
 export interface ServiceBindingParameters {
@@ -56,7 +50,7 @@ export interface ManagedServiceBinding extends KubeObject {
         readonly atProvider?: ServiceBindingObservation | undefined;
         /** Key of the broker's operation that runs. */
         readonly pendingOperation?: string | undefined;
-        readonly conditions?: readonly ManagedCondition[] | undefined;
+        readonly conditions?: readonly StandardCondition[] | undefined;
       }
     | undefined;
 }

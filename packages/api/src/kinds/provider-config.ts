@@ -10,10 +10,9 @@ import {
   type Schema,
   string,
 } from "@klutch/schema";
-import type { KubeObject } from "@klutch/kube-core";
+import type { KubeObject, StandardCondition } from "@klutch/kube-core";
 import {
   dataservicesCrd,
-  type ManagedCondition,
   managedConditions,
   type SecretKeySelector,
   secretKeySelector,
@@ -46,7 +45,7 @@ export interface ProviderConfigSpec {
 }
 
 export interface ProviderConfigStatus {
-  readonly conditions?: readonly ManagedCondition[] | undefined;
+  readonly conditions?: readonly StandardCondition[] | undefined;
   readonly users?: number | undefined;
   readonly health?:
     | {

@@ -8,14 +8,8 @@ import {
   type Schema,
   string,
 } from "@klutch/schema";
-import type { KubeObject } from "@klutch/kube-core";
-import {
-  type ManagedCondition,
-  managedConditions,
-  managedCrd,
-  type ManagedSpec,
-  managedSpecFields,
-} from "./managed-common.ts";
+import type { KubeObject, StandardCondition } from "@klutch/kube-core";
+import { managedConditions, managedCrd, type ManagedSpec, managedSpecFields } from "./managed-common.ts";
 
 /** Who asks, for the broker's records (OSB "Originating Identity"). */
 export interface OriginatingIdentity {
@@ -53,7 +47,7 @@ export interface ServiceInstance extends KubeObject {
         readonly atProvider?: ServiceInstanceObservation | undefined;
         /** Key of the broker's operation that runs. */
         readonly pendingOperation?: string | undefined;
-        readonly conditions?: readonly ManagedCondition[] | undefined;
+        readonly conditions?: readonly StandardCondition[] | undefined;
       }
     | undefined;
 }

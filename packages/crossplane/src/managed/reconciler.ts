@@ -6,7 +6,7 @@
  * nobody remembers. Creating must be safe to repeat; nothing is ever frozen as undecided.
  */
 import { type Clock, isConflict, type KubeClient, type Random } from "@klutch/kube";
-import type { ResourceType } from "@klutch/kube-core";
+import { type ResourceType, wholeSeconds } from "@klutch/kube-core";
 import type { Informer, Reconcile, ReconcileContext, ReconcileResult } from "@klutch/kube-runtime";
 import {
   type NewCondition,
@@ -179,7 +179,7 @@ class Pass<M extends Managed> {
     signal: AbortSignal = this.#context.signal,
   ): Promise<void> {
     const { clock, client, type } = this.#options;
-    const now = new Date(clock.now()).toISOString().replace(/\.\d+Z$/, "Z");
+    const now = wholeSeconds(clock.now());
     const status = {
       ...this.#managed.status,
       ...fields,

@@ -11,9 +11,16 @@
 import type { APIServiceExportSpec, ForeignExport } from "@klutch/api";
 import { Controller, type ReadYourWritesCache, type ReconcileResult } from "@klutch/kube-runtime";
 import { unbindPolicyOf } from "@klutch/sync";
-import { alarmCondition, type DynamicObject, isOwnedBy, isTrue, keyOf } from "@klutch/kube-core";
+import {
+  alarmCondition,
+  conditionsOf,
+  type DynamicObject,
+  isOwnedBy,
+  isTrue,
+  keyOf,
+} from "@klutch/kube-core";
 import type { BindingCluster, ConsumerCluster, Environment, ProviderCluster } from "../../clusters.ts";
-import { asBinding, conditionsOf } from "../../decode.ts";
+import { asBinding } from "../../decode.ts";
 import type { EventRecorder } from "../../events.ts";
 import type { Part } from "../../lifecycle.ts";
 import type { BindingStatus } from "../binding-status/binding-status.ts";

@@ -2,6 +2,7 @@
 import { apiServiceExports, type ForeignExport } from "@klutch/api";
 import { isInvalid, type KubeClient } from "@klutch/kube";
 import {
+  conditionsOf,
   type DynamicObject,
   falseCondition,
   isRecord,
@@ -12,7 +13,6 @@ import {
 } from "@klutch/kube-core";
 import type { ReadYourWritesCache } from "@klutch/kube-runtime";
 import type { Environment } from "../../clusters.ts";
-import { conditionsOf } from "../../decode.ts";
 
 /** What of an export is told to its provider. */
 export interface ExportInUse {

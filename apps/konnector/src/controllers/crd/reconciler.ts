@@ -16,6 +16,7 @@ import {
 } from "@klutch/api";
 import { ApiError, isInvalid } from "@klutch/kube";
 import {
+  conditionsOf,
   customResourceDefinitions,
   type DynamicObject,
   falseCondition,
@@ -25,7 +26,6 @@ import {
 import type { ReadYourWritesCache } from "@klutch/kube-runtime";
 import { type CrdPlan, planCrd } from "@klutch/sync";
 import type { ConsumerCluster } from "../../clusters.ts";
-import { conditionsOf } from "../../decode.ts";
 import type { BindingStatus } from "../binding-status/binding-status.ts";
 import { heldChange } from "./schema-guard.ts";
 import { servedElsewhere } from "./served-elsewhere.ts";
