@@ -13,7 +13,7 @@ import {
   loadKubeconfig,
   parseForeignKubeconfig,
 } from "@klutch/kube";
-import { type DynamicObject, isRecord } from "@klutch/kube-core";
+import { configMaps, type DynamicObject, isRecord, secrets as kubeconfigSecrets } from "@klutch/kube-core";
 import { cacheFolder, removeDataHome } from "@klutch/engines";
 import { waitFor } from "@klutch/kube-testing";
 import { type RunningSandbox, startSandbox } from "./sandbox-process.ts";
@@ -212,15 +212,6 @@ async function assertChecksPass(appA: KubeClient): Promise<void> {
   const compared = await klutch("verify", ...paths, "--namespace", namespace);
   assert.match(compared, /postgresqlinstances\.anynines\.com +bound[^]*\nAll 8 invariants hold\.\n$/);
 }
-
-const configMaps = {
-  group: "",
-  version: "v1",
-  plural: "configmaps",
-  kind: "ConfigMap",
-  namespaced: true,
-};
-const kubeconfigSecrets = { group: "", version: "v1", plural: "secrets", kind: "Secret", namespaced: true };
 
 /** The composition function answers a client with the authority's certificate, and none without. */
 async function assertFunctionWantsCertificate(): Promise<void> {

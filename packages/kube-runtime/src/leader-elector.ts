@@ -12,7 +12,7 @@ import {
   systemClock,
   type WriteGuard,
 } from "@klutch/kube";
-import { type KubeObject, microTime, type ResourceType } from "@klutch/kube-core";
+import { type KubeObject, leases, microTime } from "@klutch/kube-core";
 import { type Logger, silentLogger } from "@klutch/telemetry";
 
 /** Options of an elector. Times in milliseconds. */
@@ -44,14 +44,6 @@ interface Lease extends KubeObject {
     readonly leaseTransitions?: number | undefined;
   };
 }
-
-const leases: ResourceType = {
-  group: "coordination.k8s.io",
-  version: "v1",
-  plural: "leases",
-  kind: "Lease",
-  namespaced: true,
-};
 
 /** See the module comment. */
 export class LeaderElector implements WriteGuard {

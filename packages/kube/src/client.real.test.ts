@@ -4,7 +4,13 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
-import { type DynamicObject, isRecord, type KubeObject, type ResourceType } from "@klutch/kube-core";
+import {
+  customResourceDefinitions as crds,
+  type DynamicObject,
+  isRecord,
+  type KubeObject,
+  type ResourceType,
+} from "@klutch/kube-core";
 import { startCluster, type TestCluster, waitFor } from "@klutch/kube-testing";
 import { createKubeClient } from "./client.ts";
 import { parseJson } from "./decode.ts";
@@ -33,13 +39,6 @@ const configMaps = core("ConfigMap", "configmaps");
 const events = core("Event", "events");
 const serviceAccounts = core("ServiceAccount", "serviceaccounts");
 const namespaces = core("Namespace", "namespaces", false);
-const crds: ResourceType = {
-  group: "apiextensions.k8s.io",
-  version: "v1",
-  plural: "customresourcedefinitions",
-  kind: "CustomResourceDefinition",
-  namespaced: false,
-};
 const widgets: ResourceType = {
   group: "test.klutch.dev",
   version: "v1",

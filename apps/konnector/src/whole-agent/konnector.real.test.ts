@@ -14,6 +14,7 @@ import {
   clusterRoles,
   conditionsOf,
   type DynamicObject,
+  events,
   findCondition,
   isTrue,
   type ResourceType,
@@ -230,7 +231,6 @@ test("B6: a claim stays until its upstream is really gone", async () => {
     return found?.metadata.deletionTimestamp;
   });
   assert.deepEqual((await onConsumer(widgets.type, "one"))?.metadata.finalizers, [syncerFinalizer]);
-  const events = { group: "", version: "v1", plural: "events", kind: "Event", namespaced: true };
   await waitFor("an event that says what it waits for", async () => {
     const { items } = await consumer.client.list<DynamicObject>(events, below);
     return items.some((event) => event["reason"] === "WaitingForDeletion");
