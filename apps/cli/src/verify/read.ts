@@ -27,10 +27,10 @@ import {
   type ResourceType,
   secrets,
 } from "@klutch/kube-core";
+import { bindingOwner } from "../app-cluster/bound-resource.ts";
 import type { Consumer } from "../clusters.ts";
 import type { CliContext } from "../context.ts";
 import { CliError } from "../errors.ts";
-import { bindingOwner } from "../app-cluster/bound-resource.ts";
 import { type LeftOut, listBindingsOrFail, sortBindings } from "./bindings.ts";
 
 /** The control plane cluster with the person's own kubeconfig. */
@@ -154,7 +154,7 @@ async function readTenant({ provider, signal }: Reader): Promise<Tenant> {
   if (found !== undefined) return { namespace, namespaceUid: found.metadata.uid ?? "" };
   throw new CliError(
     "Usage",
-    `The control plane has no namespace ${namespace}. Pass --namespace with the cluster namespace of this app cluster; it is the namespace in the kubeconfig of the binding's Secret.`,
+    `The control plane has no namespace ${namespace}. Pass --namespace with the cluster namespace of this app cluster. It is the namespace in the kubeconfig of the binding's Secret.`,
   );
 }
 

@@ -1,4 +1,4 @@
-/** Crossplane as plain processes (reference/engines.md §4): init, core, RBAC manager, each under its own account. */
+/** Crossplane as plain processes: init, core, RBAC manager, each under its own account. */
 import { execFile } from "node:child_process";
 import { mkdir, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";

@@ -1,4 +1,4 @@
-/** ClusterBinding: one app cluster, seen from the provider. reference/bind.md §1.6. */
+/** ClusterBinding: one app cluster, seen from the provider. */
 import type { Condition, KubeObject } from "@klutch/kube-core";
 import {
   anyObject,
@@ -46,7 +46,11 @@ const spec: Schema<ClusterBindingSpec> = object(
     kubeconfigSecretRef: localSecretKeyRef,
     providerPrettyName: string({ minLength: 1, description: "What the provider calls itself." }),
   },
-  { serviceProviderSpec: anyObject() },
+  {
+    serviceProviderSpec: anyObject({
+      description: "What the provider tells an agent besides: renewal.url is where a credential is renewed.",
+    }),
+  },
 );
 
 const status: Schema<ClusterBindingStatus> = object(
