@@ -1,4 +1,4 @@
-/** Flags of the backend. Source: reference/bind.md §2.2. All faults are reported at once. */
+/** Flags of the backend. All faults are reported at once. */
 import { parseArgs } from "node:util";
 import {
   type ClusterScopedIsolation,

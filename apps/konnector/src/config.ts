@@ -1,4 +1,4 @@
-/** Flags and environment of the konnector (reference/bind.md §4.1), plus ours for probes, logs and timing. */
+/** Flags and environment of the konnector. */
 import { parseArgs } from "node:util";
 import { consumerNamespace } from "@klutch/api";
 import type { LogLevel } from "@klutch/telemetry";
@@ -60,7 +60,7 @@ const flags = {
   "no-install-crd": { type: "boolean" },
   "mass-deletion-limit": { type: "string" },
   "provider-objects-limit": { type: "string" },
-  // Log flags of the reference's manifests: accepted, `--v` of 4 and more means debug.
+  // Log flags of existing manifests: accepted, `--v` of 4 and more means debug.
   v: { type: "string", short: "v" },
   vmodule: { type: "string" },
   "logging-format": { type: "string" },

@@ -1,4 +1,4 @@
-/** Flags and environment of the provider. Source: reference/provider.md §2.9. */
+/** Flags and environment of the provider. */
 import { parseArgs } from "node:util";
 
 /** How the provider runs. */

@@ -37,7 +37,7 @@ test("a binding whose service type nobody serves says so, blocks no instance, an
   await client.create(managedServiceBindings, binding("nowhere", "nothing", "search"));
   await world.condition(managedServiceBindings, "nowhere", {
     ...synced,
-    message: /nobody serves the type search here: providerconfigs "search-service-broker" not found/,
+    message: /no broker here serves the type search: providerconfigs "search-service-broker" not found/,
   });
   await remove("blocked");
   for (const name of ["orphan", "nowhere"]) {
@@ -49,7 +49,7 @@ test("a binding whose service type nobody serves says so, blocks no instance, an
 
 for (const [config, message] of [
   ["missing", /cannot get ProviderConfig: providerconfigs "missing" not found/],
-  ["mariadb-service-broker", /nobody serves the type mariadb here: .*"mariadb-service-broker" not found/],
+  ["mariadb-service-broker", /no broker here serves the type mariadb: .*"mariadb-service-broker" not found/],
 ] as const) {
   test(`an instance whose ProviderConfig ${config} never existed says so and can be deleted`, async () => {
     const homeless = instance("homeless");
@@ -63,7 +63,7 @@ for (const [config, message] of [
   });
 }
 
-test("a failed provision is mended by a corrected spec: what it left is removed, and a new one is made once", async () => {
+test("a failed provision is repaired by a corrected spec: what it left is removed, and a new one is made once", async () => {
   front.asked.length = 0;
   await client.create(serviceInstances, instance("mend", { parameters: { work_mem: "banana" } }));
   await world.condition(serviceInstances, "mend", {

@@ -39,7 +39,9 @@ export async function brokerConfigOf(
           password: await credentialOf(credentials.source, credentials.password, "password", sources),
         };
   if (tls?.insecureSkipVerify === true && tls.caBundleSecretRef !== undefined) {
-    throw new ExternalError("spec.tls: cannot specify root CAs and to skip TLS verification");
+    throw new ExternalError(
+      "spec.tls: caBundleSecretRef and insecureSkipVerify exclude each other; remove one of them",
+    );
   }
   const ca =
     tls?.caBundleSecretRef === undefined ? undefined : await secretValue(tls.caBundleSecretRef, sources);

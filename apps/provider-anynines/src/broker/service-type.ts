@@ -21,7 +21,7 @@ export function checkServiceType(
   );
 }
 
-/** The broker of an instance or a binding. A ProviderConfig that is missing means that nobody serves the type. */
+/** The broker of an instance or a binding. A ProviderConfig that is missing means that no broker serves the type. */
 export async function brokerOf(brokers: Brokers, managed: Managed, signal: AbortSignal): Promise<Broker> {
   const name = configNameOf(managed);
   const type = typeOf(managed);
@@ -30,7 +30,7 @@ export async function brokerOf(brokers: Brokers, managed: Managed, signal: Abort
   } catch (cause) {
     // Whoever composes managed resources themselves may name ProviderConfigs after something else than a type.
     if (!(cause instanceof UnknownConfigError) || type === name) throw cause;
-    throw new ExternalError(`nobody serves the type ${type} here: providerconfigs "${name}" not found`, {
+    throw new ExternalError(`no broker here serves the type ${type}: providerconfigs "${name}" not found`, {
       cause,
     });
   }

@@ -39,7 +39,8 @@ export interface BindingClientOptions {
 
 /**
  * Lives for one reconcile. The binding's id is the managed resource's UID, and each call is recorded before it is made, so every call can
- * be repeated after a crash. A binding cannot be changed at a broker.
+ * be repeated after a crash. A lost binding is made anew by itself, unless its instance is missing too. An update does nothing: a broker
+ * cannot change a binding.
  */
 export class ServiceBindingClient implements ExternalClient {
   readonly #options: BindingClientOptions;

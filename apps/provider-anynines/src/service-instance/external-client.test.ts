@@ -193,7 +193,7 @@ test("a repair that is ended before or after any of its steps goes on, and one g
   assert.ok(steps >= 12, `only ${steps} steps`);
 });
 
-test("a failed instance that was stuck before repairs were known is mended too", async () => {
+test("a failed instance that was stuck before repairs were known is repaired too", async () => {
   const broker = new MemoryBroker();
   const stored = new Stored({ bad: true });
   while ((await stored.pass(broker)).ready !== "unavailable");

@@ -28,7 +28,7 @@ interface NamedSecret {
   textHash: string | undefined;
 }
 
-/** See the module comment. */
+/** Bindings that name the same Secret share a connection. A Secret that breaks ends no connection that works. */
 export class Agent implements Part {
   readonly #options: AgentOptions;
   readonly #bindings: InformerHandle;

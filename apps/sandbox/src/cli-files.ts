@@ -3,16 +3,16 @@ import { chmod, mkdir, rm, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { resolveEngine } from "@klutch/engines";
 import { claimFiles } from "./demo/claims.ts";
-import type { World } from "./world.ts";
+import type { SandboxContext } from "./context.ts";
 
 /** Where things are for people. */
-export interface PeoplesTools {
+export interface CliFiles {
   readonly bin: string;
   readonly kubeconfigs: { readonly controlPlane: string; readonly appA: string; readonly appB: string };
 }
 
-export async function writeTools(world: World): Promise<PeoplesTools> {
-  const { folder } = world.state;
+export async function writeCliFiles(context: SandboxContext): Promise<CliFiles> {
+  const { folder } = context.state;
   const bin = join(folder, "bin");
   await mkdir(bin, { recursive: true });
   await rm(join(bin, "kubectl"), { force: true });
@@ -34,7 +34,7 @@ export async function writeTools(world: World): Promise<PeoplesTools> {
     await writeFile(path, text, { mode: 0o600 });
     return path;
   };
-  const { controlPlane, appA, appB } = world.clusters;
+  const { controlPlane, appA, appB } = context.clusters;
   return {
     bin,
     kubeconfigs: {

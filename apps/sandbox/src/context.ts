@@ -11,19 +11,19 @@ export interface Clusters {
 }
 
 /** What is there before any cluster. Everything that must end with the sandbox is in `stack`. */
-export interface Foundation {
+export interface SandboxBase {
   readonly state: SandboxState;
   readonly progress: Progress;
   readonly stack: AsyncDisposableStack;
 }
 
 /** What Crossplane needs. */
-export interface ControlPlane extends Foundation {
+export interface ControlPlane extends SandboxBase {
   readonly clusters: Pick<Clusters, "controlPlane">;
 }
 
-/** See the module comment. */
-export interface World extends Foundation {
+/** The running sandbox; its servers end with `stack`, its loops with `signal`. */
+export interface SandboxContext extends SandboxBase {
   readonly clusters: Clusters;
   readonly signal: AbortSignal;
 }

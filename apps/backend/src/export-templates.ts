@@ -22,7 +22,7 @@ export interface OfferedApi {
 }
 
 /** Reads templates and CRDs from caches. */
-export class Offers {
+export class ExportTemplates {
   readonly #templates: Informer<APIServiceExportTemplate>;
   readonly #crds: Informer<KubeObject>;
   readonly #consumerScope: InformerScope;
