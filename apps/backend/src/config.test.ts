@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { ConfigError, readConfig } from "./config.ts";
+import { ConfigError } from "@klutch/kube-runtime";
+import { readConfig } from "./config.ts";
 
 const key = Buffer.alloc(32, 1).toString("base64");
 const good = [

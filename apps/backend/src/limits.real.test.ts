@@ -29,6 +29,7 @@ import { readConfig } from "./config.ts";
 import { UserError } from "./errors.ts";
 import { ensureTenant } from "./provisioning/tenant.ts";
 import { backendParts } from "./testing/parts.ts";
+import { runBackend } from "./testing/run-backend.ts";
 
 const stack = new AsyncDisposableStack();
 after(() => stack.disposeAsync());
@@ -51,7 +52,7 @@ const backend = createBackend({
   clock: systemClock,
   signal,
 });
-const running = backend.run();
+const running = runBackend(backend, signal);
 stack.defer(() => running);
 stack.defer(() => abort.abort(new Error("the tests are over")));
 

@@ -34,6 +34,27 @@ export class DelayedRetryError extends Error {
   }
 }
 
+/** A server of this process could not begin to listen. */
+export class ListenError extends Error {
+  readonly code = "Listen";
+
+  /** `what`: such as `the probes`. */
+  constructor(
+    what: string,
+    address: { readonly host?: string | undefined; readonly port: number },
+    cause: unknown,
+  ) {
+    super(`${what} cannot listen on ${address.host ?? ""}:${address.port}: ${reasonOf(cause)}`, { cause });
+    this.name = "ListenError";
+  }
+}
+
+function reasonOf(cause: unknown): string {
+  const isTaken = cause instanceof Error && "code" in cause && cause.code === "EADDRINUSE";
+  if (isTaken) return "another program uses this port. Stop it, or choose another port.";
+  return cause instanceof Error ? cause.message : String(cause);
+}
+
 /** An answer proved a cache to be behind; trying again sees the newer state. */
 export class StaleCacheError extends Error {
   readonly code = "StaleCache";

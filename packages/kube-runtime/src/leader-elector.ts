@@ -236,7 +236,10 @@ export class LeaderElector implements WriteGuard {
 }
 
 /** Resolves to the term's signal as soon as the elector leads; to undefined when the signal aborts before. */
-export async function leading(elector: LeaderElector, signal: AbortSignal): Promise<AbortSignal | undefined> {
+export async function leading(
+  elector: Pick<LeaderElector, "whenLeading">,
+  signal: AbortSignal,
+): Promise<AbortSignal | undefined> {
   const { promise, resolve } = Promise.withResolvers<undefined>();
   const onAbort = (): void => resolve(undefined);
   signal.addEventListener("abort", onAbort, { once: true });

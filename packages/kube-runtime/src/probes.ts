@@ -1,6 +1,7 @@
 /** The HTTP server for a process's health: `/healthz` (alive), `/readyz` (may be relied on), `/metrics`. */
 import { createServer, type ServerResponse } from "node:http";
 import type { Metrics } from "@klutch/telemetry";
+import { ListenError } from "./errors.ts";
 
 /** Says what is wrong, or undefined when all is well. */
 export type HealthCheck = () => string | undefined;
@@ -21,7 +22,7 @@ export interface ProbeServer extends AsyncDisposable {
   readonly port: number;
 }
 
-/** Starts the server. That it answers at all shows that the event loop turns. Throws when the port is taken. */
+/** Starts the server. That it answers at all shows that the event loop turns. Throws `ListenError`, as when the port is taken. */
 export async function startProbes(options: ProbeOptions): Promise<ProbeServer> {
   const server = createServer((request, response) => {
     const path = (request.url ?? "").split("?")[0];
@@ -32,7 +33,9 @@ export async function startProbes(options: ProbeOptions): Promise<ProbeServer> {
     else response.writeHead(404).end();
   });
   const { promise, resolve, reject } = Promise.withResolvers<void>();
-  server.once("error", reject);
+  server.once("error", (cause) =>
+    reject(new ListenError("the server of probes and metrics", options, cause)),
+  );
   server.listen(options.port, options.host, resolve);
   await promise;
   const address = server.address();
@@ -49,10 +52,19 @@ export async function startProbes(options: ProbeOptions): Promise<ProbeServer> {
 
 /** JSON by check, `ok` or the problem; 200 or 500, as the existing konnector's manifests expect. */
 function answer(response: ServerResponse, checks: Readonly<Record<string, HealthCheck>>): void {
-  const results = Object.entries(checks).map(([name, check]) => [name, check() ?? "ok"] as const);
+  const results = Object.entries(checks).map(([name, check]) => [name, resultOf(check)] as const);
   const healthy = results.every(([, result]) => result === "ok");
   response.writeHead(healthy ? 200 : 500, { "content-type": "application/json" });
   response.end(JSON.stringify(Object.fromEntries(results)));
+}
+
+/** A check that throws has failed: it must not end the process that it is about. */
+function resultOf(check: HealthCheck): string {
+  try {
+    return check() ?? "ok";
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error);
+  }
 }
 
 async function answerMetrics(response: ServerResponse, metrics: Metrics): Promise<void> {

@@ -9,6 +9,7 @@ import {
   isTrue,
   secrets,
 } from "@klutch/kube-core";
+import { systemRuntime } from "@klutch/kube-runtime";
 import { secretObject, waitFor } from "@klutch/kube-testing";
 import { createMetrics, silentLogger } from "@klutch/telemetry";
 import { conditionsOf } from "../decode.ts";
@@ -44,8 +45,7 @@ const running = runAgent({
     },
   },
   cluster: provider.config,
-  logger: silentLogger,
-  metrics: createMetrics(),
+  ...systemRuntime({ logger: silentLogger, metrics: createMetrics() }),
   signal: stop.signal,
 });
 after(async () => {

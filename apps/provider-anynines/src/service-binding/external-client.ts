@@ -17,11 +17,11 @@ import {
 import type { Clock } from "@klutch/kube";
 import { isGone, mayHaveLeftOrphan } from "@klutch/osb";
 import { serviceOfType } from "@klutch/services";
-import { inProgress, OperationTracker, toExternalError } from "../broker/operation-tracker.ts";
 import type { Broker } from "../broker/brokers.ts";
-import { flattenCredentials } from "./connection.ts";
-import { stepLoss } from "../loss.ts";
+import { inProgress, OperationTracker, toExternalError } from "../broker/operation-tracker.ts";
 import { CriticalAnnotations, missingChange, missingOf } from "../critical-annotations.ts";
+import { stepLoss } from "../loss.ts";
+import { flattenCredentials } from "./connection.ts";
 
 /** What the client of one binding needs. */
 export interface BindingClientOptions {

@@ -1,4 +1,5 @@
 /** The external client of ServiceInstance: one instance at a service broker. */
+import type { ServiceInstance } from "@klutch/api";
 import {
   type CallOptions,
   type CriticalAnnotationUpdate,
@@ -6,7 +7,6 @@ import {
   ExternalError,
   type Observation,
 } from "@klutch/crossplane";
-import type { ServiceInstance } from "@klutch/api";
 import { isGone, mayHaveLeftOrphan, type OriginatingIdentity } from "@klutch/osb";
 import type { Broker } from "../broker/brokers.ts";
 import { toExternalError } from "../broker/operation-tracker.ts";

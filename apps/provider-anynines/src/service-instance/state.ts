@@ -4,8 +4,8 @@ import type { CriticalAnnotationUpdate, Observation } from "@klutch/crossplane";
 import type { Clock } from "@klutch/kube";
 import { wholeSeconds } from "@klutch/kube-core";
 import type { OsbClient } from "@klutch/osb";
-import type { BrokerOperation } from "../broker/operation.ts";
 import { OperationTracker } from "../broker/operation-tracker.ts";
+import type { BrokerOperation } from "../broker/operation.ts";
 import {
   type AnnotationChanges,
   CriticalAnnotations,

@@ -20,11 +20,10 @@ import {
 } from "@klutch/kube-core";
 import { type KubeClient } from "@klutch/kube";
 import { startCluster, waitFor } from "@klutch/kube-testing";
-import { createMetrics, silentLogger } from "@klutch/telemetry";
 import { Client } from "pg";
-import { runProvider } from "../provider.ts";
 import { type BrokerProcess, startBroker } from "./broker.ts";
 import { type Front, startFront } from "./front.ts";
+import { runProvider } from "./run-provider.ts";
 
 /** A condition as tests read it. */
 export interface SeenCondition {
@@ -138,21 +137,7 @@ function run(
   client: KubeClient,
   options: { readonly pollIntervalMs?: number; readonly confirmLossMs?: number } = {},
 ): () => Promise<void> {
-  const abort = new AbortController();
-  const running = runProvider({
-    client,
-    logger: silentLogger,
-    metrics: createMetrics(),
-    env: {},
-    pollIntervalMs: 300,
-    workers: 4,
-    ...options,
-    signal: abort.signal,
-  });
-  return async () => {
-    abort.abort(new Error("stopping"));
-    await running;
-  };
+  return runProvider({ client, pollIntervalMs: 300, workers: 4, ...options });
 }
 
 function observers(client: KubeClient): Pick<World, "condition" | "gone" | "credentials" | "atProvider"> {
