@@ -9,6 +9,7 @@ import { after, test } from "node:test";
 import { connect as connectTls } from "node:tls";
 import { Code, ConnectError, createClient } from "@connectrpc/connect";
 import { createGrpcTransport } from "@connectrpc/connect-node";
+import { ListenError } from "@klutch/kube-runtime";
 import { type Logger, silentLogger } from "@klutch/telemetry";
 import { FunctionRunnerService } from "../gen/run_function_pb.js";
 import { clientAuth, createAuthority, issue, serverAuth } from "../testing/certificates.ts";
