@@ -1,6 +1,7 @@
 /** What is read of a composite and of a managed resource that exists. */
 import { claimNameLabel, claimNamespaceLabel } from "@klutch/api";
 import type { ComposeCondition, ComposeRequest, ComposeResponse, Json } from "@klutch/crossplane";
+import { isRecord } from "@klutch/kube-core";
 
 /** Whose the composite is. */
 export interface ClaimIdentity {
@@ -11,13 +12,9 @@ export interface ClaimIdentity {
 /** Name of the only composed resource. */
 export const composedName = "managed";
 
-export function isJson(value: unknown): value is Json {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
 /** Follows `path`; undefined as soon as something is missing. */
 export function at(value: unknown, ...path: readonly string[]): unknown {
-  return path.reduce<unknown>((current, name) => (isJson(current) ? current[name] : undefined), value);
+  return path.reduce<unknown>((current, name) => (isRecord(current) ? current[name] : undefined), value);
 }
 
 /** A text at `path`, or "". */
@@ -86,7 +83,7 @@ function problemOf(conditions: readonly ComposeCondition[]): readonly ComposeCon
 function conditionsOf(observed: unknown): readonly ComposeCondition[] {
   const list = at(observed, "status", "conditions");
   if (!Array.isArray(list)) return [];
-  return list.filter(isJson).map((condition) => {
+  return list.filter(isRecord).map((condition) => {
     const status = condition["status"];
     const message = textAt(condition, "message");
     return {
