@@ -4,7 +4,7 @@ import type { ConnectionDetails, CriticalAnnotationUpdate, Observation } from "@
 import type { Clock } from "@klutch/kube";
 import type { OsbClient } from "@klutch/osb";
 import { serviceOfType } from "@klutch/services";
-import type { BrokerOperation } from "../broker/operation.ts";
+import type { BrokerOperation } from "../operation.ts";
 import { OperationTracker } from "../broker/operation-tracker.ts";
 import { CriticalAnnotations } from "../critical-annotations.ts";
 import { flattenCredentials } from "./connection.ts";
