@@ -55,8 +55,11 @@ export const folderRules: Readonly<Record<string, FolderRule>> = {
     parts: ["services", "api", "crossplane", "kube-runtime", "kube", "kube-core", "osb"],
     thirdParty: [],
   },
-  "apps/function-klutch": { parts: ["services", "api", "crossplane", "kube-core"], thirdParty: [] },
-  "apps/broker": { parts: [], thirdParty: ["hono", "@hono/node-server", "pg"] },
+  "apps/function-klutch": {
+    parts: ["services", "api", "crossplane", "kube-runtime", "kube-core"],
+    thirdParty: [],
+  },
+  "apps/broker": { parts: ["api", "kube-runtime"], thirdParty: ["hono", "@hono/node-server", "pg"] },
   "apps/sandbox": {
     parts: ["services", "api", "engines", "kube", "kube-core", "kube-testing", "oci"],
     thirdParty: ["pg", "@peculiar/x509", "reflect-metadata"],

@@ -16,7 +16,7 @@ import {
 import { customResourceDefinitions, keyOf, type KubeObject, namespaces } from "@klutch/kube-core";
 import { Hono } from "hono";
 import { type Clock, type ClusterConfig, type KubeClient } from "@klutch/kube";
-import { Controller, Informer, type LeaderElector, runManager } from "@klutch/kube-runtime";
+import { Controller, Informer, type ManagerPart } from "@klutch/kube-runtime";
 import type { Logger, Metrics } from "@klutch/telemetry";
 import type { BackendConfig } from "./config.ts";
 import {
@@ -49,23 +49,24 @@ export interface BackendOptions {
   readonly client: KubeClient;
   /** For controllers: guarded by the lease. */
   readonly controllerClient: KubeClient;
-  readonly elector?: LeaderElector | undefined;
   readonly logger: Logger;
   readonly metrics: Metrics;
   readonly clock: Clock;
+  /** Ends what people asked for when the process stops. */
   readonly signal: AbortSignal;
 }
 
-/** A backend that is wired. `run` starts caches and controllers and ends with the signal. */
+/** A backend that is wired, not started. */
 export interface Backend {
   readonly app: Hono;
   /** Why it should get no requests now, or undefined. */
   problem(): string | undefined;
-  run(): Promise<void>;
+  /** Caches, controllers and what looks for the identity provider. */
+  readonly parts: readonly ManagerPart[];
 }
 
 export function createBackend(options: BackendOptions): Backend {
-  const { config, client, controllerClient, logger, clock, signal } = options;
+  const { config, client, controllerClient, logger, clock } = options;
   const caches = createCaches(client, logger);
   const templates = new Informer<APIServiceExportTemplate>({
     client,
@@ -105,11 +106,16 @@ export function createBackend(options: BackendOptions): Backend {
     // Without a login every path is unknown.
     app: web?.app ?? new Hono(),
     problem: () => problemOf(informers) ?? web?.identityProvider.problem,
-    async run() {
-      void web?.identityProvider.probe({ signal });
-      await runManager({ informers, controllers, elector: options.elector, logger, signal });
-      await Promise.all(informers.map((informer) => informer[Symbol.asyncDispose]()));
-    },
+    parts: [...informers, ...controllers, ...(web === undefined ? [] : [probing(web.identityProvider)])],
+  };
+}
+
+/** Asks until the identity provider answers, so that a wrong issuer shows before the first login. */
+function probing(identityProvider: IdentityProvider): ManagerPart {
+  return {
+    name: "identity-provider",
+    runs: "process",
+    start: (options: { readonly signal: AbortSignal }) => identityProvider.probe(options),
   };
 }
 

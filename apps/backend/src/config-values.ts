@@ -1,109 +1,117 @@
-/** Values of flags: each reader reports what is wrong by the flag's name and never throws. */
-import { readFile } from "node:fs/promises";
+/** Kinds of flags that only the backend has. */
+import { readFileSync } from "node:fs";
+import { type Flag, FlagFault, type FlagWords } from "@klutch/kube-runtime";
 import { Secret } from "@klutch/telemetry";
-import { repositoryOf } from "./app-cluster-bindings/override-policy.ts";
 import { urlFault } from "./secure-url.ts";
 
-export function choice<const T extends readonly string[]>(
-  name: string,
-  value: string,
-  allowed: T,
-  faults: string[],
-): T[number] {
-  const found = allowed.find((one): one is T[number] => one.toLowerCase() === value.toLowerCase());
-  if (found === undefined)
-    faults.push(`--${name}: ${JSON.stringify(value)} must be one of ${allowed.join(", ")}`);
-  return found ?? allowed[0] ?? "";
+/** An https URL, or an http one of this machine; empty when there is none. What may be a password is never in the message. */
+export function secureUrl(words: FlagWords): Flag<string> {
+  return {
+    value: "url",
+    ...words,
+    read([given = ""]) {
+      checkUrl(given);
+      return given;
+    },
+  };
 }
 
-/** An https URL, or an http one of this machine. What may be a password is never in the message. */
-export function url(name: string, value: string, faults: string[]): string {
-  const fault = value === "" ? undefined : urlFault(value);
-  if (fault !== undefined) {
-    const shown = /\/\/[^/]*@/.test(value) ? "the URL" : JSON.stringify(value);
-    faults.push(`--${name}: ${shown} ${fault}`);
-  }
-  return value;
+/** Any number of them. */
+export function secureUrls(words: FlagWords): Flag<readonly string[]> {
+  return {
+    value: "url",
+    repeats: true,
+    ...words,
+    read(given) {
+      given.forEach(checkUrl);
+      return given;
+    },
+  };
 }
 
-/** Standard base64 of one of the lengths. The key itself is never in the message. */
-export function cookieKey(
-  name: string,
-  value: string,
-  lengths: readonly number[],
-  faults: string[],
-): Secret<Buffer> {
-  const key = Buffer.from(value, "base64");
-  if (value !== "" && !lengths.includes(key.length)) {
-    faults.push(
-      `--${name}: has ${key.length} bytes after base64 decoding; ${lengths.join(" or ")} are needed`,
-    );
-  }
-  return new Secret(key);
+function checkUrl(text: string): void {
+  const fault = text === "" ? undefined : urlFault(text);
+  if (fault === undefined) return;
+  const mayHoldPassword = /\/\/[^/]*@/.test(text);
+  throw new FlagFault(mayHoldPassword ? `the URL ${fault}` : fault, { showsValue: !mayHoldPassword });
 }
 
-export function encryptionKey(value: string, faults: string[]): Secret<Buffer> | undefined {
-  return value === "" ? undefined : cookieKey("cookie-encryption-key", value, [16, 24, 32], faults);
+/** Standard base64 of one of the lengths; undefined when there is none. The key itself is never in the message. */
+export function cookieKey(words: FlagWords, lengths: readonly number[]): Flag<Secret<Buffer> | undefined> {
+  return {
+    value: "base64",
+    secret: true,
+    ...words,
+    read([given = ""]) {
+      if (given === "") return undefined;
+      const key = Buffer.from(given, "base64");
+      if (!lengths.includes(key.length))
+        throw new FlagFault(
+          `has ${key.length} bytes after base64 decoding, but must have ${lengths.join(" or ")}`,
+        );
+      return new Secret(key);
+    },
+  };
 }
 
-export async function optionalFile(
-  name: string,
-  path: string,
-  faults: string[],
-): Promise<string | undefined> {
-  if (path === "") return undefined;
-  try {
-    return await readFile(path, "utf8");
-  } catch {
-    faults.push(`--${name}: ${path} cannot be read`);
-    return undefined;
-  }
+/** The content of a file; undefined when none is named. */
+export function fileContent(words: FlagWords): Flag<string | undefined> {
+  return {
+    value: "path",
+    ...words,
+    read([path = ""]) {
+      if (path === "") return undefined;
+      try {
+        return readFileSync(path, "utf8");
+      } catch {
+        throw new FlagFault(`${path} cannot be read; it must be a file`, { showsValue: false });
+      }
+    },
+  };
 }
 
-export async function tlsFiles(
-  certFile: string,
-  keyFile: string,
-  faults: string[],
-): Promise<{ readonly cert: string; readonly key: string } | undefined> {
-  if ((certFile === "") !== (keyFile === "")) {
-    faults.push(
-      "--tls-cert-file and --tls-key-file belong together: with only one the backend would serve plain HTTP",
-    );
-  }
-  const [cert, key] = await Promise.all([
-    optionalFile("tls-cert-file", certFile, faults),
-    optionalFile("tls-key-file", keyFile, faults),
-  ]);
-  return cert === undefined || key === undefined ? undefined : { cert, key };
+/** An https URL without more rules; empty when there is none. */
+export function httpsAddress(words: FlagWords): Flag<string | undefined> {
+  return {
+    value: "url",
+    ...words,
+    read([given = ""]) {
+      if (given !== "" && !given.startsWith("https://")) throw new FlagFault("must start with https://");
+      return given || undefined;
+    },
+  };
 }
 
-export function seconds(value: string, faults: string[]): number | undefined {
-  if (value === "unlimited") return undefined;
-  const match = /^(?<number>\d+)(?<unit>[smh])$/.exec(value);
-  const result =
-    Number(match?.groups?.["number"]) * ({ s: 1, m: 60, h: 3600 }[match?.groups?.["unit"] ?? "s"] ?? 1);
-  if (!Number.isFinite(result) || result < 600)
-    faults.push(
-      `--credential-lifetime: ${JSON.stringify(value)} must be at least 10m, such as 24h, or unlimited`,
-    );
-  return result;
+const secondsOf: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600 };
+const shortestSeconds = 600;
+
+/** A lifetime in seconds of at least ten minutes; undefined when it is unlimited. */
+export function lifetime(words: FlagWords): Flag<number | undefined> {
+  return {
+    value: "duration|unlimited",
+    ...words,
+    read([given = ""]) {
+      if (given === "unlimited") return undefined;
+      const { number = "", unit = "" } = /^(?<number>\d+)(?<unit>[smh])$/.exec(given)?.groups ?? {};
+      const seconds = Number(number) * (secondsOf[unit] ?? 0);
+      if (seconds < shortestSeconds) throw new FlagFault("must be at least 10m, such as 24h, or unlimited");
+      return seconds;
+    },
+  };
 }
 
-/** The repository of our own image, unless others are given. An empty prefix would allow every image. */
-export function imagePrefixes(
-  values: readonly string[],
-  ownImage: string,
-  faults: string[],
-): readonly string[] {
-  if (values.includes(""))
-    faults.push("--allowed-image-prefix: is empty, such as registry.example.org/klutch");
-  return values.length === 0 ? [repositoryOf(ownImage)] : values;
-}
-
-/** A whole number from 1. */
-export function count(name: string, value: string, faults: string[]): number {
-  if (!/^[1-9]\d{0,8}$/.test(value)) {
-    faults.push(`--${name}: ${JSON.stringify(value)} must be a whole number from 1 to 999999999`);
-  }
-  return Number(value);
+/** Beginnings of image names. An empty one would allow every image. */
+export function imagePrefixes(words: FlagWords): Flag<readonly string[]> {
+  return {
+    value: "prefix",
+    repeats: true,
+    ...words,
+    read(given) {
+      if (given.includes(""))
+        throw new FlagFault("is empty; it must be a beginning such as registry.example.org/klutch", {
+          showsValue: false,
+        });
+      return given;
+    },
+  };
 }

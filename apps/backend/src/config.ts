@@ -1,22 +1,35 @@
-/** Flags of the backend. Source: reference/bind.md §2.2. All faults are reported at once. */
-import { parseArgs } from "node:util";
+/** The configuration of the backend. All faults are reported at once. */
+import { randomUUID } from "node:crypto";
 import {
   type ClusterScopedIsolation,
   type InformerScope,
   klutchVersion,
   konnectorRepository,
 } from "@klutch/api";
-import { Secret } from "@klutch/telemetry";
 import {
-  choice,
+  address,
+  ConfigError,
+  kubeconfigFlag,
+  oneOf,
+  optionalText,
+  port,
+  type Program,
+  readFlags,
+  text,
+  toggle,
+  type ValuesOf,
+  wholeNumber,
+} from "@klutch/kube-runtime";
+import { type LogLevel, Secret } from "@klutch/telemetry";
+import { repositoryOf } from "./app-cluster-bindings/override-policy.ts";
+import {
   cookieKey,
-  count,
-  encryptionKey,
+  fileContent,
+  httpsAddress,
   imagePrefixes,
-  optionalFile,
-  seconds,
-  tlsFiles,
-  url,
+  lifetime,
+  secureUrl,
+  secureUrls,
 } from "./config-values.ts";
 import { defaultLimits, type Limits } from "./limits.ts";
 
@@ -48,7 +61,8 @@ export interface BackendConfig {
     readonly authorizeUrl: string | undefined;
   };
   readonly cookieKeys: { readonly signing: Secret<Buffer>; readonly encryption: Secret<Buffer> | undefined };
-  readonly host: string;
+  /** Undefined: all interfaces. */
+  readonly host: string | undefined;
   readonly port: number;
   readonly tls: { readonly cert: string; readonly key: string } | undefined;
   readonly probePort: number;
@@ -58,138 +72,216 @@ export interface BackendConfig {
   /** Lifetime of an app cluster's credentials in seconds; undefined: they do not end. */
   readonly credentialSeconds: number | undefined;
   readonly limits: Limits;
-  readonly verbose: boolean;
+  /** The holder of the lease; unique among the replicas. */
+  readonly identity: string;
+  readonly logLevel: LogLevel;
 }
 
-/** Several faults of the command line, one line each. */
-export class ConfigError extends Error {
-  readonly code = "Config";
-}
+const forLogin = "of the login;";
+const limit = (help: string, most: number): ReturnType<typeof wholeNumber> =>
+  wholeNumber({ help, default: String(most) }, { least: 1 });
 
-const text = (fallback = ""): { readonly type: "string"; readonly default: string } => ({
-  type: "string",
-  default: fallback,
-});
-const flag = { type: "boolean", default: false } as const;
+/** By their names. Those of the login are required unless only the control-plane mode is served. */
+const backendFlags = {
+  kubeconfig: kubeconfigFlag,
+  "namespace-prefix": text({ help: "Beginning of the names of cluster namespaces", default: "cluster" }),
+  "pretty-name": optionalText({ help: "Name of the provider, as people see it", default: "Example Backend" }),
+  "consumer-scope": oneOf(["Namespaced", "Cluster"], {
+    help: "Where app clusters have rights on exported kinds: in their service namespaces, or everywhere",
+    default: "Namespaced",
+  }),
+  "cluster-scoped-isolation": oneOf(["Prefixed", "Namespaced", "None"], {
+    help: "How cluster-scoped objects of several app clusters are kept apart",
+    default: "Prefixed",
+  }),
+  "external-address": httpsAddress({
+    help: "URL at which app clusters reach the control plane's API server; the backend's own when it is not set",
+  }),
+  "external-ca-file": fileContent({
+    help: "CA certificates of that address; the backend's own when it is not set",
+  }),
+  "external-server-name": optionalText({ help: "Name in the certificate of that address" }),
+  "oidc-issuer-client-id": optionalText({ help: `Client ID ${forLogin} required with a login` }),
+  "oidc-issuer-client-secret": optionalText({
+    help: `Client secret ${forLogin} required with a login`,
+    env: "OIDC_CLIENT_SECRET",
+    secret: true,
+  }),
+  "oidc-issuer-url": secureUrl({ help: `URL of the identity provider ${forLogin} required with a login` }),
+  "oidc-callback-url": secureUrl({
+    help: `URL at which browsers reach /callback of this backend ${forLogin} required with a login`,
+  }),
+  "oidc-authorize-url": secureUrl({
+    help: "URL that kubectl bind is sent to, when it is not this backend's",
+  }),
+  "cookie-signing-key": cookieKey(
+    {
+      help: "Key that signs cookies, 32 or 64 bytes in base64; required with a login",
+      env: "COOKIE_SIGNING_KEY",
+    },
+    [32, 64],
+  ),
+  "cookie-encryption-key": cookieKey(
+    { help: "Key that encrypts cookies, 16, 24 or 32 bytes in base64", env: "COOKIE_ENCRYPTION_KEY" },
+    [16, 24, 32],
+  ),
+  "listen-address": address({ help: "Where login and binding page are served", default: "127.0.0.1:8080" }),
+  "tls-cert-file": fileContent({ help: "Certificate of that server; goes together with --tls-key-file" }),
+  "tls-key-file": fileContent({ help: "Its key; without both it serves plain HTTP" }),
+  "control-plane-mode": toggle({
+    help: "Serve AppClusterBindings; a login is then served only with its flags",
+  }),
+  "konnector-image": text({
+    help: "Image of the konnectors that the control-plane mode deploys",
+    default: `${konnectorRepository}:${klutchVersion}`,
+  }),
+  "allowed-image-prefix": imagePrefixes({
+    help: "Beginning of images that overrides of an AppClusterBinding may name; the repository of --konnector-image when it is not set",
+  }),
+  "probe-port": port({
+    help: "Port of /healthz, /readyz and /metrics, on the host of --listen-address; 0 chooses a free one",
+    default: "8081",
+  }),
+  "lease-namespace": text({ help: "Namespace of the lease", default: "klutch-backend" }),
+  identity: optionalText({
+    help: "The holder of the lease, unique among the replicas; a random name when it is not set",
+    env: "POD_NAME",
+    envOnly: true,
+  }),
+  "allowed-redirect": secureUrls({ help: "URL besides this machine's that a login may return to" }),
+  "credential-lifetime": lifetime({ help: "Lifetime of an app cluster's credentials", default: "24h" }),
+  "max-clusters": limit("App clusters of all people", defaultLimits.clusters),
+  "max-clusters-per-user": limit("App clusters of one person", defaultLimits.clustersPerUser),
+  "max-namespaces-per-cluster": limit(
+    "Mapped namespaces of one app cluster",
+    defaultLimits.namespacesPerCluster,
+  ),
+  "max-requests-per-cluster": limit("Export requests of one app cluster", defaultLimits.requestsPerCluster),
+  v: wholeNumber({ short: "v", help: "Verbosity: more than 2 means debug", default: "2" }, { least: 0 }),
+};
 
-const options = {
-  kubeconfig: text(),
-  "namespace-prefix": text("cluster"),
-  "pretty-name": text("Example Backend"),
-  "consumer-scope": text("Namespaced"),
-  "cluster-scoped-isolation": text("Prefixed"),
-  "external-address": text(),
-  "external-ca-file": text(),
-  "external-server-name": text(),
-  "oidc-issuer-client-id": text(),
-  "oidc-issuer-client-secret": text(),
-  "oidc-issuer-url": text(),
-  "oidc-callback-url": text(),
-  "oidc-authorize-url": text(),
-  "cookie-signing-key": text(),
-  "cookie-encryption-key": text(),
-  "listen-address": text("127.0.0.1:8080"),
-  "tls-cert-file": text(),
-  "tls-key-file": text(),
-  "control-plane-mode": flag,
-  "konnector-image": text(`${konnectorRepository}:${klutchVersion}`),
-  "allowed-image-prefix": { type: "string", multiple: true, default: [] as string[] },
-  "probe-port": text("8081"),
-  "lease-namespace": text("klutch-backend"),
-  "allowed-redirect": { type: "string", multiple: true, default: [] as string[] },
-  "credential-lifetime": text("24h"),
-  "max-clusters": text(String(defaultLimits.clusters)),
-  "max-clusters-per-user": text(String(defaultLimits.clustersPerUser)),
-  "max-namespaces-per-cluster": text(String(defaultLimits.namespacesPerCluster)),
-  "max-requests-per-cluster": text(String(defaultLimits.requestsPerCluster)),
-  v: text("2"),
-} as const;
+/** The backend and its flags. */
+export const backendProgram: Program<BackendConfig> = {
+  name: "backend",
+  version: klutchVersion,
+  summary: "binds app clusters to this control plane: login, binding page, exports, service namespaces",
+  flags: backendFlags,
+  readConfig: ({ args, env }) => readConfig(args, env),
+};
 
-/** Reads flags; secrets may also come from OIDC_CLIENT_SECRET, COOKIE_SIGNING_KEY, COOKIE_ENCRYPTION_KEY. */
+type Values = ValuesOf<typeof backendFlags>;
+
+/** Reads flags and environment. Rejects with `ConfigError`. */
 export async function readConfig(
   args: readonly string[],
   env: Readonly<Record<string, string | undefined>>,
 ): Promise<BackendConfig> {
-  const { values } = parseArgs({ args: [...args], options });
-  const faults: string[] = [];
-  const need = (name: string, value: string): string => {
-    if (value === "") faults.push(`--${name} is required`);
-    return value;
-  };
+  const { values, faults, given } = readFlags(backendFlags, { args, env });
   const controlPlaneMode = values["control-plane-mode"];
   // As in the existing backend: any flag of the login asks for all of them.
-  const servesLogin =
-    !controlPlaneMode ||
-    Object.entries(values).some(([name, value]) => name.startsWith("oidc-") && value !== "");
-  const needForLogin = (name: string, value: string): string => (servesLogin ? need(name, value) : "");
-  const secretOf = (name: string, value: string, variable: string): string =>
-    needForLogin(name, value === "" ? (env[variable] ?? "") : value);
-  const external = values["external-address"];
-  if (external !== "" && !external.startsWith("https://"))
-    faults.push(`--external-address: ${external} must start with https://`);
-  const listen = /^(?<host>.*):(?<port>\d+)$/.exec(values["listen-address"]);
-  if (listen === null)
-    faults.push(`--listen-address: ${JSON.stringify(values["listen-address"])} is not host:port`);
-  const config: BackendConfig = {
-    kubeconfig: values.kubeconfig || undefined,
-    namespacePrefix: need("namespace-prefix", values["namespace-prefix"]),
-    prettyName: need("pretty-name", values["pretty-name"]),
-    consumerScope: choice("consumer-scope", values["consumer-scope"], ["Namespaced", "Cluster"], faults),
-    clusterScopedIsolation: choice(
-      "cluster-scoped-isolation",
-      values["cluster-scoped-isolation"],
-      ["Prefixed", "Namespaced", "None"],
-      faults,
-    ),
-    external: {
-      address: external || undefined,
-      ca: await optionalFile("external-ca-file", values["external-ca-file"], faults),
-      serverName: values["external-server-name"] || undefined,
-    },
-    controlPlaneMode,
-    konnectorImage: need("konnector-image", values["konnector-image"]),
-    allowedImagePrefixes: imagePrefixes(values["allowed-image-prefix"], values["konnector-image"], faults),
+  const servesLogin = !controlPlaneMode || [...given].some((name) => name.startsWith("oidc-"));
+  if (servesLogin) requireLogin(values, faults);
+  const tls = tlsFiles(values, given, faults);
+  if (faults.length > 0) throw new ConfigError(faults);
+  return {
+    ...ofControlPlane(values),
+    ...ofLogin(values, servesLogin),
+    ...ofServers(values),
+    tls,
     servesLogin,
+    controlPlaneMode,
+    identity: values.identity ?? randomUUID(),
+    limits: {
+      clusters: values["max-clusters"],
+      clustersPerUser: values["max-clusters-per-user"],
+      namespacesPerCluster: values["max-namespaces-per-cluster"],
+      requestsPerCluster: values["max-requests-per-cluster"],
+    },
+    logLevel: values.v > 2 ? "debug" : "info",
+  };
+}
+
+const loginFlags = [
+  "oidc-issuer-url",
+  "oidc-issuer-client-id",
+  "oidc-issuer-client-secret",
+  "oidc-callback-url",
+  "cookie-signing-key",
+] as const;
+
+function requireLogin(values: Values, faults: string[]): void {
+  for (const name of loginFlags) {
+    const isFaulty = faults.some((fault) => fault.startsWith(`--${name}:`));
+    if ((values[name] ?? "") === "" && !isFaulty) faults.push(`--${name} is required`);
+  }
+}
+
+function tlsFiles(values: Values, given: ReadonlySet<string>, faults: string[]): BackendConfig["tls"] {
+  if (given.has("tls-cert-file") !== given.has("tls-key-file")) {
+    faults.push(
+      "--tls-cert-file and --tls-key-file belong together: with only one the backend would serve plain HTTP",
+    );
+  }
+  const { "tls-cert-file": cert, "tls-key-file": key } = values;
+  return cert === undefined || key === undefined ? undefined : { cert, key };
+}
+
+function ofControlPlane(
+  values: Values,
+): Pick<
+  BackendConfig,
+  | "kubeconfig"
+  | "namespacePrefix"
+  | "prettyName"
+  | "consumerScope"
+  | "clusterScopedIsolation"
+  | "external"
+  | "konnectorImage"
+  | "allowedImagePrefixes"
+  | "leaseNamespace"
+  | "credentialSeconds"
+> {
+  const prefixes = values["allowed-image-prefix"];
+  return {
+    kubeconfig: values.kubeconfig,
+    namespacePrefix: values["namespace-prefix"],
+    prettyName: values["pretty-name"] ?? "",
+    consumerScope: values["consumer-scope"],
+    clusterScopedIsolation: values["cluster-scoped-isolation"],
+    external: {
+      address: values["external-address"],
+      ca: values["external-ca-file"],
+      serverName: values["external-server-name"],
+    },
+    konnectorImage: values["konnector-image"],
+    allowedImagePrefixes: prefixes.length === 0 ? [repositoryOf(values["konnector-image"])] : prefixes,
+    leaseNamespace: values["lease-namespace"],
+    credentialSeconds: values["credential-lifetime"],
+  };
+}
+
+/** Empty when no login is served. */
+function ofLogin(
+  values: Values,
+  servesLogin: boolean,
+): Pick<BackendConfig, "oidc" | "cookieKeys" | "allowedRedirects"> {
+  const only = (value: string | undefined): string => (servesLogin ? (value ?? "") : "");
+  return {
     oidc: {
-      issuer: url("oidc-issuer-url", needForLogin("oidc-issuer-url", values["oidc-issuer-url"]), faults),
-      clientId: needForLogin("oidc-issuer-client-id", values["oidc-issuer-client-id"]),
-      clientSecret: new Secret(
-        secretOf("oidc-issuer-client-secret", values["oidc-issuer-client-secret"], "OIDC_CLIENT_SECRET"),
-      ),
-      callbackUrl: url(
-        "oidc-callback-url",
-        needForLogin("oidc-callback-url", values["oidc-callback-url"]),
-        faults,
-      ),
-      authorizeUrl: url("oidc-authorize-url", values["oidc-authorize-url"], faults) || undefined,
+      issuer: only(values["oidc-issuer-url"]),
+      clientId: only(values["oidc-issuer-client-id"]),
+      clientSecret: new Secret(only(values["oidc-issuer-client-secret"])),
+      callbackUrl: only(values["oidc-callback-url"]),
+      authorizeUrl: values["oidc-authorize-url"] || undefined,
     },
     cookieKeys: {
-      signing: cookieKey(
-        "cookie-signing-key",
-        secretOf("cookie-signing-key", values["cookie-signing-key"], "COOKIE_SIGNING_KEY"),
-        [32, 64],
-        faults,
-      ),
-      encryption: encryptionKey(
-        values["cookie-encryption-key"] || (env["COOKIE_ENCRYPTION_KEY"] ?? ""),
-        faults,
-      ),
+      signing: (servesLogin ? values["cookie-signing-key"] : undefined) ?? new Secret(Buffer.alloc(0)),
+      encryption: values["cookie-encryption-key"],
     },
-    host: listen?.groups?.["host"] ?? "",
-    port: Number(listen?.groups?.["port"]),
-    tls: await tlsFiles(values["tls-cert-file"], values["tls-key-file"], faults),
-    probePort: Number(values["probe-port"]),
-    leaseNamespace: values["lease-namespace"],
-    allowedRedirects: values["allowed-redirect"].map((value) => url("allowed-redirect", value, faults)),
-    credentialSeconds: seconds(values["credential-lifetime"], faults),
-    limits: {
-      clusters: count("max-clusters", values["max-clusters"], faults),
-      clustersPerUser: count("max-clusters-per-user", values["max-clusters-per-user"], faults),
-      namespacesPerCluster: count("max-namespaces-per-cluster", values["max-namespaces-per-cluster"], faults),
-      requestsPerCluster: count("max-requests-per-cluster", values["max-requests-per-cluster"], faults),
-    },
-    verbose: Number(values.v) > 2,
+    allowedRedirects: values["allowed-redirect"],
   };
-  if (faults.length > 0) throw new ConfigError(faults.join("\n"));
-  return config;
+}
+
+function ofServers(values: Values): Pick<BackendConfig, "host" | "port" | "probePort"> {
+  return { ...values["listen-address"], probePort: values["probe-port"] };
 }

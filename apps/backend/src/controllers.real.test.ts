@@ -44,6 +44,7 @@ import { createCredentialIssuer } from "./provisioning/credentials.ts";
 import { clusterNamespaceName } from "./provisioning/tenant.ts";
 import { confinedClient } from "./testing/confined.ts";
 import { backendParts } from "./testing/parts.ts";
+import { runBackend } from "./testing/run-backend.ts";
 
 const stack = new AsyncDisposableStack();
 after(() => stack.disposeAsync());
@@ -100,7 +101,7 @@ const shift = { ms: 0 };
 const clock: Clock = { ...systemClock, now: () => systemClock.now() + shift.ms };
 
 const { backend, bind, signal } = await startBackend();
-const running = backend.run();
+const running = runBackend(backend, signal.signal);
 // The last one registered is the first one done: abort, then wait.
 stack.defer(() => running);
 stack.defer(() => signal.abort(new Error("the tests are over")));

@@ -1,3 +1,3 @@
 /** Login, binding page and controllers of the control plane. */
 export { type Backend, type BackendOptions, createBackend } from "./backend.ts";
-export { type BackendConfig, ConfigError, readConfig } from "./config.ts";
+export { type BackendConfig, backendProgram } from "./config.ts";

@@ -1,5 +1,6 @@
 /** Starts the whole broker. */
 import { serve } from "@hono/node-server";
+import { ListenError } from "@klutch/kube-runtime";
 import type { Logger } from "@klutch/telemetry";
 import { createApp } from "./app.ts";
 import type { BrokerConfig } from "./config.ts";
@@ -26,10 +27,13 @@ export async function startBroker(config: BrokerConfig, logger: Logger): Promise
   await service.resume();
   const { username, password } = config;
   const app = createApp({ service, username, password, logger });
-  const { promise: port, resolve } = Promise.withResolvers<number>();
-  const server = serve({ fetch: app.fetch, hostname: config.host, port: config.port }, (info) =>
-    resolve(info.port),
+  const { promise: port, resolve, reject } = Promise.withResolvers<number>();
+  const { host, port: wanted } = config;
+  const server = serve(
+    { fetch: app.fetch, port: wanted, ...(host === undefined ? {} : { hostname: host }) },
+    (info) => resolve(info.port),
   );
+  server.once("error", (cause) => reject(new ListenError("the broker", config, cause)));
   return {
     port: await port,
     async [Symbol.asyncDispose]() {

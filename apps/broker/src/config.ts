@@ -1,8 +1,11 @@
 /** Environment of the broker. Credentials come only from the environment, never from the command line. */
+import { klutchVersion } from "@klutch/api";
+import { address, type Flag, FlagFault, type Program, requireFlags, text } from "@klutch/kube-runtime";
+import type { LogLevel } from "@klutch/telemetry";
 
 /** How the broker runs. */
 export interface BrokerConfig {
-  readonly host: string;
+  readonly host: string | undefined;
   readonly port: number;
   /** URL of a PostgreSQL superuser, whose server holds the instances. */
   readonly postgresUrl: string;
@@ -12,24 +15,57 @@ export interface BrokerConfig {
   readonly secretKey: string;
 }
 
-const required = ["BROKER_POSTGRES_URL", "BROKER_USERNAME", "BROKER_PASSWORD", "BROKER_SECRET_KEY"] as const;
+const leastKeyLength = 32;
+const credential = (env: string, help: string): Flag<string> =>
+  text({ help, env, envOnly: true, secret: true });
 
-/** Reads the environment. Throws an error that names every variable that is missing or wrong. */
-export function readConfig(env: Readonly<Record<string, string | undefined>>): BrokerConfig {
-  const faults: string[] = required
-    .filter((name) => (env[name] ?? "") === "")
-    .map((name) => `${name} is not set`);
-  const listen = /^(?<host>.*):(?<port>\d+)$/.exec(env["BROKER_LISTEN"] ?? "127.0.0.1:0");
-  if (listen === null) faults.push("BROKER_LISTEN is not host:port");
-  if ((env["BROKER_SECRET_KEY"] ?? "").length < 32)
-    faults.push("BROKER_SECRET_KEY must have at least 32 characters");
-  if (faults.length > 0) throw new Error(faults.join("\n"));
+const flags = {
+  listen: address({
+    help: "Where the broker is reached; port 0 chooses a free one",
+    env: "BROKER_LISTEN",
+    envOnly: true,
+    default: "127.0.0.1:0",
+  }),
+  "postgres-url": credential(
+    "BROKER_POSTGRES_URL",
+    "URL of a superuser of the PostgreSQL server that holds the instances",
+  ),
+  username: credential("BROKER_USERNAME", "User of the broker's API"),
+  password: credential("BROKER_PASSWORD", "Password of that user"),
+  "secret-key": longEnough(
+    credential(
+      "BROKER_SECRET_KEY",
+      `At least ${leastKeyLength} characters, from which passwords are derived`,
+    ),
+  ),
+};
+
+/** The broker and its environment. */
+export const brokerProgram: Program<BrokerConfig & { readonly logLevel: LogLevel }> = {
+  name: "broker",
+  version: klutchVersion,
+  summary: "the sandbox's service broker for PostgreSQL",
+  flags,
+  readConfig(source) {
+    const values = requireFlags(flags, source);
+    return {
+      ...values.listen,
+      postgresUrl: values["postgres-url"],
+      username: values.username,
+      password: values.password,
+      secretKey: values["secret-key"],
+      logLevel: "info",
+    };
+  },
+};
+
+function longEnough(flag: Flag<string>): Flag<string> {
   return {
-    host: listen?.groups?.["host"] ?? "127.0.0.1",
-    port: Number(listen?.groups?.["port"]),
-    postgresUrl: env["BROKER_POSTGRES_URL"] ?? "",
-    username: env["BROKER_USERNAME"] ?? "",
-    password: env["BROKER_PASSWORD"] ?? "",
-    secretKey: env["BROKER_SECRET_KEY"] ?? "",
+    ...flag,
+    read(texts) {
+      const key = flag.read(texts);
+      if (key.length < leastKeyLength) throw new FlagFault(`must have at least ${leastKeyLength} characters`);
+      return key;
+    },
   };
 }

@@ -1,11 +1,18 @@
-/** The broker's process. */
-import { once } from "node:events";
-import { createLogger } from "@klutch/telemetry";
+/** The broker as a process. */
+import { Manager, runProcess, untilAborted } from "@klutch/kube-runtime";
 import { startBroker } from "./broker.ts";
-import { readConfig } from "./config.ts";
+import { brokerProgram } from "./config.ts";
 
-const logger = createLogger({ name: "broker" });
-const broker = await startBroker(readConfig(process.env), logger);
-logger.info("serving", { port: broker.port });
-await Promise.race([once(process, "SIGTERM"), once(process, "SIGINT")]);
-await broker[Symbol.asyncDispose]();
+await runProcess(brokerProgram, process, async (config, runtime) => {
+  const manager = new Manager(runtime);
+  manager.add({
+    name: "broker",
+    runs: "process",
+    async start({ signal }) {
+      await using broker = await startBroker(config, runtime.logger);
+      runtime.logger.info("serving", { port: broker.port });
+      await untilAborted(signal);
+    },
+  });
+  await manager.start(runtime);
+});

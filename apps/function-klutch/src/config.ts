@@ -1,40 +1,37 @@
-/** Flags and environment of the function. */
-import { parseArgs } from "node:util";
+/** Flags and environment of the composition function. */
+import { klutchVersion } from "@klutch/api";
+import { type Address, address, type Program, requireFlags, text, toggle } from "@klutch/kube-runtime";
+import type { LogLevel } from "@klutch/telemetry";
 
 /** How the function runs. */
 export interface FunctionConfig {
-  readonly host: string;
-  readonly port: number;
+  readonly listen: Address;
   readonly certificatesFolder: string;
-  readonly verbose: boolean;
+  readonly logLevel: LogLevel;
 }
 
-/** Reads the command line and the environment. Throws an error that names every fault. */
-export function readConfig(
-  args: readonly string[],
-  env: Readonly<Record<string, string | undefined>>,
-): FunctionConfig {
-  const { values } = parseArgs({
-    args: [...args],
-    options: {
-      address: { type: "string", default: "0.0.0.0:9443" },
-      "tls-certs-dir": { type: "string" },
-      debug: { type: "boolean", short: "d", default: false },
-    },
-  });
-  const faults: string[] = [];
-  const certificatesFolder = values["tls-certs-dir"] ?? env["TLS_SERVER_CERTS_DIR"] ?? "";
-  if (certificatesFolder === "")
-    faults.push(
-      "--tls-certs-dir (or TLS_SERVER_CERTS_DIR): the folder with tls.crt, tls.key and ca.crt is needed",
-    );
-  const address = /^(?<host>.*):(?<port>\d+)$/.exec(values.address);
-  if (address === null) faults.push(`--address: ${JSON.stringify(values.address)} is not host:port`);
-  if (faults.length > 0) throw new Error(faults.join("\n"));
-  return {
-    host: address?.groups?.["host"] ?? "",
-    port: Number(address?.groups?.["port"]),
-    certificatesFolder,
-    verbose: values.debug,
-  };
-}
+const flags = {
+  address: address({ help: "Where Crossplane reaches the function", default: "0.0.0.0:9443" }),
+  "tls-certs-dir": text({
+    value: "path",
+    help: "Folder with tls.crt, tls.key and ca.crt",
+    env: "TLS_SERVER_CERTS_DIR",
+  }),
+  debug: toggle({ short: "d", help: "Log more" }),
+};
+
+/** The function and its flags. */
+export const functionProgram: Program<FunctionConfig> = {
+  name: "function-klutch",
+  version: klutchVersion,
+  summary: "composes the managed resources of the data services",
+  flags,
+  readConfig(source) {
+    const values = requireFlags(flags, source);
+    return {
+      listen: values.address,
+      certificatesFolder: values["tls-certs-dir"],
+      logLevel: values.debug ? "debug" : "info",
+    };
+  },
+};

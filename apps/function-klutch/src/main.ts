@@ -1,13 +1,20 @@
-/** The composition function's process. */
-import { once } from "node:events";
+/** The composition function as a process. */
 import { serveFunction } from "@klutch/crossplane";
-import { createLogger } from "@klutch/telemetry";
+import { Manager, runProcess, untilAborted } from "@klutch/kube-runtime";
 import { compose } from "./compose.ts";
-import { readConfig } from "./config.ts";
+import { functionProgram } from "./config.ts";
 
-const config = readConfig(process.argv.slice(2), process.env);
-const logger = createLogger({ name: "function-klutch", level: config.verbose ? "debug" : "info" });
-const server = await serveFunction({ ...config, compose, logger });
-logger.info("serving", { port: server.port });
-await Promise.race([once(process, "SIGTERM"), once(process, "SIGINT")]);
-await server[Symbol.asyncDispose]();
+await runProcess(functionProgram, process, async (config, runtime) => {
+  const manager = new Manager(runtime);
+  manager.add({
+    name: "function",
+    runs: "process",
+    async start({ signal }) {
+      const { logger } = runtime;
+      await using server = await serveFunction({ ...config, ...config.listen, compose, logger });
+      logger.info("serving", { port: server.port });
+      await untilAborted(signal);
+    },
+  });
+  await manager.start(runtime);
+});

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { ConfigError } from "@klutch/kube-runtime";
 import { parseConfig } from "./config.ts";
-import { ConfigError } from "./errors.ts";
 
 const parse = (args: readonly string[], env: Record<string, string> = {}): ReturnType<typeof parseConfig> =>
   parseConfig({ args, env, randomName: () => "random" });
@@ -61,7 +61,7 @@ test("control-plane mode names every missing flag", () => {
     "--binding-root-namespace",
   ]) {
     assert.ok(
-      faults.some((fault) => fault.startsWith(`${flag} `)),
+      faults.some((fault) => fault.startsWith(`${flag} `) || fault.startsWith(`${flag}: `)),
       flag,
     );
   }
@@ -80,7 +80,7 @@ test("control-plane mode takes Secret, namespace, key and root namespace from it
     secretKey: "kubeconfig",
     rootNamespace: "root",
   });
-  assert.match(faultsOf(["--mass-deletion-limit=-1"])[0] ?? "", /0 \(never hold\) or more, not "-1"/);
+  assert.match(faultsOf(["--mass-deletion-limit=-1"])[0] ?? "", /: "-1" must be 0 \(never hold\) or more/);
 });
 
 test("all faults are listed at once", () => {
@@ -93,6 +93,6 @@ test("the limit of the provider's objects is a number that is not negative", () 
   for (const wrong of ["-1", "many", "1.5"])
     assert.match(
       faultsOf([`--provider-objects-limit=${wrong}`])[0] ?? "",
-      /--provider-objects-limit must be 0/,
+      /--provider-objects-limit: ".*" must be 0/,
     );
 });

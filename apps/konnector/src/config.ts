@@ -1,8 +1,22 @@
-/** Flags and environment of the konnector (reference/bind.md §4.1), plus ours for probes, logs and timing. */
-import { parseArgs } from "node:util";
-import { consumerNamespace } from "@klutch/api";
+/** Flags and environment of the konnector. */
+import { consumerNamespace, klutchVersion } from "@klutch/api";
+import {
+  ConfigError,
+  type ConfigSource,
+  ignored,
+  kubeconfigFlag,
+  oneOf,
+  optional,
+  optionalText,
+  port,
+  type Program,
+  readFlags,
+  text,
+  toggle,
+  type ValuesOf,
+  wholeNumber,
+} from "@klutch/kube-runtime";
 import type { LogLevel } from "@klutch/telemetry";
-import { ConfigError } from "./errors.ts";
 
 /** The agent runs beside the backend and reaches the app cluster with a kubeconfig from a Secret. */
 export interface ControlPlaneMode {
@@ -35,111 +49,121 @@ export interface KonnectorConfig {
   readonly controlPlane: ControlPlaneMode | undefined;
 }
 
-/** What the process was started with. */
-export interface ConfigSource {
-  readonly args: readonly string[];
-  readonly env: Readonly<Record<string, string | undefined>>;
-  /** Used for the lease identity when no pod name is known. */
-  readonly randomName: () => string;
-}
-
 const logLevels: readonly LogLevel[] = ["debug", "info", "warn", "error", "silent"];
+/** From this klog verbosity on, everything is logged. */
+const debugVerbosity = 4;
+const inControlPlaneMode = "with --control-plane-mode:";
 
 const flags = {
-  kubeconfig: { type: "string" },
-  "lease-name": { type: "string" },
-  "lease-namespace": { type: "string" },
-  "control-plane-mode": { type: "boolean" },
-  "app-cluster-kubeconfig-secret-name": { type: "string" },
-  "app-cluster-kubeconfig-secret-namespace": { type: "string" },
-  "app-cluster-kubeconfig-secret-key": { type: "string" },
-  "binding-root-namespace": { type: "string" },
-  "probe-host": { type: "string" },
-  "probe-port": { type: "string" },
-  "log-level": { type: "string" },
-  "no-install-crd": { type: "boolean" },
-  "mass-deletion-limit": { type: "string" },
-  "provider-objects-limit": { type: "string" },
-  // Log flags of the reference's manifests: accepted, `--v` of 4 and more means debug.
-  v: { type: "string", short: "v" },
-  vmodule: { type: "string" },
-  "logging-format": { type: "string" },
-  "log-flush-frequency": { type: "string" },
-} as const;
+  kubeconfig: kubeconfigFlag,
+  "lease-name": text({ help: "Name of the lease that replicas compete for", default: consumerNamespace }),
+  "lease-namespace": text({ help: "Namespace of the lease", env: "POD_NAMESPACE", default: "kube-system" }),
+  identity: optionalText({
+    help: "The holder of the lease, unique among the replicas; a random name when it is not set",
+    env: "POD_NAME",
+    envOnly: true,
+  }),
+  "control-plane-mode": toggle({
+    help: "Run beside the backend: bindings are here, and the app cluster is reached with the kubeconfig of a Secret",
+  }),
+  "app-cluster-kubeconfig-secret-name": optionalText({
+    help: `${inControlPlaneMode} name of the Secret with the app cluster's kubeconfig`,
+  }),
+  "app-cluster-kubeconfig-secret-namespace": optionalText({
+    help: `${inControlPlaneMode} its namespace`,
+  }),
+  "app-cluster-kubeconfig-secret-key": text({
+    help: `${inControlPlaneMode} the key in it`,
+    default: "kubeconfig",
+  }),
+  "binding-root-namespace": optionalText({ help: `${inControlPlaneMode} namespace of the bindings` }),
+  "probe-host": optionalText({
+    value: "host",
+    help: "Where /healthz, /readyz and /metrics are served; all interfaces when it is not set",
+  }),
+  "probe-port": port({
+    help: "Port of /healthz, /readyz and /metrics; 0 chooses a free one",
+    default: "8080",
+  }),
+  "log-level": optional(
+    oneOf(logLevels, {
+      help: "What is logged; info when it is not set, with --v=4 and more debug",
+      default: "info",
+    }),
+  ),
+  "no-install-crd": toggle({
+    help: "Do not create the CustomResourceDefinition of bindings when it is absent",
+  }),
+  "mass-deletion-limit": wholeNumber(
+    {
+      help: "Deletions of one API within a minute after which the rest is held, when most claims go with them; 0 never holds",
+      default: "100",
+    },
+    { least: 0, rule: "must be 0 (never hold) or more" },
+  ),
+  "provider-objects-limit": wholeNumber(
+    {
+      help: "Copies of one claimed resource that the provider may bring into a namespace; 0 is any number",
+      default: "1000",
+    },
+    { least: 0, rule: "must be 0 (no limit) or more" },
+  ),
+  v: wholeNumber(
+    { short: "v", help: `Verbosity as of klog: ${debugVerbosity} and more mean debug`, default: "0" },
+    { least: 0 },
+  ),
+  vmodule: ignored({ value: "text" }),
+  "logging-format": ignored({ value: "text" }),
+  "log-flush-frequency": ignored({ value: "duration" }),
+};
+
+type Values = ValuesOf<typeof flags>;
+
+/** The konnector and its flags. */
+export const konnectorProgram: Program<KonnectorConfig> = {
+  name: "konnector",
+  version: klutchVersion,
+  summary: "keeps the claims of an app cluster and the control planes of its bindings in sync",
+  flags,
+  readConfig: parseConfig,
+};
 
 /** Reads the configuration. Throws `ConfigError` that lists every fault at once. */
 export function parseConfig(source: ConfigSource): KonnectorConfig {
-  const values = parseFlags(source.args);
-  const { env } = source;
-  const faults: string[] = controlPlaneFaults(values);
-  const probePort = Number(values["probe-port"] ?? 8080);
-  if (!Number.isInteger(probePort) || probePort < 0 || probePort > 65_535) {
-    faults.push(`--probe-port must be a port number, not "${values["probe-port"]}"`);
-  }
-  // Go programs take `-v=4`, which leaves the equals sign in the value here.
-  const verbose = Number((values.v ?? "0").replace(/^=/, "")) >= 4;
-  const logLevel = logLevels.find((level) => level === (values["log-level"] ?? (verbose ? "debug" : "info")));
-  if (logLevel === undefined) faults.push(`--log-level must be one of ${logLevels.join(", ")}`);
-  if (values["lease-name"] === "") faults.push("--lease-name must not be empty");
-  const massDeletionLimit = Number(values["mass-deletion-limit"] ?? 100);
-  if (!Number.isInteger(massDeletionLimit) || massDeletionLimit < 0)
-    faults.push(
-      `--mass-deletion-limit must be 0 (never hold) or more, not "${values["mass-deletion-limit"]}"`,
-    );
-  const providerObjectsLimit = Number(values["provider-objects-limit"] ?? 1_000);
-  if (!Number.isInteger(providerObjectsLimit) || providerObjectsLimit < 0)
-    faults.push(
-      `--provider-objects-limit must be 0 (no limit) or more, not "${values["provider-objects-limit"]}"`,
-    );
-  if (faults.length > 0 || logLevel === undefined) throw new ConfigError(faults);
+  const { values, faults } = readFlags(flags, source);
+  const controlPlane = controlPlaneMode(values, faults);
+  if (faults.length > 0) throw new ConfigError(faults);
   return {
     kubeconfig: values.kubeconfig,
-    leaseName: values["lease-name"] ?? consumerNamespace,
-    leaseNamespace: values["lease-namespace"] ?? env["POD_NAMESPACE"] ?? "kube-system",
-    identity: env["POD_NAME"] ?? source.randomName(),
+    leaseName: values["lease-name"],
+    leaseNamespace: values["lease-namespace"],
+    identity: values.identity ?? source.randomName(),
     probeHost: values["probe-host"],
-    probePort,
-    logLevel,
-    installCrd: values["no-install-crd"] !== true,
-    massDeletionLimit,
-    providerObjectsLimit,
-    controlPlane: controlPlaneMode(values),
+    probePort: values["probe-port"],
+    logLevel: values["log-level"] ?? (values.v >= debugVerbosity ? "debug" : "info"),
+    installCrd: !values["no-install-crd"],
+    massDeletionLimit: values["mass-deletion-limit"],
+    providerObjectsLimit: values["provider-objects-limit"],
+    controlPlane,
   };
 }
 
-type Values = ReturnType<typeof parseArgs<{ options: typeof flags }>>["values"];
-
-function parseFlags(args: readonly string[]): Values {
-  try {
-    return parseArgs({ args: [...args], options: flags, strict: true, allowPositionals: false }).values;
-  } catch (cause) {
-    const message = cause instanceof Error ? cause.message : String(cause);
-    throw new ConfigError([message], { cause });
-  }
-}
-
-function controlPlaneFaults(values: Values): string[] {
-  if (values["control-plane-mode"] !== true) return [];
-  const required = [
-    "app-cluster-kubeconfig-secret-name",
-    "app-cluster-kubeconfig-secret-namespace",
-    "binding-root-namespace",
-  ] as const;
-  const faults = required
-    .filter((name) => (values[name] ?? "") === "")
-    .map((name) => `--${name} is required with --control-plane-mode`);
-  if (values["app-cluster-kubeconfig-secret-key"] === "") {
-    faults.push("--app-cluster-kubeconfig-secret-key must not be empty");
-  }
-  return faults;
-}
-
-function controlPlaneMode(values: Values): ControlPlaneMode | undefined {
-  if (values["control-plane-mode"] !== true) return undefined;
+function controlPlaneMode(values: Values, faults: string[]): ControlPlaneMode | undefined {
+  if (!values["control-plane-mode"]) return undefined;
+  const need = (
+    name:
+      | "app-cluster-kubeconfig-secret-name"
+      | "app-cluster-kubeconfig-secret-namespace"
+      | "binding-root-namespace",
+  ): string => {
+    const value = values[name];
+    if (value === undefined) faults.push(`--${name} is required with --control-plane-mode`);
+    return value ?? "";
+  };
   return {
-    secretName: values["app-cluster-kubeconfig-secret-name"] ?? "",
-    secretNamespace: values["app-cluster-kubeconfig-secret-namespace"] ?? "",
-    secretKey: values["app-cluster-kubeconfig-secret-key"] ?? "kubeconfig",
-    rootNamespace: values["binding-root-namespace"] ?? "",
+    secretName: need("app-cluster-kubeconfig-secret-name"),
+    secretNamespace: need("app-cluster-kubeconfig-secret-namespace"),
+    secretKey: values["app-cluster-kubeconfig-secret-key"],
+    rootNamespace: need("binding-root-namespace"),
   };
 }

@@ -1,17 +1,5 @@
 /** What can go wrong in the konnector, apart from what its API servers answer. */
 
-/** The process was started with flags or an environment that do not fit. */
-export class ConfigError extends Error {
-  readonly code = "Config";
-  readonly faults: readonly string[];
-
-  constructor(faults: readonly string[], options?: { readonly cause?: unknown }) {
-    super(faults.join("\n"), options);
-    this.name = "ConfigError";
-    this.faults = faults;
-  }
-}
-
 /** The app cluster is not the one that this agent started with (restored or swapped): nothing may be deleted because of what it says. */
 export class WrongClusterError extends Error {
   readonly code = "WrongCluster";

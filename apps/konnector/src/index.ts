@@ -1,11 +1,4 @@
 /** The sync agent of an app cluster. */
 export type { Timing } from "./clusters.ts";
-export { type ConfigSource, type KonnectorConfig, parseConfig } from "./config.ts";
-export { ConfigError } from "./errors.ts";
-export {
-  type AgentHealth,
-  type AgentRunOptions,
-  type KonnectorOptions,
-  runAgent,
-  runKonnector,
-} from "./konnector.ts";
+export { type KonnectorConfig, konnectorProgram } from "./config.ts";
+export { type AgentRunOptions, runAgent } from "./konnector.ts";

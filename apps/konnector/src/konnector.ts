@@ -1,15 +1,6 @@
-/** The konnector as a function: clients, lease, probes, agent; in order up, in reverse order down. */
+/** The konnector as parts of a Manager: the connection with its lease, and the agent. */
 import { apiServiceBindingCrd, apiServiceBindings } from "@klutch/api";
-import {
-  type Clock,
-  type ClusterConfig,
-  createKubeClient,
-  isForbidden,
-  type KubeClient,
-  type Random,
-  systemClock,
-  systemRandom,
-} from "@klutch/kube";
+import { type ClusterConfig, isForbidden, type KubeClient } from "@klutch/kube";
 import {
   customResourceDefinitions,
   type DynamicObject,
@@ -17,8 +8,14 @@ import {
   isTrue,
   type ResourceType,
 } from "@klutch/kube-core";
-import { Backoff, CachePool, LeaderElector, leading, startProbes } from "@klutch/kube-runtime";
-import type { Logger, Metrics } from "@klutch/telemetry";
+import {
+  CachePool,
+  ClusterConnection,
+  type ClusterConnectionOptions,
+  Manager,
+  type ManagerOptions,
+  type Runtime,
+} from "@klutch/kube-runtime";
 import { clusterUid } from "./cluster-uid.ts";
 import { type ConsumerCluster, defaultTiming, type Environment, type Timing } from "./clusters.ts";
 import type { KonnectorConfig } from "./config.ts";
@@ -27,199 +24,121 @@ import { ControlPlaneAgent } from "./controllers/provider-secret/control-plane-a
 import { asDynamic, conditionsOf } from "./decode.ts";
 import { type ClusterCaches, consumerDigests } from "./digests.ts";
 import { konnectorMetrics } from "./metrics.ts";
-import { collectGarbage, tidyWhenQuiet } from "./tidy.ts";
 
-/** What `runAgent` needs: everything of a konnector but its probes. */
-export interface AgentRunOptions {
+/** What the agent needs besides the Manager's runtime. */
+export interface AgentPartOptions {
   readonly config: Pick<
     KonnectorConfig,
-    | "leaseName"
-    | "leaseNamespace"
-    | "identity"
-    | "installCrd"
-    | "massDeletionLimit"
-    | "providerObjectsLimit"
-    | "controlPlane"
+    "installCrd" | "massDeletionLimit" | "providerObjectsLimit" | "controlPlane"
   >;
-  /** The cluster with the bindings: the app cluster, in control-plane mode the control plane. */
-  readonly cluster: ClusterConfig;
-  readonly logger: Logger;
-  readonly metrics: Metrics;
-  /** Ends the konnector; it gives its lease back. */
-  readonly signal: AbortSignal;
-  readonly clock?: Clock | undefined;
-  readonly random?: Random | undefined;
+  /** To the cluster with the bindings: the app cluster, in control-plane mode the control plane. */
+  readonly connection: ClusterConnection;
   readonly timing?: Partial<Timing> | undefined;
-  /** Makes the clients; for tests that count requests or inject faults. Default `createKubeClient`. */
-  readonly createClient?: typeof createKubeClient | undefined;
-  /** Called as soon as the agent can be asked how it is. */
-  readonly onHealth?: ((health: AgentHealth) => void) | undefined;
 }
 
-/** How a running agent is. */
-export interface AgentHealth {
-  isLeader(): boolean;
-  /** What keeps it from being current; empty when all is well. */
-  problems(): readonly string[];
+/** The agent as a part of a process. */
+export interface AgentPart {
   /** How many pairs it has looked at. */
-  looks(): number;
+  readonly looks: () => number;
 }
 
-/** What `runKonnector` needs. */
-export interface KonnectorOptions extends Omit<AgentRunOptions, "config" | "onHealth"> {
-  readonly config: KonnectorConfig;
-  /** Called when the probes listen. */
-  readonly onListening?: ((port: number) => void) | undefined;
+/** What `connectKonnector` needs. */
+export interface KonnectorConnectionOptions extends Runtime {
+  readonly config: Pick<KonnectorConfig, "leaseName" | "leaseNamespace" | "identity" | "controlPlane">;
+  readonly cluster: ClusterConfig;
+  readonly createClient?: ClusterConnectionOptions["createClient"];
 }
 
-const userAgent = "konnector";
-
-/** Runs until the signal aborts. Throws when the process cannot work at all: port taken, no access to its cluster. */
-export async function runKonnector(options: KonnectorOptions): Promise<void> {
-  const { config, metrics, onListening } = options;
-  let health: AgentHealth = { isLeader: () => false, problems: () => ["starting"], looks: () => 0 };
-  metrics.observedGauge("klutch_leader", "Whether this process holds the lease", () =>
-    health.isLeader() ? 1 : 0,
-  );
-  await using probes = await startProbes({
-    host: config.probeHost,
-    port: config.probePort,
-    // A process that waits for the lease is well; one that lost it does not write, so it is well, too.
-    healthChecks: { leaderElection: () => undefined },
-    readyChecks: { caches: () => health.problems().join(", ") || undefined },
-    metrics,
+/** The cluster with the bindings, with the konnector's lease in it. */
+export function connectKonnector(options: KonnectorConnectionOptions): ClusterConnection {
+  const { config, cluster, ...rest } = options;
+  return new ClusterConnection({
+    ...rest,
+    config: { ...cluster, name: config.controlPlane === undefined ? "consumer" : "binding" },
+    userAgent: "konnector",
+    lease: { namespace: config.leaseNamespace, name: config.leaseName, identity: config.identity },
   });
-  onListening?.(probes.port);
-  const tidy = {
-    clock: options.clock ?? systemClock,
-    looks: () => health.looks(),
-    collect: collectGarbage,
-  };
-  const tidying = tidyWhenQuiet(tidy, options.signal);
-  await runAgent({ ...options, onHealth: (started) => (health = started) });
-  await tidying;
 }
 
-/** The agent and its lease, without anything that listens. Runs until the signal aborts. */
-export async function runAgent(options: AgentRunOptions): Promise<void> {
-  const { config, cluster, logger, metrics, signal } = options;
-  const { clock = systemClock, random = systemRandom, createClient = createKubeClient } = options;
+/** Adds the agent, which is made anew for each term of the lease: what one term knew is not trusted in the next. */
+export function addAgent(manager: Manager, options: AgentPartOptions): AgentPart {
+  const { config, connection } = options;
+  const { logger, metrics, clock, random } = manager.runtime;
   const { massDeletionLimit, providerObjectsLimit } = config;
   const timing = { ...defaultTiming, massDeletionLimit, providerObjectsLimit, ...options.timing };
   const environment: Environment = { logger, clock, random, metrics: konnectorMetrics(metrics), timing };
-  const name = config.controlPlane === undefined ? "consumer" : "binding";
-  const ownConfig = { ...cluster, name };
-  await using stack = new AsyncDisposableStack();
-  // The lease has a client of its own: a guarded one could never take the lease.
-  const leaseClient = stack.use(createClient(ownConfig, { userAgent, flowControl: false, clock, random }));
-  const elector = new LeaderElector({
-    client: leaseClient,
-    namespace: config.leaseNamespace,
-    name: config.leaseName,
-    identity: config.identity,
-    clock,
-    logger,
-  });
-  const guarded = { userAgent, logger, metrics, clock, random, writeGuard: elector };
-  const client = stack.use(createClient(ownConfig, guarded));
-  const pool = stack.use(new CachePool({ client, digests: consumerDigests, logger, clock, random }));
-  const create = (other: ClusterConfig): KubeClient => createClient(other, guarded);
-  const terms = new Terms({ config, ownConfig, elector, client, pool, environment, create });
-  options.onHealth?.({
-    isLeader: () => elector.isLeader(),
-    problems: () => [...pool.problems(), ...terms.problems()],
-    looks: () => environment.metrics.looks.count,
-  });
-  const lease = new AbortController();
-  const election = elector.run({ signal: lease.signal });
-  try {
-    await terms.run(signal);
-  } finally {
-    // The lease is given back only after the last write has ended.
-    lease.abort(new Error("stopping"));
-    await election;
-  }
-}
-
-interface TermsOptions {
-  readonly config: AgentRunOptions["config"];
-  readonly ownConfig: ClusterConfig;
-  readonly elector: LeaderElector;
-  readonly client: KubeClient;
-  readonly pool: ClusterCaches;
-  readonly environment: Environment;
-  readonly create: (config: ClusterConfig) => KubeClient;
-}
-
-/** One agent for each term of the lease: what one term knew is not trusted in the next. */
-class Terms {
-  readonly #options: TermsOptions;
-  #agent: Agent | ControlPlaneAgent | undefined;
-
-  constructor(options: TermsOptions) {
-    this.#options = options;
-  }
-
-  problems(): readonly string[] {
-    return this.#agent?.problems() ?? [];
-  }
-
-  async run(signal: AbortSignal): Promise<void> {
-    const { elector, environment } = this.#options;
-    const { clock, random, logger } = environment;
-    const backoff = new Backoff({ baseMs: 200, capMs: 10_000, random });
-    while (!signal.aborted) {
-      const term = await leading(elector, signal);
-      if (term === undefined) return;
-      const both = AbortSignal.any([signal, term]);
+  const { client, elector } = connection;
+  metrics.observedGauge("klutch_leader", "Whether this process holds the lease", () =>
+    elector?.isLeader() === true ? 1 : 0,
+  );
+  const pool = manager.own(new CachePool({ client, digests: consumerDigests, logger, clock, random }));
+  let running: Agent | ControlPlaneAgent | undefined;
+  manager.add({
+    name: "agent",
+    onFailure: "restart",
+    problem: () => [...pool.problems(), ...(running?.problems() ?? [])].join(", ") || undefined,
+    async start({ signal }) {
+      const bindingType = await bindingResource(client, environment, config.installCrd, signal);
+      await using agent = await createAgent({ config, connection, pool, bindingType, environment }, signal);
+      running = agent;
       try {
-        await this.#serve(both);
-        backoff.reset();
-      } catch (error) {
-        if (both.aborted) continue;
-        logger.error("the agent failed, starting it anew", { error });
-        await clock.sleep(backoff.next(), { signal: both }).catch(() => undefined);
+        await agent.start({ signal });
+      } finally {
+        running = undefined;
       }
-    }
-  }
+    },
+  });
+  return { looks: () => environment.metrics.looks.count };
+}
 
-  async #serve(signal: AbortSignal): Promise<void> {
-    const { config, client, environment } = this.#options;
-    const bindingType = await bindingResource(client, environment, config.installCrd, signal);
-    await using agent =
-      config.controlPlane === undefined
-        ? await this.#appClusterAgent(bindingType, signal)
-        : this.#controlPlaneAgent(config.controlPlane, bindingType);
-    this.#agent = agent;
-    try {
-      await agent.start({ signal });
-    } finally {
-      this.#agent = undefined;
-    }
-  }
+/** What `runAgent` needs. */
+export interface AgentRunOptions
+  extends Omit<KonnectorConnectionOptions, "config">,
+    Pick<ManagerOptions, "probes" | "onListening"> {
+  readonly config: KonnectorConnectionOptions["config"] & AgentPartOptions["config"];
+  readonly timing?: Partial<Timing> | undefined;
+  /** Ends the agent; it gives its lease back. */
+  readonly signal: AbortSignal;
+}
 
-  async #appClusterAgent(bindingType: ResourceType, signal: AbortSignal): Promise<Agent> {
-    const { client, pool, environment, create } = this.#options;
+/** The agent and its lease inside another program, such as a simulation. Runs until the signal aborts. */
+export async function runAgent(options: AgentRunOptions): Promise<void> {
+  const connection = connectKonnector(options);
+  const manager = new Manager({ ...options, connection });
+  addAgent(manager, { ...options, connection });
+  await manager.start(options);
+}
+
+interface CreateAgentOptions {
+  readonly config: AgentPartOptions["config"];
+  readonly connection: ClusterConnection;
+  readonly pool: ClusterCaches;
+  readonly bindingType: ResourceType;
+  readonly environment: Environment;
+}
+
+async function createAgent(
+  options: CreateAgentOptions,
+  signal: AbortSignal,
+): Promise<Agent | ControlPlaneAgent> {
+  const { config, connection, pool, bindingType, environment } = options;
+  const { client } = connection;
+  const create = (other: ClusterConfig): KubeClient => connection.clientFor(other);
+  const { controlPlane } = config;
+  if (controlPlane === undefined) {
     const uid = await clusterUid(client, environment, signal);
     const consumer: ConsumerCluster = { side: "consumer", client, pool, uid };
     const bindingCluster = { side: "binding", client, pool, bindingType } as const;
     return new Agent({ consumer, bindingCluster, createProviderClient: create, environment });
   }
-
-  #controlPlaneAgent(
-    mode: NonNullable<KonnectorConfig["controlPlane"]>,
-    bindingType: ResourceType,
-  ): ControlPlaneAgent {
-    const { client, pool, environment, create, ownConfig } = this.#options;
-    return new ControlPlaneAgent({
-      mode,
-      bindingCluster: { side: "binding", client, pool, bindingType, namespace: mode.rootNamespace },
-      providerConfig: ownConfig,
-      createProviderClient: create,
-      createConsumerClient: create,
-      environment,
-    });
-  }
+  return new ControlPlaneAgent({
+    mode: controlPlane,
+    bindingCluster: { side: "binding", client, pool, bindingType, namespace: controlPlane.rootNamespace },
+    providerConfig: connection.config,
+    createProviderClient: create,
+    createConsumerClient: create,
+    environment,
+  });
 }
 
 /**

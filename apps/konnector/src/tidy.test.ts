@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { VirtualClock } from "@klutch/kube-testing";
-import { collectGarbage, tidyWhenQuiet } from "./tidy.ts";
+import { tidyWhenQuiet } from "./tidy.ts";
 
 test("memory is given back once after a backlog, when it is quiet, and not for small work", async () => {
   const clock = new VirtualClock();
@@ -21,8 +21,4 @@ test("memory is given back once after a backlog, when it is quiet, and not for s
   assert.equal(collections, 1);
   stop.abort();
   await running;
-});
-
-test("the collector can be called in a process that was started without a flag", () => {
-  collectGarbage();
 });

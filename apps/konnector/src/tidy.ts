@@ -2,8 +2,6 @@
  * Gives memory back after a backlog. V8 collects old garbage when more is allocated; an agent that has just synced thousands of claims
  * and then has nothing to do would keep all of it. So it is asked once, when it has been quiet for a while.
  */
-import { setFlagsFromString } from "node:v8";
-import { runInNewContext } from "node:vm";
 import type { Clock } from "@klutch/kube";
 
 /** What is needed to know when. */
@@ -34,11 +32,4 @@ export async function tidyWhenQuiet(
     }
     before = now;
   }
-}
-
-/** V8's collector, which scripts see only in contexts made after its flag was set; the flag may be set while running. */
-export function collectGarbage(): void {
-  setFlagsFromString("--expose-gc");
-  // Only the last resort also gives the freed pages back.
-  runInNewContext('gc({ type: "major", execution: "sync", flavor: "last-resort" })');
 }

@@ -1,66 +1,85 @@
-/** Flags and environment of the provider. Source: reference/provider.md §2.9. */
-import { parseArgs } from "node:util";
+/** Flags and environment of the provider; their names are those that Crossplane's providers have. */
+import { klutchVersion } from "@klutch/api";
+import {
+  address,
+  type Address,
+  type ConfigSource,
+  duration,
+  ignored,
+  kubeconfigFlag,
+  optionalText,
+  type Program,
+  requireFlags,
+  text,
+  toggle,
+  wholeNumber,
+} from "@klutch/kube-runtime";
+import type { LogLevel } from "@klutch/telemetry";
 
 /** How the provider runs. */
 export interface ProviderProcessConfig {
-  readonly verbose: boolean;
+  readonly logLevel: LogLevel;
   readonly leaderElection: boolean;
-  /** Host (empty for all) and port of /healthz, /readyz and /metrics. */
-  readonly probeHost: string;
-  readonly probePort: number;
+  /** Where /healthz, /readyz and /metrics are served. */
+  readonly probes: Address;
   readonly pollIntervalMs: number;
   readonly workers: number;
   /** Namespace of the lease. */
   readonly namespace: string;
+  /** The holder of the lease; unique among the replicas. */
+  readonly identity: string;
   readonly kubeconfig: string | undefined;
 }
 
-const durationUnits: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 };
+const flags = {
+  debug: toggle({ short: "d", help: "Log more" }),
+  "leader-election": toggle({
+    short: "l",
+    help: "Work only while holding the lease, so that several replicas may run",
+    env: "LEADER_ELECTION",
+  }),
+  "health-probe-bind-address": address({
+    help: "Where /healthz, /readyz and /metrics are served; port 0 chooses a free one",
+    default: ":8081",
+  }),
+  sync: { ...ignored({ value: "duration", default: "1h" }), short: "s" },
+  poll: duration({ help: "How often each managed resource is compared with its broker", default: "1m" }),
+  "max-reconcile-rate": wholeNumber(
+    { help: "Managed resources of one kind that are worked on at the same time", default: "10" },
+    { least: 1 },
+  ),
+  namespace: text({ help: "Namespace of the lease", env: "POD_NAMESPACE", default: "crossplane-system" }),
+  identity: optionalText({
+    help: "The holder of the lease, unique among the replicas; a random name when it is not set",
+    env: "POD_NAME",
+    envOnly: true,
+  }),
+  kubeconfig: kubeconfigFlag,
+  "enable-management-policies": toggle({
+    help: "Accepted for existing manifests; management policies always hold",
+    default: "true",
+  }),
+};
 
-/** Reads the command line and the environment. Throws an error that names every fault. */
-export function readConfig(
-  args: readonly string[],
-  env: Readonly<Record<string, string | undefined>>,
-): ProviderProcessConfig {
-  const { values } = parseArgs({
-    args: [...args],
-    options: {
-      debug: { type: "boolean", short: "d", default: false },
-      "leader-election": { type: "boolean", short: "l", default: env["LEADER_ELECTION"] === "true" },
-      "health-probe-bind-address": { type: "string", default: ":8081" },
-      sync: { type: "string", short: "s", default: "1h" },
-      poll: { type: "string", default: "1m" },
-      "max-reconcile-rate": { type: "string", default: "10" },
-      namespace: { type: "string", default: env["POD_NAMESPACE"] ?? "crossplane-system" },
-      kubeconfig: { type: "string" },
-      "enable-management-policies": { type: "boolean", default: true },
-    },
-  });
-  const faults: string[] = [];
-  const address = /^(?<host>.*):(?<port>\d+)$/.exec(values["health-probe-bind-address"]);
-  if (address === null) faults.push("--health-probe-bind-address is not host:port");
-  const pollIntervalMs = milliseconds(values.poll);
-  if (pollIntervalMs === undefined)
-    faults.push(`--poll: ${JSON.stringify(values.poll)} is not a duration such as 1m`);
-  const workers = Number(values["max-reconcile-rate"]);
-  if (!Number.isInteger(workers) || workers < 1)
-    faults.push("--max-reconcile-rate is not a whole number from 1");
-  if (faults.length > 0) throw new Error(faults.join("\n"));
+/** The provider and its flags. */
+export const providerProgram: Program<ProviderProcessConfig> = {
+  name: "provider-anynines",
+  version: klutchVersion,
+  summary: "makes instances and bindings at service brokers from Crossplane's managed resources",
+  flags,
+  readConfig,
+};
+
+function readConfig(source: ConfigSource): ProviderProcessConfig {
+  const values = requireFlags(flags, source);
   return {
-    verbose: values.debug,
+    logLevel: values.debug ? "debug" : "info",
     leaderElection: values["leader-election"],
-    probeHost: address?.groups?.["host"] ?? "",
-    probePort: Number(address?.groups?.["port"]),
-    pollIntervalMs: pollIntervalMs ?? 60_000,
-    workers,
+    probes: values["health-probe-bind-address"],
+    pollIntervalMs: values.poll,
+    workers: values["max-reconcile-rate"],
     namespace: values.namespace,
+    identity: values.identity ?? source.randomName(),
     kubeconfig: values.kubeconfig,
   };
-}
-
-function milliseconds(text: string): number | undefined {
-  const match = /^(?<number>\d+)(?<unit>ms|s|m|h)$/.exec(text);
-  return match === null
-    ? undefined
-    : Number(match.groups?.["number"]) * (durationUnits[match.groups?.["unit"] ?? ""] ?? 0);
 }

@@ -37,7 +37,7 @@ test("a binding whose service type nobody serves says so, blocks no instance, an
   await client.create(managedServiceBindings, binding("nowhere", "nothing", "search"));
   await world.condition(managedServiceBindings, "nowhere", {
     ...synced,
-    message: /nobody serves the type search here: providerconfigs "search-service-broker" not found/,
+    message: /no broker here serves the type search: providerconfigs "search-service-broker" not found/,
   });
   await remove("blocked");
   for (const name of ["orphan", "nowhere"]) {
@@ -47,17 +47,23 @@ test("a binding whose service type nobody serves says so, blocks no instance, an
   assert.deepEqual(await world.databases(), []);
 });
 
-test("an instance whose ProviderConfig never existed can be deleted", async () => {
-  const homeless = instance("homeless");
-  await client.create(serviceInstances, {
-    ...homeless,
-    spec: { ...(isRecord(homeless["spec"]) ? homeless["spec"] : {}), providerConfigRef: { name: "missing" } },
+for (const [config, message] of [
+  ["missing", /cannot get ProviderConfig: providerconfigs "missing" not found/],
+  ["mariadb-service-broker", /no broker here serves the type mariadb: .*"mariadb-service-broker" not found/],
+] as const) {
+  test(`an instance whose ProviderConfig ${config} never existed says so and can be deleted`, async () => {
+    const homeless = instance("homeless");
+    const spec = isRecord(homeless["spec"]) ? homeless["spec"] : {};
+    await client.create(serviceInstances, {
+      ...homeless,
+      spec: { ...spec, providerConfigRef: { name: config } },
+    });
+    await world.condition(serviceInstances, "homeless", { ...synced, message });
+    await remove("homeless");
   });
-  await world.condition(serviceInstances, "homeless", { ...synced, message: /"missing" not found/ });
-  await remove("homeless");
-});
+}
 
-test("a failed provision is mended by a corrected spec: what it left is removed, and a new one is made once", async () => {
+test("a failed provision is repaired by a corrected spec: what it left is removed, and a new one is made once", async () => {
   front.asked.length = 0;
   await client.create(serviceInstances, instance("mend", { parameters: { work_mem: "banana" } }));
   await world.condition(serviceInstances, "mend", {

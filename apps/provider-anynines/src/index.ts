@@ -1,2 +1,2 @@
 /** The Crossplane provider for service brokers. */
-export { type ProviderOptions, runProvider } from "./provider.ts";
+export { addProvider, type ProviderOptions } from "./provider.ts";

@@ -1,4 +1,4 @@
-/** Tells for each ProviderConfig whether its backend answers. Source: reference/provider.md §2.8. */
+/** Tells for each ProviderConfig whether its backend answers. Every three minutes, or half a minute while it does not. */
 import { type ProviderConfig, providerConfigs } from "@klutch/api";
 import { wholeSeconds } from "@klutch/kube-core";
 import type { Clock, KubeClient } from "@klutch/kube";
@@ -18,7 +18,7 @@ export function createHealthReconcile(parts: {
   const { client, informer, brokers, clock } = parts;
   return async (key, { signal, logger }) => {
     const config = informer.get(key);
-    // Backup managers get their client with a later issue.
+    // Backup managers have no client yet.
     if (config === undefined || config.spec.serviceType !== "servicebroker") return undefined;
     const { health } = config.status ?? {};
     const intervalMs = health?.lastStatus === true ? healthyIntervalMs : unhealthyIntervalMs;

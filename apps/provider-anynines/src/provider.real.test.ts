@@ -23,9 +23,8 @@ import {
 } from "@klutch/kube-core";
 import { startPostgres, startProcess } from "@klutch/engines";
 import { startCluster, waitFor } from "@klutch/kube-testing";
-import { createMetrics, silentLogger } from "@klutch/telemetry";
 import { Client } from "pg";
-import { runProvider } from "./provider.ts";
+import { runProvider } from "./testing/run-provider.ts";
 
 const stack = new AsyncDisposableStack();
 after(() => stack.disposeAsync());
@@ -87,20 +86,7 @@ await client.create<DynamicObject>(providerConfigs, {
 
 /** Runs the provider in this process until the returned function is called. */
 function run(): () => Promise<void> {
-  const abort = new AbortController();
-  const running = runProvider({
-    client,
-    logger: silentLogger,
-    metrics: createMetrics(),
-    env: {},
-    pollIntervalMs: 500,
-    workers: 4,
-    signal: abort.signal,
-  });
-  return async () => {
-    abort.abort(new Error("stopping"));
-    await running;
-  };
+  return runProvider({ client, pollIntervalMs: 500, workers: 4 });
 }
 
 const labels = (name: string): Record<string, string> => ({
@@ -229,7 +215,7 @@ test("instance and binding live their whole life; nothing is left at the broker"
   }
 });
 
-test("provider defects 4 and 5: a resource at rest causes no write, also with parameters and defaults", async () => {
+test("a resource at rest causes no write, also with parameters and defaults", async () => {
   const stop = run();
   try {
     await client.create(
@@ -261,7 +247,7 @@ test("provider defects 4 and 5: a resource at rest causes no write, also with pa
   }
 });
 
-test("provider defect 14: a Secret that was deleted comes back with the same working credentials", async () => {
+test("a Secret that was deleted comes back with the same working credentials", async () => {
   const stop = run();
   try {
     await client.create(serviceInstances, instance("heal"));
@@ -275,7 +261,7 @@ test("provider defect 14: a Secret that was deleted comes back with the same wor
   }
 });
 
-test("provider defect 11: while the broker is down nothing is forgotten, and deletion goes on when it is back", async () => {
+test("while the broker is down nothing is forgotten, and deletion goes on when it is back", async () => {
   await broker.kill();
   const stop = run();
   try {

@@ -1,5 +1,6 @@
 /** Runs one of Klutch's own programs with the Node that runs the sandbox. */
 import { join } from "node:path";
+import { konnectorRuntime } from "@klutch/api";
 import type { ProcessOptions } from "@klutch/engines";
 
 /** Folder of the apps. */
@@ -13,12 +14,13 @@ export function appProcess(
     readonly name?: string;
   },
 ): ProcessOptions {
-  const { args = [], name = app, ...rest } = options;
+  const { args = [], name = app, env, ...rest } = options;
   return {
     ...rest,
     name,
     command: process.execPath,
-    // As in the images: a small young generation keeps memory close to what is in use.
-    args: ["--max-semi-space-size=2", join(apps, app, "src", "main.ts"), ...args],
+    // As in the shipped manifests: it keeps memory close to what is in use.
+    env: { ...konnectorRuntime, ...env },
+    args: [join(apps, app, "src", "main.ts"), ...args],
   };
 }

@@ -5,12 +5,12 @@ export class TooManyObjectsError extends Error {
   readonly code = "TooManyObjects";
 
   constructor(resource: string, limit: number) {
-    super(`there are more than ${limit} ${resource}, which is more than are taken; some are left out`);
+    super(`there are more than ${limit} ${resource}, and no more are taken; the others are left out`);
     this.name = "TooManyObjectsError";
   }
 }
 
-/** The reconcile failed in a way that trying again cannot mend; the next change of the object tries anew. */
+/** The reconcile failed in a way that trying again cannot fix; the next change of the object tries anew. */
 export class TerminalError extends Error {
   readonly code = "Terminal";
 
@@ -34,12 +34,33 @@ export class DelayedRetryError extends Error {
   }
 }
 
+/** A server of this process could not begin to listen. */
+export class ListenError extends Error {
+  readonly code = "Listen";
+
+  /** `what`: such as `the probes`. */
+  constructor(
+    what: string,
+    address: { readonly host?: string | undefined; readonly port: number },
+    cause: unknown,
+  ) {
+    super(`${what} cannot listen on ${address.host ?? ""}:${address.port}: ${reasonOf(cause)}`, { cause });
+    this.name = "ListenError";
+  }
+}
+
+function reasonOf(cause: unknown): string {
+  const isTaken = cause instanceof Error && "code" in cause && cause.code === "EADDRINUSE";
+  if (isTaken) return "another program uses this port. Stop it, or choose another port.";
+  return cause instanceof Error ? cause.message : String(cause);
+}
+
 /** An answer proved a cache to be behind; trying again sees the newer state. */
 export class StaleCacheError extends Error {
   readonly code = "StaleCache";
 
   constructor(what: string) {
-    super(`${what} is known only to the live cluster yet; trying again`);
+    super(`the cache does not show ${what} yet; trying again`);
     this.name = "StaleCacheError";
   }
 }

@@ -53,7 +53,10 @@ const leases: ResourceType = {
   namespaced: true,
 };
 
-/** See the module comment. */
+/**
+ * Competes for the lease while `run` runs, and gives it back at the end. It does not stop the work of a process that lost the lease:
+ * `signal` aborts, writes are refused, and whoever runs the work ends it.
+ */
 export class LeaderElector implements WriteGuard {
   readonly #options: LeaderElectorOptions;
   readonly #clock: Clock;
@@ -233,7 +236,10 @@ export class LeaderElector implements WriteGuard {
 }
 
 /** Resolves to the term's signal as soon as the elector leads; to undefined when the signal aborts before. */
-export async function leading(elector: LeaderElector, signal: AbortSignal): Promise<AbortSignal | undefined> {
+export async function leading(
+  elector: Pick<LeaderElector, "whenLeading">,
+  signal: AbortSignal,
+): Promise<AbortSignal | undefined> {
   const { promise, resolve } = Promise.withResolvers<undefined>();
   const onAbort = (): void => resolve(undefined);
   signal.addEventListener("abort", onAbort, { once: true });

@@ -1,6 +1,7 @@
 /** The HTTP server for a process's health: `/healthz` (alive), `/readyz` (may be relied on), `/metrics`. */
 import { createServer, type ServerResponse } from "node:http";
 import type { Metrics } from "@klutch/telemetry";
+import { ListenError } from "./errors.ts";
 
 /** Says what is wrong, or undefined when all is well. */
 export type HealthCheck = () => string | undefined;
@@ -21,7 +22,7 @@ export interface ProbeServer extends AsyncDisposable {
   readonly port: number;
 }
 
-/** Starts the server. That it answers at all shows that the event loop turns. Throws when the port is taken. */
+/** Starts the server. That it answers at all shows that the event loop turns. Throws `ListenError`, as when the port is taken. */
 export async function startProbes(options: ProbeOptions): Promise<ProbeServer> {
   const server = createServer((request, response) => {
     const path = (request.url ?? "").split("?")[0];
@@ -32,7 +33,9 @@ export async function startProbes(options: ProbeOptions): Promise<ProbeServer> {
     else response.writeHead(404).end();
   });
   const { promise, resolve, reject } = Promise.withResolvers<void>();
-  server.once("error", reject);
+  server.once("error", (cause) =>
+    reject(new ListenError("the server of probes and metrics", options, cause)),
+  );
   server.listen(options.port, options.host, resolve);
   await promise;
   const address = server.address();

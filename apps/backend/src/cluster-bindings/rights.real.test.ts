@@ -31,6 +31,7 @@ import { createMetrics, silentLogger } from "@klutch/telemetry";
 import { confinedClient } from "../testing/confined.ts";
 import { createBackend } from "../backend.ts";
 import { readConfig } from "../config.ts";
+import { runBackend as run } from "../testing/run-backend.ts";
 
 const stack = new AsyncDisposableStack();
 after(() => stack.disposeAsync());
@@ -83,7 +84,7 @@ async function runBackend(...flags: readonly string[]): Promise<() => Promise<vo
     metrics: createMetrics(),
     signal: abort.signal,
   });
-  const running = backend.run();
+  const running = run(backend, abort.signal);
   const stop = async (): Promise<void> => {
     abort.abort(new Error("the test is over"));
     await running;

@@ -1,16 +1,16 @@
 /** The routes of the backend: the description of the provider, the login, the binding page and the bind form. */
-import { type Context, Hono } from "hono";
-import { bodyLimit } from "hono/body-limit";
 import { klutchVersion } from "@klutch/api";
 import type { Logger } from "@klutch/telemetry";
+import { type Context, Hono } from "hono";
+import { bodyLimit } from "hono/body-limit";
 import { UserError } from "../errors.ts";
 import type { ExportTemplates } from "../export-templates.ts";
+import type { Bind } from "../provisioning/bind.ts";
+import type { ClusterKeyOf } from "../provisioning/cluster-proof.ts";
+import type { LoginFlow, Session } from "./login-flow.ts";
 import { errorPage } from "./pages/error-page.ts";
 import { resourcesPage } from "./pages/resources-page.ts";
 import { styleSheet } from "./pages/styles.ts";
-import type { ClusterKeyOf } from "../provisioning/cluster-proof.ts";
-import type { Bind } from "../provisioning/bind.ts";
-import type { LoginFlow, Session } from "./login-flow.ts";
 import { redirectUrlOf } from "./redirect.ts";
 import { securityHeaders } from "./security-headers.ts";
 
@@ -174,7 +174,11 @@ function errorAnswer(options: AppOptions, error: Error, context: Context): Respo
   }
   options.logger.error("request failed", { path: context.req.path, error });
   return context.html(
-    errorPage(options.prettyName, "The backend failed.", "Try again; ask the platform operator if it stays."),
+    errorPage(
+      options.prettyName,
+      "The backend failed.",
+      "Try again. If it fails again, ask the platform operator.",
+    ),
     500,
   );
 }

@@ -1,11 +1,11 @@
 /** The login as the browser goes through it: two sealed cookies; the server remembers only which logins were finished. */
+import type { Clock } from "@klutch/kube";
 import type { Context } from "hono";
 import { deleteCookie, getCookie, setCookie } from "hono/cookie";
-import type { Clock } from "@klutch/kube";
 import { UserError } from "../errors.ts";
 import type { Identity } from "../identity.ts";
-import type { IdentityProvider } from "./identity-provider.ts";
 import { randomToken, type Sealer } from "../sealed-cookie.ts";
+import type { IdentityProvider } from "./identity-provider.ts";
 import { createUsedOnce, type UsedOnce } from "./used-once.ts";
 
 /** What the plugin asked for. */

@@ -34,6 +34,7 @@ import { createSealer } from "../sealed-cookie.ts";
 import { confinedClient } from "../testing/confined.ts";
 import { backendParts } from "../testing/parts.ts";
 import { ensureTenant } from "./tenant.ts";
+import { runBackend } from "../testing/run-backend.ts";
 
 const stack = new AsyncDisposableStack();
 after(() => stack.disposeAsync());
@@ -67,7 +68,7 @@ const backend = createBackend({
   clock: systemClock,
   signal,
 });
-const running = backend.run();
+const running = runBackend(backend, signal);
 stack.defer(() => running);
 stack.defer(() => stop.abort(new Error("the tests are over")));
 await waitFor("the caches", () => !(backend.problem() ?? "").includes("cache"));

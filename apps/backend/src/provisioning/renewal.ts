@@ -11,8 +11,8 @@ import {
   renewalText,
   verifyText,
 } from "@klutch/api";
-import { type KubeObject, namespaces } from "@klutch/kube-core";
 import { type Clock, isConflict, isNotFound, type KubeClient } from "@klutch/kube";
+import { type KubeObject, namespaces } from "@klutch/kube-core";
 import type { Informer } from "@klutch/kube-runtime";
 import { randomToken, type Sealer } from "../sealed-cookie.ts";
 import { AccountMissingError } from "./account-missing.ts";

@@ -11,14 +11,6 @@ import {
   serviceNamespaceAnnotation,
 } from "@klutch/api";
 import {
-  customResourceDefinitions,
-  type DynamicObject,
-  type KubeObject,
-  namespaces,
-  type ResourceType,
-  secrets,
-} from "@klutch/kube-core";
-import {
   discoverResource,
   isForbidden,
   isNotFound,
@@ -27,17 +19,25 @@ import {
   resourceTypeOf,
 } from "@klutch/kube";
 import {
+  customResourceDefinitions,
+  type DynamicObject,
+  type KubeObject,
+  namespaces,
+  type ResourceType,
+  secrets,
+} from "@klutch/kube-core";
+import {
   effectiveClaims,
   type InvariantSnapshot,
   mappingOf,
-  type SyncObject,
   syncedVersion,
+  type SyncObject,
   type Tenant,
 } from "@klutch/sync";
+import { bindingOwner } from "../app-cluster/bound-resource.ts";
 import type { Consumer } from "../clusters.ts";
 import type { CliContext } from "../context.ts";
 import { CliError } from "../errors.ts";
-import { bindingOwner } from "../app-cluster/bound-resource.ts";
 import { type LeftOut, listBindingsOrFail, sortBindings } from "./bindings.ts";
 
 /** The control plane cluster with the person's own kubeconfig. */
@@ -161,7 +161,7 @@ async function readTenant({ provider, signal }: Reader): Promise<Tenant> {
   if (found !== undefined) return { namespace, namespaceUid: found.metadata.uid ?? "" };
   throw new CliError(
     "Usage",
-    `The control plane has no namespace ${namespace}. Pass --namespace with the cluster namespace of this app cluster; it is the namespace in the kubeconfig of the binding's Secret.`,
+    `The control plane has no namespace ${namespace}. Pass --namespace with the cluster namespace of this app cluster. It is the namespace in the kubeconfig of the binding's Secret.`,
   );
 }
 

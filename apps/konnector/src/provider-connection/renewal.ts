@@ -39,7 +39,7 @@ class RenewalError extends Error {
   readonly code = "Renewal";
 }
 
-/** See the module comment. */
+/** Tries while the provider refuses the credential. Without an offer of the backend it does nothing. */
 export class Renewal implements Startable {
   readonly #options: RenewalOptions;
   #refused = Promise.withResolvers<void>();

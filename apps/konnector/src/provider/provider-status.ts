@@ -2,7 +2,7 @@
 import type { NewCondition } from "@klutch/kube-core";
 import type { BindingStatus } from "../controllers/binding-status/binding-status.ts";
 
-/** See the module comment. */
+/** Reports to all bindings of one provider, and tells a binding that joins later what is known already. */
 export class ProviderStatus {
   readonly #status: BindingStatus;
   #bindings: readonly string[] = [];

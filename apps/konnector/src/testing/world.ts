@@ -23,10 +23,11 @@ import {
   serviceAccounts,
 } from "@klutch/kube-core";
 import { type ClusterConfig, createKubeClient, type KubeClient, serviceAccountToken } from "@klutch/kube";
+import { systemRuntime } from "@klutch/kube-runtime";
 import { secretObject, startClusters, type TestCluster, waitFor } from "@klutch/kube-testing";
 import { createMetrics, type Logger, silentLogger } from "@klutch/telemetry";
 import type { Timing } from "../clusters.ts";
-import { runKonnector } from "../konnector.ts";
+import { runAgent } from "../konnector.ts";
 import { installBindCrds, serveNamespaces } from "./provider-side.ts";
 
 /** What the tests work with. */
@@ -82,23 +83,19 @@ export async function startKonnector(world: World, options: StartOptions = {}): 
   const writes: string[] = [];
   const watches: string[] = [];
   const reads: string[] = [];
-  const running = runKonnector({
+  const running = runAgent({
     config: {
-      kubeconfig: undefined,
       leaseName: consumerNamespace,
       leaseNamespace: consumerNamespace,
       identity: options.identity ?? "test",
-      probeHost: "127.0.0.1",
-      probePort: 0,
-      logLevel: "info",
       installCrd: true,
       massDeletionLimit: 100,
       providerObjectsLimit: 1_000,
       controlPlane: undefined,
     },
     cluster: await agentConfig(world.consumer),
-    logger: options.logger ?? silentLogger,
-    metrics: createMetrics(),
+    ...systemRuntime({ logger: options.logger ?? silentLogger, metrics: createMetrics() }),
+    probes: { host: "127.0.0.1", port: 0 },
     signal: stop.signal,
     timing: { graceMs: 300, tellAfterMs: 200, ...options.timing },
     onListening: listening.resolve,

@@ -9,6 +9,7 @@ import {
   isTrue,
   secrets,
 } from "@klutch/kube-core";
+import { systemRuntime } from "@klutch/kube-runtime";
 import { secretObject, waitFor } from "@klutch/kube-testing";
 import { createMetrics, silentLogger } from "@klutch/telemetry";
 import { conditionsOf } from "../decode.ts";
@@ -44,8 +45,7 @@ const running = runAgent({
     },
   },
   cluster: provider.config,
-  logger: silentLogger,
-  metrics: createMetrics(),
+  ...systemRuntime({ logger: silentLogger, metrics: createMetrics() }),
   signal: stop.signal,
 });
 after(async () => {
@@ -115,7 +115,7 @@ test("with a kubeconfig the API works; the app cluster gets no Klutch kinds, sta
   assert.ok(isTrue(conditionsOf(own), "ValidVersion"));
 });
 
-test("B29: a replaced kubeconfig of the app cluster is used at once, without starting anew", async () => {
+test("a replaced kubeconfig of the app cluster is used at once, without starting anew", async () => {
   const rotated = consumer.kubeconfig.replace(/current-context: .*/, (line) => `${line}\n# rotated`);
   const kubeconfig = Buffer.from(rotated).toString("base64");
   await provider.client.mergePatch(secrets, appCluster, { data: { kubeconfig } });

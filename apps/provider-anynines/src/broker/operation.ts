@@ -1,6 +1,6 @@
 /**
  * The record of what is being done at the broker, as an annotation of the managed resource. It is written before the call, so a
- * crash at any point leaves either no trace and no call, or a trace that says which call to repeat (DESIGN §6).
+ * crash at any point leaves either no trace and no call, or a trace that says which call to repeat.
  */
 import { isRecord, type KubeObject } from "@klutch/kube-core";
 

@@ -1,6 +1,8 @@
 /** Finds service and plan in a catalog by the names in a managed resource. */
-import { ExternalError } from "@klutch/crossplane";
+import type { ServiceInstance } from "@klutch/api";
+import { type CallOptions, ExternalError } from "@klutch/crossplane";
 import type { Catalog, Plan, Service } from "@klutch/osb";
+import type { Broker } from "./brokers.ts";
 
 /** What the names stand for. */
 export interface PlanChoice {
@@ -13,7 +15,7 @@ const a9sSuffix = /-ms-\d+$/;
 
 /**
  * The service of exactly that name, or the only one that has it before an a9s suffix: `a9s-postgresql1` never means
- * `a9s-postgresql13` (provider defect 7). Throws `ExternalError` that names what the catalog has.
+ * `a9s-postgresql13`. Throws `ExternalError` that names what the catalog has.
  */
 export function findPlan(catalog: Catalog, serviceName: string, planName: string): PlanChoice {
   const { services } = catalog;
@@ -34,4 +36,14 @@ export function findPlan(catalog: Catalog, serviceName: string, planName: string
     );
   }
   return { service, plan };
+}
+
+/** Service and plan that an instance's spec names. Throws `ExternalError` when the broker does not have them. */
+export async function planOf(
+  broker: Broker,
+  { spec }: ServiceInstance,
+  options: CallOptions,
+): Promise<PlanChoice> {
+  const { serviceName, planName } = spec.forProvider;
+  return findPlan(await broker.catalog(options), serviceName, planName);
 }

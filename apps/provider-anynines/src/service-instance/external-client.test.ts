@@ -142,7 +142,7 @@ class Stored {
     const client = new ServiceInstanceClient({
       managed: this.#managed,
       broker: { osb: broker.osb, catalog: () => Promise.resolve(catalog) },
-      record: (annotations) =>
+      updateCriticalAnnotations: (annotations) =>
         broker.crashes.around(() => {
           const { metadata } = this.#managed;
           const written = Object.entries({ ...metadata.annotations, ...annotations });
@@ -193,7 +193,7 @@ test("a repair that is ended before or after any of its steps goes on, and one g
   assert.ok(steps >= 12, `only ${steps} steps`);
 });
 
-test("a failed instance that was stuck before repairs were known is mended too", async () => {
+test("a failed instance that was stuck before repairs were known is repaired too", async () => {
   const broker = new MemoryBroker();
   const stored = new Stored({ bad: true });
   while ((await stored.pass(broker)).ready !== "unavailable");

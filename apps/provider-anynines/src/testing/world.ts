@@ -21,9 +21,8 @@ import {
 import { reservePorts, startPostgres, startProcess } from "@klutch/engines";
 import { type KubeClient } from "@klutch/kube";
 import { startCluster, waitFor } from "@klutch/kube-testing";
-import { createMetrics, silentLogger } from "@klutch/telemetry";
 import { Client } from "pg";
-import { runProvider } from "../provider.ts";
+import { runProvider } from "./run-provider.ts";
 import { type Front, startFront } from "./front.ts";
 
 /** A condition as tests read it. */
@@ -34,7 +33,7 @@ export interface SeenCondition {
   readonly message: string;
 }
 
-/** See the module comment. */
+/** The provider itself runs only between `run` and the call of what it returns. */
 export interface World extends AsyncDisposable {
   readonly client: KubeClient;
   readonly front: Front;
@@ -138,21 +137,7 @@ function run(
   client: KubeClient,
   options: { readonly pollIntervalMs?: number; readonly confirmLossMs?: number } = {},
 ): () => Promise<void> {
-  const abort = new AbortController();
-  const running = runProvider({
-    client,
-    logger: silentLogger,
-    metrics: createMetrics(),
-    env: {},
-    pollIntervalMs: 300,
-    workers: 4,
-    ...options,
-    signal: abort.signal,
-  });
-  return async () => {
-    abort.abort(new Error("stopping"));
-    await running;
-  };
+  return runProvider({ client, pollIntervalMs: 300, workers: 4, ...options });
 }
 
 function observers(client: KubeClient): Pick<World, "condition" | "gone" | "credentials" | "atProvider"> {

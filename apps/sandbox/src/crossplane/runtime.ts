@@ -1,43 +1,30 @@
 /**
- * The runtime controller that `--package-runtime=External` leaves to others (reference/engines.md §5): for each active revision a TLS
+ * The runtime controller that `--package-runtime=External` leaves to others: for each active revision a TLS
  * Secret, and in its status that the runtime is healthy and, for a function, where it listens. For the provider also a Deployment
  * without replicas, from which the RBAC manager learns the provider's service account.
  */
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { type DynamicObject, isRecord, type ResourceType, wholeSeconds } from "@klutch/kube-core";
 import { type KubeClient, systemClock } from "@klutch/kube";
+import {
+  deployments,
+  type DynamicObject,
+  isRecord,
+  type ResourceType,
+  secrets,
+  wholeSeconds,
+} from "@klutch/kube-core";
 import type { CertificateFolders } from "../certificates.ts";
-import { conditionOf } from "../objects.ts";
 import { crossplaneNamespace, type SandboxContext } from "../context.ts";
+import { packageType } from "./package-types.ts";
+import { conditionOf } from "../objects.ts";
 
 /** Service account of the provider's process. */
 export const providerAccount = "provider-anynines";
 
-const pkg = (kind: string, plural: string): ResourceType => ({
-  group: "pkg.crossplane.io",
-  version: "v1",
-  plural,
-  kind,
-  namespaced: false,
-});
-const functionRevisions = pkg("FunctionRevision", "functionrevisions");
-const providerRevisions = pkg("ProviderRevision", "providerrevisions");
-const secrets: ResourceType = {
-  group: "",
-  version: "v1",
-  plural: "secrets",
-  kind: "Secret",
-  namespaced: true,
-};
-const deployments: ResourceType = {
-  group: "apps",
-  version: "v1",
-  plural: "deployments",
-  kind: "Deployment",
-  namespaced: true,
-};
+const functionRevisions = packageType("FunctionRevision", "functionrevisions");
+const providerRevisions = packageType("ProviderRevision", "providerrevisions");
 const manager = { fieldManager: "klutch-package-runtime", force: true } as const;
 const pollMs = 400;
 

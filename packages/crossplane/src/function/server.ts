@@ -7,6 +7,7 @@ import { createServer as createTlsServer, type Server, type TLSSocket } from "no
 import { Code, ConnectError, type ConnectRouter } from "@connectrpc/connect";
 import { connectNodeAdapter } from "@connectrpc/connect-node";
 import { type Clock, systemClock } from "@klutch/kube";
+import { ListenError } from "@klutch/kube-runtime";
 import type { Logger } from "@klutch/telemetry";
 import { FunctionRunnerService, type RunFunctionRequest } from "../gen/run_function_pb.js";
 import { readAuthorities, refusalOf } from "./client-certificate.ts";
@@ -16,7 +17,8 @@ import type { Compose } from "./types.ts";
 /** Options of `serveFunction`. */
 export interface ServeFunctionOptions {
   readonly compose: Compose;
-  readonly host: string;
+  /** Default: all interfaces. */
+  readonly host?: string | undefined;
   /** 0 chooses a free one. */
   readonly port: number;
   /** Folder with `tls.crt`, `tls.key` and `ca.crt`, as Crossplane mounts it. */
@@ -105,7 +107,7 @@ function routes(options: ServeFunctionOptions): (router: ConnectRouter) => void 
 
 async function listen(server: Server, options: ServeFunctionOptions): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<void>();
-  server.once("error", reject);
+  server.once("error", (cause) => reject(new ListenError("the function", options, cause)));
   server.listen(options.port, options.host, resolve);
   await promise;
 }

@@ -32,6 +32,7 @@ import { createMetrics, Secret, silentLogger } from "@klutch/telemetry";
 import { type Backend, createBackend } from "../../backend.ts";
 import { readConfig } from "../../config.ts";
 import { confinedClient } from "../../testing/confined.ts";
+import { runBackend } from "../../testing/run-backend.ts";
 
 /** What the tests work with. */
 export interface ControlPlaneWorld extends AsyncDisposable {
@@ -136,7 +137,7 @@ export async function startControlPlaneWorld(): Promise<ControlPlaneWorld> {
     clock,
     signal: abort.signal,
   });
-  const running = backend.run();
+  const running = runBackend(backend, abort.signal);
   stack.defer(() => running);
   stack.defer(() => abort.abort(new Error("the tests are over")));
   await waitFor("the caches", () => backend.problem() === undefined);

@@ -25,7 +25,7 @@ interface Facts {
   prettyName: string | undefined;
 }
 
-/** See the module comment. */
+/** Knows the last report of each part and writes when they change. What an earlier process wrote stays until it is reported or retracted. */
 export class BindingStatus implements Startable {
   readonly #cluster: BindingCluster;
   readonly #bindings: ReadYourWritesCache;

@@ -43,7 +43,7 @@ export interface ClusterBindingOptions {
   readonly reportPrettyName: (prettyName: string) => void;
 }
 
-/** See the module comment. There is one key. */
+/** Reports every two and a half minutes and after each change of the ClusterBinding or the credential. There is one key. */
 export class ClusterBindingReconciler implements Part {
   readonly #options: ClusterBindingOptions;
   readonly #controller: Controller;
@@ -156,7 +156,7 @@ export class ClusterBindingReconciler implements Part {
   #describe(error: unknown): string {
     return error instanceof ConsumerWriteError
       ? error.message
-      : `the heartbeat did not get through: ${this.#options.connection.describe(error)}`;
+      : `the heartbeat could not be written: ${this.#options.connection.describe(error)}`;
   }
 }
 

@@ -1,4 +1,4 @@
-/** What the provider learns about its export in this app cluster (reference/bind.md §1.3). */
+/** What the provider learns about its export in this app cluster. */
 import { apiServiceExports, type ForeignExport } from "@klutch/api";
 import { isInvalid, type KubeClient } from "@klutch/kube";
 import {

@@ -63,7 +63,7 @@ export interface ObjectSyncerOptions {
   readonly environment: Environment;
 }
 
-/** See the module comment. Runs from construction until it is disposed. */
+/** Runs from construction until it is disposed; then nothing of it is written any more. It does not unbind. */
 export class ObjectSyncer implements AsyncDisposable {
   readonly #options: ObjectSyncerOptions;
   readonly #handle: InformerHandle<BoundDigest>;
@@ -328,7 +328,9 @@ export class ObjectSyncer implements AsyncDisposable {
     if (step.do === "deleteProvider" && !(await this.#crd.mayDelete(this.#options.breaker, signal)))
       return undefined;
     try {
-      const answer = await this.#controller.timed(step.do, () => executeStep(this.#context, step, signal));
+      const answer = await this.#controller.observeLatency(step.do, () =>
+        executeStep(this.#context, step, signal),
+      );
       const openForMs = this.#options.environment.clock.monotonic() - (memory.openSince ?? 0);
       noteStep(this.#options.events, step, observed, memory, openForMs);
       if (answer === undefined) return undefined;

@@ -28,7 +28,7 @@ interface NamedSecret {
   textHash: string | undefined;
 }
 
-/** See the module comment. */
+/** Bindings that name the same Secret share a connection. A Secret that breaks ends no connection that works. */
 export class Agent implements Part {
   readonly #options: AgentOptions;
   readonly #bindings: InformerHandle;
@@ -107,7 +107,7 @@ export class Agent implements Part {
 
   #reportUnreadable(secretKey: string, keys: readonly string[], error: unknown): void {
     const why = error instanceof Error ? error.message : String(error);
-    const message = `the app cluster does not show Secret ${secretKey} to the konnector: ${why}`;
+    const message = `the konnector cannot read Secret ${secretKey} in the app cluster: ${why}`;
     this.#report(keys, falseCondition("SecretValid", "KubeconfigSecretNotFound", "Error", message));
   }
 

@@ -1,5 +1,5 @@
 /**
- * The agent beside the backend (reference/bind.md §4.11): it has its own account on the provider and reaches the app cluster with a
+ * The agent beside the backend: it has its own account on the provider and reaches the app cluster with a
  * kubeconfig from a Secret, which may be replaced while it runs. Bindings and their status are on the provider. Lives for one term.
  */
 import { type ClusterConfig, type KubeClient, parseForeignKubeconfig } from "@klutch/kube";
@@ -46,7 +46,7 @@ interface Connection {
 
 const key = "app-cluster";
 
-/** See the module comment. */
+/** Has at most one connection. A Secret that cannot be used ends none; a kubeconfig for another address ends the one in use first. */
 export class ControlPlaneAgent implements Part {
   readonly #options: ControlPlaneAgentOptions;
   readonly #bindings: InformerHandle;

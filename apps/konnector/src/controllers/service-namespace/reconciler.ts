@@ -24,7 +24,10 @@ export interface ServiceNamespaceOptions {
   readonly environment: Environment;
 }
 
-/** See the module comment. */
+/**
+ * The provider deletes everything in a service namespace whose mapping goes, so a mapping is deleted only after two live 404s of the
+ * consumer's namespace, the grace time apart, and when nothing of a bound API is left in it.
+ */
 export class ServiceNamespaceReconciler implements Startable {
   readonly #options: ServiceNamespaceOptions;
   readonly #controller: Controller;

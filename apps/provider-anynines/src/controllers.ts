@@ -1,0 +1,106 @@
+/** The controllers of the provider: one for each managed kind, and one for the health of the brokers. */
+import {
+  type ManagedServiceBinding,
+  managedServiceBindings,
+  type ServiceInstance,
+  serviceInstances,
+} from "@klutch/api";
+import { connectionIsMissing, createManagedReconcile } from "@klutch/crossplane";
+import type { KubeClient } from "@klutch/kube";
+import { Controller, type Runtime } from "@klutch/kube-runtime";
+import type { Brokers } from "./broker/brokers.ts";
+import { instanceOf, lossesOf, namesOfBindings, type ProviderCaches } from "./caches.ts";
+import { wasNeverBound, wasNeverProvisioned } from "./existence.ts";
+import { createHealthReconcile } from "./provider-config-health.ts";
+import { ServiceBindingClient } from "./service-binding/external-client.ts";
+import { ServiceInstanceClient } from "./service-instance/external-client.ts";
+import { brokerOf, checkServiceType } from "./broker/service-type.ts";
+import { ensureUsage } from "./usage.ts";
+
+/** What the controllers share. */
+export interface ControllerParts extends Runtime {
+  readonly client: KubeClient;
+  readonly caches: ProviderCaches;
+  readonly brokers: Brokers;
+  /** UIDs of resources whose ProviderConfigUsage is known to be there. */
+  readonly usages: Set<string>;
+  readonly workers: number;
+  readonly pollIntervalMs: number;
+  readonly confirmLossMs: number;
+}
+
+/** First wait after a broker's error; doubles up to a minute. */
+const firstRetryMs = 1_000;
+
+/** Makes instances at their brokers. */
+export function createInstanceController(parts: ControllerParts): Controller {
+  const { client, caches, brokers, usages, clock, confirmLossMs } = parts;
+  return new Controller({
+    ...parts,
+    name: "serviceinstance",
+    baseDelayMs: firstRetryMs,
+    reconcile: createManagedReconcile<ServiceInstance>({
+      ...parts,
+      type: serviceInstances,
+      informer: caches.instances,
+      neverCreated: wasNeverProvisioned,
+      connect: async (managed, { updateCriticalAnnotations, signal }) => {
+        await ensureUsage(client, managed, usages, { signal });
+        const broker = await brokerOf(brokers, managed, signal);
+        return new ServiceInstanceClient({
+          managed,
+          broker,
+          updateCriticalAnnotations,
+          clock,
+          bindings: () => namesOfBindings(caches, managed),
+          losses: () => lossesOf(caches, managed),
+          confirmLossMs,
+        });
+      },
+    }),
+  });
+}
+
+/** Makes bindings at the brokers of their instances. */
+export function createBindingController(parts: ControllerParts): Controller {
+  const { client, caches, brokers, usages, clock, confirmLossMs } = parts;
+  return new Controller({
+    ...parts,
+    name: "servicebinding",
+    baseDelayMs: firstRetryMs,
+    reconcile: createManagedReconcile<ManagedServiceBinding>({
+      ...parts,
+      type: managedServiceBindings,
+      informer: caches.bindings,
+      neverCreated: wasNeverBound,
+      connect: async (managed, { updateCriticalAnnotations, signal }) => {
+        if (wasNeverBound(managed)) checkServiceType(managed, instanceOf(caches, managed));
+        await ensureUsage(client, managed, usages, { signal });
+        const broker = await brokerOf(brokers, managed, signal);
+        return new ServiceBindingClient({
+          managed,
+          broker,
+          updateCriticalAnnotations,
+          clock,
+          instance: () => instanceOf(caches, managed),
+          secretIsMissing: (call) => connectionIsMissing(client, managed, call),
+          confirmLossMs,
+        });
+      },
+    }),
+  });
+}
+
+/** Writes into each ProviderConfig whether its broker answers. */
+export function createHealthController(parts: ControllerParts): Controller {
+  const { client, caches, brokers, clock, logger, metrics, random } = parts;
+  return new Controller({
+    name: "providerconfig-health",
+    workers: 2,
+    logger,
+    metrics,
+    clock,
+    random,
+    reconcile: createHealthReconcile({ client, informer: caches.configs, brokers, clock }),
+  });
+}

@@ -1,0 +1,77 @@
+/** What every `main.ts` does around its own parts. */
+import { randomUUID } from "node:crypto";
+import { createLogger, createMetrics, type LogLevel } from "@klutch/telemetry";
+import { type Runtime, systemRuntime } from "../manager/runtime.ts";
+import { type SignalSource, stopOnSignals } from "../manager/stop-signals.ts";
+import { helpText, type ProgramDescription } from "./help.ts";
+import { tuneMemory } from "./memory.ts";
+import { ConfigError, type FlagSource } from "./read-flags.ts";
+
+/** What a program reads its configuration from. */
+export interface ConfigSource extends FlagSource {
+  /** For names that must be unique, such as that of a lease's holder. */
+  readonly randomName: () => string;
+}
+
+/** A server with its configuration. */
+export interface Program<C extends { readonly logLevel: LogLevel }> extends ProgramDescription {
+  /** Throws `ConfigError`. */
+  readonly readConfig: (source: ConfigSource) => C | Promise<C>;
+}
+
+/** What is used of Node's `process`. */
+export interface ProcessHandle extends SignalSource {
+  readonly argv: readonly string[];
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly stdout: { write(text: string): unknown };
+  readonly stderr: { write(text: string): unknown };
+  exitCode?: number | string | null | undefined;
+}
+
+/** What a program runs with. The signal aborts when the process is told to stop. */
+export interface ProcessRuntime extends Runtime {
+  readonly signal: AbortSignal;
+  readonly env: Readonly<Record<string, string | undefined>>;
+}
+
+/**
+ * Answers `--help` and `--version`, reads the configuration, and runs. The exit code is 0 when the program ended in order, 1 when it
+ * failed, and 2 when its flags or its environment are wrong; then each fault stands on a line of its own.
+ */
+export async function runProcess<C extends { readonly logLevel: LogLevel }>(
+  program: Program<C>,
+  handle: ProcessHandle,
+  run: (config: C, runtime: ProcessRuntime) => Promise<void>,
+): Promise<void> {
+  const { env, stdout, stderr } = handle;
+  const args = handle.argv.slice(2);
+  if (args.includes("--help") || args.includes("-h")) return void stdout.write(helpText(program));
+  if (args.includes("--version")) return void stdout.write(`${program.name} ${program.version}\n`);
+  tuneMemory();
+  const config = await configOf(program, { args, env, randomName: randomUUID });
+  if (config instanceof ConfigError) {
+    stderr.write(`${config.faults.join("\n")}\n`);
+    handle.exitCode = 2;
+    return;
+  }
+  const logger = createLogger({ name: program.name, level: config.logLevel });
+  const runtime = systemRuntime({ logger, metrics: createMetrics({ processMetrics: true }) });
+  try {
+    await run(config, { ...runtime, signal: stopOnSignals(handle, logger), env });
+  } catch (error) {
+    logger.error("the process failed", { error });
+    handle.exitCode = 1;
+  }
+}
+
+async function configOf<C extends { readonly logLevel: LogLevel }>(
+  program: Program<C>,
+  source: ConfigSource,
+): Promise<C | ConfigError> {
+  try {
+    return await program.readConfig(source);
+  } catch (error) {
+    if (error instanceof ConfigError) return error;
+    throw error;
+  }
+}
