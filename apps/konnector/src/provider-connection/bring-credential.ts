@@ -1,5 +1,5 @@
 /**
- * Brings the provider's fresh credential into the app cluster. The cache of the provider's Secret only says when to look: it may be
+ * Brings the provider's fresh credential into the app cluster. The cache of the provider's Secret only says when to read: it may be
  * old, so the Secret is read again over a connection that works, and what it holds must prove itself before it takes the place of
  * the one in use.
  */
@@ -135,7 +135,7 @@ async function write(
     logger.info("brought new credentials of the provider over", ref);
   } catch (error) {
     signal.throwIfAborted();
-    // The Secret changed; its event starts another look.
+    // The Secret changed; its event starts another reconcile.
     if (isConflict(error)) return;
     throw new ConsumerWriteError(secretRef, error);
   }
