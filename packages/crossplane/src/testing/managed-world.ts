@@ -4,7 +4,7 @@
  */
 import assert from "node:assert/strict";
 import type { KubeClient } from "@klutch/kube";
-import { keyOf, type KubeObject, type ResourceType } from "@klutch/kube-core";
+import { keyOf, type KubeObject, type ResourceType, secrets } from "@klutch/kube-core";
 import { Controller, Informer } from "@klutch/kube-runtime";
 import { ApiServerModel, type FaultSource, seededRandom, VirtualClock } from "@klutch/kube-testing";
 import { keysOfManagedChange } from "../managed/changes.ts";
@@ -31,13 +31,6 @@ export const crateType: ResourceType = {
   plural: "crates",
   kind: "Crate",
   namespaced: false,
-};
-export const secretType: ResourceType = {
-  group: "",
-  version: "v1",
-  plural: "secrets",
-  kind: "Secret",
-  namespaced: true,
 };
 /** Where the external client records the id before it creates. */
 export const idAnnotation = "example.org/crate-id";
@@ -152,7 +145,7 @@ export class World implements AsyncDisposable {
   }
 
   async secret(): Promise<SecretObject | undefined> {
-    return this.user.find<SecretObject>(secretType, secretRef);
+    return this.user.find<SecretObject>(secrets, secretRef);
   }
 
   /** `status reason`, and the message if there is one, of a condition; undefined without it. */
