@@ -1,4 +1,4 @@
-/** What of an object goes up, and whether it has to. */
+/** What of an object goes to the provider, and whether it has to. */
 import {
   adoptedAnnotation,
   boundAnnotation,
@@ -24,7 +24,7 @@ export function isBound(object: { readonly metadata: ObjectMeta }): boolean {
 }
 
 /**
- * What goes up from a claim, wherever its upstream object stands: every top-level field except `status`, labels and annotations by rule,
+ * What goes to the provider from a claim, wherever its upstream object stands: every top-level field except `status`, labels and annotations by rule,
  * the `bound` annotation. Without labels there is no member for them.
  */
 export function travellingContent(consumer: DynamicObject, rule: MetadataRule): DynamicObject {
@@ -36,7 +36,7 @@ export function travellingContent(consumer: DynamicObject, rule: MetadataRule): 
 
 /**
  * The body of the server-side apply that makes the provider's object what the consumer wants: what travels; for cluster-scoped objects
- * also the mark and the owner that tie it to the tenant, and the claim's name where the object's does not tell it, or `isNamed`. Holds nothing
+ * also the mark and the owner that tie it to the tenant, and the claim's name where the object's does not say it, or `isNamed`. Holds nothing
  * that a server sets.
  */
 export function providerContent(
@@ -86,7 +86,7 @@ export interface AppliedRecord {
   readonly observed: string;
 }
 
-/** The record of a write of `wanted` after which the object looked like `observed`. */
+/** The record of a write of `wanted` after which the object was `observed`. */
 export function recordOf(wanted: unknown, observed: unknown): AppliedRecord {
   return { wanted: jsonHash(wanted), observed: jsonHash(observed) };
 }
@@ -121,7 +121,7 @@ export function needsApply(
   return differs && !isSettled(record, wanted, appliedPart(observed));
 }
 
-/** A merge patch that removes what an older agent's update left behind; undefined when nothing is left. Lists are not looked into. */
+/** A merge patch that removes what an older agent's update left behind; undefined when nothing is left. Lists are not compared item by item. */
 export function legacyRemoval(wanted: DynamicObject, observed: DynamicObject): object | undefined {
   const paths = surplusPaths(ownedFields(observed).legacy, wanted).filter((path) =>
     path.every((step) => typeof step === "string" && !/^[kvi]:/.test(step)),
