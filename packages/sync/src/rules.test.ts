@@ -4,7 +4,7 @@ import { type APIServiceExportSpec, clusterNamespaceAnnotation } from "@klutch/a
 import fc from "fast-check";
 import { crdHashAnnotation, effectiveClaims, planCrd, syncedType, syncedVersion } from "./crd-plan.ts";
 import { ownedFields, reduceManagedFields, surplusPaths } from "./fields.ts";
-import { contains, type DynamicObject, jsonEqual, jsonHash } from "@klutch/kube-core";
+import type { DynamicObject } from "@klutch/kube-core";
 import { keyMatcher, matchesAny } from "./key-patterns.ts";
 import { travels } from "./metadata-rules.ts";
 import { consumerNameOf, mappingOf, planMappingRelease, providerRefOf } from "./namespaces.ts";
