@@ -14,6 +14,7 @@ import {
   restoredAnnotation,
   syncerFinalizer,
 } from "@klutch/api";
+import { type DynamicObject, isRecord, type ObjectRef } from "@klutch/kube-core";
 import { type FieldSet, legacyManager } from "./fields.ts";
 import {
   entriesBackToConsumer,
@@ -21,7 +22,6 @@ import {
   filterMetadata,
   type MetadataRule,
 } from "./metadata-rules.ts";
-import { type DynamicObject, isRecord, type ObjectRef } from "@klutch/kube-core";
 
 /**
  * The claim. Owner references and finalizers stay behind: they point at objects of the other cluster, and its garbage collector would

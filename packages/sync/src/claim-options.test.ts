@@ -7,8 +7,8 @@ import {
   resourceOwnerAnnotation,
 } from "@klutch/api";
 import type { DynamicObject, ObjectMeta } from "@klutch/kube-core";
-import { claimFaults, compilePermissionClaim, isSelected } from "./compiled-permission-claim.ts";
 import { type ClaimedPlan, type ObservedClaimed, planClaimed } from "./claimed.ts";
+import { claimFaults, compilePermissionClaim, isSelected } from "./compiled-permission-claim.ts";
 import { parseKeyPath, valueAt, withValueAt } from "./field-path.ts";
 
 const consumerRef = { namespace: "app", name: "s" };

@@ -6,8 +6,6 @@ import {
   resourceOwnerAnnotation,
   sourceHashAnnotation,
 } from "@klutch/api";
-import type { CompiledPermissionClaim, MetadataPropagation } from "./compiled-permission-claim.ts";
-import { type KeyPath, valueAt, withValueAt } from "./field-path.ts";
 import {
   contains,
   type DynamicObject,
@@ -16,6 +14,8 @@ import {
   jsonHash,
   type ObjectRef,
 } from "@klutch/kube-core";
+import type { CompiledPermissionClaim, MetadataPropagation } from "./compiled-permission-claim.ts";
+import { type KeyPath, valueAt, withValueAt } from "./field-path.ts";
 import { matchesAny } from "./key-patterns.ts";
 import { mayReachConsumer } from "./metadata-rules.ts";
 import type { Tenant } from "./namespaces.ts";

@@ -3,9 +3,9 @@ import { test } from "node:test";
 import { claimedFromLabel, resourceOwnerAnnotation } from "@klutch/api";
 import type { DynamicObject, ObjectMeta } from "@klutch/kube-core";
 import fc from "fast-check";
-import { type CompiledPermissionClaim, unrestrictedClaim } from "./compiled-permission-claim.ts";
 import { needsRecreation } from "./claimed-content.ts";
 import { type ClaimedPlan, type ObservedClaimed, planClaimed } from "./claimed.ts";
+import { type CompiledPermissionClaim, unrestrictedClaim } from "./compiled-permission-claim.ts";
 
 const providerOwned = unrestrictedClaim("Provider");
 const consumerOwned = unrestrictedClaim("Consumer");

@@ -12,9 +12,9 @@
  * | `autoDonate` | an unmarked object that only the provider has goes to the consumer and is the consumer's from then on |
  */
 import { claimedFromLabel, deliveredAnnotation, resourceOwnerAnnotation } from "@klutch/api";
-import { type CompiledPermissionClaim, isSelected } from "./compiled-permission-claim.ts";
-import { copyContent, needsRecreation, sameCopy, sourcePatch } from "./claimed-content.ts";
 import { type DynamicObject, isDeleting, jsonEqual, type ObjectRef, refOfObject } from "@klutch/kube-core";
+import { copyContent, needsRecreation, sameCopy, sourcePatch } from "./claimed-content.ts";
+import { type CompiledPermissionClaim, isSelected } from "./compiled-permission-claim.ts";
 import type { Tenant } from "./namespaces.ts";
 import { belongsToItsCluster, refusedSecretType } from "./secret-types.ts";
 

@@ -11,7 +11,7 @@ import {
   restoredAnnotation,
 } from "@klutch/api";
 import { type DynamicObject, isDeleting, isRecord, jsonHash, type ObjectMeta } from "@klutch/kube-core";
-import { type AppliedRecord, appliedPart, isBound, travellingContent } from "./content.ts";
+import { appliedPart, type AppliedRecord, isBound, travellingContent } from "./content.ts";
 import { legacyManager, valuesAt } from "./fields.ts";
 import type { MetadataRule } from "./metadata-rules.ts";
 

@@ -1,17 +1,17 @@
 /** That copies of claimed objects equal their sources, and that nothing of the consumer is on the provider without an accepted permission claim. */
 import { claimedFromLabel, crdNameOf, resourceOwnerAnnotation } from "@klutch/api";
+import { type DynamicObject, isDeleting, keyOfRef, type ObjectRef, refOfObject } from "@klutch/kube-core";
+import { type ClaimedStep, planClaimed } from "./claimed.ts";
 import {
   type CompiledPermissionClaim,
   compilePermissionClaim,
   isSelected,
 } from "./compiled-permission-claim.ts";
-import { type ClaimedStep, planClaimed } from "./claimed.ts";
 import { isAdopted } from "./content.ts";
-import type { BoundApi, InvariantSnapshot, Violation } from "./invariants-snapshot.ts";
 import { isOurs, type Places } from "./invariants-places.ts";
+import type { BoundApi, InvariantSnapshot, Violation } from "./invariants-snapshot.ts";
 import { isSystemNamespace } from "./mapping-rules.ts";
 import { consumerNameOf, providerRefOf } from "./namespaces.ts";
-import { type DynamicObject, isDeleting, keyOfRef, type ObjectRef, refOfObject } from "@klutch/kube-core";
 
 interface Pair {
   readonly consumerRef: ObjectRef;

@@ -13,8 +13,8 @@ import {
   syncerFinalizer,
 } from "@klutch/api";
 import type { DynamicObject, ObjectMeta } from "@klutch/kube-core";
-import { checkInvariants, countCompared } from "./invariants.ts";
 import { type InvariantName, invariantNames, type InvariantSnapshot } from "./invariants-snapshot.ts";
+import { checkInvariants, countCompared } from "./invariants.ts";
 import { appliedBy, consumerWidget, fieldsOf, providerWidget, tenant } from "./testing/objects.ts";
 
 const now = Date.parse("2026-01-01T12:00:00Z");

@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { boundAnnotation, syncerFinalizer } from "@klutch/api";
+import type { DynamicObject } from "@klutch/kube-core";
+import { claimNamesOf } from "./cluster-scoped.ts";
 import { missingClaims, syncedVersion } from "./crd-plan.ts";
 import { defaultMetadataRule } from "./metadata-rules.ts";
-import { claimNamesOf } from "./cluster-scoped.ts";
 import { consumerNameOf, providerRefOf } from "./namespaces.ts";
 import { isMassDeletion } from "./orphans.ts";
 import { affectedBy, breakingVersionChanges, isUndecidable, keepStoredVersions } from "./schema-rollout.ts";
-import type { DynamicObject } from "@klutch/kube-core";
 import { planUnbind } from "./unbind.ts";
 
 const tenant = { namespace: "cluster-a", namespaceUid: "tenant" };

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type APIServiceExportSpec, clusterNamespaceAnnotation } from "@klutch/api";
+import type { DynamicObject } from "@klutch/kube-core";
 import fc from "fast-check";
 import { crdHashAnnotation, effectiveClaims, planCrd, syncedType, syncedVersion } from "./crd-plan.ts";
 import { ownedFields, reduceManagedFields, surplusPaths } from "./fields.ts";
-import type { DynamicObject } from "@klutch/kube-core";
 import { keyMatcher, matchesAny } from "./key-patterns.ts";
 import { travels } from "./metadata-rules.ts";
 import { consumerNameOf, mappingOf, planMappingRelease, providerRefOf } from "./namespaces.ts";

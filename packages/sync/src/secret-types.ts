@@ -1,7 +1,7 @@
 /** Which Secrets may cross, by their type. The list is short, because controllers of either cluster act on types by themselves. */
 import { crossingSecretTypes, serviceBindingPrefix } from "@klutch/api";
-import type { CompiledPermissionClaim } from "./compiled-permission-claim.ts";
 import type { DynamicObject } from "@klutch/kube-core";
+import type { CompiledPermissionClaim } from "./compiled-permission-claim.ts";
 
 /** Secrets that clusters and tools make for themselves; they stay without a word, whatever a claim says. */
 const ownSecretTypes: readonly RegExp[] = [
