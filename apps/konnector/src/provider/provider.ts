@@ -148,7 +148,7 @@ export class Provider implements Part {
       new WarningMirror({
         provider,
         namespaces,
-        warn: (...warning) => bindings.objects.warn(...warning),
+        recordWarning: (...warning) => bindings.objects.recordWarning(...warning),
         environment,
       }),
       this.#createReachability(caches, bindings),

@@ -103,11 +103,17 @@ export class BoundObjects implements AsyncDisposable {
   }
 
   /** Records a Warning on the claim with this key, of whichever bound API has the kind. */
-  async warn(kind: string, apiVersion: string, key: string, reason: string, message: string): Promise<void> {
+  async recordWarning(
+    kind: string,
+    apiVersion: string,
+    key: string,
+    reason: string,
+    message: string,
+  ): Promise<void> {
     for (const { reconciler } of this.#running.values()) {
       const { type } = reconciler;
       if (type.kind === kind && apiVersion.startsWith(`${type.group}/`))
-        await reconciler.tell(key, reason, message);
+        await reconciler.recordWarning(key, reason, message);
     }
   }
 

@@ -112,7 +112,7 @@ export class BindingReconciler implements Part {
   }
 
   /** The objects that are synced. */
-  get objects(): Pick<BoundObjects, "pending" | "warn"> {
+  get objects(): Pick<BoundObjects, "pending" | "recordWarning"> {
     return this.#objects;
   }
 

@@ -1,6 +1,6 @@
 /**
  * Holds upstream deletions that look like an accident: the CRD itself is being deleted, or many claims go at once and most
- * of them are gone. What is held is told by the binding's condition `DeletionHeld`; it outlives restarts there, and a later
+ * of them are gone. What is held is said by the binding's condition `DeletionHeld`; it outlives restarts there, and a later
  * `release-deletions` annotation ends it.
  */
 import type { Condition } from "@klutch/kube-core";

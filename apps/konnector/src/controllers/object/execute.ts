@@ -22,7 +22,7 @@ export interface ExecutionContext {
   readonly type: ResourceType;
   /** The resource on the provider: another scope than `type` under isolation Namespaced. */
   readonly providerType: ResourceType;
-  /** Whether the provider itself told that the upstream object of this claim is gone, and has not shown another since. */
+  /** Whether the provider itself showed that the upstream object of this claim is gone, and has not shown another since. */
   readonly wasSeenGoing: (ref: ObjectRef) => boolean;
   /** Throws when the provider is not the one it was. */
   readonly confirmProvider: (signal: AbortSignal) => Promise<void>;

@@ -1,4 +1,4 @@
-/** Carries out the interlock of `planOrphan` for one session: live looks, grace time, breaker. */
+/** Carries out the interlock of `planOrphan` for one provider: live reads, grace time, breaker. */
 import { boundAnnotation, fieldManager } from "@klutch/api";
 import type { DynamicObject, ObjectRef, ResourceType } from "@klutch/kube-core";
 import { findSurely, type ReconcileResult } from "@klutch/kube-runtime";

@@ -88,7 +88,7 @@ export class PairCaches implements AsyncDisposable {
       for (const key of this.places.claimKeysOf(object)) this.#options.enqueue(key, "low");
   }
 
-  /** Whether the provider itself told that the upstream object of this claim is gone, and has not shown another since. */
+  /** Whether the provider itself showed that the upstream object of this claim is gone, and has not shown another since. */
   wasSeenGoing(ref: ObjectRef): boolean {
     return this.#gone.has(keyOfRef(ref));
   }

@@ -105,16 +105,16 @@ export class ObjectReconciler implements AsyncDisposable {
     return unbinding === undefined ? undefined : this.#caches.remaining(unbinding);
   }
 
-  /** Looks at everything again: something that all pairs depend on has changed. */
+  /** Reconciles everything again: something that all pairs depend on has changed. */
   resync(): void {
     this.#caches.wakeAll();
   }
 
-  /** Tells about one of the claims, if it is there. */
-  async tell(key: string, reason: string, message: string): Promise<void> {
+  /** Records a Warning on one of the claims, if it is there. */
+  async recordWarning(key: string, reason: string, message: string): Promise<void> {
     const { events, type } = this.#options;
     const claim = this.#caches.claims.get(key);
-    if (claim !== undefined) events.warn(stubOf(type, claim), reason, message);
+    if (claim !== undefined) events.recordWarning(stubOf(type, claim), reason, message);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -194,7 +194,7 @@ export class ObjectReconciler implements AsyncDisposable {
     step: Step,
     signal: AbortSignal,
   ): Promise<DynamicObject | undefined> {
-    // Counted here, when it is really about to happen; the next look tells that it is held.
+    // Counted here, when it is really about to happen; the next reconcile records that it is held.
     if (step.do === "deleteProvider" && !(await this.#crd.mayDelete(this.#options.breaker, signal)))
       return undefined;
     try {
@@ -221,7 +221,7 @@ export class ObjectReconciler implements AsyncDisposable {
     orphans.forget(type, key);
   }
 
-  /** What the pair waits for comes as a change; only people are told, and orphans are looked at, after a time. */
+  /** What the pair waits for comes as a change; only an event is recorded, and orphans are reconciled, after a time. */
   async #wait(
     observed: PairObservation,
     { waiting }: PairPlan,

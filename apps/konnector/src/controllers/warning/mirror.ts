@@ -5,7 +5,7 @@ import type { NamespaceMappings } from "../service-namespace/namespace-mappings.
 import { followWarnings, type Warning } from "./follow.ts";
 
 /** Records a Warning on the claim with this key (`namespace/name`) of this kind, if there is one. */
-export type WarningSink = (
+export type RecordWarning = (
   kind: string,
   apiVersion: string,
   key: string,
@@ -17,7 +17,7 @@ export type WarningSink = (
 export interface WarningMirrorOptions {
   readonly provider: ProviderCluster;
   readonly namespaces: NamespaceMappings;
-  readonly warn: WarningSink;
+  readonly recordWarning: RecordWarning;
   readonly environment: Environment;
 }
 
@@ -76,11 +76,15 @@ export class WarningMirror implements Startable {
   }
 
   #record({ apiVersion, kind, namespace, name, reason, message }: Warning): void {
-    const { namespaces, warn, environment } = this.#options;
+    const { namespaces, recordWarning, environment } = this.#options;
     const consumerNamespace = namespace === undefined ? undefined : namespaces.consumerNamespaceOf(namespace);
     if (consumerNamespace === undefined) return;
-    warn(kind, apiVersion, `${consumerNamespace}/${name}`, reason, `on the provider: ${message}`).catch(
-      (error: unknown) => environment.logger.debug("a warning could not be recorded", { error }),
-    );
+    recordWarning(
+      kind,
+      apiVersion,
+      `${consumerNamespace}/${name}`,
+      reason,
+      `on the provider: ${message}`,
+    ).catch((error: unknown) => environment.logger.debug("a warning could not be recorded", { error }));
   }
 }
