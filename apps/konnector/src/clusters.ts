@@ -70,7 +70,7 @@ export const defaultTiming: Timing = {
 };
 
 /** What every part of the agent gets. */
-export interface Environment {
+export interface RuntimeDependencies {
   readonly logger: Logger;
   readonly metrics: KonnectorMetrics;
   readonly clock: Clock;

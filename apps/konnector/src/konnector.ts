@@ -17,7 +17,7 @@ import {
   type Runtime,
 } from "@klutch/kube-runtime";
 import { clusterUid } from "./cluster-uid.ts";
-import { type ConsumerCluster, defaultTiming, type Environment, type Timing } from "./clusters.ts";
+import { type ConsumerCluster, defaultTiming, type RuntimeDependencies, type Timing } from "./clusters.ts";
 import type { KonnectorConfig } from "./config.ts";
 import { AppClusterSecretReconciler } from "./controllers/app-cluster-secret/reconciler.ts";
 import { ProviderSecretReconciler } from "./controllers/provider-secret/reconciler.ts";
@@ -68,7 +68,7 @@ export function addAgent(manager: Manager, options: AgentPartOptions): AgentPart
   const { logger, metrics, clock, random } = manager.runtime;
   const { massDeletionLimit, providerObjectsLimit } = config;
   const timing = { ...defaultTiming, massDeletionLimit, providerObjectsLimit, ...options.timing };
-  const environment: Environment = {
+  const runtime: RuntimeDependencies = {
     logger,
     clock,
     random,
@@ -87,8 +87,8 @@ export function addAgent(manager: Manager, options: AgentPartOptions): AgentPart
     onFailure: "restart",
     problem: () => [...pool.problems(), ...(running?.problems() ?? [])].join(", ") || undefined,
     async start({ signal }) {
-      const bindingType = await bindingResource(client, environment, config.installCrd, signal);
-      await using agent = await createAgent({ config, connection, pool, bindingType, environment }, signal);
+      const bindingType = await bindingResource(client, runtime, config.installCrd, signal);
+      await using agent = await createAgent({ config, connection, pool, bindingType, runtime }, signal);
       running = agent;
       try {
         await agent.start({ signal });
@@ -97,7 +97,7 @@ export function addAgent(manager: Manager, options: AgentPartOptions): AgentPart
       }
     },
   });
-  return { looks: () => environment.metrics.looks.count };
+  return { looks: () => runtime.metrics.looks.count };
 }
 
 /** What `runAgent` needs. */
@@ -125,26 +125,26 @@ interface CreateAgentOptions {
   readonly connection: ClusterConnection;
   readonly pool: ClusterCaches;
   readonly bindingType: ResourceType;
-  readonly environment: Environment;
+  readonly runtime: RuntimeDependencies;
 }
 
 async function createAgent(
   options: CreateAgentOptions,
   signal: AbortSignal,
 ): Promise<ProviderSecretReconciler | AppClusterSecretReconciler> {
-  const { config, connection, pool, bindingType, environment } = options;
+  const { config, connection, pool, bindingType, runtime } = options;
   const { client } = connection;
   const create = (other: ClusterConfig): KubeClient => connection.clientFor(other);
   const { controlPlane } = config;
   if (controlPlane === undefined) {
-    const uid = await clusterUid(client, environment, signal);
+    const uid = await clusterUid(client, runtime, signal);
     const consumer: ConsumerCluster = { side: "consumer", client, pool, uid };
     const bindingCluster = { side: "binding", client, pool, bindingType } as const;
     return new ProviderSecretReconciler({
       consumer,
       bindingCluster,
       createProviderClient: create,
-      environment,
+      runtime,
     });
   }
   return new AppClusterSecretReconciler({
@@ -153,7 +153,7 @@ async function createAgent(
     providerConfig: connection.config,
     createProviderClient: create,
     createConsumerClient: create,
-    environment,
+    runtime,
   });
 }
 
@@ -163,7 +163,7 @@ async function createAgent(
  */
 async function bindingResource(
   client: KubeClient,
-  { logger, clock }: Environment,
+  { logger, clock }: RuntimeDependencies,
   install: boolean,
   signal: AbortSignal,
 ): Promise<ResourceType> {

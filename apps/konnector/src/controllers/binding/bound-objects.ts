@@ -2,7 +2,7 @@
 import type { APIServiceExportSpec } from "@klutch/api";
 import { type DynamicObject, keyOf } from "@klutch/kube-core";
 import { type Isolation, jsonHash, type SyncedType, syncedType, type UnbindPolicy } from "@klutch/sync";
-import type { ConsumerCluster, Environment, ProviderCluster } from "../../clusters.ts";
+import type { ConsumerCluster, RuntimeDependencies, ProviderCluster } from "../../clusters.ts";
 import type { EventRecorder } from "../../events.ts";
 import type { BindingStatus } from "../binding-status/binding-status.ts";
 import type { DeletionBreaker } from "../object/deletion-breaker.ts";
@@ -21,7 +21,7 @@ export interface BoundObjectsOptions {
   readonly namespaces: NamespaceMappings;
   readonly status: BindingStatus;
   readonly events: EventRecorder;
-  readonly environment: Environment;
+  readonly runtime: RuntimeDependencies;
 }
 
 /** How one API is synced; another shape needs another reconciler. */
@@ -57,9 +57,9 @@ export class BoundObjects implements AsyncDisposable {
 
   constructor(options: BoundObjectsOptions) {
     this.#options = options;
-    const { consumer, provider, status, environment } = options;
-    this.#orphans = new OrphanCollector(consumer, provider, environment);
-    this.#holds = new DeletionHolds(status, environment);
+    const { consumer, provider, status, runtime } = options;
+    this.#orphans = new OrphanCollector(consumer, provider, runtime);
+    this.#holds = new DeletionHolds(status, runtime);
   }
 
   /**
@@ -128,7 +128,7 @@ export class BoundObjects implements AsyncDisposable {
     const reconciler = this.#createReconciler(shape, this.#holds.breakerOf(name, bindingKey));
     this.#running.set(name, { signature, reconciler });
     const { synced, unbinding } = shape;
-    const { logger } = this.#options.environment;
+    const { logger } = this.#options.runtime;
     logger.info("syncing", { resource: name, version: synced.type.version, unbinding });
   }
 
@@ -137,11 +137,11 @@ export class BoundObjects implements AsyncDisposable {
     if (running === undefined) return;
     this.#running.delete(name);
     await running.reconciler[Symbol.asyncDispose]();
-    this.#options.environment.logger.info("no longer syncing", { resource: name });
+    this.#options.runtime.logger.info("no longer syncing", { resource: name });
   }
 
   #createReconciler(shape: SyncShape, breaker: DeletionBreaker): ObjectReconciler {
-    const { consumer, provider, confirmProvider, namespaces, events, environment } = this.#options;
+    const { consumer, provider, confirmProvider, namespaces, events, runtime } = this.#options;
     const { synced, isolation, unbinding, clusterWide } = shape;
     return new ObjectReconciler({
       type: synced.type,
@@ -156,7 +156,7 @@ export class BoundObjects implements AsyncDisposable {
       orphans: this.#orphans,
       breaker,
       events,
-      environment,
+      runtime,
     });
   }
 }

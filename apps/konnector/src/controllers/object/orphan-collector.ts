@@ -4,7 +4,7 @@ import type { DynamicObject, ObjectRef, ResourceType } from "@klutch/kube-core";
 import { findSurely, type ReconcileResult } from "@klutch/kube-runtime";
 import { judgeAbsence, planOrphan, type SyncObject } from "@klutch/sync";
 import { confirmCluster } from "../../cluster-uid.ts";
-import type { ConsumerCluster, Environment, ProviderCluster } from "../../clusters.ts";
+import type { ConsumerCluster, RuntimeDependencies, ProviderCluster } from "../../clusters.ts";
 import type { CrdGuard } from "./crd-guard.ts";
 import type { DeletionBreaker } from "./deletion-breaker.ts";
 
@@ -27,14 +27,14 @@ const breakerWindowMs = 60_000;
 export class OrphanCollector {
   readonly #consumer: ConsumerCluster;
   readonly #provider: ProviderCluster;
-  readonly #environment: Environment;
+  readonly #runtime: RuntimeDependencies;
   readonly #missingSince = new Map<string, number>();
   #deletions: number[] = [];
 
-  constructor(consumer: ConsumerCluster, provider: ProviderCluster, environment: Environment) {
+  constructor(consumer: ConsumerCluster, provider: ProviderCluster, runtime: RuntimeDependencies) {
     this.#consumer = consumer;
     this.#provider = provider;
-    this.#environment = environment;
+    this.#runtime = runtime;
   }
 
   /** The claim is there, or its upstream is gone: a later absence starts anew. */
@@ -50,7 +50,7 @@ export class OrphanCollector {
 
   /** One orphan; deletes it only when the interlock allows. */
   async reconcile(orphan: Orphan, signal: AbortSignal): Promise<ReconcileResult | undefined> {
-    const { clock, timing, logger } = this.#environment;
+    const { clock, timing, logger } = this.#runtime;
     const id = idOf(orphan.type, orphan.key);
     const meaning = await this.#judge(orphan, signal);
     if (meaning === "gone") {
@@ -124,7 +124,7 @@ export class OrphanCollector {
   /** Takes our mark off, so that the object is adopted: its claim comes back. */
   async #restore({ type, providerType, key, orphan }: Orphan, signal: AbortSignal): Promise<undefined> {
     const { name = "", namespace, uid } = orphan.metadata;
-    this.#environment.logger.info("the claim went with an earlier CustomResourceDefinition, restoring it", {
+    this.#runtime.logger.info("the claim went with an earlier CustomResourceDefinition, restoring it", {
       resource: type.plural,
       key,
     });
@@ -146,8 +146,8 @@ export class OrphanCollector {
 
   async #delete({ type, providerType, key, orphan }: Orphan, signal: AbortSignal): Promise<void> {
     const { name = "", namespace, uid } = orphan.metadata;
-    this.#deletions.push(this.#environment.clock.monotonic());
-    this.#environment.logger.info("the claim is gone, deleting what it left on the provider", {
+    this.#deletions.push(this.#runtime.clock.monotonic());
+    this.#runtime.logger.info("the claim is gone, deleting what it left on the provider", {
       resource: type.plural,
       key,
       namespace,

@@ -14,7 +14,7 @@ import {
   type Ref,
   upstreamNamesOf,
 } from "@klutch/sync";
-import type { Environment, ProviderCluster } from "../../clusters.ts";
+import type { RuntimeDependencies, ProviderCluster } from "../../clusters.ts";
 import type { BoundDigest } from "../../digests.ts";
 import type { NamespaceMappings } from "../service-namespace/namespace-mappings.ts";
 import type { MultiNamespaceInformer } from "../service-namespace/multi-namespace-informer.ts";
@@ -28,7 +28,7 @@ export interface PairPlacesOptions {
   readonly namespaces: NamespaceMappings;
   readonly consumerCache: Pick<ReadYourWritesCache<BoundDigest>, "get">;
   readonly providerInformer: Pick<MultiNamespaceInformer<BoundDigest>, "get" | "isSynced">;
-  readonly environment: Environment;
+  readonly runtime: RuntimeDependencies;
 }
 
 /** A pair as the caches show it. */
@@ -124,10 +124,10 @@ export class PairPlaces {
   /** The provider's own objects do not come down into namespaces of Kubernetes and Klutch or such as are not there, and not in any number. */
   #mayComeDown({ namespace }: ObjectRef, upstream: BoundDigest): boolean {
     if (isBound(upstream)) return true;
-    const { namespaces, environment } = this.#options;
+    const { namespaces, runtime } = this.#options;
     if (namespace !== undefined && (isSystemNamespace(namespace) || !namespaces.isPresent(namespace)))
       return false;
-    const { providerObjectsLimit: limit } = environment.timing;
+    const { providerObjectsLimit: limit } = runtime.timing;
     return limit === 0 || namespaces.population(namespace ?? "") < limit;
   }
 }

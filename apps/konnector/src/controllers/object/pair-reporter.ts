@@ -2,7 +2,7 @@
 import type { DynamicObject, ResourceType } from "@klutch/kube-core";
 import type { ReconcileResult } from "@klutch/kube-runtime";
 import type { Step, Waiting } from "@klutch/sync";
-import type { Environment } from "../../clusters.ts";
+import type { RuntimeDependencies } from "../../clusters.ts";
 import type { EventRecorder } from "../../events.ts";
 import type { PairObservation } from "./pair-store.ts";
 import { recordStep, recordFailure, recordWaiting } from "./events.ts";
@@ -11,7 +11,7 @@ import { recordStep, recordFailure, recordWaiting } from "./events.ts";
 export interface PairReporterOptions {
   readonly type: ResourceType;
   readonly events: EventRecorder;
-  readonly environment: Environment;
+  readonly runtime: RuntimeDependencies;
 }
 
 /** Of a pair that is not in sync. Times are monotonic milliseconds. */
@@ -42,7 +42,7 @@ export class PairReporter {
     const difference = this.#differences.get(key);
     if (difference === undefined) return;
     this.#differences.delete(key);
-    const { metrics, clock } = this.#options.environment;
+    const { metrics, clock } = this.#options.runtime;
     const seconds = (clock.monotonic() - difference.since) / 1000;
     metrics.lag.observe(seconds, { resource: this.#options.type.plural });
   }
@@ -55,8 +55,8 @@ export class PairReporter {
 
   /** A step was carried out. */
   carriedOut({ placed: { key }, ...objects }: PairObservation, step: Step): void {
-    const { events, environment } = this.#options;
-    const now = environment.clock.monotonic();
+    const { events, runtime } = this.#options;
+    const now = runtime.clock.monotonic();
     const memory = { isSynced: this.#firstStatusRecorded.has(key) };
     recordStep(events, step, objects, memory, now - (this.#differences.get(key)?.since ?? now));
     if (memory.isSynced) this.#firstStatusRecorded.add(key);
@@ -82,8 +82,8 @@ export class PairReporter {
     claim: DynamicObject,
     waiting: Waiting,
   ): Promise<ReconcileResult | undefined> {
-    const { events, environment } = this.#options;
-    const { clock, timing } = environment;
+    const { events, runtime } = this.#options;
+    const { clock, timing } = runtime;
     const now = clock.monotonic();
     const difference = this.#differences.get(key);
     const since = difference?.waitingSince ?? now;

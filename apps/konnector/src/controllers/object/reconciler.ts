@@ -11,7 +11,7 @@ import {
   type Step,
   type UnbindPolicy,
 } from "@klutch/sync";
-import type { ConsumerCluster, Environment, ProviderCluster } from "../../clusters.ts";
+import type { ConsumerCluster, RuntimeDependencies, ProviderCluster } from "../../clusters.ts";
 import type { EventRecorder } from "../../events.ts";
 import type { NamespaceMappings } from "../service-namespace/namespace-mappings.ts";
 import { CrdGuard } from "./crd-guard.ts";
@@ -42,7 +42,7 @@ export interface ObjectReconcilerOptions {
   /** Throws when the provider is not the one it was. */
   readonly confirmProvider: (signal: AbortSignal) => Promise<void>;
   readonly events: EventRecorder;
-  readonly environment: Environment;
+  readonly runtime: RuntimeDependencies;
 }
 
 /** Runs from construction until it is disposed. */
@@ -59,8 +59,8 @@ export class ObjectReconciler implements AsyncDisposable {
   readonly #running: Promise<void>;
 
   constructor(options: ObjectReconcilerOptions) {
-    const { type, isolation, consumer, environment } = options;
-    const { logger, clock, random, metrics } = environment;
+    const { type, isolation, consumer, runtime } = options;
+    const { logger, clock, random, metrics } = runtime;
     this.#options = options;
     const isInside = !type.namespaced && isolation === "Namespaced";
     this.#providerType = isInside ? { ...type, namespaced: true } : type;
@@ -81,7 +81,7 @@ export class ObjectReconciler implements AsyncDisposable {
     });
     const { claims: consumerCache, providerInformer, places } = this.#caches;
     const shared = { ...options, providerType: this.#providerType, consumerCache, providerInformer, places };
-    this.#store = environment.naiveStore === true ? new NaivePairStore(shared) : new DigestPairStore(shared);
+    this.#store = runtime.naiveStore === true ? new NaivePairStore(shared) : new DigestPairStore(shared);
     this.#execution = {
       ...shared,
       wasSeenGoing: (ref) => this.#caches.wasSeenGoing(ref),
@@ -137,7 +137,7 @@ export class ObjectReconciler implements AsyncDisposable {
   }
 
   async #measured(key: string, { signal }: ReconcileContext): Promise<ReconcileResult | undefined> {
-    const { metrics, clock } = this.#options.environment;
+    const { metrics, clock } = this.#options.runtime;
     const resource = this.#options.type.plural;
     const started = clock.monotonic();
     let result = "error";

@@ -1,5 +1,5 @@
 /** Follows Warning events in the service namespaces of one tenant and records them on the claims they are about. */
-import type { Environment, ProviderCluster } from "../../clusters.ts";
+import type { RuntimeDependencies, ProviderCluster } from "../../clusters.ts";
 import { aborted, type Startable } from "../../lifecycle.ts";
 import type { NamespaceMappings } from "../service-namespace/namespace-mappings.ts";
 import { followWarnings, type Warning } from "./follow.ts";
@@ -18,7 +18,7 @@ export interface WarningMirrorOptions {
   readonly provider: ProviderCluster;
   readonly namespaces: NamespaceMappings;
   readonly recordWarning: RecordWarning;
-  readonly environment: Environment;
+  readonly runtime: RuntimeDependencies;
 }
 
 interface Followed {
@@ -58,8 +58,8 @@ export class WarningMirror implements Startable {
   }
 
   #follow(namespace: string): void {
-    const { provider, environment } = this.#options;
-    const { clock, random, logger } = environment;
+    const { provider, runtime } = this.#options;
+    const { clock, random, logger } = runtime;
     const abort = new AbortController();
     const running = followWarnings(
       {
@@ -76,7 +76,7 @@ export class WarningMirror implements Startable {
   }
 
   #record({ apiVersion, kind, namespace, name, reason, message }: Warning): void {
-    const { namespaces, recordWarning, environment } = this.#options;
+    const { namespaces, recordWarning, runtime } = this.#options;
     const consumerNamespace = namespace === undefined ? undefined : namespaces.consumerNamespaceOf(namespace);
     if (consumerNamespace === undefined) return;
     recordWarning(
@@ -85,6 +85,6 @@ export class WarningMirror implements Startable {
       `${consumerNamespace}/${name}`,
       reason,
       `on the provider: ${message}`,
-    ).catch((error: unknown) => environment.logger.debug("a warning could not be recorded", { error }));
+    ).catch((error: unknown) => runtime.logger.debug("a warning could not be recorded", { error }));
   }
 }
