@@ -40,8 +40,8 @@ export interface AgentPartOptions {
 
 /** The agent as a part of a process. */
 export interface AgentPart {
-  /** How many pairs it has looked at. */
-  readonly looks: () => number;
+  /** Reconciles of pairs so far. */
+  readonly reconciles: () => number;
 }
 
 /** What `connectKonnector` needs. */
@@ -97,7 +97,7 @@ export function addAgent(manager: Manager, options: AgentPartOptions): AgentPart
       }
     },
   });
-  return { looks: () => runtime.metrics.looks.count };
+  return { reconciles: () => runtime.metrics.reconcileCount.count };
 }
 
 /** What `runAgent` needs. */
@@ -182,7 +182,7 @@ async function bindingResource(
     return { ...apiServiceBindings, namespaced: !isClusterScoped };
   } catch (error) {
     if (!isForbidden(error)) throw error;
-    logger.warn("not allowed to look at the CustomResourceDefinition of bindings", { name, error });
+    logger.warn("not allowed to read the CustomResourceDefinition of bindings", { name, error });
     return apiServiceBindings;
   }
 }

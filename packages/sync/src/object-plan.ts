@@ -66,7 +66,7 @@ export type Step =
   | { readonly do: "applyProvider"; readonly content: SyncObject; readonly uid: string | undefined }
   | { readonly do: "patchProvider"; readonly ref: Ref; readonly patch: object }
   | { readonly do: "deleteProvider"; readonly ref: Ref; readonly uid: string }
-  /** Only after live looks show that nothing is at these places. */
+  /** Only after live reads show that nothing is at these places. */
   | {
       readonly do: "releaseConsumer";
       readonly ref: Ref;

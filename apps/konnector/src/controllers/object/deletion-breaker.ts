@@ -53,7 +53,7 @@ export class DeletionBreaker {
     while ((this.#peaks[0]?.at ?? now) < now - windowMs && this.#peaks.length > 1) this.#peaks.shift();
   }
 
-  /** How many there were when this process began to look, those included that were being deleted already. */
+  /** How many there were when this process began, those included that were being deleted already. */
   setInitial(population: number): void {
     this.#peaks.push({ at: this.#options.clock.monotonic(), alive: population });
   }

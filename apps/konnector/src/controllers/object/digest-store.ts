@@ -87,7 +87,7 @@ export class DigestPairStore implements PairStore {
     return judgeDigests(consumer, provider, memory.synced, memory.status, syncerFinalizer);
   }
 
-  /** As much content as the decision looks at. */
+  /** As much content as the decision needs. */
   async #read(
     placed: PlacedPair,
     verdict: "needsBoth" | "claimChanged",

@@ -98,7 +98,7 @@ export async function recordFailure(
   if (consumer === undefined) return;
   const where = onConsumer.has(step.do) ? "this cluster" : "the provider";
   if (error instanceof ApiError && (error.status === 422 || error.status === 403)) {
-    // The object was made anew meanwhile; the next look sees the new one.
+    // The object was made anew meanwhile; the next reconcile sees the new one.
     if (error.message.includes("metadata.uid")) return;
     const text = `${where} refused it: ${error.message}. It is tried again; change the object, or ask the provider.`;
     await events.record(consumer, "Warning", "SyncRefused", text);

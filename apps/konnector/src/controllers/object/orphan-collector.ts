@@ -42,7 +42,7 @@ export class OrphanCollector {
     if (this.#missingSince.size > 0) this.#missingSince.delete(idOf(type, key));
   }
 
-  /** Nobody looks at objects of this resource any more. */
+  /** Objects of this resource are no longer synced. */
   forgetAll(type: ResourceType): void {
     const prefix = idOf(type, "");
     for (const id of this.#missingSince.keys()) if (id.startsWith(prefix)) this.#missingSince.delete(id);

@@ -149,7 +149,7 @@ export class ObjectReconciler implements AsyncDisposable {
       this.#reporter.differs(key, started);
       throw error;
     } finally {
-      metrics.looks.count++;
+      metrics.reconcileCount.count++;
       metrics.reconciles.inc({ resource, result });
       metrics.duration.observe((clock.monotonic() - started) / 1000, { resource });
     }
