@@ -53,7 +53,7 @@ export function adoptedContent(provider: SyncObject, target: Ref, rule: Metadata
   };
 }
 
-/** The JSON patch that leaves to us just what `markConsumer` applies; every other field of the claim is nobody's after it. */
+/** The JSON patch that leaves to us just what `addFinalizer` applies; every other field of the claim is nobody's after it. */
 export function handOver(claim: SyncObject): readonly object[] {
   const { uid, resourceVersion, managedFields = [] } = claim.metadata;
   const others = managedFields.filter(

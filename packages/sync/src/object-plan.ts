@@ -62,13 +62,13 @@ export interface ObservedPair {
 export type Step =
   | { readonly do: "createMapping"; readonly consumerNamespace: string }
   /** Finalizer and `bound` mark by server-side apply; `uid` keeps it from creating an object. */
-  | { readonly do: "markConsumer"; readonly ref: Ref; readonly uid: string }
+  | { readonly do: "addFinalizer"; readonly ref: Ref; readonly uid: string }
   | { readonly do: "applyProvider"; readonly content: SyncObject; readonly uid: string | undefined }
   | { readonly do: "patchProvider"; readonly ref: Ref; readonly patch: object }
   | { readonly do: "deleteProvider"; readonly ref: Ref; readonly uid: string }
   /** Only after live reads show that nothing is at these places. */
   | {
-      readonly do: "releaseConsumer";
+      readonly do: "removeFinalizer";
       readonly ref: Ref;
       readonly uid: string;
       readonly confirmGone: readonly Ref[];
@@ -144,7 +144,7 @@ function planDeletion(observed: ObservedPair, consumer: SyncObject): PairPlan {
   // A cache that has not seen an object proves nothing; one that shows somebody else's object does.
   const target = provider === undefined ? targetOf(observed) : undefined;
   const confirmGone = observed.unseen ?? (target === undefined ? [] : [target]);
-  return { steps: [{ do: "releaseConsumer", ref, uid, confirmGone }] };
+  return { steps: [{ do: "removeFinalizer", ref, uid, confirmGone }] };
 }
 
 function planAlive(observed: ObservedPair, consumer: SyncObject): PairPlan {
@@ -164,7 +164,7 @@ function planAlive(observed: ObservedPair, consumer: SyncObject): PairPlan {
   const steps: Step[] = [];
   const uid = consumer.metadata.uid ?? "";
   if (consumer.metadata.finalizers?.includes(syncerFinalizer) !== true) {
-    steps.push({ do: "markConsumer", ref, uid });
+    steps.push({ do: "addFinalizer", ref, uid });
   }
   if (consumer.metadata.annotations?.[restoredAnnotation] !== undefined) {
     steps.push({ do: "handOverConsumer", ref, uid });

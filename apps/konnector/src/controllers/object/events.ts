@@ -114,11 +114,11 @@ export async function recordFailure(
 }
 
 const onConsumer: ReadonlySet<Step["do"]> = new Set([
-  "markConsumer",
+  "addFinalizer",
   "unmarkConsumer",
   "createConsumer",
   "handOverConsumer",
   "deleteConsumer",
-  "releaseConsumer",
+  "removeFinalizer",
   "writeStatus",
 ]);

@@ -56,16 +56,16 @@ function write(
   switch (step.do) {
     case "createMapping":
       return createMapping(context, step.consumerNamespace, signal);
-    case "markConsumer":
-      return markConsumer(context, step, signal);
+    case "addFinalizer":
+      return addFinalizer(context, step, signal);
     case "applyProvider":
       return applyProvider(context, step, signal);
     case "patchProvider":
       return patchProvider(context, step, signal);
     case "deleteProvider":
       return deleteProvider(context, step, signal);
-    case "releaseConsumer":
-      return releaseConsumer(context, step, signal);
+    case "removeFinalizer":
+      return removeFinalizer(context, step, signal);
     case "writeStatus":
       return writeStatus(context, step, signal);
     case "createConsumer":
@@ -106,9 +106,9 @@ async function createMapping(
   });
 }
 
-async function markConsumer(
+async function addFinalizer(
   { consumer, type, consumerCache }: ExecutionContext,
-  { ref, uid }: StepOf<"markConsumer">,
+  { ref, uid }: StepOf<"addFinalizer">,
   signal: AbortSignal,
 ): Promise<DynamicObject> {
   const content: DynamicObject = {
@@ -164,9 +164,9 @@ async function deleteProvider(
 }
 
 /** The finalizer goes only when the live provider shows that nothing of ours is left. */
-async function releaseConsumer(
+async function removeFinalizer(
   context: ExecutionContext,
-  { ref, uid, confirmGone }: StepOf<"releaseConsumer">,
+  { ref, uid, confirmGone }: StepOf<"removeFinalizer">,
   signal: AbortSignal,
 ): Promise<undefined> {
   const { consumer, provider, type, providerType, consumerCache, providerInformer, confirmProvider } =
