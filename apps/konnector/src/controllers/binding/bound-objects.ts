@@ -2,8 +2,9 @@
 import type { APIServiceExportSpec } from "@klutch/api";
 import { type DynamicObject, keyOf } from "@klutch/kube-core";
 import { type Isolation, jsonHash, type SyncedType, syncedType, type UnbindPolicy } from "@klutch/sync";
-import type { ConsumerCluster, RuntimeDependencies, ProviderCluster } from "../../clusters.ts";
+import type { ConsumerCluster, ProviderCluster, RuntimeDependencies } from "../../clusters.ts";
 import type { EventRecorder } from "../../events.ts";
+import { Running } from "../../lifecycle.ts";
 import type { BindingStatus } from "../binding-status/binding-status.ts";
 import type { DeletionBreaker } from "../object/deletion-breaker.ts";
 import { OrphanCollector } from "../object/orphan-collector.ts";
@@ -44,7 +45,7 @@ export interface StartedObjects {
 
 interface RunningApi {
   readonly signature: string;
-  readonly reconciler: ObjectReconciler;
+  readonly reconciler: Running<ObjectReconciler>;
 }
 
 /** Starts and ends object reconcilers, each with the breaker of its API. Not for concurrent use. */
@@ -83,7 +84,7 @@ export class BoundObjects implements AsyncDisposable {
     const { isolation, requeueAfterMs } = await isolationInForce(client, spec, signal);
     const clusterWide = spec.informerScope === "Cluster";
     await this.#ensure(name, keyOf(binding), { synced, isolation, unbinding, clusterWide });
-    if (this.#holds.adjust(binding, crd)) this.#running.get(name)?.reconciler.resync();
+    if (this.#holds.adjust(binding, crd)) this.#running.get(name)?.reconciler.part.resync();
     return { isSynced: true, requeueAfterMs };
   }
 
@@ -94,12 +95,12 @@ export class BoundObjects implements AsyncDisposable {
 
   /** Objects that unbinding has not finished with; undefined while that cannot be known. */
   remaining(name: string): number | undefined {
-    return this.#running.get(name)?.reconciler.remaining();
+    return this.#running.get(name)?.reconciler.part.remaining();
   }
 
   /** Keys that wait or are worked on, over all APIs. */
   get pending(): number {
-    return this.#running.values().reduce((sum, { reconciler }) => sum + reconciler.pending, 0);
+    return this.#running.values().reduce((sum, { reconciler }) => sum + reconciler.part.pending, 0);
   }
 
   /** Records a Warning on the claim with this key, of whichever bound API has the kind. */
@@ -111,9 +112,9 @@ export class BoundObjects implements AsyncDisposable {
     message: string,
   ): Promise<void> {
     for (const { reconciler } of this.#running.values()) {
-      const { type } = reconciler;
+      const { type } = reconciler.part;
       if (type.kind === kind && apiVersion.startsWith(`${type.group}/`))
-        await reconciler.recordWarning(key, reason, message);
+        await reconciler.part.recordWarning(key, reason, message);
     }
   }
 
@@ -126,7 +127,7 @@ export class BoundObjects implements AsyncDisposable {
     if (this.#running.get(name)?.signature === signature) return;
     await this.#end(name);
     const reconciler = this.#createReconciler(shape, this.#holds.breakerOf(name, bindingKey));
-    this.#running.set(name, { signature, reconciler });
+    this.#running.set(name, { signature, reconciler: new Running(reconciler) });
     const { synced, unbinding } = shape;
     const { logger } = this.#options.runtime;
     logger.info("syncing", { resource: name, version: synced.type.version, unbinding });

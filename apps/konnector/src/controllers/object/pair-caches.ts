@@ -109,13 +109,8 @@ export class PairCaches implements AsyncDisposable {
     return Math.max(claims.length, upstream.length);
   }
 
-  /** Wakes nobody from now on. */
-  stop(): void {
-    this.#subscriptions.dispose();
-  }
-
   async [Symbol.asyncDispose](): Promise<void> {
-    this.stop();
+    this.#subscriptions.dispose();
     await this.providerInformer[Symbol.asyncDispose]();
     await this.#handle[Symbol.asyncDispose]();
   }

@@ -11,18 +11,19 @@ import {
   type Step,
   type UnbindPolicy,
 } from "@klutch/sync";
-import type { ConsumerCluster, RuntimeDependencies, ProviderCluster } from "../../clusters.ts";
+import type { ConsumerCluster, ProviderCluster, RuntimeDependencies } from "../../clusters.ts";
 import type { EventRecorder } from "../../events.ts";
+import type { Part } from "../../lifecycle.ts";
 import type { NamespaceMappings } from "../service-namespace/namespace-mappings.ts";
 import { CrdGuard } from "./crd-guard.ts";
 import type { DeletionBreaker } from "./deletion-breaker.ts";
 import { DigestPairStore } from "./digest-store.ts";
 import { executeStep, type ExecutionContext } from "./execute.ts";
+import { NaivePairStore } from "./naive-store.ts";
 import type { OrphanCollector } from "./orphan-collector.ts";
 import { PairCaches } from "./pair-caches.ts";
 import { PairReporter } from "./pair-reporter.ts";
 import { type PairObservation, type PairStore, stubOf } from "./pair-store.ts";
-import { NaivePairStore } from "./naive-store.ts";
 
 /** Which resource is synced, and between whom. */
 export interface ObjectReconcilerOptions {
@@ -45,8 +46,8 @@ export interface ObjectReconcilerOptions {
   readonly runtime: RuntimeDependencies;
 }
 
-/** Runs from construction until it is disposed. */
-export class ObjectReconciler implements AsyncDisposable {
+/** observe → plan → execute → remember, for each pair. After its work has ended nothing of it is written any more. */
+export class ObjectReconciler implements Part {
   readonly #options: ObjectReconcilerOptions;
   readonly #providerType: ResourceType;
   readonly #caches: PairCaches;
@@ -55,8 +56,6 @@ export class ObjectReconciler implements AsyncDisposable {
   readonly #controller: Controller;
   readonly #execution: ExecutionContext;
   readonly #crd: CrdGuard;
-  readonly #abort = new AbortController();
-  readonly #running: Promise<void>;
 
   constructor(options: ObjectReconcilerOptions) {
     const { type, isolation, consumer, runtime } = options;
@@ -87,7 +86,6 @@ export class ObjectReconciler implements AsyncDisposable {
       wasSeenGoing: (ref) => this.#caches.wasSeenGoing(ref),
       onWrite: (step) => metrics.writes.inc({ resource: type.plural, step }),
     };
-    this.#running = this.#run(this.#abort.signal);
   }
 
   get type(): ResourceType {
@@ -117,15 +115,7 @@ export class ObjectReconciler implements AsyncDisposable {
     if (claim !== undefined) events.recordWarning(stubOf(type, claim), reason, message);
   }
 
-  async [Symbol.asyncDispose](): Promise<void> {
-    this.#abort.abort(new Error("the resource is no longer bound"));
-    this.#caches.stop();
-    await this.#running;
-    this.#options.orphans.forgetAll(this.#options.type);
-    await this.#caches[Symbol.asyncDispose]();
-  }
-
-  async #run(signal: AbortSignal): Promise<void> {
+  async start({ signal }: { readonly signal: AbortSignal }): Promise<void> {
     try {
       const { informer } = this.#caches.claims;
       await informer.whenSynced({ signal });
@@ -134,6 +124,11 @@ export class ObjectReconciler implements AsyncDisposable {
       if (!signal.aborted) throw error;
     }
     await this.#controller.start({ signal });
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#options.orphans.forgetAll(this.#options.type);
+    await this.#caches[Symbol.asyncDispose]();
   }
 
   async #measured(key: string, { signal }: ReconcileContext): Promise<ReconcileResult | undefined> {
