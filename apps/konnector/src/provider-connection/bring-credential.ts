@@ -64,7 +64,7 @@ export async function bringCredential(options: BringOptions, signal: AbortSignal
     return falseCondition("SecretValid", "ProviderSecretNotFound", "Warning", `${where} does not exist`);
   }
   const refuse = (problem: string): NewCondition => {
-    const message = `${where} is not taken over: ${problem}. The credential in use is kept`;
+    const message = `${where} is not used: ${problem}. The credential in use is kept`;
     options.logger.warn("the provider offers a credential that cannot be used", { ...ref, problem });
     return falseCondition("SecretValid", "ProviderSecretInvalid", "Warning", message);
   };

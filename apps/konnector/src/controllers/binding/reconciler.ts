@@ -240,7 +240,8 @@ export class BindingReconciler implements Part {
       await this.#finish(name, binding, signal);
       return undefined;
     }
-    const message = remaining === undefined ? "reading what is there" : `${remaining} objects are left`;
+    const message =
+      remaining === undefined ? "counting the objects that are left" : `${remaining} objects are left`;
     this.#options.status.report(keyOf(binding), alarmCondition("Unbinding", policy, "Info", message));
     return { requeueAfterMs: releaseRetryMs };
   }

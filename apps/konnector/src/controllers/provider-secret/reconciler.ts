@@ -107,7 +107,7 @@ export class ProviderSecretReconciler implements Part {
 
   #reportUnreadable(secretKey: string, keys: readonly string[], error: unknown): void {
     const why = error instanceof Error ? error.message : String(error);
-    const message = `the app cluster does not show Secret ${secretKey} to the konnector: ${why}`;
+    const message = `the konnector cannot read Secret ${secretKey} in the app cluster: ${why}`;
     this.#report(keys, falseCondition("SecretValid", "KubeconfigSecretNotFound", "Error", message));
   }
 
