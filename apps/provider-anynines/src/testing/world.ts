@@ -10,6 +10,7 @@ import {
   serviceInstances,
 } from "@klutch/api";
 import {
+  conditionsOf,
   customResourceDefinitions,
   type DynamicObject,
   isRecord,
@@ -150,7 +151,7 @@ function observers(client: KubeClient): Pick<World, "condition" | "gone" | "cred
       waitFor(
         `${type.kind} ${name} to be ${wanted.type}=${wanted.status ?? "any"} ${wanted.message?.source ?? ""}`,
         async () => {
-          const all = conditionsOf(await status(type, name));
+          const all = seenConditionsOf(await status(type, name));
           const found = all.find((one) => one.type === wanted.type);
           const fits =
             found !== undefined &&
@@ -183,18 +184,13 @@ function observers(client: KubeClient): Pick<World, "condition" | "gone" | "cred
   };
 }
 
-function conditionsOf(status: Readonly<Record<string, unknown>>): readonly SeenCondition[] {
-  const list = Array.isArray(status["conditions"]) ? status["conditions"] : [];
-  return list.filter(isRecord).map((one) => ({
-    type: textOf(one["type"]),
-    status: textOf(one["status"]),
-    reason: textOf(one["reason"]),
-    message: textOf(one["message"]),
+function seenConditionsOf(status: Readonly<Record<string, unknown>>): readonly SeenCondition[] {
+  return conditionsOf({ status }).map(({ type, status: state, reason = "", message = "" }) => ({
+    type,
+    status: state,
+    reason,
+    message,
   }));
-}
-
-function textOf(value: unknown): string {
-  return typeof value === "string" ? value : "";
 }
 
 const labels = (name: string): Record<string, string> => ({

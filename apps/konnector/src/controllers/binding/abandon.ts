@@ -4,11 +4,12 @@ import { isNotFound, type KubeClient, resourceTypeOf } from "@klutch/kube";
 import {
   customResourceDefinitions,
   type DynamicObject,
+  isOwnedBy,
   keyOf,
   refOf,
   type ResourceType,
 } from "@klutch/kube-core";
-import { isMarked, isOwnedBy, unmarkPatch } from "@klutch/sync";
+import { isMarked, unmarkPatch } from "@klutch/sync";
 import type { BindingCluster, ConsumerCluster } from "../../clusters.ts";
 import { removeFinalizer } from "./finalizer.ts";
 

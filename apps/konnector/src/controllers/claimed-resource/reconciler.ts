@@ -4,7 +4,7 @@
  */
 import { claimedFromLabel, crdNameOf, resourceOwnerAnnotation } from "@klutch/api";
 import { ApiError } from "@klutch/kube";
-import { type DynamicObject, keyOf, keyOfRef, type ObjectRef, refOf } from "@klutch/kube-core";
+import { type DynamicObject, jsonHash, keyOf, keyOfRef, type ObjectRef, refOf } from "@klutch/kube-core";
 import {
   Controller,
   type InformerHandle,
@@ -18,17 +18,16 @@ import {
   type CompiledPermissionClaim,
   consumerNameOf,
   isSelected,
-  jsonHash,
   type Mapping,
-  unrestrictedClaim,
   planClaimed,
   providerRefOf,
+  unrestrictedClaim,
 } from "@klutch/sync";
-import type { ConsumerCluster, RuntimeDependencies, ProviderCluster } from "../../clusters.ts";
+import type { ConsumerCluster, ProviderCluster, RuntimeDependencies } from "../../clusters.ts";
 import type { EventRecorder } from "../../events.ts";
 import type { Part } from "../../lifecycle.ts";
-import type { NamespaceMappings } from "../service-namespace/namespace-mappings.ts";
 import { MultiNamespaceInformer } from "../service-namespace/multi-namespace-informer.ts";
+import type { NamespaceMappings } from "../service-namespace/namespace-mappings.ts";
 import type { ClaimedType } from "./claimed-type.ts";
 import { CopyQuota } from "./copy-quota.ts";
 import { type ClaimedEvents, recordRefusal, recordTooMany } from "./events.ts";

@@ -12,7 +12,6 @@ import {
   crdHashAnnotation,
   isUndecidable,
   SchemaTrial,
-  type SyncObject,
 } from "@klutch/sync";
 
 /** So many objects and changes are named in the condition. */
@@ -24,8 +23,8 @@ const objectsBetweenTurns = 10;
 
 /** A CRD of the app cluster that is to be replaced. */
 export interface SchemaChange {
-  readonly current: SyncObject | undefined;
-  readonly wanted: SyncObject;
+  readonly current: DynamicObject | undefined;
+  readonly wanted: DynamicObject;
 }
 
 /** Why the CRD may not be replaced now, for the condition; undefined when it may. `consumer` lists the objects that exist. */

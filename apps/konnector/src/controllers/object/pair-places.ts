@@ -11,13 +11,12 @@ import {
   isSystemNamespace,
   type Mapping,
   providerRefOf,
-  type Ref,
   upstreamNamesOf,
 } from "@klutch/sync";
-import type { RuntimeDependencies, ProviderCluster } from "../../clusters.ts";
+import type { ProviderCluster, RuntimeDependencies } from "../../clusters.ts";
 import type { BoundDigest } from "../../digests.ts";
-import type { NamespaceMappings } from "../service-namespace/namespace-mappings.ts";
 import type { MultiNamespaceInformer } from "../service-namespace/multi-namespace-informer.ts";
+import type { NamespaceMappings } from "../service-namespace/namespace-mappings.ts";
 
 /** What is needed to place objects. */
 export interface PairPlacesOptions {
@@ -35,12 +34,12 @@ export interface PairPlacesOptions {
 export interface PlacedPair {
   readonly key: string;
   /** The claim's, also when it is not there. */
-  readonly ref: Ref;
+  readonly ref: ObjectRef;
   /** As in sync's `ObservedPair`, like those that follow. */
-  readonly target: Ref | undefined;
-  readonly unseen?: readonly Ref[] | undefined;
+  readonly target: ObjectRef | undefined;
+  readonly unseen?: readonly ObjectRef[] | undefined;
   readonly isOthers?: boolean | undefined;
-  readonly second?: Ref | undefined;
+  readonly second?: ObjectRef | undefined;
   readonly mapping: Mapping;
   readonly consumer: BoundDigest | undefined;
   readonly provider: BoundDigest | undefined;

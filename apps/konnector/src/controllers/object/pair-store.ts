@@ -1,12 +1,11 @@
 /** What is known of the pairs of one bound resource: whether they are in sync, and otherwise what a plan is made of. */
-import { apiVersionOf, type DynamicObject, type ResourceType } from "@klutch/kube-core";
+import { apiVersionOf, type DynamicObject, jsonEqual, type ResourceType } from "@klutch/kube-core";
 import type { ReadYourWritesCache } from "@klutch/kube-runtime";
 import {
-  type AppliedRecord,
   appliedPart,
+  type AppliedRecord,
   defaultMetadataRule,
   type Isolation,
-  jsonEqual,
   needsApply,
   type ObservedPair,
   recordOf,
@@ -16,8 +15,8 @@ import {
 } from "@klutch/sync";
 import type { ConsumerCluster, ProviderCluster } from "../../clusters.ts";
 import type { BoundDigest } from "../../digests.ts";
-import type { DeletionBreaker } from "./deletion-breaker.ts";
 import type { MultiNamespaceInformer } from "../service-namespace/multi-namespace-informer.ts";
+import type { DeletionBreaker } from "./deletion-breaker.ts";
 import type { PairPlaces, PlacedPair } from "./pair-places.ts";
 
 /**

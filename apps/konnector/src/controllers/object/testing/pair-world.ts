@@ -1,14 +1,13 @@
 /** Both stores of pairs on the same caches, which follow two models of API servers. */
 import { fieldManager } from "@klutch/api";
 import { ApiError, type KubeClient } from "@klutch/kube";
-import { type DynamicObject, keyOfRef, type ObjectRef, refOfObject } from "@klutch/kube-core";
+import { type DynamicObject, jsonEqual, keyOfRef, type ObjectRef, refOfObject } from "@klutch/kube-core";
 import { CachePool, type DigestRules, type InformerHandle } from "@klutch/kube-runtime";
 import { seededRandom } from "@klutch/kube-testing";
 import {
   appliedPart,
   type Digest,
   isBound,
-  jsonEqual,
   type Mapping,
   type PairPlan,
   planPair,
