@@ -7,8 +7,8 @@ export interface KonnectorMetrics {
   readonly writes: CounterMetric;
   /** By resource and `success` or `error`. */
   readonly reconciles: CounterMetric;
-  /** Looks at pairs so far, of all resources. */
-  readonly looks: { count: number };
+  /** Reconciles of pairs so far, of all resources. */
+  readonly reconcileCount: { count: number };
   /** Seconds of one reconcile, by resource. */
   readonly duration: HistogramMetric;
   /** Seconds from the moment a difference between a pair was seen until it was gone, by resource. */
@@ -23,9 +23,14 @@ export interface KonnectorMetrics {
 export function konnectorMetrics(metrics: Metrics): KonnectorMetrics {
   return {
     writes: metrics.counter("klutch_sync_writes_total", "Writes of the sync engine", ["resource", "step"]),
-    looks: { count: 0 },
-    reconciles: metrics.counter("klutch_sync_reconciles_total", "Pairs looked at", ["resource", "result"]),
-    duration: metrics.histogram("klutch_sync_reconcile_seconds", "Time of one look at a pair", ["resource"]),
+    reconcileCount: { count: 0 },
+    reconciles: metrics.counter("klutch_sync_reconciles_total", "Reconciles of pairs", [
+      "resource",
+      "result",
+    ]),
+    duration: metrics.histogram("klutch_sync_reconcile_seconds", "Time of one reconcile of a pair", [
+      "resource",
+    ]),
     lag: metrics.histogram("klutch_sync_lag_seconds", "Time during which a pair differed", ["resource"]),
     refusals: metrics.counter("klutch_claimed_refusals_total", "Claimed objects that did not cross", [
       "resource",

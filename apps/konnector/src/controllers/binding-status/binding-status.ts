@@ -14,7 +14,7 @@ import {
   setConditions,
 } from "@klutch/kube-core";
 import { Controller, type ReadYourWritesCache } from "@klutch/kube-runtime";
-import type { BindingCluster, Environment } from "../../clusters.ts";
+import type { BindingCluster, RuntimeDependencies } from "../../clusters.ts";
 import { asBinding } from "../../decode.ts";
 import type { Startable } from "../../lifecycle.ts";
 
@@ -29,16 +29,16 @@ interface Facts {
 export class BindingStatus implements Startable {
   readonly #cluster: BindingCluster;
   readonly #bindings: ReadYourWritesCache;
-  readonly #environment: Environment;
+  readonly #runtime: RuntimeDependencies;
   readonly #facts = new Map<string, Facts>();
   readonly #controller: Controller;
   readonly #handlers = new Set<(key: string) => void>();
 
-  constructor(cluster: BindingCluster, bindings: ReadYourWritesCache, environment: Environment) {
+  constructor(cluster: BindingCluster, bindings: ReadYourWritesCache, runtime: RuntimeDependencies) {
     this.#cluster = cluster;
     this.#bindings = bindings;
-    this.#environment = environment;
-    const { logger, clock, random } = environment;
+    this.#runtime = runtime;
+    const { logger, clock, random } = runtime;
     this.#controller = new Controller({
       name: "binding-status",
       workers: 1,
@@ -113,7 +113,7 @@ export class BindingStatus implements Startable {
     const facts = this.#facts.get(key);
     if (facts === undefined) return;
     const binding = asBinding(cached);
-    const now = this.#environment.clock.now();
+    const now = this.#runtime.clock.now();
     const conditions = setConditions(
       binding.status?.conditions?.filter(({ type }) => !facts.retracted.has(type)),
       [...pendingConditions(binding, facts), ...facts.conditions.values()],
