@@ -14,12 +14,3 @@ export function conditionsOf(object: KubeObject | undefined): readonly Condition
   const status = object?.status;
   return isRecord(status) && Array.isArray(status["conditions"]) ? (status["conditions"] as Condition[]) : [];
 }
-
-/** Text of a Secret's key; undefined when the key is absent or empty. */
-export function secretText(secret: DynamicObject | undefined, key: string): string | undefined {
-  const data = secret?.["data"];
-  const value = isRecord(data) ? data[key] : undefined;
-  return typeof value === "string" && value !== ""
-    ? Buffer.from(value, "base64").toString("utf8")
-    : undefined;
-}

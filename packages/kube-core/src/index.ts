@@ -9,5 +9,6 @@ export { collectionPath, objectPath } from "./paths.ts";
 export { keyOf, keyOfRef, type ObjectRef, refOf, refOfObject } from "./reference.ts";
 export { apiVersionOf, describe, type ResourceType } from "./resource-type.ts";
 export * from "./resources.ts";
+export { secretText } from "./secret-text.ts";
 export { soundMetadata } from "./sound-metadata.ts";
 export { isOfOtherKind, stamped, withoutType } from "./stamp.ts";

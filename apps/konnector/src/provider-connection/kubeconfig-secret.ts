@@ -1,9 +1,8 @@
 /** The kubeconfig that an agent gets in a Secret. */
-import { falseCondition, type NewCondition, trueCondition } from "@klutch/kube-core";
+import { falseCondition, type NewCondition, secretText, trueCondition } from "@klutch/kube-core";
 import { type ClusterConfig, KubeconfigError } from "@klutch/kube";
 import type { ReadYourWritesCache } from "@klutch/kube-runtime";
 import { jsonHash } from "@klutch/sync";
-import { secretText } from "../decode.ts";
 
 /** How soon a Secret that cannot be read is looked at again. */
 export const unreadableRetryMs = 2_000;

@@ -22,10 +22,11 @@ import {
   leases,
   namespaces,
   secrets,
+  secretText,
 } from "@klutch/kube-core";
 import { reservePorts } from "@klutch/engines";
 import { secretObject, waitFor } from "@klutch/kube-testing";
-import { conditionsOf, secretText } from "../decode.ts";
+import { conditionsOf } from "../decode.ts";
 import {
   exportCrd,
   freshKubeconfig,
