@@ -101,35 +101,21 @@ export function travels(key: string, rule: MetadataRule): boolean {
   );
 }
 
-/** Whether `text` matches `pattern`, in which `*` stands for any characters. Linear in the length of the text. */
+/** Whether `text` matches `pattern`, in which `*` stands for any characters. Linear in the length of the text; keeps nothing. */
 export function matchesPattern(text: string, pattern: string): boolean {
-  const { first, inner, last } = partsOf(pattern);
-  if (last === undefined) return text === pattern;
-  if (!text.startsWith(first)) return false;
-  let position = first.length;
-  for (const part of inner) {
+  let star = pattern.indexOf("*");
+  if (star < 0) return text === pattern;
+  if (!text.startsWith(pattern.slice(0, star))) return false;
+  const lastStar = pattern.lastIndexOf("*");
+  let position = star;
+  while (star < lastStar) {
+    const next = pattern.indexOf("*", star + 1);
+    const part = pattern.slice(star + 1, next);
     const found = text.indexOf(part, position);
     if (found < 0) return false;
     position = found + part.length;
+    star = next;
   }
-  return text.length - last.length >= position && text.endsWith(last);
-}
-
-/** What stands before, between and after the `*` of a pattern. `last` is undefined when it has none. */
-interface PatternParts {
-  readonly first: string;
-  readonly inner: readonly string[];
-  readonly last: string | undefined;
-}
-
-/** Patterns are few, and each is compared with keys of every object. */
-const knownParts = new Map<string, PatternParts>();
-
-function partsOf(pattern: string): PatternParts {
-  const known = knownParts.get(pattern);
-  if (known !== undefined) return known;
-  const [first = "", ...inner] = pattern.split("*");
-  const parts = { first, last: inner.pop(), inner };
-  knownParts.set(pattern, parts);
-  return parts;
+  const end = pattern.slice(lastStar + 1);
+  return text.length - end.length >= position && text.endsWith(end);
 }
