@@ -1,16 +1,37 @@
 /** Which labels and annotations travel up. */
 
-/** Patterns with `*` for any characters; a key travels when one `allow` pattern and no `deny` pattern matches it. */
+/** A pattern with `*` for any characters, taken apart: what stands before, between and after the `*`. */
+interface Pattern {
+  readonly first: string;
+  readonly inner: readonly string[];
+  /** Undefined when it has no `*`. */
+  readonly last: string | undefined;
+}
+
+function patternOf(text: string): Pattern {
+  const [first = "", ...inner] = text.split("*");
+  return { first, last: inner.pop(), inner };
+}
+
+/** A key travels when one `allow` pattern and no `deny` pattern matches it. */
 export interface MetadataRule {
+  readonly allow: readonly Pattern[];
+  readonly deny: readonly Pattern[];
+}
+
+/** The rule with these patterns, in which `*` stands for any characters. */
+export function metadataRule(patterns: {
   readonly allow: readonly string[];
   readonly deny: readonly string[];
+}): MetadataRule {
+  return { allow: patterns.allow.map(patternOf), deny: patterns.deny.map(patternOf) };
 }
 
 /**
  * Everything except what is Klutch's own, what steers the control plane's machinery (a tenant's `crossplane.io/external-name` could
  * take over another tenant's service) and what would make a GitOps tool or Helm of the control plane believe that it owns the copy.
  */
-export const defaultMetadataRule: MetadataRule = {
+export const defaultMetadataRule: MetadataRule = metadataRule({
   allow: ["*"],
   deny: [
     "klutch.anynines.com/*",
@@ -26,23 +47,23 @@ export const defaultMetadataRule: MetadataRule = {
     "argocd.argoproj.io/*",
     "*.toolkit.fluxcd.io/*",
   ],
-};
+});
 
 /**
  * What comes down with the provider's objects unless a permission claim names patterns of its own: keys without a domain, and those by
  * which people and tools recognise an application. Keys of other domains steer controllers, and which ones run here the provider must
  * not use unasked.
  */
-const safeDown: readonly string[] = [
+const safeDown: readonly Pattern[] = [
   "app.kubernetes.io/name",
   "app.kubernetes.io/version",
   "app.kubernetes.io/component",
   "app.kubernetes.io/part-of",
   "klutch.io/*",
-];
+].map(patternOf);
 
 /** Never comes down, whatever a claim says: Kubernetes' own, what GitOps tools and Helm know their objects by, and Klutch's marks. */
-const neverDown: readonly string[] = [
+const neverDown: readonly Pattern[] = [
   "kubernetes.io/*",
   "*.kubernetes.io/*",
   "k8s.io/*",
@@ -53,7 +74,7 @@ const neverDown: readonly string[] = [
   "helm.sh/*",
   "argocd.argoproj.io/*",
   "*.toolkit.fluxcd.io/*",
-];
+].map(patternOf);
 
 /** Whether the label or annotation of a provider's object may come down; `patterns` are those of the accepted permission claim. */
 export function mayComeDown(key: string, patterns?: readonly string[]): boolean {
@@ -64,8 +85,8 @@ export function mayComeDown(key: string, patterns?: readonly string[]): boolean 
     : patterns.some((pattern) => matchesPattern(key, pattern));
 }
 
-const isKnownSafe = (key: string): boolean => safeDown.some((pattern) => matchesPattern(key, pattern));
-const isKeptAbove = (key: string): boolean => neverDown.some((pattern) => matchesPattern(key, pattern));
+const isKnownSafe = (key: string): boolean => safeDown.some((pattern) => matches(key, pattern));
+const isKeptAbove = (key: string): boolean => neverDown.some((pattern) => matches(key, pattern));
 
 /** The labels or annotations that may come back to a consumer who wrote them himself: all but those that nothing brings down. */
 export function entriesBack(
@@ -96,26 +117,24 @@ export function filterMetadata(
 /** Whether a label or annotation with this key travels. */
 export function travels(key: string, rule: MetadataRule): boolean {
   return (
-    rule.allow.some((pattern) => matchesPattern(key, pattern)) &&
-    !rule.deny.some((pattern) => matchesPattern(key, pattern))
+    rule.allow.some((pattern) => matches(key, pattern)) && !rule.deny.some((pattern) => matches(key, pattern))
   );
 }
 
-/** Whether `text` matches `pattern`, in which `*` stands for any characters. Linear in the length of the text; keeps nothing. */
+/** Whether `text` matches `pattern`, in which `*` stands for any characters. */
 export function matchesPattern(text: string, pattern: string): boolean {
-  let star = pattern.indexOf("*");
-  if (star < 0) return text === pattern;
-  if (!text.startsWith(pattern.slice(0, star))) return false;
-  const lastStar = pattern.lastIndexOf("*");
-  let position = star;
-  while (star < lastStar) {
-    const next = pattern.indexOf("*", star + 1);
-    const part = pattern.slice(star + 1, next);
+  return matches(text, patternOf(pattern));
+}
+
+/** Linear in the length of the text. */
+function matches(text: string, { first, inner, last }: Pattern): boolean {
+  if (last === undefined) return text === first;
+  if (!text.startsWith(first)) return false;
+  let position = first.length;
+  for (const part of inner) {
     const found = text.indexOf(part, position);
     if (found < 0) return false;
     position = found + part.length;
-    star = next;
   }
-  const end = pattern.slice(lastStar + 1);
-  return text.length - end.length >= position && text.endsWith(end);
+  return text.length - last.length >= position && text.endsWith(last);
 }

@@ -5,7 +5,7 @@ import fc from "fast-check";
 import { crdHashAnnotation, effectiveClaims, planCrd, syncedType, syncedVersion } from "./crd-plan.ts";
 import { ownedFields, reduceManagedFields, surplusPaths } from "./fields.ts";
 import { contains, jsonEqual, jsonHash } from "./json.ts";
-import { matchesPattern, travels } from "./metadata-rules.ts";
+import { matchesPattern, metadataRule, travels } from "./metadata-rules.ts";
 import { consumerNameOf, mappingOf, planMappingRelease, providerRefOf } from "./namespaces.ts";
 import { judgeAbsence, planOrphan } from "./orphans.ts";
 import { appliedBy, fieldsOf, providerWidget } from "./testing/objects.ts";
@@ -64,7 +64,7 @@ test("patterns match any characters at their stars, and only there", () => {
   assert.ok(!matchesPattern("notcrossplane.io/x", "*.crossplane.io/*"));
   assert.ok(matchesPattern("ab", "a*b") && matchesPattern("axxb", "a*b") && !matchesPattern("a", "a*a"));
   fc.assert(fc.property(fc.string(), (text) => matchesPattern(text, "*")));
-  assert.ok(!travels("a", { allow: ["a"], deny: ["*"] }));
+  assert.ok(!travels("a", metadataRule({ allow: ["a"], deny: ["*"] })));
 });
 
 test("names of cluster-scoped objects map there and back, and never to another tenant", () => {
