@@ -1,39 +1,19 @@
-/** Which labels and annotations travel up. */
+/** Which labels and annotations travel to the provider, and which come back. */
+import { type KeyMatcher, keyMatcher, matchesAny } from "./key-patterns.ts";
 
-/** A pattern with `*` for any characters, taken apart: what stands before, between and after the `*`. */
-interface Pattern {
-  readonly first: string;
-  readonly inner: readonly string[];
-  /** Undefined when it has no `*`. */
-  readonly last: string | undefined;
-}
-
-function patternOf(text: string): Pattern {
-  const [first = "", ...inner] = text.split("*");
-  return { first, last: inner.pop(), inner };
-}
-
-/** A key travels when one `allow` pattern and no `deny` pattern matches it. */
+/** A key travels when it is allowed and not denied. */
 export interface MetadataRule {
-  readonly allow: readonly Pattern[];
-  readonly deny: readonly Pattern[];
-}
-
-/** The rule with these patterns, in which `*` stands for any characters. */
-export function metadataRule(patterns: {
-  readonly allow: readonly string[];
-  readonly deny: readonly string[];
-}): MetadataRule {
-  return { allow: patterns.allow.map(patternOf), deny: patterns.deny.map(patternOf) };
+  readonly allow: KeyMatcher;
+  readonly deny: KeyMatcher;
 }
 
 /**
  * Everything except what is Klutch's own, what steers the control plane's machinery (a tenant's `crossplane.io/external-name` could
  * take over another tenant's service) and what would make a GitOps tool or Helm of the control plane believe that it owns the copy.
  */
-export const defaultMetadataRule: MetadataRule = metadataRule({
-  allow: ["*"],
-  deny: [
+export const defaultMetadataRule: MetadataRule = {
+  allow: keyMatcher(["*"]),
+  deny: keyMatcher([
     "klutch.anynines.com/*",
     "*.klutch.anynines.com/*",
     "crossplane.io/*",
@@ -46,24 +26,24 @@ export const defaultMetadataRule: MetadataRule = metadataRule({
     "app.kubernetes.io/instance",
     "argocd.argoproj.io/*",
     "*.toolkit.fluxcd.io/*",
-  ],
-});
+  ]),
+};
 
 /**
- * What comes down with the provider's objects unless a permission claim names patterns of its own: keys without a domain, and those by
+ * What the app cluster takes with the provider's objects unless a permission claim names patterns of its own: keys without a domain, and those by
  * which people and tools recognise an application. Keys of other domains steer controllers, and which ones run here the provider must
  * not use unasked.
  */
-const safeDown: readonly Pattern[] = [
+const isKnownSafe = keyMatcher([
   "app.kubernetes.io/name",
   "app.kubernetes.io/version",
   "app.kubernetes.io/component",
   "app.kubernetes.io/part-of",
   "klutch.io/*",
-].map(patternOf);
+]);
 
-/** Never comes down, whatever a claim says: Kubernetes' own, what GitOps tools and Helm know their objects by, and Klutch's marks. */
-const neverDown: readonly Pattern[] = [
+/** Never reaches the app cluster, whatever a permission claim says: Kubernetes' own, what GitOps tools and Helm know their objects by, and Klutch's marks. */
+const isKeptOnProvider = keyMatcher([
   "kubernetes.io/*",
   "*.kubernetes.io/*",
   "k8s.io/*",
@@ -74,34 +54,29 @@ const neverDown: readonly Pattern[] = [
   "helm.sh/*",
   "argocd.argoproj.io/*",
   "*.toolkit.fluxcd.io/*",
-].map(patternOf);
+]);
 
-/** Whether the label or annotation of a provider's object may come down; `patterns` are those of the accepted permission claim. */
-export function mayComeDown(key: string, patterns?: readonly string[]): boolean {
+/** Whether the label or annotation of a provider's object may reach the app cluster; `patterns` are those of the accepted permission claim. */
+export function mayReachConsumer(key: string, patterns?: readonly string[]): boolean {
   const isSafe = isKnownSafe(key);
-  if (!isSafe && isKeptAbove(key)) return false;
-  return patterns === undefined
-    ? isSafe || !key.includes("/")
-    : patterns.some((pattern) => matchesPattern(key, pattern));
+  if (!isSafe && isKeptOnProvider(key)) return false;
+  return patterns === undefined ? isSafe || !key.includes("/") : matchesAny(key, patterns);
 }
 
-const isKnownSafe = (key: string): boolean => safeDown.some((pattern) => matches(key, pattern));
-const isKeptAbove = (key: string): boolean => neverDown.some((pattern) => matches(key, pattern));
-
-/** The labels or annotations that may come back to a consumer who wrote them himself: all but those that nothing brings down. */
-export function entriesBack(
+/** The labels or annotations that may come back to a consumer who wrote them himself: all but those that are kept on the provider. */
+export function entriesBackToConsumer(
   entries: Readonly<Record<string, string>> | undefined,
 ): Readonly<Record<string, string>> {
   return Object.fromEntries(
-    Object.entries(entries ?? {}).filter(([key]) => isKnownSafe(key) || !isKeptAbove(key)),
+    Object.entries(entries ?? {}).filter(([key]) => isKnownSafe(key) || !isKeptOnProvider(key)),
   );
 }
 
-/** The labels or annotations of a provider's object that may come down without a claim that names them. */
-export function entriesDown(
+/** The labels or annotations of a provider's object that may reach the app cluster without a permission claim that names them. */
+export function entriesForConsumer(
   entries: Readonly<Record<string, string>> | undefined,
 ): Readonly<Record<string, string>> {
-  return Object.fromEntries(Object.entries(entries ?? {}).filter(([key]) => mayComeDown(key)));
+  return Object.fromEntries(Object.entries(entries ?? {}).filter(([key]) => mayReachConsumer(key)));
 }
 
 /** The entries that the rule lets through; undefined when none is left. */
@@ -116,25 +91,5 @@ export function filterMetadata(
 
 /** Whether a label or annotation with this key travels. */
 export function travels(key: string, rule: MetadataRule): boolean {
-  return (
-    rule.allow.some((pattern) => matches(key, pattern)) && !rule.deny.some((pattern) => matches(key, pattern))
-  );
-}
-
-/** Whether `text` matches `pattern`, in which `*` stands for any characters. */
-export function matchesPattern(text: string, pattern: string): boolean {
-  return matches(text, patternOf(pattern));
-}
-
-/** Linear in the length of the text. */
-function matches(text: string, { first, inner, last }: Pattern): boolean {
-  if (last === undefined) return text === first;
-  if (!text.startsWith(first)) return false;
-  let position = first.length;
-  for (const part of inner) {
-    const found = text.indexOf(part, position);
-    if (found < 0) return false;
-    position = found + part.length;
-  }
-  return text.length - last.length >= position && text.endsWith(last);
+  return rule.allow(key) && !rule.deny(key);
 }

@@ -4,7 +4,7 @@ import { type ClusterConfig, KubeconfigError } from "@klutch/kube";
 import type { ReadYourWritesCache } from "@klutch/kube-runtime";
 import { jsonHash } from "@klutch/sync";
 
-/** How soon a Secret that cannot be read is looked at again. */
+/** How soon a Secret that cannot be read is read again. */
 export const unreadableRetryMs = 2_000;
 
 /**
