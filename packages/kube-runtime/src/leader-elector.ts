@@ -12,7 +12,7 @@ import {
   systemClock,
   type WriteGuard,
 } from "@klutch/kube";
-import type { KubeObject, ResourceType } from "@klutch/kube-core";
+import { type KubeObject, leases, microTime } from "@klutch/kube-core";
 import { type Logger, silentLogger } from "@klutch/telemetry";
 
 /** Options of an elector. Times in milliseconds. */
@@ -44,14 +44,6 @@ interface Lease extends KubeObject {
     readonly leaseTransitions?: number | undefined;
   };
 }
-
-const leases: ResourceType = {
-  group: "coordination.k8s.io",
-  version: "v1",
-  plural: "leases",
-  kind: "Lease",
-  namespaced: true,
-};
 
 /**
  * Competes for the lease while `run` runs, and gives it back at the end. It does not stop the work of a process that lost the lease:
@@ -180,7 +172,7 @@ export class LeaderElector implements WriteGuard {
 
   #leaseObject(previous: Lease | undefined): Lease {
     const { namespace, name, identity } = this.#options;
-    const now = `${new Date(this.#clock.now()).toISOString().slice(0, -1)}000Z`;
+    const now = microTime(this.#clock.now());
     const isRenewal = previous?.spec.holderIdentity === identity;
     return {
       apiVersion: "coordination.k8s.io/v1",

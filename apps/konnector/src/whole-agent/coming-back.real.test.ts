@@ -12,6 +12,7 @@ import {
   renewalUrlAnnotation,
 } from "@klutch/api";
 import {
+  conditionsOf,
   type DynamicObject,
   findCondition,
   namespaces,
@@ -21,7 +22,6 @@ import {
 } from "@klutch/kube-core";
 import { ApiError, createKubeClient, parseForeignKubeconfig } from "@klutch/kube";
 import { startBackendProcess, waitFor } from "@klutch/kube-testing";
-import { conditionsOf } from "../decode.ts";
 import { startGate } from "../testing/gate.ts";
 import { pairOf } from "../testing/pair.ts";
 import {

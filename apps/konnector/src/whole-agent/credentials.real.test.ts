@@ -9,6 +9,7 @@ import {
   kubeconfigKey,
 } from "@klutch/api";
 import {
+  conditionsOf,
   type DynamicObject,
   findCondition,
   namespaces,
@@ -18,7 +19,6 @@ import {
 } from "@klutch/kube-core";
 import { ApiError, createKubeClient, parseForeignKubeconfig } from "@klutch/kube";
 import { waitFor } from "@klutch/kube-testing";
-import { conditionsOf } from "../decode.ts";
 import { startGate } from "../testing/gate.ts";
 import { pairOf } from "../testing/pair.ts";
 import {

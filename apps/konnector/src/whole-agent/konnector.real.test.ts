@@ -12,7 +12,9 @@ import {
 } from "@klutch/api";
 import {
   clusterRoles,
+  conditionsOf,
   type DynamicObject,
+  events,
   findCondition,
   isTrue,
   type ResourceType,
@@ -20,7 +22,6 @@ import {
 } from "@klutch/kube-core";
 import { isNotFound } from "@klutch/kube";
 import { secretObject, waitFor } from "@klutch/kube-testing";
-import { conditionsOf } from "../decode.ts";
 import { exportCrd, installCrd, prepareTenant, tenantNamespace } from "../testing/provider-side.ts";
 import {
   bindApi,
@@ -230,7 +231,6 @@ test("a claim stays until its upstream is really gone", async () => {
     return found?.metadata.deletionTimestamp;
   });
   assert.deepEqual((await onConsumer(widgets.type, "one"))?.metadata.finalizers, [syncerFinalizer]);
-  const events = { group: "", version: "v1", plural: "events", kind: "Event", namespaced: true };
   await waitFor("an event that says what it waits for", async () => {
     const { items } = await consumer.client.list<DynamicObject>(events, below);
     return items.some((event) => event["reason"] === "WaitingForDeletion");

@@ -14,6 +14,7 @@ import {
   consumerNamespace,
 } from "@klutch/api";
 import {
+  conditionsOf,
   customResourceDefinitions,
   type DynamicObject,
   findCondition,
@@ -26,7 +27,6 @@ import {
 } from "@klutch/kube-core";
 import { reservePorts } from "@klutch/engines";
 import { secretObject, waitFor } from "@klutch/kube-testing";
-import { conditionsOf } from "../decode.ts";
 import {
   exportCrd,
   freshKubeconfig,
