@@ -1,5 +1,14 @@
 /** Kubernetes without I/O: objects, resources, names and the rules that hold for all of them. Knows no Klutch kind. */
 export { boundedName } from "./bounded-name.ts";
+export type {
+  Deployment,
+  Immutable,
+  Lease,
+  PolicyRule,
+  Role,
+  RoleBinding,
+  Secret,
+} from "./built-in-kinds.ts";
 export { canonicalJson, jsonHash } from "./canonical-json.ts";
 export * from "./conditions.ts";
 export { contains, containsEqualLists } from "./contains.ts";

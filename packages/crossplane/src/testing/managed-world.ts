@@ -4,7 +4,7 @@
  */
 import assert from "node:assert/strict";
 import type { KubeClient } from "@klutch/kube";
-import { keyOf, type KubeObject, type ResourceType, secrets } from "@klutch/kube-core";
+import { keyOf, type KubeObject, type ResourceType, type Secret, secrets } from "@klutch/kube-core";
 import { Controller, Informer } from "@klutch/kube-runtime";
 import { ApiServerModel, type FaultSource, seededRandom, VirtualClock } from "@klutch/kube-testing";
 import { keysOfManagedChange } from "../managed/changes.ts";
@@ -17,12 +17,6 @@ import { Effects, withEffects } from "./faults.ts";
 export interface CrateObject extends Managed {
   readonly spec: Managed["spec"] & { readonly size: number };
   readonly status?: (NonNullable<Managed["status"]> & { readonly size?: number | undefined }) | undefined;
-}
-
-/** A Secret. */
-export interface SecretObject extends KubeObject {
-  readonly type?: string | undefined;
-  readonly data?: Readonly<Record<string, string>> | undefined;
 }
 
 export const crateType: ResourceType = {
@@ -144,8 +138,8 @@ export class World implements AsyncDisposable {
     return this.user.find<CrateObject>(crateType, { name: "box" });
   }
 
-  async secret(): Promise<SecretObject | undefined> {
-    return this.user.find<SecretObject>(secrets, secretRef);
+  async secret(): Promise<Secret | undefined> {
+    return this.user.find<Secret>(secrets, secretRef);
   }
 
   /** `status reason`, and the message if there is one, of a condition; undefined without it. */
