@@ -19,7 +19,7 @@ export function callKey(
 const connections = 4;
 const fieldManager = "bench";
 
-/** See the module comment. */
+/** Waits for nothing and holds nothing back: flow control is off. */
 export class BenchApi implements AsyncDisposable {
   /** How often each call was answered, by `callKey`. */
   readonly calls: Map<string, number> = new Map();

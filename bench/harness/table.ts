@@ -1,4 +1,4 @@
-/** Tables as Markdown, so that they can be pasted into RESULTS.md. */
+/** Tables as Markdown, so that they can be pasted into bench/RESULTS.md. */
 
 /** Columns are padded to the widest cell; numbers stand on the right. */
 export function formatTable(header: readonly string[], rows: readonly (readonly string[])[]): string {

@@ -64,7 +64,7 @@ async function run(context: BenchContext): Promise<void> {
     ...[row.exports, row.claims, row.namespaces, row.below, row.above, row.formula].map(String),
   ]);
   say(
-    `open watches of the agent; formula of the reference: exports × (1 + claims) [× namespaces]\n${formatTable(header, cells)}`,
+    `open watches of the agent; formula of the Go konnector: exports × (1 + claims) [× namespaces]\n${formatTable(header, cells)}`,
   );
   for (const row of rows.filter(({ claims, namespaces }) => claims === 2 && namespaces >= 100)) {
     const metric = `watches, ${row.scope}: ${row.exports} exports, 2 claims, ${row.namespaces} namespaces`;

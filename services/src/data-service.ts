@@ -1,5 +1,6 @@
 /** What one data service is. Its XRD, Composition, export template, examples and page of documentation follow from it. */
-import { claimGroup, type ConnectionDetail, type Resource } from "@klutch/api";
+import { claimGroup, type ConnectionDetail } from "@klutch/api";
+import type { ResourceType } from "@klutch/kube-core";
 import type { JsonSchema, PrinterColumn, Rule } from "@klutch/schema";
 
 /** A field of a claim's spec or of its parameters. */
@@ -65,7 +66,7 @@ export interface DataService {
 }
 
 /** The resource that claims of a kind of the Configuration are served as. */
-export function claimResource(kind: string): Resource {
+export function claimResource(kind: string): ResourceType {
   return { group: claimGroup, version: "v1", plural: `${kind.toLowerCase()}s`, kind, namespaced: true };
 }
 

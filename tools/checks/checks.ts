@@ -1,9 +1,11 @@
 /** All checks of this repository, those first that name the quickest way out. */
 import { arrowCheck } from "./arrow-check.ts";
 import type { Check } from "./check.ts";
+import { citationChecks } from "./citations.ts";
 import { driftChecks } from "./drift.ts";
 import { fileChecks } from "./files.ts";
 import { programChecks } from "./programs.ts";
+import { referenceChecks } from "./reference.ts";
 import { roomChecks } from "./room-check.ts";
 
 export const checks: readonly Check[] = [
@@ -12,4 +14,6 @@ export const checks: readonly Check[] = [
   ...roomChecks,
   ...fileChecks,
   ...driftChecks,
+  ...referenceChecks,
+  ...citationChecks,
 ];

@@ -33,6 +33,38 @@ export const houseRules: readonly HouseRule[] = [
       ["./"],
     ],
   },
+  {
+    folder: "apps/backend/src",
+    rooms: [
+      ["main.ts", "index.ts"],
+      ["backend.ts"],
+      ["config.ts", "config-values.ts"],
+      ["login/"],
+      ["app-cluster-bindings/"],
+      ["cluster-bindings/"],
+      ["exports/"],
+      ["service-namespaces/"],
+      ["controller-context.ts"],
+      ["provisioning/"],
+      // What every room may use.
+      ["./"],
+    ],
+  },
+  {
+    folder: "apps/cli/src",
+    rooms: [
+      ["main.ts", "index.ts"],
+      ["program.ts"],
+      ["commands.ts"],
+      ["bind/"],
+      ["unbind/"],
+      ["doctor/"],
+      ["verify/"],
+      ["app-cluster/"],
+      // What every room may use.
+      ["./"],
+    ],
+  },
 ];
 
 /** The files that each file imports, of those in `sources`; imports of packages lead to their `src/index.ts`. */
@@ -42,7 +74,9 @@ export function importGraph(sources: readonly SourceFile[]): ReadonlyMap<string,
     const candidates = specifier.startsWith(".")
       ? [join(dirname(path), specifier)]
       : specifier.startsWith("@klutch/")
-        ? ["packages", "apps"].map((root) => `${root}/${specifier.slice("@klutch/".length)}/src/index.ts`)
+        ? ["packages/", "apps/", ""].map(
+            (root) => `${root}${specifier.slice("@klutch/".length)}/src/index.ts`,
+          )
         : [];
     return candidates.find((candidate) => known.has(candidate));
   };

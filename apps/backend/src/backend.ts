@@ -33,7 +33,7 @@ import { createApp } from "./login/app.ts";
 import { LoginFlow } from "./login/login-flow.ts";
 import { addRenewalRoutes } from "./login/renewal-routes.ts";
 import { createSealer } from "./sealed-cookie.ts";
-import { Offers } from "./offers.ts";
+import { ExportTemplates } from "./export-templates.ts";
 import { IdentityProvider } from "./login/identity-provider.ts";
 import { createBind } from "./provisioning/bind.ts";
 import { createClusterKeyOf } from "./provisioning/cluster-proof.ts";
@@ -74,18 +74,18 @@ export function createBackend(options: BackendOptions): Backend {
     logger,
   });
   const { consumerScope, clusterScopedIsolation } = config;
-  const offers = new Offers({ templates, crds: caches.crds, consumerScope });
+  const exportTemplates = new ExportTemplates({ templates, crds: caches.crds, consumerScope });
   const external = {
     server: config.external.address ?? options.cluster.server,
     ca: config.external.ca ?? options.cluster.ca,
     tlsServerName: config.external.serverName,
   };
   const issuer = { external, lifetimeSeconds: config.credentialSeconds, clock };
-  const web = config.servesLogin ? createWeb(options, caches, offers, issuer) : undefined;
+  const web = config.servesLogin ? createWeb(options, caches, exportTemplates, issuer) : undefined;
   const context: ControllerContext = {
     client: controllerClient,
     caches,
-    offers,
+    exportTemplates,
     consumerScope,
     clusterScopedIsolation,
     limits: config.limits,
@@ -123,7 +123,7 @@ function probing(identityProvider: IdentityProvider): ManagerPart {
 function createWeb(
   options: BackendOptions,
   caches: Caches,
-  offers: Offers,
+  exportTemplates: ExportTemplates,
   issuer: Omit<Parameters<typeof createCredentialIssuer>[0], "client">,
 ): { readonly app: Hono; readonly identityProvider: IdentityProvider } {
   const { config, client, logger, clock, signal } = options;
@@ -160,10 +160,10 @@ function createWeb(
   const app = createApp({
     prettyName,
     login,
-    offers,
+    exportTemplates,
     secure,
     logger,
-    bind: createBind({ offers, tenant, credentials, signal }),
+    bind: createBind({ exportTemplates, tenant, credentials, signal }),
     authorizeUrl: config.oidc.authorizeUrl,
     allowedRedirects: config.allowedRedirects,
     clusterKeyOf: createClusterKeyOf({ sealer, url }),

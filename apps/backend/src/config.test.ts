@@ -23,7 +23,7 @@ test("good flags are read; enumerations do not mind case", async () => {
   assert.equal(config.credentialSeconds, 86_400);
 });
 
-test("every fault is told at once, by flag, without the value of a secret (B16, B18, S15)", async () => {
+test("every fault is told at once, by flag, without the value of a secret", async () => {
   const bad = [
     "--oidc-issuer-url=nowhere",
     "--oidc-issuer-client-secret=very-secret",
@@ -55,7 +55,7 @@ test("every fault is told at once, by flag, without the value of a secret (B16, 
   });
 });
 
-test("B16: a 64-byte signing key goes together with an encryption key, and secrets may come from the environment", async () => {
+test("a 64-byte signing key goes together with an encryption key, and secrets may come from the environment", async () => {
   const signing = Buffer.alloc(64, 1).toString("base64");
   const args = good.filter((flag) => !flag.includes("secret") && !flag.includes("signing"));
   const env = {

@@ -11,7 +11,7 @@ import type { Clock, KubeClient } from "@klutch/kube";
 import type { KubeObject } from "@klutch/kube-core";
 import type { Informer } from "@klutch/kube-runtime";
 import type { Limits } from "./limits.ts";
-import type { Offers } from "./offers.ts";
+import type { ExportTemplates } from "./export-templates.ts";
 import type { CredentialIssuer } from "./provisioning/credentials.ts";
 
 /** Caches of the provider cluster. */
@@ -29,7 +29,7 @@ export interface Caches {
 export interface ControllerContext {
   readonly client: KubeClient;
   readonly caches: Caches;
-  readonly offers: Offers;
+  readonly exportTemplates: ExportTemplates;
   readonly credentials: CredentialIssuer;
   /** Where konnectors can come back; undefined when this backend serves no HTTP routes. */
   readonly renewalUrl: string | undefined;

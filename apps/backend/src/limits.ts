@@ -22,7 +22,7 @@ export const defaultLimits: Limits = {
 
 /**
  * Whether there is no room for `own`: those that are in come first, then those that wait by their age; of the same second names decide, so
- * that every look says the same.
+ * that every reconcile decides the same.
  */
 export function isOverLimit<T extends KubeObject>(
   own: T,

@@ -33,7 +33,7 @@ export interface DatabasesOptions {
 
 const shortHash = (text: string): string => createHash("sha256").update(text).digest("hex").slice(0, 32);
 
-/** See the module comment. */
+/** The work on the server. It judges no request and remembers nothing between two calls. */
 export class Databases {
   readonly #maintenance: Maintenance;
   readonly #url: URL;

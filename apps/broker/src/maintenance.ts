@@ -33,7 +33,7 @@ export const safeSettings: string = Object.entries({
 const patienceMs = 1_000;
 const attempts = 10;
 
-/** See the module comment. */
+/** At most eight sessions in the broker's own database and one that ends those that block. What it runs must be such that it can be repeated. */
 export class Maintenance implements AsyncDisposable {
   readonly #pool: Pool;
   /** Apart from the pool, all of whose sessions may be blocked. */

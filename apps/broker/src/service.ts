@@ -13,7 +13,7 @@ export type Input = Readonly<Record<string, unknown>>;
 /** Whether something was made or was already there. */
 export type Made = "created" | "present" | "accepted";
 
-/** See the module comment. */
+/** Throws `BrokerError` for what may not be done now. What runs is written down in the store, and `resume` takes it up after a crash. */
 export class BrokerService {
   readonly #store: Store;
   readonly #databases: Databases;
@@ -212,7 +212,7 @@ function checkService(input: Input): void {
 function requireText(input: Input, field: string): string {
   const value = input[field];
   if (typeof value !== "string" || value === "")
-    throw new BrokerError(400, "BadRequest", `${field} is missing or not a text`);
+    throw new BrokerError(400, "BadRequest", `${field} is missing or not a string`);
   return value;
 }
 

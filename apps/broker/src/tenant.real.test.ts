@@ -107,7 +107,7 @@ test("unbinding ends a tenant whose settings would break every session of its da
   await deprovisioned("settings");
 });
 
-test("binding again mends what a tenant did to its own login", async () => {
+test("binding again repairs what a tenant did to its own login", async () => {
   await provisioned("mend");
   const uri = await bound("mend", "mend-1");
   await query(

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { bindApiServiceOptions, bindOptions, commonOptions, durationMs } from "./options.ts";
 
-test("B25: every connection flag reaches the connection of the app cluster", () => {
+test("every connection flag reaches the connection of the app cluster", () => {
   const { connection, requestTimeoutMs } = commonOptions(
     {
       kubeconfig: "/k",

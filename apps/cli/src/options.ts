@@ -1,4 +1,4 @@
-/** The flags, as typed values. Names and defaults: reference/bind.md §3. */
+/** The flags, as typed values. */
 import { type LoadKubeconfigOptions } from "@klutch/kube";
 import { Secret } from "@klutch/telemetry";
 import { CliError } from "./errors.ts";
@@ -12,7 +12,7 @@ export type ClaimAnswer = "ask" | "accept" | "reject";
 
 /** Flags of every command. */
 export interface CommonOptions {
-  /** The app cluster; the same for every step of a command (B25). */
+  /** The app cluster; the same for every step of a command. */
   readonly connection: LoadKubeconfigOptions;
   readonly requestTimeoutMs: number | undefined;
   readonly dryRun: boolean;

@@ -48,7 +48,7 @@ test("the table has the columns of the CRD, aligned", () => {
   );
 });
 
-test("B5: hostile conditions and names neither leave their cell nor steer the terminal, and the data stays the same", () => {
+test("hostile conditions and names neither leave their cell nor steer the terminal, and the data stays the same", () => {
   const hostile = "\u001b[2J\u202e\nwidgets.y.test   Good   True";
   const conditions = [{ type: "Ready", status: hostile, lastTransitionTime: "", message: hostile }];
   const lying = { ...binding, status: { providerPrettyName: hostile, conditions } };

@@ -7,7 +7,7 @@ import { scriptedRun } from "./testing/script.ts";
 const hostile =
   "a\u001b[2Jb\r\nc\u009b31m\u0007\u202egnp\u2066x\u2069\u200b\u2028\u{e0041}\ud800\u007f\ttail";
 
-test("B5: nothing of a foreign text steers the terminal, breaks the line or turns its direction", () => {
+test("nothing of a foreign text steers the terminal, breaks the line or turns its direction", () => {
   const shown = printable(hostile);
   assert.match(shown, /^[\x20-\x7e]+$/);
   assert.equal(
@@ -17,7 +17,7 @@ test("B5: nothing of a foreign text steers the terminal, breaks the line or turn
   assert.equal(printable("Größe 😀 日本語"), "Größe 😀 日本語");
 });
 
-test("B5: a long text is cut, and how much is missing is said", () => {
+test("a long text is cut, and how much is missing is said", () => {
   const shown = printable("x".repeat(1_000_000));
   assert.equal(shown.length < 1100, true);
   assert.match(shown, /… \(999000 more characters\)$/);
@@ -29,7 +29,7 @@ test("a text that we laid out keeps its lines, and JSON keeps its meaning", () =
   assert.deepEqual(JSON.parse(printableLines(JSON.stringify(value, null, 2))), value);
 });
 
-test("B5: whatever a command prints goes through the same function", async () => {
+test("whatever a command prints goes through the same function", async () => {
   const run = scriptedRun({ browser: () => {}, answers: ["yes"] });
   const terminal = safeTerminal(run.context.terminal);
   terminal.say(hostile);

@@ -1,4 +1,4 @@
-/** The two clusters as the agent holds them. Their types differ, so that a write to the wrong one does not compile (B10). */
+/** The two clusters as the agent holds them. Their types differ, so that a write to the wrong one does not compile. */
 import type { Clock, KubeClient, Random } from "@klutch/kube";
 import type { ResourceType } from "@klutch/kube-core";
 import type { Tenant } from "@klutch/sync";

@@ -1,6 +1,6 @@
 /**
  * Events on claims, for the person who wrote them. What needs attention (waiting, refused, held) is always told; ordinary steps
- * (accepted, placed, synced) only as long as there are few: a burst of claims must not cost as many events (DESIGN §4.5).
+ * (accepted, placed, synced) only as long as there are few: a burst of claims must not cost as many events.
  */
 import { plainText } from "@klutch/api";
 import { type DynamicObject, events, wholeSeconds } from "@klutch/kube-core";

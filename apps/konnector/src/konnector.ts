@@ -16,13 +16,13 @@ import {
   type ManagerOptions,
   type Runtime,
 } from "@klutch/kube-runtime";
-import { type ClusterCaches, consumerDigests } from "./digests.ts";
-import { Agent } from "./controllers/provider-secret/agent.ts";
 import { clusterUid } from "./cluster-uid.ts";
 import { type ConsumerCluster, defaultTiming, type Environment, type Timing } from "./clusters.ts";
 import type { KonnectorConfig } from "./config.ts";
+import { Agent } from "./controllers/provider-secret/agent.ts";
 import { ControlPlaneAgent } from "./controllers/provider-secret/control-plane-agent.ts";
 import { asDynamic, conditionsOf } from "./decode.ts";
+import { type ClusterCaches, consumerDigests } from "./digests.ts";
 import { konnectorMetrics } from "./metrics.ts";
 
 /** What the agent needs besides the Manager's runtime. */
@@ -82,7 +82,7 @@ export function addAgent(manager: Manager, options: AgentPartOptions): AgentPart
       await using agent = await createAgent({ config, connection, pool, bindingType, environment }, signal);
       running = agent;
       try {
-        await agent.run(signal);
+        await agent.start({ signal });
       } finally {
         running = undefined;
       }

@@ -1,7 +1,7 @@
 /** So many at once, and one more for each time that passes. */
 import type { Clock } from "@klutch/kube";
 
-/** See the module comment. */
+/** Full at the beginning. It never waits: who gets none goes without. */
 export class TokenBucket {
   readonly #clock: Clock;
   readonly #burst: number;

@@ -15,8 +15,8 @@ import { Informer } from "@klutch/kube-runtime";
 import type { Logger } from "@klutch/telemetry";
 import { wasNeverBound, wasNeverProvisioned } from "./existence.ts";
 import { acceptLossAnnotation, type Losses } from "./loss.ts";
-import { missingOf } from "./notes.ts";
-import { configNameOf } from "./service-type.ts";
+import { missingOf } from "./critical-annotations.ts";
+import { configNameOf } from "./broker/service-type.ts";
 
 /** The caches of the managed kinds and of their brokers. */
 export interface ProviderCaches {

@@ -8,13 +8,13 @@ import {
 import { connectionIsMissing, createManagedReconcile } from "@klutch/crossplane";
 import type { KubeClient } from "@klutch/kube";
 import { Controller, type Runtime } from "@klutch/kube-runtime";
-import type { Brokers } from "./brokers.ts";
+import type { Brokers } from "./broker/brokers.ts";
 import { instanceOf, lossesOf, namesOfBindings, type ProviderCaches } from "./caches.ts";
 import { wasNeverBound, wasNeverProvisioned } from "./existence.ts";
-import { createHealthReconcile } from "./health.ts";
-import { ServiceBindingClient } from "./service-binding.ts";
-import { ServiceInstanceClient } from "./service-instance.ts";
-import { brokerOf, checkServiceType, configNameOf } from "./service-type.ts";
+import { createHealthReconcile } from "./provider-config-health.ts";
+import { ServiceBindingClient } from "./service-binding/external-client.ts";
+import { ServiceInstanceClient } from "./service-instance/external-client.ts";
+import { brokerOf, checkServiceType, configNameOf } from "./broker/service-type.ts";
 import { ensureUsage } from "./usage.ts";
 
 /** What the controllers share. */

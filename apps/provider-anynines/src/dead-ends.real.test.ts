@@ -37,7 +37,7 @@ test("a binding whose service type nobody serves says so, blocks no instance, an
   await client.create(managedServiceBindings, binding("nowhere", "nothing", "search"));
   await world.condition(managedServiceBindings, "nowhere", {
     ...synced,
-    message: /nobody serves the type search here: providerconfigs "search-service-broker" not found/,
+    message: /no broker here serves the type search: providerconfigs "search-service-broker" not found/,
   });
   await remove("blocked");
   for (const name of ["orphan", "nowhere"]) {
@@ -57,7 +57,7 @@ test("an instance whose ProviderConfig never existed can be deleted", async () =
   await remove("homeless");
 });
 
-test("a failed provision is mended by a corrected spec: what it left is removed, and a new one is made once", async () => {
+test("a failed provision is repaired by a corrected spec: what it left is removed, and a new one is made once", async () => {
   front.asked.length = 0;
   await client.create(serviceInstances, instance("mend", { parameters: { work_mem: "banana" } }));
   await world.condition(serviceInstances, "mend", {

@@ -10,7 +10,7 @@
  *
  * A lost instance is never made anew by itself: the new one would be empty, and the broker may only look at other data.
  */
-import type { Missing } from "./notes.ts";
+import type { Missing } from "./critical-annotations.ts";
 
 /** A person's permission to make a lost instance anew: an annotation with the lost instance's id. */
 export const provisionAnewAnnotation = "klutch.anynines.com/provision-anew";
@@ -60,8 +60,8 @@ export function decideLoss(lost: {
     return {
       do: "hold",
       message:
-        `${what}, and so it is with ${losses.missing} of ${losses.all} instances of the ProviderConfig ${losses.config}; ` +
-        `the broker seems to look at other data. Nothing is made anew until they are back, or until a person accepts the loss with: ` +
+        `${what}. ${losses.missing} of ${losses.all} instances of the ProviderConfig ${losses.config} are missing. ` +
+        `The broker may look at other data, so no new instance is made until they are back. To accept the loss: ` +
         `kubectl annotate providerconfigs.dataservices.anynines.com ${losses.config} ${acceptLossAnnotation}=true`,
     };
   }
@@ -69,7 +69,7 @@ export function decideLoss(lost: {
   return {
     do: "hold",
     message:
-      `${what}. If it comes back, all is as before. To make a new one, which is empty: ` +
+      `${what}. If the broker finds it again, nothing more has to be done. To make a new, empty one: ` +
       `kubectl annotate serviceinstances.dataservices.anynines.com ${name} ${provisionAnewAnnotation}=${instanceId}`,
   };
 }

@@ -215,7 +215,7 @@ test("instance and binding live their whole life; nothing is left at the broker"
   }
 });
 
-test("provider defects 4 and 5: a resource at rest causes no write, also with parameters and defaults", async () => {
+test("a resource at rest causes no write, also with parameters and defaults", async () => {
   const stop = run();
   try {
     await client.create(
@@ -247,7 +247,7 @@ test("provider defects 4 and 5: a resource at rest causes no write, also with pa
   }
 });
 
-test("provider defect 14: a Secret that was deleted comes back with the same working credentials", async () => {
+test("a Secret that was deleted comes back with the same working credentials", async () => {
   const stop = run();
   try {
     await client.create(serviceInstances, instance("heal"));
@@ -261,7 +261,7 @@ test("provider defect 14: a Secret that was deleted comes back with the same wor
   }
 });
 
-test("provider defect 11: while the broker is down nothing is forgotten, and deletion goes on when it is back", async () => {
+test("while the broker is down nothing is forgotten, and deletion goes on when it is back", async () => {
   await broker.kill();
   const stop = run();
   try {

@@ -2,7 +2,7 @@
 import { keysOfManagedChange } from "@klutch/crossplane";
 import type { KubeClient } from "@klutch/kube";
 import type { Manager } from "@klutch/kube-runtime";
-import { Brokers } from "./brokers.ts";
+import { Brokers } from "./broker/brokers.ts";
 import {
   bindingsOfClaim,
   createCaches,
@@ -11,7 +11,7 @@ import {
   type ProviderCaches,
 } from "./caches.ts";
 import { createBindingController, createHealthController, createInstanceController } from "./controllers.ts";
-import { noteAnnotations } from "./notes.ts";
+import { noteAnnotations } from "./critical-annotations.ts";
 
 /** What the provider needs besides the Manager's runtime. */
 export interface ProviderOptions {

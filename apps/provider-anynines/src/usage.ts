@@ -1,5 +1,5 @@
 /**
- * ProviderConfigUsages: who uses a ProviderConfig (reference/provider.md §1.7). They belong to the managed resource, so garbage
+ * ProviderConfigUsages: who uses a ProviderConfig. They belong to the managed resource, so garbage
  * collection removes them; Crossplane gives a provider no right to delete them.
  */
 import { type ProviderConfigUsage, providerConfigUsages } from "@klutch/api";

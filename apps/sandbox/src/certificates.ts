@@ -1,4 +1,4 @@
-/** A certificate authority for the composition function and its client, Crossplane (reference/engines.md §5, T-mTLS). */
+/** A certificate authority for the composition function and its client, Crossplane, for mutual TLS. */
 import "reflect-metadata";
 import { access, mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";

@@ -2,11 +2,11 @@
 import { join } from "node:path";
 import { startCluster, type TestCluster } from "@klutch/kube-testing";
 import { reportEnd } from "./supervise.ts";
-import type { Clusters, Foundation } from "./world.ts";
+import type { Clusters, SandboxBase } from "./context.ts";
 
-export async function startClusters(foundation: Foundation): Promise<Clusters> {
-  const { stack } = foundation;
-  const { ports, folder } = foundation.state;
+export async function startClusters(base: SandboxBase): Promise<Clusters> {
+  const { stack } = base;
+  const { ports, folder } = base.state;
   const start = async (name: string, port: number): Promise<TestCluster> =>
     stack.use(
       await startCluster({
@@ -23,6 +23,6 @@ export async function startClusters(foundation: Foundation): Promise<Clusters> {
     start("app-b", ports.appBApi),
   ]);
   for (const { processes } of [controlPlane, appA, appB])
-    for (const server of processes) reportEnd(foundation, server);
+    for (const server of processes) reportEnd(base, server);
   return { controlPlane, appA, appB };
 }

@@ -7,7 +7,7 @@ import { type DynamicObject, isRecord } from "@klutch/kube-core";
 import type { TestCluster } from "@klutch/kube-testing";
 import { accountKubeconfig } from "./accounts.ts";
 import { appProcess } from "./node-process.ts";
-import type { World } from "./world.ts";
+import type { SandboxContext } from "./context.ts";
 
 const deployments = {
   group: "apps",
@@ -21,11 +21,11 @@ const account = { namespace: "klutch-bind", name: "konnector" };
 const pollMs = 500;
 
 /** Looks after one app cluster until the sandbox ends. */
-export async function superviseKonnectors(world: World, cluster: TestCluster): Promise<void> {
+export async function superviseKonnectors(context: SandboxContext, cluster: TestCluster): Promise<void> {
   let running: readonly RunningProcess[] = [];
   let kubeconfig: string | undefined;
   let generation: number | undefined;
-  while (!world.signal.aborted) {
+  while (!context.signal.aborted) {
     const object = await cluster.client.find<DynamicObject>(deployments, deployment).catch(() => undefined);
     const wanted = object?.metadata.generation;
     const died = running.some((process) => process.hasExited);
@@ -33,26 +33,26 @@ export async function superviseKonnectors(world: World, cluster: TestCluster): P
       await Promise.all(running.map((process) => process.stop()));
       try {
         // The account comes with the Deployment.
-        kubeconfig ??= await accountKubeconfig(cluster, account, await logFolder(world), world);
-        running = await startReplicas(world, cluster, object, kubeconfig);
+        kubeconfig ??= await accountKubeconfig(cluster, account, await logFolder(context), context);
+        running = await startReplicas(context, cluster, object, kubeconfig);
       } catch (error) {
-        world.progress.say(`the konnector of ${cluster.config.name} did not start: ${String(error)}`);
+        context.progress.say(`the konnector of ${cluster.config.name} did not start: ${String(error)}`);
         running = [];
       }
       generation = wanted;
     }
-    await sleep(died ? 5 * pollMs : pollMs, undefined, { signal: world.signal }).catch(() => undefined);
+    await sleep(died ? 5 * pollMs : pollMs, undefined, { signal: context.signal }).catch(() => undefined);
   }
   await Promise.all(running.map((process) => process.stop()));
 }
 
 async function startReplicas(
-  world: World,
+  context: SandboxContext,
   cluster: TestCluster,
   object: DynamicObject | undefined,
   kubeconfig: string,
 ): Promise<readonly RunningProcess[]> {
-  const folder = await logFolder(world);
+  const folder = await logFolder(context);
   const { args, replicas } = describeDeployment(object);
   const names = Array.from({ length: replicas }, (_, index) => `konnector-${index}`);
   return Promise.all(
@@ -64,13 +64,13 @@ async function startReplicas(
         env: { ...env, KUBECONFIG: kubeconfig },
         logFile: join(folder, `${cluster.config.name}-${name}.log`),
       });
-      return world.stack.use(await startProcess(options));
+      return context.stack.use(await startProcess(options));
     }),
   );
 }
 
-async function logFolder(world: World): Promise<string> {
-  const folder = join(world.state.folder, "konnectors");
+async function logFolder(context: SandboxContext): Promise<string> {
+  const folder = join(context.state.folder, "konnectors");
   await mkdir(folder, { recursive: true });
   return folder;
 }

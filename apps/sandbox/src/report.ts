@@ -1,11 +1,11 @@
 /** What is printed when the sandbox is up. */
 import { sandboxUser } from "./services/dex.ts";
-import type { PeoplesTools } from "./tools.ts";
-import type { World } from "./world.ts";
+import type { CliFiles } from "./cli-files.ts";
+import type { SandboxContext } from "./context.ts";
 
-export function report(world: World, tools: PeoplesTools, backendUrl: string, issuer: string): string {
-  const { state, clusters } = world;
-  const { controlPlane, appA, appB } = tools.kubeconfigs;
+export function report(context: SandboxContext, cli: CliFiles, backendUrl: string, issuer: string): string {
+  const { state, clusters } = context;
+  const { controlPlane, appA, appB } = cli.kubeconfigs;
   return `
 Klutch is up.
 
@@ -18,7 +18,7 @@ Klutch is up.
 
 Try next, in another terminal:
 
-  export PATH="${tools.bin}:$PATH"
+  export PATH="${cli.bin}:$PATH"
   export KUBECONFIG="${appB}"
   kubectl bind ${backendUrl}/export             # log in, choose an API, bind app cluster B
   kubectl get apiservicebindings -n klutch-bind

@@ -19,8 +19,8 @@ import { startBroker } from "./services/broker.ts";
 import { startDex } from "./services/dex.ts";
 import { configureProvider, startFunction, startProvider } from "./services/packages.ts";
 import { openState, postgresFolder } from "./state.ts";
-import { writeTools } from "./tools.ts";
-import type { Foundation, World } from "./world.ts";
+import { writeCliFiles } from "./cli-files.ts";
+import type { SandboxBase, SandboxContext } from "./context.ts";
 
 /** Runs the sandbox until the signal aborts, or until the demo is over with `exit`. */
 export async function runSandbox(
@@ -40,7 +40,7 @@ export async function runSandbox(
   );
   if (state.isKept) progress.say(`taking up the state in ${state.folder} (--reset starts anew)`);
   const certificates = await ensureCertificates(join(state.folder, "certificates"), new Date());
-  const base: Foundation = { state, stack, progress };
+  const base: SandboxBase = { state, stack, progress };
   const started = progress.step("two app clusters and a control plane cluster", () => startClusters(base));
   const [clusters, registry, issuer, postgresUrl] = await together([
     started,
@@ -50,21 +50,21 @@ export async function runSandbox(
     startFunction(base, certificates),
   ]);
   const stop = new AbortController();
-  const world: World = { ...base, clusters, signal: AbortSignal.any([signal, stop.signal]) };
-  await progress.step("Crossplane", () => startCrossplane(world, certificates));
-  const tasks = [runPackageRuntime(world, certificates)];
+  const context: SandboxContext = { ...base, clusters, signal: AbortSignal.any([signal, stop.signal]) };
+  await progress.step("Crossplane", () => startCrossplane(context, certificates));
+  const tasks = [runPackageRuntime(context, certificates)];
   const [, backendUrl] = await together([
     progress.step("Configuration, Function and Provider from the local registry", () =>
-      startPackages(world, registry),
+      startPackages(context, registry),
     ),
-    progress.step("backend", () => startBackend(world, issuer)),
+    progress.step("backend", () => startBackend(context, issuer)),
   ]);
-  await offerApis(world);
-  for (const cluster of [clusters.appA, clusters.appB]) tasks.push(superviseKonnectors(world, cluster));
-  const tools = await writeTools(world);
+  await offerApis(context);
+  for (const cluster of [clusters.appA, clusters.appB]) tasks.push(superviseKonnectors(context, cluster));
+  const cli = await writeCliFiles(context);
   progress.say(`ready after ${progress.elapsed().toFixed(1)} s`);
-  if (config.demo && !signal.aborted) await runDemo({ world, tools, backendUrl, postgresUrl });
-  console.log(report(world, tools, backendUrl, issuer));
+  if (config.demo && !signal.aborted) await runDemo({ context, cli, backendUrl, postgresUrl });
+  console.log(report(context, cli, backendUrl, issuer));
   if (!config.exit) await untilAborted(signal);
   progress.say("stopping …");
   stop.abort(new Error("stopping"));
@@ -81,21 +81,21 @@ const xrd = {
   namespaced: false,
 } as const;
 
-async function startPackages(world: World, registry: string): Promise<void> {
-  await installPackages(world, registry);
-  await Promise.all([startProvider(world), packagesHealthy(world)]);
-  await configureProvider(world);
+async function startPackages(context: SandboxContext, registry: string): Promise<void> {
+  await installPackages(context, registry);
+  await Promise.all([startProvider(context), packagesHealthy(context)]);
+  await configureProvider(context);
 }
 
-async function packagesHealthy(world: World): Promise<void> {
-  const { client } = world.clusters.controlPlane;
+async function packagesHealthy(context: SandboxContext): Promise<void> {
+  const { client } = context.clusters.controlPlane;
   for (const [kind, plural, name] of [
     ["Function", "functions", "klutch-function-klutch"],
     ["Provider", "providers", "klutch-provider-anynines"],
     ["Configuration", "configurations", "klutch-configuration-dataservices"],
   ] as const) {
     await waitForConditions(client, pkg(kind, plural), { name }, ["Installed", "Healthy"], 180_000);
-    world.progress.say(`${kind} ${name} is Installed and Healthy`);
+    context.progress.say(`${kind} ${name} is Installed and Healthy`);
   }
   for (const { metadata } of xrds) await waitForConditions(client, xrd, metadata, ["Established", "Offered"]);
 }

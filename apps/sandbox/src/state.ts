@@ -37,7 +37,7 @@ const secretMakers = {
 /** Passwords and keys of the sandbox's own servers. */
 export type SandboxSecrets = { readonly [K in keyof typeof secretMakers]: string };
 
-/** See the module comment. */
+/** The folder and what is in it. The same folder gives the same ports and passwords. */
 export interface SandboxState {
   readonly folder: string;
   readonly ports: Ports;

@@ -52,7 +52,7 @@ export interface AgentOptions {
   readonly runs: AgentRuns;
 }
 
-/** See the module comment. */
+/** Keeps the port and the name of one agent over its restarts. `ends` counts those that nobody asked for. */
 export class AgentSlot implements AsyncDisposable {
   readonly #options: AgentOptions;
   readonly #ports: ReservedPorts;

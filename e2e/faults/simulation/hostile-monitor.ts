@@ -32,7 +32,7 @@ export async function putCanaries(direct: KubeClient): Promise<void> {
     await direct.create(secrets, secretObject(namespace, ownSecret, { kubeconfig: canary }));
 }
 
-/** See the module comment. */
+/** Sees each write before it is made, and what both sides hold when it is asked; `broken` says what must not have been. */
 export class HostileMonitor {
   readonly broken: string[] = [];
   readonly #clock: VirtualClock;

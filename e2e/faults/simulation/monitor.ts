@@ -1,4 +1,4 @@
-/** Watches both sides while faults happen and writes down every promise that is broken at some moment (DESIGN §4). */
+/** Watches both sides while faults happen and writes down every promise that is broken at some moment. */
 import { boundAnnotation } from "@klutch/api";
 import { type DynamicObject, isRecord, leases, type ResourceType } from "@klutch/kube-core";
 import { type KubeClient } from "@klutch/kube";
@@ -16,7 +16,7 @@ export interface Watched {
   readonly ledger: Ledger;
 }
 
-/** See the module comment. */
+/** Sees each change of both servers as it happens. `broken` has a line for each broken promise; the end state is judged elsewhere. */
 export class Monitor {
   readonly broken: string[] = [];
   readonly #clock: VirtualClock;

@@ -23,7 +23,7 @@ import { exportOf, simulatedApis } from "./apis.ts";
 /** Namespaces of an app cluster in which users work. */
 export const workNamespaces: readonly string[] = ["app", "other"];
 
-/** See the module comment. */
+/** Its agents come and go; the two servers and the tenant's place stay for the whole run. */
 export interface SimulatedTenant {
   /** `consumer-1`; the host of its address, too. */
   readonly name: string;

@@ -17,7 +17,7 @@ test("what the shipped templates claim is plain: Secrets and ConfigMaps that the
   assert.equal(kindOf("secrets", { selector: { owner: "Consumer", names: ["db-admin"] } }), "plain");
 });
 
-test("B2: what a person must accept by hand: a cluster's own Secrets, taking over what exists, kinds beyond payload", () => {
+test("what a person must accept by hand: a cluster's own Secrets, taking over what exists, kinds beyond payload", () => {
   assert.equal(kindOf("secrets"), "grave");
   assert.equal(kindOf("secrets", { selector: { owner: "Consumer" } }), "grave");
   assert.equal(kindOf("secrets", { selector: { owner: "Consumer", names: ["a", "*"] } }), "grave");
@@ -27,7 +27,7 @@ test("B2: what a person must accept by hand: a cluster's own Secrets, taking ove
   assert.equal(kindOf("widgets", { group: "anynines.com" }), "grave");
 });
 
-test("B2: what nobody can accept: wildcards, identities, workloads, RBAC, webhooks, CRDs, foreign groups, system namespaces", () => {
+test("what nobody can accept: wildcards, identities, workloads, RBAC, webhooks, CRDs, foreign groups, system namespaces", () => {
   for (const resource of [
     "pods",
     "nodes",

@@ -15,7 +15,7 @@
 import type { PermissionClaim } from "./kinds/permission-claim.ts";
 import { consumerNamespace } from "./names.ts";
 
-/** See the module comment. The reason of a grave claim says what can happen, in words a person can judge. */
+/** What may be done with a claim. `reason` says why nobody can accept it, or what can happen to a person who does. */
 export type ClaimVerdict =
   | { readonly kind: "plain" }
   | { readonly kind: "grave"; readonly reason: string }

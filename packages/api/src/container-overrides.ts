@@ -1,5 +1,6 @@
 /**
- * What an AppClusterBinding may change in the konnector's container: the fields of corev1.Container that reference/bind.md §1.7 names.
+ * What an AppClusterBinding may change in the konnector's container: the fields of corev1.Container without
+ * `resizePolicy`. Nothing of the Pod around it can be changed.
  * The overrides are a strategic merge patch: null removes a field, `$patch: delete` an item of a list that is merged by a key.
  */
 import {

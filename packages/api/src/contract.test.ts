@@ -5,10 +5,7 @@ import { test } from "node:test";
 import { bindCrds, providerCrds } from "./crds.ts";
 import { describeCrd } from "./testing/describe-crd.ts";
 
-/**
- * The wire contract, kept by hand after reference/bind.md §1 and provider.md §1; no command writes it. What differs from the reference
- * on purpose is said in its head.
- */
+/** The wire contract, kept by hand; no command writes it. Its head says what differs from the Go implementation on purpose. */
 const contract = readFileSync(join(import.meta.dirname, "..", "contract.txt"), "utf8");
 const sections = contract
   .split(/^(?=## )/m)

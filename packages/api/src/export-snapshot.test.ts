@@ -44,7 +44,7 @@ test("behind a conversion webhook one version is exported, the stored one if it 
   assert.deepEqual(exported([v1beta1, { ...v1, served: false }], "Webhook"), [["v1beta1", true]]);
 });
 
-test("B24: a CRD whose stored version is not served gives an export that can be applied", () => {
+test("a CRD whose stored version is not served gives an export that can be applied", () => {
   assert.deepEqual(exported([v1beta1, { ...v1, served: false }]), [["v1beta1", true]]);
 });
 

@@ -1,4 +1,4 @@
-/** A CRD of the provider as an export, and an export as a CRD of the app cluster. Source: reference/bind.md §4.7, §5.2. */
+/** A CRD of the provider as an export, and an export as a CRD of the app cluster. */
 import {
   accepts,
   anyObject,
@@ -63,7 +63,7 @@ export class ExportError extends Error {
 /**
  * The snapshot and its hash. Only served versions are exported; behind a conversion webhook, which the app cluster cannot reach,
  * only one: the storage version if it is served, else the first served one. Exactly one exported version is marked as storage,
- * also when the provider's is not served (B24). Throws `ExportError` when nothing is served, a schema is missing or a version's name
+ * also when the provider's is not served. Throws `ExportError` when nothing is served, a schema is missing or a version's name
  * is none that exports may have.
  */
 export function exportFromCrd(crd: CrdSource): { readonly spec: ExportSnapshot; readonly hash: string } {

@@ -1,4 +1,4 @@
-/** Names on the wire, each defined once. Source: reference/bind.md §1.10. */
+/** Names on the wire, each defined once. docs/reference/names.md lists them. */
 
 /** API group of the bind kinds. */
 export const bindGroup = "klutch.anynines.com";
@@ -25,7 +25,7 @@ export const releaseSchemaAnnotation = "klutch.anynines.com/release-schema";
 export const releaseDeletionsAnnotation = "klutch.anynines.com/release-deletions";
 /** On an APIServiceBinding: UID of the provider's kube-system namespace, pinned at the first contact. */
 export const providerUidAnnotation = "klutch.anynines.com/provider-uid";
-/** On an APIServiceBinding and on claims that wait: since when the provider cannot be reached, RFC 3339. */
+/** On an APIServiceBinding: since when the provider cannot be reached, RFC 3339. */
 export const unreachableSinceAnnotation = "klutch.anynines.com/unreachable-since";
 /** On the consumer's copies of claimed objects, as a label: UID of the cluster namespace they come from. */
 export const claimedFromLabel = "klutch.anynines.com/claimed-from";
@@ -56,7 +56,7 @@ export const clusterNamespaceAnnotation = "klutch.anynines.com/cluster-namespace
 export const serviceNamespaceAnnotation = "klutch.anynines.com/api-service-namespace";
 /** `<oidc subject>#<cluster id>` on cluster namespaces. */
 export const identityAnnotation = "example-backend.klutch.anynines.com/identity";
-/** `<namespace>/<name>` of the AppClusterBinding on everything it made; on a namespace the proof that it is ours (S9). */
+/** `<namespace>/<name>` of the AppClusterBinding on everything it made; on a namespace the proof that it is ours. */
 export const appClusterBindingAnnotation = "klutch.anynines.com/appclusterbinding";
 /** Hash of the CRD-derived part of an export's spec. */
 export const sourceSpecHashAnnotation = "klutch.anynines.com/source-spec-hash";

@@ -32,7 +32,7 @@ test("an identity hash is SHA-224 in base 62, digits before small before large l
   assert.equal(clusterIdOf("klutch"), "27Zd9X");
 });
 
-test("B27: a service namespace for a long name is a valid, readable label that does not change", () => {
+test("a service namespace for a long name is a valid, readable label that does not change", () => {
   fc.assert(
     fc.property(label, (consumer) => {
       const name = serviceNamespaceName("cluster-x7k2p", consumer);
@@ -44,7 +44,7 @@ test("B27: a service namespace for a long name is a valid, readable label that d
   );
 });
 
-test("S9: whom a service namespace belongs to is told by a value that two tenants cannot share", () => {
+test("whom a service namespace belongs to is told by a value that two tenants cannot share", () => {
   const tenants = [
     ["cluster-a", "b-c"],
     ["cluster-a-b", "c"],

@@ -1,4 +1,4 @@
-/** How names on the two sides follow from each other. Source: reference/bind.md §1.10. */
+/** How names on the two sides follow from each other. docs/reference/names.md lists them. */
 import { base62Hash } from "./hash.ts";
 import { boundedName } from "@klutch/kube-core";
 
@@ -13,8 +13,8 @@ export function crdNameOf(resource: {
 }
 
 /**
- * Namespace of the provider that mirrors `consumerNamespace`. Names longer than 63 characters get a hashed tail (B27); that a name
- * belongs to this tenant is proven by the namespace's annotation, never by the name alone (S9).
+ * Namespace of the provider that mirrors `consumerNamespace`. Names longer than 63 characters get a hashed tail; that a name
+ * belongs to this tenant is proven by the namespace's annotation, never by the name alone.
  */
 export function serviceNamespaceName(clusterNamespace: string, consumerNamespace: string): string {
   return boundedName(`${clusterNamespace}-${consumerNamespace}`);

@@ -108,7 +108,7 @@ function fieldOf(value: unknown, name: string): unknown {
 
 function textOf(value: unknown, name: string, longest: number): string {
   const text = fieldOf(value, name);
-  if (typeof text !== "string" || text === "") throw new WireError(name, "is missing or not a text");
+  if (typeof text !== "string" || text === "") throw new WireError(name, "is missing or not a string");
   if (text.length > longest) throw new WireError(name, `is longer than ${longest} characters`);
   return text;
 }

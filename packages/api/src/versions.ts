@@ -1,4 +1,4 @@
-/** Versions of the parts and what they accept of each other. Source: reference/bind.md §3.1, §7.2. */
+/** Versions of the parts and what they accept of each other. */
 
 /** The version of this release, in every part. */
 export const klutchVersion = "v1.6.0";

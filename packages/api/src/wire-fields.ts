@@ -27,6 +27,6 @@ export function array(value: unknown, field: string): readonly unknown[] {
 
 /** A text that is not empty. Throws `WireError`. */
 export function text(value: unknown, field: string): string {
-  if (typeof value !== "string" || value === "") throw new WireError(field, "is missing or not a text");
+  if (typeof value !== "string" || value === "") throw new WireError(field, "is missing or not a string");
   return value;
 }

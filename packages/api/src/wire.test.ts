@@ -63,7 +63,7 @@ test("unknown login methods are passed over; without a known one the plugin says
   );
 });
 
-test("B15: a response survives the way through a query in either base64 alphabet", () => {
+test("a response survives the way through a query in either base64 alphabet", () => {
   fc.assert(
     fc.property(fc.string({ unit: "grapheme" }), fc.base64String(), (id, kubeconfig) => {
       const sent = {

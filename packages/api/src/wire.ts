@@ -1,4 +1,4 @@
-/** What the backend and the plugin say to each other over HTTP. Source: reference/bind.md §1.9. */
+/** What the backend and the plugin say to each other over HTTP. See docs/reference/login.md. */
 import { accepts, problemsOf } from "@klutch/schema";
 import { exportRequestSpec, type APIServiceExportRequestSpec } from "./kinds/api-service-export-request.ts";
 import { bindGroup } from "./names.ts";
@@ -67,7 +67,7 @@ export function decodeBindingProvider(value: unknown): BindingProvider {
   );
 }
 
-/** Standard base64 of the JSON, which both alphabets' decoders of existing plugins take (B15); encode it for a query. */
+/** Standard base64 of the JSON, which both alphabets' decoders of existing plugins take; encode it for a query. */
 export function encodeBindingResponse(response: BindingResponse): string {
   return Buffer.from(JSON.stringify(response)).toString("base64");
 }

@@ -1,4 +1,4 @@
-/** Conditions in Cluster API's style. Source: reference/bind.md §1.1. */
+/** Conditions in Cluster API's style: with a severity, and `Ready` as the summary of all others. See docs/reference/conditions.md. */
 
 /** A condition as Cluster API has it: with a severity that is set only while the status is False. */
 export interface Condition {

@@ -23,6 +23,6 @@ export function objectPath(type: ResourceType, ref: ObjectRef, subresource?: str
 /** A name as one part of a path. What Kubernetes allows in no name means another path to whoever resolves it. */
 function segment(name: string): string {
   if (name === "" || name === "." || name === ".." || /[/%]/.test(name))
-    throw new RangeError(`${JSON.stringify(name.slice(0, 80))} is no name of an object`);
+    throw new RangeError(`${JSON.stringify(name.slice(0, 80))} is not a valid name of an object`);
   return encodeURIComponent(name);
 }

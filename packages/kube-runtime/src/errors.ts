@@ -5,12 +5,12 @@ export class TooManyObjectsError extends Error {
   readonly code = "TooManyObjects";
 
   constructor(resource: string, limit: number) {
-    super(`there are more than ${limit} ${resource}, which is more than are taken; some are left out`);
+    super(`there are more than ${limit} ${resource}, and no more are taken; the others are left out`);
     this.name = "TooManyObjectsError";
   }
 }
 
-/** The reconcile failed in a way that trying again cannot mend; the next change of the object tries anew. */
+/** The reconcile failed in a way that trying again cannot fix; the next change of the object tries anew. */
 export class TerminalError extends Error {
   readonly code = "Terminal";
 

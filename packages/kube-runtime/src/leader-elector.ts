@@ -53,7 +53,10 @@ const leases: ResourceType = {
   namespaced: true,
 };
 
-/** See the module comment. */
+/**
+ * Competes for the lease while `run` runs, and gives it back at the end. It does not stop the work of a process that lost the lease:
+ * `signal` aborts, writes are refused, and whoever runs the work ends it.
+ */
 export class LeaderElector implements WriteGuard {
   readonly #options: LeaderElectorOptions;
   readonly #clock: Clock;

@@ -1,4 +1,4 @@
-/** Time as a dependency, so that tests can turn it (STYLE §7.5). */
+/** Time as a dependency, so that tests can turn it. */
 export interface Clock {
   /** Wall clock in milliseconds since the epoch. May jump; use it only for what people and other machines read. */
   now(): number;

@@ -60,7 +60,7 @@ export class WatchStalledError extends Error {
   }
 }
 
-/** A write was refused before it was sent, because this process does not hold its lease (DESIGN §4.9). */
+/** A write was refused before it was sent, because this process does not hold its lease. */
 export class FencedError extends Error {
   readonly code = "Fenced";
 

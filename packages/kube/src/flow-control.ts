@@ -1,7 +1,7 @@
 /**
  * How many requests to one API server may be in flight. No fixed rate: the limit grows by about one for each round of
  * successes while it is in use, shrinks when answers get slower than they were, and drops at once when the server asks for
- * less (429), after which nothing is sent until its Retry-After has passed (DESIGN §4.8).
+ * less (429), after which nothing is sent until its Retry-After has passed.
  */
 import type { Clock } from "./clock.ts";
 

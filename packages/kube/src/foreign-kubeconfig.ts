@@ -1,6 +1,6 @@
 /**
  * Kubeconfigs that came over the network or from a Secret. Whoever wrote them must not be able to run programs, read files,
- * impersonate, or route our traffic through a proxy (DESIGN §4.11), so only a closed set of fields is taken and the rest refused.
+ * impersonate, or route our traffic through a proxy, so only a closed set of fields is taken and the rest refused.
  */
 import { Secret } from "@klutch/telemetry";
 import type { ClusterAuth, ClusterConfig } from "./config.ts";

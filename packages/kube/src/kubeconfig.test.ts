@@ -43,7 +43,7 @@ test("of two entries with the same name the first file's counts", async (t) => {
   assert.equal((await loadKubeconfig({ env })).server, "https://first.test");
 });
 
-test("B25: every connection override reaches the configuration", async (t) => {
+test("every connection override reaches the configuration", async (t) => {
   const folder = await folderWith(t, { a: kubeconfig("a") });
   const config = await loadKubeconfig({
     path: join(folder, "a"),

@@ -87,7 +87,7 @@ export type WatchEvent<T extends KubeObject> =
 
 /**
  * Asked immediately before every mutating request is put on the wire. The lease elector implements it, so that a process
- * without the lease cannot write (DESIGN §4.9).
+ * without the lease cannot write.
  */
 export interface WriteGuard {
   /** Throws `FencedError` when writing is not allowed now. */

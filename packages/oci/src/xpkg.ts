@@ -1,4 +1,4 @@
-/** Crossplane packages: an image with one layer that holds `package.yaml` (reference/engines.md §9). */
+/** Crossplane packages: an image with one layer, labelled `base`, that holds `package.yaml` and nothing else. */
 import { gzipSync } from "node:zlib";
 import { blob, descriptor, digestOf, type Image, jsonBlob, mediaTypes } from "./image.ts";
 import { tar } from "./tar.ts";

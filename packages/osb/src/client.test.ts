@@ -53,12 +53,12 @@ test("a request carries version, credentials, identity and escaped identifiers",
   );
 });
 
-test("provider defect 1: 202 without an operation is accepted", async (t) => {
+test("202 without an operation is accepted", async (t) => {
   const { client } = await broker(t, json(202, {}, { "retry-after": "7" }));
   assert.deepEqual(await client.provision(provision), { kind: "accepted", retryAfterMs: 7000 });
 });
 
-test("provider defect 10: a plain 404 without a proprietary code means gone", async (t) => {
+test("a plain 404 without a proprietary code means gone", async (t) => {
   const { client } = await broker(t, json(404, {}));
   await assert.rejects(client.fetchInstance("i"), isGone);
 });
@@ -143,7 +143,7 @@ const garbage: readonly (readonly [string, (client: OsbClient) => Promise<unknow
     "an operation that is a number",
     (client) => client.provision(provision),
     { operation: 3 },
-    /operation is not a text/,
+    /operation is not a string/,
   ],
 ];
 for (const [what, call, body, message] of garbage) {

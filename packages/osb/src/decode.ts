@@ -89,7 +89,7 @@ function accepted(
 ): Extract<Outcome, { kind: "accepted" }> {
   const { operation } = body;
   if (operation !== undefined && operation !== null && typeof operation !== "string") {
-    throw garbage(action, "operation", "is not a text");
+    throw garbage(action, "operation", "is not a string");
   }
   return { kind: "accepted", ...(typeof operation === "string" ? { operation } : {}), retryAfterMs };
 }
@@ -166,7 +166,7 @@ function list(body: Json, name: string, action: string): readonly unknown[] {
 function text(body: Json, name: string, field: string, action: string): string {
   const value = body[name];
   if (typeof value !== "string" || value === "")
-    throw garbage(action, `${field}.${name}`, "is missing or not a text");
+    throw garbage(action, `${field}.${name}`, "is missing or not a string");
   return value;
 }
 

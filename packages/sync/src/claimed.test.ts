@@ -43,7 +43,7 @@ function plan(observed: Partial<ObservedClaimed>): ClaimedPlan {
   });
 }
 
-test("S1: with owner Provider no consumer object ever goes up, whatever both sides hold", () => {
+test("with owner Provider no consumer object ever goes up, whatever both sides hold", () => {
   const marks = fc.constantFrom<Metadata>({}, copyMarks("Provider"), copyMarks("Consumer"), {
     annotations: { [resourceOwnerAnnotation]: "" },
   });
@@ -92,7 +92,7 @@ test("an object of the consumer's own is a conflict and is left alone", () => {
   assert.deepEqual(plan({ consumer: below({}) }), {});
 });
 
-test("B21: when the provider's object goes, the copy goes from the consumer's namespace, after a live look", () => {
+test("when the provider's object goes, the copy goes from the consumer's namespace, after a live look", () => {
   const { step } = plan({ consumer: below({}, copyMarks("Provider")) });
   assert.deepEqual(step, {
     do: "delete",
@@ -110,13 +110,13 @@ test("B21: when the provider's object goes, the copy goes from the consumer's na
   assert.deepEqual(dying.step.ref, consumerRef);
 });
 
-test("B22: an absent side is just absent", () => {
+test("an absent side is just absent", () => {
   assert.deepEqual(plan({}), {});
   assert.deepEqual(plan({ scope: consumerOwned }), {});
   assert.deepEqual(plan({ scope: either }), {});
 });
 
-test("S12: what a claim does not select is not brought down, and is removed when it was", () => {
+test("what a claim does not select is not brought down, and is removed when it was", () => {
   const scope: ClaimScope = { ...providerOwned, names: ["other"] };
   assert.deepEqual(plan({ scope, provider: above({}) }), {});
   const removed = plan({ scope, provider: above({}), consumer: below({}, copyMarks("Provider")) });

@@ -1,7 +1,7 @@
 /**
  * Claimed resources (Secrets, ConfigMaps, any kind) by owner. The claim that the person accepted decides who may own; an annotation can
  * only narrow that. With an owner `Provider` and without `autoAdopt` there is no path by which a consumer's object reaches the
- * provider (S1).
+ * provider.
  *
  * | claim owner  | object's owner |
  * |--------------|----------------|

@@ -12,7 +12,7 @@ import { filterMetadata, type MetadataRule } from "./metadata-rules.ts";
 import type { Isolation, Tenant } from "./namespaces.ts";
 import type { Ref, SyncObject } from "./types.ts";
 
-/** Whether the object carries `klutch.anynines.com/bound: "true"`; any other value does not count (B23). */
+/** Whether the object carries `klutch.anynines.com/bound: "true"`; any other value does not count. */
 export function isBound(object: { readonly metadata: Metadata }): boolean {
   return object.metadata.annotations?.[boundAnnotation] === "true";
 }
@@ -101,7 +101,7 @@ export function appliedPart(object: SyncObject): unknown {
 
 /**
  * Whether the provider's object must be applied: a wanted value is missing or different, or a field that only we hold is no longer
- * wanted (B4). Fields of others never count, so late-initialised fields cause no writes.
+ * wanted. Fields of others never count, so late-initialised fields cause no writes.
  */
 export function needsApply(
   wanted: SyncObject,

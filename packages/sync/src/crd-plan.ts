@@ -1,4 +1,4 @@
-/** The CRD of the app cluster that follows from an export (reference/bind.md §4.7). */
+/** The CRD of the app cluster that follows from an export. */
 import {
   type APIServiceExportSpec,
   bindGroup,
@@ -141,7 +141,7 @@ function foreignOwner(
 ): string | undefined {
   const owners = (crd.metadata.ownerReferences ?? []).filter((owner) => isBinding(owner));
   const [owner] = owners;
-  if (owner === undefined) return "nobody that Klutch knows";
+  if (owner === undefined) return "no APIServiceBinding";
   if (owners.some(({ uid }) => uid === binding.uid)) return undefined;
   if (owner.name === binding.name && !bindingExists(owner.uid)) return undefined;
   return `APIServiceBinding ${owner.name} (${owner.uid})`;

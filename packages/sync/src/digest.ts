@@ -1,5 +1,5 @@
 /**
- * What is remembered of a pair that is in sync, so that neither object has to stay in memory (DESIGN §4.6): a few metadata and hashes.
+ * What is remembered of a pair that is in sync, so that neither object has to stay in memory: a few metadata and hashes.
  * Most events can be decided with that alone; for the rest the objects are read again.
  */
 import {

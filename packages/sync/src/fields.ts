@@ -1,6 +1,6 @@
 /**
  * Who owns what in an object: `metadata.managedFields` (KEP-555) reduced to the question the engine asks: is there a field that only
- * we hold in place and that is no longer wanted? If so, an apply without it removes it (B4).
+ * we hold in place and that is no longer wanted? If so, an apply without it removes it.
  */
 import { fieldManager } from "@klutch/api";
 import { isRecord, type SyncObject } from "./types.ts";
@@ -11,7 +11,7 @@ export type FieldSet = Readonly<Record<string, unknown>>;
 /** One step into an object: a field name, or the index of a list item. */
 export type FieldPath = readonly (string | number)[];
 
-/** The manager under which the reference's agent created upstream objects (reference/bind.md §1.10). */
+/** The manager under which the Go konnector created upstream objects, by update. */
 export const legacyManager = "konnector";
 
 /** Fields of one object that our managers own and nobody else does. */

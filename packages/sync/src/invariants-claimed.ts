@@ -1,4 +1,4 @@
-/** That copies of claimed objects equal their sources, and that nothing of the consumer is above without an accepted claim (S1). */
+/** That copies of claimed objects equal their sources, and that nothing of the consumer is above without an accepted claim. */
 import { claimedFromLabel, crdNameOf, resourceOwnerAnnotation } from "@klutch/api";
 import { type ClaimScope, claimScopeOf, isSelected } from "./claim-scope.ts";
 import { type ClaimedStep, planClaimed } from "./claimed.ts";
@@ -97,9 +97,7 @@ function checkPair(
   const covering = scopes.filter((scope) => isSelected(scope, consumerRef, provider ?? consumer));
   const mayGoUp = covering.some((scope) => scope.owner !== "Provider" || scope.autoAdopt);
   if (provider !== undefined && cameFromConsumer(provider) && !isDeleting(provider) && !mayGoUp) {
-    return [
-      violation("Claimed", "provider", "comes from the consumer, but no accepted claim lets it leave (S1)"),
-    ];
+    return [violation("Claimed", "provider", "comes from the consumer, but no accepted claim lets it leave")];
   }
   const [scope] = covering.length > 0 ? covering : scopes;
   if (scope === undefined) return [];

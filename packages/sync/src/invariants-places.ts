@@ -13,7 +13,7 @@ export interface Places {
   mapping(consumerNamespace: string | undefined): Mapping;
   /** Consumer namespaces by provider namespace: by mapping, and by the annotations of the provider's namespaces. */
   readonly consumerOf: ReadonlyMap<string, string>;
-  /** Cluster namespaces by service namespace, of all tenants. Annotations win over our mappings: they are the proof (S9). */
+  /** Cluster namespaces by service namespace, of all tenants. Annotations win over our mappings: they are the proof. */
   readonly tenantOf: ReadonlyMap<string, string>;
 }
 

@@ -15,7 +15,7 @@ import type { SyncObject } from "./types.ts";
  * | Status      | a claim shows the status of its object above |
  * | Finalizer   | our finalizer is only where a binding can resolve it |
  * | Tenancy     | nothing of one tenant stands in a namespace of another |
- * | Claimed     | copies of claimed objects equal their sources; nothing is above that no accepted claim covers (S1) |
+ * | Claimed     | copies of claimed objects equal their sources; nothing is above that no accepted claim covers |
  * | Bookkeeping | a claim's status holds nothing of Klutch's own |
  */
 export type InvariantName =

@@ -257,7 +257,7 @@ test("Finalizer: a deleting claim without object above waits no longer than the 
     upstreams: [],
   });
   assert.deepEqual(checkInvariants(snapshot(waiting(justNow))), []);
-  violates(waiting(minutesAgo), "Finalizer", `${api} app/w`, /nothing is above any more/);
+  violates(waiting(minutesAgo), "Finalizer", `${api} app/w`, /the provider has nothing of it any more/);
   const served = { ...waiting(minutesAgo), upstreams: [above({ a: 1 })] };
   assert.deepEqual(checkInvariants(snapshot(served)), []);
 });
@@ -323,10 +323,10 @@ test("Claimed: two objects that both sides made themselves are nobody's copy", (
   assert.deepEqual(checkInvariants(snapshot({ secretsBelow: [own] })), []);
 });
 
-test("S1: a Secret of the consumer above that no accepted claim covers, also when no claim is accepted at all", () => {
+test("a Secret of the consumer above that no accepted claim covers, also when no claim is accepted at all", () => {
   const leaked = [secret("cluster-a-app", { p: "eA==" }, copyOf("Consumer"))];
   const own = [secret("app", { p: "eA==" })];
-  const expected = ["Claimed", "secrets cluster-a-app/s", /\(S1\)/] as const;
+  const expected = ["Claimed", "secrets cluster-a-app/s", /no accepted claim lets it leave/] as const;
   violates({ secretsAbove: leaked, secretsBelow: own }, ...expected);
   violates({ secretsAbove: leaked, secretsBelow: own, permissionClaims: [] }, ...expected);
   const consumerSecrets: PermissionClaim = { ...providerSecrets, selector: { owner: "Consumer" } };

@@ -104,7 +104,7 @@ function checkPair(
   const object = `${api.name} ${nameOf(refOfObject(claim))}`;
   if (upstream === undefined) {
     if (!isMarked(claim) && !isOlder(snapshot, claim.metadata.creationTimestamp)) return [];
-    const message = `has no object above; ${nameOf(target)} is missing at the provider`;
+    const message = `has no object at the provider; ${nameOf(target)} is missing`;
     return [{ invariant: "OneToOne", object, side: "consumer", message }];
   }
   if (isDeleting(upstream)) return [];
@@ -163,7 +163,7 @@ function checkFinalizers(
         if (upstreams === undefined || !isOlder(snapshot, claim.metadata.deletionTimestamp)) return [];
         const target = placeOf(claim);
         if (target !== undefined && taken.has(nameOf(target))) return [];
-        const message = `waits with our finalizer since ${claim.metadata.deletionTimestamp}, but nothing is above any more`;
+        const message = `has waited with our finalizer since ${claim.metadata.deletionTimestamp}, but the provider has nothing of it any more`;
         return [{ invariant: "Finalizer", object, side: "consumer", message }];
       });
   });

@@ -17,13 +17,13 @@ const usual: DoubtedMapping = {
 test("a mapping counts when its service namespace is this tenant's, and says why when it does not", () => {
   assert.deepEqual(judgeMapping(usual), { state: "ready", providerNamespace: "cluster-a-app" });
   const refused: readonly (readonly [Partial<DoubtedMapping>, RegExp])[] = [
-    [{ providerNamespace: "../secrets" }, /not a name/],
-    [{ providerNamespace: `${"x".repeat(64)}` }, /not a name/],
-    [{ consumerNamespace: "App" }, /not a name/],
-    [{ providerNamespace: tenant.namespace }, /own account/],
-    [{ sharers: ["app", "other"] }, /another one/],
-    [{ providerNamespace: "cluster-b-app" }, /does not say/],
-    [{ providerNamespace: "cluster-a-other", proof: "cluster-a/other" }, /does not say/],
+    [{ providerNamespace: "../secrets" }, /does not hold valid names/],
+    [{ providerNamespace: `${"x".repeat(64)}` }, /does not hold valid names/],
+    [{ consumerNamespace: "App" }, /does not hold valid names/],
+    [{ providerNamespace: tenant.namespace }, /cluster namespace itself/],
+    [{ sharers: ["app", "other"] }, /another namespace/],
+    [{ providerNamespace: "cluster-b-app" }, /no annotation that says/],
+    [{ providerNamespace: "cluster-a-other", proof: "cluster-a/other" }, /no annotation that says/],
   ];
   for (const [change, why] of refused) {
     const mapping = judgeMapping({ ...usual, ...change });

@@ -38,11 +38,12 @@ export function judgeMapping(doubted: DoubtedMapping): Mapping {
   const { tenant, consumerNamespace, providerNamespace, sharers, proof } = doubted;
   const refuse = (why: string): Mapping => ({ state: "pending", why });
   if (!isDnsLabel(consumerNamespace) || !isDnsLabel(providerNamespace))
-    return refuse("the provider's answer is not a name of a namespace");
+    return refuse("the provider's APIServiceNamespace does not hold valid names of namespaces");
   if (providerNamespace === tenant.namespace)
-    return refuse("the provider's answer is the namespace of this cluster's own account");
-  if (sharers.length > 1) return refuse("the provider gave its namespace to another one as well");
+    return refuse("the provider's status.namespace is the cluster namespace itself");
+  if (sharers.length > 1)
+    return refuse("the provider gave the same namespace to another namespace of this cluster");
   if (!hasUsualName(doubted) && proof !== serviceNamespaceOwner(tenant.namespace, consumerNamespace))
-    return refuse("the provider's namespace does not say that it belongs to this one");
+    return refuse("the provider's namespace has no annotation that says it belongs to this one");
   return { state: "ready", providerNamespace };
 }

@@ -1,4 +1,4 @@
-/** Which labels and annotations travel up (DESIGN §4.4). */
+/** Which labels and annotations travel up. */
 
 /** Patterns with `*` for any characters; a key travels when one `allow` pattern and no `deny` pattern matches it. */
 export interface MetadataRule {

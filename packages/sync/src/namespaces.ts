@@ -22,7 +22,7 @@ export interface Tenant {
  */
 export type Isolation = "Prefixed" | "Namespaced" | "None";
 
-/** State of the namespace mapping that a namespaced object needs (reference/bind.md §1.5). */
+/** State of the namespace mapping that a namespaced object needs. */
 export type Mapping =
   | { readonly state: "missing" }
   /** The APIServiceNamespace exists; the backend has not answered yet, or with something that does not count: then `why` says it. */

@@ -50,14 +50,14 @@ test("an unmapped namespace is asked for, a pending one is waited for", () => {
   assert.deepEqual(plan({ consumer, mapping: { state: "pending" } }), { steps: [], waiting: "mapping" });
 });
 
-test("B4: a field that only we hold and that is no longer wanted causes an apply", () => {
+test("a field that only we hold and that is no longer wanted causes an apply", () => {
   const fieldsV1 = fieldsOf({ spec: { a: 1, b: 2 } });
   const managedFields = [appliedBy(fieldManager, "Apply", fieldsV1)];
   const provider = providerWidget({ a: 1, b: 2 }, { managedFields });
   assert.deepEqual(kinds(plan({ consumer: consumerWidget({ a: 1 }), provider }).steps), ["applyProvider"]);
 });
 
-test("B4: what an older agent created is removed by name", () => {
+test("what an older agent created is removed by name", () => {
   const fieldsV1 = fieldsOf({ spec: { a: 1, b: { c: 1, d: 2 } } });
   const managedFields = [appliedBy("konnector", "Update", fieldsV1)];
   const provider = providerWidget({ a: 1, b: { c: 1, d: 2 } }, { managedFields });
@@ -69,7 +69,7 @@ test("B4: what an older agent created is removed by name", () => {
   });
 });
 
-test("B4: what an older agent created is removed by name, also after we have applied it ourselves", () => {
+test("what an older agent created is removed by name, also after we have applied it ourselves", () => {
   const fieldsV1 = fieldsOf({ spec: { a: 1, b: 2 } });
   const managedFields = [
     appliedBy("konnector", "Update", fieldsV1),
@@ -98,7 +98,7 @@ test("fields of others (late initialisation, resourceRef) cause no write, also w
   assert.deepEqual(plan({ consumer: consumerWidget({ a: 1 }), provider }), { steps: [] });
 });
 
-test("B5: labels, annotations and other top-level fields follow after creation", () => {
+test("labels, annotations and other top-level fields follow after creation", () => {
   const provider = providerWidget({ a: 1 });
   for (const change of [
     consumerWidget({ a: 1 }, { labels: { team: "x" } }),
@@ -121,7 +121,7 @@ test("labels that steer the control plane stay below", () => {
   assert.deepEqual(step.content.metadata.annotations, { "example.org/kept": "x", [boundAnnotation]: "true" });
 });
 
-test("B6: the finalizer stays while the upstream lives, also while it is being deleted", () => {
+test("the finalizer stays while the upstream lives, also while it is being deleted", () => {
   const consumer = consumerWidget({}, deleting);
   const alive = plan({ consumer, provider: providerWidget({}) });
   assert.deepEqual(kinds(alive.steps), ["deleteProvider"]);
@@ -139,7 +139,7 @@ test("B6: the finalizer stays while the upstream lives, also while it is being d
   ]);
 });
 
-test("B6: nothing is written into a dying upstream object of the same name, but its status still comes down", () => {
+test("nothing is written into a dying upstream object of the same name, but its status still comes down", () => {
   const provider = { ...providerWidget({ a: 0 }, deleting), status: { phase: "Deleting" } };
   const { steps, waiting } = plan({ consumer: consumerWidget({ a: 1 }), provider });
   assert.deepEqual(kinds(steps), ["writeStatus"]);
@@ -159,11 +159,11 @@ test("an upstream object that is not ours survives the deletion of a claim of it
   assert.deepEqual(rest, []);
 });
 
-test("B12: an upstream object without claim is never deleted by the plan itself", () => {
+test("an upstream object without claim is never deleted by the plan itself", () => {
   assert.deepEqual(plan({ provider: providerWidget({}) }), { steps: [], waiting: "orphanConfirmation" });
 });
 
-test("S13, B10: adoption creates the consumer's object without the provider's owners and finalizers", () => {
+test("adoption creates the consumer's object without the provider's owners and finalizers", () => {
   const provider = {
     ...providerWidget(
       { a: 1 },
@@ -199,7 +199,7 @@ test("S13, B10: adoption creates the consumer's object without the provider's ow
   ]);
 });
 
-test('B23: only the value "true" counts as bound', () => {
+test('only the value "true" counts as bound', () => {
   for (const value of ["false", "", "yes"]) {
     assert.equal(isBound(providerWidget({}, { annotations: { [boundAnnotation]: value } })), false);
   }

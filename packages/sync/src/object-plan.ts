@@ -8,11 +8,11 @@
  * | –         | bound             | orphan: interlock (orphans.ts), never a delete by itself |
  * | –         | not bound         | adopt: create the consumer's object |
  * | deleting  | – (cache)         | confirm live, then release the finalizer |
- * | deleting  | bound             | delete it, keep the finalizer (B6); hold it while deletions are held |
+ * | deleting  | bound             | delete it, keep the finalizer; hold it while deletions are held |
  * | deleting  | deleting          | wait |
  * | deleting  | not bound         | not ours: release the finalizer, leave it |
  * | alive     | namespace unmapped| ask for the mapping, wait |
- * | alive     | deleting          | status down, wait until it is gone, then recreate (B6) |
+ * | alive     | deleting          | status down, wait until it is gone, then recreate |
  * | alive     | other tenant's, or another claim's | hold |
  * | alive     | – or alive        | finalizer, apply if needed, status down if different |
  */

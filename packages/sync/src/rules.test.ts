@@ -144,7 +144,7 @@ test("a missing CRD is created with the owner that the plugin reads, and then le
   assert.equal(planCrd({ spec, binding, crd: edited, bindingExists }).do, "replace");
 });
 
-test("B7: a CRD of an earlier binding of the same name is taken over; any other is foreign", () => {
+test("a CRD of an earlier binding of the same name is taken over; any other is foreign", () => {
   const owned = (name: string, uid: string): SyncObject => ({
     apiVersion: "apiextensions.k8s.io/v1",
     kind: "CustomResourceDefinition",

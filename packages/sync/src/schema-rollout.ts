@@ -31,8 +31,8 @@ const compareSteps = 600_000;
 /** Steps for one object, in one go, and for all objects of one look. */
 const objectSteps = 200_000;
 const lookSteps = 20_000_000;
-const tooMuchWork = "(all): the schemas ask for too much work to be compared here";
-const uncheckable = "the new schema asks for too much work to be checked here";
+const tooMuchWork = "(all): the schemas are too large to be compared here";
+const uncheckable = "the new schema is too large to be checked here";
 
 /** Changes that existing objects may not survive; empty when the new schema takes all that the old one takes. */
 export function breakingVersionChanges(current: unknown, wanted: unknown): readonly string[] {

@@ -14,7 +14,7 @@ import { isBound } from "./content.ts";
 import { isForeign, type ObservedPair, type PairPlan, planPair, type Step } from "./object-plan.ts";
 import { isDeleting, refOfObject, type SyncObject } from "./types.ts";
 
-/** See the module comment. */
+/** What becomes of claims and upstream objects. With the annotation's third value, `Abandon`, claims are let go of without a plan. */
 export type UnbindPolicy = "Orphan" | "Delete";
 
 /** What the binding's annotation asks for; anything but `Delete` is the default `Orphan`. */

@@ -1,4 +1,4 @@
-/** The log interface of every part: constant message, variable parts as lower-camel keys (STYLE §7.11). */
+/** The log interface of every part: constant message, variable parts as lower-camel keys. */
 import { pino } from "pino";
 
 /** Values of a log line. Put `Secret<T>` in, never a bare credential. */

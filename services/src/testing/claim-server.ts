@@ -1,6 +1,7 @@
 /** A real API server that serves the claims, for tests of what it accepts and refuses. */
 import assert from "node:assert/strict";
 import { after } from "node:test";
+import type { KubeClient } from "@klutch/kube";
 import {
   customResourceDefinitions,
   type DynamicObject,
@@ -8,7 +9,6 @@ import {
   namespaces,
   type ResourceType,
 } from "@klutch/kube-core";
-import type { KubeClient } from "@klutch/kube";
 import { startCluster, waitFor } from "@klutch/kube-testing";
 import { xrds } from "../xrds.ts";
 import { claimCrd } from "./claim-crd.ts";

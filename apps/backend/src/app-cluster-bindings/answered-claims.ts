@@ -1,4 +1,4 @@
-/** Answers to a template's claims in control-plane mode, where the operator of the provider decides for both sides (B13). */
+/** Answers to a template's claims in control-plane mode, where the operator of the provider decides for both sides. */
 import { type AnsweredPermissionClaim, type PermissionClaim } from "@klutch/api";
 import { canonicalJson } from "@klutch/kube-core";
 

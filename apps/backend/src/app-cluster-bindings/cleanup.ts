@@ -35,7 +35,7 @@ import { isOurs } from "./root-namespace.ts";
 
 /** How long a binding waits for a konnector that does not run. */
 const abandonAfterMs = 120_000;
-const lookAgainMs = 2_000;
+const requeueMs = 2_000;
 
 /** One pass. The finalizer is gone after the last one. */
 export async function cleanUp(
@@ -47,8 +47,8 @@ export async function cleanUp(
   const { client } = context;
   const step: Step = { signal: run.signal };
   const namespace = await client.find(namespaces, { name: owner.root }, step);
-  // A namespace of somebody else, and the rights that go with its name, are not ours to remove (S9).
-  if (namespace !== undefined && !isOurs(namespace, owner)) return letGo(context, owner, step);
+  // A namespace of somebody else, and the rights that go with its name, are not ours to remove.
+  if (namespace !== undefined && !isOurs(namespace, owner)) return removeFinalizer(context, owner, step);
   if (namespace !== undefined) {
     const waitMs = await unbind(context, owner, run);
     if (waitMs !== undefined) return { requeueAfterMs: waitMs };
@@ -65,10 +65,15 @@ export async function cleanUp(
       await client.delete(namespaces, { name: owner.root }, { ...step, preconditions: { uid } });
     }
     const message = `Waiting for namespace ${owner.root} to be gone`;
-    await tell(context, owner, falseCondition("CleanedUp", "NamespaceTerminating", "Info", message), step);
-    return { requeueAfterMs: lookAgainMs };
+    await writeCondition(
+      context,
+      owner,
+      falseCondition("CleanedUp", "NamespaceTerminating", "Info", message),
+      step,
+    );
+    return { requeueAfterMs: requeueMs };
   }
-  return letGo(context, owner, step);
+  return removeFinalizer(context, owner, step);
 }
 
 /** Milliseconds to wait, or undefined when no binding is left. */
@@ -98,23 +103,25 @@ async function unbind(
   const waitedMs = clock.now() - since;
   if (await konnectorRuns(context, owner, { signal })) {
     const message = `Waiting for the konnector to unbind ${names}`;
-    await tell(context, owner, falseCondition("Unbound", "Unbinding", "Info", message), { signal });
+    await writeCondition(context, owner, falseCondition("Unbound", "Unbinding", "Info", message), { signal });
     return 15_000;
   }
   if (waitedMs < abandonAfterMs) {
     const message = `No konnector runs to unbind ${names}; after two minutes this goes on without it`;
-    await tell(context, owner, falseCondition("Unbound", "KonnectorNotRunning", "Info", message), { signal });
+    await writeCondition(context, owner, falseCondition("Unbound", "KonnectorNotRunning", "Info", message), {
+      signal,
+    });
     return Math.min(15_000, abandonAfterMs - waitedMs + 500);
   }
   const message =
     `No konnector ran for two minutes: ${names} went without unbinding. CustomResourceDefinitions and claims stay in the app ` +
     "cluster; claims keep the finalizer klutch.anynines.com/syncer until it is removed by hand";
   logger.warn("unbinding was given up because no konnector runs", { bindings: names });
-  await tell(context, owner, falseCondition("Unbound", "KonnectorNotRunning", "Warning", message), {
+  await writeCondition(context, owner, falseCondition("Unbound", "KonnectorNotRunning", "Warning", message), {
     signal,
   });
   for (const binding of left) await abandon(context, binding, { signal });
-  return lookAgainMs;
+  return requeueMs;
 }
 
 /** Only our own finalizer: somebody else's keeps the binding. */
@@ -142,7 +149,7 @@ async function konnectorRuns(context: ControlPlaneContext, owner: Owner, step: S
   return binding !== undefined && healthOf(binding, clock.now()).condition.status === "True";
 }
 
-async function tell(
+async function writeCondition(
   context: ControlPlaneContext,
   owner: Owner,
   condition: NewCondition,
@@ -153,7 +160,7 @@ async function tell(
   await ensureStatus(client, appClusterBindings, owner.object, { conditions }, step);
 }
 
-async function letGo(context: ControlPlaneContext, owner: Owner, step: Step): Promise<undefined> {
+async function removeFinalizer(context: ControlPlaneContext, owner: Owner, step: Step): Promise<undefined> {
   const { namespace, name = "", resourceVersion, finalizers = [] } = owner.object.metadata;
   const rest = finalizers.filter((finalizer) => finalizer !== appClusterBindingFinalizer);
   const patch = { metadata: { resourceVersion, finalizers: rest } };

@@ -3,7 +3,6 @@ import type { APIServiceBinding, AppClusterBinding } from "@klutch/api";
 import type { KubeObject } from "@klutch/kube-core";
 import type { Informer } from "@klutch/kube-runtime";
 import type { ControllerContext } from "../controller-context.ts";
-import type { KonnectorImages } from "./konnector-deployment.ts";
 
 /** Caches that only the control-plane mode has. */
 export interface ControlPlaneCaches {
@@ -12,6 +11,12 @@ export interface ControlPlaneCaches {
   readonly serviceBindings: Informer<APIServiceBinding>;
   /** Only the konnectors. */
   readonly deployments: Informer<KubeObject>;
+}
+
+/** Image of the konnectors, and what overrides may name instead of it. */
+export interface KonnectorImages {
+  readonly image: string;
+  readonly allowedPrefixes: readonly string[];
 }
 
 /** Shared by the parts of the AppClusterBinding controller. */

@@ -1,4 +1,4 @@
-/** Wires the control-plane mode: its caches, and what makes the AppClusterBinding controller look again. */
+/** Wires the control-plane mode: its caches, and which changes make the AppClusterBinding controller reconcile. */
 import {
   type APIServiceBinding,
   apiServiceBindings,
@@ -14,9 +14,8 @@ import type { Logger, Metrics } from "@klutch/telemetry";
 import { createAppClusterBindingReconcile } from "./reconciler.ts";
 import type { Caches, ControllerContext } from "../controller-context.ts";
 import type { CredentialIssuer } from "../provisioning/credentials.ts";
-import type { ControlPlaneCaches, ControlPlaneContext } from "./context.ts";
-import type { KonnectorImages } from "./konnector-deployment.ts";
-import { appClusterBindingNameLabel, makerOf } from "./names.ts";
+import type { ControlPlaneCaches, ControlPlaneContext, KonnectorImages } from "./context.ts";
+import { appClusterBindingNameLabel, ownerKeyOf } from "./names.ts";
 
 /** Parts of `createControlPlane`. */
 export interface ControlPlaneOptions {
@@ -48,15 +47,15 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
   const controller = new Controller({ name: "appclusterbindings", reconcile, logger, metrics });
   const { appClusterBindings: objects } = caches;
   controller.watch(objects);
-  const makers = ({ object }: Change<KubeObject>): readonly string[] => makerOf(object);
-  controller.watch(caches.serviceBindings, makers);
-  controller.watch(caches.deployments, makers);
-  controller.watch(context.caches.namespaces, makers);
-  controller.watch(context.caches.requests, makers);
+  const ownerKeys = ({ object }: Change<KubeObject>): readonly string[] => ownerKeyOf(object);
+  controller.watch(caches.serviceBindings, ownerKeys);
+  controller.watch(caches.deployments, ownerKeys);
+  controller.watch(context.caches.namespaces, ownerKeys);
+  controller.watch(context.caches.requests, ownerKeys);
   // An export has no mark of its own; its namespace does.
   controller.watch(context.caches.exports, ({ object }) => {
     const namespace = context.caches.namespaces.get(object.metadata.namespace ?? "");
-    return namespace === undefined ? [] : makerOf(namespace);
+    return namespace === undefined ? [] : ownerKeyOf(namespace);
   });
   controller.watch(templates, () => [...objects.list()].map((binding) => keyOf(binding)));
   return { informers: [objects, caches.serviceBindings, caches.deployments], controller };

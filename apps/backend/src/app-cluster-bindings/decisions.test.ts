@@ -7,7 +7,7 @@ import { availability } from "./konnector-deployment.ts";
 import { holds, quantityOf } from "./managed-content.ts";
 import { exportRequestName, konnectorDeploymentName, ownerOf, rootNamespaceName } from "./names.ts";
 
-test("S9: two AppClusterBindings never share a root namespace, and the ordinary one keeps its plain name", () => {
+test("two AppClusterBindings never share a root namespace, and the ordinary one keeps its plain name", () => {
   assert.equal(rootNamespaceName("default", "control-plane-test"), "klutch-bind-default-control-plane-test");
   const hashed = rootNamespaceName("a-b", "c");
   assert.match(hashed, /^klutch-bind-a-b-c-[0-9a-f]{10}$/);
@@ -16,7 +16,7 @@ test("S9: two AppClusterBindings never share a root namespace, and the ordinary 
   assert.notEqual(rootNamespaceName("a", "b.c"), rootNamespaceName("a", "b-c"));
 });
 
-test("B27: long names and names with dots give valid names and label values", () => {
+test("long names and names with dots give valid names and label values", () => {
   const name = `${"very-".repeat(30)}long.name`;
   const namespace = "n".repeat(63);
   const label = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/;
@@ -58,7 +58,7 @@ const answered = (names: readonly string[], state: "Accepted" | "Rejected"): Ans
   state,
 });
 
-test("B13: new claims are accepted, and an answer stays, also when its claim's text changes", () => {
+test("new claims are accepted, and an answer stays, also when its claim's text changes", () => {
   assert.deepEqual(answeredClaims([claim(["a"])], []), [answered(["a"], "Accepted")]);
   assert.deepEqual(answeredClaims([claim(["a"]), claim(["b"])], [answered(["b"], "Rejected")]), [
     answered(["a"], "Accepted"),

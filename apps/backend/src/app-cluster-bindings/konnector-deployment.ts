@@ -17,7 +17,7 @@ import {
   trueCondition,
 } from "@klutch/kube-core";
 import { isInvalid, type KubeClient } from "@klutch/kube";
-import type { Step } from "./context.ts";
+import type { KonnectorImages, Step } from "./context.ts";
 import { holds } from "./managed-content.ts";
 import { konnectorDeploymentName, type Owner } from "./names.ts";
 import { overrideFaults } from "./override-policy.ts";
@@ -38,12 +38,6 @@ export function konnectorArgs(owner: Owner): readonly string[] {
     `--binding-root-namespace=${owner.root}`,
     "--lease-namespace=$(POD_NAMESPACE)",
   ];
-}
-
-/** Image of the konnectors, and what overrides may name instead of it. */
-export interface KonnectorImages {
-  readonly image: string;
-  readonly allowedPrefixes: readonly string[];
 }
 
 /** The Deployment as it is applied. The base is that of an app cluster's konnector. */

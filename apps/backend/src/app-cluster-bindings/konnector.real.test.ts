@@ -50,7 +50,7 @@ async function rollOut(available: "True" | "False"): Promise<void> {
 }
 const deployed = (): Promise<string> => condition("app", "KonnectorDeployed");
 
-test("the konnector is deployed on demand, and KonnectorDeployed says whether it is available (B14)", async () => {
+test("the konnector is deployed on demand, and KonnectorDeployed says whether it is available", async () => {
   await create("app", { apiExports, konnector: { deploy: true } });
   await until("the new Deployment", deployed, /^False Error\/KonnectorDeploymentFailed: .*not rolled out/);
   assert.equal(at(await container(), "image"), "example.org/konnector:test");
@@ -67,8 +67,8 @@ test("nothing is written when nothing differs, although the server completed the
   await until("the rollout", deployed, /^True$/);
   const { metadata } = (await deployment()) ?? {};
   const before = world.applied().length;
-  for (const look of ["1", "2", "3"]) {
-    await client.mergePatch(appClusterBindings, app, { metadata: { annotations: { look } } });
+  for (const touched of ["1", "2", "3"]) {
+    await client.mergePatch(appClusterBindings, app, { metadata: { annotations: { touched } } });
   }
   await client.mergePatch(appClusterBindings, app, { spec: { apiExports: [] } });
   await waitFor("the last pass", async () => (await condition("app", "BindingsReady")) === "True");
@@ -247,7 +247,7 @@ test("without a konnector the unbinding is given up after two minutes, and that 
       appClusterBindings,
       { namespace: "default", name: "alone" },
       {
-        metadata: { annotations: { look: "again" } },
+        metadata: { annotations: { touched: "again" } },
       },
     );
     await until("the end of the wait", unbound, /^False Warning\/KonnectorNotRunning: .*by hand/);

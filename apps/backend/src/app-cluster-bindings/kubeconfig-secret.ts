@@ -24,7 +24,7 @@ export interface KubeconfigVerdict {
 
 const opaque = "Opaque";
 
-/** Reads and checks the Secret. Of a Secret in another namespace nothing is told unless it may be used (S8). */
+/** Reads and checks the Secret. Of a Secret in another namespace nothing is told unless it may be used. */
 export async function readKubeconfig(
   client: KubeClient,
   owner: Owner,
@@ -79,7 +79,7 @@ export async function hasMirror(client: KubeClient, owner: Owner, step: Step): P
   return (await client.find(secrets, mirrorRef(owner), step)) !== undefined;
 }
 
-/** Copies the one key. A copy that may not be changed (another type, or immutable) is made anew (B29). */
+/** Copies the one key. A copy that may not be changed (another type, or immutable) is made anew. */
 export async function mirrorKubeconfig(
   client: KubeClient,
   owner: Owner,

@@ -1,13 +1,13 @@
-/** Names of what an AppClusterBinding makes. Source: reference/bind.md §1.10, §5.6. */
+/** Names of what an AppClusterBinding makes. */
 import { createHash } from "node:crypto";
 import { type AppClusterBinding, appClusterBindingAnnotation } from "@klutch/api";
 import { boundedName, keyOf, type KubeObject } from "@klutch/kube-core";
 
-/** On a Secret: namespaces, with commas between, whose AppClusterBindings may use it; `*` means all (S8). */
+/** On a Secret: namespaces, with commas between, whose AppClusterBindings may use it; `*` means all. */
 export const allowFromAnnotation = "klutch.anynines.com/allow-from";
 /** Labels of everything that an AppClusterBinding made. Values longer than 63 characters have a hashed tail. */
 export const appClusterBindingNameLabel = "klutch.anynines.com/appclusterbinding-name";
-/** See `appClusterBindingNameLabel`. */
+/** The other one of the two labels. */
 export const appClusterBindingNamespaceLabel = "klutch.anynines.com/appclusterbinding-namespace";
 
 const maxLabelLength = 63;
@@ -40,14 +40,14 @@ export function ownerOf(object: AppClusterBinding): Owner {
 }
 
 /** The key of the AppClusterBinding that made the object; nothing for foreign ones. */
-export function makerOf({ metadata }: KubeObject): readonly string[] {
+export function ownerKeyOf({ metadata }: KubeObject): readonly string[] {
   const key = metadata.annotations?.[appClusterBindingAnnotation];
   return key === undefined ? [] : [key];
 }
 
 /**
  * `klutch-bind-<namespace>-<name>` where this can be read in one way only: with a namespace that has no dash, a name that is a DNS
- * label, and at most 63 characters. Every other pair gets a hashed tail (S9, B27). That a namespace is ours is proven by its
+ * label, and at most 63 characters. Every other pair gets a hashed tail. That a namespace is ours is proven by its
  * annotation, never by the name alone.
  */
 export function rootNamespaceName(namespace: string, name: string): string {

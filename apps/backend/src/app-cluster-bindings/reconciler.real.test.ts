@@ -65,7 +65,7 @@ test("in control-plane mode without a login every path is unknown", async () => 
   }
 });
 
-test("B14: what is wrong with the Secret is told in the status, whatever order things are made in", async () => {
+test("what is wrong with the Secret is told in the status, whatever order things are made in", async () => {
   await create("control-plane-test", { apiExports: [mangodbs] });
   const secretValid = (): Promise<string> => condition("control-plane-test", "SecretValid");
   await until("the missing Secret", secretValid, /^False Error\/KubeconfigSecretNotFound: .*does not exist/);
@@ -112,7 +112,7 @@ test("the root namespace holds account, copy of the one key, ClusterBinding and 
   assert.deepEqual(role["rules"], controlPlaneConnectorRules);
 });
 
-test("each listed API is bound with the template's claims accepted (B13), asked for and exported", async () => {
+test("each listed API is bound with the template's claims accepted, asked for and exported", async () => {
   const { spec } = await waitFor("the binding", () => binding("mangodbs.mangodb.com"));
   assert.deepEqual(spec.kubeconfigSecretRef, { ...credentials, namespace: root });
   assert.deepEqual(
@@ -143,7 +143,7 @@ test("no credentials of the provider are issued for the root namespace", async (
   assert.equal(await client.find(secrets, inRoot("kubeconfig")), undefined);
 });
 
-test("B13: a claim that was edited to Rejected stays; other edits of our fields are undone", async () => {
+test("a claim that was edited to Rejected stays; other edits of our fields are undone", async () => {
   const ref = inRoot("mangodbs.mangodb.com");
   const { spec } = await client.get<APIServiceBinding>(apiServiceBindings, ref);
   const rejected = spec.permissionClaims?.map((claim) => ({ ...claim, state: "Rejected" }));
@@ -154,7 +154,7 @@ test("B13: a claim that was edited to Rejected stays; other edits of our fields 
   await client.mergePatch(
     appClusterBindings,
     { namespace: "default", name: "control-plane-test" },
-    { metadata: { annotations: { look: "again" } } },
+    { metadata: { annotations: { touched: "again" } } },
   );
   const found = await waitFor("our mark to come back", async () => {
     const live = await binding("mangodbs.mangodb.com");
@@ -183,7 +183,7 @@ test("a claim gives the konnector rights in the control plane only while its ans
   await waitFor("no right again", async () => !(await mayReadSecrets()));
 });
 
-test("a changed kubeconfig is copied within seconds, and a copy that may not be changed is made anew (B29)", async () => {
+test("a changed kubeconfig is copied within seconds, and a copy that may not be changed is made anew", async () => {
   const ref = inRoot(credentials.name);
   const next = goodKubeconfig.replace("a-token", "b-token");
   await client.mergePatch(secrets, credentials, { data: kubeconfigSecret(next)["data"] });
@@ -240,7 +240,7 @@ test("an API without a template is told, and the others are bound all the same",
   await waitFor("the other one", () => client.find(apiServiceExports, ref));
 });
 
-test("S8: a Secret of another namespace is used only when it says so, and nothing is told about it otherwise", async () => {
+test("a Secret of another namespace is used only when it says so, and nothing is told about it otherwise", async () => {
   for (const name of ["team", "vault"]) {
     await client.create(namespaces, { apiVersion: "v1", kind: "Namespace", metadata: { name } });
   }
@@ -273,7 +273,7 @@ test("S8: a Secret of another namespace is used only when it says so, and nothin
   await waitFor("the copy to come back", () => client.find(secrets, copy));
 });
 
-test("S9: a namespace that is not marked as ours is refused and left as it is", async () => {
+test("a namespace that is not marked as ours is refused and left as it is", async () => {
   const name = "klutch-bind-default-taken";
   await client.create(namespaces, { apiVersion: "v1", kind: "Namespace", metadata: { name } });
   await create("taken");

@@ -1,7 +1,7 @@
 /**
- * Binds an app cluster from the provider's side (reference/bind.md §5.6). Each pass: finalizer → kubeconfig Secret → root namespace and
+ * Binds an app cluster from the provider's side. Each pass: finalizer → kubeconfig Secret → root namespace and
  * what lives in it → bindings and exports → konnector → status. A step that fails is told in its condition, and the status is written
- * whatever happened (B14); the failure then makes the controller try again.
+ * whatever happened; the failure then makes the controller try again.
  */
 import { type AppClusterBinding, appClusterBindingFinalizer, appClusterBindings } from "@klutch/api";
 import { falseCondition, isTrue, type NewCondition, setConditions } from "@klutch/kube-core";
@@ -19,16 +19,16 @@ import {
   removeMirror,
 } from "./kubeconfig-secret.ts";
 import { type Owner, ownerOf } from "./names.ts";
-import { ensureInhabitants, ensureRootNamespace, isOurs, namespaceReady } from "./root-namespace.ts";
+import { ensureNamespaceResources, ensureNamespace, isOurs, namespaceReady } from "./root-namespace.ts";
 import { bindingsReady, ensureServiceBindings } from "./service-bindings.ts";
 
 /**
  * How often the kubeconfig Secret and its copy are looked at. They are read by name: a watch would need the right to list Secrets of
  * everybody.
  */
-const secretLookMs = 10_000;
+const secretPollMs = 10_000;
 /** While it is missing or wrong somebody waits for it. */
-const missingSecretLookMs = 3_000;
+const missingSecretPollMs = 3_000;
 
 /** Keys are `namespace/name` of AppClusterBindings. */
 export function createAppClusterBindingReconcile(context: ControlPlaneContext): Reconcile {
@@ -45,7 +45,7 @@ export function createAppClusterBindingReconcile(context: ControlPlaneContext): 
     await ensureStatus(client, appClusterBindings, owner.object, { conditions }, step);
     if (report.failure !== undefined) throw report.failure;
     const isValid = isTrue(conditions, "SecretValid");
-    return { requeueAfterMs: isValid ? secretLookMs : missingSecretLookMs };
+    return { requeueAfterMs: isValid ? secretPollMs : missingSecretPollMs };
   };
 }
 
@@ -106,7 +106,7 @@ async function reconcileAll(
     readKubeconfig(client, owner, step),
   );
   if (verdict !== undefined) report.add(verdict.condition);
-  const mayGoOn = verdict !== undefined && (await ensurePlace(context, owner, verdict, report, step));
+  const mayGoOn = verdict !== undefined && (await ensureRootNamespace(context, owner, verdict, report, step));
   if (!mayGoOn) {
     addWaiting(owner, report);
     return;
@@ -122,7 +122,7 @@ async function reconcileAll(
 }
 
 /** Whether the root namespace is there, is ours and holds a kubeconfig. */
-async function ensurePlace(
+async function ensureRootNamespace(
   context: ControlPlaneContext,
   owner: Owner,
   verdict: KubeconfigVerdict,
@@ -132,16 +132,16 @@ async function ensurePlace(
   const { client, caches } = context;
   const { data } = verdict;
   if (data === undefined) {
-    // Something that was bound stays bound while its Secret is broken or gone, but not when its owner withdrew it (S8).
+    // Something that was bound stays bound while its Secret is broken or gone, but not when its owner withdrew it.
     const namespace = caches.namespaces.get(owner.root);
     if (namespace === undefined || !isOurs(namespace, owner)) return false;
     if (verdict.refused) await removeMirror(client, owner, step);
     return !verdict.refused && (await hasMirror(client, owner, step));
   }
   const isReady = await report.run(namespaceReady, "NamespaceFailed", async () => {
-    const condition = await ensureRootNamespace(client, owner, step);
+    const condition = await ensureNamespace(client, owner, step);
     if (condition.status === "True") {
-      await ensureInhabitants(client, owner, step);
+      await ensureNamespaceResources(client, owner, step);
       await mirrorKubeconfig(client, owner, data, step);
     }
     report.add(condition);

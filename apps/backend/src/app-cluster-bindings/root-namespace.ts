@@ -28,17 +28,13 @@ const group = "rbac.authorization.k8s.io";
 /** Condition that tells of the root namespace. */
 export const namespaceReady = "NamespaceReady";
 
-/** Whether the namespace carries our mark: nothing else proves that it is ours (S9). */
+/** Whether the namespace carries our mark: nothing else proves that it is ours. */
 export function isOurs(namespace: KubeObject, owner: Owner): boolean {
   return namespace.metadata.annotations?.[appClusterBindingAnnotation] === owner.key;
 }
 
 /** Makes the namespace unless it is there; a namespace of somebody else is refused. */
-export async function ensureRootNamespace(
-  client: KubeClient,
-  owner: Owner,
-  step: Step,
-): Promise<NewCondition> {
+export async function ensureNamespace(client: KubeClient, owner: Owner, step: Step): Promise<NewCondition> {
   const { root: name, labels, annotations } = owner;
   const present = await client.find(namespaces, { name }, step);
   if (present === undefined) {
@@ -67,7 +63,7 @@ export async function ensureRootNamespace(
 }
 
 /** What a konnector needs in the root namespace. */
-export async function ensureInhabitants(client: KubeClient, owner: Owner, step: Step): Promise<void> {
+export async function ensureNamespaceResources(client: KubeClient, owner: Owner, step: Step): Promise<void> {
   const { root: namespace, labels, annotations, object } = owner;
   const metadata = (name: string): KubeObject["metadata"] => ({ namespace, name, labels, annotations });
   await ensure(

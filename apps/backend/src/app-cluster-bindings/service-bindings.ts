@@ -21,7 +21,7 @@ import {
 } from "@klutch/kube-core";
 import { covers } from "../apply.ts";
 import { byNamespace } from "../controller-context.ts";
-import { ensureAnswers } from "../exports/request-reconciler.ts";
+import { ensureAnswers } from "../exports/answers.ts";
 import { answeredClaims } from "./answered-claims.ts";
 import type { ControlPlaneContext, Step } from "./context.ts";
 import { appClusterBindingNameLabel, exportRequestName, type Owner } from "./names.ts";
@@ -73,7 +73,7 @@ function wantedApis(context: ControlPlaneContext, owner: Owner): ReadonlyMap<str
   return new Map(
     apis.map((api) => {
       const name = crdNameOf(api);
-      return [name, { name, api, template: context.offers.template(api.group ?? "", api.resource) }];
+      return [name, { name, api, template: context.exportTemplates.template(api.group ?? "", api.resource) }];
     }),
   );
 }

@@ -30,11 +30,11 @@ export function createClusterBindingReconcile(context: ControllerContext): Recon
       await keepRenewal(client, binding, own, context.renewalUrl, signal);
     }
     const { renewInMs, revoked } = await keepFresh(credentials, namespace, signal);
-    const { condition, lookAgainMs } = healthOf(binding, clock.now());
+    const { condition, requeueMs } = healthOf(binding, clock.now());
     const found = [revoked ?? condition, ...mappingLimit(context, binding)];
     const conditions = setConditions(binding.status?.conditions, found, clock.now());
     await ensureStatus(client, clusterBindings, binding, { conditions }, { signal });
-    return { requeueAfterMs: Math.min(renewInMs, lookAgainMs) };
+    return { requeueAfterMs: Math.min(renewInMs, requeueMs) };
   };
 }
 
@@ -70,17 +70,17 @@ async function keepFresh(
   } catch (error) {
     if (!(error instanceof AccountMissingError)) throw error;
     const revoked = falseCondition("Healthy", "AccountMissing", "Error", error.message);
-    return { renewInMs: neverSeenAgainMs, revoked };
+    return { renewInMs: silentRequeueMs, revoked };
   }
 }
 
-const neverSeenAgainMs = 60_000;
+const silentRequeueMs = 60_000;
 
-/** Whether the agent reports as often as it promised; and when to look again, because silence causes no event (B1, B2). */
+/** Whether the agent reports as often as it promised; and when to look again, because silence causes no event. */
 export function healthOf(
   binding: ClusterBinding,
   now: number,
-): { readonly condition: NewCondition; readonly lookAgainMs: number } {
+): { readonly condition: NewCondition; readonly requeueMs: number } {
   const { lastHeartbeatTime, heartbeatInterval } = binding.status ?? {};
   const notHealthy = (reason: string, severity: "Info" | "Error", message: string): NewCondition =>
     falseCondition("Healthy", reason, severity, message);
@@ -90,7 +90,7 @@ export function healthOf(
       "Info",
       "Waiting for the first heartbeat of the konnector",
     );
-    return { condition, lookAgainMs: neverSeenAgainMs };
+    return { condition, requeueMs: silentRequeueMs };
   }
   const intervalMs = goDuration(heartbeatInterval);
   if (intervalMs === undefined) {
@@ -99,7 +99,7 @@ export function healthOf(
       "Info",
       "The konnector does not say how often it reports",
     );
-    return { condition, lookAgainMs: neverSeenAgainMs };
+    return { condition, requeueMs: silentRequeueMs };
   }
   const silentMs = now - Date.parse(lastHeartbeatTime);
   if (silentMs > 2 * intervalMs) {
@@ -108,9 +108,9 @@ export function healthOf(
       "Error",
       `No heartbeat of the konnector since ${lastHeartbeatTime}`,
     );
-    return { condition, lookAgainMs: neverSeenAgainMs };
+    return { condition, requeueMs: silentRequeueMs };
   }
-  return { condition: trueCondition("Healthy"), lookAgainMs: 2 * intervalMs - silentMs + 1_000 };
+  return { condition: trueCondition("Healthy"), requeueMs: 2 * intervalMs - silentMs + 1_000 };
 }
 
 /** Milliseconds of a Go duration such as `5m0s`. */

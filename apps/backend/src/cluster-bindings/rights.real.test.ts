@@ -269,7 +269,7 @@ test("a claim that no template has gives no right, whatever a request says", asy
   assert.equal(await verbs("greedy", "roles.rbac.authorization.k8s.io", service), "");
 });
 
-test("a CRD that is gone for a while costs no export, and its return mends it", async () => {
+test("a CRD that is gone for a while costs no export, and its return repairs it", async () => {
   await tenant("patient");
   await waitFor("ProviderInSync", async () => (await inSync("patient")).startsWith("True"));
   const { uid } = (await exported("patient")).metadata;

@@ -53,8 +53,11 @@ export async function ensureRights(
   await remove(client, clusterRoleBindings, name, signal);
 }
 
-function grantedOf({ offers }: ControllerContext, { spec, metadata }: APIServiceExport): GrantedExport {
-  const withdrawn = offers.template(spec.group, spec.names.plural) === undefined;
+function grantedOf(
+  { exportTemplates }: ControllerContext,
+  { spec, metadata }: APIServiceExport,
+): GrantedExport {
+  const withdrawn = exportTemplates.template(spec.group, spec.names.plural) === undefined;
   // Also before the export itself has followed: rights must not outlive their reason.
   return { spec: withdrawn ? { ...spec, permissionClaims: [] } : spec, metadata, withdrawn };
 }

@@ -37,7 +37,7 @@ export function planExport(
   const changed = hasClaims ? {} : { permissionClaims: claims };
   const source = crd === undefined ? { fault: missing(name) } : sourceOf(crd);
   if ("fault" in source) {
-    return hasClaims ? tell(source.fault) : { kind: "write", patch: { spec: changed } };
+    return hasClaims ? report(source.fault) : { kind: "write", patch: { spec: changed } };
   }
   const { spec, hash } = source;
   if (annotations?.[sourceSpecHashAnnotation] !== hash) {
@@ -47,7 +47,7 @@ export function planExport(
     return { kind: "write", patch: { metadata, spec: { ...scoped, ...changed } } };
   }
   if (!hasClaims) return { kind: "write", patch: { spec: changed } };
-  return tell(template === undefined ? notOffered(name) : trueCondition(inSync));
+  return report(template === undefined ? notOffered(name) : trueCondition(inSync));
 }
 
 /** `patch`, guarded by the version that it was planned for. */
@@ -83,6 +83,6 @@ function notOffered(name: string): NewCondition {
   return falseCondition(inSync, "NotOffered", "Error", message);
 }
 
-function tell(condition: NewCondition): ExportPlan {
+function report(condition: NewCondition): ExportPlan {
   return { kind: "tell", condition };
 }

@@ -8,13 +8,13 @@ import { guarded, planExport } from "./export-plan.ts";
 
 /** Keys are `namespace/name` of exports. */
 export function createExportReconcile(context: ControllerContext): Reconcile {
-  const { caches, client, clock, offers } = context;
+  const { caches, client, clock, exportTemplates } = context;
   return async (key, { signal }) => {
     const object = caches.exports.get(key);
     if (object === undefined || object.metadata.deletionTimestamp !== undefined) return undefined;
     const { namespace = "", name = "", resourceVersion } = object.metadata;
     const { group, names } = object.spec;
-    const plan = planExport(object, caches.crds.get(name), offers.template(group, names.plural));
+    const plan = planExport(object, caches.crds.get(name), exportTemplates.template(group, names.plural));
     if (plan.kind === "write") {
       const patch = guarded(plan.patch, resourceVersion);
       await client.mergePatch(apiServiceExports, { namespace, name }, patch, { signal });

@@ -14,17 +14,18 @@ import {
   sourceSpecHashAnnotation,
 } from "@klutch/api";
 import { falseCondition, type NewCondition, setConditions, trueCondition } from "@klutch/kube-core";
-import { isAlreadyExists, type KubeClient } from "@klutch/kube";
+import { isAlreadyExists } from "@klutch/kube";
 import type { Reconcile } from "@klutch/kube-runtime";
 import { ensureStatus } from "../apply.ts";
 import { isOverLimit } from "../limits.ts";
+import { ensureAnswers } from "./answers.ts";
 import { byNamespace, type ControllerContext } from "../controller-context.ts";
 
 /** How long a request may wait for a CRD or template. */
 const failAfterMs = 60_000;
 /** How long a finished request stays for whoever wants to read it. */
 const removeAfterMs = 600_000;
-const lookAgainMs = 5_000;
+const requeueMs = 5_000;
 
 /** Keys are `namespace/name` of requests. */
 export function createExportRequestReconcile(context: ControllerContext): Reconcile {
@@ -53,7 +54,7 @@ export function createExportRequestReconcile(context: ControllerContext): Reconc
       { phase, terminalMessage, conditions },
       { signal },
     );
-    return { requeueAfterMs: phase === "Pending" ? lookAgainMs : removeAfterMs };
+    return { requeueAfterMs: phase === "Pending" ? requeueMs : removeAfterMs };
   };
 }
 
@@ -91,7 +92,7 @@ async function exportOne(
   namespace: string,
   signal: AbortSignal,
 ): Promise<NewCondition | undefined> {
-  const { caches, offers, client, consumerScope, clusterScopedIsolation } = context;
+  const { caches, exportTemplates, client, consumerScope, clusterScopedIsolation } = context;
   const name = crdNameOf(resource);
   const notReady = (reason: string, message: string): NewCondition =>
     falseCondition("ExportsReady", reason, "Error", message);
@@ -99,7 +100,7 @@ async function exportOne(
   if (crd === undefined)
     return notReady("CRDNotFound", `CustomResourceDefinition ${name} does not exist in the provider cluster`);
   const present = caches.exports.get(`${namespace}/${name}`);
-  const template = offers.template(resource.group ?? "", resource.resource);
+  const template = exportTemplates.template(resource.group ?? "", resource.resource);
   const claims = template?.spec.permissionClaims ?? [];
   // Existing plugins and backends leave the claims out of a request, or repeat them all: both take everything.
   const rejected = rejectedClaims(claims, resource.permissionClaims ?? claims);
@@ -153,17 +154,4 @@ async function exportOne(
     return answer();
   }
   return undefined;
-}
-
-/** Puts the answers to the claims onto an export: `rejected` as `rejectedClaims` gives it. */
-export async function ensureAnswers(
-  client: KubeClient,
-  { metadata }: APIServiceExport,
-  rejected: string | undefined,
-  options: { readonly signal: AbortSignal },
-): Promise<void> {
-  const { namespace = "", name = "", annotations } = metadata;
-  if (annotations?.[rejectedClaimsAnnotation] === rejected) return;
-  const patch = { metadata: { annotations: { [rejectedClaimsAnnotation]: rejected ?? null } } };
-  await client.mergePatch(apiServiceExports, { namespace, name }, patch, options);
 }

@@ -1,16 +1,16 @@
-/** The routes of the backend. Source: reference/bind.md §2. */
-import { type Context, Hono } from "hono";
-import { bodyLimit } from "hono/body-limit";
+/** The routes of the backend: the description of the provider, the login, the binding page and the bind form. */
 import { klutchVersion } from "@klutch/api";
 import type { Logger } from "@klutch/telemetry";
+import { type Context, Hono } from "hono";
+import { bodyLimit } from "hono/body-limit";
 import { UserError } from "../errors.ts";
-import type { Offers } from "../offers.ts";
+import type { ExportTemplates } from "../export-templates.ts";
+import type { Bind } from "../provisioning/bind.ts";
+import type { ClusterKeyOf } from "../provisioning/cluster-proof.ts";
+import type { LoginFlow, Session } from "./login-flow.ts";
 import { errorPage } from "./pages/error-page.ts";
 import { resourcesPage } from "./pages/resources-page.ts";
 import { styleSheet } from "./pages/styles.ts";
-import type { ClusterKeyOf } from "../provisioning/cluster-proof.ts";
-import type { Bind } from "../provisioning/bind.ts";
-import type { LoginFlow, Session } from "./login-flow.ts";
 import { redirectUrlOf } from "./redirect.ts";
 import { securityHeaders } from "./security-headers.ts";
 
@@ -18,7 +18,7 @@ import { securityHeaders } from "./security-headers.ts";
 export interface AppOptions {
   readonly prettyName: string;
   readonly login: LoginFlow;
-  readonly offers: Pick<Offers, "list">;
+  readonly exportTemplates: Pick<ExportTemplates, "list">;
   readonly bind: Bind;
   /** Public URL of /authorize; default: derived from the request. */
   readonly authorizeUrl: string | undefined;
@@ -80,9 +80,14 @@ function addBindRoutes(app: Hono, options: AppOptions): void {
   app.get("/resources", async (context) => {
     const session = await options.login.session(context, context.req.query("s"));
     noStore(context);
-    const { prettyName, offers } = options;
+    const { prettyName, exportTemplates } = options;
     return context.html(
-      resourcesPage({ prettyName, sessionId: session.sessionId, csrf: session.csrf, offers: offers.list() }),
+      resourcesPage({
+        prettyName,
+        sessionId: session.sessionId,
+        csrf: session.csrf,
+        offers: exportTemplates.list(),
+      }),
     );
   });
   // For links of the existing page. A foreign site can make a browser follow it, so such requests are refused where the browser

@@ -4,7 +4,7 @@
  */
 import { createRemoteJWKSet, errors, type JWTPayload, jwtVerify } from "jose";
 import type { Clock } from "@klutch/kube";
-import type { Identity } from "./identity-provider.ts";
+import type { Identity } from "../identity.ts";
 
 /** Verifies one provider's tokens. Throws when a token is not exactly what it should be. */
 export type IdTokenVerifier = (idToken: string) => Promise<Identity>;

@@ -11,7 +11,8 @@ import {
   type Signing,
   startLyingIdentityProvider,
 } from "../testing/lying-identity-provider.ts";
-import { type Identity, IdentityProvider, type IdentityProviderOptions } from "./identity-provider.ts";
+import type { Identity } from "../identity.ts";
+import { IdentityProvider, type IdentityProviderOptions } from "./identity-provider.ts";
 
 const clientSecret = "a-client-secret-that-is-long-enough-for-hs256";
 

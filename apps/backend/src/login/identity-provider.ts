@@ -12,9 +12,10 @@ import {
   randomPKCECodeVerifier,
 } from "openid-client";
 import type { Clock } from "@klutch/kube";
+import type { Secret } from "@klutch/telemetry";
 import { UserError } from "../errors.ts";
+import type { Identity } from "../identity.ts";
 import { randomToken } from "../sealed-cookie.ts";
-import type { BackendConfig } from "../config.ts";
 import { isUnavailable, reasonOf, startAgain, translate } from "./failures.ts";
 import { createIdTokenVerifier, type IdTokenVerifier } from "./id-token.ts";
 import { isLoopback, urlFault } from "../secure-url.ts";
@@ -26,10 +27,13 @@ export interface LoginSecrets {
   readonly verifier: string;
 }
 
-/** Who logged in. */
-export interface Identity {
+/** The client that this backend is at the identity provider. */
+export interface OidcConfig {
   readonly issuer: string;
-  readonly subject: string;
+  readonly clientId: string;
+  readonly clientSecret: Secret<string>;
+  readonly callbackUrl: string;
+  readonly authorizeUrl: string | undefined;
 }
 
 /** What may be set besides the configuration. */
@@ -48,13 +52,13 @@ const lastRetryMs = 30_000;
 
 /** One identity provider. It is asked for its metadata when first needed, and again until it answers. */
 export class IdentityProvider {
-  readonly #config: BackendConfig["oidc"];
+  readonly #config: OidcConfig;
   readonly #clock: Clock;
   readonly #keyCooldownMs: number;
   #discovered: Promise<Discovered> | undefined;
   #problem: string | undefined;
 
-  constructor(config: BackendConfig["oidc"], clock: Clock, options: IdentityProviderOptions = {}) {
+  constructor(config: OidcConfig, clock: Clock, options: IdentityProviderOptions = {}) {
     this.#config = config;
     this.#clock = clock;
     this.#keyCooldownMs = options.keyCooldownMs ?? 10_000;

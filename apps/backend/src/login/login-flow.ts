@@ -1,10 +1,11 @@
 /** The login as the browser goes through it: two sealed cookies; the server remembers only which logins were finished. */
+import type { Clock } from "@klutch/kube";
 import type { Context } from "hono";
 import { deleteCookie, getCookie, setCookie } from "hono/cookie";
-import type { Clock } from "@klutch/kube";
 import { UserError } from "../errors.ts";
-import type { Identity, IdentityProvider } from "./identity-provider.ts";
+import type { Identity } from "../identity.ts";
 import { randomToken, type Sealer } from "../sealed-cookie.ts";
+import type { IdentityProvider } from "./identity-provider.ts";
 import { createUsedOnce, type UsedOnce } from "./used-once.ts";
 
 /** What the plugin asked for. */
@@ -56,7 +57,7 @@ const sessionFields = [
   "csrf",
 ] as const;
 
-/** See the module comment. */
+/** Begins, finishes and recognises logins. Which logins are finished is known to this replica only. */
 export class LoginFlow {
   readonly #options: LoginFlowOptions;
   readonly #finished: UsedOnce;

@@ -49,7 +49,7 @@ for (const target of [
   "javascript:alert(1)",
   "https://console.example.org/bound/other",
 ]) {
-  test(`S3: a redirect to ${target} is refused before anything else happens`, async () => {
+  test(`a redirect to ${target} is refused before anything else happens`, async () => {
     const browser = new TestBrowser();
     const page = await browser.go(authorize(`s=x&c=y&u=${encodeURIComponent(target)}`));
     assert.equal(page.status, 400);
@@ -90,7 +90,7 @@ test("a missing or malformed parameter is named", async () => {
 
 const callback = `${world.url}/callback`;
 
-test("S4: a tampered state is refused, and the login is used up", async () => {
+test("a tampered state is refused, and the login is used up", async () => {
   const browser = new TestBrowser();
   const back = await logIn(browser, started, callback);
   const genuine = back.url.href;
@@ -102,7 +102,7 @@ test("S4: a tampered state is refused, and the login is used up", async () => {
   assert.equal((await browser.go(genuine)).status, 400);
 });
 
-test("S4: a callback that is played again is refused, also with the cookie it had", async () => {
+test("a callback that is played again is refused, also with the cookie it had", async () => {
   const browser = new TestBrowser();
   const back = await logIn(browser, started, callback);
   const host = new URL(world.url).host;
@@ -128,14 +128,14 @@ test("a callback that is played again on another replica is refused by the ident
   assert.match(await again.text(), /invalid_grant/);
 });
 
-test("S4: a callback in another browser is refused", async () => {
+test("a callback in another browser is refused", async () => {
   const back = await logIn(new TestBrowser(), started, callback);
   const page = await new TestBrowser().go(back.url.href);
   assert.equal(page.status, 400);
   assert.match(page.html, /not started in this browser/);
 });
 
-test("B26: what the identity provider says against a login is shown", async () => {
+test("what the identity provider says against a login is shown", async () => {
   const browser = new TestBrowser();
   const toProvider = await browser.go(authorize(started), {}, world.issuer);
   const state = toProvider.url.searchParams.get("state") ?? "";
@@ -150,7 +150,7 @@ test("B26: what the identity provider says against a login is shown", async () =
   assert.match(page.html, /access_denied: not for you/);
 });
 
-test("S4: the login asks for PKCE, state and nonce", async () => {
+test("the login asks for PKCE, state and nonce", async () => {
   const { url } = await new TestBrowser().go(authorize(started), {}, world.issuer);
   assert.equal(url.searchParams.get("code_challenge_method"), "S256");
   for (const name of ["code_challenge", "state", "nonce"])
@@ -178,7 +178,7 @@ test("without a login there is no page and nothing can be bound", async () => {
   assert.equal(world.bound.length, before);
 });
 
-test("S6: a form without the session's token and a link from another site bind nothing", async () => {
+test("a form without the session's token and a link from another site bind nothing", async () => {
   const browser = new TestBrowser();
   const page = await logIn(browser);
   const before = world.bound.length;
@@ -205,7 +205,7 @@ test("a session of one login does not open another's page", async () => {
   assert.equal((await browser.go(`${world.url}/resources?s=other`)).status, 401);
 });
 
-test("S6: cookies are HttpOnly, Lax, short-lived, small and unreadable", async () => {
+test("cookies are HttpOnly, Lax, short-lived, small and unreadable", async () => {
   const response = await fetch(authorize(started), { redirect: "manual" });
   const [cookie = ""] = response.headers.getSetCookie();
   assert.match(cookie, /; HttpOnly/i);

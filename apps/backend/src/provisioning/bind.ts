@@ -1,26 +1,30 @@
 /** Binds an API for a person: makes the tenant's place and answers with what the plugin needs. */
 import { crdNameOf, encodeBindingResponse } from "@klutch/api";
 import { UserError } from "../errors.ts";
-import type { Session } from "../login/login-flow.ts";
-import type { Offers } from "../offers.ts";
+import type { ExportTemplates } from "../export-templates.ts";
 import type { CredentialIssuer } from "./credentials.ts";
-import { ensureTenant, type TenantContext } from "./tenant.ts";
+import { ensureTenant, type TenantContext, type TenantIdentity } from "./tenant.ts";
+
+/** Who binds, and the login of the plugin that waits for the answer. */
+export interface BindSession extends TenantIdentity {
+  readonly sessionId: string;
+}
 
 /** Gives back the encoded BindingResponse. Throws `UserError` before anything is made when the API is not offered. */
 export type Bind = (
-  session: Session,
+  session: BindSession,
   api: { readonly resource: string; readonly group: string },
 ) => Promise<string>;
 
 export function createBind(parts: {
-  readonly offers: Offers;
+  readonly exportTemplates: ExportTemplates;
   readonly tenant: TenantContext;
   readonly credentials: CredentialIssuer;
   readonly signal: AbortSignal;
 }): Bind {
-  const { offers, tenant, credentials, signal } = parts;
+  const { exportTemplates, tenant, credentials, signal } = parts;
   return async (session, api) => {
-    const offer = offers.find(api.group, api.resource);
+    const offer = exportTemplates.find(api.group, api.resource);
     if (offer === undefined) {
       throw new UserError(
         404,

@@ -73,8 +73,8 @@ const tenant = {
   clock: systemClock,
   limits: defaultLimits,
 };
-const bind = createBind({ offers: parts.offers, tenant, credentials, signal });
-await waitFor("the offer", () => parts.offers.find("example.org", "databases"));
+const bind = createBind({ exportTemplates: parts.exportTemplates, tenant, credentials, signal });
+await waitFor("the offer", () => parts.exportTemplates.find("example.org", "databases"));
 
 const session: Session = {
   issuer: "https://idp.example.org",

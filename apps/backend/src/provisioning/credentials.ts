@@ -19,7 +19,7 @@ import { lastingToken } from "./lasting-token.ts";
 export const expiresAnnotation = "klutch.anynines.com/credential-expires-at";
 
 /** How soon a credential that does not end is looked at again. */
-const lastingLookMs = 3_600_000;
+const lastingRecheckMs = 3_600_000;
 
 /** What the kubeconfig says of the cluster. */
 export type ExternalCluster = Pick<ClusterConfig, "server" | "ca" | "tlsServerName">;
@@ -74,7 +74,7 @@ export function createCredentialIssuer(parts: {
       if (kubeconfigOf(secret) !== kubeconfig || expires !== undefined) {
         await write(namespace, kubeconfig, undefined, signal);
       }
-      return { kubeconfig, renewInMs: lastingLookMs };
+      return { kubeconfig, renewInMs: lastingRecheckMs };
     };
     return { issue: lasting, ensure: lasting };
   }

@@ -10,8 +10,8 @@ import { AccountMissingError } from "./account-missing.ts";
 
 const accountName = "kubernetes.io/service-account.name";
 const accountUid = "kubernetes.io/service-account.uid";
-const lookEveryMs = 200;
-const looks = 50;
+const pollMs = 200;
+const attempts = 50;
 
 /** The token of the account in `namespace`, made when there is none. The control plane's token controller fills it in. */
 export async function lastingToken(
@@ -23,17 +23,17 @@ export async function lastingToken(
   const ref = { namespace, name: binderName };
   const account = await client.find(serviceAccounts, ref, { signal });
   if (account === undefined) throw new AccountMissingError(namespace);
-  for (let look = 0; look < looks; look++) {
+  for (let attempt = 0; attempt < attempts; attempt++) {
     const secret = await client.find<DynamicObject>(secrets, ref, { signal });
     // One of an account of the same name that was deleted is about to go.
     const isOwn = secret?.metadata.annotations?.[accountUid] === account.metadata.uid;
     const token = isOwn && isRecord(secret?.["data"]) ? secret["data"]["token"] : undefined;
     if (typeof token === "string") return new Secret(Buffer.from(token, "base64").toString("utf8"));
     if (secret === undefined) await create(client, namespace, signal);
-    await clock.sleep(lookEveryMs, { signal });
+    await clock.sleep(pollMs, { signal });
   }
   throw new Error(
-    `Secret ${namespace}/${binderName} was not filled with a token within ${(looks * lookEveryMs) / 1000} s; see whether the kube-controller-manager runs`,
+    `Secret ${namespace}/${binderName} was not filled with a token within ${(attempts * pollMs) / 1000} s; see whether the kube-controller-manager runs`,
   );
 }
 

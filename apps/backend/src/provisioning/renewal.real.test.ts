@@ -148,11 +148,11 @@ test("the konnector is told where it can come back, and the first key that it of
   const { spec } = await bindingOf(one.namespace);
   assert.equal(renewalUrlOf(isRecord(spec) ? spec["serviceProviderSpec"] : undefined), url);
   await offer(one.namespace, newClusterKey());
-  await waitFor("the next look", async () => {
+  await waitFor("the next reconcile", async () => {
     const { status } = await bindingOf(one.namespace);
     return isRecord(status) && status["renewalKey"] !== publicKeyOf(one.key);
   });
-  // A later change of the same object is answered, so the offer was looked at before.
+  // A later change of the same object is answered, so the offer was reconciled before.
   const beat = { lastHeartbeatTime: "2026-01-01T00:00:00Z", heartbeatInterval: "5m0s" };
   const ref = { namespace: one.namespace, name: clusterBindingName };
   await client.mergePatch(clusterBindings, ref, { status: beat }, { subresource: "status" });

@@ -11,8 +11,8 @@ import {
   renewalText,
   verifyText,
 } from "@klutch/api";
-import { type KubeObject, namespaces } from "@klutch/kube-core";
 import { type Clock, isConflict, isNotFound, type KubeClient } from "@klutch/kube";
+import { type KubeObject, namespaces } from "@klutch/kube-core";
 import type { Informer } from "@klutch/kube-runtime";
 import { randomToken, type Sealer } from "../sealed-cookie.ts";
 import { AccountMissingError } from "./account-missing.ts";
@@ -33,7 +33,7 @@ export type RenewalOutcome =
   | { readonly kind: "renewed"; readonly kubeconfig: string }
   | { readonly kind: "refused"; readonly why: RenewalRefusal };
 
-/** See the module comment. */
+/** Answers konnectors that come back. Remembers nothing itself. */
 export interface Renewal {
   /** Its own public address, which is part of what is signed. */
   readonly url: string;

@@ -15,7 +15,7 @@ import type { Informer } from "@klutch/kube-runtime";
 import { ensure } from "../apply.ts";
 import { UserError } from "../errors.ts";
 import type { Limits } from "../limits.ts";
-import type { Identity } from "../login/identity-provider.ts";
+import type { Identity } from "../identity.ts";
 import {
   byClusterKey,
   byIdentity,
@@ -42,7 +42,7 @@ export function identityOf(identity: TenantIdentity): string {
 
 /**
  * The namespace's name follows from the app cluster's proven key, else from the identity, so that two logins at the same time cannot
- * make two (B28). A namespace of the existing backend with this identity is taken over, unless it belongs to another issuer.
+ * make two. A namespace of the existing backend with this identity is taken over, unless it belongs to another issuer.
  */
 export function clusterNamespaceName(prefix: string, identity: TenantIdentity): string {
   const { issuer, subject, clusterId, clusterKey } = identity;

@@ -15,7 +15,7 @@ import { ensureBinderRoleBinding } from "../provisioning/tenant.ts";
 import { isOverLimit } from "../limits.ts";
 import { byNamespace, type ControllerContext } from "../controller-context.ts";
 
-const waitingLookMs = 30_000;
+const waitingRequeueMs = 30_000;
 
 /** Keys are `namespace/name` of APIServiceNamespaces. */
 export function createServiceNamespaceReconcile(context: ControllerContext): Reconcile {
@@ -31,13 +31,13 @@ export function createServiceNamespaceReconcile(context: ControllerContext): Rec
     }
     if (isBeyond(context, mapping)) {
       // The ClusterBinding says so; a mapping that goes makes room.
-      return { requeueAfterMs: waitingLookMs };
+      return { requeueAfterMs: waitingRequeueMs };
     }
     const annotations = { [serviceNamespaceAnnotation]: owner };
     const present =
       caches.namespaces.get(name) ?? (await createNamespace(context, name, annotations, signal));
     if (present.metadata.annotations?.[serviceNamespaceAnnotation] !== owner) {
-      // Another tenant's, or somebody's own: never handed out, whatever its name (S9).
+      // Another tenant's, or somebody's own: never handed out, whatever its name.
       logger.error("the service namespace belongs to somebody else", { namespace: name, owner });
       return { requeueAfterMs: 60_000 };
     }
@@ -71,7 +71,7 @@ async function createNamespace(
   }
 }
 
-/** Only ours, and only when the mapping is really gone: a cache that is behind must not cost data (DESIGN §4.2). */
+/** Only ours, and only when the mapping is really gone: a cache that is behind must not cost data. */
 async function removeNamespace(
   context: ControllerContext,
   name: string,

@@ -6,9 +6,10 @@ import { type Logger, Secret, silentLogger } from "@klutch/telemetry";
 import type { Hono } from "hono";
 import Provider from "oidc-provider";
 import { createApp } from "../login/app.ts";
-import { LoginFlow, type Session } from "../login/login-flow.ts";
+import { LoginFlow } from "../login/login-flow.ts";
+import type { BindSession } from "../provisioning/bind.ts";
 import { createSealer } from "../sealed-cookie.ts";
-import type { OfferedApi } from "../offers.ts";
+import type { OfferedApi } from "../export-templates.ts";
 import { IdentityProvider } from "../login/identity-provider.ts";
 import type { ClusterKeyOf } from "../provisioning/cluster-proof.ts";
 
@@ -17,7 +18,7 @@ export interface LoginWorld extends AsyncDisposable {
   readonly url: string;
   readonly issuer: string;
   /** Every call of the bind function. */
-  readonly bound: { readonly session: Session; readonly resource: string; readonly group: string }[];
+  readonly bound: { readonly session: BindSession; readonly resource: string; readonly group: string }[];
   /** Another replica of the backend behind the same URL. */
   readonly otherReplica: (request: Request) => Promise<Response>;
 }
@@ -84,7 +85,7 @@ export async function startLoginWorld(options: LoginWorldOptions = {}): Promise<
         secure: false,
         clock: systemClock,
       }),
-      offers: { list: () => options.offers ?? [sampleOffer] },
+      exportTemplates: { list: () => options.offers ?? [sampleOffer] },
       bind: (session, api) => {
         bound.push({ session, ...api });
         return Promise.resolve(sampleResponse);

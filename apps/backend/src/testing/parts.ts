@@ -3,12 +3,12 @@ import { type APIServiceExportTemplate, apiServiceExportTemplates } from "@klutc
 import { customResourceDefinitions, type KubeObject, namespaces } from "@klutch/kube-core";
 import type { KubeClient } from "@klutch/kube";
 import { Informer } from "@klutch/kube-runtime";
-import { Offers } from "../offers.ts";
+import { ExportTemplates } from "../export-templates.ts";
 import { byClusterKey, byIdentity, clusterKeysOf, identitiesOf } from "../provisioning/members.ts";
 
 /** What provisioning reads. */
 export interface BackendParts {
-  readonly offers: Offers;
+  readonly exportTemplates: ExportTemplates;
   readonly namespaces: Informer<KubeObject>;
 }
 
@@ -31,5 +31,8 @@ export async function backendParts(
   );
   for (const informer of [templates, crds, namespaceCache]) informer.start({ signal });
   await Promise.all([templates.whenSynced(), crds.whenSynced(), namespaceCache.whenSynced()]);
-  return { offers: new Offers({ templates, crds, consumerScope: "Namespaced" }), namespaces: namespaceCache };
+  return {
+    exportTemplates: new ExportTemplates({ templates, crds, consumerScope: "Namespaced" }),
+    namespaces: namespaceCache,
+  };
 }

@@ -12,7 +12,7 @@ import { plans, serviceId } from "../catalog.ts";
 /** How tests log in to the broker. */
 export const auth = { kind: "basic", username: "u", password: "p" } as const;
 
-/** See the module comment. */
+/** Each test file has one; the server and its data go when it is disposed. */
 export interface BrokerWorld extends AsyncDisposable {
   readonly osb: OsbClient;
   readonly brokerUrl: string;

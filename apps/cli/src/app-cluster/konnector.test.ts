@@ -17,7 +17,7 @@ test("a missing konnector is installed, an older one replaced, the same left", (
   assert.equal(planKonnector(own, flags).kind, "keep");
 });
 
-test("B25: --downgrade-konnector has an effect, and without it a newer konnector stays", () => {
+test("--downgrade-konnector has an effect, and without it a newer konnector stays", () => {
   const newer = `${konnectorRepository}:v99.0.0`;
   const kept = planKonnector(newer, flags);
   assert.ok(kept.kind === "keep" && kept.reason.includes("--downgrade-konnector"));

@@ -9,7 +9,6 @@ import {
   type Manifest,
   type Resource,
 } from "@klutch/api";
-import { isNotFound } from "@klutch/kube";
 import {
   clusterRoleBindings,
   clusterRoles,
@@ -24,13 +23,14 @@ import {
   validatingAdmissionPolicies,
   validatingAdmissionPolicyBindings,
 } from "@klutch/kube-core";
+import { isNotFound } from "@klutch/kube";
 import { type Consumer, pluginManager } from "../clusters.ts";
 import type { CliContext } from "../context.ts";
 import { CliError } from "../errors.ts";
-import type { CommonOptions } from "../options.ts";
-import { waitFor } from "../wait.ts";
 import { listBindings } from "./bound-resource.ts";
 import { roleManifests } from "./rights.ts";
+import type { CommonOptions } from "../options.ts";
+import { waitFor } from "../wait.ts";
 
 /** What to do about the konnector, with the reason in words. */
 export type KonnectorPlan =
@@ -100,7 +100,7 @@ const resourceOfKind: Readonly<Record<string, Resource>> = {
 
 /**
  * Applies manifests in their order. Fields of an older plugin are taken over, so that its unlimited ClusterRole shrinks to what
- * the konnector needs (S10).
+ * the konnector needs.
  */
 export async function applyManifests(
   consumer: Consumer,

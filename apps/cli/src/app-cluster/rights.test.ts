@@ -46,7 +46,7 @@ test("what Klutch writes has neither surplus nor gap", () => {
   assert.deepEqual(gapsOf([base, own, api], [bound]), []);
 });
 
-test("S10: rights for a rejected claim, for another owner, in all namespaces or for an unbound API are surplus", () => {
+test("rights for a rejected claim, for another owner, in all namespaces or for an unbound API are surplus", () => {
   const rule = (resource: string, ...verbs: string[]): Grant =>
     grant([{ apiGroups: [""], resources: [resource], verbs }]);
   assert.deepEqual(surplusOf(rule("configmaps", "get"), [bound]), ["get on configmaps"]);
@@ -118,7 +118,7 @@ test("C4: roles of single APIs come before the base role, which may narrow an ol
   assert.equal(names[2], "klutch-bind-konnector");
 });
 
-test("B2: a binding whose name no provider may offer gets no role, and what gives its rights is surplus", () => {
+test("a binding whose name no provider may offer gets no role, and what gives its rights is surplus", () => {
   const pods = {
     ...bound,
     metadata: { name: "pods", namespace: consumerNamespace },

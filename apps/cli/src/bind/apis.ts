@@ -34,7 +34,7 @@ import type { CliContext } from "../context.ts";
 import { CliError, nothingChanged } from "../errors.ts";
 import { requestExports, takeBack, withAnswers } from "./export-request.ts";
 import { confineKonnector, refreshConfinement } from "../app-cluster/confinement.ts";
-import { removeRole } from "../unbind/unbind.ts";
+import { removeRole } from "../app-cluster/binding-role.ts";
 import {
   applyManifests,
   installKonnector,

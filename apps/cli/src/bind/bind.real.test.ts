@@ -143,7 +143,7 @@ const browser = (url: string): void => {
   void fetch(url);
 };
 
-test("B25: a dry run prints what would be written and changes nothing in either cluster", async () => {
+test("a dry run prints what would be written and changes nothing in either cluster", async () => {
   const earlier = await state();
   await using backend = await startBackend(tenantKubeconfig, [requestFor("widgets")]);
   const bind = await kubectlBind([backend.url, "--dry-run"]);
@@ -165,7 +165,7 @@ test("B25: a dry run prints what would be written and changes nothing in either 
   assert.deepEqual(await state(), earlier);
 });
 
-test("an API server that never gets the binding kind is not waited for without end (B25)", async () => {
+test("an API server that never gets the binding kind is not waited for without end", async () => {
   await using _backend = answerRequests(provider, "cluster-a");
   const run = await kubectlBind(apiService("--accept-permissions", "--skip-konnector", "--timeout=1s"));
   assert.equal(run.code, 1);
@@ -233,7 +233,7 @@ test("a backend that knows of no answers is asked once, and the person is told w
   assert.equal(await count(), earlier + 1);
 });
 
-test("S10: the konnector gets rights for the bound API and the accepted claims only", async () => {
+test("the konnector gets rights for the bound API and the accepted claims only", async () => {
   const name = bindingRoleName("widgets.test.klutch.dev");
   const role = await consumer.client.get<DynamicObject>(clusterRoles, { name });
   const rules = JSON.stringify(role["rules"]);
@@ -343,7 +343,7 @@ test("a refusal of the provider is shown in its words, and the request is taken 
   assert.equal(await provider.client.find(apiServiceExportRequests, ref), undefined);
 });
 
-test("a provider that never answers a request is not waited for without end (B25)", async () => {
+test("a provider that never answers a request is not waited for without end", async () => {
   const run = await kubectlBind(
     ["apiservice", "--remote-kubeconfig", join(folder, "remote"), "-f", "-", "--timeout=1s"],
     { stdin: formatYaml(requestFor("gizmos")) },

@@ -15,8 +15,8 @@ import {
   signText,
   WireError,
 } from "@klutch/api";
-import { isAlreadyExists } from "@klutch/kube";
 import { type DynamicObject, isRecord, secrets } from "@klutch/kube-core";
+import { isAlreadyExists } from "@klutch/kube";
 import type { Consumer } from "../clusters.ts";
 import type { CliContext } from "../context.ts";
 import type { ProviderDescription } from "./provider.ts";

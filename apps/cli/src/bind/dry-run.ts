@@ -1,5 +1,5 @@
 /**
- * What `--dry-run` prints: the objects a real run would write. It changes nothing in either cluster (B25). `bind <url>` reads
+ * What `--dry-run` prints: the objects a real run would write. It changes nothing in either cluster. `bind <url>` reads
  * the provider's description and stops before the login, because choosing an API in the browser already makes a tenant there.
  */
 import {

@@ -140,7 +140,7 @@ const lies: readonly (readonly [string, Lie])[] = [
   ["no spec at all", { spec: "none" }],
 ];
 for (const [what, lie] of lies) {
-  test(`B2: a provider that exports ${what} in place of the harmless API gets no right, and nothing stays`, async () => {
+  test(`a provider that exports ${what} in place of the harmless API gets no right, and nothing stays`, async () => {
     const earlier = await state();
     await using _provider = answerWith(provider, tenant, lie);
     const run = await bindService("widgets", {}, "--accept-permissions", "--konnector-image=x.test/k:v1");
@@ -161,7 +161,7 @@ const builtIn: readonly (readonly [group: string, resource: string, reason: RegE
   ["klutch.anynines.com", "apiservicebindings", /belongs to Klutch/],
   ["example-backend.klutch.anynines.com", "apiserviceexporttemplates", /belongs to Klutch/],
 ];
-test("B2: a backend that answers with built-in, Kubernetes-owned or Klutch's APIs is refused before anything is requested", async () => {
+test("a backend that answers with built-in, Kubernetes-owned or Klutch's APIs is refused before anything is requested", async () => {
   const earlier = await state();
   for (const [group, resource, reason] of builtIn) {
     const request = requestOf({ group: "test.klutch.dev", resource: "widgets" }, { group, resource });
@@ -181,7 +181,7 @@ test("B2: a backend that answers with built-in, Kubernetes-owned or Klutch's API
   assert.deepEqual(await state(), earlier);
 });
 
-test("B2: after the login the person is asked about the API that the backend says was chosen; a no leaves nothing", async () => {
+test("after the login the person is asked about the API that the backend says was chosen; a no leaves nothing", async () => {
   const earlier = await state();
   await using _provider = answerWith(provider, tenant, {});
   await using backend = await startBackend(tenantKubeconfig, [harmless("widgets"), harmless("gadgets")]);
@@ -209,7 +209,7 @@ const dangerous = [
   claimOn("certificates", "cert-manager.example"),
   claimOn("secrets", "", { selector: { owner: "Provider", namespaces: ["kube-system"] } }),
 ];
-test("B2: claims on pods, service accounts, RBAC, webhooks, foreign groups and wildcards are refused, whatever the answer", async () => {
+test("claims on pods, service accounts, RBAC, webhooks, foreign groups and wildcards are refused, whatever the answer", async () => {
   const shipped = claimOn("secrets", "", { selector: { owner: "Provider" } });
   await using _provider = answerWith(provider, tenant, { permissionClaims: [...dangerous, shipped] });
   const run = await bindService(
@@ -238,7 +238,7 @@ test("B2: claims on pods, service accounts, RBAC, webhooks, foreign groups and w
   assert.equal(run.stderr().match(/Refused/g)?.length, dangerous.length);
 });
 
-test("B2: a dry run shows no right that a real run would not give", async () => {
+test("a dry run shows no right that a real run would not give", async () => {
   const own = claimOn("secrets", "", { selector: { owner: "Consumer" } });
   const request = harmless("widgets");
   const [resource] = request.spec.resources;
@@ -254,7 +254,7 @@ test("B2: a dry run shows no right that a real run would not give", async () => 
   assert.doesNotMatch(JSON.stringify(binding), /pods/);
 });
 
-test("B2: a required claim that is refused ends the command, and nothing was changed", async () => {
+test("a required claim that is refused ends the command, and nothing was changed", async () => {
   const earlier = await state();
   for (const claim of dangerous) {
     await using _provider = answerWith(provider, tenant, {
@@ -267,7 +267,7 @@ test("B2: a required claim that is refused ends the command, and nothing was cha
   assert.deepEqual(await state(), earlier);
 });
 
-test("B2: --accept-permissions does not hand over a cluster's own Secrets; a person can, and is told what that means", async () => {
+test("--accept-permissions does not hand over a cluster's own Secrets; a person can, and is told what that means", async () => {
   const own = claimOn("secrets", "", { selector: { owner: "Consumer" } });
   await usingAnswer({ permissionClaims: [own] }, async () => {
     const silent = await bindService("sprockets", {}, "--accept-permissions", "--skip-konnector");
@@ -286,7 +286,7 @@ test("B2: --accept-permissions does not hand over a cluster's own Secrets; a per
   assert.deepEqual(await state(), earlier);
 });
 
-test("B2: a claim that is no claim is named, and nothing was changed", async () => {
+test("a claim that is no claim is named, and nothing was changed", async () => {
   const earlier = await state();
   for (const permissionClaims of [
     [7],
@@ -301,7 +301,7 @@ test("B2: a claim that is no claim is named, and nothing was changed", async () 
   assert.deepEqual(await state(), earlier);
 });
 
-test("B2: an API group that another server of the app cluster answers for is not bound over it", async () => {
+test("an API group that another server of the app cluster answers for is not bound over it", async () => {
   const spec = {
     group: "test.klutch.dev",
     version: "v7",
@@ -324,7 +324,7 @@ test("B2: an API group that another server of the app cluster answers for is not
   assert.deepEqual(await state(), earlier);
 });
 
-test("B2: when the binding cannot be made, the role and the credential of this run go again", async () => {
+test("when the binding cannot be made, the role and the credential of this run go again", async () => {
   const name = "cogs.test.klutch.dev";
   await using _policy = await refuseBinding(consumer, name);
   await using _provider = answerWith(provider, tenant, {});

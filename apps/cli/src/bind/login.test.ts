@@ -42,7 +42,7 @@ function call(port: number, response: string, host = "localhost"): Promise<Respo
   return fetch(`http://${host}:${port}/callback?${query}`, { redirect: "manual" });
 }
 
-test("B15: a response is understood in both base64 alphabets", async (t) => {
+test("a response is understood in both base64 alphabets", async (t) => {
   const text = encodeBindingResponse(responseFor("session"));
   const urlSafe = text.replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
   assert.notEqual(urlSafe, text.replaceAll("=", ""));
@@ -53,7 +53,7 @@ test("B15: a response is understood in both base64 alphabets", async (t) => {
   }
 });
 
-test("S5: the browser is sent on at once, so the credentials stay neither in the address bar nor in a cache", async (t) => {
+test("the browser is sent on at once, so the credentials stay neither in the address bar nor in a cache", async (t) => {
   const callback = await server(t);
   const answer = await call(callback.port, encodeBindingResponse(responseFor("session")));
   assert.equal(answer.headers.get("location"), "/done");
@@ -64,7 +64,7 @@ test("S5: the browser is sent on at once, so the credentials stay neither in the
   await callback.pageServed;
 });
 
-test("S14: an answer of another session is refused, and the right one is still taken after it", async (t) => {
+test("an answer of another session is refused, and the right one is still taken after it", async (t) => {
   const callback = await server(t);
   for (const foreign of [encodeBindingResponse(responseFor("guess")), "!!", "e30=", ""]) {
     assert.equal((await call(callback.port, foreign)).status, 400, foreign);
@@ -108,7 +108,7 @@ test("the login address carries port, session and cluster, and keeps the provide
   assert.equal(url, "http://provider.test/authorize?keep=1&p=4711&s=sid&c=cid");
 });
 
-test("S14: session ids hold 128 random bits in characters that every base64 alphabet leaves alone", () => {
+test("session ids hold 128 random bits in characters that every base64 alphabet leaves alone", () => {
   const ids = new Set(Array.from({ length: 1000 }, newSessionId));
   assert.equal(ids.size, 1000);
   for (const id of ids) assert.match(id, /^[0-9a-zA-Z]{22}$/);

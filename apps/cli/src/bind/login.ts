@@ -1,7 +1,7 @@
 /**
  * The login in the person's browser and the one answer that comes back from it to this machine. Anybody who can make the browser
- * open an address can call the local server, so it takes only the answer that carries the session id of this run (S14), once,
- * and sends the browser on at once so that the credentials do not stay in its address bar and history (S5).
+ * open an address can call the local server, so it takes only the answer that carries the session id of this run, once,
+ * and sends the browser on at once so that the credentials do not stay in its address bar and history.
  */
 import { randomInt } from "node:crypto";
 import { once } from "node:events";
@@ -18,12 +18,12 @@ import { CliError } from "../errors.ts";
 import type { ProviderDescription } from "./provider.ts";
 
 const alphabet = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
-/** 22 characters of base 62 hold 128 bits, and no character that any base64 alphabet would treat specially (B15). */
+/** 22 characters of base 62 hold 128 bits, and no character that any base64 alphabet would treat specially. */
 const sessionIdLength = 22;
 /** A response for many APIs is long, and it comes in a request line. */
 const maxHeaderSize = 256 * 1024;
 
-/** A session id that cannot be guessed (S14). */
+/** A session id that cannot be guessed. */
 export function newSessionId(): string {
   return Array.from({ length: sessionIdLength }, () => alphabet[randomInt(alphabet.length)]).join("");
 }

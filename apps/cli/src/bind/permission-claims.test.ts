@@ -97,7 +97,7 @@ test("at a terminal the prompt's answer counts, and cancelling it ends the comma
   await assert.rejects(answer(scriptedRun({ browser }), [secrets()]), { code: "Cancelled" });
 });
 
-test("B2: the flag does not accept what a person must judge; at a terminal the person is told why and asked", async () => {
+test("the flag does not accept what a person must judge; at a terminal the person is told why and asked", async () => {
   const own = secrets({ selector: { owner: "Consumer" } });
   const silent = scriptedRun();
   assert.deepEqual(await answer(silent, [own], "accept"), ["Rejected"]);
@@ -110,7 +110,7 @@ test("B2: the flag does not accept what a person must judge; at a terminal the p
   assert.deepEqual(await answer(scriptedRun({ answers: ["yes"] }), [own], "accept"), ["Accepted"]);
 });
 
-test("B2: a claim that nobody may accept is refused without a question and does not reach the binding", async () => {
+test("a claim that nobody may accept is refused without a question and does not reach the binding", async () => {
   const run = scriptedRun({ answers: ["yes"] });
   assert.deepEqual(await answer(run, [secrets({ resource: "pods" })]), []);
   assert.match(run.stderr(), /Refused: with pods a provider could take over this cluster/);
@@ -120,7 +120,7 @@ test("B2: a claim that nobody may accept is refused without a question and does 
   });
 });
 
-test("B5: foreign words in a claim neither steer the terminal nor add lines", () => {
+test("foreign words in a claim neither steer the terminal nor add lines", () => {
   const hostile = "secrets\u001b[2J\nAccepting this Permission is harmless.\u202e";
   const claim = { group: hostile, version: hostile, resource: hostile, selector: { names: [hostile] } };
   const text = describeClaim({ ...claim, update: { fields: [hostile], preserving: [hostile] } });

@@ -108,7 +108,7 @@ const loginAt = (authenticatedURL: string): object => ({
   authenticationMethods: [{ method: "OAuth2CodeGrant", oauth2CodeGrant: { authenticatedURL } }],
 });
 
-test("B7: credentials travel over https only; http is for this machine, for a provider and for a manifest", async () => {
+test("credentials travel over https only; http is for this machine, for a provider and for a manifest", async () => {
   for (const url of [
     "http://provider.test/export",
     "http://127.0.0.1.evil.test/export",
@@ -123,7 +123,7 @@ test("B7: credentials travel over https only; http is for this machine, for a pr
   assert.match(await message("https://jane:secret@provider.test/export"), /user name or password/);
 });
 
-test("B7: a login address on another host is refused, naming the flag; with the flag for that host it is taken", async (t) => {
+test("a login address on another host is refused, naming the flag; with the flag for that host it is taken", async (t) => {
   const url = await serve(t, reply(loginAt("https://login.test/authorize")));
   const refused = await message(url);
   assert.match(refused, /https:\/\/login\.test.*--allow-authorize-url=https:\/\/login\.test/);
@@ -132,7 +132,7 @@ test("B7: a login address on another host is refused, naming the flag; with the 
   assert.match(await message(url, "--allow-authorize-url=http://login.test"), /only over https/);
 });
 
-test("B7: an existing backend behind a gateway names its own host with http; the login goes there over https", () => {
+test("an existing backend behind a gateway names its own host with http; the login goes there over https", () => {
   const login = (typed: string, named: string, allowed?: string): string =>
     loginUrlFor(typed, named, allowed).href;
   assert.equal(login("https://k.test/export", "http://k.test/authorize"), "https://k.test/authorize");
@@ -160,7 +160,7 @@ test("B7: an existing backend behind a gateway names its own host with http; the
   }
 });
 
-test("B5: no field of a provider's answer steers the terminal or adds a line to the message", async (t) => {
+test("no field of a provider's answer steers the terminal or adds a line to the message", async (t) => {
   const hostile = "\u001b[2J\u202e\nerror: all is well\u009b";
   const answers: readonly ((response: ServerResponse) => void)[] = [
     reply({ kind: hostile }),
@@ -176,7 +176,7 @@ test("B5: no field of a provider's answer steers the terminal or adds a line to 
   }
 });
 
-test("B5: an answer without end is cut off, whether it comes fast or slowly", async (t) => {
+test("an answer without end is cut off, whether it comes fast or slowly", async (t) => {
   const flood = await serve(t, (response) => {
     const pour = (): void => void response.write("x".repeat(65_536), (error) => (error ? undefined : pour()));
     pour();

@@ -29,7 +29,7 @@ import {
   surplusOf,
   wildcardsIn,
 } from "../app-cluster/rights.ts";
-import { removeRole } from "../unbind/unbind.ts";
+import { removeRole } from "../app-cluster/binding-role.ts";
 
 interface RoleObject extends KubeObject {
   readonly rules?: readonly PolicyRule[] | null | undefined;

@@ -43,8 +43,8 @@ const group = "test.klutch.dev";
 const claims: readonly PermissionClaim[] = [
   { group: "", resource: "secrets", version: "v1", selector: { owner: "Provider" }, required: true },
 ];
-const below = "app";
-const above = (tenant: string): string => `${tenant}-${below}`;
+const claimNamespace = "app";
+const serviceNamespaceOf = (tenant: string): string => `${tenant}-${claimNamespace}`;
 
 /** Binds `<plural>`: both CRDs, export, binding with its finalizer, the konnector's role, the mapping of namespace `app`. */
 export async function bindApi(
@@ -74,7 +74,7 @@ export async function bindApi(
   await provider.client.create<KubeObject>(apiServiceExports, exportObject(tenantNamespace, type));
   await ensure(
     consumer.client,
-    { apiVersion: "v1", kind: "Namespace", metadata: { name: below } },
+    { apiVersion: "v1", kind: "Namespace", metadata: { name: claimNamespace } },
     namespaces,
   );
   await mapNamespace(provider.client, tenantNamespace);
@@ -93,19 +93,21 @@ export async function syncedClaim(
 ): Promise<DynamicObject> {
   const metadata = {
     name,
-    namespace: below,
+    namespace: claimNamespace,
     finalizers: [syncerFinalizer],
     annotations: { [boundAnnotation]: "true" },
     labels: { team: "blue" },
   };
   const body = { apiVersion: `${group}/v1`, kind: type.kind, metadata, spec: { size: 3 } };
   const claim = await consumer.client.create<DynamicObject>(type, body);
-  const ref = { namespace: above(tenant.namespace), name };
+  const ref = { namespace: serviceNamespaceOf(tenant.namespace), name };
   const content = providerContent({ ...body }, ref, tenant, defaultMetadataRule);
   await provider.client.apply(type, content, { fieldManager });
   const status = { status: { phase: "Ready" } };
   await provider.client.mergePatch(type, ref, status, { subresource: "status" });
-  await consumer.client.mergePatch(type, { namespace: below, name }, status, { subresource: "status" });
+  await consumer.client.mergePatch(type, { namespace: claimNamespace, name }, status, {
+    subresource: "status",
+  });
   const data = { password: Buffer.from("hunter2").toString("base64") };
   const secret = { apiVersion: "v1", kind: "Secret", type: "Opaque", data };
   await provider.client.create<DynamicObject>(secrets, { ...secret, metadata: ref });
@@ -115,7 +117,7 @@ export async function syncedClaim(
   };
   await consumer.client.create<DynamicObject>(secrets, {
     ...secret,
-    metadata: { name, namespace: below, ...marks },
+    metadata: { name, namespace: claimNamespace, ...marks },
   });
   return claim;
 }
@@ -177,16 +179,16 @@ function exportObject(namespace: string, { plural, kind }: ResourceType): KubeOb
 }
 
 async function mapNamespace(client: KubeClient, tenantNamespace: string): Promise<void> {
-  const annotations = { [serviceNamespaceAnnotation]: `${tenantNamespace}/${below}` };
-  const name = above(tenantNamespace);
+  const annotations = { [serviceNamespaceAnnotation]: `${tenantNamespace}/${claimNamespace}` };
+  const name = serviceNamespaceOf(tenantNamespace);
   await ensure(client, { apiVersion: "v1", kind: "Namespace", metadata: { name, annotations } }, namespaces);
   const mapping = {
     apiVersion: "klutch.anynines.com/v1alpha1",
     kind: "APIServiceNamespace",
-    metadata: { namespace: tenantNamespace, name: below },
+    metadata: { namespace: tenantNamespace, name: claimNamespace },
   };
   await ensure(client, mapping, apiServiceNamespaces);
-  const ref = { namespace: tenantNamespace, name: below };
+  const ref = { namespace: tenantNamespace, name: claimNamespace };
   const patch = { status: { namespace: name } };
   await client.mergePatch(apiServiceNamespaces, ref, patch, { subresource: "status" });
 }

@@ -10,12 +10,12 @@ import {
 } from "@klutch/api";
 import type { Condition } from "@klutch/kube-core";
 import { startClusters, type TestCluster, waitFor } from "@klutch/kube-testing";
+import { confineKonnector } from "../app-cluster/confinement.ts";
 import { applyManifests } from "../app-cluster/konnector.ts";
 import { runCli } from "../program.ts";
+import { asConsumer, bindApi, type BoundPair, syncedClaim } from "./bound-pair.ts";
 import { createTenant, prepareConsumer, prepareProvider } from "./provider-side.ts";
 import { type ScriptedRun, scriptedRun } from "./script.ts";
-import { confineKonnector } from "../app-cluster/confinement.ts";
-import { asConsumer, bindApi, type BoundPair, syncedClaim } from "./bound-pair.ts";
 
 /** A command that has ended. */
 export interface Finished extends ScriptedRun {
@@ -29,7 +29,7 @@ export interface Started extends ScriptedRun {
 
 type Outside = Parameters<typeof scriptedRun>[0];
 
-/** See the module comment. */
+/** Two API servers with one bound API between them, on which commands of `klutch` run. */
 export interface KlutchWorld extends AsyncDisposable {
   readonly consumer: TestCluster;
   readonly provider: TestCluster;

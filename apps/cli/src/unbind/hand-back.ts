@@ -30,7 +30,7 @@ const ownAnnotations = [
   unreachableSinceAnnotation,
 ];
 /** A konnector of ours that still runs puts its finalizer back at once. */
-const secondLookMs = 3000;
+const secondReadingAfterMs = 3000;
 
 /** What a binding carries of ours. */
 export interface Marks {
@@ -69,7 +69,7 @@ export async function handBack(
     terminal.say("Dry run: nothing was changed.");
     return;
   }
-  await clock.sleep(secondLookMs, { signal });
+  await clock.sleep(secondReadingAfterMs, { signal });
   const again = (await chooseBindings(consumer, [], signal)).filter(
     (binding) =>
       marksOf(binding)?.hasFinalizer === true &&

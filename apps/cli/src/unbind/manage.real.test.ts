@@ -95,7 +95,7 @@ async function makeHealthy(): Promise<void> {
   await world.setConditions(widgets.name, [{ type: "Ready", status: "True" }]);
 }
 
-test("S10: doctor names surplus, wildcards, gaps and left roles, and --fix repairs what Klutch writes", async () => {
+test("doctor names surplus, wildcards, gaps and left roles, and --fix repairs what Klutch writes", async () => {
   const { client } = consumer;
   const role = (name: string, rules: unknown): DynamicObject => roleObject({ name }, rules);
   const konnector = { namespace: consumerNamespace, name: konnectorName };
@@ -185,7 +185,7 @@ test("release: nothing held; a held schema and held deletions are shown and rele
   assert.match(annotations[releaseDeletionsAnnotation] ?? "", /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
 });
 
-test("B5: conditions that a provider worded neither steer the terminal nor pass for lines of ours", async () => {
+test("conditions that a provider worded neither steer the terminal nor pass for lines of ours", async () => {
   const hostile = "\u001b[2Jbad\u202e\n  ok       all is well";
   await world.setConditions(widgets.name, [
     { type: "Ready", status: "False", severity: "Error", reason: hostile, message: hostile },

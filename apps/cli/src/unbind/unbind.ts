@@ -2,12 +2,11 @@
 import {
   type APIServiceBinding,
   apiServiceBindings,
-  bindingRoleName,
   printable,
   unbindFinalizer,
   unbindPolicyAnnotation,
 } from "@klutch/api";
-import { clusterRoleBindings, clusterRoles, findCondition } from "@klutch/kube-core";
+import { findCondition } from "@klutch/kube-core";
 import { type Consumer, connectConsumer } from "../clusters.ts";
 import type { CliContext } from "../context.ts";
 import { CliError } from "../errors.ts";
@@ -21,7 +20,7 @@ import {
   parseApiName,
   servedResource,
 } from "../app-cluster/bound-resource.ts";
-import { refreshConfinement } from "../app-cluster/confinement.ts";
+import { removeRole } from "../app-cluster/binding-role.ts";
 import { counted } from "../findings.ts";
 
 /** Flags of `unbind`. */
@@ -193,21 +192,4 @@ async function waitUntilGone(
     }
     throw error;
   }
-}
-
-/** Deletes the konnector's role for an API that is not bound. Returns whether there was one. */
-export async function removeRole(context: CliContext, consumer: Consumer, name: string): Promise<boolean> {
-  const { signal, terminal } = context;
-  // Somebody may have bound the API again meanwhile.
-  if ((await findBinding(consumer, name, signal)).binding !== undefined) return false;
-  const role = { name: bindingRoleName(name) };
-  const hadBinding = await consumer.client.delete(clusterRoleBindings, role, { signal });
-  const hadRole = await consumer.client.delete(clusterRoles, role, { signal });
-  if (hadBinding || hadRole) {
-    await refreshConfinement(context, consumer);
-    terminal.say(
-      `Deleted ClusterRole and ClusterRoleBinding ${role.name}: the konnector has no rights on ${name} any more.`,
-    );
-  }
-  return hadBinding || hadRole;
 }

@@ -11,14 +11,6 @@ import {
   serviceNamespaceAnnotation,
 } from "@klutch/api";
 import {
-  customResourceDefinitions,
-  type DynamicObject,
-  type KubeObject,
-  namespaces,
-  type ResourceType,
-  secrets,
-} from "@klutch/kube-core";
-import {
   discoverResource,
   isForbidden,
   isNotFound,
@@ -27,17 +19,25 @@ import {
   resourceTypeOf,
 } from "@klutch/kube";
 import {
+  customResourceDefinitions,
+  type DynamicObject,
+  type KubeObject,
+  namespaces,
+  type ResourceType,
+  secrets,
+} from "@klutch/kube-core";
+import {
   effectiveClaims,
   type InvariantSnapshot,
   mappingOf,
-  type SyncObject,
   syncedVersion,
+  type SyncObject,
   type Tenant,
 } from "@klutch/sync";
+import { bindingOwner } from "../app-cluster/bound-resource.ts";
 import type { Consumer } from "../clusters.ts";
 import type { CliContext } from "../context.ts";
 import { CliError } from "../errors.ts";
-import { bindingOwner } from "../app-cluster/bound-resource.ts";
 import { type LeftOut, listBindingsOrFail, sortBindings } from "./bindings.ts";
 
 /** The control plane cluster with the person's own kubeconfig. */
@@ -62,7 +62,7 @@ export interface Reading {
 export interface ComparedResource {
   readonly resource: string;
   readonly role: "bound" | "claimed";
-  /** Read although no accepted claim asks for it, to see that nothing is there (S1). */
+  /** Read although no accepted claim asks for it, to see that nothing is there. */
   readonly optional: boolean;
 }
 
@@ -293,7 +293,7 @@ async function readOrphanedApis(
   return owned;
 }
 
-/** Claimed objects in mapped namespaces of both sides, and what carries our mark elsewhere. Secrets always, for S1. */
+/** Claimed objects in mapped namespaces of both sides, and what carries our mark elsewhere. Secrets always, so that one which no claim lets leave is found. */
 async function readClaimed(
   reader: Reader,
   bound: readonly APIServiceBinding[],
@@ -315,19 +315,22 @@ async function readClaimed(
   }
   for (const [name, type] of types) {
     if (name in providerObjects) continue;
-    const [below, above] = type.namespaced
+    const [consumerItems, providerItems] = type.namespaced
       ? await Promise.all([
           readNamespaced(consumer.client, type, own.consumer, reader),
           readNamespaced(provider.client, type, own.provider, reader),
         ])
       : [await readConsumer(reader, type), await readProvider(reader, type, [])];
-    if (below === undefined || above === undefined) continue;
+    if (consumerItems === undefined || providerItems === undefined) continue;
     const labelSelector = `${claimedFromLabel}=${tenant.namespaceUid}`;
     const options = { labelSelector, metadataOnly: true, signal };
     const marked = await ifAllowed(() => listAll<DynamicObject>(provider.client, type, options));
-    const known = new Set(above.map(({ metadata }) => metadata.uid));
-    consumerObjects[name] = below;
-    providerObjects[name] = [...above, ...(marked ?? []).filter(({ metadata }) => !known.has(metadata.uid))];
+    const known = new Set(providerItems.map(({ metadata }) => metadata.uid));
+    consumerObjects[name] = consumerItems;
+    providerObjects[name] = [
+      ...providerItems,
+      ...(marked ?? []).filter(({ metadata }) => !known.has(metadata.uid)),
+    ];
   }
   const accepted = new Set(claims.map((claim) => crdNameOf(claim)));
   return [...types.keys()].map((resource) => ({

@@ -2,8 +2,8 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import {
-  type APIServiceExport,
   apiServiceBindings,
+  type APIServiceExport,
   apiServiceExports,
   binderName,
   consumerNamespace,
@@ -21,8 +21,8 @@ import {
 } from "@klutch/kube-core";
 import { roleBindingObject, roleObject, type TestCluster } from "@klutch/kube-testing";
 import { runCli } from "../program.ts";
-import { scriptedRun } from "../testing/script.ts";
 import { bindApi, type BoundPair } from "../testing/bound-pair.ts";
+import { scriptedRun } from "../testing/script.ts";
 import { type KlutchWorld, startKlutchWorld } from "../testing/world.ts";
 
 let world: KlutchWorld;
@@ -126,9 +126,9 @@ async function allowTenant(): Promise<void> {
 
 test("verify: what differs twice is a violation and ends with exit code 1; both kinds of clusters are named", async () => {
   const { type } = widgets;
-  const above = { namespace: "cluster-a-app", name: "one" };
-  await provider.client.mergePatch(type, above, { spec: { size: 9 } });
-  await provider.client.delete(type, { ...above, name: "two" });
+  const mirror = { namespace: "cluster-a-app", name: "one" };
+  await provider.client.mergePatch(type, mirror, { spec: { size: 9 } });
+  await provider.client.delete(type, { ...mirror, name: "two" });
   const run = await world.verify("-o", "json");
   assert.equal(run.code, 1);
   assert.match(run.stderr(), /2 deviations; looking again\nerror: 2 violations found\.\n$/);
@@ -146,10 +146,10 @@ test("verify: what differs twice is a violation and ends with exit code 1; both 
     text.stdout(),
     /\nContent +app cluster +widgets\.test\.klutch\.dev app\/one +spec\.size is not what/,
   );
-  await provider.client.mergePatch(type, above, { spec: { size: 3 } });
+  await provider.client.mergePatch(type, mirror, { spec: { size: 3 } });
 });
 
-test("verify: what only the first look shows was on its way", async () => {
+test("verify: what only the first reading shows was on its way", async () => {
   const { type } = widgets;
   const claim = await consumer.client.get<DynamicObject>(type, { namespace: "app", name: "two" });
   const content = {
@@ -167,7 +167,7 @@ test("verify: what only the first look shows was on its way", async () => {
   const run = scriptedRun({ env: {} });
   const clock = {
     ...run.context.clock,
-    // The konnector's write arrives between the two looks.
+    // The konnector's write arrives between the two readings.
     async sleep() {
       await provider.client.create(type, content);
       await provider.client.mergePatch(
@@ -183,7 +183,7 @@ test("verify: what only the first look shows was on its way", async () => {
   assert.match(run.stderr(), /1 deviation; looking again/);
 });
 
-test("S1: verify finds a Secret of the app cluster above that no claim lets leave, without its contents", async () => {
+test("verify finds a Secret of the app cluster at the provider that no claim lets leave, without its contents", async () => {
   const metadata = {
     name: "private",
     namespace: "cluster-a-app",
@@ -195,7 +195,7 @@ test("S1: verify finds a Secret of the app cluster above that no claim lets leav
   assert.equal(run.code, 1);
   assert.match(
     run.stdout(),
-    /Claimed +control plane +secrets cluster-a-app\/private +comes from the consumer.*\(S1\)/,
+    /Claimed +control plane +secrets cluster-a-app\/private +comes from the consumer.*no accepted claim/,
   );
   assert.doesNotMatch(run.stdout() + run.stderr(), /hunter2|aHVudGVyMg/);
   await provider.client.delete(secrets, metadata);

@@ -19,8 +19,8 @@ export interface VerifyOptions {
   readonly output: "json" | undefined;
 }
 
-/** Between the two looks: long enough for a write on its way to arrive. */
-const secondLookMs = 2000;
+/** Between the two readings: long enough for a write on its way to arrive. */
+const secondReadingAfterMs = 2000;
 
 /** Runs the command. Throws `CheckFailedError` when an invariant is violated, and when it could not be looked at. */
 export async function verify(context: CliContext, options: VerifyOptions): Promise<void> {
@@ -54,7 +54,7 @@ function unseen(reading: Reading, { namespace }: ControlPlane): string | undefin
     : `Not compared: ${unexplained.map(({ name, reason }) => `${name} (${reason})`).join(", ")}.`;
 }
 
-/** What only the first look shows was on its way. */
+/** What only the first reading shows was on its way. */
 async function lookTwice(
   context: CliContext,
   consumer: Consumer,
@@ -65,7 +65,7 @@ async function lookTwice(
   if (suspected.length === 0) return { reading: earlier, violations: [] };
   const stop = context.terminal.waiting(`${counted(suspected.length, "deviation")}; looking again`);
   try {
-    await context.clock.sleep(secondLookMs, { signal: context.signal });
+    await context.clock.sleep(secondReadingAfterMs, { signal: context.signal });
   } finally {
     stop();
   }
@@ -126,11 +126,11 @@ function reportOf(reading: Reading, provider: ControlPlane, violations: readonly
 
 function textOf(reading: Reading, provider: ControlPlane, violations: readonly Violation[]): string {
   const shown = (count: number | undefined): string => (count === undefined ? "not read" : String(count));
-  const rows = rowsOf(reading).map(({ resource, role, optional, consumer, provider: above }) => [
+  const rows = rowsOf(reading).map(({ resource, role, optional, consumer, provider: controlPlane }) => [
     resource,
     optional ? "unclaimed" : role,
     shown(consumer),
-    shown(above),
+    shown(controlPlane),
   ]);
   const table =
     rows.length === 0

@@ -19,6 +19,7 @@ import type { Logger } from "@klutch/telemetry";
 import type { ConsumerCluster, ProviderCluster } from "../clusters.ts";
 import { secretText } from "../decode.ts";
 import { issuedAt } from "./credential.ts";
+import type { ProviderConnection } from "./provider-connection.ts";
 
 /** What `bringCredential` works with. */
 export interface BringOptions {
@@ -32,9 +33,7 @@ export interface BringOptions {
   /** The Secret in the app cluster. */
   readonly secretRef: ObjectRef;
   readonly cache: ReadYourWritesCache;
-  /** Tries a kubeconfig with one request; gives back the UID of its namespace. */
-  readonly prove: (config: ClusterConfig, signal: AbortSignal) => Promise<string>;
-  readonly describe: (error: unknown) => string;
+  readonly connection: Pick<ProviderConnection, "prove" | "describe">;
   readonly logger: Logger;
 }
 
@@ -84,21 +83,21 @@ export async function bringCredential(options: BringOptions, signal: AbortSignal
 async function problemOf(
   candidate: ClusterConfig,
   presentText: string | undefined,
-  { provider, prove, describe }: BringOptions,
+  { provider, connection }: BringOptions,
   signal: AbortSignal,
 ): Promise<string | undefined> {
   try {
-    const uid = await prove(candidate, signal);
+    const uid = await connection.prove(candidate, signal);
     if (uid !== provider.tenant.namespaceUid) {
       return `it leads to another namespace (UID ${uid} instead of ${provider.tenant.namespaceUid})`;
     }
   } catch (error) {
     signal.throwIfAborted();
-    return `it does not work: ${describe(error)}`;
+    return `it does not work: ${connection.describe(error)}`;
   }
   const present = presentText === undefined ? "absent" : parsed(presentText);
   if (typeof present === "string" || !isOlder(candidate, present)) return undefined;
-  const presentWorks = await prove(present, signal).then(
+  const presentWorks = await connection.prove(present, signal).then(
     () => true,
     () => false,
   );

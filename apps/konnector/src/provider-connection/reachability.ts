@@ -1,4 +1,4 @@
-/** Notices when the provider cannot be reached, and tells since when and how much waits (DESIGN §4.7); never in a user's status. */
+/** Notices when the provider cannot be reached, and tells since when and how much waits; never in a user's status. */
 import { type Clock, isUnauthorized } from "@klutch/kube";
 import { wholeSeconds } from "@klutch/kube-core";
 import type { ReadYourWritesCache } from "@klutch/kube-runtime";

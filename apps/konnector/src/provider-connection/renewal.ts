@@ -19,6 +19,7 @@ import { type DynamicObject, keyOfRef, type ObjectRef, secrets } from "@klutch/k
 import { Backoff, type ReadYourWritesCache } from "@klutch/kube-runtime";
 import type { ConsumerCluster, Environment } from "../clusters.ts";
 import { secretText } from "../decode.ts";
+import { aborted, type Startable } from "../lifecycle.ts";
 import { ensureClusterKey, readClusterKey } from "./cluster-key.ts";
 import { type JsonAnswer, postJson } from "./post-json.ts";
 
@@ -38,8 +39,8 @@ class RenewalError extends Error {
   readonly code = "Renewal";
 }
 
-/** See the module comment. */
-export class Renewal {
+/** Tries while the provider refuses the credential. Without an offer of the backend it does nothing. */
+export class Renewal implements Startable {
   readonly #options: RenewalOptions;
   #refused = Promise.withResolvers<void>();
   #isRefused = false;
@@ -64,7 +65,7 @@ export class Renewal {
   /** Another credential is in use. */
   rotated(): void {
     this.#problem = undefined;
-    // A promise that nothing has resolved yet is what `run` waits for.
+    // A promise that nothing has resolved yet is what `start` waits for.
     if (!this.#isRefused) return;
     this.#isRefused = false;
     this.#refused = Promise.withResolvers<void>();
@@ -97,17 +98,14 @@ export class Renewal {
     return publicKey;
   }
 
-  /** Works until the signal aborts. */
-  async run(signal: AbortSignal): Promise<void> {
+  async start({ signal }: { readonly signal: AbortSignal }): Promise<void> {
     const { clock, random, logger } = this.#options.environment;
     const backoff = new Backoff({ baseMs: 1_000, capMs: 60_000, random });
-    const aborted = new Promise<void>((resolve) =>
-      signal.addEventListener("abort", () => resolve(), { once: true }),
-    );
+    const ended = aborted(signal);
     while (!signal.aborted) {
       if (!this.#isRefused) {
         backoff.reset();
-        await Promise.race([this.#refused.promise, aborted]);
+        await Promise.race([this.#refused.promise, ended]);
         continue;
       }
       try {

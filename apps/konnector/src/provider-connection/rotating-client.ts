@@ -1,5 +1,5 @@
 /**
- * A client whose credentials can be swapped while it runs (DESIGN §4.11). New requests use the new credentials at once; watches that are
+ * A client whose credentials can be swapped while it runs. New requests use the new credentials at once; watches that are
  * open stay on the connection they have and move over when they end by themselves, so a rotation costs no relist.
  */
 import { isUnauthorized, type KubeClient } from "@klutch/kube";

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import type { DynamicObject, ResourceType } from "@klutch/kube-core";
 import { type TestCluster, waitFor } from "@klutch/kube-testing";
 
-/** See the module comment. */
+/** Answers until it is disposed. */
 export interface AggregatedServer extends AsyncDisposable {
   /** Paths it was asked for. */
   readonly requests: readonly string[];

@@ -2,7 +2,7 @@
 import { once } from "node:events";
 import { connect, createServer, type Server, type Socket } from "node:net";
 
-/** See the module comment. */
+/** Open from the start. */
 export interface Gate extends AsyncDisposable {
   /** `https://127.0.0.1:<port>` */
   readonly url: string;

@@ -111,7 +111,7 @@ const createShared = async (namespace: string, name: string): Promise<void> => {
   await provider.client.create(secrets, { ...secret, metadata });
 };
 
-test("S12: only what the claim's label and field selectors name crosses", async () => {
+test("only what the claim's label and field selectors name crosses", async () => {
   await createShared(serviceNamespace, "shared");
   await provider.client.create(secrets, secretObject(serviceNamespace, "hidden", { a: "1" }));
   const map = (name: string): DynamicObject => ({
@@ -194,7 +194,7 @@ test("what is accepted but cannot be honoured is said in the binding, with field
   await waitFor("the rest to work on", () => above(widgets.type, "still"));
 });
 
-test("B18: isolation Namespaced puts cluster-scoped objects into the cluster namespace, None keeps their names", async () => {
+test("isolation Namespaced puts cluster-scoped objects into the cluster namespace, None keeps their names", async () => {
   await exportCrd(provider, racks.crd, {
     scope: "Cluster",
     informerScope: "Cluster",

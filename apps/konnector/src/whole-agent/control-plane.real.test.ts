@@ -115,7 +115,7 @@ test("with a kubeconfig the API works; the app cluster gets no Klutch kinds, sta
   assert.ok(isTrue(conditionsOf(own), "ValidVersion"));
 });
 
-test("B29: a replaced kubeconfig of the app cluster is used at once, without starting anew", async () => {
+test("a replaced kubeconfig of the app cluster is used at once, without starting anew", async () => {
   const rotated = consumer.kubeconfig.replace(/current-context: .*/, (line) => `${line}\n# rotated`);
   const kubeconfig = Buffer.from(rotated).toString("base64");
   await provider.client.mergePatch(secrets, appCluster, { data: { kubeconfig } });

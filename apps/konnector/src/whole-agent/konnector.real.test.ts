@@ -61,7 +61,7 @@ const onProvider = (type: ResourceType, name: string): Promise<DynamicObject | u
 const onConsumer = (type: ResourceType, name: string): Promise<DynamicObject | undefined> =>
   consumer.client.find<DynamicObject>(type, { ...below, name });
 
-test("B19: a binding brings the CRD, and its conditions and the export's become True", async () => {
+test("a binding brings the CRD, and its conditions and the export's become True", async () => {
   await bindApi(world, widgets.name, kubeconfig, [{ ...claim, state: "Accepted" }]);
   await bindApi(world, gadgets.name, kubeconfig);
   const binding = await waitFor("the binding to be ready", async () => {
@@ -123,7 +123,7 @@ test("an object goes up by apply under one manager, and its status comes down", 
   assert.deepEqual(down?.status, { phase: "Running" });
 });
 
-test("B4, B5: a field removed below is removed above, the provider's fields stay, later labels follow", async () => {
+test("a field removed below is removed above, the provider's fields stay, later labels follow", async () => {
   const ref = { ...above, name: "one" };
   await provider.client.mergePatch(widgets.type, ref, { spec: { resourceRef: { name: "xr" } } });
   await consumer.client.mergePatch(
@@ -146,7 +146,7 @@ test("an edit on the provider is reverted", async () => {
   });
 });
 
-test("B11: status of a kind without status subresource comes down", async () => {
+test("status of a kind without status subresource comes down", async () => {
   await consumer.client.create(gadgets.type, widget(gadgets.type, "plain", { a: 1 }));
   await waitFor("the object on the provider", () => onProvider(gadgets.type, "plain"));
   await provider.client.mergePatch(
@@ -157,7 +157,7 @@ test("B11: status of a kind without status subresource comes down", async () => 
   await waitFor("the status below", async () => (await onConsumer(gadgets.type, "plain"))?.status);
 });
 
-test("S1: the provider's Secret comes down, and no Secret of the app cluster goes up", async () => {
+test("the provider's Secret comes down, and no Secret of the app cluster goes up", async () => {
   await consumer.client.create(secrets, secretObject("app", "private", { key: "mine" }));
   await consumer.client.create(secrets, secretObject("app", "taken", { key: "mine" }));
   await provider.client.create(secrets, secretObject(serviceNamespace, "taken", { key: "theirs" }));
@@ -193,7 +193,7 @@ test("S1: the provider's Secret comes down, and no Secret of the app cluster goe
   assert.equal(kept?.metadata.annotations, undefined);
 });
 
-test("B13: an answer to a claim takes effect at once, without restart", async () => {
+test("an answer to a claim takes effect at once, without restart", async () => {
   const ref = { namespace: consumerNamespace, name: widgets.name };
   const answer = async (state: "Accepted" | "Rejected"): Promise<void> => {
     await consumer.client.mergePatch(apiServiceBindings, ref, {
@@ -217,7 +217,7 @@ test("an upstream object that the provider deletes is made again", async () => {
   });
 });
 
-test("B6: a claim stays until its upstream is really gone", async () => {
+test("a claim stays until its upstream is really gone", async () => {
   const hold = ["test.klutch.example/hold"];
   await provider.client.mergePatch(
     widgets.type,
@@ -244,7 +244,7 @@ test("B6: a claim stays until its upstream is really gone", async () => {
   await waitFor("the claim to be gone", async () => (await onConsumer(widgets.type, "one")) === undefined);
 });
 
-test("adoption: an object that only the provider has appears below, without its owners and finalizers (S13)", async () => {
+test("adoption: an object that only the provider has appears below, without its owners and finalizers", async () => {
   const metadata = { ...above, finalizers: ["test.klutch.example/hold"] };
   await provider.client.create(widgets.type, widget(widgets.type, "adopted", { size: 7 }, metadata));
   const down = await waitFor("the object below", () => onConsumer(widgets.type, "adopted"));

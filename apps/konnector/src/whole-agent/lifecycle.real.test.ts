@@ -173,7 +173,7 @@ const metric = async (name: string): Promise<number> => {
   return Number(new RegExp(`^${name} (\\d+)$`, "m").exec(text)?.[1]);
 };
 
-test("B8: without the lease nothing is written, and with it the work goes on", async () => {
+test("without the lease nothing is written, and with it the work goes on", async () => {
   const ref = { namespace: consumerNamespace, name: consumerNamespace };
   const holder = (holderIdentity: string): Promise<KubeObject> =>
     consumer.client.mergePatch(leases, ref, { spec: { holderIdentity, leaseDurationSeconds: 3600 } });
@@ -189,7 +189,7 @@ test("B8: without the lease nothing is written, and with it the work goes on", a
   await waitFor("the object after the lease came back", () => onProvider("later"));
 });
 
-test("B3: a mapped namespace that goes takes its upstream along, and nothing crashes", async () => {
+test("a mapped namespace that goes takes its upstream along, and nothing crashes", async () => {
   await consumer.client.create(namespaces, {
     apiVersion: "v1",
     kind: "Namespace",
@@ -261,7 +261,7 @@ test("binding again takes its own CRD over; a foreign one is left alone", async 
   });
 });
 
-test("B9: a kubeconfig that would run a program is refused with the field, and an address without an answer is told", async () => {
+test("a kubeconfig that would run a program is refused with the field, and an address without an answer is told", async () => {
   const put = async (name: string, text: string): Promise<void> => {
     await consumer.client.create(secrets, secretObject(consumerNamespace, name, { kubeconfig: text }));
     await consumer.client.create<KubeObject>(apiServiceBindings, {

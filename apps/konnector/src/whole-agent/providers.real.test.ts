@@ -84,7 +84,7 @@ test("Secrets of the same name from two providers: the first one stays, the othe
   assert.deepEqual(data, { from: Buffer.from("first").toString("base64") });
 });
 
-test("B20: the same API bound again by another provider is refused, and the first binding works on", async () => {
+test("the same API bound again by another provider is refused, and the first binding works on", async () => {
   await consumer.client.create<KubeObject>(apiServiceBindings, {
     apiVersion: "klutch.anynines.com/v1alpha1",
     kind: "APIServiceBinding",
@@ -150,7 +150,7 @@ test("a provider that cannot be reached: since when is told, edits are kept and 
   );
 });
 
-test("B24: versions, scale, columns, deprecation and selectable fields reach the app cluster's CRD", async () => {
+test("versions, scale, columns, deprecation and selectable fields reach the app cluster's CRD", async () => {
   const open = { type: "object", "x-kubernetes-preserve-unknown-fields": true };
   const spec = { type: "object", properties: { replicas: { type: "integer" }, color: { type: "string" } } };
   const schema = { openAPIV3Schema: { type: "object", properties: { spec, status: open } } };

@@ -126,7 +126,7 @@ async function leaveClusterScoped(api: (typeof clusterScoped)[number]): Promise<
   await provider.client.apply(api.type, widget(api.type, "twin", { size: 3 }, metadata), { fieldManager });
 }
 
-/** What such a konnector leaves behind (reference/bind.md §1.10, §4.8, §4.9). */
+/** What a Go konnector leaves behind: its marks, its field manager, its names. */
 async function leaveBehind(): Promise<void> {
   await installCrd(consumer, {
     ...apiServiceBindingCrd,
@@ -282,7 +282,7 @@ for (const { isolation, type, name: binding } of clusterScoped) {
   });
 }
 
-test("B4: a field that the older konnector had brought up is removed when it is removed below", async () => {
+test("a field that the older konnector had brought up is removed when it is removed below", async () => {
   await consumer.client.mergePatch(
     widgets.type,
     { namespace: "app", name: "old" },

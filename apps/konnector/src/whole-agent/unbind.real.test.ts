@@ -63,7 +63,7 @@ test("a binding pins its provider and does not go before it is unbound", async (
   assert.match(bound.metadata.annotations?.[providerUidAnnotation] ?? "", new RegExp(`^namespace=${uid}`));
 });
 
-test("B7: unbinding orphans by default: claims become plain objects, upstream ones stay without our mark", async () => {
+test("unbinding orphans by default: claims become plain objects, upstream ones stay without our mark", async () => {
   for (const name of ["one", "two"]) await create(widgets.type, widget(widgets.type, name, { size: 1 }));
   await waitFor(
     "both above",

@@ -22,7 +22,7 @@ export interface Lie {
   readonly forward?: boolean | undefined;
 }
 
-/** See the module comment. */
+/** Passes everything on to the broker unless `lie` answers first. */
 export interface Front extends AsyncDisposable {
   readonly port: number;
   readonly asked: Asked[];

@@ -33,7 +33,7 @@ export interface SeenCondition {
   readonly message: string;
 }
 
-/** See the module comment. */
+/** The provider itself runs only between `run` and the call of what it returns. */
 export interface World extends AsyncDisposable {
   readonly client: KubeClient;
   readonly front: Front;

@@ -3,7 +3,7 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { parseYamlDocuments } from "@klutch/kube";
 import { type DynamicObject, isRecord } from "@klutch/kube-core";
-import { crossplaneNamespace } from "../world.ts";
+import { crossplaneNamespace } from "../context.ts";
 
 const templates = [
   "clusterrole.yaml",

@@ -1,4 +1,4 @@
-/** Crossplane as plain processes (reference/engines.md §4): init, core, RBAC manager, each under its own account. */
+/** Crossplane as plain processes: init, core, RBAC manager, each under its own account. */
 import { execFile } from "node:child_process";
 import { mkdir, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
@@ -11,16 +11,19 @@ import { inheritedEnvironment } from "../environment.ts";
 import type { CertificateFolders } from "../certificates.ts";
 import { applyAll, readManifests } from "../objects.ts";
 import { keepProcess } from "../supervise.ts";
-import { crossplaneNamespace, type ControlPlane } from "../world.ts";
+import { crossplaneNamespace, type ControlPlane } from "../context.ts";
 import { crossplaneRbac } from "./chart.ts";
 
 const run = promisify(execFile);
 const secrets = { group: "", version: "v1", plural: "secrets", kind: "Secret", namespaced: true };
 
 /** Starts Crossplane; resolves when core is ready. */
-export async function startCrossplane(world: ControlPlane, certificates: CertificateFolders): Promise<void> {
-  const { state } = world;
-  const { controlPlane } = world.clusters;
+export async function startCrossplane(
+  context: ControlPlane,
+  certificates: CertificateFolders,
+): Promise<void> {
+  const { state } = context;
+  const { controlPlane } = context.clusters;
   const program = await resolveEngine("crossplane");
   const engineFolder = dirname(program);
   await applyAll(controlPlane.client, [
@@ -38,18 +41,18 @@ export async function startCrossplane(world: ControlPlane, certificates: Certifi
     controlPlane,
     { namespace: crossplaneNamespace, name: "crossplane" },
     folder,
-    world,
+    context,
   );
   const rbac = await accountKubeconfig(
     controlPlane,
     { namespace: crossplaneNamespace, name: "rbac-manager" },
     folder,
-    world,
+    context,
   );
-  await initialise(world, program, core);
-  const serverFolder = await writeServerCertificate(world, folder);
+  await initialise(context, program, core);
+  const serverFolder = await writeServerCertificate(context, folder);
   const { crossplaneMetrics, crossplaneProbe, crossplaneWebhook } = state.ports;
-  await keepProcess(world, {
+  await keepProcess(context, {
     name: "crossplane core",
     command: program,
     args: [
@@ -70,7 +73,7 @@ export async function startCrossplane(world: ControlPlane, certificates: Certifi
     logFile: join(folder, "core.log"),
     ready: async () => (await fetch(`http://127.0.0.1:${crossplaneProbe}/readyz`)).ok,
   });
-  await keepProcess(world, {
+  await keepProcess(context, {
     name: "crossplane rbac manager",
     command: await resolveEngine("crossplane-rbac"),
     args: ["rbac", "start", "--provider-clusterrole=crossplane:allowed-provider-permissions"],
@@ -91,7 +94,7 @@ const webhookService: DynamicObject = {
   spec: { type: "ExternalName", externalName: "localhost" },
 };
 
-async function initialise(world: ControlPlane, program: string, kubeconfig: string): Promise<void> {
+async function initialise(context: ControlPlane, program: string, kubeconfig: string): Promise<void> {
   const cluster = join(dirname(program), "cluster");
   const env = {
     ...inheritedEnvironment,
@@ -100,7 +103,7 @@ async function initialise(world: ControlPlane, program: string, kubeconfig: stri
     WEBHOOK_CONFIGS_PATH: join(cluster, "webhookconfigurations"),
     WEBHOOK_SERVICE_NAME: "crossplane-webhooks",
     WEBHOOK_SERVICE_NAMESPACE: crossplaneNamespace,
-    WEBHOOK_SERVICE_PORT: String(world.state.ports.crossplaneWebhook),
+    WEBHOOK_SERVICE_PORT: String(context.state.ports.crossplaneWebhook),
     TLS_CA_SECRET_NAME: "crossplane-root-ca",
     TLS_SERVER_SECRET_NAME: "crossplane-tls-server",
     TLS_CLIENT_SECRET_NAME: "crossplane-tls-client",
@@ -119,8 +122,8 @@ async function initialise(world: ControlPlane, program: string, kubeconfig: stri
 }
 
 /** From the Secret that init made; core reads files. */
-async function writeServerCertificate(world: ControlPlane, folder: string): Promise<string> {
-  const secret = await world.clusters.controlPlane.client.get<DynamicObject>(secrets, {
+async function writeServerCertificate(context: ControlPlane, folder: string): Promise<string> {
+  const secret = await context.clusters.controlPlane.client.get<DynamicObject>(secrets, {
     namespace: crossplaneNamespace,
     name: "crossplane-tls-server",
   });

@@ -18,13 +18,13 @@ import { buildXpkg, pushImage } from "@klutch/oci";
 import { compositions, xrds } from "@klutch/services";
 import { applyAll } from "../objects.ts";
 import { keepProcess } from "../supervise.ts";
-import type { Foundation, World } from "../world.ts";
+import type { SandboxBase, SandboxContext } from "../context.ts";
 
 /** Starts the registry. It must run before core, which takes packages for missing otherwise. */
-export async function startRegistry(world: Foundation): Promise<string> {
-  const { state } = world;
+export async function startRegistry(context: SandboxBase): Promise<string> {
+  const { state } = context;
   const address = `127.0.0.1:${state.ports.registry}`;
-  await keepProcess(world, {
+  await keepProcess(context, {
     name: "registry",
     command: await resolveEngine("crane"),
     args: ["registry", "serve", "--address", address],
@@ -44,14 +44,14 @@ export async function startRegistry(world: Foundation): Promise<string> {
 }
 
 /** Installs the three packages. Function and Provider are named as the Configuration's dependencies would be. */
-export async function installPackages(world: World, registry: string): Promise<void> {
+export async function installPackages(context: SandboxContext, registry: string): Promise<void> {
   const install = (kind: string, name: string, repository: string): DynamicObject => ({
     apiVersion: "pkg.crossplane.io/v1",
     kind,
     metadata: { name },
     spec: { package: `${registry}/${repository}:${klutchVersion}`, packagePullPolicy: "IfNotPresent" },
   });
-  await applyAll(world.clusters.controlPlane.client, [
+  await applyAll(context.clusters.controlPlane.client, [
     install("Function", functionName, packageRepositories.function),
     install("Provider", providerName, packageRepositories.provider),
     install("Configuration", configurationName, packageRepositories.configuration),

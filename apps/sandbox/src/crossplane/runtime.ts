@@ -1,16 +1,16 @@
 /**
- * The runtime controller that `--package-runtime=External` leaves to others (reference/engines.md §5): for each active revision a TLS
+ * The runtime controller that `--package-runtime=External` leaves to others: for each active revision a TLS
  * Secret, and in its status that the runtime is healthy and, for a function, where it listens. For the provider also a Deployment
  * without replicas, from which the RBAC manager learns the provider's service account.
  */
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { type DynamicObject, isRecord, type ResourceType, wholeSeconds } from "@klutch/kube-core";
 import { type KubeClient, systemClock } from "@klutch/kube";
+import { type DynamicObject, isRecord, type ResourceType, wholeSeconds } from "@klutch/kube-core";
 import type { CertificateFolders } from "../certificates.ts";
+import { crossplaneNamespace, type SandboxContext } from "../context.ts";
 import { conditionOf } from "../objects.ts";
-import { crossplaneNamespace, type World } from "../world.ts";
 
 /** Service account of the provider's process. */
 export const providerAccount = "provider-anynines";
@@ -42,10 +42,10 @@ const manager = { fieldManager: "klutch-package-runtime", force: true } as const
 const pollMs = 400;
 
 /** Looks after revisions until the sandbox ends. */
-export function runPackageRuntime(world: World, certificates: CertificateFolders): Promise<void> {
-  return loop(world, async () => {
-    const { client } = world.clusters.controlPlane;
-    const endpoint = `dns:///localhost:${world.state.ports.function}`;
+export function runPackageRuntime(context: SandboxContext, certificates: CertificateFolders): Promise<void> {
+  return loop(context, async () => {
+    const { client } = context.clusters.controlPlane;
+    const endpoint = `dns:///localhost:${context.state.ports.function}`;
     for (const revision of (await client.list<DynamicObject>(functionRevisions)).items) {
       await serveRevision(client, functionRevisions, revision, certificates, endpoint);
     }
@@ -56,11 +56,11 @@ export function runPackageRuntime(world: World, certificates: CertificateFolders
   });
 }
 
-async function loop(world: World, once: () => Promise<void>): Promise<void> {
-  while (!world.signal.aborted) {
-    // A conflict or a server that is just starting: the next round mends it.
+async function loop(context: SandboxContext, once: () => Promise<void>): Promise<void> {
+  while (!context.signal.aborted) {
+    // A conflict or a server that is just starting: the next round repairs it.
     await once().catch(() => undefined);
-    await sleep(pollMs, undefined, { signal: world.signal }).catch(() => undefined);
+    await sleep(pollMs, undefined, { signal: context.signal }).catch(() => undefined);
   }
 }
 

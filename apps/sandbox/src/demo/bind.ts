@@ -3,12 +3,12 @@ import { spawn } from "node:child_process";
 import { delimiter } from "node:path";
 import { inheritedEnvironment } from "../environment.ts";
 import { sandboxUser } from "../services/dex.ts";
-import type { PeoplesTools } from "../tools.ts";
+import type { CliFiles } from "../cli-files.ts";
 import { ScriptedBrowser } from "./browser.ts";
 
 /** Runs `kubectl bind <url>` and does what it asks for. Throws with everything the plugin printed when it fails. */
 export async function bindApi(
-  tools: PeoplesTools,
+  cli: CliFiles,
   backendUrl: string,
   resource: string,
   print: (line: string) => void,
@@ -17,8 +17,8 @@ export async function bindApi(
     stdio: ["ignore", "pipe", "pipe"],
     env: {
       ...inheritedEnvironment,
-      PATH: `${tools.bin}${delimiter}${inheritedEnvironment["PATH"] ?? ""}`,
-      KUBECONFIG: tools.kubeconfigs.appA,
+      PATH: `${cli.bin}${delimiter}${inheritedEnvironment["PATH"] ?? ""}`,
+      KUBECONFIG: cli.kubeconfigs.appA,
     },
   });
   let printed = "";

@@ -6,8 +6,8 @@ import { type DynamicObject, isRecord, type ResourceType } from "@klutch/kube-co
 import { waitFor } from "@klutch/kube-testing";
 import pg from "pg";
 import { waitForConditions } from "../objects.ts";
-import type { PeoplesTools } from "../tools.ts";
-import type { World } from "../world.ts";
+import type { CliFiles } from "../cli-files.ts";
+import type { SandboxContext } from "../context.ts";
 import { bindApi } from "./bind.ts";
 import { bindingName, claimFiles, demoNamespace, instanceName } from "./claims.ts";
 
@@ -38,8 +38,8 @@ const managed = (kind: string, plural: string): ResourceType => ({
 
 /** What the demo needs to know of the sandbox. */
 export interface DemoInput {
-  readonly world: World;
-  readonly tools: PeoplesTools;
+  readonly context: SandboxContext;
+  readonly cli: CliFiles;
   readonly backendUrl: string;
   /** Of the server behind the broker, to see that things are really gone. */
   readonly postgresUrl: string;
@@ -47,11 +47,11 @@ export interface DemoInput {
 
 /** Runs the demo; throws when any step does not end as it should. */
 export async function runDemo(input: DemoInput): Promise<void> {
-  const { world, tools, backendUrl } = input;
-  const { progress } = world;
+  const { context, cli, backendUrl } = input;
+  const { progress } = context;
   for (const resource of ["postgresqlinstances", "servicebindings"]) {
     await progress.step(`kubectl bind: ${resource}.anynines.com into app cluster A`, () =>
-      bindApi(tools, backendUrl, resource, (line) => progress.say(line)),
+      bindApi(cli, backendUrl, resource, (line) => progress.say(line)),
     );
   }
   await progress.step("kubectl apply: a PostgresqlInstance and a ServiceBinding", () => applyClaims(input));
@@ -61,45 +61,42 @@ export async function runDemo(input: DemoInput): Promise<void> {
   );
   await progress.step("SQL with exactly these credentials", () => useDatabase(input, credentials));
   await progress.step("kubectl delete: both claims", () => deleteClaims(input));
-  await progress.step("look whether anything is left", () => lookForLeftovers(input, credentials));
+  await progress.step("check that nothing is left", () => expectNothingLeft(input, credentials));
 }
 
-function kubectl(
-  tools: PeoplesTools,
-  ...args: readonly string[]
-): Promise<{ stdout: string; stderr: string }> {
-  return run(join(tools.bin, "kubectl"), ["--kubeconfig", tools.kubeconfigs.appA, ...args]);
+function kubectl(cli: CliFiles, ...args: readonly string[]): Promise<{ stdout: string; stderr: string }> {
+  return run(join(cli.bin, "kubectl"), ["--kubeconfig", cli.kubeconfigs.appA, ...args]);
 }
 
-async function applyClaims({ world, tools }: DemoInput): Promise<void> {
+async function applyClaims({ context, cli }: DemoInput): Promise<void> {
   for (const [name] of claimFiles) {
-    const path = join(world.state.folder, name);
+    const path = join(context.state.folder, name);
     // The binding above has just made the kinds; discovery may lag for a moment.
-    const { stdout } = await waitFor(`kubectl apply -f ${name}`, () => kubectl(tools, "apply", "-f", path), {
+    const { stdout } = await waitFor(`kubectl apply -f ${name}`, () => kubectl(cli, "apply", "-f", path), {
       timeoutMs: 60_000,
     });
-    world.progress.say(stdout.trim());
+    context.progress.say(stdout.trim());
   }
 }
 
 type Credentials = Readonly<Record<string, string>>;
 
-async function arrive({ world }: DemoInput): Promise<Credentials> {
-  const { client } = world.clusters.appA;
+async function arrive({ context }: DemoInput): Promise<Credentials> {
+  const { client } = context.clusters.appA;
   await waitForConditions(client, instances, { namespace: demoNamespace, name: instanceName }, ["Ready"]);
   await waitForConditions(client, bindings, { namespace: demoNamespace, name: bindingName }, ["Ready"]);
   const secret = await waitFor(`Secret ${bindingName}-creds`, () =>
     client.find<DynamicObject>(secrets, { namespace: demoNamespace, name: `${bindingName}-creds` }),
   );
   const data = isRecord(secret["data"]) ? secret["data"] : {};
-  world.progress.say(
+  context.progress.say(
     `Secret ${demoNamespace}/${bindingName}-creds has the keys ${Object.keys(data).toSorted().join(", ")}`,
   );
   const decode = (value: unknown): string => Buffer.from(String(value), "base64").toString("utf8");
   return Object.fromEntries(Object.entries(data).map(([key, value]) => [key, decode(value)]));
 }
 
-async function useDatabase({ world }: DemoInput, credentials: Credentials): Promise<void> {
+async function useDatabase({ context }: DemoInput, credentials: Credentials): Promise<void> {
   const { host, port, name, username, password } = credentials;
   const client = new pg.Client({ host, port: Number(port), database: name, user: username, password });
   await client.connect();
@@ -110,25 +107,28 @@ async function useDatabase({ world }: DemoInput, credentials: Credentials): Prom
       "select words, current_setting('server_version') as version, session_user as who from greetings",
     );
     const [row] = rows;
-    world.progress.say(`PostgreSQL ${row?.version} answered ${row?.who}: ${row?.words}`);
+    context.progress.say(`PostgreSQL ${row?.version} answered ${row?.who}: ${row?.words}`);
     if (row?.who !== username) throw new Error(`the database sees ${row?.who}, not ${username}`);
   } finally {
     await client.end();
   }
 }
 
-async function deleteClaims({ tools, world }: DemoInput): Promise<void> {
+async function deleteClaims({ cli, context }: DemoInput): Promise<void> {
   for (const [plural, name] of [
     ["servicebindings.anynines.com", bindingName],
     ["postgresqlinstances.anynines.com", instanceName],
   ] as const) {
-    const { stdout } = await kubectl(tools, "delete", plural, name, "-n", demoNamespace, "--timeout=120s");
-    world.progress.say(stdout.trim());
+    const { stdout } = await kubectl(cli, "delete", plural, name, "-n", demoNamespace, "--timeout=120s");
+    context.progress.say(stdout.trim());
   }
 }
 
-async function lookForLeftovers({ world, postgresUrl }: DemoInput, credentials: Credentials): Promise<void> {
-  const { appA, controlPlane } = world.clusters;
+async function expectNothingLeft(
+  { context, postgresUrl }: DemoInput,
+  credentials: Credentials,
+): Promise<void> {
+  const { appA, controlPlane } = context.clusters;
   const gone = (what: string, probe: () => Promise<boolean>): Promise<true> =>
     waitFor(`${what} to be gone`, probe, { timeoutMs: 60_000 });
   await gone("the Secret in app cluster A", async () => {
@@ -162,5 +162,5 @@ async function lookForLeftovers({ world, postgresUrl }: DemoInput, credentials: 
   } finally {
     await admin.end();
   }
-  world.progress.say("claims, managed resources, Secret, database and database user are gone");
+  context.progress.say("claims, managed resources, Secret, database and database user are gone");
 }

@@ -5,14 +5,14 @@ import { accountKubeconfig } from "../accounts.ts";
 import { appProcess } from "../node-process.ts";
 import { applyAll, readManifests } from "../objects.ts";
 import { keepProcess } from "../supervise.ts";
-import type { World } from "../world.ts";
+import type { SandboxContext } from "../context.ts";
 import { oidcClientId } from "./dex.ts";
 
 const repository = join(import.meta.dirname, "..", "..", "..", "..");
 
 /** Installs what the control plane needs of Klutch, and starts the backend; gives back its URL. */
-export async function startBackend(world: World, issuer: string): Promise<string> {
-  const { state, clusters } = world;
+export async function startBackend(context: SandboxContext, issuer: string): Promise<string> {
+  const { state, clusters } = context;
   const { client } = clusters.controlPlane;
   const crds = (await readManifests(join(repository, "deploy", "crds"))).filter(
     ({ metadata }) => metadata.name?.endsWith("klutch.anynines.com") === true,
@@ -24,11 +24,11 @@ export async function startBackend(world: World, issuer: string): Promise<string
   const folder = join(state.folder, "backend");
   await mkdir(folder, { recursive: true });
   const account = { namespace: "klutch-backend", name: "klutch-backend" };
-  const kubeconfig = await accountKubeconfig(clusters.controlPlane, account, folder, world);
+  const kubeconfig = await accountKubeconfig(clusters.controlPlane, account, folder, context);
   const { backend, backendProbe } = state.ports;
   const url = `http://127.0.0.1:${backend}`;
   await keepProcess(
-    world,
+    context,
     appProcess("backend", {
       args: [
         `--listen-address=127.0.0.1:${backend}`,
@@ -53,9 +53,9 @@ export async function startBackend(world: World, issuer: string): Promise<string
 }
 
 /** Offers our claims to app clusters. */
-export async function offerApis(world: World): Promise<void> {
+export async function offerApis(context: SandboxContext): Promise<void> {
   await applyAll(
-    world.clusters.controlPlane.client,
+    context.clusters.controlPlane.client,
     await readManifests(join(repository, "configuration", "templates")),
   );
 }

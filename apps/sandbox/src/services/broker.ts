@@ -4,22 +4,22 @@ import { startPostgres } from "@klutch/engines";
 import { appProcess } from "../node-process.ts";
 import { postgresFolder } from "../state.ts";
 import { keepProcess, reportEnd } from "../supervise.ts";
-import type { Foundation } from "../world.ts";
+import type { SandboxBase } from "../context.ts";
 
 /** User of the broker's HTTP API. */
 export const brokerUser = "klutch";
 
 /** Starts both; gives back the superuser's URL, with which the demo looks whether things are really gone. */
-export async function startBroker(world: Foundation): Promise<string> {
-  const { state, stack } = world;
+export async function startBroker(context: SandboxBase): Promise<string> {
+  const { state, stack } = context;
   const { postgresPassword: password, brokerPassword, brokerKey } = state.secrets;
   const postgres = stack.use(
     await startPostgres({ dataDir: postgresFolder(state.folder), port: state.ports.postgres, password }),
   );
   const address = `127.0.0.1:${state.ports.broker}`;
-  reportEnd(world, postgres.process);
+  reportEnd(context, postgres.process);
   await keepProcess(
-    world,
+    context,
     appProcess("broker", {
       env: {
         BROKER_LISTEN: address,

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { resolveEngine } from "@klutch/engines";
 import { formatYaml } from "@klutch/kube";
 import { keepProcess } from "../supervise.ts";
-import type { Foundation } from "../world.ts";
+import type { SandboxBase } from "../context.ts";
 
 /** The sandbox's only user. The password guards nothing but this machine's loopback. */
 export const sandboxUser = { email: "developer@example.com", password: "password" } as const;
@@ -15,8 +15,8 @@ const passwordHash = "$2a$10$2b2cU8CPhOTaGrs1HRQuAueS7JTT5ZHsHSzYiFPm1leZck7Mc8T
 export const oidcClientId = "klutch-backend";
 
 /** Starts Dex; gives back its issuer. */
-export async function startDex(world: Foundation): Promise<string> {
-  const { state } = world;
+export async function startDex(context: SandboxBase): Promise<string> {
+  const { state } = context;
   const folder = join(state.folder, "dex");
   await mkdir(folder, { recursive: true });
   const issuer = `http://127.0.0.1:${state.ports.dex}/dex`;
@@ -44,7 +44,7 @@ export async function startDex(world: Foundation): Promise<string> {
     ],
   };
   await writeFile(join(folder, "config.yaml"), formatYaml(config), { mode: 0o600 });
-  await keepProcess(world, {
+  await keepProcess(context, {
     name: "dex",
     command: await resolveEngine("dex"),
     args: ["serve", join(folder, "config.yaml")],

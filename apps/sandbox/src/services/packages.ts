@@ -11,15 +11,15 @@ import { providerAccount } from "../crossplane/runtime.ts";
 import { appProcess } from "../node-process.ts";
 import { applyAll } from "../objects.ts";
 import { keepProcess } from "../supervise.ts";
-import { crossplaneNamespace, type Foundation, type World } from "../world.ts";
+import { crossplaneNamespace, type SandboxBase, type SandboxContext } from "../context.ts";
 import { brokerUser } from "./broker.ts";
 
 /** Starts the composition function. It must listen before Crossplane learns its address. */
-export async function startFunction(world: Foundation, certificates: CertificateFolders): Promise<void> {
-  const { state } = world;
+export async function startFunction(context: SandboxBase, certificates: CertificateFolders): Promise<void> {
+  const { state } = context;
   const port = state.ports.function;
   await keepProcess(
-    world,
+    context,
     appProcess("function-klutch", {
       args: [`--address=127.0.0.1:${port}`, `--tls-certs-dir=${certificates.functionServer}`],
       logFile: join(state.folder, "function.log"),
@@ -37,8 +37,8 @@ const clusterRoleBindings = {
 };
 
 /** Starts the provider once the RBAC manager has given its account the rights of the package. */
-export async function startProvider(world: World): Promise<void> {
-  const { state, clusters } = world;
+export async function startProvider(context: SandboxContext): Promise<void> {
+  const { state, clusters } = context;
   const { client } = clusters.controlPlane;
   const account = { namespace: crossplaneNamespace, name: providerAccount };
   await ensureAccount(client, account.namespace, account.name);
@@ -56,10 +56,10 @@ export async function startProvider(world: World): Promise<void> {
   );
   const folder = join(state.folder, "provider");
   await mkdir(folder, { recursive: true });
-  const kubeconfig = await accountKubeconfig(clusters.controlPlane, account, folder, world);
+  const kubeconfig = await accountKubeconfig(clusters.controlPlane, account, folder, context);
   const probe = `127.0.0.1:${state.ports.providerProbe}`;
   await keepProcess(
-    world,
+    context,
     appProcess("provider-anynines", {
       args: [`--health-probe-bind-address=${probe}`],
       env: { KUBECONFIG: kubeconfig },
@@ -70,8 +70,8 @@ export async function startProvider(world: World): Promise<void> {
 }
 
 /** Tells the provider where the broker is and how to log in. */
-export async function configureProvider(world: World): Promise<void> {
-  const { state, clusters } = world;
+export async function configureProvider(context: SandboxContext): Promise<void> {
+  const { state, clusters } = context;
   const key = (name: string): unknown => ({
     secretRef: { namespace: crossplaneNamespace, name: "postgresql-broker", key: name },
   });

@@ -14,7 +14,7 @@ test("APIs of a provider's own group may be offered", () => {
   }
 });
 
-test("B1: built-in, Kubernetes-owned and Klutch's APIs, wildcards and malformed names are refused with the reason", () => {
+test("built-in, Kubernetes-owned and Klutch's APIs, wildcards and malformed names are refused with the reason", () => {
   for (const [group, plural, reason] of [
     ["", "secrets", /built into Kubernetes/],
     ["apps", "deployments", /without a dot/],

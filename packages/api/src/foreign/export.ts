@@ -45,7 +45,10 @@ export function parseExport(object: unknown): ForeignExport {
   if (problem !== undefined) return { ...head, problem };
   if (accepts(exportSpec, spec)) return { ...head, spec: known(spec) };
   const [first] = problemsOf(exportSpec.json, spec, "spec");
-  return { ...head, problem: first === undefined ? "spec: is not one of an export" : describeProblem(first) };
+  return {
+    ...head,
+    problem: first === undefined ? "spec: is not the spec of an APIServiceExport" : describeProblem(first),
+  };
 }
 
 /** The spec of an export, still of any form but not too heavy to walk through, or why there is none. */

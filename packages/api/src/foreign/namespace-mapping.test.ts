@@ -34,11 +34,11 @@ test("an answer that is no name of a namespace is not used, and why is said", ()
   for (const namespace of ["a/b", "..", "A", "a.b", "a\n", "x".repeat(64), 7, ["a"], { a: 1 }]) {
     const { providerNamespace, problem } = parseNamespaceMapping({ ...good, status: { namespace } });
     assert.equal(providerNamespace, undefined);
-    assert.match(problem ?? "", /not a name of a namespace/);
+    assert.match(problem ?? "", /does not hold valid names/);
   }
   const { consumerNamespace, problem } = parseNamespaceMapping({ ...good, metadata: { name: "../team" } });
   assert.equal(consumerNamespace, undefined);
-  assert.match(problem ?? "", /not a name of a namespace/);
+  assert.match(problem ?? "", /does not hold valid names/);
 });
 
 test("a mapping that is being deleted says so, whatever its time of deletion looks like", () => {

@@ -13,7 +13,7 @@ export interface ForeignMapping {
   readonly problem?: string;
 }
 
-const problem = "the provider's answer is not a name of a namespace";
+const problem = "the provider's APIServiceNamespace does not hold valid names of namespaces";
 
 /** Reads one. Never throws, whatever the value is. */
 export function parseNamespaceMapping(object: unknown): ForeignMapping {

@@ -19,7 +19,7 @@ test("an export of the API that was asked for is read; what Go writes as null co
   assert.deepEqual(decode({ permissionClaims: null, informerScope: 7 }), empty);
 });
 
-test("B2: an export of anything else, or of the wrong types, is refused by field", () => {
+test("an export of anything else, or of the wrong types, is refused by field", () => {
   for (const [change, message] of [
     [{ group: "" }, /spec\.group: is missing/],
     [{ group: "*" }, /not a DNS name/],

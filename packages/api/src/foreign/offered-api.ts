@@ -72,7 +72,7 @@ function decodeClaim(value: unknown, field: string): PermissionClaim {
   const claim = record(value, field);
   const resource = text(claim["resource"], `${field}.resource`);
   const group = claim["group"] ?? "";
-  if (typeof group !== "string") throw new WireError(`${field}.group`, "is not a text");
+  if (typeof group !== "string") throw new WireError(`${field}.group`, "is not a string");
   // Names that no claim may have are judged, not malformed: the person learns which ones they are.
   const named = { ...claim, group: "", resource: "resources" };
   if (accepts(permissionClaim, named)) return { ...named, group, resource };

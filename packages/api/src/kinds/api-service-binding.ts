@@ -1,4 +1,4 @@
-/** APIServiceBinding: an API of a provider, bound in an app cluster. reference/bind.md §1.2. */
+/** APIServiceBinding: an API of a provider, bound in an app cluster. */
 import {
   type CustomResourceDefinition,
   customResourceDefinition,

@@ -1,4 +1,4 @@
-/** APIServiceExportRequest: an app cluster asks for APIs. reference/bind.md §1.4. */
+/** APIServiceExportRequest: an app cluster asks for APIs. */
 import {
   anyObject,
   type CustomResourceDefinition,
@@ -48,7 +48,14 @@ export interface APIServiceExportRequest extends ApiObject {
 
 const resource: Schema<RequestedResource> = object(
   { resource: resourceField },
-  { group: groupField, versions: list(string()), permissionClaims: list(permissionClaim) },
+  {
+    group: groupField,
+    versions: list(string(), { description: "Not used: all served versions are exported." }),
+    permissionClaims: list(permissionClaim, {
+      description:
+        "The claims of the template that the app cluster's side accepts; the others are rejected. Without the field none is rejected.",
+    }),
+  },
 );
 
 /** Also what a request inside a BindingResponse is checked against. */
@@ -56,17 +63,26 @@ export const exportRequestSpec: Schema<APIServiceExportRequestSpec> = object(
   {
     resources: list(resource, {
       minItems: 1,
+      description: "The APIs that are asked for.",
       rules: [{ rule: "self == oldSelf", message: "resources are immutable" }],
     }),
   },
-  { parameters: anyObject({ rules: [{ rule: "self == oldSelf", message: "parameters are immutable" }] }) },
+  {
+    parameters: anyObject({
+      description: "Not used.",
+      rules: [{ rule: "self == oldSelf", message: "parameters are immutable" }],
+    }),
+  },
 );
 
 const status: Schema<APIServiceExportRequestStatus> = object(
   {},
   {
-    phase: oneOf(["Pending", "Failed", "Succeeded"], { default: "Pending" }),
-    terminalMessage: string(),
+    phase: oneOf(["Pending", "Failed", "Succeeded"], {
+      default: "Pending",
+      description: "Whether the exports exist; Failed and Succeeded are final.",
+    }),
+    terminalMessage: string({ description: "Why the request failed." }),
     conditions,
   },
   // Without it the default of `phase` would apply only once somebody wrote a status.

@@ -1,4 +1,4 @@
-/** APIServiceExportTemplate: makes a CRD of the provider available for binding. reference/bind.md §1.8. */
+/** APIServiceExportTemplate: makes a CRD of the provider available for binding. */
 import {
   type CustomResourceDefinition,
   customResourceDefinition,
@@ -32,7 +32,10 @@ const spec: Schema<APIServiceExportTemplateSpec> = object(
   {
     APIServiceSelector: object(
       { resource: resourceField },
-      { group: groupField, version: string({ minLength: 1 }) },
+      {
+        group: groupField,
+        version: string({ minLength: 1, description: "Not used: all served versions are exported." }),
+      },
       { description: "The API that is offered." },
     ),
   },

@@ -1,4 +1,4 @@
-/** APIServiceExport: the schema of an API as one app cluster gets it. reference/bind.md §1.3. */
+/** APIServiceExport: the schema of an API as one app cluster gets it. */
 import {
   anyObject,
   boolean,
@@ -90,12 +90,12 @@ export interface APIServiceExport extends ApiObject {
 
 /** Names of a kind, as a CRD has them. */
 export const crdNames: Schema<CrdNames> = object(
-  { kind: string(), plural: string() },
+  { kind: string({ description: "The kind." }), plural: string({ description: "The resource in URLs." }) },
   {
-    singular: string(),
-    listKind: string(),
-    shortNames: list(string(), { listType: "atomic" }),
-    categories: list(string(), { listType: "atomic" }),
+    singular: string({ description: "The resource for one object." }),
+    listKind: string({ description: "The kind of a list." }),
+    shortNames: list(string(), { listType: "atomic", description: "Short names for kubectl." }),
+    categories: list(string(), { listType: "atomic", description: "Groups of kinds for kubectl get." }),
   },
 );
 
@@ -110,12 +110,12 @@ type VersionOption =
 export const versionOptions: {
   readonly [K in VersionOption]: Schema<Exclude<ExportVersion[K], undefined>>;
 } = {
-  deprecated: boolean(),
-  deprecationWarning: string(),
+  deprecated: boolean({ description: "The API server warns who uses this version." }),
+  deprecationWarning: string({ description: "The warning in place of the usual one." }),
   subresources: object(
     {},
     {
-      status: anyObject(),
+      status: anyObject({ description: "Present when status is written apart from the rest." }),
       scale: object(
         { specReplicasPath: string(), statusReplicasPath: string() },
         { labelSelectorPath: string() },
@@ -127,18 +127,23 @@ export const versionOptions: {
       { name: string(), type: string(), jsonPath: string() },
       { description: string(), format: string(), priority: integer({ format: "int32" }) },
     ),
-    { listType: "map", mapKeys: ["name"] },
+    { listType: "map", mapKeys: ["name"], description: "Columns of kubectl get." },
   ),
-  selectableFields: list(object({ jsonPath: string() }), { listType: "atomic" }),
+  selectableFields: list(object({ jsonPath: string() }), {
+    listType: "atomic",
+    description: "Fields by which objects may be selected (Kubernetes 1.31).",
+  }),
 };
 
 /** One version of an export. */
 export const exportVersion: Schema<ExportVersion> = object(
   {
     name: string({ minLength: 1, pattern: "^v[1-9][0-9]*([a-z]+[1-9][0-9]*)?$" }),
-    served: boolean({ default: true }),
-    storage: boolean(),
-    schema: object({ openAPIV3Schema: anyObject({ mapType: "atomic" }) }),
+    served: boolean({ default: true, description: "Whether the API server serves this version." }),
+    storage: boolean({ description: "Whether objects are stored in this version; true for exactly one." }),
+    schema: object({
+      openAPIV3Schema: anyObject({ mapType: "atomic", description: "The structural schema, word for word." }),
+    }),
   },
   versionOptions,
 );
@@ -146,10 +151,15 @@ export const exportVersion: Schema<ExportVersion> = object(
 /** `spec` of an export, without the rules in CEL. */
 export const exportSpec: Schema<APIServiceExportSpec> = object(
   {
-    group: string(),
+    group: string({ description: "API group of the exported kind." }),
     names: crdNames,
-    scope: oneOf(["Cluster", "Namespaced"]),
-    versions: list(exportVersion, { minItems: 1, listType: "map", mapKeys: ["name"] }),
+    scope: oneOf(["Cluster", "Namespaced"], { description: "Scope of the kind in the app cluster." }),
+    versions: list(exportVersion, {
+      minItems: 1,
+      listType: "map",
+      mapKeys: ["name"],
+      description: "The versions that the provider serves.",
+    }),
     informerScope: oneOf(["Cluster", "Namespaced"], {
       description: "Whether the agent watches the whole provider cluster or each service namespace.",
       rules: [{ rule: "self == oldSelf", message: "informerScope is immutable" }],
@@ -159,7 +169,9 @@ export const exportSpec: Schema<APIServiceExportSpec> = object(
     clusterScopedIsolation: oneOf(["Prefixed", "Namespaced", "None"], {
       description: "How cluster-scoped objects of different app clusters are kept apart.",
     }),
-    permissionClaims: list(permissionClaim),
+    permissionClaims: list(permissionClaim, {
+      description: "What the provider needs in an app cluster for it; copied from the template.",
+    }),
   },
   {
     rules: [
@@ -181,7 +193,13 @@ export const exportSpec: Schema<APIServiceExportSpec> = object(
 
 const status: Schema<APIServiceExportStatus> = object(
   {},
-  { acceptedNames: crdNames, storedVersions: list(string()), conditions },
+  {
+    acceptedNames: crdNames,
+    storedVersions: list(string(), {
+      description: "Versions that objects in the app cluster may be stored in.",
+    }),
+    conditions,
+  },
 );
 
 export const apiServiceExportCrd: CustomResourceDefinition = customResourceDefinition({

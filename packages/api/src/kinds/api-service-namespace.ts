@@ -1,4 +1,4 @@
-/** APIServiceNamespace: maps a namespace of an app cluster to one of the provider. reference/bind.md §1.5. */
+/** APIServiceNamespace: maps a namespace of an app cluster to one of the provider. */
 import {
   type CustomResourceDefinition,
   customResourceDefinition,
@@ -20,7 +20,10 @@ export interface APIServiceNamespace extends ApiObject {
   readonly status?: APIServiceNamespaceStatus | undefined;
 }
 
-const status: Schema<APIServiceNamespaceStatus> = object({}, { namespace: string() });
+const status: Schema<APIServiceNamespaceStatus> = object(
+  {},
+  { namespace: string({ description: "The service namespace, once it exists and is the tenant's." }) },
+);
 
 export const apiServiceNamespaceCrd: CustomResourceDefinition = customResourceDefinition({
   group: bindGroup,

@@ -1,4 +1,4 @@
-/** AppClusterBinding: binds an app cluster from the provider's side, without an agent in it. reference/bind.md §1.7. */
+/** AppClusterBinding: binds an app cluster from the provider's side, without an agent in it. */
 import {
   boolean,
   type CustomResourceDefinition,
@@ -53,6 +53,7 @@ const spec: Schema<AppClusterBindingSpec> = object(
         deploy: boolean({ description: "Whether the provider runs the agent." }),
         overrides: containerOverrides,
       },
+      { description: "The agent that serves the app cluster." },
     ),
   },
 );

@@ -1,4 +1,4 @@
-/** Backup and Restore of the provider. Source: reference/provider.md §1.4, §1.5. The controllers come with a later issue. */
+/** Backup and Restore of the provider. No controller serves them yet. */
 import {
   boolean,
   type CustomResourceDefinition,
@@ -74,22 +74,22 @@ export interface Restore extends ApiObject {
 const backupParameters: Schema<BackupParameters> = object(
   { instanceName: string({ description: "Name of the claim of the instance." }) },
   {
-    encryption_key: string(),
-    exclude_from_auto_backup: boolean(),
-    credentials_updated_by_user: boolean(),
+    encryption_key: string({ description: "Not used yet." }),
+    exclude_from_auto_backup: boolean({ description: "Not used yet." }),
+    credentials_updated_by_user: boolean({ description: "Not used yet." }),
   },
 );
 
 const backupObservation: Schema<BackupObservation> = object(
   {},
   {
-    instanceId: string(),
-    id: integer(),
+    instanceId: string({ description: "Id of the instance at its broker." }),
+    id: integer({ description: "Number of the backup at the backup manager." }),
     size: integer({ format: "int64", description: "Bytes." }),
-    status: string(),
-    triggered_at: string(),
-    finished_at: string(),
-    downloadable: boolean(),
+    status: string({ description: "One of queued, running, done, failed, deleted." }),
+    triggered_at: string({ description: "RFC 3339." }),
+    finished_at: string({ description: "RFC 3339." }),
+    downloadable: boolean({ description: "Whether the backup can be downloaded." }),
   },
 );
 
@@ -110,12 +110,14 @@ const restoreParameters: Schema<RestoreParameters> = object({
 const restoreObservation: Schema<RestoreObservation> = object(
   {},
   {
-    instanceId: string(),
-    backupId: integer(),
-    restoreId: integer(),
-    state: oneOf(["queued", "running", "done", "failed", "deleted"]),
-    triggeredAt: string(),
-    finishedAt: string(),
+    instanceId: string({ description: "Id of the instance at its broker." }),
+    backupId: integer({ description: "Number of the backup." }),
+    restoreId: integer({ description: "Number of the restore." }),
+    state: oneOf(["queued", "running", "done", "failed", "deleted"], {
+      description: "How far the restore is.",
+    }),
+    triggeredAt: string({ description: "RFC 3339." }),
+    finishedAt: string({ description: "RFC 3339." }),
   },
 );
 

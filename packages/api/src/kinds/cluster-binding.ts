@@ -1,4 +1,4 @@
-/** ClusterBinding: one app cluster, seen from the provider. reference/bind.md §1.6. */
+/** ClusterBinding: one app cluster, seen from the provider. */
 import {
   anyObject,
   type CustomResourceDefinition,
@@ -47,7 +47,11 @@ const spec: Schema<ClusterBindingSpec> = object(
     kubeconfigSecretRef: localSecretKeyRef,
     providerPrettyName: string({ minLength: 1, description: "What the provider calls itself." }),
   },
-  { serviceProviderSpec: anyObject() },
+  {
+    serviceProviderSpec: anyObject({
+      description: "What the provider tells an agent besides: renewal.url is where a credential is renewed.",
+    }),
+  },
 );
 
 const status: Schema<ClusterBindingStatus> = object(

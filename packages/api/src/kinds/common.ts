@@ -1,4 +1,4 @@
-/** Shapes that several kinds share. Source: reference/bind.md §1.1. */
+/** Shapes that several kinds share. */
 import type { Condition } from "@klutch/kube-core";
 import { list, object, oneOf, type Schema, string } from "@klutch/schema";
 
@@ -101,11 +101,18 @@ export const clusterSecretKeyRef: Schema<ClusterSecretKeyRef> = object(
 export const conditions: Schema<readonly Condition[]> = list(
   object(
     {
-      type: string(),
-      status: string(),
-      lastTransitionTime: string({ format: "date-time" }),
+      type: string({ description: "The aspect." }),
+      status: string({ description: "True, False or Unknown." }),
+      lastTransitionTime: string({
+        format: "date-time",
+        description: "When status, reason, severity or message changed last.",
+      }),
     },
-    { severity: string(), reason: string(), message: string() },
+    {
+      severity: string({ description: "Error, Warning or Info, while the condition is bad news." }),
+      reason: string({ description: "Why, in one word." }),
+      message: string({ description: "Why, for people." }),
+    },
   ),
   { description: "What is known about the object, one entry for each aspect." },
 );

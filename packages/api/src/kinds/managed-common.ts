@@ -1,4 +1,4 @@
-/** What the provider's managed resources share. Source: reference/provider.md §1.1. */
+/** What the provider's managed resources share: the fields of Crossplane's resource model v1. */
 import {
   type CrdOptions,
   type CustomResourceDefinition,
@@ -114,25 +114,36 @@ export const managedSpecFields: {
     default: ["*"],
     description: "What the provider may do with the external resource.",
   }),
-  writeConnectionSecretToRef: secretReference,
+  writeConnectionSecretToRef: object(
+    { name: string(), namespace: string() },
+    {},
+    { description: "The Secret that the credentials are written to." },
+  ),
   publishConnectionDetailsTo: object(
     { name: string() },
     {
       configRef: reference("The store to publish to."),
       metadata: object({}, { annotations: map(string()), labels: map(string()), type: string() }),
     },
+    { description: "Not used: credentials are written to Secrets only." },
   ),
 };
 
 export const managedConditions: Schema<readonly ManagedCondition[]> = list(
   object(
     {
-      type: string(),
-      status: string(),
-      lastTransitionTime: string({ format: "date-time" }),
-      reason: string(),
+      type: string({ description: "The aspect." }),
+      status: string({ description: "True, False or Unknown." }),
+      lastTransitionTime: string({ format: "date-time", description: "When the status changed last." }),
+      reason: string({ description: "Why, in one word." }),
     },
-    { message: string(), observedGeneration: integer({ format: "int64" }) },
+    {
+      message: string({ description: "Why, for people." }),
+      observedGeneration: integer({
+        format: "int64",
+        description: "The metadata.generation that it tells of.",
+      }),
+    },
   ),
   {
     listType: "map",

@@ -1,4 +1,4 @@
-/** ServiceBinding of the provider: credentials for a service instance. Source: reference/provider.md §1.3. */
+/** ServiceBinding of the provider: credentials for a service instance. See docs/reference/provider.md. */
 import {
   boolean,
   type CustomResourceDefinition,
@@ -17,7 +17,7 @@ import {
   type ManagedSpec,
   managedSpecFields,
 } from "./managed-common.ts";
-import { type OriginatingIdentity, originatingIdentity } from "./service-instance.ts";
+import type { OriginatingIdentity } from "./service-instance.ts";
 
 export interface ServiceBindingParameters {
   /** Name of the claim of the instance, in the namespace of this binding's claim. */
@@ -67,23 +67,25 @@ const forProvider: Schema<ServiceBindingParameters> = object(
     acceptsIncomplete: boolean({ description: "The broker may answer before it is done." }),
   },
   {
-    appGuid: string(),
-    bindResource: object({}, { appGuid: string(), route: string() }),
-    parameters: map(string()),
-    context: map(string()),
-    originatingIdentity,
-    credentials: map(string()),
+    appGuid: string({ description: "Not used." }),
+    bindResource: object({}, { appGuid: string(), route: string() }, { description: "Not used." }),
+    parameters: map(string(), { description: "Parameters of the binding; a later change has no effect." }),
+    context: map(string(), { description: "Context of the binding, for the broker." }),
+    originatingIdentity: object({}, { platform: string(), value: string() }, { description: "Not used." }),
+    credentials: map(string(), { description: "Not used." }),
   },
 );
 
 const atProvider: Schema<ServiceBindingObservation> = object(
-  { state: string({ default: "Pending" }) },
+  { state: string({ default: "Pending", description: "One of Pending, Created, Deleting, Deleted." }) },
   {
-    instanceId: string(),
-    planID: string(),
-    serviceID: string(),
+    instanceId: string({ description: "Id of the instance at its broker." }),
+    planID: string({ description: "Id of the instance's plan." }),
+    serviceID: string({ description: "Id of the instance's offering." }),
     serviceBindingID: integer({ description: "Not used any more." }),
-    connectionDetails: list(object({}, { hostURL: string(), port: string(), label: string() })),
+    connectionDetails: list(object({}, { hostURL: string(), port: string(), label: string() }), {
+      description: "Where the service is reached, without secrets.",
+    }),
   },
 );
 
@@ -93,6 +95,13 @@ export const managedServiceBindingCrd: CustomResourceDefinition = managedCrd({
   description: "Credentials for a service instance at a service broker.",
   fields: {
     spec: object({ forProvider }, managedSpecFields),
-    status: object({}, { atProvider, pendingOperation: string(), conditions: managedConditions }),
+    status: object(
+      {},
+      {
+        atProvider,
+        pendingOperation: string({ description: "Key of the broker's operation that runs." }),
+        conditions: managedConditions,
+      },
+    ),
   },
 });

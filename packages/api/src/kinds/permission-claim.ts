@@ -1,4 +1,4 @@
-/** Permission claims: which other resources of the app cluster a provider may read or write. reference/bind.md §1.1. */
+/** Permission claims: which other resources of the app cluster a provider may read or write. See docs/reference/binding.md. */
 import { boolean, list, map, object, oneOf, type Schema, string } from "@klutch/schema";
 import { groupField, resourceField } from "./common.ts";
 

@@ -1,4 +1,4 @@
-/** ProviderConfig, its usages, and StoreConfig. Source: reference/provider.md §1.6, §1.7. */
+/** ProviderConfig, its usages, and StoreConfig. See docs/reference/provider.md. */
 import {
   anyObject,
   boolean,
@@ -65,6 +65,7 @@ export interface ProviderConfig extends ApiObject {
 const credential: Schema<CredentialSource> = object(
   {},
   { secretRef: secretKeySelector, env: object({ name: string() }), fs: object({ path: string() }) },
+  { description: "Where the credential is read: secretRef, env or fs, as source says." },
 );
 
 const spec: Schema<ProviderConfigSpec> = object(
@@ -72,7 +73,9 @@ const spec: Schema<ProviderConfigSpec> = object(
     url: string({ description: "Base URL of the backend." }),
     serviceType: oneOf(["servicebroker", "backupmanager"], { description: "What answers at the URL." }),
     providerCredentials: object({
-      source: oneOf(["None", "Secret", "InjectedIdentity", "Environment", "Filesystem"]),
+      source: oneOf(["None", "Secret", "InjectedIdentity", "Environment", "Filesystem"], {
+        description: "Where username and password come from.",
+      }),
       username: credential,
       password: credential,
     }),
@@ -82,10 +85,11 @@ const spec: Schema<ProviderConfigSpec> = object(
     tls: object(
       {},
       {
-        insecureSkipVerify: boolean(),
+        insecureSkipVerify: boolean({ description: "The backend's certificate is not checked." }),
         caBundleSecretRef: secretKeySelector,
-        overrideServerName: string(),
+        overrideServerName: string({ description: "Name that the backend's certificate must have." }),
       },
+      { description: "How the backend's certificate is checked." },
     ),
   },
 );
@@ -98,9 +102,14 @@ const status: Schema<ProviderConfigStatus> = object(
     health: object(
       {},
       {
-        lastCheckTime: nullable(string({ format: "date-time" })),
-        lastStatus: boolean(),
-        lastMessage: string(),
+        lastCheckTime: nullable(
+          string({
+            format: "date-time",
+            description: "When it was checked last; null asks for a check at once.",
+          }),
+        ),
+        lastStatus: boolean({ description: "Whether the backend answered well." }),
+        lastMessage: string({ description: "Available, or what went wrong." }),
       },
     ),
   },

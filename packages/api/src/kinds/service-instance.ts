@@ -1,4 +1,4 @@
-/** ServiceInstance: a service instance at a broker. Source: reference/provider.md §1.2. */
+/** ServiceInstance: a service instance at a broker. See docs/reference/provider.md. */
 import {
   anyValue,
   boolean,
@@ -58,9 +58,13 @@ export interface ServiceInstance extends ApiObject {
     | undefined;
 }
 
-export const originatingIdentity: Schema<OriginatingIdentity> = object(
+const originatingIdentity: Schema<OriginatingIdentity> = object(
   {},
-  { platform: string(), value: string() },
+  {
+    platform: string({ description: "Where the identity comes from." }),
+    value: string({ description: "The identity, JSON or plain text." }),
+  },
+  { description: "Who asks, for the broker's records." },
 );
 
 const forProvider: Schema<ServiceInstanceParameters> = object(
@@ -68,24 +72,32 @@ const forProvider: Schema<ServiceInstanceParameters> = object(
     acceptsIncomplete: boolean({ default: true, description: "The broker may answer before it is done." }),
     serviceName: string({ description: "Name of the offering in the catalog." }),
     planName: string({ description: "Name of the plan in the catalog." }),
-    organizationGuid: string(),
-    spaceGuid: string(),
+    organizationGuid: string({
+      description: "Organisation the instance is made in, where the broker wants one.",
+    }),
+    spaceGuid: string({ description: "Space the instance is made in, where the broker wants one." }),
   },
-  { parameters: map(anyValue()), context: map(string()), originatingIdentity },
+  {
+    parameters: map(anyValue(), { description: "Parameters by the broker's names." }),
+    context: map(string(), { description: "Context of the instance, for the broker." }),
+    originatingIdentity,
+  },
 );
 
 const atProvider: Schema<ServiceInstanceObservation> = object(
   {},
   {
-    state: string(),
-    provisionedAt: string(),
-    deletedAt: string(),
-    createdAt: string(),
-    updatedAt: string(),
-    planId: string(),
-    serviceId: string(),
-    instanceId: string(),
-    parameters: map(anyValue()),
+    state: string({
+      description: "How far the instance is, such as deploying, provisioned, failed, lost, deleting.",
+    }),
+    provisionedAt: string({ description: "RFC 3339." }),
+    deletedAt: string({ description: "RFC 3339." }),
+    createdAt: string({ description: "RFC 3339." }),
+    updatedAt: string({ description: "RFC 3339." }),
+    planId: string({ description: "Id of the plan in the catalog." }),
+    serviceId: string({ description: "Id of the offering in the catalog." }),
+    instanceId: string({ description: "Id of the instance at its broker." }),
+    parameters: map(anyValue(), { description: "Parameters that the broker has or was sent." }),
   },
 );
 
@@ -95,6 +107,13 @@ export const serviceInstanceCrd: CustomResourceDefinition = managedCrd({
   description: "A service instance at a service broker.",
   fields: {
     spec: object({ forProvider }, managedSpecFields),
-    status: object({}, { atProvider, pendingOperation: string(), conditions: managedConditions }),
+    status: object(
+      {},
+      {
+        atProvider,
+        pendingOperation: string({ description: "Key of the broker's operation that runs." }),
+        conditions: managedConditions,
+      },
+    ),
   },
 });

@@ -53,7 +53,10 @@ export interface InformerStatus {
 /** `isInInitialList`: the first list shows it, or it was cached before the handler came. */
 export type ChangeHandler<T> = (change: Change<T>, isInInitialList: boolean) => void;
 
-/** See the module comment. Handlers run synchronously inside the watch loop and must only enqueue. */
+/**
+ * Serves what it read last, also while the server cannot be reached; `synced` says that the first list is there. Handlers run
+ * synchronously inside the watch loop and must only enqueue.
+ */
 export class Informer<T extends Cached> implements AsyncDisposable {
   readonly type: ResourceType;
   readonly #options: InformerOptions<T>;

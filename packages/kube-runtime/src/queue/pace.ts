@@ -21,7 +21,7 @@ const memory = 0.95;
 /** A way that became longer is known as such after two of these. */
 const windowMs = 60_000;
 
-/** See the module comment. */
+/** Starts with eight keys and finds between eight and `most`. It does not hold anybody back: who takes keys asks for the limit. */
 export class Pace {
   /** Keys worked on at the same time are never more. */
   static readonly most: number = Math.ceil(most * shares.high);

@@ -16,6 +16,7 @@ import {
 import { Controller, type ReadYourWritesCache } from "@klutch/kube-runtime";
 import type { BindingCluster, Environment } from "../../clusters.ts";
 import { asBinding } from "../../decode.ts";
+import type { Startable } from "../../lifecycle.ts";
 
 interface Facts {
   readonly conditions: Map<string, NewCondition>;
@@ -24,8 +25,8 @@ interface Facts {
   prettyName: string | undefined;
 }
 
-/** See the module comment. */
-export class BindingStatus {
+/** Knows the last report of each part and writes when they change. What an earlier process wrote stays until it is reported or retracted. */
+export class BindingStatus implements Startable {
   readonly #cluster: BindingCluster;
   readonly #bindings: ReadYourWritesCache;
   readonly #environment: Environment;
@@ -48,8 +49,7 @@ export class BindingStatus {
     });
   }
 
-  /** Writes until the signal aborts. */
-  async run(signal: AbortSignal): Promise<void> {
+  async start({ signal }: { readonly signal: AbortSignal }): Promise<void> {
     using _subscription = this.#controller.watch(this.#bindings.informer);
     await this.#controller.start({ signal });
   }

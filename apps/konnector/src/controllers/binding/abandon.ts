@@ -1,5 +1,6 @@
 /** Unbinding without the provider: claims become plain objects, and what is upstream is left as it is. For providers that are gone for good. */
-import { unbindFinalizer, unbindPolicyAnnotation } from "@klutch/api";
+import { unbindPolicyAnnotation } from "@klutch/api";
+import { isNotFound, type KubeClient, resourceTypeOf } from "@klutch/kube";
 import {
   customResourceDefinitions,
   type DynamicObject,
@@ -7,9 +8,9 @@ import {
   refOf,
   type ResourceType,
 } from "@klutch/kube-core";
-import { isNotFound, type KubeClient, resourceTypeOf } from "@klutch/kube";
 import { isMarked, isOwnedBy, unmarkPatch } from "@klutch/sync";
 import type { BindingCluster, ConsumerCluster } from "../../clusters.ts";
+import { removeFinalizer } from "./finalizer.ts";
 
 /** Whether the binding asks for it. */
 export function isAbandoned({ metadata }: DynamicObject): boolean {
@@ -30,7 +31,7 @@ export async function abandon(
   const isOurs = isOwnedBy(crd, binding.metadata.uid);
   const type = crd === undefined || !isOurs ? undefined : resourceTypeOf(crd);
   if (type !== undefined) await releaseAll(consumer.client, type, signal);
-  await removeUnbindFinalizer(bindingCluster, binding, signal);
+  await removeFinalizer(bindingCluster, binding, signal);
 }
 
 async function releaseAll(client: KubeClient, type: ResourceType, signal: AbortSignal): Promise<void> {
@@ -41,26 +42,5 @@ async function releaseAll(client: KubeClient, type: ResourceType, signal: AbortS
     } catch (error) {
       if (!isNotFound(error)) throw error;
     }
-  }
-}
-
-/** Lets the binding go. Nothing happens when it is gone or does not carry our finalizer. */
-export async function removeUnbindFinalizer(
-  { client, bindingType }: BindingCluster,
-  binding: DynamicObject,
-  signal: AbortSignal,
-): Promise<void> {
-  const { finalizers = [], uid, resourceVersion } = binding.metadata;
-  if (!finalizers.includes(unbindFinalizer)) return;
-  const rest = finalizers.filter((finalizer) => finalizer !== unbindFinalizer);
-  try {
-    await client.mergePatch(
-      bindingType,
-      refOf(keyOf(binding)),
-      { metadata: { uid, resourceVersion, finalizers: rest } },
-      { signal },
-    );
-  } catch (error) {
-    if (!isNotFound(error)) throw error;
   }
 }

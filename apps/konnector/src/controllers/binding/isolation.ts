@@ -7,10 +7,10 @@ import { type Isolation, syncedVersion } from "@klutch/sync";
 export interface IsolationInForce {
   readonly isolation: Isolation;
   /** Set while the provider does not serve the kind: what is said here may change. */
-  readonly lookAgainMs?: number | undefined;
+  readonly requeueAfterMs?: number | undefined;
 }
 
-const lookAgainMs = 5_000;
+const unknownRetryMs = 5_000;
 
 /**
  * Isolation Namespaced needs a kind that is namespaced on the provider. Backends of the other implementation write it into exports of
@@ -25,6 +25,6 @@ export async function isolationInForce(
   if (scope === "Namespaced" || wanted !== "Namespaced") return { isolation: wanted };
   const query = { group, version: syncedVersion(spec)?.name, plural: names.plural };
   const found = await discoverResource(client, query, { signal });
-  if (found === undefined) return { isolation: wanted, lookAgainMs };
+  if (found === undefined) return { isolation: wanted, requeueAfterMs: unknownRetryMs };
   return { isolation: found.namespaced ? wanted : "Prefixed" };
 }

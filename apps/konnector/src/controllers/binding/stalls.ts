@@ -3,31 +3,25 @@
  * whom, and who can change it. What cannot be reached at all is told elsewhere (reachability.ts).
  */
 import { type APIServiceBinding, crdNameOf } from "@klutch/api";
-import { alarmCondition, type NewCondition } from "@klutch/kube-core";
 import { ApiError, type Clock } from "@klutch/kube";
+import { alarmCondition, type DynamicObject, keyOf, type NewCondition } from "@klutch/kube-core";
 import type { CacheFailure } from "@klutch/kube-runtime";
+import { asBinding } from "../../decode.ts";
 import type { ClusterCaches } from "../../digests.ts";
 import type { BindingStatus } from "../binding-status/binding-status.ts";
-
-/** A bound API and what its binding needs. */
-export interface NeedyBinding {
-  /** Of the binding, `namespace/name`. */
-  readonly key: string;
-  /** As `<plural>.<group>`, the claimed ones included. */
-  readonly resources: ReadonlySet<string>;
-}
 
 /** What is needed to notice. */
 export interface StallOptions {
   readonly clock: Clock;
   readonly consumer: ClusterCaches;
   readonly provider: ClusterCaches;
-  readonly bindings: () => Iterable<NeedyBinding>;
+  /** Those that need the two pools. */
+  readonly bindings: () => Iterable<DynamicObject>;
   readonly status: BindingStatus;
 }
 
-/** The API itself and what its binding accepted. */
-export function needsOf(name: string, { spec }: APIServiceBinding): ReadonlySet<string> {
+/** Resources as `<plural>.<group>`: the API itself and the claimed ones that its binding accepted. */
+function needsOf({ metadata: { name }, spec }: APIServiceBinding): ReadonlySet<string | undefined> {
   const accepted = (spec.permissionClaims ?? []).filter(({ state }) => state === "Accepted");
   return new Set([name, ...accepted.map((claim) => crdNameOf(claim))]);
 }
@@ -47,7 +41,9 @@ export async function watchStalls(options: StallOptions, signal: AbortSignal): P
       ...failuresOf(options.consumer, "app cluster", clock),
       ...failuresOf(options.provider, "provider", clock),
     ];
-    for (const { key, resources } of bindings()) {
+    for (const binding of bindings()) {
+      const key = keyOf(binding);
+      const resources = needsOf(asBinding(binding));
       const found = failures.find(({ resource }) => resources.has(resource));
       if (found === undefined) status.retract(key, "Stalled");
       else status.report(key, found.condition);

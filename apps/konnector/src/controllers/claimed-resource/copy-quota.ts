@@ -11,7 +11,7 @@ interface Places {
   hasMore: boolean;
 }
 
-/** See the module comment. Keys are those of the consumer's objects. */
+/** Keys are those of the consumer's objects. It keeps no copy away by itself: who makes copies asks `admit`. */
 export class CopyQuota {
   readonly #limit: number;
   readonly #places = new Map<string, Places>();

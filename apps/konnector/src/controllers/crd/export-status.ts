@@ -1,6 +1,6 @@
-/** What the provider learns about its export in this app cluster (reference/bind.md §1.3). */
+/** What the provider learns about its export in this app cluster. */
 import { apiServiceExports, type ForeignExport } from "@klutch/api";
-import { isInvalid } from "@klutch/kube";
+import { isInvalid, type KubeClient } from "@klutch/kube";
 import {
   type DynamicObject,
   falseCondition,
@@ -11,32 +11,35 @@ import {
   trueCondition,
 } from "@klutch/kube-core";
 import type { ReadYourWritesCache } from "@klutch/kube-runtime";
-import type { Environment, ProviderCluster } from "../../clusters.ts";
+import type { Environment } from "../../clusters.ts";
 import { conditionsOf } from "../../decode.ts";
 
-/** What one look at an export needs. */
-export interface ExportLook {
+/** What of an export is told to its provider. */
+export interface ExportInUse {
   readonly exported: ForeignExport;
-  /** Undefined without a binding. */
-  readonly schemaInSync: NewCondition | undefined;
   readonly isBound: boolean;
+  /** Of the binding; undefined when that does not say it yet. */
+  readonly schemaInSync: NewCondition | undefined;
+  /** Of the app cluster, when the binding owns it. */
   readonly crd: DynamicObject | undefined;
-  readonly provider: ProviderCluster;
-  readonly exports: ReadYourWritesCache;
-  readonly environment: Environment;
-  readonly signal: AbortSignal;
 }
 
-/** Writes the export's status when it differs. */
-export async function writeExportStatus(look: ExportLook): Promise<void> {
-  const { exported, provider, exports, environment, signal } = look;
+/** Writes the export's status on the provider when it differs. */
+export async function writeExportStatus(
+  inUse: ExportInUse,
+  provider: KubeClient,
+  exports: ReadYourWritesCache,
+  { clock, logger }: Pick<Environment, "clock" | "logger">,
+  signal: AbortSignal,
+): Promise<void> {
+  const { exported, crd } = inUse;
   const { status, namespace, name, resourceVersion } = exported;
   const conditions = setConditions(
     status.conditions,
-    [...bindingConditions(look), ...crdConditions(look.crd)],
-    environment.clock.now(),
+    [...bindingConditions(inUse), ...crdConditions(crd)],
+    clock.now(),
   );
-  const crdStatus = isRecord(look.crd?.status) ? look.crd.status : {};
+  const crdStatus = isRecord(crd?.status) ? crd.status : {};
   const { acceptedNames = status.acceptedNames, storedVersions = status.storedVersions } = crdStatus;
   const next = { ...status, conditions, acceptedNames, storedVersions };
   if (jsonEqual(next, status)) return;
@@ -44,15 +47,15 @@ export async function writeExportStatus(look: ExportLook): Promise<void> {
   const patch = { metadata: { resourceVersion }, status: next };
   const options = { subresource: "status", signal };
   try {
-    exports.wrote(await provider.client.mergePatch<DynamicObject>(apiServiceExports, ref, patch, options));
+    exports.wrote(await provider.mergePatch<DynamicObject>(apiServiceExports, ref, patch, options));
   } catch (error) {
     // Its server does not take a status for what the export says otherwise; the binding tells it all the same.
     if (exported.problem === undefined || !isInvalid(error)) throw error;
-    environment.logger.debug("the status of an export in disorder was refused", { ...ref, error });
+    logger.debug("the status of an export in disorder was refused", { ...ref, error });
   }
 }
 
-function bindingConditions({ isBound, schemaInSync }: ExportLook): readonly NewCondition[] {
+function bindingConditions({ isBound, schemaInSync }: ExportInUse): readonly NewCondition[] {
   if (!isBound) {
     const message = "no APIServiceBinding in the app cluster uses this export";
     return [

@@ -21,7 +21,7 @@ export interface CrdState {
 /** An answer is good for this long. */
 const freshMs = 1_000;
 
-/** See the module comment. */
+/** Asks the server itself, never a cache, and at most once a second. Throws what the server answers. */
 export class CrdGuard {
   readonly #consumer: ConsumerCluster;
   readonly #name: string;

@@ -1,5 +1,5 @@
 /**
- * Holds upstream deletions that look like an accident (DESIGN §4.2): the CRD itself is being deleted, or many claims go at once and most
+ * Holds upstream deletions that look like an accident: the CRD itself is being deleted, or many claims go at once and most
  * of them are gone. What is held is told by the binding's condition `DeletionHeld`; it outlives restarts there, and a later
  * `release-deletions` annotation ends it.
  */
@@ -18,7 +18,7 @@ export interface BreakerOptions {
 
 const windowMs = 60_000;
 
-/** See the module comment. One for each bound API. */
+/** Counts over one minute. One for each bound API; it decides nothing about who may release it. */
 export class DeletionBreaker {
   readonly #options: BreakerOptions;
   #deletions: number[] = [];

@@ -26,7 +26,7 @@ export interface ExecutionContext {
   readonly wasSeenGoing: (ref: ObjectRef) => boolean;
   /** Throws when the provider is not the one it was. */
   readonly confirmProvider: (signal: AbortSignal) => Promise<void>;
-  /** Whether status is written through the subresource; without it, with the object (B11). */
+  /** Whether status is written through the subresource; without it, with the object. */
   readonly statusSubresource: boolean;
   readonly consumer: ConsumerCluster;
   readonly provider: ProviderCluster;
@@ -163,7 +163,7 @@ async function deleteProvider(
   await provider.client.delete(type, ref, { preconditions: { uid }, signal });
 }
 
-/** The finalizer goes only when the live provider shows that nothing of ours is left (B6). */
+/** The finalizer goes only when the live provider shows that nothing of ours is left. */
 async function releaseConsumer(
   context: ExecutionContext,
   { ref, uid, confirmGone }: StepOf<"releaseConsumer">,

@@ -63,7 +63,7 @@ export interface ObjectSyncerOptions {
   readonly environment: Environment;
 }
 
-/** See the module comment. Runs from construction until it is disposed. */
+/** Runs from construction until it is disposed; then nothing of it is written any more. It does not unbind. */
 export class ObjectSyncer implements AsyncDisposable {
   readonly #options: ObjectSyncerOptions;
   readonly #handle: InformerHandle<BoundDigest>;

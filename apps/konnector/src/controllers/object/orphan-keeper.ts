@@ -1,4 +1,4 @@
-/** Carries out the interlock of `planOrphan` for one session: live looks, grace time, breaker (DESIGN §4.2). */
+/** Carries out the interlock of `planOrphan` for one session: live looks, grace time, breaker. */
 import { boundAnnotation, fieldManager } from "@klutch/api";
 import type { DynamicObject, ObjectRef, ResourceType } from "@klutch/kube-core";
 import { findSurely, type ReconcileResult } from "@klutch/kube-runtime";
@@ -23,7 +23,7 @@ export interface Orphan {
 
 const breakerWindowMs = 60_000;
 
-/** See the module comment. */
+/** Remembers since when claims are missing; a restart begins anew, so nothing is deleted earlier than it would be without. */
 export class OrphanKeeper {
   readonly #consumer: ConsumerCluster;
   readonly #provider: ProviderCluster;

@@ -72,7 +72,7 @@ export interface ReadPair extends ObservedPair {
   readonly provider: DynamicObject | undefined;
 }
 
-/** See the module comment. */
+/** Reads only: what it gives back may be old, which a decision about an absence has to know. */
 export class PairReader {
   readonly #options: PairReaderOptions;
   /** Of cluster-scoped resources. */

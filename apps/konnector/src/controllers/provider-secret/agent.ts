@@ -1,11 +1,13 @@
-/** The top of the agent: APIServiceBindings and the Secrets they name become sessions (reference/bind.md §4.3). Lives for one term of the lease. */
+/** APIServiceBindings and the Secrets they name become connections, one for each provider. A key is a Secret. Lives for one term of the lease. */
 import { type ClusterConfig, type KubeClient, parseForeignKubeconfig } from "@klutch/kube";
 import { falseCondition, keyOf, keyOfRef, type NewCondition, refOf, secrets } from "@klutch/kube-core";
 import { Controller, type InformerHandle, type ReconcileResult } from "@klutch/kube-runtime";
 import type { BindingCluster, ConsumerCluster, Environment } from "../../clusters.ts";
 import { asBinding } from "../../decode.ts";
+import { type Part, Running, startAll } from "../../lifecycle.ts";
 import { readKubeconfig, unreadableRetryMs } from "../../provider-connection/kubeconfig-secret.ts";
-import { addressOf, Session } from "../../provider/session.ts";
+import { addressOf } from "../../provider-connection/provider-connection.ts";
+import { Provider } from "../../provider/provider.ts";
 import { BindingStatus } from "../binding-status/binding-status.ts";
 import { abandon, isAbandoned } from "../binding/abandon.ts";
 
@@ -19,21 +21,21 @@ export interface AgentOptions {
 }
 
 /** One referenced Secret and what came of it. */
-interface Provider {
+interface NamedSecret {
   readonly handle: InformerHandle;
   readonly subscription: Disposable;
-  session: Session | undefined;
+  provider: Running<Provider> | undefined;
   textHash: string | undefined;
 }
 
-/** See the module comment. */
-export class Agent implements AsyncDisposable {
+/** Bindings that name the same Secret share a connection. A Secret that breaks ends no connection that works. */
+export class Agent implements Part {
   readonly #options: AgentOptions;
   readonly #bindings: InformerHandle;
   readonly #status: BindingStatus;
   readonly #controller: Controller;
   /** By `namespace/name` of the Secret. */
-  readonly #providers = new Map<string, Provider>();
+  readonly #secrets = new Map<string, NamedSecret>();
 
   constructor(options: AgentOptions) {
     this.#options = options;
@@ -51,8 +53,7 @@ export class Agent implements AsyncDisposable {
     });
   }
 
-  /** Works until the signal aborts. */
-  async run(signal: AbortSignal): Promise<void> {
+  async start({ signal }: { readonly signal: AbortSignal }): Promise<void> {
     using _subscription = this.#controller.watch(this.#bindings.cache.informer, ({ object }) => {
       const secretKey = keyOfRef(asBinding(object).spec.kubeconfigSecretRef);
       return [secretKey];
@@ -63,19 +64,19 @@ export class Agent implements AsyncDisposable {
       if (signal.aborted) return;
       throw error;
     }
-    await Promise.all([this.#controller.start({ signal }), this.#status.run(signal)]);
+    await startAll([this.#controller, this.#status], signal);
   }
 
   /** What keeps the agent from being current. */
   problems(): string[] {
-    return this.#providers
+    return this.#secrets
       .values()
-      .flatMap(({ session }) => session?.problems() ?? [])
+      .flatMap(({ provider }) => provider?.part.problems() ?? [])
       .toArray();
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await Promise.all([...this.#providers.keys()].map((key) => this.#drop(key)));
+    await Promise.all([...this.#secrets.keys()].map((key) => this.#drop(key)));
     await this.#bindings[Symbol.asyncDispose]();
   }
 
@@ -86,21 +87,21 @@ export class Agent implements AsyncDisposable {
       await this.#drop(secretKey);
       return undefined;
     }
-    const provider = this.#providers.get(secretKey) ?? this.#watchSecret(secretKey);
-    const { informer } = provider.handle.cache;
+    const secret = this.#secrets.get(secretKey) ?? this.#watchSecret(secretKey);
+    const { informer } = secret.handle.cache;
     if (!informer.synced) {
       const { lastError } = informer.status();
       if (lastError !== undefined) this.#reportUnreadable(secretKey, keys, lastError);
       return { requeueAfterMs: unreadableRetryMs };
     }
     const read = readKubeconfig(
-      provider.handle.cache,
+      secret.handle.cache,
       { key: secretKey, dataKey: "kubeconfig", advice: ". Run kubectl bind again to repair it." },
       (text) => ({ ...parseForeignKubeconfig(text), name: "provider" }),
       (condition) => this.#report(keys, condition),
     );
-    if (read !== undefined) await this.#use(secretKey, provider, read);
-    if (!signal.aborted) provider.session?.setBindings(keys);
+    if (read !== undefined) await this.#use(secretKey, secret, read);
+    if (!signal.aborted) secret.provider?.part.setBindings(keys);
     return undefined;
   }
 
@@ -120,7 +121,7 @@ export class Agent implements AsyncDisposable {
       .map((object) => keyOf(object));
   }
 
-  /** Works without the provider, so it must not wait for a session. */
+  /** Works without the provider, so it must not wait for one. */
   async #abandon(secretKey: string, signal: AbortSignal): Promise<void> {
     const { consumer, bindingCluster } = this.#options;
     for (const binding of this.#bindings.cache.informer.list()) {
@@ -129,53 +130,54 @@ export class Agent implements AsyncDisposable {
     }
   }
 
-  /** A session that runs is kept while the Secret is missing or unusable: its heartbeat brings a good one over. */
+  /** A provider that runs is kept while the Secret is missing or unusable: its heartbeat brings a good one over. */
   async #use(
     secretKey: string,
-    provider: Provider,
+    secret: NamedSecret,
     { config, textHash }: { readonly config: ClusterConfig; readonly textHash: string },
   ): Promise<void> {
-    if (provider.textHash === textHash && provider.session !== undefined) return;
-    provider.textHash = textHash;
-    if (provider.session?.address === addressOf(config)) {
-      await provider.session.rotate(config);
+    if (secret.textHash === textHash && secret.provider !== undefined) return;
+    secret.textHash = textHash;
+    if (secret.provider?.part.address === addressOf(config)) {
+      await secret.provider.part.rotate(config);
       return;
     }
-    await provider.session?.[Symbol.asyncDispose]();
+    await secret.provider?.[Symbol.asyncDispose]();
     const { consumer, bindingCluster, createProviderClient, environment } = this.#options;
-    provider.session = new Session({
+    const provider = new Provider({
       config,
       createClient: createProviderClient,
-      credentials: { secretRef: refOf(secretKey), cache: provider.handle.cache },
+      credentials: { secretRef: refOf(secretKey), cache: secret.handle.cache },
       consumer,
       bindingCluster,
       bindings: this.#bindings.cache,
       status: this.#status,
       environment,
     });
+    secret.provider = new Running(provider);
   }
 
-  #watchSecret(secretKey: string): Provider {
+  #watchSecret(secretKey: string): NamedSecret {
     const { namespace, name } = refOf(secretKey);
     const { consumer, environment } = this.#options;
     const fieldSelector = `metadata.name=${name}`;
     const handle = consumer.pool.acquire({ type: secrets, namespace, fieldSelector });
     const subscription = this.#controller.watch(handle.cache.informer, () => [secretKey]);
-    const provider: Provider = { handle, subscription, session: undefined, textHash: undefined };
-    this.#providers.set(secretKey, provider);
+    const secret: NamedSecret = { handle, subscription, provider: undefined, textHash: undefined };
+    this.#secrets.set(secretKey, secret);
     handle.cache.informer.whenSynced().then(
       () => this.#controller.enqueue(secretKey),
       (error: unknown) => environment.logger.debug("a Secret watch was closed", { secretKey, error }),
     );
-    return provider;
+    return secret;
   }
 
   async #drop(secretKey: string): Promise<void> {
-    const provider = this.#providers.get(secretKey);
-    if (provider === undefined) return;
-    this.#providers.delete(secretKey);
-    provider.subscription[Symbol.dispose]();
-    await provider.session?.[Symbol.asyncDispose]();
-    await provider.handle[Symbol.asyncDispose]();
+    const secret = this.#secrets.get(secretKey);
+    if (secret === undefined) return;
+    this.#secrets.delete(secretKey);
+    secret.subscription[Symbol.dispose]();
+    await secret.provider?.[Symbol.asyncDispose]();
+    await secret.handle[Symbol.asyncDispose]();
   }
 }

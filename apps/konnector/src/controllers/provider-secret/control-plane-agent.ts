@@ -1,5 +1,5 @@
 /**
- * The agent beside the backend (reference/bind.md §4.11): it has its own account on the provider and reaches the app cluster with a
+ * The agent beside the backend: it has its own account on the provider and reaches the app cluster with a
  * kubeconfig from a Secret, which may be replaced while it runs. Bindings and their status are on the provider. Lives for one term.
  */
 import { type ClusterConfig, type KubeClient, parseForeignKubeconfig } from "@klutch/kube";
@@ -8,10 +8,12 @@ import { CachePool, Controller, type InformerHandle, type ReconcileResult } from
 import { askClusterUid } from "../../cluster-uid.ts";
 import type { BindingCluster, ConsumerCluster, Environment } from "../../clusters.ts";
 import { type ClusterCaches, consumerDigests } from "../../digests.ts";
+import { type Part, Running, startAll } from "../../lifecycle.ts";
 import { failureText } from "../../provider-connection/credential.ts";
 import { readKubeconfig, unreadableRetryMs } from "../../provider-connection/kubeconfig-secret.ts";
+import { addressOf } from "../../provider-connection/provider-connection.ts";
 import { type RotatingClient, rotatingClient } from "../../provider-connection/rotating-client.ts";
-import { addressOf, Session } from "../../provider/session.ts";
+import { Provider } from "../../provider/provider.ts";
 import { BindingStatus } from "../binding-status/binding-status.ts";
 import { abandon, isAbandoned } from "../binding/abandon.ts";
 
@@ -39,13 +41,13 @@ interface Connection {
   readonly client: RotatingClient;
   readonly pool: ClusterCaches;
   readonly consumer: ConsumerCluster;
-  readonly session: Session;
+  readonly provider: Running<Provider>;
 }
 
 const key = "app-cluster";
 
-/** See the module comment. */
-export class ControlPlaneAgent implements AsyncDisposable {
+/** Has at most one connection. A Secret that cannot be used ends none; a kubeconfig for another address ends the one in use first. */
+export class ControlPlaneAgent implements Part {
   readonly #options: ControlPlaneAgentOptions;
   readonly #bindings: InformerHandle;
   readonly #secret: InformerHandle;
@@ -76,8 +78,7 @@ export class ControlPlaneAgent implements AsyncDisposable {
     });
   }
 
-  /** Works until the signal aborts. */
-  async run(signal: AbortSignal): Promise<void> {
+  async start({ signal }: { readonly signal: AbortSignal }): Promise<void> {
     using _one = this.#controller.watch(this.#bindings.cache.informer, () => [key]);
     using _two = this.#controller.watch(this.#secret.cache.informer, () => [key]);
     try {
@@ -87,14 +88,14 @@ export class ControlPlaneAgent implements AsyncDisposable {
       throw error;
     }
     this.#controller.enqueue(key);
-    await Promise.all([this.#controller.start({ signal }), this.#status.run(signal)]);
+    await startAll([this.#controller, this.#status], signal);
   }
 
   /** What keeps the agent from being current. */
   problems(): string[] {
     return this.#connection === undefined
       ? ["app cluster: not connected yet"]
-      : this.#connection.session.problems();
+      : this.#connection.provider.part.problems();
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -127,7 +128,7 @@ export class ControlPlaneAgent implements AsyncDisposable {
       if (isAbandoned(binding))
         await abandon(connection.consumer, this.#options.bindingCluster, binding, signal);
     }
-    connection.session.setBindings(keys);
+    connection.provider.part.setBindings(keys);
     return undefined;
   }
 
@@ -166,7 +167,7 @@ export class ControlPlaneAgent implements AsyncDisposable {
     try {
       const uid = await askClusterUid(client, signal);
       const consumer: ConsumerCluster = { side: "consumer", client, pool, uid };
-      const session = new Session({
+      const provider = new Provider({
         config: { ...providerConfig, name: "provider", namespace: bindingCluster.namespace },
         createClient: createProviderClient,
         consumer,
@@ -175,7 +176,13 @@ export class ControlPlaneAgent implements AsyncDisposable {
         status: this.#status,
         environment,
       });
-      this.#connection = { address: addressOf(config), client, pool, consumer, session };
+      this.#connection = {
+        address: addressOf(config),
+        client,
+        pool,
+        consumer,
+        provider: new Running(provider),
+      };
     } catch (error) {
       await pool[Symbol.asyncDispose]();
       await client[Symbol.asyncDispose]();
@@ -187,7 +194,7 @@ export class ControlPlaneAgent implements AsyncDisposable {
     const connection = this.#connection;
     this.#connection = undefined;
     if (connection === undefined) return;
-    await connection.session[Symbol.asyncDispose]();
+    await connection.provider[Symbol.asyncDispose]();
     await connection.pool[Symbol.asyncDispose]();
     await connection.client[Symbol.asyncDispose]();
   }

@@ -10,7 +10,7 @@ interface Count {
 
 const none: Readonly<Count> = { all: 0, own: 0 };
 
-/** See the module comment. */
+/** Counts what the caches show, no more: right only when they are filled. */
 export class NamespaceCount {
   readonly #counts = new Map<string, Count>();
   readonly #onTurn: (namespace: string) => void;

@@ -38,7 +38,7 @@ interface Named {
   wasOpen: boolean;
 }
 
-/** See the module comment. */
+/** Follows the mappings from construction until it is disposed. A mapping that does not count is `pending`, and says why. */
 export class NamespaceMap implements Disposable {
   readonly #options: NamespaceMapOptions;
   /** Of each consumer namespace whose mapping names a service namespace, whether it counts or not. */

@@ -1,6 +1,6 @@
 /**
  * One resource of the provider, as far as this tenant may see it: one cache for the whole cluster, or one for each service namespace
- * (reference/bind.md §4.8, informer scope). A mapping that disappears just releases its cache (B3).
+ * as the export's `informerScope` says. A mapping that disappears just releases its cache.
  */
 import { type DynamicObject, keyOf, keyOfRef, type ObjectRef, type ResourceType } from "@klutch/kube-core";
 import {
@@ -42,7 +42,7 @@ interface Part<T extends Cached> {
 
 const wholeCluster = "";
 
-/** See the module comment. */
+/** What it does not show need not be absent: ask `isSynced` first. */
 export class ProviderView<T extends Cached> implements AsyncDisposable {
   readonly #options: ProviderViewOptions<T>;
   /** By consumer namespace. */

@@ -1,47 +1,51 @@
-/** Follows Warning events in the service namespaces of one tenant and tells them on the claims they are about. */
+/** Follows Warning events in the service namespaces of one tenant and records them on the claims they are about. */
 import type { Environment, ProviderCluster } from "../../clusters.ts";
-import type { BoundApis } from "../binding/bound-apis.ts";
+import { aborted, type Startable } from "../../lifecycle.ts";
 import type { NamespaceMap } from "../service-namespace/namespace-map.ts";
 import { followWarnings, type Warning } from "./warnings.ts";
+
+/** Records a Warning on the claim with this key (`namespace/name`) of this kind, if there is one. */
+export type WarningSink = (
+  kind: string,
+  apiVersion: string,
+  key: string,
+  reason: string,
+  message: string,
+) => Promise<void>;
 
 /** What the mirror needs. */
 export interface WarningMirrorOptions {
   readonly provider: ProviderCluster;
   readonly namespaces: NamespaceMap;
-  readonly apis: BoundApis;
+  readonly warn: WarningSink;
   readonly environment: Environment;
 }
 
-/** See the module comment. */
-export class WarningMirror implements AsyncDisposable {
+interface Followed {
+  readonly abort: AbortController;
+  readonly running: Promise<void>;
+}
+
+/** One watch for each service namespace: nobody may see the events of the whole provider cluster. */
+export class WarningMirror implements Startable {
   readonly #options: WarningMirrorOptions;
   /** By provider namespace. */
-  readonly #followed = new Map<
-    string,
-    { readonly abort: AbortController; readonly running: Promise<void> }
-  >();
+  readonly #followed = new Map<string, Followed>();
 
   constructor(options: WarningMirrorOptions) {
     this.#options = options;
   }
 
-  /** Follows until the signal aborts. */
-  async run(signal: AbortSignal): Promise<void> {
+  async start({ signal }: { readonly signal: AbortSignal }): Promise<void> {
     using _ = this.#options.namespaces.onChange(() => this.#adjust());
     this.#adjust();
-    const { promise, resolve } = Promise.withResolvers<void>();
-    signal.addEventListener("abort", () => resolve(), { once: true });
-    if (!signal.aborted) await promise;
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
+    await aborted(signal);
     const all = [...this.#followed.values()];
     this.#followed.clear();
-    for (const { abort } of all) abort.abort(new Error("the session was closed"));
+    for (const { abort } of all) abort.abort(signal.reason);
     await Promise.all(all.map(({ running }) => running));
   }
 
-  /** One watch for each service namespace: nobody may see the events of the whole provider cluster. */
   #adjust(): void {
     const { namespaces } = this.#options;
     const wanted = new Set([...namespaces.ready()].map(([, namespace]) => namespace));
@@ -64,19 +68,19 @@ export class WarningMirror implements AsyncDisposable {
         clock,
         random,
         logger,
-        onWarning: (warning) => this.#tell(warning),
+        onWarning: (warning) => this.#record(warning),
       },
       abort.signal,
     );
     this.#followed.set(namespace, { abort, running });
   }
 
-  #tell({ apiVersion, kind, namespace, name, reason, message }: Warning): void {
-    const { namespaces, apis, environment } = this.#options;
+  #record({ apiVersion, kind, namespace, name, reason, message }: Warning): void {
+    const { namespaces, warn, environment } = this.#options;
     const consumerNamespace = namespace === undefined ? undefined : namespaces.consumerNamespaceOf(namespace);
     if (consumerNamespace === undefined) return;
-    apis
-      .mirror(kind, apiVersion, `${consumerNamespace}/${name}`, reason, `on the provider: ${message}`)
-      .catch((error: unknown) => environment.logger.debug("a warning could not be told", { error }));
+    warn(kind, apiVersion, `${consumerNamespace}/${name}`, reason, `on the provider: ${message}`).catch(
+      (error: unknown) => environment.logger.debug("a warning could not be recorded", { error }),
+    );
   }
 }

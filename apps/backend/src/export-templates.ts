@@ -1,0 +1,95 @@
+/** What may be bound: CRDs that a template offers. */
+import {
+  type APIServiceExportTemplate,
+  crdNameOf,
+  type ExportSnapshot,
+  exportFromCrd,
+  ExportError,
+  type InformerScope,
+  type PermissionClaim,
+} from "@klutch/api";
+import type { KubeObject } from "@klutch/kube-core";
+import type { Informer } from "@klutch/kube-runtime";
+
+/** An API as the page and the binding need it. */
+export interface OfferedApi {
+  readonly resource: string;
+  readonly group: string;
+  readonly kind: string;
+  readonly scope: ExportSnapshot["scope"];
+  readonly description: string;
+  readonly permissionClaims: readonly PermissionClaim[];
+}
+
+/** Reads templates and CRDs from caches. */
+export class ExportTemplates {
+  readonly #templates: Informer<APIServiceExportTemplate>;
+  readonly #crds: Informer<KubeObject>;
+  readonly #consumerScope: InformerScope;
+
+  constructor(parts: {
+    readonly templates: Informer<APIServiceExportTemplate>;
+    readonly crds: Informer<KubeObject>;
+    readonly consumerScope: InformerScope;
+  }) {
+    this.#templates = parts.templates;
+    this.#crds = parts.crds;
+    this.#consumerScope = parts.consumerScope;
+  }
+
+  /** Sorted by CRD name, each once. Cluster-scoped APIs only where the agent watches the whole cluster. */
+  list(): readonly OfferedApi[] {
+    const offers = new Map<string, OfferedApi>();
+    for (const template of this.#inOrder()) {
+      const { group, resource } = template.spec.APIServiceSelector;
+      const offer = this.find(group ?? "", resource);
+      if (offer !== undefined) offers.set(crdNameOf(offer), offer);
+    }
+    return [...offers.entries()]
+      .toSorted(([left], [right]) => (left < right ? -1 : 1))
+      .map(([, offer]) => offer);
+  }
+
+  /** The offer of one resource; undefined when no template or no CRD stands behind it. */
+  find(group: string, resource: string): OfferedApi | undefined {
+    const template = this.template(group, resource);
+    const crd = this.#crds.get(crdNameOf({ group, resource }));
+    if (template === undefined || crd === undefined) return undefined;
+    const snapshot = snapshotOf(crd);
+    if (snapshot === undefined) return undefined;
+    if (snapshot.scope === "Cluster" && this.#consumerScope !== "Cluster") return undefined;
+    const schema = snapshot.versions[0]?.schema.openAPIV3Schema;
+    const description = schema?.["description"];
+    return {
+      resource,
+      group,
+      kind: snapshot.names.kind,
+      scope: snapshot.scope,
+      description: typeof description === "string" ? description : "",
+      permissionClaims: template.spec.permissionClaims ?? [],
+    };
+  }
+
+  /** Of several templates for one resource the first by namespace and name counts, always the same. */
+  template(group: string, resource: string): APIServiceExportTemplate | undefined {
+    return this.#inOrder().find(
+      ({ spec: { APIServiceSelector: selector } }) =>
+        selector.resource === resource && (selector.group ?? "") === group,
+    );
+  }
+
+  #inOrder(): readonly APIServiceExportTemplate[] {
+    const keyOf = ({ metadata }: APIServiceExportTemplate): string =>
+      `${metadata.namespace ?? ""}/${metadata.name ?? ""}`;
+    return [...this.#templates.list()].toSorted((left, right) => (keyOf(left) < keyOf(right) ? -1 : 1));
+  }
+}
+
+function snapshotOf(crd: KubeObject): ExportSnapshot | undefined {
+  try {
+    return exportFromCrd(crd).spec;
+  } catch (error) {
+    if (error instanceof ExportError) return undefined;
+    throw error;
+  }
+}

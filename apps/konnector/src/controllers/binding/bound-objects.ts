@@ -1,0 +1,156 @@
+/** The objects of one provider's bound APIs: one object reconciler for each API. */
+import type { APIServiceExportSpec } from "@klutch/api";
+import { type DynamicObject, keyOf } from "@klutch/kube-core";
+import { type Isolation, jsonHash, type SyncedType, syncedType, type UnbindPolicy } from "@klutch/sync";
+import type { ConsumerCluster, Environment, ProviderCluster } from "../../clusters.ts";
+import type { EventRecorder } from "../../events.ts";
+import type { BindingStatus } from "../binding-status/binding-status.ts";
+import type { DeletionBreaker } from "../object/deletion-breaker.ts";
+import { ObjectSyncer } from "../object/object-syncer.ts";
+import { OrphanKeeper } from "../object/orphan-keeper.ts";
+import type { NamespaceMap } from "../service-namespace/namespace-map.ts";
+import { DeletionHolds } from "./deletion-holds.ts";
+import { isolationInForce } from "./isolation.ts";
+
+/** What the reconcilers share. */
+export interface BoundObjectsOptions {
+  readonly consumer: ConsumerCluster;
+  readonly provider: ProviderCluster;
+  /** Throws when the provider is not the one it was. */
+  readonly confirmProvider: (signal: AbortSignal) => Promise<void>;
+  readonly namespaces: NamespaceMap;
+  readonly status: BindingStatus;
+  readonly events: EventRecorder;
+  readonly environment: Environment;
+}
+
+/** How one API is synced; another shape needs another reconciler. */
+interface SyncShape {
+  readonly synced: SyncedType;
+  readonly isolation: Isolation;
+  /** Set while the API is being unbound. */
+  readonly unbinding: UnbindPolicy | undefined;
+  /** One watch on the provider instead of one for each service namespace. */
+  readonly clusterWide: boolean;
+}
+
+/** What came of a start. */
+export interface StartedObjects {
+  /** False when there is no version that both sides serve; then nothing is synced. */
+  readonly isSynced: boolean;
+  /** Set when the provider may soon answer otherwise. */
+  readonly requeueAfterMs?: number | undefined;
+}
+
+interface RunningApi {
+  readonly signature: string;
+  readonly reconciler: ObjectSyncer;
+}
+
+/** Starts and ends object reconcilers, each with the breaker of its API. Not for concurrent use. */
+export class BoundObjects implements AsyncDisposable {
+  readonly #options: BoundObjectsOptions;
+  readonly #orphans: OrphanKeeper;
+  readonly #holds: DeletionHolds;
+  /** By API name. */
+  readonly #running = new Map<string, RunningApi>();
+
+  constructor(options: BoundObjectsOptions) {
+    this.#options = options;
+    const { consumer, provider, status, environment } = options;
+    this.#orphans = new OrphanKeeper(consumer, provider, environment);
+    this.#holds = new DeletionHolds(status, environment);
+  }
+
+  /**
+   * Syncs the objects of the binding's API, as CRD and export have it, from now on; a reconciler that fits goes on. Its breaker stays
+   * the same until `stop`. `unbinding` is set while the API is being unbound.
+   */
+  async start(
+    binding: DynamicObject,
+    crd: DynamicObject,
+    spec: APIServiceExportSpec,
+    unbinding: UnbindPolicy | undefined,
+    signal: AbortSignal,
+  ): Promise<StartedObjects> {
+    const { name = "" } = binding.metadata;
+    const synced = syncedType(crd, spec);
+    if (synced === undefined) {
+      await this.stop(name);
+      return { isSynced: false };
+    }
+    const { client } = this.#options.provider;
+    const { isolation, requeueAfterMs } = await isolationInForce(client, spec, signal);
+    const clusterWide = spec.informerScope === "Cluster";
+    await this.#ensure(name, keyOf(binding), { synced, isolation, unbinding, clusterWide });
+    if (this.#holds.adjust(binding, crd)) this.#running.get(name)?.reconciler.resync();
+    return { isSynced: true, requeueAfterMs };
+  }
+
+  async stop(name: string): Promise<void> {
+    await this.#end(name);
+    this.#holds.forget(name);
+  }
+
+  /** Objects that unbinding has not finished with; undefined while that cannot be known. */
+  remaining(name: string): number | undefined {
+    return this.#running.get(name)?.reconciler.remaining();
+  }
+
+  /** Keys that wait or are worked on, over all APIs. */
+  get pending(): number {
+    return this.#running.values().reduce((sum, { reconciler }) => sum + reconciler.pending, 0);
+  }
+
+  /** Records a Warning on the claim with this key, of whichever bound API has the kind. */
+  async warn(kind: string, apiVersion: string, key: string, reason: string, message: string): Promise<void> {
+    for (const { reconciler } of this.#running.values()) {
+      const { type } = reconciler;
+      if (type.kind === kind && apiVersion.startsWith(`${type.group}/`))
+        await reconciler.tell(key, reason, message);
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await Promise.all([...this.#running.keys()].map((name) => this.stop(name)));
+  }
+
+  async #ensure(name: string, bindingKey: string, shape: SyncShape): Promise<void> {
+    const signature = jsonHash(shape);
+    if (this.#running.get(name)?.signature === signature) return;
+    await this.#end(name);
+    const reconciler = this.#createReconciler(shape, this.#holds.breakerOf(name, bindingKey));
+    this.#running.set(name, { signature, reconciler });
+    const { synced, unbinding } = shape;
+    const { logger } = this.#options.environment;
+    logger.info("syncing", { resource: name, version: synced.type.version, unbinding });
+  }
+
+  async #end(name: string): Promise<void> {
+    const running = this.#running.get(name);
+    if (running === undefined) return;
+    this.#running.delete(name);
+    await running.reconciler[Symbol.asyncDispose]();
+    this.#options.environment.logger.info("no longer syncing", { resource: name });
+  }
+
+  #createReconciler(shape: SyncShape, breaker: DeletionBreaker): ObjectSyncer {
+    const { consumer, provider, confirmProvider, namespaces, events, environment } = this.#options;
+    const { synced, isolation, unbinding, clusterWide } = shape;
+    return new ObjectSyncer({
+      type: synced.type,
+      statusSubresource: synced.statusSubresource,
+      isolation,
+      unbinding,
+      clusterWide,
+      consumer,
+      provider,
+      confirmProvider,
+      namespaces,
+      orphans: this.#orphans,
+      breaker,
+      events,
+      environment,
+    });
+  }
+}

@@ -1,0 +1,62 @@
+/** What becomes of one API of a provider: bound, unbound, or let go. */
+import type { APIServiceExportSpec, ForeignExport } from "@klutch/api";
+import { alarmCondition, type DynamicObject, type NewCondition } from "@klutch/kube-core";
+import { identityChange, isOwnedBy, type UnbindPolicy, unbindPolicyOf } from "@klutch/sync";
+
+/** What is seen of one API. */
+export interface ObservedApi {
+  /** Its binding to this provider; undefined when there is none that this provider has a say in. */
+  readonly binding: DynamicObject | undefined;
+  readonly exported: ForeignExport | undefined;
+  /** Of the app cluster. */
+  readonly crd: DynamicObject | undefined;
+  /** Whether the caches of exports and of the CRD are filled: what they do not show may exist before. */
+  readonly isComplete: boolean;
+}
+
+/** What is done with it. */
+export type BindingPlan =
+  /** Nothing of this provider binds it: nothing of it is synced. */
+  | { readonly do: "letGo" }
+  | { readonly do: "wait" }
+  | { readonly do: "bind"; readonly binding: DynamicObject }
+  /** Its objects are released, with the help of the export. */
+  | {
+      readonly do: "release";
+      readonly binding: DynamicObject;
+      readonly crd: DynamicObject;
+      readonly spec: APIServiceExportSpec;
+      readonly policy: UnbindPolicy;
+    }
+  /** Its objects cannot be released in order; a person decides. */
+  | { readonly do: "cannotRelease"; readonly binding: DynamicObject; readonly why: string }
+  /** Nothing of it is left: the binding may go. */
+  | { readonly do: "finish"; readonly binding: DynamicObject };
+
+/** Decides for one API. */
+export function planBinding({ binding, exported, crd, isComplete }: ObservedApi): BindingPlan {
+  if (binding === undefined) return { do: "letGo" };
+  if (!isComplete) return { do: "wait" };
+  if (binding.metadata.deletionTimestamp === undefined) return { do: "bind", binding };
+  if (crd === undefined || !isOwnedBy(crd, binding.metadata.uid)) return { do: "finish", binding };
+  const usable = usableSpec(exported, crd);
+  return typeof usable === "string"
+    ? { do: "cannotRelease", binding, why: usable }
+    : { do: "release", binding, crd, spec: usable, policy: unbindPolicyOf(binding) };
+}
+
+/** The export with whose help objects can be released, or why they cannot. */
+function usableSpec(exported: ForeignExport | undefined, crd: DynamicObject): APIServiceExportSpec | string {
+  if (exported === undefined) return "the provider no longer offers this API";
+  if (exported.spec === undefined) return `the provider's export cannot be used (${exported.problem})`;
+  const change = identityChange(crd, exported.spec);
+  return change === undefined
+    ? exported.spec
+    : `the provider's export is no longer the API that was bound (${change})`;
+}
+
+/** The condition of a binding whose objects cannot be released. */
+export function cannotRelease(why: string): NewCondition {
+  const message = `${why}, so its objects cannot be released in order; set the annotation klutch.anynines.com/unbind-policy to Abandon to let go of the claims alone`;
+  return alarmCondition("Unbinding", "APIServiceExportNotFound", "Error", message);
+}

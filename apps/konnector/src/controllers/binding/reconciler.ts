@@ -1,0 +1,296 @@
+/**
+ * Binds the APIs of one provider. A key is the name of an API (`<plural>.<group>`), which its binding, its export and its CRD share.
+ *
+ * | step    | what                                                                                     |
+ * |---------|------------------------------------------------------------------------------------------|
+ * | observe | the binding, the export, the CRD of the app cluster                                      |
+ * | decide  | `planBinding`: bind, release its objects, finish, or let go                              |
+ * | execute | finalizer and pin, CRD, permission claims, objects                                       |
+ * | status  | conditions of the binding where they arise (`BindingStatus`); last the export's status   |
+ */
+import type { APIServiceExportSpec, ForeignExport } from "@klutch/api";
+import { alarmCondition, type DynamicObject, isTrue, keyOf } from "@klutch/kube-core";
+import { Controller, type ReadYourWritesCache, type ReconcileResult } from "@klutch/kube-runtime";
+import { isOwnedBy, unbindPolicyOf } from "@klutch/sync";
+import type { BindingCluster, ConsumerCluster, Environment, ProviderCluster } from "../../clusters.ts";
+import { asBinding, conditionsOf } from "../../decode.ts";
+import type { EventRecorder } from "../../events.ts";
+import type { Part } from "../../lifecycle.ts";
+import type { BindingStatus } from "../binding-status/binding-status.ts";
+import { ClaimedResources } from "../claimed-resource/claimed-resources.ts";
+import { ClaimedTypes } from "../claimed-resource/claimed-type.ts";
+import { writeExportStatus } from "../crd/export-status.ts";
+import type { ForeignExports } from "../crd/foreign-exports.ts";
+import { reconcileCrd } from "../crd/reconciler.ts";
+import type { NamespaceMap } from "../service-namespace/namespace-map.ts";
+import { isAbandoned } from "./abandon.ts";
+import { BoundCrds } from "./bound-crds.ts";
+import { BoundObjects } from "./bound-objects.ts";
+import { addFinalizer, removeFinalizer } from "./finalizer.ts";
+import { checkClaims } from "./permission-claims.ts";
+import { type BindingPlan, cannotRelease, planBinding } from "./plan.ts";
+import { watchStalls } from "./stalls.ts";
+
+/** What binding an API takes. */
+export interface BindingReconcilerOptions {
+  readonly consumer: ConsumerCluster;
+  readonly provider: ProviderCluster;
+  /** Throws when the provider is not the one it was. */
+  readonly confirmProvider: (signal: AbortSignal) => Promise<void>;
+  /** Value of the annotation that pins this provider. */
+  readonly identity: string;
+  readonly bindingCluster: BindingCluster;
+  /** Those of all providers. */
+  readonly bindings: ReadYourWritesCache;
+  readonly exports: ForeignExports;
+  readonly namespaces: NamespaceMap;
+  readonly status: BindingStatus;
+  readonly events: EventRecorder;
+  readonly environment: Environment;
+}
+
+type PlanOf<D extends BindingPlan["do"]> = Extract<BindingPlan, { readonly do: D }>;
+
+/** How soon an unbinding that goes on is reconciled again. */
+const releaseRetryMs = 500;
+
+/** See the table above. One reconcile at a time, for all APIs of the provider. */
+export class BindingReconciler implements Part {
+  readonly #options: BindingReconcilerOptions;
+  readonly #controller: Controller;
+  /** Keys (`namespace/name`) of the bindings to this provider, by API name. */
+  readonly #bindingKeys = new Map<string, string>();
+  readonly #crds: BoundCrds;
+  readonly #claimedTypes: ClaimedTypes;
+  readonly #claimedResources: ClaimedResources;
+  readonly #objects: BoundObjects;
+
+  constructor(options: BindingReconcilerOptions) {
+    const { consumer, provider, confirmProvider, bindings, namespaces, status, events, environment } =
+      options;
+    const { logger, clock, random } = environment;
+    this.#options = options;
+    this.#controller = new Controller({
+      name: "bound-apis",
+      workers: 1,
+      logger,
+      clock,
+      random,
+      reconcile: (name, { signal }) => this.#reconcile(name, signal),
+    });
+    this.#crds = new BoundCrds(consumer.pool, this.#controller, logger);
+    this.#claimedTypes = new ClaimedTypes(consumer.client);
+    this.#claimedResources = new ClaimedResources({
+      consumer,
+      provider,
+      confirmProvider,
+      namespaces,
+      bindings,
+      events,
+      environment,
+    });
+    this.#objects = new BoundObjects({
+      consumer,
+      provider,
+      confirmProvider,
+      namespaces,
+      status,
+      events,
+      environment,
+    });
+  }
+
+  /** The bindings to this provider, as keys `namespace/name`; a binding has the name of its API. */
+  setBindings(keys: Iterable<string>): void {
+    const next = new Map([...keys].toSorted().map((key) => [apiOf(key), key]));
+    for (const name of new Set([...this.#bindingKeys.keys(), ...next.keys()])) {
+      const key = next.get(name);
+      if (key === undefined) this.#bindingKeys.delete(name);
+      else this.#bindingKeys.set(name, key);
+      this.#controller.enqueue(name);
+    }
+  }
+
+  /** The objects that are synced. */
+  get objects(): Pick<BoundObjects, "pending" | "warn"> {
+    return this.#objects;
+  }
+
+  async start({ signal }: { readonly signal: AbortSignal }): Promise<void> {
+    const { bindings, exports, status, consumer, provider, environment } = this.#options;
+    const nameOf = ({ object }: { readonly object: DynamicObject }): readonly string[] => [
+      object.metadata.name ?? "",
+    ];
+    using _one = this.#controller.watch(exports.cache.informer, nameOf);
+    using _two = this.#controller.watch(bindings.informer, nameOf);
+    using _three = status.onReport((key) => this.#controller.enqueue(apiOf(key)));
+    const stalls = {
+      clock: environment.clock,
+      consumer: consumer.pool,
+      provider: provider.pool,
+      bindings: () => this.#bindings(),
+      status,
+    };
+    await Promise.all([this.#controller.start({ signal }), watchStalls(stalls, signal)]);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#objects[Symbol.asyncDispose]();
+    await this.#claimedResources[Symbol.asyncDispose]();
+    await this.#crds[Symbol.asyncDispose]();
+  }
+
+  async #reconcile(name: string, signal: AbortSignal): Promise<ReconcileResult | undefined> {
+    const binding = this.#bindingOf(name);
+    const exported = this.#options.exports.get(name);
+    const crds = binding === undefined ? undefined : this.#crds.open(name);
+    const isComplete = crds?.informer.synced === true && this.#options.exports.cache.informer.synced;
+    const plan = planBinding({ binding, exported, crd: crds?.get(name), isComplete });
+    switch (plan.do) {
+      case "letGo":
+        await this.#letGo(name, exported, signal);
+        return undefined;
+      case "wait":
+        return undefined;
+      case "bind":
+        return this.#bind(name, plan.binding, exported, signal);
+      case "release":
+        return this.#release(name, plan, signal);
+      case "cannotRelease":
+        await this.#stop(name);
+        this.#options.status.report(keyOf(plan.binding), cannotRelease(plan.why));
+        return undefined;
+      case "finish":
+        await this.#finish(name, plan.binding, signal);
+        return undefined;
+      default:
+        return plan satisfies never;
+    }
+  }
+
+  async #letGo(name: string, exported: ForeignExport | undefined, signal: AbortSignal): Promise<void> {
+    await this.#crds.close(name);
+    await this.#stop(name);
+    if (exported !== undefined) await this.#writeExportStatus(exported, undefined, undefined, signal);
+  }
+
+  async #bind(
+    name: string,
+    binding: DynamicObject,
+    exported: ForeignExport | undefined,
+    signal: AbortSignal,
+  ): Promise<ReconcileResult | undefined> {
+    const { consumer, bindingCluster, bindings, identity, status } = this.#options;
+    await addFinalizer(bindingCluster, bindings, binding, identity, signal);
+    const crds = this.#crds.open(name);
+    const outcome = await reconcileCrd({
+      key: keyOf(binding),
+      binding: asBinding(binding),
+      exported,
+      consumer,
+      crds,
+      status,
+      bindingExists: (uid) => this.#bindingExists(uid),
+      signal,
+    });
+    const found = crds.get(name);
+    const crd = isOwnedBy(found, binding.metadata.uid) ? found : undefined;
+    const requeueAfterMs = await this.#sync(name, binding, outcome.spec, crd, signal);
+    if (exported !== undefined) await this.#writeExportStatus(exported, keyOf(binding), crd, signal);
+    return requeueAfter(requeueAfterMs, outcome.requeueAfterMs);
+  }
+
+  /** Syncs the objects as the export, the CRD and the answered permission claims allow; resolves to the time until they may allow more. */
+  async #sync(
+    name: string,
+    binding: DynamicObject,
+    spec: APIServiceExportSpec | undefined,
+    crd: DynamicObject | undefined,
+    signal: AbortSignal,
+  ): Promise<number | undefined> {
+    if (spec === undefined) {
+      await this.#stop(name);
+      return undefined;
+    }
+    const claims = await checkClaims(this.#claimedTypes, asBinding(binding).spec, spec, signal);
+    this.#options.status.report(keyOf(binding), claims.condition);
+    if (!claims.mayWork || crd === undefined || !isTrue(conditionsOf(crd), "Established")) {
+      await this.#stop(name);
+      return claims.requeueAfterMs;
+    }
+    const { isSynced, requeueAfterMs } = await this.#objects.start(binding, crd, spec, undefined, signal);
+    if (isSynced)
+      await this.#claimedResources.accept(name, claims.honoured, spec.informerScope === "Cluster");
+    else await this.#claimedResources.withdraw(name);
+    return requeueAfterMs ?? claims.requeueAfterMs;
+  }
+
+  async #release(
+    name: string,
+    { binding, crd, spec, policy }: PlanOf<"release">,
+    signal: AbortSignal,
+  ): Promise<ReconcileResult | undefined> {
+    await this.#objects.start(binding, crd, spec, policy, signal);
+    const remaining = this.#objects.remaining(name);
+    if (remaining === 0) {
+      await this.#finish(name, binding, signal);
+      return undefined;
+    }
+    const message = remaining === undefined ? "reading what is there" : `${remaining} objects are left`;
+    this.#options.status.report(keyOf(binding), alarmCondition("Unbinding", policy, "Info", message));
+    return { requeueAfterMs: releaseRetryMs };
+  }
+
+  /** Nothing of the API is left in this cluster but what people keep. */
+  async #finish(name: string, binding: DynamicObject, signal: AbortSignal): Promise<void> {
+    const { bindingCluster, bindings, environment } = this.#options;
+    await this.#stop(name);
+    await removeFinalizer(bindingCluster, bindings.get(keyOf(binding)) ?? binding, signal);
+    environment.logger.info("unbound", { resource: name, policy: unbindPolicyOf(binding) });
+  }
+
+  async #stop(name: string): Promise<void> {
+    await this.#objects.stop(name);
+    await this.#claimedResources.withdraw(name);
+  }
+
+  /** `key` of the binding; undefined when the export is not bound. */
+  async #writeExportStatus(
+    exported: ForeignExport,
+    key: string | undefined,
+    crd: DynamicObject | undefined,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { provider, exports, environment, status } = this.#options;
+    const schemaInSync = key === undefined ? undefined : status.reported(key, "SchemaInSync");
+    const observed = { exported, isBound: key !== undefined, schemaInSync, crd };
+    await writeExportStatus(observed, provider.client, exports.cache, environment, signal);
+  }
+
+  /** The binding of the API to this provider; one that is abandoned is let go of without the provider. */
+  #bindingOf(name: string): DynamicObject | undefined {
+    const key = this.#bindingKeys.get(name);
+    const binding = key === undefined ? undefined : this.#options.bindings.get(key);
+    return binding === undefined || isAbandoned(binding) ? undefined : binding;
+  }
+
+  #bindingExists(uid: string): boolean {
+    return [...this.#options.bindings.informer.list()].some(({ metadata }) => metadata.uid === uid);
+  }
+
+  *#bindings(): IterableIterator<DynamicObject> {
+    for (const key of this.#bindingKeys.values()) {
+      const binding = this.#options.bindings.get(key);
+      if (binding !== undefined) yield binding;
+    }
+  }
+}
+
+/** A binding has the name of its API. */
+const apiOf = (bindingKey: string): string => bindingKey.slice(bindingKey.indexOf("/") + 1);
+
+/** The first that is set. */
+function requeueAfter(...times: readonly (number | undefined)[]): ReconcileResult | undefined {
+  const requeueAfterMs = times.find((time) => time !== undefined);
+  return requeueAfterMs === undefined ? undefined : { requeueAfterMs };
+}

@@ -1,0 +1,57 @@
+/** What does not cross of claimed objects, as events for the people of the app cluster. */
+import { crossingSecretTypes } from "@klutch/api";
+import { apiVersionOf, type DynamicObject, type ObjectRef } from "@klutch/kube-core";
+import type { ClaimedPlan } from "@klutch/sync";
+import type { EventRecorder } from "../../events.ts";
+import type { KonnectorMetrics } from "../../metrics.ts";
+import type { ClaimedType } from "./claimed-type.ts";
+
+/** Where the events of one claimed resource go. */
+export interface ClaimedEvents {
+  readonly type: ClaimedType;
+  readonly recorder: EventRecorder;
+  readonly refusals: KonnectorMetrics["refusals"];
+}
+
+/** Says why nothing is written, where the reason is one that somebody can change. */
+export async function recordRefusal(
+  { type, recorder, refusals }: ClaimedEvents,
+  pair: { readonly consumer: DynamicObject | undefined; readonly consumerRef: ObjectRef },
+  { conflict, refusedType }: ClaimedPlan,
+): Promise<void> {
+  if (conflict === true && pair.consumer !== undefined) {
+    await recorder.tell(
+      pair.consumer,
+      "Warning",
+      "NameTaken",
+      "the provider has an object of this name for you, but this one is your own; it was left alone. Rename or delete yours to get it.",
+    );
+  }
+  if (refusedType === undefined) return;
+  refusals.inc({ resource: type.plural, reason: "SecretTypeRefused" });
+  recorder.warn(
+    pair.consumer ?? wouldBe(type, pair.consumerRef),
+    "SecretTypeRefused",
+    `Secret ${pair.consumerRef.name} does not cross, because its type is ${refusedType}. Types that cross: ${crossingSecretTypes.join(", ")}, servicebinding.io/*; another one needs a permission claim with the field selector type=<type>`,
+  );
+}
+
+/** Says that a namespace holds as many copies as it may. The same text for all that stay away, so that it is written once. */
+export function recordTooMany(
+  { type, recorder, refusals }: ClaimedEvents,
+  ref: ObjectRef,
+  limit: number,
+): void {
+  refusals.inc({ resource: type.plural, reason: "TooManyObjects" });
+  const where = ref.namespace === undefined ? "" : ` into namespace ${ref.namespace}`;
+  recorder.warn(
+    wouldBe(type, ref),
+    "TooManyObjects",
+    `at most ${limit} of the provider's ${type.plural} come down${where}; the others stay there. Ask the provider to tidy up, or raise the konnector's --provider-objects-limit`,
+  );
+}
+
+/** What is not there, for an event that is seen where it would be. */
+function wouldBe(type: ClaimedType, { namespace, name }: ObjectRef): DynamicObject {
+  return { apiVersion: apiVersionOf(type), kind: type.kind, metadata: { namespace, name } };
+}

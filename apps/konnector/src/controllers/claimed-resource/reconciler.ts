@@ -1,0 +1,292 @@
+/**
+ * Keeps the objects of one claimed resource (Secrets, ConfigMaps, …) equal on both sides, by owner; one reconciler for all exports that
+ * claim it. A key is the object's name in the app cluster.
+ */
+import { claimedFromLabel, crdNameOf, resourceOwnerAnnotation } from "@klutch/api";
+import { ApiError } from "@klutch/kube";
+import { type DynamicObject, keyOf, keyOfRef, type ObjectRef, refOf } from "@klutch/kube-core";
+import {
+  Controller,
+  type InformerHandle,
+  objectsIn,
+  type Priority,
+  StaleCacheError,
+} from "@klutch/kube-runtime";
+import {
+  type ClaimedPlan,
+  type ClaimedStep,
+  type ClaimScope,
+  consumerNameOf,
+  isSelected,
+  jsonHash,
+  type Mapping,
+  plainScope,
+  planClaimed,
+  providerRefOf,
+} from "@klutch/sync";
+import type { ConsumerCluster, Environment, ProviderCluster } from "../../clusters.ts";
+import type { EventRecorder } from "../../events.ts";
+import type { Part } from "../../lifecycle.ts";
+import type { NamespaceMap } from "../service-namespace/namespace-map.ts";
+import { ProviderView } from "../service-namespace/provider-view.ts";
+import type { ClaimedType } from "./claimed-type.ts";
+import { CopyQuota } from "./copy-quota.ts";
+import { type ClaimedEvents, recordRefusal, recordTooMany } from "./events.ts";
+import { type ClaimedExecution, executeClaimed } from "./execute.ts";
+
+/** Which resource is claimed, and between whom. */
+export interface ClaimedResourceOptions {
+  readonly type: ClaimedType;
+  /** Of all accepted claims on this resource; never empty. */
+  readonly scopes: readonly ClaimScope[];
+  /** One watch on the provider instead of one for each service namespace. */
+  readonly clusterWide: boolean;
+  readonly consumer: ConsumerCluster;
+  readonly provider: ProviderCluster;
+  /** Throws when the provider is not the one it was. */
+  readonly confirmProvider: (signal: AbortSignal) => Promise<void>;
+  readonly namespaces: NamespaceMap;
+  /** Whether an object of the app cluster is the agent's own and stays there. */
+  readonly isPrivate: (ref: ObjectRef) => boolean;
+  readonly events: EventRecorder;
+  readonly environment: Environment;
+}
+
+/** One object on both sides, as the caches or a live read show it. */
+interface ObservedPair {
+  readonly consumer: DynamicObject | undefined;
+  readonly provider: DynamicObject | undefined;
+  readonly consumerRef: ObjectRef;
+  readonly providerRef: ObjectRef;
+}
+
+const missing: Mapping = { state: "missing" };
+
+/** observe → plan → execute for each key; who waits for a place in a namespace comes after. */
+export class ClaimedResourceReconciler implements Part {
+  readonly #options: ClaimedResourceOptions;
+  readonly #handle: InformerHandle;
+  readonly #view: ProviderView<DynamicObject>;
+  readonly #controller: Controller;
+  readonly #quota: CopyQuota;
+  readonly #events: ClaimedEvents;
+  readonly #execution: ClaimedExecution;
+  readonly #subscriptions = new DisposableStack();
+
+  constructor(options: ClaimedResourceOptions) {
+    const { type, consumer, provider, namespaces, environment, clusterWide } = options;
+    const { logger, clock, random, metrics, timing } = environment;
+    this.#options = options;
+    this.#controller = new Controller({
+      name: `claims ${type.plural}.${type.group}`,
+      workers: "adaptive",
+      logger,
+      clock,
+      random,
+      reconcile: (key, { signal }) => this.#reconcile(key, signal),
+    });
+    this.#handle = openConsumerCache(options);
+    this.#view = new ProviderView({
+      open: (scope) => provider.pool.acquire(scope),
+      type,
+      clusterWide: clusterWide || !type.namespaced,
+      namespaces,
+      logger,
+      onChange: ({ object }, priority) => this.#enqueueFor(object, priority),
+      onSynced: (namespace) => this.#enqueueAbsent(namespace),
+    });
+    this.#quota = new CopyQuota(timing.providerObjectsLimit);
+    this.#events = { type, recorder: options.events, refusals: metrics.refusals };
+    this.#execution = {
+      type,
+      clients: { consumer: consumer.client, provider: provider.client },
+      confirmProvider: options.confirmProvider,
+      onAnswer: (side, object) =>
+        side === "consumer" ? this.#handle.cache.wrote(object) : this.#view.wrote(object),
+    };
+    this.#subscribe();
+  }
+
+  async start({ signal }: { readonly signal: AbortSignal }): Promise<void> {
+    try {
+      await this.#handle.cache.informer.whenSynced({ signal });
+    } catch (error) {
+      if (!signal.aborted) throw error;
+    }
+    await this.#controller.start({ signal });
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#subscriptions.dispose();
+    await this.#view[Symbol.asyncDispose]();
+    await this.#handle[Symbol.asyncDispose]();
+  }
+
+  async #reconcile(key: string, signal: AbortSignal): Promise<void> {
+    const observed = this.#observe(key);
+    const isWaiting = observed !== undefined && (await this.#carryOut(observed, signal)) === "noPlace";
+    const next = this.#quota.next(key, isWaiting);
+    if (next === "anyone") for (const object of this.#view.objects()) this.#enqueueFor(object, "low");
+    else if (next !== undefined) this.#controller.enqueue(next.key, { priority: "low" });
+  }
+
+  /** Undefined while nothing can be decided, and for what is not ours. */
+  #observe(key: string): ObservedPair | undefined {
+    const consumerRef = refOf(key);
+    const providerRef = this.#providerRefOf(consumerRef);
+    if (providerRef === undefined) return undefined;
+    const provider = this.#view.get(providerRef);
+    // What a cache does not show may exist until it is filled.
+    if (provider === undefined && !this.#view.isSynced(providerRef.namespace)) return undefined;
+    // A cluster-scoped object without our mark is another tenant's, whatever its name says.
+    const isOther =
+      provider !== undefined &&
+      consumerRef.namespace === undefined &&
+      consumerNameOf(this.#options.provider.tenant, provider) === undefined;
+    if (isOther) return undefined;
+    return { consumerRef, providerRef, consumer: this.#handle.cache.get(key), provider };
+  }
+
+  #plan(pair: ObservedPair): ClaimedPlan {
+    const { provider, type, namespaces, isPrivate } = this.#options;
+    const { namespace } = pair.consumerRef;
+    return planClaimed({
+      ...pair,
+      scope: this.#scopeOf(pair),
+      tenant: provider.tenant,
+      statusSubresource: type.statusSubresource,
+      resource: crdNameOf({ resource: type.plural, group: type.group }),
+      isOpen: namespace === undefined || namespaces.isOpen(namespace),
+      isPrivate: isPrivate(pair.consumerRef),
+    });
+  }
+
+  async #carryOut(pair: ObservedPair, signal: AbortSignal): Promise<"done" | "noPlace"> {
+    const plan = this.#plan(pair);
+    await recordRefusal(this.#events, pair, plan);
+    const { step } = plan;
+    const consumerKey = keyOfRef(pair.consumerRef);
+    if (step === undefined) {
+      if (pair.consumer === undefined) this.#quota.remove(consumerKey);
+      return "done";
+    }
+    const isCopy = step.do === "create" && step.on === "consumer";
+    if (isCopy && !this.#quota.admit(consumerKey)) {
+      recordTooMany(this.#events, pair.consumerRef, this.#options.environment.timing.providerObjectsLimit);
+      return "noPlace";
+    }
+    const outcome = await this.#execute(step, isCopy ? consumerKey : undefined, signal);
+    if (outcome === "done") return "done";
+    return this.#carryOut(await this.#withExisting(step, pair, signal), signal);
+  }
+
+  /** `place` is what was taken for the object that is created. */
+  async #execute(
+    step: ClaimedStep,
+    place: string | undefined,
+    signal: AbortSignal,
+  ): Promise<"done" | "exists"> {
+    const { type, environment } = this.#options;
+    try {
+      const outcome = await this.#controller.timed(`${step.do} ${step.on}`, () =>
+        executeClaimed(this.#execution, step, signal),
+      );
+      if (outcome === "done")
+        environment.metrics.writes.inc({ resource: type.plural, step: `claimed-${step.do}` });
+      return outcome;
+    } catch (error) {
+      // A copy whose creation was not answered may be there.
+      if (place !== undefined && error instanceof ApiError && error.status < 500) this.#quota.remove(place);
+      throw error;
+    }
+  }
+
+  /** The watch shows only our copies: what is in the way is read before it is decided again. */
+  async #withExisting(step: ClaimedStep, pair: ObservedPair, signal: AbortSignal): Promise<ObservedPair> {
+    const { type } = this.#options;
+    const ref = step.on === "consumer" ? pair.consumerRef : pair.providerRef;
+    const found = await this.#execution.clients[step.on].find<DynamicObject>(type, ref, { signal });
+    // An earlier creation of ours that was not answered keeps its place.
+    if (step.on === "consumer" && (found === undefined || !this.#isCopy(found)))
+      this.#quota.remove(keyOfRef(ref));
+    if (found === undefined || pair[step.on] !== undefined)
+      throw new StaleCacheError(`${type.kind} ${keyOfRef(ref)}`);
+    return { ...pair, [step.on]: found };
+  }
+
+  /** The first claim that covers the object; else the first one, which then only removes. */
+  #scopeOf({ consumer, provider, consumerRef }: ObservedPair): ClaimScope {
+    const { scopes } = this.#options;
+    const object = provider ?? consumer;
+    return (
+      scopes.find((scope) => isSelected(scope, consumerRef, object)) ?? scopes[0] ?? plainScope("Provider")
+    );
+  }
+
+  #isCopy({ metadata }: DynamicObject): boolean {
+    return metadata.labels?.[claimedFromLabel] === this.#options.provider.tenant.namespaceUid;
+  }
+
+  #subscribe(): void {
+    const { cache } = this.#handle;
+    this.#subscriptions.use(this.#quota.watch(cache.informer, (object) => this.#isCopy(object)));
+    this.#subscriptions.use(this.#controller.watch(cache.informer));
+    this.#subscriptions.use(
+      cache.onMissedDelete((key) => {
+        this.#quota.remove(key);
+        this.#controller.enqueue(key);
+      }),
+    );
+    this.#subscriptions.use(
+      this.#options.namespaces.onChange((namespace) => {
+        for (const copy of objectsIn(cache, namespace))
+          this.#controller.enqueue(keyOf(copy), { priority: "low" });
+      }),
+    );
+  }
+
+  /** Another tenant's object, or one whose namespace has no counterpart, wakes nobody. */
+  #enqueueFor(provider: DynamicObject, priority: Priority): void {
+    const key =
+      provider.metadata.namespace === undefined
+        ? consumerNameOf(this.#options.provider.tenant, provider)
+        : this.#options.namespaces.consumerKeyOf(provider.metadata);
+    if (key !== undefined) this.#controller.enqueue(key, { priority });
+  }
+
+  /** What a filled cache does not show is absent from now on; what it shows was enqueued when it came. */
+  #enqueueAbsent(consumerNamespace: string | undefined): void {
+    for (const copy of objectsIn(this.#handle.cache, consumerNamespace)) {
+      const key = keyOf(copy);
+      const ref = this.#providerRefOf(refOf(key));
+      if (ref !== undefined && this.#view.get(ref) === undefined)
+        this.#controller.enqueue(key, { priority: "low" });
+    }
+  }
+
+  /** Undefined while the namespace has no counterpart. */
+  #providerRefOf(consumerRef: ObjectRef): ObjectRef | undefined {
+    const { namespaces, provider } = this.#options;
+    const mapping = consumerRef.namespace === undefined ? missing : namespaces.mapping(consumerRef.namespace);
+    return providerRefOf(provider.tenant, consumerRef, mapping);
+  }
+}
+
+/** Foreign Secrets are never cached where only the provider owns: just its own copies are watched then. */
+function openConsumerCache({ type, scopes, consumer, provider }: ClaimedResourceOptions): InformerHandle {
+  const isOneWay = scopes.every(
+    ({ owner, autoAdopt, autoDonate }) => owner === "Provider" && !autoAdopt && !autoDonate,
+  );
+  const labelSelector = isOneWay ? `${claimedFromLabel}=${provider.tenant.namespaceUid}` : undefined;
+  // Of other Secrets, where all must be watched, only metadata stays in memory.
+  const wants = (object: DynamicObject): boolean => isCovered(scopes, object);
+  const payloadOf = isOneWay ? undefined : { key: jsonHash(scopes), wants };
+  return consumer.pool.acquire({ type, labelSelector, payloadOf });
+}
+
+/** Whether the consumer's object is a copy, or one that a claim names. */
+function isCovered(scopes: readonly ClaimScope[], object: DynamicObject): boolean {
+  const { namespace, name = "", annotations } = object.metadata;
+  if (annotations?.[resourceOwnerAnnotation] !== undefined) return true;
+  return scopes.some((scope) => isSelected(scope, { namespace, name }, object));
+}

@@ -1,0 +1,165 @@
+/**
+ * Renews the heartbeat of this agent in the ClusterBinding on the provider, and brings fresh credentials over from there.
+ *
+ * | step    | what                                                                      |
+ * |---------|---------------------------------------------------------------------------|
+ * | observe | the ClusterBinding; the Secret that it names                               |
+ * | execute | the credential, when it is a new one that works; then the heartbeat        |
+ * | status  | `Heartbeating` of all bindings to this provider                            |
+ */
+import {
+  clusterBindingName,
+  clusterBindings,
+  type ForeignClusterBinding,
+  parseClusterBinding,
+} from "@klutch/api";
+import {
+  type DynamicObject,
+  falseCondition,
+  jsonEqual,
+  type NewCondition,
+  trueCondition,
+} from "@klutch/kube-core";
+import { Controller, type ReadYourWritesCache, type ReconcileResult } from "@klutch/kube-runtime";
+import type { ConsumerCluster, Environment, ProviderCluster } from "../../clusters.ts";
+import type { Part } from "../../lifecycle.ts";
+import { bringCredential, ConsumerWriteError } from "../../provider-connection/bring-credential.ts";
+import type { CredentialStore, ProviderConnection } from "../../provider-connection/provider-connection.ts";
+import { ProviderSecretWatch } from "./provider-secret-watch.ts";
+import { statusOf } from "./status.ts";
+
+/** What the heartbeat needs. */
+export interface ClusterBindingOptions {
+  readonly consumer: ConsumerCluster;
+  readonly provider: ProviderCluster;
+  readonly connection: Pick<ProviderConnection, "prove" | "offerKey" | "describe">;
+  /** Those of this tenant. */
+  readonly clusterBindings: ReadYourWritesCache;
+  /** Absent in control-plane mode, where the agent has its own account. */
+  readonly credentials: CredentialStore | undefined;
+  readonly environment: Environment;
+  /** For all bindings to this provider. */
+  readonly report: (condition: NewCondition) => void;
+  readonly reportPrettyName: (prettyName: string) => void;
+}
+
+/** Reports every two and a half minutes and after each change of the ClusterBinding or the credential. There is one key. */
+export class ClusterBindingReconciler implements Part {
+  readonly #options: ClusterBindingOptions;
+  readonly #controller: Controller;
+  readonly #providerSecret: ProviderSecretWatch;
+  /** False when the ClusterBinding's CRD drops the renewal key: writing it again and again would not help. */
+  #keepsKeys = true;
+
+  constructor(options: ClusterBindingOptions) {
+    this.#options = options;
+    const { logger, clock, random } = options.environment;
+    this.#controller = new Controller({
+      name: "heartbeat",
+      workers: 1,
+      logger,
+      clock,
+      random,
+      reconcile: (_key, { signal }) => this.#reconcile(signal),
+    });
+    this.#providerSecret = new ProviderSecretWatch(
+      options.provider,
+      this.#controller,
+      clusterBindingName,
+      logger,
+    );
+  }
+
+  async start({ signal }: { readonly signal: AbortSignal }): Promise<void> {
+    const { clusterBindings: own, credentials } = this.#options;
+    const key = (): readonly string[] => [clusterBindingName];
+    using _one = this.#controller.watch(own.informer, key);
+    using _two =
+      credentials === undefined ? undefined : this.#controller.watch(credentials.cache.informer, key);
+    this.#controller.enqueue(clusterBindingName);
+    await this.#controller.start({ signal });
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#providerSecret[Symbol.asyncDispose]();
+  }
+
+  async #reconcile(signal: AbortSignal): Promise<ReconcileResult | undefined> {
+    const { provider, clusterBindings: own, environment, report, reportPrettyName } = this.#options;
+    const cached = own.get(`${provider.tenant.namespace}/${clusterBindingName}`);
+    if (cached === undefined) {
+      report(failed("the provider has no ClusterBinding for this cluster; run kubectl bind again"));
+      return undefined;
+    }
+    const binding = parseClusterBinding(cached);
+    if (binding.prettyName !== undefined) reportPrettyName(binding.prettyName);
+    try {
+      const secretValid = await this.#bringCredential(binding, signal);
+      if (secretValid === "unknown") return undefined;
+      await this.#renewHeartbeat(binding, [trueCondition("ValidVersion"), ...secretValid], signal);
+    } catch (error) {
+      report(failed(this.#describe(error)));
+      throw error;
+    }
+    report(trueCondition("Heartbeating"));
+    return { requeueAfterMs: environment.timing.heartbeatMs };
+  }
+
+  /** What there is to say of the provider's credential; `unknown` until its Secret is seen, which starts another reconcile. */
+  async #bringCredential(
+    { kubeconfigSecretRef }: ForeignClusterBinding,
+    signal: AbortSignal,
+  ): Promise<readonly NewCondition[] | "unknown"> {
+    const { consumer, provider, connection, credentials, environment } = this.#options;
+    if (credentials === undefined) return [];
+    if (kubeconfigSecretRef === undefined) {
+      const message = `spec.kubeconfigSecretRef of ClusterBinding ${provider.tenant.namespace}/${clusterBindingName} does not name a Secret and a key of it. The credential in use is kept`;
+      return [falseCondition("SecretValid", "ProviderSecretInvalid", "Warning", message)];
+    }
+    const { name, key } = kubeconfigSecretRef;
+    const hint = await this.#providerSecret.open(name);
+    const { secretRef, cache } = credentials;
+    if (!hint.informer.synced || !cache.informer.synced) return "unknown";
+    const { logger } = environment;
+    return [
+      await bringCredential(
+        { consumer, provider, connection, hint, name, key, secretRef, cache, logger },
+        signal,
+      ),
+    ];
+  }
+
+  async #renewHeartbeat(
+    binding: ForeignClusterBinding,
+    conditions: readonly NewCondition[],
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { provider, connection, clusterBindings: own, environment } = this.#options;
+    const { status, renewalUrl, resourceVersion } = binding;
+    const now = environment.clock.now();
+    const renewalKey =
+      renewalUrl === undefined || !this.#keepsKeys
+        ? undefined
+        : await connection.offerKey(renewalUrl, signal);
+    const { heartbeatMs } = environment.timing;
+    const next = statusOf(binding, { conditions, renewalKey, now, heartbeatMs });
+    if (jsonEqual(next, status)) return;
+    const ref = { namespace: provider.tenant.namespace, name: clusterBindingName };
+    const patch = { metadata: { resourceVersion }, status: next };
+    const options = { subresource: "status", signal };
+    const answer = await provider.client.mergePatch<DynamicObject>(clusterBindings, ref, patch, options);
+    const kept = parseClusterBinding(answer).status.renewalKey;
+    if (renewalKey !== undefined && kept !== renewalKey) this.#keepsKeys = false;
+    own.wrote(answer);
+  }
+
+  #describe(error: unknown): string {
+    return error instanceof ConsumerWriteError
+      ? error.message
+      : `the heartbeat did not get through: ${this.#options.connection.describe(error)}`;
+  }
+}
+
+function failed(message: string): NewCondition {
+  return falseCondition("Heartbeating", "ClusterBindingUpdateFailed", "Warning", message);
+}

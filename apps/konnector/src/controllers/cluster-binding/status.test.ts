@@ -1,0 +1,33 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { klutchVersion } from "@klutch/api";
+import { trueCondition } from "@klutch/kube-core";
+import { statusOf } from "./status.ts";
+
+const now = Date.parse("2026-01-01T00:10:00Z");
+const conditions = [trueCondition("ValidVersion")];
+const heartbeatMs = 150_000;
+
+test("a heartbeat that is due gets the present time, and the version and the promised interval stand beside it", () => {
+  const binding = { status: { lastHeartbeatTime: "2026-01-01T00:05:00Z", conditions: [] } };
+  const status = statusOf(binding, { conditions, renewalKey: undefined, now, heartbeatMs });
+  assert.equal(status.lastHeartbeatTime, "2026-01-01T00:10:00Z");
+  assert.equal(status.konnectorVersion, klutchVersion);
+  assert.equal(status.heartbeatInterval, "5m0s");
+  assert.deepEqual(
+    status.conditions?.map(({ type, status: value }) => [type, value]),
+    [
+      ["Ready", "True"],
+      ["ValidVersion", "True"],
+    ],
+  );
+});
+
+test("a younger heartbeat stays, and so does a renewal key that nobody replaces", () => {
+  const lastHeartbeatTime = "2026-01-01T00:09:00Z";
+  const binding = { status: { lastHeartbeatTime, renewalKey: "old", conditions: [] } };
+  const kept = statusOf(binding, { conditions, renewalKey: undefined, now, heartbeatMs });
+  assert.equal(kept.lastHeartbeatTime, lastHeartbeatTime);
+  assert.equal(kept.renewalKey, "old");
+  assert.equal(statusOf(binding, { conditions, renewalKey: "new", now, heartbeatMs }).renewalKey, "new");
+});

@@ -1,0 +1,126 @@
+/**
+ * Releases the namespace mappings (APIServiceNamespaces) of app cluster namespaces that are gone, and only of those. A key is the
+ * namespace's name in the app cluster. The provider deletes everything in a service namespace whose mapping goes, so a mapping is
+ * deleted only after two live 404s of the consumer's namespace, the grace time apart, and when nothing of a bound API is left in it.
+ */
+import { apiServiceNamespaces } from "@klutch/api";
+import { type DynamicObject, namespaces } from "@klutch/kube-core";
+import { Controller, findSurely, type ReadYourWritesCache, type ReconcileResult } from "@klutch/kube-runtime";
+import { mappingOf, planMappingRelease } from "@klutch/sync";
+import { confirmCluster } from "../../cluster-uid.ts";
+import type { ConsumerCluster, Environment, ProviderCluster } from "../../clusters.ts";
+import type { Startable } from "../../lifecycle.ts";
+import type { NamespaceMap } from "./namespace-map.ts";
+
+/** What is needed for it. */
+export interface ServiceNamespaceOptions {
+  readonly consumer: ConsumerCluster;
+  readonly provider: ProviderCluster;
+  /** The APIServiceNamespaces of this tenant. */
+  readonly mappings: ReadYourWritesCache;
+  readonly consumerNamespaces: ReadYourWritesCache;
+  /** The mappings as far as they count. */
+  readonly namespaces: NamespaceMap;
+  readonly environment: Environment;
+}
+
+/**
+ * The provider deletes everything in a service namespace whose mapping goes, so a mapping is deleted only after two live 404s of the
+ * consumer's namespace, the grace time apart, and when nothing of a bound API is left in it.
+ */
+export class ServiceNamespaceReconciler implements Startable {
+  readonly #options: ServiceNamespaceOptions;
+  readonly #controller: Controller;
+  /** Monotonic time of the first live 404 of a namespace that is absent. */
+  readonly #missingSince = new Map<string, number>();
+
+  constructor(options: ServiceNamespaceOptions) {
+    this.#options = options;
+    const { logger, clock, random } = options.environment;
+    this.#controller = new Controller({
+      name: "mappings",
+      workers: 1,
+      logger,
+      clock,
+      random,
+      reconcile: (name, { signal }) => this.#reconcile(name, signal),
+    });
+  }
+
+  async start({ signal }: { readonly signal: AbortSignal }): Promise<void> {
+    const { consumerNamespaces, mappings } = this.#options;
+    using _one = this.#controller.watch(consumerNamespaces.informer);
+    using _two = this.#controller.watch(mappings.informer, ({ object }) => [object.metadata.name ?? ""]);
+    await this.#controller.start({ signal });
+  }
+
+  async #reconcile(name: string, signal: AbortSignal): Promise<ReconcileResult | undefined> {
+    const { consumerNamespaces, environment } = this.#options;
+    const { graceMs } = environment.timing;
+    const mapping = this.#mapping(name);
+    const since = this.#missingSince.get(name);
+    const plan =
+      mapping === undefined
+        ? "keep"
+        : planMappingRelease({
+            cachedNamespaceExists: consumerNamespaces.get(name) !== undefined,
+            missingSince: since,
+            now: environment.clock.monotonic(),
+            graceMs,
+          });
+    if (mapping === undefined || plan === "keep") {
+      this.#missingSince.delete(name);
+      return undefined;
+    }
+    if (plan !== "lookLive") return { requeueAfterMs: plan.waitMs };
+    if (await this.#exists(name, signal)) {
+      this.#missingSince.delete(name);
+      return { requeueAfterMs: graceMs };
+    }
+    if (since === undefined) {
+      this.#missingSince.set(name, environment.clock.monotonic());
+      return { requeueAfterMs: graceMs };
+    }
+    if (this.#holdsSomething(name, mapping)) return { requeueAfterMs: graceMs };
+    await this.#release(name, mapping, signal);
+    return undefined;
+  }
+
+  /** Undefined when there is none, or none that stays. */
+  #mapping(name: string): DynamicObject | undefined {
+    const { provider, mappings } = this.#options;
+    const mapping = mappings.get(`${provider.tenant.namespace}/${name}`);
+    return mapping?.metadata.deletionTimestamp === undefined ? mapping : undefined;
+  }
+
+  /** Asks the app cluster itself. Throws when it is another one than it was. */
+  async #exists(name: string, signal: AbortSignal): Promise<boolean> {
+    const { client, uid } = this.#options.consumer;
+    await confirmCluster(client, uid, signal);
+    return (await findSurely(client, namespaces, { name }, signal)) !== undefined;
+  }
+
+  /** With the mapping goes all that is in the service namespace. What is left there is released as orphans first, which has its breaker. */
+  #holdsSomething(name: string, mapping: DynamicObject): boolean {
+    const { provider, namespaces: map, environment } = this.#options;
+    const isUnseen = map.mapping(name).state === "ready" && map.providerNamespaceOf(name) === undefined;
+    if (isUnseen) return true;
+    const mapped = mappingOf(mapping);
+    const objects = mapped.state === "ready" ? provider.pool.countDigested(mapped.providerNamespace) : 0;
+    if (objects === 0) return false;
+    environment.logger.debug("the namespace is gone, but not what it had on the provider", {
+      namespace: name,
+      objects,
+    });
+    return true;
+  }
+
+  async #release(name: string, mapping: DynamicObject, signal: AbortSignal): Promise<void> {
+    const { provider, environment } = this.#options;
+    this.#missingSince.delete(name);
+    environment.logger.info("the namespace is gone, releasing its mapping", { namespace: name });
+    const ref = { namespace: provider.tenant.namespace, name };
+    const { uid } = mapping.metadata;
+    await provider.client.delete(apiServiceNamespaces, ref, { preconditions: { uid }, signal });
+  }
+}

@@ -1,0 +1,38 @@
+/** What holds for all bindings to one provider: reported on each of them, also on those that come later. */
+import type { NewCondition } from "@klutch/kube-core";
+import type { BindingStatus } from "../controllers/binding-status/binding-status.ts";
+
+/** Reports to all bindings of one provider, and tells a binding that joins later what is known already. */
+export class ProviderStatus {
+  readonly #status: BindingStatus;
+  #bindings: readonly string[] = [];
+  /** By condition type. */
+  readonly #conditions = new Map<string, NewCondition>();
+  #prettyName: string | undefined;
+
+  constructor(status: BindingStatus) {
+    this.#status = status;
+  }
+
+  /** Keys of the bindings to this provider. */
+  get bindings(): readonly string[] {
+    return this.#bindings;
+  }
+
+  setBindings(keys: readonly string[]): void {
+    this.#bindings = keys;
+    for (const condition of this.#conditions.values()) this.report(condition);
+    if (this.#prettyName !== undefined) this.reportPrettyName(this.#prettyName);
+  }
+
+  report(condition: NewCondition): void {
+    this.#conditions.set(condition.type, condition);
+    for (const key of this.#bindings) this.#status.report(key, condition);
+  }
+
+  /** What the provider calls itself. */
+  reportPrettyName(prettyName: string): void {
+    this.#prettyName = prettyName;
+    for (const key of this.#bindings) this.#status.reportPrettyName(key, prettyName);
+  }
+}

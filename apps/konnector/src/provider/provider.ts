@@ -1,0 +1,237 @@
+/** One provider: connects to it, opens its caches, runs the controllers that work with it, and ends them. */
+import type { ClusterConfig, KubeClient } from "@klutch/kube";
+import { falseCondition, trueCondition } from "@klutch/kube-core";
+import { Backoff, type ReadYourWritesCache } from "@klutch/kube-runtime";
+import type { BindingCluster, ConsumerCluster, Environment, ProviderCluster } from "../clusters.ts";
+import type { BindingStatus } from "../controllers/binding-status/binding-status.ts";
+import { BindingReconciler } from "../controllers/binding/reconciler.ts";
+import { ClusterBindingReconciler } from "../controllers/cluster-binding/reconciler.ts";
+import { ForeignExports } from "../controllers/crd/foreign-exports.ts";
+import { NamespaceMap } from "../controllers/service-namespace/namespace-map.ts";
+import { ServiceNamespaceReconciler } from "../controllers/service-namespace/reconciler.ts";
+import { WarningMirror } from "../controllers/warning/warning-mirror.ts";
+import { NotFilledError, WrongProviderError } from "../errors.ts";
+import { createEventRecorder, type EventRecorder } from "../events.ts";
+import { type Part, type Startable, startAll } from "../lifecycle.ts";
+import {
+  assertPinned,
+  createProviderGuard,
+  formatIdentity,
+  type ProviderIdentity,
+  readOwner,
+} from "../provider-connection/identity.ts";
+import { type CredentialStore, ProviderConnection } from "../provider-connection/provider-connection.ts";
+import { type Outage, watchReachability } from "../provider-connection/reachability.ts";
+import { annotateOutage, reportOutage } from "./outage.ts";
+import { openProviderCaches, type ProviderCaches } from "./provider-caches.ts";
+import { ProviderStatus } from "./provider-status.ts";
+
+/** What a provider is made of. */
+export interface ProviderOptions {
+  readonly config: ClusterConfig;
+  readonly createClient: (config: ClusterConfig) => KubeClient;
+  /** Where fresh credentials are brought to; absent when the agent has its own account on the provider. */
+  readonly credentials?: CredentialStore | undefined;
+  readonly consumer: ConsumerCluster;
+  readonly bindingCluster: BindingCluster;
+  /** Those of all providers. */
+  readonly bindings: ReadYourWritesCache;
+  readonly status: BindingStatus;
+  readonly environment: Environment;
+}
+
+/** Tries again, with growing waits, until the provider answers and is the one that the bindings were made with. */
+export class Provider implements Part {
+  readonly #options: ProviderOptions;
+  readonly #connection: ProviderConnection;
+  readonly #status: ProviderStatus;
+  readonly #events: EventRecorder;
+  /** Undefined while the provider cannot be used. */
+  #bindings: BindingReconciler | undefined;
+  /** What the provider has too many of. */
+  #limit: string | undefined;
+
+  constructor(options: ProviderOptions) {
+    const { config, createClient, credentials, consumer, environment, status } = options;
+    this.#options = options;
+    this.#status = new ProviderStatus(status);
+    this.#events = createEventRecorder(consumer.client, environment.clock, environment.logger);
+    this.#connection = new ProviderConnection({
+      config,
+      createClient,
+      credentials,
+      consumer,
+      onLimit: (message) => this.#reportLimit(message),
+      environment,
+    });
+  }
+
+  /** Server and namespace. */
+  get address(): string {
+    return this.#connection.address;
+  }
+
+  /** The provider's credentials changed; its address is the same. */
+  async rotate(config: ClusterConfig): Promise<void> {
+    await this.#connection.rotate(config);
+  }
+
+  /** The bindings to this provider, as keys. */
+  setBindings(keys: readonly string[]): void {
+    this.#bindings?.setBindings(keys);
+    this.#status.setBindings(keys);
+  }
+
+  /** What keeps the provider's caches from being current. */
+  problems(): string[] {
+    const own = this.#connection.pool.problems().map((scope) => `${this.address}: ${scope}`);
+    return this.#bindings === undefined ? [`${this.address}: not connected yet`, ...own] : own;
+  }
+
+  async start({ signal }: { readonly signal: AbortSignal }): Promise<void> {
+    await startAll([this.#connection, { start: (options) => this.#keepServing(options.signal) }], signal);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#connection[Symbol.asyncDispose]();
+  }
+
+  async #keepServing(signal: AbortSignal): Promise<void> {
+    const { random, logger, timing } = this.#options.environment;
+    const backoff = new Backoff({ baseMs: 500, capMs: timing.syncTimeoutMs, random });
+    while (!signal.aborted) {
+      try {
+        await this.#serve(signal);
+        return;
+      } catch (error) {
+        if (signal.aborted) return;
+        logger.warn("the provider cannot be used, trying again", { server: this.address, error });
+        this.#reportFailure(error);
+        await this.#connection.pause(backoff.next(), signal);
+      }
+    }
+  }
+
+  /** Works until the signal aborts; throws when the provider cannot be reached or its caches do not fill. */
+  async #serve(signal: AbortSignal): Promise<void> {
+    const { consumer, environment } = this.#options;
+    const { client, pool, namespace } = this.#connection;
+    const identity = await this.#connection.readIdentity(signal);
+    this.#assertPinned(identity);
+    const tenant = { namespace, namespaceUid: identity.namespaceUid };
+    const provider: ProviderCluster = { side: "provider", client, pool, tenant };
+    await using caches = await openProviderCaches(this.#connection, consumer, environment, signal);
+    const { mappings, consumerNamespaces } = caches;
+    const { clock, logger } = environment;
+    const proofOf = (name: string): Promise<string | undefined> => readOwner(client, name, signal);
+    using namespaces = new NamespaceMap({ mappings, consumerNamespaces, tenant, proofOf, clock, logger });
+    await using bindings = this.#createBindings(provider, identity, caches, namespaces);
+    await using clusterBinding = this.#createClusterBinding(provider, caches);
+    const parts = [
+      bindings,
+      clusterBinding,
+      new ServiceNamespaceReconciler({
+        consumer,
+        provider,
+        mappings,
+        consumerNamespaces,
+        namespaces,
+        environment,
+      }),
+      new WarningMirror({
+        provider,
+        namespaces,
+        warn: (...warning) => bindings.objects.warn(...warning),
+        environment,
+      }),
+      this.#createReachability(caches, bindings),
+    ];
+    this.#bindings = bindings;
+    try {
+      if (this.#limit === undefined) this.#status.report(trueCondition("InformersSynced"));
+      this.setBindings(this.#status.bindings);
+      logger.info("connected to the provider", { server: this.address });
+      await startAll(parts, signal);
+    } finally {
+      this.#bindings = undefined;
+    }
+  }
+
+  #createBindings(
+    provider: ProviderCluster,
+    identity: ProviderIdentity,
+    caches: ProviderCaches,
+    namespaces: NamespaceMap,
+  ): BindingReconciler {
+    const { consumer, bindingCluster, bindings, status, environment } = this.#options;
+    return new BindingReconciler({
+      consumer,
+      provider,
+      confirmProvider: createProviderGuard(provider.client, provider.tenant, environment.clock),
+      identity: formatIdentity(identity),
+      bindingCluster,
+      bindings,
+      exports: new ForeignExports(caches.exports, provider.tenant.namespace),
+      namespaces,
+      status,
+      events: this.#events,
+      environment,
+    });
+  }
+
+  #createClusterBinding(provider: ProviderCluster, caches: ProviderCaches): ClusterBindingReconciler {
+    const { consumer, credentials, environment } = this.#options;
+    return new ClusterBindingReconciler({
+      consumer,
+      provider,
+      connection: this.#connection,
+      clusterBindings: caches.clusterBindings,
+      credentials,
+      environment,
+      report: (condition) => this.#status.report(condition),
+      reportPrettyName: (name) => this.#status.reportPrettyName(name),
+    });
+  }
+
+  #createReachability({ exports }: ProviderCaches, bindings: BindingReconciler): Startable {
+    const { clock, timing } = this.#options.environment;
+    const options = {
+      clock,
+      cache: exports,
+      unreachableAfterMs: timing.unreachableAfterMs,
+      pending: () => bindings.objects.pending,
+      onChange: (outage: Outage | undefined) => this.#reportOutage(outage),
+    };
+    return { start: ({ signal }) => watchReachability(options, signal) };
+  }
+
+  #assertPinned(identity: ProviderIdentity): void {
+    for (const key of this.#status.bindings) {
+      const binding = this.#options.bindings.get(key);
+      if (binding !== undefined) assertPinned(binding, identity);
+    }
+  }
+
+  #reportOutage(outage: Outage | undefined): void {
+    const { bindingCluster, bindings, environment } = this.#options;
+    reportOutage(outage, this.#status, this.#connection, environment.logger);
+    annotateOutage(outage, this.#status.bindings, bindingCluster, bindings, environment.logger);
+  }
+
+  #reportFailure(error: unknown): void {
+    if (error instanceof WrongProviderError)
+      this.#status.report(falseCondition("Connected", "WrongProvider", "Error", error.message));
+    const why = error instanceof NotFilledError ? error.message : this.#connection.describe(error);
+    this.#status.report(falseCondition("InformersSynced", "InformerSyncTimeout", "Error", why));
+  }
+
+  /** A provider that has too much of something is served in part, and its bindings say so. */
+  #reportLimit(message: string | undefined): void {
+    this.#limit = message;
+    this.#status.report(
+      message === undefined
+        ? trueCondition("InformersSynced")
+        : falseCondition("InformersSynced", "TooManyObjects", "Error", `on the provider, ${message}`),
+    );
+  }
+}

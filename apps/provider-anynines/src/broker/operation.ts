@@ -1,0 +1,52 @@
+/**
+ * The record of what is being done at the broker, as an annotation of the managed resource. It is written before the call, so a
+ * crash at any point leaves either no trace and no call, or a trace that says which call to repeat.
+ */
+import { isRecord, type KubeObject } from "@klutch/kube-core";
+
+/** Where the record is kept. */
+export const operationAnnotation = "anynines.crossplane.io/broker-operation";
+
+/** An operation at the broker. */
+export interface BrokerOperation {
+  /** `discard`: what a failed create left is deleted, to make it anew. */
+  readonly type: "create" | "update" | "delete" | "discard";
+  /** `calling`: the answer is not known. `polling`: the broker accepted and works. `failed`: it said it failed. */
+  readonly phase: "calling" | "polling" | "failed";
+  /** The broker's key, if it gave one. */
+  readonly key?: string | undefined;
+  /** Milliseconds since the epoch. */
+  readonly startedAt: number;
+  /** What the broker said. */
+  readonly description?: string | undefined;
+  /** `metadata.generation` that it was started for; what failed is tried again when the spec changes. */
+  readonly generation?: number | undefined;
+  /** Of a create and what follows from it: the plan that was asked for, which the spec may not name any more. */
+  readonly serviceId?: string | undefined;
+  readonly planId?: string | undefined;
+}
+
+/** The recorded operation; undefined when there is none or the annotation was damaged. */
+export function recordedOperation(object: KubeObject): BrokerOperation | undefined {
+  const text = object.metadata.annotations?.[operationAnnotation];
+  if (text === undefined) return undefined;
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+  if (!isRecord(value)) return undefined;
+  const { type, phase, key, startedAt, description, generation, serviceId, planId } = value;
+  if (type !== "create" && type !== "update" && type !== "delete" && type !== "discard") return undefined;
+  return {
+    type,
+    phase: phase === "polling" || phase === "failed" ? phase : "calling",
+    startedAt: typeof startedAt === "number" ? startedAt : 0,
+    ...(typeof key === "string" ? { key } : {}),
+    ...(typeof description === "string" ? { description } : {}),
+    ...(typeof generation === "number" ? { generation } : {}),
+    ...(typeof serviceId === "string" ? { serviceId } : {}),
+    ...(typeof planId === "string" ? { planId } : {}),
+  };
+}

@@ -1,0 +1,37 @@
+/** Finds service and plan in a catalog by the names in a managed resource. */
+import { ExternalError } from "@klutch/crossplane";
+import type { Catalog, Plan, Service } from "@klutch/osb";
+
+/** What the names stand for. */
+export interface PlanChoice {
+  readonly service: Service;
+  readonly plan: Plan;
+}
+
+/** a9s brokers append `-ms-` and a number to the names of their offerings. */
+const a9sSuffix = /-ms-\d+$/;
+
+/**
+ * The service of exactly that name, or the only one that has it before an a9s suffix: `a9s-postgresql1` never means
+ * `a9s-postgresql13`. Throws `ExternalError` that names what the catalog has.
+ */
+export function findPlan(catalog: Catalog, serviceName: string, planName: string): PlanChoice {
+  const { services } = catalog;
+  const service =
+    services.find(({ name }) => name === serviceName) ??
+    services.find(({ name }) => name.replace(a9sSuffix, "") === serviceName);
+  if (service === undefined) {
+    const names = services.map(({ name }) => name).join(", ");
+    throw new ExternalError(
+      `no entry for the service name ${JSON.stringify(serviceName)}; the broker offers: ${names}`,
+    );
+  }
+  const plan = service.plans.find(({ name }) => name === planName);
+  if (plan === undefined) {
+    const names = service.plans.map(({ name }) => name).join(", ");
+    throw new ExternalError(
+      `no entry for the plan name ${JSON.stringify(planName)}; ${service.name} has: ${names}`,
+    );
+  }
+  return { service, plan };
+}

@@ -1,0 +1,113 @@
+/**
+ * What the provider writes down on a managed resource before it acts, as annotations: the operation at the broker, the instance's
+ * identity, which parameters it asked for, and since when the broker does not know the resource. Nothing else may edit them.
+ */
+import { createHash } from "node:crypto";
+import type { Managed, Recorder } from "@klutch/crossplane";
+import { isRecord } from "@klutch/kube-core";
+import { operationAnnotation } from "./broker/operation.ts";
+
+const missingAnnotation = "anynines.crossplane.io/missing";
+const instanceIdAnnotation = "anynines.crossplane.io/instance-id";
+const formerInstanceIdAnnotation = "anynines.crossplane.io/former-instance-id";
+const parametersAnnotation = "anynines.crossplane.io/sent-parameters";
+
+/** Names of all notes, so that writing one does not count as a change. */
+export const noteAnnotations: readonly string[] = [
+  operationAnnotation,
+  missingAnnotation,
+  instanceIdAnnotation,
+  formerInstanceIdAnnotation,
+  parametersAnnotation,
+];
+
+/** Annotations to write; `undefined` removes one. */
+export type NoteChanges = Readonly<Record<string, string | undefined>>;
+
+/** Since when the broker does not know the resource, and whether a later look said the same. */
+export interface Missing {
+  /** Milliseconds since the epoch. */
+  readonly since: number;
+  readonly confirmed: boolean;
+}
+
+/** The notes of one managed resource during one pass: reads what was written before, writes through `record`. */
+export class Notes {
+  readonly #record: Recorder;
+  #annotations: Readonly<Record<string, string | undefined>>;
+
+  constructor(managed: Managed, record: Recorder) {
+    this.#annotations = managed.metadata.annotations ?? {};
+    this.#record = record;
+  }
+
+  async write(changes: NoteChanges): Promise<void> {
+    const differing = Object.entries(changes).filter(([name, value]) => this.#annotations[name] !== value);
+    if (differing.length === 0) return;
+    await this.#record(Object.fromEntries(differing));
+    this.#annotations = { ...this.#annotations, ...changes };
+  }
+
+  get(annotation: string): string | undefined {
+    return this.#annotations[annotation];
+  }
+
+  get missing(): Missing | undefined {
+    return missingOf(this.#annotations);
+  }
+
+  get instanceId(): string | undefined {
+    return this.#annotations[instanceIdAnnotation];
+  }
+
+  /** Names of the parameters that the broker may hold because we sent them. */
+  get sentParameters(): readonly string[] {
+    const value = parsed(this.#annotations[parametersAnnotation]);
+    return Array.isArray(value) ? value.filter((name) => typeof name === "string") : [];
+  }
+}
+
+/** The note about a resource that the broker does not know; also read from resources of others, to see how many there are. */
+export function missingOf(
+  annotations: Readonly<Record<string, string | undefined>> | undefined,
+): Missing | undefined {
+  const value = parsed(annotations?.[missingAnnotation]);
+  if (!isRecord(value) || typeof value["since"] !== "number") return undefined;
+  return { since: value["since"], confirmed: value["confirmed"] === true };
+}
+
+export function noteMissing(missing: Missing | undefined): NoteChanges {
+  return { [missingAnnotation]: missing === undefined ? undefined : JSON.stringify(missing) };
+}
+
+/** The instance goes on under another id, which follows from the one before: a broker may refuse an id that it had once. */
+export function noteNextInstance(instanceId: string): NoteChanges {
+  const hex = createHash("sha256").update(`${instanceId}/next`).digest("hex");
+  const parts = [
+    hex.slice(0, 8),
+    hex.slice(8, 12),
+    `8${hex.slice(13, 16)}`,
+    `8${hex.slice(17, 20)}`,
+    hex.slice(20, 32),
+  ];
+  return {
+    [instanceIdAnnotation]: parts.join("-"),
+    [formerInstanceIdAnnotation]: instanceId,
+    [parametersAnnotation]: undefined,
+    ...noteMissing(undefined),
+  };
+}
+
+export function noteParameters(names: Iterable<string>): NoteChanges {
+  const sorted = [...new Set(names)].toSorted();
+  return { [parametersAnnotation]: sorted.length === 0 ? undefined : JSON.stringify(sorted) };
+}
+
+function parsed(text: string | undefined): unknown {
+  if (text === undefined) return undefined;
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,44 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { brokenLinks, namesIn, reasonsIn } from "./reference.ts";
+
+test("names are found where a constant holds them, and versions of an API are no names", () => {
+  const text = `
+    export const boundAnnotation = "klutch.anynines.com/bound";
+    const missing: string = "anynines.crossplane.io/missing";
+    const apiVersion = "klutch.anynines.com/v1alpha1";`;
+  assert.deepEqual(namesIn([{ path: "a.ts", text }]), [
+    "anynines.crossplane.io/missing",
+    "klutch.anynines.com/bound",
+  ]);
+});
+
+test("types and reasons are found where conditions and events are made", () => {
+  const text = `
+    falseCondition("Connected", "WrongProvider", "Error", message);
+    alarmCondition("DeletionHeld", "MassDeletion", "Warning", why);
+    await events.tell(consumer, "Warning", "SyncFailed", text);
+    const texts = { mapping: ["Normal", "WaitingForNamespace", "wait"] };`;
+  assert.deepEqual(reasonsIn([{ path: "a.ts", text }]), [
+    "Connected",
+    "DeletionHeld",
+    "MassDeletion",
+    "SyncFailed",
+    "WaitingForNamespace",
+    "WrongProvider",
+  ]);
+});
+
+test("a link to a page or a heading that does not exist is broken; one to a folder, the web or code is not", () => {
+  const pages = [
+    {
+      path: "docs/a.md",
+      text: "[b](b.md#one-two) [c](c.md) [d](b.md#three) `[e](f.md)` [g](https://x.test/y) [h](../src)",
+    },
+    { path: "docs/b.md", text: "# One: two\n" },
+  ];
+  assert.deepEqual(brokenLinks(pages, new Set(["src/x.ts"])), [
+    "docs/a.md: ](c.md)",
+    "docs/a.md: ](b.md#three)",
+  ]);
+});

@@ -1,0 +1,102 @@
+/** The rules that hold docs/reference against the source, and the links between pages against pages and headings. */
+import { join } from "node:path";
+import type { Check } from "./check.ts";
+import { isHandWritten, type SourceFile, sourceFiles } from "./source-files.ts";
+
+export const referenceChecks: readonly Check[] = [
+  {
+    name: "names",
+    rule: "every annotation, label and finalizer of ours is in docs/reference/names.md",
+    advice: "add it to its table, with what it is on, its value and who writes it",
+    find: () => missingIn("docs/reference/names.md", namesIn(shippedSources())),
+  },
+  {
+    name: "reasons",
+    rule: "every type and reason of a condition and every event's reason is in docs/reference/conditions.md",
+    advice: "add it to the table of its kind, or of the events",
+    find: () => missingIn("docs/reference/conditions.md", reasonsIn(shippedSources())),
+  },
+  {
+    name: "links",
+    rule: "links between pages lead to a page and a heading that exist",
+    advice: "name the page as it lies from the page with the link, and the heading in lower case with dashes",
+    find: () => brokenLinks(sourceFiles(isPage), new Set(sourceFiles(() => true).map(({ path }) => path))),
+  },
+];
+
+const isPage = (path: string): boolean => /^(docs\/.*|designs\/.*|[^/]+)\.md$/.test(path);
+
+function shippedSources(): readonly SourceFile[] {
+  return sourceFiles(
+    (path) =>
+      isHandWritten(path) &&
+      /^(packages|services|apps)\//.test(path) &&
+      !/\.test\.ts$|\/testing\//.test(path),
+  );
+}
+
+/** Those words that the page does not have as code. Few words mean that the patterns no longer fit the source. */
+function missingIn(path: string, words: readonly string[]): readonly string[] {
+  const text = sourceFiles((one) => one === path)[0]?.text ?? "";
+  if (words.length < 40)
+    return [`only ${words.length} found in the source: the patterns do not fit it any more`];
+  return words.filter((word) => !text.includes(`\`${word}\``));
+}
+
+/** Names in Klutch's and Crossplane's domains that a constant holds. */
+export function namesIn(files: readonly SourceFile[]): readonly string[] {
+  return foundIn(files, [
+    /const \w+(?:: string)? =\s*"((?:[\w-]+\.)*(?:klutch\.anynines\.com|klutch\.io|crossplane\.io)\/(?!v\d)[\w-]+)"/g,
+  ]);
+}
+
+/** Types and reasons where conditions and events are made. */
+export function reasonsIn(files: readonly SourceFile[]): readonly string[] {
+  return foundIn(files, [
+    /\bfalseCondition\(\s*(?:"(\w+)"|\w+),\s*"(\w+)"/g,
+    /\balarmCondition\(\s*"(\w+)",\s*"(\w+)"/g,
+    /\btrueCondition\(\s*"(\w+)"/g,
+    /\b(?:notReady|notHealthy|refuse)\(\s*"([A-Z]\w+)"/g,
+    /\b(?:tell|warn|note)\(\s*[\w.()]+,\s*(?:"(?:Normal|Warning)",\s*)?"(?!Normal|Warning)([A-Z]\w+)"/g,
+    /\["(?:Normal|Warning)", "(\w+)"/g,
+    /\breport\.run\(\s*(?:"(\w+)"|\w+),\s*"(\w+)"/g,
+  ]);
+}
+
+/** What the groups of the patterns match, without repetitions. */
+function foundIn(files: readonly SourceFile[], patterns: readonly RegExp[]): readonly string[] {
+  const all = files.flatMap(({ text }) =>
+    patterns.flatMap((pattern) =>
+      [...text.matchAll(pattern)].flatMap((match) => match.slice(1).filter((group) => group !== undefined)),
+    ),
+  );
+  return [...new Set(all)].toSorted();
+}
+
+/** Links of the pages to what is not in `paths`, or to a heading that the page does not have. Links to the web are not followed. */
+export function brokenLinks(pages: readonly SourceFile[], paths: ReadonlySet<string>): readonly string[] {
+  const texts = new Map(pages.map(({ path, text }) => [path, text]));
+  const isBroken = (from: string, file: string, anchor: string): boolean => {
+    const target = file === "" ? from : join(from, "..", file).replace(/\/$/, "");
+    const text = texts.get(target);
+    if (text !== undefined) return anchor !== "" && !headingsOf(text).has(anchor);
+    return !paths.has(target) && ![...paths].some((path) => path.startsWith(`${target}/`));
+  };
+  return pages.flatMap(({ path, text }) =>
+    [...text.replaceAll(/`[^`\n]*`/g, "").matchAll(/\]\((?!https?:)([^)#\s]*)(?:#([^)\s]+))?\)/g)]
+      .filter(([, file = "", anchor = ""]) => isBroken(path, file, anchor))
+      .map(([link]) => `${path}: ${link}`),
+  );
+}
+
+/** Anchors that are made from a page's headings. */
+function headingsOf(text: string): ReadonlySet<string> {
+  return new Set(
+    [...text.matchAll(/^#+ (.+)$/gm)].map(([, heading = ""]) =>
+      heading
+        .toLowerCase()
+        .replaceAll(/[^\w\- ]/g, "")
+        .replaceAll(" ", "-"),
+    ),
+  );
+}

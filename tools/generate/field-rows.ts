@@ -1,0 +1,124 @@
+/** A structural schema as rows of a table: one row for each field. */
+import { asRecord, type Json, recordsOf, textOf } from "./json.ts";
+
+/** A part of a schema that has a place of its own on the page. */
+export interface Shape {
+  readonly title: string;
+  readonly schema: unknown;
+  /** Schemas that are this shape. */
+  readonly samples: readonly unknown[];
+  /** Fields that a sample may have besides; they stand where the shape is named. */
+  readonly extra?: readonly string[] | undefined;
+}
+
+/** Cells in Markdown. */
+export interface FieldRow {
+  readonly field: string;
+  readonly type: string;
+  readonly meaning: string;
+}
+
+/** All fields under `schema`, without apiVersion, kind and metadata. A field that is one of `shapes` only names it. */
+export function fieldRows(schema: unknown, shapes: readonly Shape[], path = ""): readonly FieldRow[] {
+  const record = asRecord(schema);
+  const required: readonly unknown[] = Array.isArray(record["required"]) ? record["required"] : [];
+  const rows: FieldRow[] =
+    path === "" ? rulesOf(record).map((meaning) => row("(the object)", "", meaning)) : [];
+  for (const [name, field] of Object.entries(asRecord(record["properties"]))) {
+    if (path === "" && objectFields.has(name)) continue;
+    const own = path === "" ? name : `${path}.${name}`;
+    rows.push(...rowsOf(own, asRecord(field), shapes, required.includes(name)));
+  }
+  return rows;
+}
+
+const objectFields: ReadonlySet<string> = new Set(["apiVersion", "kind", "metadata"]);
+
+function rowsOf(
+  path: string,
+  field: Json,
+  shapes: readonly Shape[],
+  isRequired: boolean,
+): readonly FieldRow[] {
+  const { inner, suffix } = innermost(field);
+  const shape = shapes.find(({ samples }) => samples.some((sample) => isSame(asRecord(sample), inner)));
+  const type = shape === undefined ? typeOf(field) : typeOf(field).replace(/object$/, linkTo(shape.title));
+  const cell = `\`${path}\``;
+  const own = row(isRequired ? `**${cell}**` : cell, type, meaningOf(field));
+  if (shape === undefined) return [own, ...fieldRows(inner, shapes, path + suffix)];
+  const extra = Object.entries(asRecord(inner["properties"])).filter(([name]) => shape.extra?.includes(name));
+  return [
+    own,
+    ...extra.flatMap(([name, value]) => rowsOf(`${path}${suffix}.${name}`, asRecord(value), shapes, true)),
+  ];
+}
+
+/** What lies below lists and maps, and how the path goes there. */
+function innermost(field: Json): { readonly inner: Json; readonly suffix: string } {
+  for (const [key, mark] of [
+    ["items", "[]"],
+    ["additionalProperties", "{}"],
+  ] as const) {
+    const below = asRecord(field[key]);
+    if (Object.keys(below).length === 0) continue;
+    const { inner, suffix } = innermost(below);
+    return { inner, suffix: mark + suffix };
+  }
+  return { inner: field, suffix: "" };
+}
+
+/** Whether the two have the same fields; descriptions do not count. */
+function isSame(sample: Json, field: Json): boolean {
+  const names = Object.keys(asRecord(sample["properties"]));
+  if (names.length === 0) return false;
+  return JSON.stringify(asRecord(sample["properties"])) === JSON.stringify(asRecord(field["properties"]));
+}
+
+function typeOf(field: Json): string {
+  const items = asRecord(field["items"]);
+  if (Object.keys(items).length > 0) return `list of ${typeOf(items)}`;
+  const values = asRecord(field["additionalProperties"]);
+  if (Object.keys(values).length > 0) return `map of ${typeOf(values)}`;
+  const { enum: values_, type } = field;
+  if (Array.isArray(values_)) return values_.map((value) => `\`${String(value)}\``).join(", ");
+  if (field["x-kubernetes-int-or-string"] === true) return "integer or string";
+  const format = textOf(field["format"]);
+  return `${textOf(type) || "any"}${format === "" ? "" : ` (${format})`}`;
+}
+
+function meaningOf(field: Json): string {
+  const parts = [textOf(field["description"])];
+  if (field["default"] !== undefined) parts.push(`Default \`${JSON.stringify(field["default"])}\`.`);
+  if (field["pattern"] !== undefined) parts.push(`Pattern \`${escaped(textOf(field["pattern"]))}\`.`);
+  for (const [key, word] of bounds) {
+    if (typeof field[key] === "number") parts.push(`${word} ${field[key]}.`);
+  }
+  parts.push(...rulesOf(field), ...rulesOf(asRecord(field["items"])));
+  return escaped(parts.filter((part) => part !== "").join(" "));
+}
+
+const bounds = [
+  ["minimum", "At least"],
+  ["maximum", "At most"],
+  ["minLength", "Shortest"],
+  ["maxLength", "Longest"],
+  ["minItems", "Items at least"],
+  ["maxItems", "Items at most"],
+] as const;
+
+function rulesOf(field: Json): readonly string[] {
+  return recordsOf(field["x-kubernetes-validations"]).map(({ message }) => `Rule: “${textOf(message)}”.`);
+}
+
+function linkTo(title: string): string {
+  return `[${title.toLowerCase()}](#${title.toLowerCase().replaceAll(" ", "-")})`;
+}
+
+/** A bar would end the cell. */
+function escaped(text: string): string {
+  return text.replaceAll(/(?<!\\)\|/g, "\\|").replaceAll("\n", " ");
+}
+
+function row(field: string, type: string, meaning: string): FieldRow {
+  return { field, type, meaning };
+}
