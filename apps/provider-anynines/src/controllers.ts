@@ -14,7 +14,7 @@ import { wasNeverBound, wasNeverProvisioned } from "./existence.ts";
 import { createHealthReconcile } from "./provider-config-health.ts";
 import { ServiceBindingClient } from "./service-binding/external-client.ts";
 import { ServiceInstanceClient } from "./service-instance/external-client.ts";
-import { brokerOf, checkServiceType, configNameOf } from "./broker/service-type.ts";
+import { brokerOf, checkServiceType } from "./broker/service-type.ts";
 import { ensureUsage } from "./usage.ts";
 
 /** What the controllers share. */
@@ -44,13 +44,13 @@ export function createInstanceController(parts: ControllerParts): Controller {
       type: serviceInstances,
       informer: caches.instances,
       neverCreated: wasNeverProvisioned,
-      connect: async (managed, { record, signal }) => {
+      connect: async (managed, { updateCriticalAnnotations, signal }) => {
         await ensureUsage(client, managed, usages, { signal });
-        const broker = await brokers.get(configNameOf(managed), { signal });
+        const broker = await brokerOf(brokers, managed, signal);
         return new ServiceInstanceClient({
           managed,
           broker,
-          record,
+          updateCriticalAnnotations,
           clock,
           bindings: () => namesOfBindings(caches, managed),
           losses: () => lossesOf(caches, managed),
@@ -73,14 +73,14 @@ export function createBindingController(parts: ControllerParts): Controller {
       type: managedServiceBindings,
       informer: caches.bindings,
       neverCreated: wasNeverBound,
-      connect: async (managed, { record, signal }) => {
+      connect: async (managed, { updateCriticalAnnotations, signal }) => {
         if (wasNeverBound(managed)) checkServiceType(managed, instanceOf(caches, managed));
         await ensureUsage(client, managed, usages, { signal });
         const broker = await brokerOf(brokers, managed, signal);
         return new ServiceBindingClient({
           managed,
           broker,
-          record,
+          updateCriticalAnnotations,
           clock,
           instance: () => instanceOf(caches, managed),
           secretIsMissing: (call) => connectionIsMissing(client, managed, call),

@@ -1,9 +1,9 @@
 /**
- * What the provider writes down on a managed resource before it acts, as annotations: the operation at the broker, the instance's
- * identity, which parameters it asked for, and since when the broker does not know the resource. Nothing else may edit them.
+ * Annotations of a managed resource that the provider writes before it acts: the operation at the broker, the instance's identity, which
+ * parameters it asked for, and since when the broker does not know the resource. Nothing else may edit them.
  */
 import { createHash } from "node:crypto";
-import type { Managed, Recorder } from "@klutch/crossplane";
+import type { CriticalAnnotationUpdate, Managed } from "@klutch/crossplane";
 import { isRecord } from "@klutch/kube-core";
 import { operationAnnotation } from "./broker/operation.ts";
 
@@ -12,8 +12,8 @@ const instanceIdAnnotation = "anynines.crossplane.io/instance-id";
 const formerInstanceIdAnnotation = "anynines.crossplane.io/former-instance-id";
 const parametersAnnotation = "anynines.crossplane.io/sent-parameters";
 
-/** Names of all notes, so that writing one does not count as a change. */
-export const noteAnnotations: readonly string[] = [
+/** Names of all of them. Writing one does not count as a change of the managed resource. */
+export const criticalAnnotationNames: readonly string[] = [
   operationAnnotation,
   missingAnnotation,
   instanceIdAnnotation,
@@ -22,29 +22,29 @@ export const noteAnnotations: readonly string[] = [
 ];
 
 /** Annotations to write; `undefined` removes one. */
-export type NoteChanges = Readonly<Record<string, string | undefined>>;
+export type AnnotationChanges = Readonly<Record<string, string | undefined>>;
 
-/** Since when the broker does not know the resource, and whether a later look said the same. */
+/** Since when the broker does not know the resource, and whether a later observation confirmed it. */
 export interface Missing {
   /** Milliseconds since the epoch. */
   readonly since: number;
   readonly confirmed: boolean;
 }
 
-/** The notes of one managed resource during one pass: reads what was written before, writes through `record`. */
-export class Notes {
-  readonly #record: Recorder;
+/** Those of one managed resource during one reconcile. Writes only what differs; what was written is what is read next. */
+export class CriticalAnnotations {
+  readonly #update: CriticalAnnotationUpdate;
   #annotations: Readonly<Record<string, string | undefined>>;
 
-  constructor(managed: Managed, record: Recorder) {
+  constructor(managed: Managed, updateCriticalAnnotations: CriticalAnnotationUpdate) {
     this.#annotations = managed.metadata.annotations ?? {};
-    this.#record = record;
+    this.#update = updateCriticalAnnotations;
   }
 
-  async write(changes: NoteChanges): Promise<void> {
+  async write(changes: AnnotationChanges): Promise<void> {
     const differing = Object.entries(changes).filter(([name, value]) => this.#annotations[name] !== value);
     if (differing.length === 0) return;
-    await this.#record(Object.fromEntries(differing));
+    await this.#update(Object.fromEntries(differing));
     this.#annotations = { ...this.#annotations, ...changes };
   }
 
@@ -67,7 +67,7 @@ export class Notes {
   }
 }
 
-/** The note about a resource that the broker does not know; also read from resources of others, to see how many there are. */
+/** Since when the broker does not know a resource; also read from other resources, to count how many are missing. */
 export function missingOf(
   annotations: Readonly<Record<string, string | undefined>> | undefined,
 ): Missing | undefined {
@@ -76,12 +76,12 @@ export function missingOf(
   return { since: value["since"], confirmed: value["confirmed"] === true };
 }
 
-export function noteMissing(missing: Missing | undefined): NoteChanges {
+export function missingChange(missing: Missing | undefined): AnnotationChanges {
   return { [missingAnnotation]: missing === undefined ? undefined : JSON.stringify(missing) };
 }
 
 /** The instance goes on under another id, which follows from the one before: a broker may refuse an id that it had once. */
-export function noteNextInstance(instanceId: string): NoteChanges {
+export function nextInstanceChange(instanceId: string): AnnotationChanges {
   const hex = createHash("sha256").update(`${instanceId}/next`).digest("hex");
   const parts = [
     hex.slice(0, 8),
@@ -94,11 +94,11 @@ export function noteNextInstance(instanceId: string): NoteChanges {
     [instanceIdAnnotation]: parts.join("-"),
     [formerInstanceIdAnnotation]: instanceId,
     [parametersAnnotation]: undefined,
-    ...noteMissing(undefined),
+    ...missingChange(undefined),
   };
 }
 
-export function noteParameters(names: Iterable<string>): NoteChanges {
+export function sentParametersChange(names: Iterable<string>): AnnotationChanges {
   const sorted = [...new Set(names)].toSorted();
   return { [parametersAnnotation]: sorted.length === 0 ? undefined : JSON.stringify(sorted) };
 }

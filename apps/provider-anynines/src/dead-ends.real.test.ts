@@ -47,15 +47,21 @@ test("a binding whose service type nobody serves says so, blocks no instance, an
   assert.deepEqual(await world.databases(), []);
 });
 
-test("an instance whose ProviderConfig never existed can be deleted", async () => {
-  const homeless = instance("homeless");
-  await client.create(serviceInstances, {
-    ...homeless,
-    spec: { ...(isRecord(homeless["spec"]) ? homeless["spec"] : {}), providerConfigRef: { name: "missing" } },
+for (const [config, message] of [
+  ["missing", /cannot get ProviderConfig: providerconfigs "missing" not found/],
+  ["mariadb-service-broker", /nobody serves the type mariadb here: .*"mariadb-service-broker" not found/],
+] as const) {
+  test(`an instance whose ProviderConfig ${config} never existed says so and can be deleted`, async () => {
+    const homeless = instance("homeless");
+    const spec = isRecord(homeless["spec"]) ? homeless["spec"] : {};
+    await client.create(serviceInstances, {
+      ...homeless,
+      spec: { ...spec, providerConfigRef: { name: config } },
+    });
+    await world.condition(serviceInstances, "homeless", { ...synced, message });
+    await remove("homeless");
   });
-  await world.condition(serviceInstances, "homeless", { ...synced, message: /"missing" not found/ });
-  await remove("homeless");
-});
+}
 
 test("a failed provision is repaired by a corrected spec: what it left is removed, and a new one is made once", async () => {
   front.asked.length = 0;

@@ -5,11 +5,11 @@ import { parameterChanges } from "./service-instance/parameters.ts";
 
 test("a resource is lost when the broker says so twice, with the time between that was asked for", () => {
   const first = stepLoss(undefined, 1_000, 30_000);
-  assert.deepEqual(first, { missing: { since: 1_000, confirmed: false }, lookAgainMs: 30_000 });
+  assert.deepEqual(first, { missing: { since: 1_000, confirmed: false }, observeAgainMs: 30_000 });
   const early = stepLoss(first.missing, 11_000, 30_000);
-  assert.deepEqual(early, { missing: first.missing, lookAgainMs: 20_000 });
+  assert.deepEqual(early, { missing: first.missing, observeAgainMs: 20_000 });
   const late = stepLoss(first.missing, 31_000, 30_000);
-  assert.deepEqual(late, { missing: { since: 1_000, confirmed: true }, lookAgainMs: undefined });
+  assert.deepEqual(late, { missing: { since: 1_000, confirmed: true }, observeAgainMs: undefined });
   assert.deepEqual(stepLoss(late.missing, 31_001, 30_000), late);
 });
 

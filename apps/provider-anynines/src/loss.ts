@@ -1,14 +1,14 @@
 /**
  * What to make of a broker that says it does not know a resource that it had.
  *
- * | the broker says        | noted before       | then                                                     |
+ * | the broker says        | recorded before    | then                                                     |
  * |------------------------|--------------------|----------------------------------------------------------|
- * | here it is             | anything           | known: the note goes                                     |
- * | unknown                | nothing            | note since when, look again                              |
- * | unknown                | too short ago      | look again                                               |
+ * | here it is             | anything           | known: the record goes                                   |
+ * | unknown                | nothing            | record since when, observe again                         |
+ * | unknown                | too short ago      | observe again                                            |
  * | unknown                | long enough ago    | confirmed: the resource is lost                          |
  *
- * A lost instance is never made anew by itself: the new one would be empty, and the broker may only look at other data.
+ * A lost instance is never made anew by itself: the new one would be empty, and the broker may only work with other data.
  */
 import type { Missing } from "./critical-annotations.ts";
 
@@ -19,18 +19,19 @@ export const acceptLossAnnotation = "klutch.anynines.com/accept-loss";
 /** So many at least, and more than half of all, are "many at once". */
 const breakerCount = 3;
 
-/** What to note and when to look again. */
+/** What to record and when to observe again. */
 export interface LossStep {
   readonly missing: Missing;
-  readonly lookAgainMs: number | undefined;
+  readonly observeAgainMs: number | undefined;
 }
 
 /** The broker just said that it does not know the resource. */
-export function stepLoss(noted: Missing | undefined, now: number, confirmAfterMs: number): LossStep {
-  if (noted === undefined) return { missing: { since: now, confirmed: false }, lookAgainMs: confirmAfterMs };
-  const leftMs = noted.since + confirmAfterMs - now;
-  if (!noted.confirmed && leftMs > 0) return { missing: noted, lookAgainMs: leftMs };
-  return { missing: { ...noted, confirmed: true }, lookAgainMs: undefined };
+export function stepLoss(recorded: Missing | undefined, now: number, confirmAfterMs: number): LossStep {
+  if (recorded === undefined)
+    return { missing: { since: now, confirmed: false }, observeAgainMs: confirmAfterMs };
+  const leftMs = recorded.since + confirmAfterMs - now;
+  if (!recorded.confirmed && leftMs > 0) return { missing: recorded, observeAgainMs: leftMs };
+  return { missing: { ...recorded, confirmed: true }, observeAgainMs: undefined };
 }
 
 /** How many instances of one ProviderConfig are missing at its broker. */

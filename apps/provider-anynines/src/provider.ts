@@ -11,14 +11,14 @@ import {
   type ProviderCaches,
 } from "./caches.ts";
 import { createBindingController, createHealthController, createInstanceController } from "./controllers.ts";
-import { noteAnnotations } from "./critical-annotations.ts";
+import { criticalAnnotationNames } from "./critical-annotations.ts";
 
 /** What the provider needs besides the Manager's runtime. */
 export interface ProviderOptions {
   readonly client: KubeClient;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly pollIntervalMs: number;
-  /** Time between two looks of which both must find a resource gone at its broker. Default 30 000. */
+  /** Time between two observations of which both must find a resource gone at its broker. Default 30 000. */
   readonly confirmLossMs?: number | undefined;
   readonly workers: number;
 }
@@ -29,13 +29,15 @@ export function addProvider(manager: Manager, options: ProviderOptions): void {
   const { runtime } = manager;
   const caches: ProviderCaches = createCaches(client, runtime.logger);
   const { instances, bindings, configs } = caches;
-  const brokers = manager.own(new Brokers({ client, clock: runtime.clock, env }));
+  const brokers = manager.own(
+    new Brokers({ client, clock: runtime.clock, env, config: (name) => configs.get(name) }),
+  );
   const usages = new Set<string>();
   const parts = { ...runtime, client, caches, brokers, usages, workers, pollIntervalMs, confirmLossMs };
   const instanceController = createInstanceController(parts);
   const bindingController = createBindingController(parts);
   const healthController = createHealthController(parts);
-  const ownKey = keysOfManagedChange(noteAnnotations);
+  const ownKey = keysOfManagedChange(criticalAnnotationNames);
   instanceController.watch(instances, ownKey);
   bindingController.watch(bindings, ownKey);
   // A binding that waits for its instance goes on at once, and an instance that waits for its bindings too.

@@ -16,15 +16,12 @@ export {
   type CallOptions,
   type Connect,
   type ConnectionDetails,
+  type CriticalAnnotationUpdate,
   type ExternalClient,
   ExternalError,
   type Managed,
   NotYetError,
   type Observation,
-  type Recorder,
 } from "./managed/external.ts";
-export {
-  createManagedReconcile,
-  managedFinalizer,
-  type ManagedReconcilerOptions,
-} from "./managed/reconciler.ts";
+export { managedFinalizer } from "./managed/plan.ts";
+export { createManagedReconcile, type ManagedReconcilerOptions } from "./managed/reconciler.ts";

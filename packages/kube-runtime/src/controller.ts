@@ -4,7 +4,7 @@ import { type Logger, type Metrics, silentLogger } from "@klutch/telemetry";
 import { DelayedRetryError, TerminalError } from "./errors.ts";
 import type { Informer } from "./cache/informer.ts";
 import type { Cached, Change } from "./cache/store.ts";
-import { Pace } from "./queue/pace.ts";
+import { ConcurrencyLimit } from "./queue/concurrency-limit.ts";
 import { type Priority, WorkQueue } from "./queue/work-queue.ts";
 
 /** What a reconcile may ask for. */
@@ -30,7 +30,7 @@ export type Reconcile = (
 export interface ControllerOptions {
   readonly name: string;
   readonly reconcile: Reconcile;
-  /** Keys worked on at the same time; "adaptive": what the servers take, told from the requests that `timed` sees. Default 4. */
+  /** Keys worked on at the same time; "adaptive": what the servers take, told from the requests that `observeLatency` sees. Default 4. */
   readonly workers?: number | "adaptive" | undefined;
   /** First wait after an error other than a conflict; it doubles with each further one, up to a minute. Default 5. */
   readonly baseDelayMs?: number | undefined;
@@ -45,7 +45,7 @@ export class Controller {
   readonly name: string;
   readonly #reconcile: Reconcile;
   readonly #workers: number;
-  readonly #pace: Pace | undefined;
+  readonly #concurrency: ConcurrencyLimit | undefined;
   readonly #baseDelayMs: number | undefined;
   readonly #logger: Logger;
   readonly #clock: Clock;
@@ -57,12 +57,13 @@ export class Controller {
     this.#reconcile = options.reconcile;
     this.#logger = (options.logger ?? silentLogger).child({ controller: options.name });
     this.#clock = options.clock ?? systemClock;
-    const pace = options.workers === "adaptive" ? new Pace(this.#clock) : undefined;
-    this.#workers = options.workers === "adaptive" ? Pace.most : (options.workers ?? 4);
-    this.#pace = pace;
+    const concurrency = options.workers === "adaptive" ? new ConcurrencyLimit(this.#clock) : undefined;
+    this.#workers = options.workers === "adaptive" ? ConcurrencyLimit.max : (options.workers ?? 4);
+    this.#concurrency = concurrency;
     this.#baseDelayMs = options.baseDelayMs;
     this.#queue = new WorkQueue({
-      limitOf: pace === undefined ? undefined : (priority) => pace.limitOf(priority),
+      maxConcurrent:
+        concurrency === undefined ? undefined : (priority) => concurrency.maxConcurrent(priority),
       clock: this.#clock,
       random: options.random,
     });
@@ -97,11 +98,11 @@ export class Controller {
     });
   }
 
-  /** Sends a request and notes how long it took. `kind`: as `Pace.observe`. */
-  async timed<T>(kind: string, send: () => Promise<T>): Promise<T> {
+  /** Sends a request and notes how long it took. `kind`: as `ConcurrencyLimit.observe`. */
+  async observeLatency<T>(kind: string, send: () => Promise<T>): Promise<T> {
     const startedAt = this.#clock.monotonic();
     const answer = await send();
-    this.#pace?.observe(kind, this.#clock.monotonic() - startedAt, this.#queue.workingSize);
+    this.#concurrency?.observe(kind, this.#clock.monotonic() - startedAt, this.#queue.workingSize);
     return answer;
   }
 

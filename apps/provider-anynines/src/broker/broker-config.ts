@@ -1,9 +1,14 @@
-/** Reads the credentials and TLS settings that a ProviderConfig names. */
+/**
+ * Reads the credentials and TLS settings that a ProviderConfig names.
+ *
+ * Secrets are read from the API server for each reconcile and not from an informer: that would hold the Secrets of the whole cluster in
+ * memory, and needs the right to list them. A Secret that is named several times is read once.
+ */
 import { readFile } from "node:fs/promises";
-import { type CredentialSource, type ProviderConfig, type SecretKeySelector } from "@klutch/api";
-import { type DynamicObject, isRecord, secrets } from "@klutch/kube-core";
+import type { CredentialSource, ProviderConfig, SecretKeySelector } from "@klutch/api";
 import { ExternalError } from "@klutch/crossplane";
 import type { KubeClient } from "@klutch/kube";
+import { type DynamicObject, isRecord, secrets } from "@klutch/kube-core";
 import type { BrokerConfig } from "@klutch/osb";
 
 /** What is read from, and how. */
@@ -13,19 +18,25 @@ export interface CredentialContext {
   readonly signal: AbortSignal;
 }
 
+interface Sources {
+  readonly secret: (ref: SecretKeySelector) => Promise<DynamicObject | undefined>;
+  readonly env: CredentialContext["env"];
+}
+
 /** The broker's address, credentials and TLS settings. Throws `ExternalError` that names what is missing, never its value. */
 export async function brokerConfigOf(
   config: ProviderConfig,
-  context: CredentialContext,
+  { client, env, signal }: CredentialContext,
 ): Promise<BrokerConfig> {
+  const sources: Sources = { secret: secretReader(client, signal), env };
   const { url, providerCredentials: credentials, tls } = config.spec;
   const auth =
     credentials.source === "None"
       ? undefined
       : {
           kind: "basic" as const,
-          username: await credentialOf(credentials.source, credentials.username, "username", context),
-          password: await credentialOf(credentials.source, credentials.password, "password", context),
+          username: await credentialOf(credentials.source, credentials.username, "username", sources),
+          password: await credentialOf(credentials.source, credentials.password, "password", sources),
         };
   if (tls?.insecureSkipVerify === true && tls.caBundleSecretRef !== undefined) {
     throw new ExternalError(
@@ -33,7 +44,7 @@ export async function brokerConfigOf(
     );
   }
   const ca =
-    tls?.caBundleSecretRef === undefined ? undefined : await secretValue(tls.caBundleSecretRef, context);
+    tls?.caBundleSecretRef === undefined ? undefined : await secretValue(tls.caBundleSecretRef, sources);
   return {
     url,
     auth,
@@ -45,13 +56,13 @@ async function credentialOf(
   source: string,
   from: CredentialSource,
   name: string,
-  context: CredentialContext,
+  sources: Sources,
 ): Promise<string> {
   const field = `spec.providerCredentials.${name}`;
   if (source === "Secret" && from.secretRef !== undefined)
-    return (await secretValue(from.secretRef, context)).trim();
+    return (await secretValue(from.secretRef, sources)).trim();
   if (source === "Environment" && from.env !== undefined) {
-    const value = context.env[from.env.name];
+    const value = sources.env[from.env.name];
     if (value === undefined)
       throw new ExternalError(`${field}: the environment variable ${from.env.name} is not set`);
     return value.trim();
@@ -66,8 +77,19 @@ async function credentialOf(
   throw new ExternalError(`${field} has no entry for the source ${source}, or the source is not supported`);
 }
 
-async function secretValue(ref: SecretKeySelector, context: CredentialContext): Promise<string> {
-  const secret = await context.client.find<DynamicObject>(secrets, ref, { signal: context.signal });
+/** Reads each Secret once. */
+function secretReader(client: KubeClient, signal: AbortSignal): Sources["secret"] {
+  const found = new Map<string, Promise<DynamicObject | undefined>>();
+  return (ref) => {
+    const key = `${ref.namespace}/${ref.name}`;
+    const secret = found.get(key) ?? client.find<DynamicObject>(secrets, ref, { signal });
+    found.set(key, secret);
+    return secret;
+  };
+}
+
+async function secretValue(ref: SecretKeySelector, sources: Sources): Promise<string> {
+  const secret = await sources.secret(ref);
   if (secret === undefined) {
     throw new ExternalError(
       `cannot get credentials secret: secrets "${ref.name}" not found in ${ref.namespace}`,

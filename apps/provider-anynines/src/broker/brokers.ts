@@ -1,6 +1,6 @@
 /** One client for each ProviderConfig, shared by all managed resources that name it, with its catalog. */
 import { createHash } from "node:crypto";
-import { type ProviderConfig, providerConfigs } from "@klutch/api";
+import type { ProviderConfig } from "@klutch/api";
 import { ExternalError } from "@klutch/crossplane";
 import type { Clock, KubeClient } from "@klutch/kube";
 import { type Catalog, createOsbClient, type OsbClient } from "@klutch/osb";
@@ -23,26 +23,29 @@ export class UnknownConfigError extends ExternalError {}
 
 const catalogMaxAgeMs = 60_000;
 
+/** What `Brokers` needs. */
+export interface BrokersOptions {
+  /** Reads the Secrets that ProviderConfigs name. */
+  readonly client: KubeClient;
+  /** The ProviderConfig of that name, from the informer. */
+  readonly config: (name: string) => ProviderConfig | undefined;
+  readonly clock: Clock;
+  readonly env: Readonly<Record<string, string | undefined>>;
+}
+
 /** Clients by name of the ProviderConfig; replaced when address or credentials change. */
 export class Brokers implements AsyncDisposable {
-  readonly #client: KubeClient;
-  readonly #clock: Clock;
-  readonly #env: Readonly<Record<string, string | undefined>>;
+  readonly #options: BrokersOptions;
   readonly #entries = new Map<string, Entry>();
 
-  constructor(parts: {
-    readonly client: KubeClient;
-    readonly clock: Clock;
-    readonly env: Readonly<Record<string, string | undefined>>;
-  }) {
-    this.#client = parts.client;
-    this.#clock = parts.clock;
-    this.#env = parts.env;
+  constructor(options: BrokersOptions) {
+    this.#options = options;
   }
 
   /** The broker that the ProviderConfig `name` describes now. Throws `ExternalError`. */
   async get(name: string, options: { readonly signal: AbortSignal }): Promise<Broker> {
-    const config = await this.#client.find<ProviderConfig>(providerConfigs, { name }, options);
+    const { client, env } = this.#options;
+    const config = this.#options.config(name);
     if (config === undefined)
       throw new UnknownConfigError(`cannot get ProviderConfig: providerconfigs "${name}" not found`);
     if (config.spec.serviceType !== "servicebroker") {
@@ -50,11 +53,7 @@ export class Brokers implements AsyncDisposable {
         `ProviderConfig ${name} is a ${config.spec.serviceType}, but a servicebroker is needed`,
       );
     }
-    const broker = await brokerConfigOf(config, {
-      client: this.#client,
-      env: this.#env,
-      signal: options.signal,
-    });
+    const broker = await brokerConfigOf(config, { client, env, signal: options.signal });
     const fingerprint = createHash("sha256").update(JSON.stringify(broker)).digest("hex");
     const present = this.#entries.get(name);
     if (present?.fingerprint === fingerprint) return present;
@@ -75,7 +74,7 @@ export class Brokers implements AsyncDisposable {
       osb,
       fingerprint,
       catalog: async (options) => {
-        const now = this.#clock.monotonic();
+        const now = this.#options.clock.monotonic();
         if (cached === undefined || now - cached.at > catalogMaxAgeMs)
           cached = { at: now, catalog: await osb.catalog(options) };
         return cached.catalog;

@@ -2,7 +2,7 @@
 import { ExternalError, type Managed, type Observation } from "@klutch/crossplane";
 import type { Clock } from "@klutch/kube";
 import { isConcurrency, isGone, type LastOperation, type Outcome, OsbError } from "@klutch/osb";
-import type { NoteChanges, Notes } from "../critical-annotations.ts";
+import type { AnnotationChanges, CriticalAnnotations } from "../critical-annotations.ts";
 import { type BrokerOperation, operationAnnotation, recordedOperation } from "./operation.ts";
 
 /** How often a running operation is asked for when the broker does not say. */
@@ -13,7 +13,7 @@ const defaultMaxPollingMs = 7 * 24 * 3600 * 1000;
 /** Options of `OperationTracker`. */
 export interface TrackerOptions {
   readonly managed: Managed;
-  readonly notes: Notes;
+  readonly annotations: CriticalAnnotations;
   readonly clock: Clock;
   /** Asks the broker for the operation with this key. */
   readonly poll: (key: string | undefined) => Promise<LastOperation>;
@@ -34,15 +34,15 @@ export class OperationTracker {
   }
 
   /**
-   * Writes the intent, makes the call, writes what came of it. A refused call leaves no record. `before` and `done` are further
-   * notes, written together with the intent and with the end of an operation that was done at once.
+   * Writes the intent, makes the call, writes what came of it. A refused call leaves no record. `before` and `done` are
+   * written together with the intent and with the end of an operation that was done at once.
    */
   async perform<T extends Outcome | { readonly kind: "done" }>(
     type: BrokerOperation["type"],
     call: () => Promise<T>,
     also: {
-      readonly before?: NoteChanges;
-      readonly done?: NoteChanges;
+      readonly before?: AnnotationChanges;
+      readonly done?: AnnotationChanges;
       readonly plan?: Pick<BrokerOperation, "serviceId" | "planId"> | undefined;
     } = {},
   ): Promise<T> {
@@ -57,7 +57,7 @@ export class OperationTracker {
     return outcome;
   }
 
-  async clear(also?: NoteChanges): Promise<void> {
+  async clear(also?: AnnotationChanges): Promise<void> {
     await this.#store(undefined, also);
   }
 
@@ -82,17 +82,17 @@ export class OperationTracker {
     }
   }
 
-  async #store(operation: BrokerOperation | undefined, also: NoteChanges = {}): Promise<void> {
+  async #store(operation: BrokerOperation | undefined, also: AnnotationChanges = {}): Promise<void> {
     this.#current = operation;
-    await this.#options.notes.write({
+    await this.#options.annotations.write({
       ...also,
       [operationAnnotation]: operation === undefined ? undefined : JSON.stringify(operation),
     });
   }
 }
 
-/** How to wait for an operation that runs. */
-export function waiting(
+/** What to observe while an operation runs, and when to ask again. */
+export function inProgress(
   ready: Observation["ready"],
   last: LastOperation,
 ): Pick<Observation, "ready" | "message" | "pollAfterMs"> {

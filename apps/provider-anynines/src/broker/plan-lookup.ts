@@ -1,6 +1,8 @@
 /** Finds service and plan in a catalog by the names in a managed resource. */
-import { ExternalError } from "@klutch/crossplane";
+import type { ServiceInstance } from "@klutch/api";
+import { type CallOptions, ExternalError } from "@klutch/crossplane";
 import type { Catalog, Plan, Service } from "@klutch/osb";
+import type { Broker } from "./brokers.ts";
 
 /** What the names stand for. */
 export interface PlanChoice {
@@ -34,4 +36,14 @@ export function findPlan(catalog: Catalog, serviceName: string, planName: string
     );
   }
   return { service, plan };
+}
+
+/** Service and plan that an instance's spec names. Throws `ExternalError` when the broker does not have them. */
+export async function planOf(
+  broker: Broker,
+  { spec }: ServiceInstance,
+  options: CallOptions,
+): Promise<PlanChoice> {
+  const { serviceName, planName } = spec.forProvider;
+  return findPlan(await broker.catalog(options), serviceName, planName);
 }

@@ -21,24 +21,21 @@ export function checkServiceType(
   );
 }
 
-/** The broker of a binding. */
-export async function brokerOf(
-  brokers: Brokers,
-  binding: ManagedServiceBinding,
-  signal: AbortSignal,
-): Promise<Broker> {
-  const name = configNameOf(binding);
+/** The broker of an instance or a binding. A ProviderConfig that is missing means that nobody serves the type. */
+export async function brokerOf(brokers: Brokers, managed: Managed, signal: AbortSignal): Promise<Broker> {
+  const name = configNameOf(managed);
+  const type = typeOf(managed);
   try {
     return await brokers.get(name, { signal });
   } catch (cause) {
-    if (!(cause instanceof UnknownConfigError)) throw cause;
-    throw new ExternalError(
-      `no broker here serves the type ${typeOf(binding)}: providerconfigs "${name}" not found`,
-      { cause },
-    );
+    // Whoever composes managed resources themselves may name ProviderConfigs after something else than a type.
+    if (!(cause instanceof UnknownConfigError) || type === name) throw cause;
+    throw new ExternalError(`no broker here serves the type ${type}: providerconfigs "${name}" not found`, {
+      cause,
+    });
   }
 }
 
-function typeOf(binding: ManagedServiceBinding): string {
-  return binding.metadata.labels?.[instanceTypeLabel] ?? typeOfProviderConfig(configNameOf(binding));
+function typeOf(managed: Managed): string {
+  return managed.metadata.labels?.[instanceTypeLabel] ?? typeOfProviderConfig(configNameOf(managed));
 }

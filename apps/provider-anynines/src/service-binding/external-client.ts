@@ -1,4 +1,4 @@
-/** The external client of ServiceBinding. The binding's id is the managed resource's UID, as the existing provider has it. */
+/** The external client of ServiceBinding: one binding at a service broker. */
 import {
   claimNamespaceLabel,
   instanceTypeLabel,
@@ -9,47 +9,50 @@ import {
 import {
   type CallOptions,
   type ConnectionDetails,
+  type CriticalAnnotationUpdate,
   type ExternalClient,
   NotYetError,
   type Observation,
-  type Recorder,
 } from "@klutch/crossplane";
 import type { Clock } from "@klutch/kube";
 import { isGone, mayHaveLeftOrphan } from "@klutch/osb";
 import { serviceOfType } from "@klutch/services";
-import { OperationTracker, toExternalError, waiting } from "../broker/operation-tracker.ts";
 import type { Broker } from "../broker/brokers.ts";
-import { flattenCredentials } from "./connection.ts";
+import { inProgress, OperationTracker, toExternalError } from "../broker/operation-tracker.ts";
+import { CriticalAnnotations, missingChange, missingOf } from "../critical-annotations.ts";
 import { stepLoss } from "../loss.ts";
-import { missingOf, noteMissing, Notes } from "../critical-annotations.ts";
+import { flattenCredentials } from "./connection.ts";
 
 /** What the client of one binding needs. */
 export interface BindingClientOptions {
   readonly managed: ManagedServiceBinding;
   readonly broker: Broker;
-  readonly record: Recorder;
+  readonly updateCriticalAnnotations: CriticalAnnotationUpdate;
   readonly clock: Clock;
   /** The instance that the binding names, in the same claim namespace. */
   readonly instance: () => ServiceInstance | undefined;
   /** Whether the Secret that should hold the credentials is missing. */
   readonly secretIsMissing: (options: CallOptions) => Promise<boolean>;
-  /** Time between two looks of which both must say that the broker does not know the binding. */
+  /** Time between two observations of which both must say that the broker does not know the binding. */
   readonly confirmLossMs: number;
 }
 
-/** Serves one pass over one ServiceBinding. A lost binding is made anew by itself, unless its instance is missing too. */
+/**
+ * Lives for one reconcile. The binding's id is the managed resource's UID, and each call is recorded before it is made, so every call can
+ * be repeated after a crash. A binding cannot be changed at a broker.
+ */
 export class ServiceBindingClient implements ExternalClient {
   readonly #options: BindingClientOptions;
   readonly #managed: ManagedServiceBinding;
   readonly #bindingId: string;
-  readonly #notes: Notes;
+  readonly #annotations: CriticalAnnotations;
   readonly #tracker: OperationTracker;
   #atProvider: ServiceBindingObservation;
-  /** Fresh from the broker, if this pass saw them. */
+  /** Fresh from the broker, if this reconcile fetched them. */
   #connection: ConnectionDetails | undefined;
 
   constructor(options: BindingClientOptions) {
-    const { managed, record, clock, broker } = options;
+    const { managed, updateCriticalAnnotations, clock, broker } = options;
     this.#options = options;
     this.#managed = managed;
     this.#bindingId = managed.metadata.uid ?? "";
@@ -64,8 +67,8 @@ export class ServiceBindingClient implements ExternalClient {
         planId,
       });
     };
-    this.#notes = new Notes(managed, record);
-    this.#tracker = new OperationTracker({ managed, notes: this.#notes, clock, poll });
+    this.#annotations = new CriticalAnnotations(managed, updateCriticalAnnotations);
+    this.#tracker = new OperationTracker({ managed, annotations: this.#annotations, clock, poll });
   }
 
   async observe(options: CallOptions): Promise<Observation> {
@@ -89,16 +92,15 @@ export class ServiceBindingClient implements ExternalClient {
         "create",
         () =>
           this.#options.broker.osb.bind({ ...this.#ref(), parameters, context, acceptsIncomplete }, options),
-        { done: noteMissing(undefined) },
+        { done: missingChange(undefined) },
       );
-      if (outcome.kind === "done") this.#take(outcome.credentials);
+      if (outcome.kind === "done") this.#adopt(outcome.credentials);
     } catch (error) {
       if (!mayHaveLeftOrphan(error)) await this.#tracker.clear();
       throw toExternalError(error);
     }
   }
 
-  /** Nothing of a binding can be changed at a broker. */
   async update(): Promise<void> {}
 
   async delete(options: CallOptions): Promise<void> {
@@ -122,7 +124,7 @@ export class ServiceBindingClient implements ExternalClient {
     }
     if (last.state === "in progress") {
       return this.#observation(
-        { exists: true, upToDate: true, ...waiting(deleting ? "deleting" : "creating", last) },
+        { exists: true, upToDate: true, ...inProgress(deleting ? "deleting" : "creating", last) },
         deleting ? "Deleting" : "Pending",
       );
     }
@@ -165,13 +167,13 @@ export class ServiceBindingClient implements ExternalClient {
     if (deleting) return this.#observation({ exists: true, ready: "unavailable" }, "Created");
     const retrievable = await this.#isRetrievable(options);
     const isMissing = this.#connection === undefined && (await this.#options.secretIsMissing(options));
-    const found = retrievable || isMissing ? await this.#fetch(options) : "told";
+    const found = retrievable || isMissing ? await this.#fetch(options) : "fetched";
     if (found === "unknown" && retrievable) return this.#observeMissing(options);
-    if (found !== "told" && isMissing) {
+    if (found !== "fetched" && isMissing) {
       // The broker does not tell the credentials: binding again does.
       return this.#observation({ exists: false, ready: "unavailable" }, "Pending");
     }
-    await this.#notes.write(noteMissing(undefined));
+    await this.#annotations.write(missingChange(undefined));
     return this.#observation({ exists: true, upToDate: true, ready: "available" }, "Created");
   }
 
@@ -186,11 +188,11 @@ export class ServiceBindingClient implements ExternalClient {
       const message = `the instance ${instanceName} is lost at its broker, and this binding with it; see the instance`;
       return this.#observation({ ...held, message }, "Created");
     }
-    const step = stepLoss(this.#notes.missing, this.#options.clock.now(), this.#options.confirmLossMs);
-    await this.#notes.write(noteMissing(step.missing));
+    const step = stepLoss(this.#annotations.missing, this.#options.clock.now(), this.#options.confirmLossMs);
+    await this.#annotations.write(missingChange(step.missing));
     if (!step.missing.confirmed) {
       const message = "the broker does not know the binding any more; it is asked once more";
-      return this.#observation({ ...held, message, pollAfterMs: step.lookAgainMs }, "Created");
+      return this.#observation({ ...held, message, pollAfterMs: step.observeAgainMs }, "Created");
     }
     return this.#observation({ exists: false, ready: "creating", revoked: true }, "Created");
   }
@@ -216,8 +218,8 @@ export class ServiceBindingClient implements ExternalClient {
     return services.find(({ id }) => id === this.#atProvider.serviceID)?.bindingsRetrievable === true;
   }
 
-  /** Takes the credentials from the broker; `untold` when it knows the binding but has none for us. */
-  async #fetch(options: CallOptions): Promise<"told" | "untold" | "unknown"> {
+  /** Fetches the credentials from the broker; `withheld` when it knows the binding but has none for us. */
+  async #fetch(options: CallOptions): Promise<"fetched" | "withheld" | "unknown"> {
     const { instanceId = "" } = this.#atProvider;
     try {
       const { credentials } = await this.#options.broker.osb.fetchBinding(
@@ -225,16 +227,16 @@ export class ServiceBindingClient implements ExternalClient {
         this.#bindingId,
         options,
       );
-      if (credentials === undefined) return "untold";
-      this.#take(credentials);
-      return "told";
+      if (credentials === undefined) return "withheld";
+      this.#adopt(credentials);
+      return "fetched";
     } catch (error) {
       if (isGone(error)) return "unknown";
       throw error;
     }
   }
 
-  #take(credentials: Readonly<Record<string, unknown>>): void {
+  #adopt(credentials: Readonly<Record<string, unknown>>): void {
     this.#connection = flattenCredentials(credentials);
     const service = serviceOfType(this.#managed.metadata.labels?.[instanceTypeLabel] ?? "");
     this.#atProvider = {
@@ -251,11 +253,11 @@ export class ServiceBindingClient implements ExternalClient {
       const namespace = this.#managed.metadata.labels?.[claimNamespaceLabel] ?? "";
       throw new NotYetError(
         `data service instance was not found: no instance ${instanceName} in namespace ${namespace}`,
-        { lookAgainMs: 60_000 },
+        { requeueAfterMs: 60_000 },
       );
     }
     if (instance.metadata.deletionTimestamp !== undefined) {
-      throw new NotYetError(`the instance ${instanceName} is being deleted`, { lookAgainMs: 60_000 });
+      throw new NotYetError(`the instance ${instanceName} is being deleted`, { requeueAfterMs: 60_000 });
     }
     const { instanceId, serviceId, planId, state } = instance.status?.atProvider ?? {};
     if (
@@ -264,7 +266,7 @@ export class ServiceBindingClient implements ExternalClient {
       planId === undefined ||
       state !== "provisioned"
     ) {
-      throw new NotYetError(`service instance is not ready: ${instanceName}`, { lookAgainMs: 60_000 });
+      throw new NotYetError(`service instance is not ready: ${instanceName}`, { requeueAfterMs: 60_000 });
     }
     return { instanceId, serviceID: serviceId, planID: planId };
   }

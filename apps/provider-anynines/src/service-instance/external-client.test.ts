@@ -142,7 +142,7 @@ class Stored {
     const client = new ServiceInstanceClient({
       managed: this.#managed,
       broker: { osb: broker.osb, catalog: () => Promise.resolve(catalog) },
-      record: (annotations) =>
+      updateCriticalAnnotations: (annotations) =>
         broker.crashes.around(() => {
           const { metadata } = this.#managed;
           const written = Object.entries({ ...metadata.annotations, ...annotations });

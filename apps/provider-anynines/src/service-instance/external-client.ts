@@ -1,16 +1,18 @@
-/** The external client of ServiceInstance. The instance's id follows from the managed resource, so every call can be repeated. */
+/** The external client of ServiceInstance: one instance at a service broker. */
 import type { ServiceInstance } from "@klutch/api";
 import {
   type CallOptions,
+  type CriticalAnnotationUpdate,
   type ExternalClient,
   ExternalError,
   type Observation,
-  type Recorder,
 } from "@klutch/crossplane";
-import type { Clock } from "@klutch/kube";
 import { isGone, mayHaveLeftOrphan, type OriginatingIdentity } from "@klutch/osb";
-import { OperationTracker, toExternalError, waiting } from "../broker/operation-tracker.ts";
 import type { Broker } from "../broker/brokers.ts";
+import { toExternalError } from "../broker/operation-tracker.ts";
+import { planOf } from "../broker/plan-lookup.ts";
+import { nextInstanceChange } from "../critical-annotations.ts";
+import { InstanceObserver, type InstanceObserverOptions } from "./observe.ts";
 import {
   deprovisionRequest,
   identityOf,
@@ -20,332 +22,137 @@ import {
   updateRequest,
 } from "./requests.ts";
 import { InstanceState } from "./state.ts";
-import { decideLoss, type Losses, provisionAnewAnnotation, stepLoss } from "../loss.ts";
-import { noteMissing, noteNextInstance } from "../critical-annotations.ts";
-import type { BrokerOperation } from "../broker/operation.ts";
-import { findPlan, type PlanChoice } from "../broker/plan-lookup.ts";
 
 /** What the client of one instance needs. */
-export interface InstanceClientOptions {
+export interface InstanceClientOptions extends Omit<InstanceObserverOptions, "state"> {
   readonly managed: ServiceInstance;
-  readonly broker: Broker;
-  readonly record: Recorder;
-  readonly clock: Clock;
+  readonly updateCriticalAnnotations: CriticalAnnotationUpdate;
   /** Names of managed bindings that still use the instance. */
   readonly bindings: () => readonly string[];
-  /** How it is with the instances of the same broker. */
-  readonly losses: () => Losses;
-  /** Time between two looks of which both must say that the broker does not know the instance. */
-  readonly confirmLossMs: number;
 }
 
-/** Serves one pass over one ServiceInstance. A lost instance is never made anew without a person's permission. */
+/**
+ * Lives for one reconcile. The instance's id follows from the managed resource, and each call is recorded before it is made, so every
+ * call can be repeated after a crash. The service of an instance cannot be changed, and a bound instance is not deleted.
+ */
 export class ServiceInstanceClient implements ExternalClient {
-  readonly #options: InstanceClientOptions;
+  readonly #broker: Broker;
+  readonly #bindings: () => readonly string[];
   readonly #state: InstanceState;
-  readonly #tracker: OperationTracker;
+  readonly #observer: InstanceObserver;
 
   constructor(options: InstanceClientOptions) {
-    const { managed, broker, record, clock } = options;
-    this.#options = options;
-    const state = new InstanceState(managed, record, clock);
-    this.#state = state;
-    const poll = (operation: string | undefined): ReturnType<typeof broker.osb.lastOperation> =>
-      broker.osb.lastOperation({ instanceId: state.instanceId, operation, ...this.#plan() });
-    this.#tracker = new OperationTracker({ managed, notes: state.notes, clock, poll });
+    this.#broker = options.broker;
+    this.#bindings = options.bindings;
+    this.#state = new InstanceState(options);
+    this.#observer = new InstanceObserver({ ...options, state: this.#state });
   }
 
   async observe(options: CallOptions): Promise<Observation> {
     try {
-      const operation = this.#tracker.current;
-      if (operation?.phase === "polling") return await this.#observeOperation(options);
-      if (operation?.phase === "failed") return await this.#observeFailure(options);
-      if (operation?.phase === "calling") return this.#observeUnanswered(operation.type);
-      return await this.#observeAtRest(options);
+      return await this.#observer.observe(options);
     } catch (error) {
       throw toExternalError(error);
     }
   }
 
   async create(options: CallOptions): Promise<void> {
-    if (this.#hasLeftovers()) {
+    const state = this.#state;
+    if (state.hasLeftovers) {
       await this.#discard(options);
       // The broker still works on it.
-      if (this.#tracker.current !== undefined) return;
+      if (state.operation !== undefined) return;
     }
-    const plan = idsOf(await this.#choice(options));
-    const request = provisionRequest(this.#state.managed, this.#state.instanceId, plan);
-    const { parameters } = request;
-    this.#state.learn({ instanceId: this.#state.instanceId, ...plan, parameters, state: "deploying" });
+    const plan = idsOf(await planOf(this.#broker, state.managed, options));
+    const request = provisionRequest(state.managed, state.instanceId, plan);
+    const { instanceId, parameters } = request;
+    state.updateAtProvider({ instanceId, ...plan, parameters, state: "deploying" });
     try {
-      const outcome = await this.#tracker.perform(
+      const outcome = await state.operations.perform(
         "create",
-        () => this.#options.broker.osb.provision(request, this.#call(options)),
-        { ...this.#state.parameterNotes(), plan },
+        () => this.#broker.osb.provision(request, this.#call(options)),
+        { ...state.sentParameters(), plan },
       );
-      if (outcome.kind === "done") this.#state.learn({ state: "provisioned" });
+      if (outcome.kind === "done") state.updateAtProvider({ state: "provisioned" });
     } catch (error) {
       // Unclear whether there is something: the record stays, and the same call with the same id is made again.
-      if (!mayHaveLeftOrphan(error)) await this.#tracker.clear();
+      if (!mayHaveLeftOrphan(error)) await state.operations.clear();
       throw toExternalError(error);
     }
   }
 
   async update(options: CallOptions): Promise<void> {
-    const plan = idsOf(await this.#choice(options));
-    if (
-      this.#state.atProvider.serviceId !== undefined &&
-      this.#state.atProvider.serviceId !== plan.serviceId
-    ) {
+    const state = this.#state;
+    const plan = idsOf(await planOf(this.#broker, state.managed, options));
+    const { serviceId = plan.serviceId } = state.atProvider;
+    if (serviceId !== plan.serviceId) {
       throw new ExternalError(
         "the service of an instance cannot be changed; create a new instance and move the data",
       );
     }
-    const request = updateRequest(
-      this.#state.managed,
-      this.#state.instanceId,
-      plan,
-      this.#state.parameterChanges(),
-    );
+    const request = updateRequest(state.managed, state.instanceId, plan, state.parameterChanges());
     try {
-      await this.#tracker.perform(
+      await state.operations.perform(
         "update",
-        () => this.#options.broker.osb.update(request, this.#call(options)),
-        this.#state.parameterNotes(),
+        () => this.#broker.osb.update(request, this.#call(options)),
+        state.sentParameters(),
       );
-      const { parameters } = this.#state.managed.spec.forProvider;
-      this.#state.learn({ planId: plan.planId, parameters });
+      const { parameters } = state.managed.spec.forProvider;
+      state.updateAtProvider({ planId: plan.planId, parameters });
     } catch (error) {
-      if (!mayHaveLeftOrphan(error)) await this.#tracker.clear();
+      if (!mayHaveLeftOrphan(error)) await state.operations.clear();
       throw toExternalError(error);
     }
   }
 
   async delete(options: CallOptions): Promise<void> {
-    const users = this.#options.bindings();
+    const users = this.#bindings();
     if (users.length > 0) {
       throw new ExternalError(
         `the instance is still bound by ${users.join(", ")}; delete these ServiceBindings first`,
       );
     }
-    const plan = await this.#planOrChoice(options);
-    const request = deprovisionRequest(this.#state.instanceId, plan);
+    const state = this.#state;
+    const plan = await this.#plan(options);
+    const request = deprovisionRequest(state.instanceId, plan);
     try {
-      await this.#tracker.perform(
+      await state.operations.perform(
         "delete",
-        () => this.#options.broker.osb.deprovision(request, this.#call(options)),
+        () => this.#broker.osb.deprovision(request, this.#call(options)),
         { plan },
       );
     } catch (error) {
-      if (isGone(error)) await this.#tracker.clear();
-      else throw toExternalError(error);
+      if (!isGone(error)) throw toExternalError(error);
+      await state.operations.clear();
     }
-    if (this.#tracker.current === undefined) this.#state.learn({ state: "deleted" });
-  }
-
-  /**
-   * Whether a create that failed, or whose answer was lost before the spec changed, may have left something: the broker refuses to
-   * make another thing of it. Never what was once in use.
-   */
-  #hasLeftovers(): boolean {
-    const operation = this.#tracker.current;
-    if (this.#state.atProvider.provisionedAt !== undefined) return false;
-    // A provision that failed before repairs were known left this state and no record.
-    if (operation === undefined) return this.#state.atProvider.state === "failed";
-    return operation.type === "discard" || (operation.type === "create" && !this.#state.isOfNow(operation));
+    if (state.operation === undefined) state.updateAtProvider({ state: "deleted" });
   }
 
   /** Deletes what a failed create left (OSB "Orphan Mitigation"). When that is done, the instance goes on under its next id. */
   async #discard(options: CallOptions): Promise<void> {
-    const plan = await this.#planOrChoice(options);
-    const request = deprovisionRequest(this.#state.instanceId, plan);
-    const done = noteNextInstance(this.#state.instanceId);
+    const state = this.#state;
+    const plan = await this.#plan(options);
+    const request = deprovisionRequest(state.instanceId, plan);
+    const done = nextInstanceChange(state.instanceId);
     try {
-      await this.#tracker.perform(
+      await state.operations.perform(
         "discard",
-        () => this.#options.broker.osb.deprovision(request, this.#call(options)),
+        () => this.#broker.osb.deprovision(request, this.#call(options)),
         { done, plan },
       );
     } catch (error) {
       if (!isGone(error)) throw toExternalError(error);
-      await this.#tracker.clear(done);
+      await state.operations.clear(done);
     }
-    if (this.#tracker.current === undefined) this.#state.beginAnew();
+    if (state.operation === undefined) state.startNextInstance();
   }
 
-  /** The broker accepted and works. */
-  async #observeOperation(options: CallOptions): Promise<Observation> {
-    const operation = this.#tracker.current;
-    const last = await this.#tracker.poll(await this.#maximumPollingSeconds(options));
-    const deleting = operation?.type === "delete";
-    const discarding = operation?.type === "discard";
-    if (discarding && (last === "gone" || last.state === "succeeded")) {
-      await this.#tracker.clear(noteNextInstance(this.#state.instanceId));
-      this.#state.beginAnew();
-      return this.#observeAtRest(options);
-    }
-    if (last === "gone" && operation?.type === "create") {
-      // Nothing was there yet that could be lost: the same call once more.
-      return this.#state.observation({ exists: false, ready: "creating" }, "deploying");
-    }
-    if (last === "gone") {
-      await this.#tracker.clear();
-      if (deleting) return this.#state.observation({ exists: false, ready: "deleting" }, "deleted");
-      return this.#observeMissing();
-    }
-    if (last.state === "in progress") {
-      const ready =
-        deleting || (discarding && this.#state.isDeleting)
-          ? "deleting"
-          : operation?.type === "update"
-            ? "unavailable"
-            : "creating";
-      const state = deleting ? "deleting" : "deploying";
-      return this.#state.observation(
-        { exists: true, upToDate: true, ...waiting(ready, last) },
-        state,
-        operation?.key,
-      );
-    }
-    if (last.state === "succeeded") {
-      await this.#tracker.clear(
-        this.#state.isOfNow(operation) && !deleting ? this.#state.parameterNotes().done : {},
-      );
-      if (deleting) return this.#state.observation({ exists: false, ready: "deleting" }, "deleted");
-      this.#state.learn({ state: "provisioned" });
-      return this.#observeAtRest(options);
-    }
-    await this.#tracker.fail(last.description);
-    return this.#observeFailure(options);
-  }
-
-  /** The broker said that it failed. */
-  async #observeFailure(options: CallOptions): Promise<Observation> {
-    const operation = this.#tracker.current;
-    const message = `${operation?.type ?? "operation"} failed: ${operation?.description ?? "the broker gave no reason"}`;
-    if (this.#state.isDeleting) {
-      return this.#state.observation(
-        { exists: true, upToDate: true, ready: "unavailable", message },
-        "failed",
-      );
-    }
-    if (operation?.type === "discard") {
-      return this.#state.observation({ exists: false, ready: "creating", message }, "failed");
-    }
-    if (operation?.type === "update" && this.#state.isOfNow(operation)) {
-      // The instance is as before; what the broker cannot do is not asked again until the spec changes.
-      const observed = await this.#observeAtRest(options);
-      return { ...observed, upToDate: true, message };
-    }
-    if (operation?.type === "update") {
-      await this.#tracker.clear();
-      return this.#observeAtRest(options);
-    }
-    if (!this.#state.isOfNow(operation)) {
-      return this.#state.observation({ exists: false, ready: "creating", message }, "failed");
-    }
-    return this.#state.observation({ exists: true, upToDate: true, ready: "unavailable", message }, "failed");
-  }
-
-  /** A call was on its way when the process ended or the connection broke: the same call again tells. */
-  #observeUnanswered(type: BrokerOperation["type"]): Observation {
-    if (this.#state.isDeleting)
-      return this.#state.observation(
-        { exists: true, ready: "unavailable" },
-        this.#state.atProvider.state ?? "unknown",
-      );
-    if (type === "create" || type === "discard")
-      return this.#state.observation({ exists: false, ready: "creating" }, "deploying");
-    return this.#state.observation(
-      { exists: true, upToDate: false, ready: "unavailable" },
-      this.#state.atProvider.state ?? "unknown",
-    );
-  }
-
-  async #observeAtRest(options: CallOptions): Promise<Observation> {
-    const { state } = this.#state.atProvider;
-    const deleting = this.#state.isDeleting;
-    if (state === undefined || (deleting && state === "deleted")) {
-      return this.#state.observation({ exists: false, ready: deleting ? "deleting" : "creating" }, state);
-    }
-    if (deleting)
-      return this.#state.observation({ exists: true, upToDate: true, ready: "unavailable" }, state);
-    const choice = await this.#choice(options);
-    const known = choice.service.instancesRetrievable
-      ? await this.#fetch(options)
-      : state !== "deleted" && this.#state.notes.missing === undefined;
-    if (!known && this.#hasLeftovers())
-      return this.#state.observation({ exists: false, ready: "creating" }, state);
-    if (!known) return this.#observeMissing();
-    const samePlan = this.#state.atProvider.planId === choice.plan.id;
-    const upToDate = samePlan && this.#state.parameterChanges() === undefined;
-    await this.#state.notes.write({ ...noteMissing(undefined), ...this.#state.parameterNotes().before });
-    return this.#state.observation({ exists: true, upToDate, ready: "available" }, "provisioned");
-  }
-
-  /** The broker does not know the instance: a person decides, because a new one would be empty. */
-  async #observeMissing(): Promise<Observation> {
-    const { clock, confirmLossMs, losses } = this.#options;
-    const step = stepLoss(this.#state.notes.missing, clock.now(), confirmLossMs);
-    await this.#state.notes.write(noteMissing(step.missing));
-    const held = { exists: true, upToDate: true, ready: "unavailable" } as const;
-    if (!step.missing.confirmed) {
-      const message = `the broker does not know the instance ${this.#state.instanceId} any more; it is asked once more`;
-      return this.#state.observation({ ...held, message, pollAfterMs: step.lookAgainMs }, "unknown");
-    }
-    const { name = "" } = this.#state.managed.metadata;
-    const permission = this.#state.notes.get(provisionAnewAnnotation);
-    const decision = decideLoss({ name, instanceId: this.#state.instanceId, permission, losses: losses() });
-    if (decision.do === "hold")
-      return this.#state.observation({ ...held, message: decision.message }, "lost");
-    await this.#state.notes.write({
-      ...noteNextInstance(this.#state.instanceId),
-      [provisionAnewAnnotation]: undefined,
-    });
-    this.#state.beginAnew();
-    return this.#state.observation({ exists: false, ready: "creating" }, undefined);
-  }
-
-  /** Takes over what the broker reports; false when it does not know the instance. */
-  async #fetch(options: CallOptions): Promise<boolean> {
-    try {
-      const fetched = await this.#options.broker.osb.fetchInstance(this.#state.instanceId, options);
-      const {
-        planId = this.#state.atProvider.planId,
-        serviceId = this.#state.atProvider.serviceId,
-        parameters,
-      } = fetched;
-      this.#state.learn({ planId, serviceId, ...(parameters === undefined ? {} : { parameters }) });
-      return true;
-    } catch (error) {
-      if (isGone(error)) return false;
-      throw error;
-    }
-  }
-
-  /** Of the instance that is there or was asked for; the spec may name another by now. */
-  #plan(): { readonly serviceId?: string | undefined; readonly planId?: string | undefined } {
-    const { serviceId, planId } = this.#state.atProvider;
-    const { current } = this.#tracker;
-    return current?.serviceId === undefined ? { serviceId, planId } : current;
-  }
-
-  async #planOrChoice(options: CallOptions): Promise<Partial<PlanIds>> {
-    const { serviceId, planId } = this.#plan();
-    if (serviceId === undefined) return idsOf(await this.#choice(options));
-    return planId === undefined ? { serviceId } : { serviceId, planId };
-  }
-
-  async #choice(options: CallOptions): Promise<PlanChoice> {
-    const { serviceName, planName } = this.#state.managed.spec.forProvider;
-    return findPlan(await this.#options.broker.catalog(options), serviceName, planName);
-  }
-
-  /** Of the plan, when the catalog still has it. */
-  async #maximumPollingSeconds(options: CallOptions): Promise<number | undefined> {
-    const { services } = await this.#options.broker.catalog(options);
-    const plans = services.flatMap((service) => service.plans);
-    return plans.find((plan) => plan.id === this.#state.atProvider.planId)?.maximumPollingDuration;
+  /** Of the instance that is there or was asked for; before that, the plan of the spec. */
+  async #plan(options: CallOptions): Promise<Partial<PlanIds>> {
+    const plan = this.#state.planIds();
+    return plan.serviceId === undefined
+      ? idsOf(await planOf(this.#broker, this.#state.managed, options))
+      : plan;
   }
 
   #call(options: CallOptions): CallOptions & { readonly identity: OriginatingIdentity | undefined } {

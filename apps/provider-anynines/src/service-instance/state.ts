@@ -1,30 +1,54 @@
-/** What is known of one instance during a pass: from the managed resource, from our notes, and from what the broker said since. */
-import { type ServiceInstance, type ServiceInstanceObservation } from "@klutch/api";
-import { wholeSeconds } from "@klutch/kube-core";
-import type { Observation, Recorder } from "@klutch/crossplane";
+/** What is known of one instance during a reconcile: from the managed resource, from its critical annotations, and from the broker. */
+import type { ServiceInstance, ServiceInstanceObservation } from "@klutch/api";
+import type { CriticalAnnotationUpdate, Observation } from "@klutch/crossplane";
 import type { Clock } from "@klutch/kube";
-import { type NoteChanges, noteParameters, Notes } from "../critical-annotations.ts";
+import { wholeSeconds } from "@klutch/kube-core";
+import type { OsbClient } from "@klutch/osb";
+import { OperationTracker } from "../broker/operation-tracker.ts";
 import type { BrokerOperation } from "../broker/operation.ts";
+import {
+  type AnnotationChanges,
+  CriticalAnnotations,
+  sentParametersChange,
+} from "../critical-annotations.ts";
 import { parameterChanges } from "./parameters.ts";
+import type { PlanIds } from "./requests.ts";
 
 /** An observation without what `InstanceState` adds; `upToDate` is false unless said otherwise. */
-export type Found = Omit<Observation, "upToDate" | "status"> & { readonly upToDate?: boolean | undefined };
+export type Finding = Omit<Observation, "upToDate" | "status"> & { readonly upToDate?: boolean | undefined };
 
-/** Asks no broker: who uses it tells it what the broker said. */
+/** What the state is read from and written through. */
+export interface InstanceStateOptions {
+  readonly managed: ServiceInstance;
+  readonly broker: { readonly osb: Pick<OsbClient, "lastOperation"> };
+  readonly updateCriticalAnnotations: CriticalAnnotationUpdate;
+  readonly clock: Clock;
+}
+
+/** Lives for one reconcile. What must outlive it is written to the critical annotations, and to the status by the reconciler. */
 export class InstanceState {
   readonly managed: ServiceInstance;
-  readonly notes: Notes;
+  readonly annotations: CriticalAnnotations;
+  /** The recorded operation at the broker. */
+  readonly operations: OperationTracker;
   readonly #clock: Clock;
   #instanceId: string;
   #atProvider: ServiceInstanceObservation;
 
-  constructor(managed: ServiceInstance, record: Recorder, clock: Clock) {
+  constructor({ managed, broker, updateCriticalAnnotations, clock }: InstanceStateOptions) {
     this.managed = managed;
-    this.notes = new Notes(managed, record);
+    this.annotations = new CriticalAnnotations(managed, updateCriticalAnnotations);
     this.#clock = clock;
+    this.operations = new OperationTracker({
+      managed,
+      annotations: this.annotations,
+      clock,
+      poll: (operation) =>
+        broker.osb.lastOperation({ instanceId: this.instanceId, operation, ...this.planIds() }),
+    });
     const present = managed.status?.atProvider ?? {};
     // An id that the existing provider chose stays; ours is the object's own or follows from it, so a crash cannot lose or double it.
-    this.#instanceId = this.notes.instanceId ?? present.instanceId ?? managed.metadata.uid ?? "";
+    this.#instanceId = this.annotations.instanceId ?? present.instanceId ?? managed.metadata.uid ?? "";
     // A status that speaks of the instance before this one says nothing about it.
     this.#atProvider = (present.instanceId ?? this.#instanceId) === this.#instanceId ? present : {};
   }
@@ -37,46 +61,69 @@ export class InstanceState {
     return this.#atProvider;
   }
 
+  get operation(): BrokerOperation | undefined {
+    return this.operations.current;
+  }
+
   get isDeleting(): boolean {
     return this.managed.metadata.deletionTimestamp !== undefined;
   }
 
-  /** Whether the operation was started for the spec as it is now. */
-  isOfNow(operation: BrokerOperation | undefined): boolean {
-    return operation?.generation === this.managed.metadata.generation;
+  /** Whether the recorded operation was started for the spec as it is now. */
+  get isOperationCurrent(): boolean {
+    return this.operation?.generation === this.managed.metadata.generation;
   }
 
-  learn(fields: ServiceInstanceObservation): void {
+  /**
+   * Whether a create that failed, or whose answer was lost before the spec changed, may have left something: the broker refuses to
+   * make another thing of it. Never what was once in use.
+   */
+  get hasLeftovers(): boolean {
+    const { operation } = this;
+    if (this.#atProvider.provisionedAt !== undefined) return false;
+    // A provider that did not record operations left only this state of a failed provision.
+    if (operation === undefined) return this.#atProvider.state === "failed";
+    return operation.type === "discard" || (operation.type === "create" && !this.isOperationCurrent);
+  }
+
+  /** Of the instance that is there or was asked for; the spec may name another plan by now. */
+  planIds(): Partial<PlanIds> {
+    const { operation } = this;
+    const { serviceId, planId } = operation?.serviceId === undefined ? this.#atProvider : operation;
+    return { ...(serviceId === undefined ? {} : { serviceId }), ...(planId === undefined ? {} : { planId }) };
+  }
+
+  updateAtProvider(fields: ServiceInstanceObservation): void {
     this.#atProvider = { ...this.#atProvider, ...fields };
   }
 
-  /** The notes name another instance now; nothing is known of it. */
-  beginAnew(): void {
-    this.#instanceId = this.notes.instanceId ?? this.#instanceId;
+  /** The critical annotations name another instance now; nothing is known of it. */
+  startNextInstance(): void {
+    this.#instanceId = this.annotations.instanceId ?? this.#instanceId;
     this.#atProvider = {};
   }
 
-  /** Undefined when what was asked for is there, and what was taken back is not. */
+  /** Undefined when what is asked for is there, and what was once asked for and is not any more is gone. */
   parameterChanges(): Readonly<Record<string, unknown>> | undefined {
     const { parameters: wanted } = this.managed.spec.forProvider;
     return parameterChanges({
       wanted,
       present: this.#atProvider.parameters,
-      sent: this.notes.sentParameters,
+      sent: this.annotations.sentParameters,
     });
   }
 
   /** Before a call the broker may get the new names and hold the old ones; when it is done, it has the new ones only. */
-  parameterNotes(): { readonly before: NoteChanges; readonly done: NoteChanges } {
+  sentParameters(): { readonly before: AnnotationChanges; readonly done: AnnotationChanges } {
     const wanted = Object.keys(this.managed.spec.forProvider.parameters ?? {});
     return {
-      before: noteParameters([...this.notes.sentParameters, ...wanted]),
-      done: noteParameters(wanted),
+      before: sentParametersChange([...this.annotations.sentParameters, ...wanted]),
+      done: sentParametersChange(wanted),
     };
   }
 
   /** The observation with the status as it is with a new state; its times move only when the state does. */
-  observation(found: Found, state: string | undefined, pendingOperation?: string): Observation {
+  observation(finding: Finding, state: string | undefined, pendingOperation?: string): Observation {
     const now = wholeSeconds(this.#clock.now());
     const present = this.#atProvider;
     const before = this.managed.status?.atProvider?.state;
@@ -89,6 +136,6 @@ export class InstanceState {
       updatedAt: state === before ? present.updatedAt : now,
     };
     const status = { atProvider: this.#atProvider, pendingOperation };
-    return { ...found, upToDate: found.upToDate ?? false, status };
+    return { ...finding, upToDate: finding.upToDate ?? false, status };
   }
 }

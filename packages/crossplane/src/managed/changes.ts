@@ -4,13 +4,13 @@ import type { Change } from "@klutch/kube-runtime";
 import { externalNameAnnotation, type Managed } from "./external.ts";
 
 /**
- * The key, unless only the status or our own notes changed: those were written by a pass that already decided when to look again.
- * `notes` names the annotations that the external client records; a note that somebody else edits is seen at the next look.
+ * The key, unless only the status or critical annotations changed: those were written by a reconcile that already decided when to come again.
+ * `critical` names the annotations that the external client writes; an edit of somebody else is observed at the next poll.
  */
 export function keysOfManagedChange(
-  notes: readonly string[],
+  critical: readonly string[],
 ): (change: Change<Managed>) => readonly string[] {
-  const own = new Set([externalNameAnnotation, ...notes]);
+  const own = new Set([externalNameAnnotation, ...critical]);
   const foreign = (managed: Managed): object =>
     Object.fromEntries(Object.entries(managed.metadata.annotations ?? {}).filter(([name]) => !own.has(name)));
   return (change) => {

@@ -4,7 +4,7 @@ import fc from "fast-check";
 import { type FaultSource, seededFaults } from "@klutch/kube-testing";
 import { Effects, type Fault, faults } from "../testing/faults.ts";
 import { secretRef, World } from "../testing/managed-world.ts";
-import { managedFinalizer } from "./reconciler.ts";
+import { managedFinalizer } from "./plan.ts";
 
 /** Virtual time in which everything must be settled, retries and polls included. */
 const enoughMs = 1_800_000;

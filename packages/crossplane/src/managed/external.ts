@@ -1,4 +1,4 @@
-/** What a managed kind must bring: how to look at and change its external resource. */
+/** What a managed kind must bring: how to observe and change its external resource. */
 import type { KubeObject } from "@klutch/kube-core";
 import { DelayedRetryError } from "@klutch/kube-runtime";
 
@@ -15,7 +15,7 @@ export interface ManagedCondition {
   readonly observedGeneration?: number | undefined;
 }
 
-/** A managed resource, as far as the reconciler looks at it. */
+/** A managed resource, as far as the reconciler reads it. */
 export interface Managed extends KubeObject {
   readonly spec: {
     readonly providerConfigRef?: { readonly name: string } | undefined;
@@ -44,7 +44,7 @@ export interface Observation {
   readonly connection?: ConnectionDetails | undefined;
   /** What the Secret holds is not valid any more: it is removed before anything is made anew. */
   readonly revoked?: boolean | undefined;
-  /** When to look again; default: the kind's poll interval. */
+  /** When to observe again. Default: the kind's poll interval. */
   readonly pollAfterMs?: number | undefined;
 }
 
@@ -62,15 +62,17 @@ export interface ExternalClient {
 }
 
 /**
- * Stores what the external client must not forget, before it goes on: annotations of the managed resource, merged; `undefined`
- * removes one. Resolves when the API server has it.
+ * Writes annotations of the managed resource that must not be lost, before the external client goes on; `undefined` removes one. Resolves
+ * when the API server has them.
  */
-export type Recorder = (annotations: Readonly<Record<string, string | undefined>>) => Promise<void>;
+export type CriticalAnnotationUpdate = (
+  annotations: Readonly<Record<string, string | undefined>>,
+) => Promise<void>;
 
 /** Makes the external client of one managed resource. */
 export type Connect<M extends Managed> = (
   managed: M,
-  context: { readonly signal: AbortSignal; readonly record: Recorder },
+  context: { readonly signal: AbortSignal; readonly updateCriticalAnnotations: CriticalAnnotationUpdate },
 ) => Promise<ExternalClient>;
 
 /** Something the user should read in the condition word for word. Other errors are reported too, by their message. */
@@ -87,13 +89,13 @@ export class ExternalError extends DelayedRetryError {
   }
 }
 
-/** Nothing is wrong at the backend: something in this cluster has to happen first. It is looked at again and again, calmly. */
+/** Nothing is wrong at the backend: something in this cluster has to happen first. It is observed again after a fixed time. */
 export class NotYetError extends ExternalError {
-  readonly lookAgainMs: number;
+  readonly requeueAfterMs: number;
 
-  constructor(message: string, options: { readonly lookAgainMs: number; readonly cause?: unknown }) {
+  constructor(message: string, options: { readonly requeueAfterMs: number; readonly cause?: unknown }) {
     super(message, options);
     this.name = "NotYetError";
-    this.lookAgainMs = options.lookAgainMs;
+    this.requeueAfterMs = options.requeueAfterMs;
   }
 }

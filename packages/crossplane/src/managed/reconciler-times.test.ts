@@ -41,7 +41,7 @@ test("what is not yet possible is said and tried again in an even rhythm", async
   const times: number[] = [];
   const connect = async (): Promise<ExternalClient> => {
     times.push(world.clock.monotonic());
-    throw new NotYetError("the instance is not ready", { lookAgainMs: 20_000 });
+    throw new NotYetError("the instance is not ready", { requeueAfterMs: 20_000 });
   };
   const world = new World({ reconciler: { connect } });
   await using _ = world;

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { Effects } from "../testing/faults.ts";
 import { external, idAnnotation, present, settled, World } from "../testing/managed-world.ts";
 import { type ExternalClient, ExternalError, type Observation } from "./external.ts";
-import { managedFinalizer } from "./reconciler.ts";
+import { managedFinalizer } from "./plan.ts";
 
 const minute = 60_000;
 const hour = 60 * minute;

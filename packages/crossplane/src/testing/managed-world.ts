@@ -8,7 +8,7 @@ import { keyOf, type KubeObject, type ResourceType } from "@klutch/kube-core";
 import { Controller, Informer } from "@klutch/kube-runtime";
 import { ApiServerModel, type FaultSource, seededRandom, VirtualClock } from "@klutch/kube-testing";
 import { keysOfManagedChange } from "../managed/changes.ts";
-import type { ExternalClient, Managed, Observation, Recorder } from "../managed/external.ts";
+import type { CriticalAnnotationUpdate, ExternalClient, Managed, Observation } from "../managed/external.ts";
 import { createManagedReconcile, type ManagedReconcilerOptions } from "../managed/reconciler.ts";
 import { Backend } from "./backend.ts";
 import { Effects, withEffects } from "./faults.ts";
@@ -105,7 +105,8 @@ export class World implements AsyncDisposable {
       client,
       type: crateType,
       informer,
-      connect: async (managed, { record }) => createCrateClient(managed, record, this.backend, effect),
+      connect: async (managed, { updateCriticalAnnotations }) =>
+        createCrateClient(managed, updateCriticalAnnotations, this.backend, effect),
       clock,
       random,
       ...reconciler,
@@ -179,7 +180,7 @@ type Effect = <T>(what: string, run: () => Promise<T>) => Promise<T>;
 /** The external client: records the id before it creates, so that it finds what it made. */
 export function createCrateClient(
   managed: CrateObject,
-  record: Recorder,
+  updateCriticalAnnotations: CriticalAnnotationUpdate,
   backend: Backend,
   effect: Effect,
 ): ExternalClient {
@@ -206,7 +207,7 @@ export function createCrateClient(
     async create() {
       if (id === undefined) {
         id = `crate-${managed.metadata.uid ?? ""}-${backend.created.length}`;
-        await record({ [idAnnotation]: id });
+        await updateCriticalAnnotations({ [idAnnotation]: id });
       }
       await effect("create crate", async () => backend.create(known(), size));
     },

@@ -118,7 +118,7 @@ test("people's changes overtake bulk work, and bulk work is not starved", async 
 });
 
 test("a priority's limit keeps waiters free for higher priorities, and holds until its work is done", async () => {
-  const queue = new WorkQueue({ limitOf: (priority) => (priority === "low" ? 2 : 3) });
+  const queue = new WorkQueue({ maxConcurrent: (priority) => (priority === "low" ? 2 : 3) });
   for (const key of ["r0", "r1", "r2"]) queue.add(key, { priority: "low" });
   assert.deepEqual([await queue.get(), await queue.get()], ["r0", "r1"]);
   const third = queue.get();
@@ -132,7 +132,7 @@ test("a priority's limit keeps waiters free for higher priorities, and holds unt
 });
 
 test("what is lower counts against a priority's limit, what is higher does not", async () => {
-  const queue = new WorkQueue({ limitOf: (priority) => (priority === "high" ? 4 : 2) });
+  const queue = new WorkQueue({ maxConcurrent: (priority) => (priority === "high" ? 4 : 2) });
   for (const key of ["u0", "u1"]) queue.add(key, { priority: "high" });
   assert.deepEqual([await queue.get(), await queue.get()], ["u0", "u1"]);
   for (const key of ["n0", "n1", "n2"]) queue.add(key);

@@ -19,7 +19,7 @@ export interface WorkQueueOptions {
    * Most keys taken from the priority and lower ones that may be worked on at the same time; no priority's may be greater than
    * that of a higher one. Default: any number.
    */
-  readonly limitOf?: ((priority: Priority) => number) | undefined;
+  readonly maxConcurrent?: ((priority: Priority) => number) | undefined;
   readonly clock?: Clock | undefined;
   readonly random?: Random | undefined;
 }
@@ -68,7 +68,7 @@ export class WorkQueue<K extends string = string> {
   readonly #clock: Clock;
   readonly #random: Random;
   readonly #limits: { readonly baseMs: number; readonly capMs: number };
-  readonly #limitOf: (priority: Priority) => number;
+  readonly #maxConcurrent: (priority: Priority) => number;
   readonly #waiting = new Map<Priority, Waiting<K>>(priorities.map((priority) => [priority, new Waiting()]));
   /** With the priority that it was taken from. */
   readonly #working = new Map<K, Priority>();
@@ -86,7 +86,7 @@ export class WorkQueue<K extends string = string> {
     this.#clock = options.clock ?? systemClock;
     this.#random = options.random ?? systemRandom;
     this.#limits = { baseMs: options.baseDelayMs ?? 5, capMs: options.maxDelayMs ?? 60_000 };
-    this.#limitOf = options.limitOf ?? (() => Number.POSITIVE_INFINITY);
+    this.#maxConcurrent = options.maxConcurrent ?? (() => Number.POSITIVE_INFINITY);
   }
 
   /** Keys that wait to be taken. */
@@ -236,7 +236,7 @@ export class WorkQueue<K extends string = string> {
     const open: Priority[] = [];
     let taken = this.#working.size;
     for (const priority of priorities) {
-      if (taken >= this.#limitOf(priority)) break;
+      if (taken >= this.#maxConcurrent(priority)) break;
       open.push(priority);
       for (const from of this.#working.values()) if (from === priority) taken--;
     }

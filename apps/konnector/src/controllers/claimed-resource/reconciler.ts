@@ -188,7 +188,7 @@ export class ClaimedResourceReconciler implements Part {
   ): Promise<"done" | "exists"> {
     const { type, environment } = this.#options;
     try {
-      const outcome = await this.#controller.timed(`${step.do} ${step.on}`, () =>
+      const outcome = await this.#controller.observeLatency(`${step.do} ${step.on}`, () =>
         executeClaimed(this.#execution, step, signal),
       );
       if (outcome === "done")

@@ -328,7 +328,9 @@ export class ObjectSyncer implements AsyncDisposable {
     if (step.do === "deleteProvider" && !(await this.#crd.mayDelete(this.#options.breaker, signal)))
       return undefined;
     try {
-      const answer = await this.#controller.timed(step.do, () => executeStep(this.#context, step, signal));
+      const answer = await this.#controller.observeLatency(step.do, () =>
+        executeStep(this.#context, step, signal),
+      );
       const openForMs = this.#options.environment.clock.monotonic() - (memory.openSince ?? 0);
       noteStep(this.#options.events, step, observed, memory, openForMs);
       if (answer === undefined) return undefined;

@@ -1,8 +1,4 @@
-/**
- * How many keys to work on at the same time, found from how long their requests take, as TCP Vegas does with packets (Brakmo and
- * Peterson 1994). What a request takes beyond the shortest of its kind it has spent in a queue, the servers' or our own. A server
- * that is busy gets no more than it takes, and one that is far away gets enough to fill the way to it.
- */
+/** How many keys a controller works on at the same time, found from how long their requests take. */
 import { type Clock, systemClock } from "@klutch/kube";
 import type { Priority } from "./work-queue.ts";
 
@@ -21,10 +17,19 @@ const memory = 0.95;
 /** A way that became longer is known as such after two of these. */
 const windowMs = 60_000;
 
-/** Starts with eight keys and finds between eight and `most`. It does not hold anybody back: who takes keys asks for the limit. */
-export class Pace {
+/**
+ * Works as TCP Vegas does with packets (Brakmo and Peterson 1994): what a request takes beyond the shortest of its kind it has spent in
+ * a queue, the servers' or our own. A server that is busy gets no more than it takes, and one that is far away gets enough to fill the
+ * way to it. Starts at 8 keys, never goes below, and ends at 32.
+ *
+ * It is not the limit of requests that kube's client has for each API server, and does not take its place. That one is shared by all
+ * controllers, knows nothing of priorities, and stops at a 429. This one belongs to one controller, so that a resource whose webhook
+ * hangs does not take the places of the others, and it holds keys back before anything is read for them. It must see the time that a
+ * request waits in the client's limit, because that is a queue, too: so latency is observed around the client and not inside it.
+ */
+export class ConcurrencyLimit {
   /** Keys worked on at the same time are never more. */
-  static readonly most: number = Math.ceil(most * shares.high);
+  static readonly max: number = Math.ceil(most * shares.high);
 
   readonly #clock: Clock;
   readonly #shortest = new Map<string, Shortest>();
@@ -38,7 +43,7 @@ export class Pace {
   }
 
   /** Most keys of this priority and lower ones that should be worked on at the same time. */
-  limitOf(priority: Priority): number {
+  maxConcurrent(priority: Priority): number {
     return Math.floor(this.#limit * shares[priority]);
   }
 
@@ -52,7 +57,7 @@ export class Pace {
     const queuedShare = this.#tookMs === 0 ? 0 : 1 - this.#neededMs / this.#tookMs;
     // By one for each round of requests.
     if (queuedShare > busyShare) this.#limit = Math.max(fewest, this.#limit - 1 / this.#limit);
-    else if (queuedShare < idleShare && atOnce >= this.limitOf("low")) {
+    else if (queuedShare < idleShare && atOnce >= this.maxConcurrent("low")) {
       this.#limit = Math.min(most, this.#limit + 1 / this.#limit);
     }
   }

@@ -1,0 +1,213 @@
+/**
+ * Observes one instance at its broker.
+ *
+ * | recorded operation | what is asked                  | then                                                             |
+ * |--------------------|--------------------------------|------------------------------------------------------------------|
+ * | none               | the instance, if the broker can | up to date, to be updated, to be created, or missing            |
+ * | calling            | nothing                        | the same call again, because its answer is not known             |
+ * | polling            | the operation                  | in progress, failed, or at rest again                            |
+ * | failed             | nothing, or the instance       | said as it is until the spec changes; then tried again           |
+ */
+import type { CallOptions, Observation } from "@klutch/crossplane";
+import type { Clock } from "@klutch/kube";
+import { isGone, type LastOperation } from "@klutch/osb";
+import type { Broker } from "../broker/brokers.ts";
+import { inProgress } from "../broker/operation-tracker.ts";
+import { planOf } from "../broker/plan-lookup.ts";
+import { missingChange, nextInstanceChange } from "../critical-annotations.ts";
+import { decideLoss, type Losses, provisionAnewAnnotation, stepLoss } from "../loss.ts";
+import type { InstanceState } from "./state.ts";
+
+/** What is observed, and with what. */
+export interface InstanceObserverOptions {
+  readonly state: InstanceState;
+  readonly broker: Broker;
+  readonly clock: Clock;
+  /** How many instances of the same broker are missing at it. */
+  readonly losses: () => Losses;
+  /** Time between two observations of which both must say that the broker does not know the instance. */
+  readonly confirmLossMs: number;
+}
+
+/** Observes as often as asked; what it learns goes to the state. */
+export class InstanceObserver {
+  readonly #options: InstanceObserverOptions;
+  readonly #state: InstanceState;
+
+  constructor(options: InstanceObserverOptions) {
+    this.#options = options;
+    this.#state = options.state;
+  }
+
+  async observe(options: CallOptions): Promise<Observation> {
+    switch (this.#state.operation?.phase) {
+      case "calling":
+        return this.#observeUnanswered();
+      case "polling":
+        return this.#observeOperation(options);
+      case "failed":
+        return this.#observeFailure(options);
+      case undefined:
+        return this.#observeAtRest(options);
+    }
+  }
+
+  /** A call was on its way when the process ended or the connection broke: the same call again tells. */
+  #observeUnanswered(): Observation {
+    const state = this.#state;
+    const known = state.atProvider.state ?? "unknown";
+    if (state.isDeleting) return state.observation({ exists: true, ready: "unavailable" }, known);
+    if (state.operation?.type === "create" || state.operation?.type === "discard")
+      return state.observation({ exists: false, ready: "creating" }, "deploying");
+    return state.observation({ exists: true, upToDate: false, ready: "unavailable" }, known);
+  }
+
+  /** The broker accepted and works. */
+  async #observeOperation(options: CallOptions): Promise<Observation> {
+    const state = this.#state;
+    const last = await state.operations.poll(await this.#maximumPollingSeconds(options));
+    if (last === "gone") return this.#observeGone(options);
+    if (last.state === "in progress") return this.#observeProgress(last);
+    if (last.state === "succeeded") return this.#observeSuccess(options);
+    await state.operations.fail(last.description);
+    return this.#observeFailure(options);
+  }
+
+  /** While it was worked on, the instance went from the broker. */
+  async #observeGone(options: CallOptions): Promise<Observation> {
+    const state = this.#state;
+    switch (state.operation?.type) {
+      case "discard":
+        return this.#observeNextInstance(options);
+      case "create":
+        // Nothing was there yet that could be lost: the same call once more.
+        return state.observation({ exists: false, ready: "creating" }, "deploying");
+      case "delete":
+        await state.operations.clear();
+        return state.observation({ exists: false, ready: "deleting" }, "deleted");
+      case "update":
+      case undefined:
+        await state.operations.clear();
+        return this.#observeMissing();
+    }
+  }
+
+  #observeProgress(last: LastOperation): Observation {
+    const state = this.#state;
+    const { type, key } = state.operation ?? {};
+    const deleting = type === "delete";
+    const endsDeleted = deleting || (type === "discard" && state.isDeleting);
+    const ready = endsDeleted ? "deleting" : type === "update" ? "unavailable" : "creating";
+    return state.observation(
+      { exists: true, upToDate: true, ...inProgress(ready, last) },
+      deleting ? "deleting" : "deploying",
+      key,
+    );
+  }
+
+  async #observeSuccess(options: CallOptions): Promise<Observation> {
+    const state = this.#state;
+    const type = state.operation?.type;
+    if (type === "discard") return this.#observeNextInstance(options);
+    const deleting = type === "delete";
+    await state.operations.clear(state.isOperationCurrent && !deleting ? state.sentParameters().done : {});
+    if (deleting) return state.observation({ exists: false, ready: "deleting" }, "deleted");
+    state.updateAtProvider({ state: "provisioned" });
+    return this.#observeAtRest(options);
+  }
+
+  /** What a failed create left is gone. */
+  async #observeNextInstance(options: CallOptions): Promise<Observation> {
+    const state = this.#state;
+    await state.operations.clear(nextInstanceChange(state.instanceId));
+    state.startNextInstance();
+    return this.#observeAtRest(options);
+  }
+
+  /** The broker said that it failed. */
+  async #observeFailure(options: CallOptions): Promise<Observation> {
+    const state = this.#state;
+    const { type = "operation", description = "the broker gave no reason" } = state.operation ?? {};
+    const message = `${type} failed: ${description}`;
+    const retry = { exists: false, ready: "creating", message } as const;
+    const keep = { exists: true, upToDate: true, ready: "unavailable", message } as const;
+    if (state.isDeleting) return state.observation(keep, "failed");
+    if (type === "discard") return state.observation(retry, "failed");
+    if (type === "update" && state.isOperationCurrent) {
+      // The instance is as before; what the broker cannot do is not asked again until the spec changes.
+      const observed = await this.#observeAtRest(options);
+      return { ...observed, upToDate: true, message };
+    }
+    if (type === "update") {
+      await state.operations.clear();
+      return this.#observeAtRest(options);
+    }
+    return state.observation(state.isOperationCurrent ? keep : retry, "failed");
+  }
+
+  async #observeAtRest(options: CallOptions): Promise<Observation> {
+    const state = this.#state;
+    const { isDeleting } = state;
+    const known = state.atProvider.state;
+    if (known === undefined || (isDeleting && known === "deleted"))
+      return state.observation({ exists: false, ready: isDeleting ? "deleting" : "creating" }, known);
+    if (isDeleting) return state.observation({ exists: true, upToDate: true, ready: "unavailable" }, known);
+    const { service, plan } = await planOf(this.#options.broker, state.managed, options);
+    const isThere = service.instancesRetrievable
+      ? await this.#fetch(options)
+      : known !== "deleted" && state.annotations.missing === undefined;
+    if (!isThere && state.hasLeftovers) return state.observation({ exists: false, ready: "creating" }, known);
+    if (!isThere) return this.#observeMissing();
+    const upToDate = state.atProvider.planId === plan.id && state.parameterChanges() === undefined;
+    await state.annotations.write({ ...missingChange(undefined), ...state.sentParameters().before });
+    return state.observation({ exists: true, upToDate, ready: "available" }, "provisioned");
+  }
+
+  /** The broker does not know the instance: a person decides, because a new one would be empty. */
+  async #observeMissing(): Promise<Observation> {
+    const state = this.#state;
+    const { clock, confirmLossMs, losses } = this.#options;
+    const step = stepLoss(state.annotations.missing, clock.now(), confirmLossMs);
+    await state.annotations.write(missingChange(step.missing));
+    const keep = { exists: true, upToDate: true, ready: "unavailable" } as const;
+    if (!step.missing.confirmed) {
+      const message = `the broker does not know the instance ${state.instanceId} any more; it is asked once more`;
+      return state.observation({ ...keep, message, pollAfterMs: step.observeAgainMs }, "unknown");
+    }
+    const { name = "" } = state.managed.metadata;
+    const permission = state.annotations.get(provisionAnewAnnotation);
+    const decision = decideLoss({ name, instanceId: state.instanceId, permission, losses: losses() });
+    if (decision.do === "hold") return state.observation({ ...keep, message: decision.message }, "lost");
+    await state.annotations.write({
+      ...nextInstanceChange(state.instanceId),
+      [provisionAnewAnnotation]: undefined,
+    });
+    state.startNextInstance();
+    return state.observation({ exists: false, ready: "creating" }, undefined);
+  }
+
+  /** Takes over what the broker reports; false when it does not know the instance. */
+  async #fetch(options: CallOptions): Promise<boolean> {
+    const { instanceId, atProvider } = this.#state;
+    try {
+      const fetched = await this.#options.broker.osb.fetchInstance(instanceId, options);
+      const { planId = atProvider.planId, serviceId = atProvider.serviceId, parameters } = fetched;
+      this.#state.updateAtProvider({
+        planId,
+        serviceId,
+        ...(parameters === undefined ? {} : { parameters }),
+      });
+      return true;
+    } catch (error) {
+      if (isGone(error)) return false;
+      throw error;
+    }
+  }
+
+  /** Of the plan, when the catalog still has it. */
+  async #maximumPollingSeconds(options: CallOptions): Promise<number | undefined> {
+    const { services } = await this.#options.broker.catalog(options);
+    const plans = services.flatMap((service) => service.plans);
+    return plans.find((plan) => plan.id === this.#state.atProvider.planId)?.maximumPollingDuration;
+  }
+}

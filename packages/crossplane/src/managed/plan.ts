@@ -1,0 +1,55 @@
+/**
+ * What a reconcile of a managed resource does, decided from what is known of it. No I/O.
+ *
+ * | managed resource                                            | begins with                                      |
+ * |-------------------------------------------------------------|--------------------------------------------------|
+ * | `crossplane.io/paused: "true"`                              | pause: says so, does nothing else                |
+ * | is deleted, and our finalizer is gone                       | ignore                                           |
+ * | is deleted, and the external resource stays or never was    | release: the finalizer goes                      |
+ * | anything else                                               | observe                                          |
+ *
+ * | observed                                | action, if the management policies allow it |
+ * |-----------------------------------------|---------------------------------------------|
+ * | not deleted, does not exist             | create                                      |
+ * | not deleted, exists, not up to date     | update                                      |
+ * | deleted, exists, not yet being deleted  | delete                                      |
+ * | anything else                           | none                                        |
+ */
+import type { Managed, Observation } from "./external.ts";
+
+/** Finalizer of Crossplane's managed resources. */
+export const managedFinalizer = "finalizer.managedresource.crossplane.io";
+const pausedAnnotation = "crossplane.io/paused";
+
+/** How a reconcile begins. */
+export type Beginning = "pause" | "ignore" | "release" | "observe";
+
+/** `neverCreated`: nothing was ever made at the backend. */
+export function planBeginning(managed: Managed, neverCreated: (managed: Managed) => boolean): Beginning {
+  const { annotations = {}, finalizers = [] } = managed.metadata;
+  if (annotations[pausedAnnotation] === "true") return "pause";
+  if (!isDeleting(managed)) return "observe";
+  if (!finalizers.includes(managedFinalizer)) return "ignore";
+  const stays = managed.spec.deletionPolicy === "Orphan" || !allows(managed, "Delete");
+  return stays || neverCreated(managed) ? "release" : "observe";
+}
+
+/** What to do with the external resource; undefined: nothing. */
+export type Action = "create" | "update" | "delete";
+
+/** `deleting`: the managed resource was deleted when the reconcile began. */
+export function planAction(managed: Managed, deleting: boolean, observed: Observation): Action | undefined {
+  if (deleting) return observed.exists && observed.ready !== "deleting" ? "delete" : undefined;
+  if (!observed.exists) return allows(managed, "Create") ? "create" : undefined;
+  return !observed.upToDate && allows(managed, "Update") ? "update" : undefined;
+}
+
+/** Whether the managed resource is deleted. */
+export function isDeleting({ metadata }: Managed): boolean {
+  return metadata.deletionTimestamp !== undefined;
+}
+
+function allows({ spec }: Managed, action: string): boolean {
+  const policies = spec.managementPolicies ?? ["*"];
+  return policies.includes("*") || policies.includes(action);
+}
