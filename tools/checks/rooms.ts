@@ -36,8 +36,7 @@ export const houseRules: readonly HouseRule[] = [
   {
     folder: "apps/backend/src",
     rooms: [
-      ["main.ts", "index.ts"],
-      ["http-server.ts"],
+      ["main.ts", "index.ts", "http-server.ts"],
       ["backend.ts"],
       ["config.ts", "config-values.ts"],
       ["login/"],

@@ -21,6 +21,7 @@ import {
   wholeNumber,
 } from "@klutch/kube-runtime";
 import { type LogLevel, Secret } from "@klutch/telemetry";
+import { repositoryOf } from "./app-cluster-bindings/override-policy.ts";
 import {
   cookieKey,
   fileContent,
@@ -30,7 +31,6 @@ import {
   secureUrl,
   secureUrls,
 } from "./config-values.ts";
-import { repositoryOf } from "./app-cluster-bindings/override-policy.ts";
 import { defaultLimits, type Limits } from "./limits.ts";
 
 /** How the backend runs. */

@@ -1,5 +1,6 @@
 /** The konnector as parts of a Manager: the connection with its lease, and the agent. */
 import { apiServiceBindingCrd, apiServiceBindings } from "@klutch/api";
+import { type ClusterConfig, isForbidden, type KubeClient } from "@klutch/kube";
 import {
   customResourceDefinitions,
   type DynamicObject,
@@ -7,7 +8,6 @@ import {
   isTrue,
   type ResourceType,
 } from "@klutch/kube-core";
-import { type ClusterConfig, isForbidden, type KubeClient } from "@klutch/kube";
 import {
   CachePool,
   ClusterConnection,

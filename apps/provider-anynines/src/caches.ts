@@ -77,7 +77,7 @@ export function instanceOf(
   return found.length === 1 ? found[0] : undefined;
 }
 
-/** How many instances of the same broker are missing at it; this one is, though the cache may not have its note yet. */
+/** How many instances of the same broker are missing at it; this one is, though the cache may not say so yet. */
 export function lossesOf({ instances, configs }: ProviderCaches, instance: ServiceInstance): Losses {
   const config = configNameOf(instance);
   const others = instances

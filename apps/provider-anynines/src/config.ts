@@ -1,8 +1,8 @@
 /** Flags and environment of the provider; their names are those that Crossplane's providers have. */
 import { klutchVersion } from "@klutch/api";
 import {
-  type Address,
   address,
+  type Address,
   type ConfigSource,
   duration,
   ignored,

@@ -49,7 +49,7 @@ test("a binding whose service type nobody serves says so, blocks no instance, an
 
 for (const [config, message] of [
   ["missing", /cannot get ProviderConfig: providerconfigs "missing" not found/],
-  ["mariadb-service-broker", /nobody serves the type mariadb here: .*"mariadb-service-broker" not found/],
+  ["mariadb-service-broker", /no broker here serves the type mariadb: .*"mariadb-service-broker" not found/],
 ] as const) {
   test(`an instance whose ProviderConfig ${config} never existed says so and can be deleted`, async () => {
     const homeless = instance("homeless");

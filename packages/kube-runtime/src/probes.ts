@@ -52,10 +52,19 @@ export async function startProbes(options: ProbeOptions): Promise<ProbeServer> {
 
 /** JSON by check, `ok` or the problem; 200 or 500, as the existing konnector's manifests expect. */
 function answer(response: ServerResponse, checks: Readonly<Record<string, HealthCheck>>): void {
-  const results = Object.entries(checks).map(([name, check]) => [name, check() ?? "ok"] as const);
+  const results = Object.entries(checks).map(([name, check]) => [name, resultOf(check)] as const);
   const healthy = results.every(([, result]) => result === "ok");
   response.writeHead(healthy ? 200 : 500, { "content-type": "application/json" });
   response.end(JSON.stringify(Object.fromEntries(results)));
+}
+
+/** A check that throws has failed: it must not end the process that it is about. */
+function resultOf(check: HealthCheck): string {
+  try {
+    return check() ?? "ok";
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error);
+  }
 }
 
 async function answerMetrics(response: ServerResponse, metrics: Metrics): Promise<void> {

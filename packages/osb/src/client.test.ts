@@ -1,42 +1,9 @@
 import assert from "node:assert/strict";
-import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import { type TestContext, test } from "node:test";
+import { test } from "node:test";
 import { createOsbClient, type OsbClient } from "./client.ts";
 import { isGone, isRefusal, mayHaveLeftOrphan, OsbError, OsbTransportError } from "./errors.ts";
+import { broker, json } from "./testing/fake-broker.ts";
 
-/** A server that answers as the test says: only a fake produces these faults on demand. The real broker is apps/broker. */
-async function broker(
-  t: TestContext,
-  handle: (request: IncomingMessage, response: ServerResponse) => void,
-): Promise<{ client: OsbClient; requests: IncomingMessage[] }> {
-  const requests: IncomingMessage[] = [];
-  const server = createServer((request, response) => {
-    requests.push(request);
-    handle(request, response);
-  });
-  const { promise, resolve } = Promise.withResolvers<void>();
-  server.listen(0, "127.0.0.1", resolve);
-  await promise;
-  const address = server.address();
-  assert.ok(typeof address === "object" && address !== null);
-  const client = createOsbClient({
-    url: `http://127.0.0.1:${address.port}/`,
-    auth: { kind: "basic", username: "u", password: "p" },
-    timeoutMs: 300,
-  });
-  t.after(async () => {
-    await client[Symbol.asyncDispose]();
-    server.closeAllConnections();
-    server.close();
-  });
-  return { client, requests };
-}
-
-const json =
-  (status: number, body: unknown, headers: Record<string, string> = {}) =>
-  (_request: IncomingMessage, response: ServerResponse): void => {
-    response.writeHead(status, { "content-type": "application/json", ...headers }).end(JSON.stringify(body));
-  };
 const plan = { serviceId: "s", planId: "p" };
 const provision = { ...plan, instanceId: "i/1", organizationGuid: "o", spaceGuid: "sp" };
 

@@ -3,7 +3,7 @@
  * a fake backend, all in virtual time. The provider's process can crash at each effect; another one is started at once.
  */
 import assert from "node:assert/strict";
-import { type KubeClient } from "@klutch/kube";
+import type { KubeClient } from "@klutch/kube";
 import { keyOf, type KubeObject, type ResourceType } from "@klutch/kube-core";
 import { Controller, Informer } from "@klutch/kube-runtime";
 import { ApiServerModel, type FaultSource, seededRandom, VirtualClock } from "@klutch/kube-testing";

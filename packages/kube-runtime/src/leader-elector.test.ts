@@ -1,0 +1,311 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { FencedError, type KubeClient } from "@klutch/kube";
+import type { KubeObject, ResourceType } from "@klutch/kube-core";
+import {
+  ApiServerModel,
+  type Fault,
+  type FaultSource,
+  seededFaults,
+  seededRandom,
+  VirtualClock,
+} from "@klutch/kube-testing";
+import { LeaderElector, leading } from "./leader-elector.ts";
+import { type LogLine, recordingLogger } from "./testing/recording-logger.ts";
+
+const leases: ResourceType = {
+  group: "coordination.k8s.io",
+  version: "v1",
+  plural: "leases",
+  kind: "Lease",
+  namespaced: true,
+};
+const place = { namespace: "default", name: "agent" };
+
+interface Lease extends KubeObject {
+  readonly spec: Readonly<Record<string, unknown>>;
+}
+
+/** A process that competes for the lease; its connection can be made to fail. */
+class Process {
+  readonly elector: LeaderElector;
+  readonly lines: LogLine[] = [];
+  /** What happens to each of its requests. Default nothing. */
+  fault: Fault | undefined;
+  /** Of each request and of each answer. */
+  latencyMs = 1;
+  readonly #stop = new AbortController();
+  readonly #run: Promise<void>;
+  readonly #clock: VirtualClock;
+
+  constructor(world: World, identity: string, faults?: FaultSource) {
+    this.#clock = world.clock;
+    const source: FaultSource = faults ?? {
+      onRequest: () => this.fault,
+      onWatchEvent: () => "deliver",
+      latencyMs: () => this.latencyMs,
+    };
+    this.elector = new LeaderElector({
+      ...place,
+      client: world.server.client({ clusterName: identity, faults: source }),
+      identity,
+      clock: world.clock,
+      logger: recordingLogger(this.lines),
+    });
+    this.#run = this.elector.run({ signal: this.#stop.signal });
+  }
+
+  /** Ends it as a signal does. */
+  async stop(): Promise<void> {
+    this.#stop.abort(new Error("stopping"));
+    await this.#clock.resolve(this.#run);
+  }
+
+  /** Ends it as a crash does: the lease is not given back. */
+  crash(): void {
+    this.fault = { kind: "lost-request" };
+    this.#stop.abort(new Error("crashed"));
+  }
+}
+
+class World {
+  readonly clock: VirtualClock = new VirtualClock();
+  readonly server: ApiServerModel = new ApiServerModel({ clock: this.clock, uidSeed: 1 });
+  readonly admin: KubeClient;
+
+  constructor() {
+    this.admin = this.server.client({ clusterName: "admin" });
+  }
+
+  async lease(): Promise<Lease["spec"] | undefined> {
+    return (await this.admin.find<Lease>(leases, place))?.spec;
+  }
+
+  async edit(patch: object): Promise<void> {
+    await this.admin.mergePatch(leases, place, patch);
+  }
+}
+
+test("the first process leads at once, the second only waits while the lease is renewed", async () => {
+  const world = new World();
+  const first = new Process(world, "first");
+  await world.clock.advance(10);
+  assert.equal(first.elector.isLeader(), true);
+  const second = new Process(world, "second");
+  await world.clock.advance(3_600_000);
+  assert.equal(first.elector.isLeader(), true);
+  assert.equal(second.elector.isLeader(), false);
+  assert.throws(() => second.elector.assertMayWrite(), FencedError);
+  assert.equal(second.elector.signal.aborted, true);
+  const { holderIdentity, leaseTransitions, leaseDurationSeconds } = (await world.lease()) ?? {};
+  assert.deepEqual([holderIdentity, leaseTransitions, leaseDurationSeconds], ["first", 0, 15]);
+});
+
+test("a crashed leader's lease is taken when it has not changed for its duration, and not earlier", async () => {
+  const world = new World();
+  const first = new Process(world, "first");
+  await world.clock.advance(20_010);
+  first.crash();
+  const crashedAt = world.clock.monotonic();
+  const second = new Process(world, "second");
+  // It may have been renewed up to five seconds before, but who just came cannot know.
+  await world.clock.run({ untilMs: crashedAt + 60_000, until: () => second.elector.isLeader() });
+  const waited = world.clock.monotonic() - crashedAt;
+  assert.ok(waited >= 15_000 && waited <= 17_100, `${waited}`);
+  assert.equal((await world.lease())?.["leaseTransitions"], 1);
+});
+
+test("a wall clock that is wrong by a day neither takes a lease early nor loses one", async () => {
+  const world = new World();
+  const first = new Process(world, "first");
+  await world.clock.advance(10);
+  world.clock.skew(86_400_000);
+  const second = new Process(world, "second");
+  await world.clock.advance(60_000);
+  assert.equal(first.elector.isLeader(), true);
+  world.clock.skew(-2 * 86_400_000);
+  await world.clock.advance(60_000);
+  assert.equal(first.elector.isLeader(), true);
+  assert.equal(second.elector.isLeader(), false);
+});
+
+test("a leader that stops gives the lease back, and the next one leads within a retry period", async () => {
+  const world = new World();
+  const first = new Process(world, "first");
+  await world.clock.advance(10);
+  const term = await first.elector.whenLeading();
+  const second = new Process(world, "second");
+  await first.stop();
+  assert.ok(term.reason instanceof FencedError);
+  assert.equal((await world.lease())?.["holderIdentity"], "");
+  await world.clock.advance(2_010);
+  assert.equal(second.elector.isLeader(), true);
+});
+
+test("a lease that cannot be given back is a warning and expires by itself", async () => {
+  const world = new World();
+  const first = new Process(world, "first");
+  await world.clock.advance(10);
+  first.fault = { kind: "error", status: 500 };
+  await first.stop();
+  assert.match(first.lines.at(-1)?.message ?? "", /could not be given back/);
+  assert.equal((await world.lease())?.["holderIdentity"], "first");
+});
+
+test("who no longer holds the lease does not give it back when it stops", async () => {
+  const world = new World();
+  const first = new Process(world, "first");
+  await world.clock.advance(10);
+  await world.edit({ spec: { holderIdentity: "thief" } });
+  await first.stop();
+  assert.equal((await world.lease())?.["holderIdentity"], "thief");
+});
+
+test("a process that comes back under its own name goes on at once", async () => {
+  const world = new World();
+  const first = new Process(world, "pod-0");
+  await world.clock.advance(10);
+  first.crash();
+  const again = new Process(world, "pod-0");
+  await world.clock.advance(10);
+  assert.equal(again.elector.isLeader(), true);
+  assert.equal((await world.lease())?.["leaseTransitions"], 0);
+});
+
+test("a lease that is taken away by hand ends the term at the next renewal; it is taken back when it expires", async () => {
+  const world = new World();
+  const first = new Process(world, "first");
+  await world.clock.advance(10);
+  const term = await first.elector.whenLeading();
+  await world.edit({ spec: { holderIdentity: "thief" } });
+  await world.clock.advance(5_010);
+  assert.equal(term.aborted, true);
+  assert.throws(() => first.elector.assertMayWrite(), FencedError);
+  await world.clock.advance(20_000);
+  assert.equal(first.elector.isLeader(), true);
+  const next = await first.elector.whenLeading();
+  assert.notEqual(next, term);
+});
+
+for (const [what, disturb] of [
+  [
+    "is edited by somebody who leaves the holder",
+    (world: World) => world.edit({ metadata: { labels: { a: "b" } } }),
+  ],
+  ["is deleted", async (world: World) => void (await world.admin.delete(leases, place))],
+] as const) {
+  test(`a lease that ${what} stays with its leader, in the same term`, async () => {
+    const world = new World();
+    const first = new Process(world, "first");
+    await world.clock.advance(10);
+    const term = await first.elector.whenLeading();
+    for (let times = 0; times < 3; times++) {
+      await disturb(world);
+      await world.clock.advance(8_000);
+    }
+    assert.equal(term.aborted, false);
+    assert.equal(first.elector.isLeader(), true);
+    assert.equal((await world.lease())?.["holderIdentity"], "first");
+  });
+}
+
+test("renewals whose answers are lost do not cost the lease", async () => {
+  const world = new World();
+  const first = new Process(world, "first");
+  await world.clock.advance(10);
+  const term = await first.elector.whenLeading();
+  for (let times = 0; times < 10; times++) {
+    first.fault = { kind: "lost-answer" };
+    await world.clock.advance(5_500);
+    first.fault = undefined;
+    await world.clock.advance(2_000);
+  }
+  assert.equal(term.aborted, false);
+});
+
+test("a leader that nobody answers may not write after the renew deadline, and its term ends before the lease does", async () => {
+  const world = new World();
+  const first = new Process(world, "first");
+  await world.clock.advance(10);
+  const term = await first.elector.whenLeading();
+  const since = world.clock.monotonic();
+  first.fault = { kind: "partition" };
+  await world.clock.run({ untilMs: since + 60_000, until: () => !first.elector.isLeader() });
+  assert.ok(world.clock.monotonic() - since <= 10_000 + 3_000);
+  assert.throws(() => first.elector.assertMayWrite(), FencedError);
+  await world.clock.run({ untilMs: since + 60_000, until: () => term.aborted });
+  assert.ok(world.clock.monotonic() - since < 15_000, `${world.clock.monotonic() - since}`);
+  first.fault = undefined;
+  await world.clock.advance(5_000);
+  assert.equal(first.elector.isLeader(), true);
+});
+
+test("the deadline counts from the sending of a renewal, however late its answer came", async () => {
+  const world = new World();
+  const first = new Process(world, "first");
+  first.latencyMs = 700;
+  await world.clock.advance(60_000);
+  const term = await first.elector.whenLeading();
+  const { renewTime } = (await world.lease()) ?? {};
+  first.fault = { kind: "partition" };
+  await world.clock.advance(Date.parse(String(renewTime)) + 10_000 - world.clock.now());
+  assert.equal(term.aborted || !first.elector.isLeader(), true);
+});
+
+test("a renewal keeps the time of acquisition, and a new holder sets it", async () => {
+  const world = new World();
+  const first = new Process(world, "first");
+  await world.clock.advance(10);
+  const { acquireTime } = (await world.lease()) ?? {};
+  assert.match(String(acquireTime), /^2026-01-01T00:00:00\.\d{6}Z$/);
+  await world.clock.advance(60_000);
+  assert.equal((await world.lease())?.["acquireTime"], acquireTime);
+  assert.notEqual((await world.lease())?.["renewTime"], acquireTime);
+  await first.stop();
+  new Process(world, "second");
+  await world.clock.advance(10);
+  assert.notEqual((await world.lease())?.["acquireTime"], acquireTime);
+});
+
+test("whoever waits for a term gets it, or nothing when the wait is given up", async () => {
+  const world = new World();
+  const first = new Process(world, "first");
+  const stop = new AbortController();
+  const term = await world.clock.resolve(leading(first.elector, stop.signal));
+  assert.equal(term?.aborted, false);
+  const second = new Process(world, "second");
+  const waiting = leading(second.elector, stop.signal);
+  await world.clock.advance(10_000);
+  stop.abort(new Error("stopping"));
+  assert.equal(await world.clock.resolve(waiting), undefined);
+  assert.equal(await leading(second.elector, stop.signal), undefined);
+});
+
+for (let seed = 1; seed <= 20; seed++) {
+  test(`of three processes on bad networks at most one may write, and in the end one does (seed ${seed})`, async () => {
+    const world = new World();
+    const random = seededRandom(seed);
+    const names = ["a", "b", "c"];
+    const rates = { error: 0.1, lostAnswer: 0.1, lostRequest: 0.1, partition: 0.05, latencyMs: 200 };
+    const networks = names.map((_, index) => seededFaults(seed * 10 + index, rates));
+    const processes = names.map((name, index) => new Process(world, name, networks[index]));
+    const leaders = (): number => processes.filter(({ elector }) => elector.isLeader()).length;
+    let terms = 0;
+    let most = 0;
+    const watch = (): boolean => {
+      most = Math.max(most, leaders());
+      return false;
+    };
+    for (let minutes = 0; minutes < 30; minutes++) {
+      const index = Math.floor(random() * names.length);
+      networks[index]?.partition(names[index] ?? "", random() < 0.5);
+      await world.clock.run({ untilMs: world.clock.monotonic() + 60_000, until: watch });
+      terms += leaders();
+    }
+    assert.equal(most, 1);
+    assert.ok(terms > 0, "nobody ever led");
+    for (const network of networks) network.stop();
+    await world.clock.advance(30_000);
+    assert.equal(leaders(), 1);
+  });
+}
