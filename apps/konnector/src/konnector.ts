@@ -67,10 +67,7 @@ export function addAgent(manager: Manager, options: AgentPartOptions): AgentPart
   const { massDeletionLimit, providerObjectsLimit } = config;
   const timing = { ...defaultTiming, massDeletionLimit, providerObjectsLimit, ...options.timing };
   const environment: Environment = { logger, clock, random, metrics: konnectorMetrics(metrics), timing };
-  const { client, elector } = connection;
-  metrics.observedGauge("klutch_leader", "Whether this process holds the lease", () =>
-    elector?.isLeader() === true ? 1 : 0,
-  );
+  const { client } = connection;
   const pool = manager.own(new CachePool({ client, digests: consumerDigests, logger, clock, random }));
   let running: Agent | ControlPlaneAgent | undefined;
   manager.add({

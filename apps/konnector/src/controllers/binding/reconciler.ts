@@ -73,6 +73,7 @@ export class BindingReconciler implements Part {
     this.#controller = new Controller({
       name: "bound-apis",
       workers: 1,
+      metrics: environment.metrics.registry,
       logger,
       clock,
       random,

@@ -29,6 +29,7 @@ import {
   type UnbindPolicy,
   upstreamNamesOf,
 } from "@klutch/sync";
+import { syncMetrics } from "@klutch/telemetry";
 import type { ConsumerCluster, Environment, ProviderCluster } from "../../clusters.ts";
 import type { BoundDigest } from "../../digests.ts";
 import type { EventRecorder } from "../../events.ts";
@@ -38,7 +39,14 @@ import { CrdGuard } from "./crd-guard.ts";
 import type { DeletionBreaker } from "./deletion-breaker.ts";
 import { executeStep, type ExecutionContext } from "./execute.ts";
 import type { OrphanKeeper } from "./orphan-keeper.ts";
-import { closeDifference, isUserEdit, livingDifference, type PairMemory, release } from "./pair-memory.ts";
+import {
+  closeDifference,
+  countClaims,
+  isUserEdit,
+  livingDifference,
+  type PairMemory,
+  release,
+} from "./pair-memory.ts";
 import { claimKeysOf, PairReader, type ReadPair, type SeenPair, stubOf } from "./pair-reader.ts";
 import { noteStep, tellFailure, tellWaiting } from "./telling.ts";
 
@@ -93,10 +101,14 @@ export class ObjectSyncer implements AsyncDisposable {
     this.#controller = new Controller({
       name: `sync ${type.plural}.${type.group}`,
       workers: "adaptive",
+      metrics: environment.metrics.registry,
       logger,
       clock,
       random,
-      reconcile: (key, context) => this.#measured(key, context),
+      reconcile: (key, context) => {
+        environment.metrics.looks.count++;
+        return this.#reconcile(key, context);
+      },
     });
     this.#view = new ProviderView({
       open: (scope) => provider.pool.acquireDigested(scope),
@@ -115,7 +127,7 @@ export class ObjectSyncer implements AsyncDisposable {
       consumerCache: this.#handle.cache,
       view: this.#view,
       wasSeenGoing: (ref) => this.#gone.has(keyOfRef(ref)),
-      onWrite: (step) => environment.metrics.writes.inc({ resource: type.plural, step }),
+      onWrite: (step) => environment.metrics.writes.labels({ resource: type.plural, step }).inc(),
     };
     this.#reader = new PairReader({ ...options, ...this.#context });
     const { informer } = this.#handle.cache;
@@ -183,6 +195,9 @@ export class ObjectSyncer implements AsyncDisposable {
     } catch (error) {
       if (!signal.aborted) throw error;
     }
+    using _shown = this.#options.environment.metrics.registry.read(syncMetrics.claims, () =>
+      countClaims(this.#options.type.plural, this.#handle.cache.informer.list(), this.#memories),
+    );
     await this.#controller.start({ signal });
   }
 
@@ -224,22 +239,6 @@ export class ObjectSyncer implements AsyncDisposable {
       const key = keyOf(claim);
       if (this.#reader.see(key, refOf(key))?.provider === undefined)
         this.#controller.enqueue(key, { priority: "low" });
-    }
-  }
-
-  async #measured(key: string, context: ReconcileContext): Promise<ReconcileResult | undefined> {
-    const { metrics, clock } = this.#options.environment;
-    const resource = this.#options.type.plural;
-    const started = clock.monotonic();
-    let result = "error";
-    try {
-      const outcome = await this.#reconcile(key, context);
-      result = "success";
-      return outcome;
-    } finally {
-      metrics.looks.count++;
-      metrics.reconciles.inc({ resource, result });
-      metrics.duration.observe((clock.monotonic() - started) / 1000, { resource });
     }
   }
 

@@ -1,6 +1,8 @@
 /** What a syncer keeps in mind of its pairs; lost without harm on restart. */
+import { keyOf } from "@klutch/kube-core";
 import type { Change } from "@klutch/kube-runtime";
 import type { AppliedRecord, Settled } from "@klutch/sync";
+import type { Sample } from "@klutch/telemetry";
 import type { BoundDigest } from "../../digests.ts";
 import type { Environment } from "../../clusters.ts";
 import type { SeenPair } from "./pair-reader.ts";
@@ -20,10 +22,26 @@ export interface PairMemory {
 /** The pair is in sync: how long it was not is measured. */
 export function closeDifference(memory: PairMemory, { metrics, clock }: Environment, resource: string): void {
   if (memory.openSince !== undefined) {
-    metrics.lag.observe((clock.monotonic() - memory.openSince) / 1000, { resource });
+    metrics.lag.labels({ resource }).observe((clock.monotonic() - memory.openSince) / 1000);
   }
   memory.openSince = undefined;
   memory.failures = undefined;
+}
+
+/** How many claims are in each state. One that was not looked at yet is pending. */
+export function countClaims(
+  resource: string,
+  claims: Iterable<BoundDigest>,
+  memories: ReadonlyMap<string, PairMemory>,
+): readonly Sample<"resource" | "state">[] {
+  const counts = { in_sync: 0, pending: 0, deleting: 0 };
+  for (const claim of claims) {
+    const memory = memories.get(keyOf(claim));
+    if (claim.metadata.deletionTimestamp !== undefined) counts.deleting++;
+    else if (memory !== undefined && memory.openSince === undefined) counts.in_sync++;
+    else counts.pending++;
+  }
+  return Object.entries(counts).map(([state, value]) => ({ labels: { resource, state }, value }));
 }
 
 /** By how much a change moves the number of claims that live. */

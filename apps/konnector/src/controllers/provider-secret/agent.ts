@@ -46,6 +46,7 @@ export class Agent implements Part {
     this.#controller = new Controller({
       name: "providers",
       workers: 1,
+      metrics: environment.metrics.registry,
       logger,
       clock,
       random,

@@ -71,6 +71,7 @@ export class ControlPlaneAgent implements Part {
     this.#controller = new Controller({
       name: "app-cluster",
       workers: 1,
+      metrics: environment.metrics.registry,
       logger,
       clock,
       random,
