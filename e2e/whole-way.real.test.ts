@@ -13,7 +13,7 @@ import {
   loadKubeconfig,
   parseForeignKubeconfig,
 } from "@klutch/kube";
-import { type DynamicObject, isRecord } from "@klutch/kube-core";
+import { configMaps, type DynamicObject, isRecord, secrets } from "@klutch/kube-core";
 import { cacheFolder, removeDataHome } from "@klutch/engines";
 import { waitFor } from "@klutch/kube-testing";
 import { type RunningSandbox, startSandbox } from "./sandbox-process.ts";
@@ -126,7 +126,7 @@ async function withCredentials(client: KubeClient, work: () => Promise<void>): P
     spec: { instanceRef: "second", serviceInstanceType: "postgresql" },
   });
   const secret = { ...ref, name: `${ref.name}-creds` };
-  await waitFor("the credentials", () => client.find(kubeconfigSecrets, secret), { timeoutMs: 90_000 });
+  await waitFor("the credentials", () => client.find(secrets, secret), { timeoutMs: 90_000 });
   await plant(client, secret);
   await work();
   await client.delete(configMaps, planted);
@@ -139,7 +139,7 @@ const planted = { namespace: "demo", name: "planted" };
 
 /** Where a search must find the password: its own proof that it looks. */
 async function plant(client: KubeClient, secret: typeof planted): Promise<void> {
-  const { data } = await client.get<DynamicObject>(kubeconfigSecrets, secret);
+  const { data } = await client.get<DynamicObject>(secrets, secret);
   const password = isRecord(data) ? Buffer.from(String(data["password"]), "base64").toString("utf8") : "";
   await client.create<DynamicObject>(configMaps, {
     apiVersion: "v1",
@@ -195,7 +195,7 @@ async function claim(client: KubeClient, name: string, spec: object): Promise<Dy
 
 /** A person with the commands of the sandbox's folder is told that all is well, and what was compared. */
 async function assertChecksPass(appA: KubeClient): Promise<void> {
-  const all = await appA.list<DynamicObject>(kubeconfigSecrets, { namespace: "klutch-bind" });
+  const all = await appA.list<DynamicObject>(secrets, { namespace: "klutch-bind" });
   const encoded = all.items
     .map((secret) => secret["data"])
     .find((data) => isRecord(data) && "kubeconfig" in data);
@@ -212,15 +212,6 @@ async function assertChecksPass(appA: KubeClient): Promise<void> {
   const compared = await klutch("verify", ...paths, "--namespace", namespace);
   assert.match(compared, /postgresqlinstances\.anynines\.com +bound[^]*\nAll 8 invariants hold\.\n$/);
 }
-
-const configMaps = {
-  group: "",
-  version: "v1",
-  plural: "configmaps",
-  kind: "ConfigMap",
-  namespaced: true,
-};
-const kubeconfigSecrets = { group: "", version: "v1", plural: "secrets", kind: "Secret", namespaced: true };
 
 /** The composition function answers a client with the authority's certificate, and none without. */
 async function assertFunctionWantsCertificate(): Promise<void> {

@@ -17,8 +17,8 @@ export const houseRules: readonly HouseRule[] = [
     folder: "apps/konnector/src",
     rooms: [
       ["main.ts", "index.ts"],
-      ["konnector.ts", "tidy.ts"],
-      ["controllers/provider-secret/"],
+      ["konnector.ts", "idle-gc.ts"],
+      ["controllers/provider-secret/", "controllers/app-cluster-secret/"],
       ["provider/"],
       ["controllers/warning/"],
       ["controllers/binding/"],

@@ -101,7 +101,10 @@ test("an app cluster maps as many namespaces as allowed; the next one waits, and
   await waitFor("the condition", async () =>
     (await limit()).startsWith("False TooManyNamespaces 3 namespaces"),
   );
-  assert.match(await limit(), /2 are allowed: 1 wait, among them three\..*--max-namespaces-per-cluster/);
+  assert.match(
+    await limit(),
+    /2 are allowed\. 1 are not synced, for example three\..*--max-namespaces-per-cluster/,
+  );
   assert.equal(await mapped("three"), undefined);
   assert.equal(await client.find(namespaces, { name: `${namespace}-three` }), undefined);
   await client.delete(apiServiceNamespaces, { namespace, name: "one" });
@@ -122,7 +125,7 @@ test("one export request too many fails at once and says what to do", async () =
   await waitFor("the refusal", async () => (await read("c"))?.phase === "Failed");
   assert.match(
     (await read("c"))?.terminalMessage ?? "",
-    /3 export requests.*2 are allowed.*--max-requests-per-cluster/,
+    /3 APIServiceExportRequests.*2 are allowed.*--max-requests-per-cluster/,
   );
   assert.equal((await read("a"))?.phase ?? "Pending", "Pending");
 });

@@ -57,7 +57,7 @@ export function unbindCommand(context: CliContext, tools: CommandTools): Command
 function verifyCommand(context: CliContext, tools: CommandTools): Command {
   const command = tools
     .prepare(new Command("verify"))
-    .description("Check what Klutch promises between an app cluster and its control plane. Reads only.")
+    .description("Compare an app cluster with its control plane and report what is wrong. Reads only.")
     .argument("<app-cluster>", "kubeconfig of the app cluster")
     .argument("<control-plane>", "kubeconfig of the control plane cluster")
     .option(
@@ -102,7 +102,7 @@ function doctorCommand(context: CliContext, tools: CommandTools): Command {
 function releaseCommand(context: CliContext, tools: CommandTools): Command {
   const command = tools
     .prepare(new Command("release"))
-    .description("Let a held schema change or held deletions of an API go on.")
+    .description("Apply a schema change or deletions that the konnector holds back.")
     .argument("<api>", apiArgument)
     .action(async (api: string) => {
       await release(context, api, common(command.opts(), context));
@@ -114,9 +114,9 @@ function releaseCommand(context: CliContext, tools: CommandTools): Command {
 function handBackCommand(context: CliContext, tools: CommandTools): Command {
   const command = tools
     .prepare(new Command("hand-back"))
-    .description("Take this konnector's marks from bindings, before another konnector takes over.")
+    .description("Remove this konnector's finalizer and annotations, before another konnector takes over.")
     .argument("[api...]", `${apiArgument}; all bound APIs when none is given`)
-    .option("-d, --dry-run", "show what would be taken; change nothing")
+    .option("-d, --dry-run", "show what would be removed; change nothing")
     .action(async (apis: readonly string[]) => {
       await handBack(context, apis, common(command.opts(), context));
     });

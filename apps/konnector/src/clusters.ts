@@ -38,7 +38,7 @@ export interface ProviderCluster {
 export interface Timing {
   /** Between two live looks before something is deleted upward that nobody was seen to delete. Default 10 000. */
   readonly graceMs: number;
-  /** Unannounced upstream deletions within a minute and session; more are held. Default 25. */
+  /** Unannounced upstream deletions within a minute and provider; more are held. Default 25. */
   readonly breakerLimit: number;
   /** Upstream deletions of one API within a minute, when most of its claims go with them; more are held. 0: never. Default 100. */
   readonly massDeletionLimit: number;
@@ -76,4 +76,6 @@ export interface Environment {
   readonly clock: Clock;
   readonly random: Random;
   readonly timing: Timing;
+  /** Pairs are read as a whole each time, for comparison with the fast way. Default false. */
+  readonly naiveStore?: boolean | undefined;
 }

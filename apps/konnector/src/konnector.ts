@@ -19,8 +19,8 @@ import {
 import { clusterUid } from "./cluster-uid.ts";
 import { type ConsumerCluster, defaultTiming, type Environment, type Timing } from "./clusters.ts";
 import type { KonnectorConfig } from "./config.ts";
-import { Agent } from "./controllers/provider-secret/agent.ts";
-import { ControlPlaneAgent } from "./controllers/provider-secret/control-plane-agent.ts";
+import { AppClusterSecretReconciler } from "./controllers/app-cluster-secret/reconciler.ts";
+import { ProviderSecretReconciler } from "./controllers/provider-secret/reconciler.ts";
 import { asDynamic, conditionsOf } from "./decode.ts";
 import { type ClusterCaches, consumerDigests } from "./digests.ts";
 import { konnectorMetrics } from "./metrics.ts";
@@ -34,6 +34,8 @@ export interface AgentPartOptions {
   /** To the cluster with the bindings: the app cluster, in control-plane mode the control plane. */
   readonly connection: ClusterConnection;
   readonly timing?: Partial<Timing> | undefined;
+  /** Both objects of each pair are read each time, for comparison with the fast way. Default false. */
+  readonly naiveStore?: boolean | undefined;
 }
 
 /** The agent as a part of a process. */
@@ -66,10 +68,17 @@ export function addAgent(manager: Manager, options: AgentPartOptions): AgentPart
   const { logger, metrics, clock, random } = manager.runtime;
   const { massDeletionLimit, providerObjectsLimit } = config;
   const timing = { ...defaultTiming, massDeletionLimit, providerObjectsLimit, ...options.timing };
-  const environment: Environment = { logger, clock, random, metrics: konnectorMetrics(metrics), timing };
+  const environment: Environment = {
+    logger,
+    clock,
+    random,
+    metrics: konnectorMetrics(metrics),
+    timing,
+    naiveStore: options.naiveStore,
+  };
   const { client } = connection;
   const pool = manager.own(new CachePool({ client, digests: consumerDigests, logger, clock, random }));
-  let running: Agent | ControlPlaneAgent | undefined;
+  let running: ProviderSecretReconciler | AppClusterSecretReconciler | undefined;
   manager.add({
     name: "agent",
     onFailure: "restart",
@@ -94,6 +103,8 @@ export interface AgentRunOptions
     Pick<ManagerOptions, "probes" | "onListening"> {
   readonly config: KonnectorConnectionOptions["config"] & AgentPartOptions["config"];
   readonly timing?: Partial<Timing> | undefined;
+  /** See `AgentPartOptions`. */
+  readonly naiveStore?: boolean | undefined;
   /** Ends the agent; it gives its lease back. */
   readonly signal: AbortSignal;
 }
@@ -117,7 +128,7 @@ interface CreateAgentOptions {
 async function createAgent(
   options: CreateAgentOptions,
   signal: AbortSignal,
-): Promise<Agent | ControlPlaneAgent> {
+): Promise<ProviderSecretReconciler | AppClusterSecretReconciler> {
   const { config, connection, pool, bindingType, environment } = options;
   const { client } = connection;
   const create = (other: ClusterConfig): KubeClient => connection.clientFor(other);
@@ -126,9 +137,14 @@ async function createAgent(
     const uid = await clusterUid(client, environment, signal);
     const consumer: ConsumerCluster = { side: "consumer", client, pool, uid };
     const bindingCluster = { side: "binding", client, pool, bindingType } as const;
-    return new Agent({ consumer, bindingCluster, createProviderClient: create, environment });
+    return new ProviderSecretReconciler({
+      consumer,
+      bindingCluster,
+      createProviderClient: create,
+      environment,
+    });
   }
-  return new ControlPlaneAgent({
+  return new AppClusterSecretReconciler({
     mode: controlPlane,
     bindingCluster: { side: "binding", client, pool, bindingType, namespace: controlPlane.rootNamespace },
     providerConfig: connection.config,

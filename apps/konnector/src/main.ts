@@ -2,7 +2,7 @@
 import { collectGarbage, Manager, ownCluster, runProcess } from "@klutch/kube-runtime";
 import { konnectorProgram } from "./config.ts";
 import { addAgent, connectKonnector } from "./konnector.ts";
-import { tidyWhenQuiet } from "./tidy.ts";
+import { tidyWhenQuiet } from "./idle-gc.ts";
 
 await runProcess(konnectorProgram, process, async (config, { signal, env, ...runtime }) => {
   const cluster = await ownCluster(config, env);

@@ -8,15 +8,9 @@ import {
   type KubeClient,
   serviceAccountToken,
 } from "@klutch/kube";
+import { serviceAccounts } from "@klutch/kube-core";
 import type { Supervision } from "./supervise.ts";
 
-const serviceAccounts = {
-  group: "",
-  version: "v1",
-  plural: "serviceaccounts",
-  kind: "ServiceAccount",
-  namespaced: true,
-};
 const lifetimeSeconds = 4 * 3600;
 const renewEveryMs = 3600 * 1000;
 

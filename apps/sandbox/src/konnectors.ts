@@ -3,19 +3,12 @@ import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type RunningProcess, startProcess } from "@klutch/engines";
-import { type DynamicObject, isRecord } from "@klutch/kube-core";
+import { deployments, type DynamicObject, isRecord } from "@klutch/kube-core";
 import type { TestCluster } from "@klutch/kube-testing";
 import { accountKubeconfig } from "./accounts.ts";
 import { appProcess } from "./node-process.ts";
 import type { SandboxContext } from "./context.ts";
 
-const deployments = {
-  group: "apps",
-  version: "v1",
-  plural: "deployments",
-  kind: "Deployment",
-  namespaced: true,
-};
 const deployment = { namespace: "klutch-bind", name: "konnector" };
 const account = { namespace: "klutch-bind", name: "konnector" };
 const pollMs = 500;

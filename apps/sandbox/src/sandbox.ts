@@ -7,6 +7,7 @@ import { startClusters } from "./clusters.ts";
 import type { SandboxConfig } from "./config.ts";
 import { startCrossplane } from "./crossplane/install.ts";
 import { installPackages, startRegistry } from "./crossplane/packages.ts";
+import { packageType } from "./crossplane/package-types.ts";
 import { runPackageRuntime } from "./crossplane/runtime.ts";
 import { runDemo } from "./demo/demo.ts";
 import { superviseKonnectors } from "./konnectors.ts";
@@ -71,8 +72,6 @@ export async function runSandbox(
   await Promise.all(tasks);
 }
 
-const pkg = (kind: string, plural: string) =>
-  ({ group: "pkg.crossplane.io", version: "v1", plural, kind, namespaced: false }) as const;
 const xrd = {
   group: "apiextensions.crossplane.io",
   version: "v1",
@@ -94,7 +93,7 @@ async function packagesHealthy(context: SandboxContext): Promise<void> {
     ["Provider", "providers", "klutch-provider-anynines"],
     ["Configuration", "configurations", "klutch-configuration-dataservices"],
   ] as const) {
-    await waitForConditions(client, pkg(kind, plural), { name }, ["Installed", "Healthy"], 180_000);
+    await waitForConditions(client, packageType(kind, plural), { name }, ["Installed", "Healthy"], 180_000);
     context.progress.say(`${kind} ${name} is Installed and Healthy`);
   }
   for (const { metadata } of xrds) await waitForConditions(client, xrd, metadata, ["Established", "Offered"]);

@@ -30,6 +30,8 @@ export interface AgentOptions {
   readonly distort?: Distort | undefined;
   /** Default 1000. */
   readonly providerObjectsLimit?: number | undefined;
+  /** Both objects of each pair are read each time. Default false. */
+  readonly naiveStore?: boolean | undefined;
   /** Called with every write just before it is sent. */
   readonly onWrite: (write: AgentWrite) => void;
 }
@@ -93,6 +95,7 @@ export function startAgent(options: AgentOptions): SimulatedAgent {
     clock: mortalClock(clock, () => isDead),
     random,
     timing: { graceMs: 3_000 },
+    naiveStore: options.naiveStore,
     createClient: (config: ClusterConfig, clientOptions) => {
       const isProvider = config.server === "https://provider";
       const model = isProvider ? provider : tenant.consumer;

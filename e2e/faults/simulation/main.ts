@@ -1,4 +1,4 @@
-/** `npm run faults`: many seeds of the simulation. `-- --seeds 10000 --from 1`, or `-- --seed 17 --story` to replay one; `--hostile` for a provider that means harm, `--keep-exports` when it leaves its exports as they are; `--liar` for an app cluster that means harm. */
+/** `npm run faults`: many seeds of the simulation. `-- --seeds 10000 --from 1`, or `-- --seed 17 --story` to replay one; `--hostile` for a provider that means harm, `--keep-exports` when it leaves its exports as they are; `--liar` for an app cluster that means harm; `--naive-store` for agents that know nothing of digests. */
 import { fork } from "node:child_process";
 import { once } from "node:events";
 import { availableParallelism } from "node:os";
@@ -17,6 +17,7 @@ const { values } = parseArgs({
     hostile: { type: "boolean", default: false },
     "keep-exports": { type: "boolean", default: false },
     liar: { type: "boolean", default: false },
+    "naive-store": { type: "boolean", default: false },
     worker: { type: "boolean", default: false },
   },
 });
@@ -24,7 +25,7 @@ const { values } = parseArgs({
 const run = (seed: number): ReturnType<typeof simulate> => {
   if (values.liar) return simulateTenant(seed);
   if (values.hostile) return simulateHostile(seed, { withExports: !values["keep-exports"] });
-  return simulate(seed);
+  return simulate(seed, { naiveStore: values["naive-store"] });
 };
 
 if (values.seed !== undefined) {
@@ -79,6 +80,7 @@ async function runMany(from: number, seeds: number): Promise<number> {
         `--seeds=${next - first}`,
         ...(values.hostile ? ["--hostile"] : []),
         ...(values.liar ? ["--liar"] : []),
+        ...(values["naive-store"] ? ["--naive-store"] : []),
         ...(values["keep-exports"] ? ["--keep-exports"] : []),
       ]);
       child.on("message", onReport);

@@ -41,12 +41,16 @@ const quietLimitMs = 900_000;
 const lookEveryMs = 5_000;
 const tenants = 2;
 
+/** How agents differ from those that are shipped. */
+export interface SimulationOptions {
+  readonly tamper?: Tamper | undefined;
+  /** They read both objects of each pair each time, as the double of the fast store of pairs does. Default false. */
+  readonly naiveStore?: boolean | undefined;
+}
+
 /** Runs one seed to its end. */
-export async function simulate(
-  seed: number,
-  options: { readonly tamper?: Tamper | undefined } = {},
-): Promise<SimulationResult> {
-  const simulation = new Simulation(seed, options.tamper);
+export async function simulate(seed: number, options: SimulationOptions = {}): Promise<SimulationResult> {
+  const simulation = new Simulation(seed, options);
   try {
     await simulation.run();
   } catch (error) {
@@ -65,7 +69,7 @@ interface Cluster extends Watched {
 class Simulation {
   readonly seed: number;
   readonly broken: string[] = [];
-  readonly #tamper: Tamper | undefined;
+  readonly #options: SimulationOptions;
   readonly #story: string[] = [];
   readonly #random: Random;
   readonly #clock: VirtualClock;
@@ -78,9 +82,9 @@ class Simulation {
   #writes = 0;
   #identities = 0;
 
-  constructor(seed: number, tamper: Tamper | undefined) {
+  constructor(seed: number, options: SimulationOptions) {
     this.seed = seed;
-    this.#tamper = tamper;
+    this.#options = options;
     this.#random = seededRandom(seed);
     this.#clock = new VirtualClock({ tieBreak: seededRandom(seed + 1) });
     this.#provider = new ApiServerModel({ clock: this.#clock, uidSeed: seed * 10 });
@@ -170,7 +174,7 @@ class Simulation {
         faults,
         clock: this.#clock,
         random: seededRandom(this.seed + this.#identities * 1000),
-        tamper: this.#tamper,
+        ...this.#options,
         onWrite: (write) => {
           this.#writes++;
           const { side, verb, type, namespace = "", name } = write;

@@ -60,7 +60,7 @@ export class StaleCacheError extends Error {
   readonly code = "StaleCache";
 
   constructor(what: string) {
-    super(`${what} is known only to the live cluster yet; trying again`);
+    super(`the cache does not show ${what} yet; trying again`);
     this.name = "StaleCacheError";
   }
 }

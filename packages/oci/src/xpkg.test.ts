@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { test } from "node:test";
+import fc from "fast-check";
 import { gunzipSync } from "node:zlib";
+import { digestOf } from "./image.ts";
 import { tar } from "./tar.ts";
 import { buildXpkg } from "./xpkg.ts";
 
@@ -38,5 +40,42 @@ test("a path that does not fit is refused by name", () => {
   assert.throws(
     () => tar([{ path: "x".repeat(101), content: new Uint8Array() }]),
     /must have 1 to 100 bytes/,
+  );
+});
+
+test("each descriptor of the manifest has digest, size and type of its blob", () => {
+  const { blobs, manifest } = buildXpkg("kind: Provider\n");
+  const parsed: unknown = JSON.parse(Buffer.from(manifest.bytes).toString());
+  assert.ok(typeof parsed === "object" && parsed !== null && "config" in parsed && "layers" in parsed);
+  assert.ok(Array.isArray(parsed.layers));
+  const layers: readonly unknown[] = parsed.layers;
+  const described = [parsed.config, ...layers];
+  assert.equal(described.length, blobs.length);
+  for (const [index, { digest, bytes, mediaType }] of blobs.entries()) {
+    assert.equal(digest, digestOf(bytes));
+    assert.partialDeepStrictEqual(described[index], { digest, size: bytes.length, mediaType });
+  }
+  assert.equal(manifest.digest, digestOf(manifest.bytes));
+});
+
+test("tar gives back what was put in, whatever its size and name", () => {
+  const file = fc.record({
+    path: fc
+      .string({ minLength: 1, maxLength: 99, unit: fc.constantFrom("a", "b", "-", ".", " ") })
+      .map((name) => `f${name}`),
+    content: fc.uint8Array({ maxLength: 1_100 }),
+  });
+  fc.assert(
+    fc.property(
+      fc.uniqueArray(file, { minLength: 1, maxLength: 3, selector: ({ path }) => path }),
+      (files) => {
+        const archive = tar(files);
+        for (const { path, content } of files) {
+          const read = execFileSync("tar", ["-xOf", "-", "--", path], { input: archive });
+          assert.deepEqual(new Uint8Array(read), content, path);
+        }
+      },
+    ),
+    { numRuns: 20 },
   );
 });

@@ -53,6 +53,8 @@ export interface BrokerTransport extends AsyncDisposable {
 
 /** The longest answer that is read; a catalog of a thousand plans is far smaller. */
 const maxBytes = 8 * 1024 * 1024;
+/** The longest wait that is taken from an answer: a proxy that names a year must not put a resource to sleep for it. */
+const longestWaitMs = 3_600_000;
 const tlsCodes = /CERT|TLS|SSL|SELF_SIGNED|UNABLE_TO_VERIFY|ALTNAME/;
 
 export function createTransport(config: BrokerConfig): BrokerTransport {
@@ -74,12 +76,11 @@ export function createTransport(config: BrokerConfig): BrokerTransport {
           body: wire.body === undefined ? null : JSON.stringify(wire.body),
           signal: wire.signal === undefined ? limit : AbortSignal.any([wire.signal, limit]),
         });
-        const seconds = Number(response.headers["retry-after"]);
         return {
           status: response.statusCode,
           text: await readLimited(response.body, action),
           contentType: mediaType(response.headers["content-type"]),
-          retryAfterMs: Number.isFinite(seconds) && seconds > 0 ? seconds * 1000 : undefined,
+          retryAfterMs: retryAfter(response.headers["retry-after"]),
         };
       } catch (error) {
         wire.signal?.throwIfAborted();
@@ -88,6 +89,12 @@ export function createTransport(config: BrokerConfig): BrokerTransport {
     },
     [Symbol.asyncDispose]: () => agent.destroy(),
   };
+}
+
+/** In milliseconds; undefined when there is none that is understood. */
+function retryAfter(header: string | readonly string[] | undefined): number | undefined {
+  const seconds = Number(header);
+  return Number.isFinite(seconds) && seconds > 0 ? Math.min(seconds * 1000, longestWaitMs) : undefined;
 }
 
 function mediaType(header: string | readonly string[] | undefined): string {

@@ -1,10 +1,10 @@
 /**
- * The claim that is made below for an upstream object without one: adoption of what the provider made, and restoring what was lost
- * below with its CustomResourceDefinition. Only what a consumer wanted comes down: fields that our agents brought up once, or, of an
+ * The claim that is made in the app cluster for an upstream object without one: adoption of what the provider made, and restoring what was lost
+ * there with its CustomResourceDefinition. Only what a consumer wanted comes back: fields that our agents once wrote to the provider, or, of an
  * object that never was a claim's, what people wrote. What the control plane's machinery filled in stays its own (`resourceRef`,
  * `compositionRef`), and so do its marks (`kubectl.kubernetes.io/*`, `crossplane.io/*`).
  *
- * Who owned which field below is not known any more, so after the claim is made nobody owns them: `handOver` leaves only our own marks to
+ * Who owned which field of the claim is not known any more, so after the claim is made nobody owns them: `handOver` leaves only our own marks to
  * us. Whoever applies first, client side or server side and under whatever name, takes its fields without a conflict.
  */
 import {
@@ -15,7 +15,12 @@ import {
   syncerFinalizer,
 } from "@klutch/api";
 import { type FieldSet, legacyManager } from "./fields.ts";
-import { entriesBack, entriesDown, filterMetadata, type MetadataRule } from "./metadata-rules.ts";
+import {
+  entriesBackToConsumer,
+  entriesForConsumer,
+  filterMetadata,
+  type MetadataRule,
+} from "./metadata-rules.ts";
 import { isRecord, type Ref, type SyncObject } from "./types.ts";
 
 /**
@@ -25,10 +30,10 @@ import { isRecord, type Ref, type SyncObject } from "./types.ts";
  */
 export function adoptedContent(provider: SyncObject, target: Ref, rule: MetadataRule): SyncObject {
   const { wanted, isConsumers } = wantedPart(provider);
-  const mayComeDown = isConsumers ? entriesBack : entriesDown;
+  const mayReachConsumer = isConsumers ? entriesBackToConsumer : entriesForConsumer;
   const metadata = isRecord(wanted["metadata"]) ? wanted["metadata"] : {};
-  const labels = mayComeDown(filterMetadata(texts(metadata["labels"]), rule));
-  const annotations = mayComeDown(filterMetadata(texts(metadata["annotations"]), rule));
+  const labels = mayReachConsumer(filterMetadata(texts(metadata["labels"]), rule));
+  const annotations = mayReachConsumer(filterMetadata(texts(metadata["annotations"]), rule));
   const { metadata: _metadata, status: _status, apiVersion: _apiVersion, kind: _kind, ...fields } = wanted;
   return {
     apiVersion: provider.apiVersion,

@@ -7,7 +7,7 @@ import {
   type PermissionClaim,
   resourceOwnerAnnotation,
 } from "@klutch/api";
-import { claimFaults, claimScopeOf, isSelected } from "./claim-scope.ts";
+import { claimFaults, compilePermissionClaim, isSelected } from "./compiled-permission-claim.ts";
 import { type ClaimedPlan, type ObservedClaimed, planClaimed } from "./claimed.ts";
 import { parseKeyPath, valueAt, withValueAt } from "./field-path.ts";
 import type { SyncObject } from "./types.ts";
@@ -16,8 +16,8 @@ const consumerRef = { namespace: "app", name: "s" };
 const providerRef = { namespace: "cluster-a-app", name: "s" };
 const tenant = { namespace: "cluster-a", namespaceUid: "tenant" };
 
-function object(side: "above" | "below", fields: object, metadata: Metadata = {}): SyncObject {
-  const ref = side === "above" ? providerRef : consumerRef;
+function object(side: "provider" | "consumer", fields: object, metadata: Metadata = {}): SyncObject {
+  const ref = side === "provider" ? providerRef : consumerRef;
   return {
     apiVersion: "v1",
     kind: "Thing",
@@ -33,7 +33,7 @@ const claim = (options: Partial<PermissionClaim>): PermissionClaim => ({
 });
 
 function plan(options: Partial<PermissionClaim>, sides: Partial<ObservedClaimed>): ClaimedPlan {
-  const scope = claimScopeOf(claim(options));
+  const permissionClaim = compilePermissionClaim(claim(options));
   const absent = { consumer: undefined, provider: undefined };
   return planClaimed({
     ...absent,
@@ -42,7 +42,7 @@ function plan(options: Partial<PermissionClaim>, sides: Partial<ObservedClaimed>
     tenant,
     resource: "things.example.org",
     ...sides,
-    scope,
+    permissionClaim,
   });
 }
 
@@ -87,8 +87,8 @@ const consumer = { selector: { owner: "Consumer" } } as const;
 
 test("selector.namespaces, labelSelectors and fieldSelectors restrict what is covered", () => {
   const selects = (selector: PermissionClaim["selector"], one: SyncObject): boolean =>
-    isSelected(claimScopeOf(claim({ selector })), consumerRef, one);
-  const one = object("above", { type: "Opaque", spec: { size: 3 } }, { labels: { app: "db", tier: "x" } });
+    isSelected(compilePermissionClaim(claim({ selector })), consumerRef, one);
+  const one = object("provider", { type: "Opaque", spec: { size: 3 } }, { labels: { app: "db", tier: "x" } });
   assert.ok(selects({ namespaces: ["other", "app"] }, one));
   assert.ok(!selects({ namespaces: ["other"] }, one));
   assert.ok(selects({ labelSelectors: [{ app: "web" }, { app: "db", tier: "x" }] }, one));
@@ -99,58 +99,58 @@ test("selector.namespaces, labelSelectors and fieldSelectors restrict what is co
 });
 
 test("autoAdopt: a consumer's new object goes up and is the provider's from then on", () => {
-  const { consumer: below, provider: above } = settle(
+  const { consumer: onConsumer, provider: onProvider } = settle(
     { ...provider, autoAdopt: true },
-    { consumer: object("below", { spec: { a: 1 } }) },
+    { consumer: object("consumer", { spec: { a: 1 } }) },
   );
-  assert.equal(ownerOf(below), "Provider");
-  assert.equal(ownerOf(above), "Provider");
-  assert.deepEqual(above?.["spec"], { a: 1 });
+  assert.equal(ownerOf(onConsumer), "Provider");
+  assert.equal(ownerOf(onProvider), "Provider");
+  assert.deepEqual(onProvider?.["spec"], { a: 1 });
   const changed = settle(
     { ...provider, autoAdopt: true },
-    { consumer: below, provider: { ...above, spec: { a: 2 } } as SyncObject },
+    { consumer: onConsumer, provider: { ...onProvider, spec: { a: 2 } } as SyncObject },
   );
   assert.deepEqual(changed.consumer?.["spec"], { a: 2 });
 });
 
 test("autoDonate: a provider's new object comes down and is the consumer's from then on", () => {
-  const { consumer: below, provider: above } = settle(
+  const { consumer: onConsumer, provider: onProvider } = settle(
     { ...provider, autoDonate: true },
-    { provider: object("above", { spec: { a: 1 } }) },
+    { provider: object("provider", { spec: { a: 1 } }) },
   );
-  assert.equal(ownerOf(below), "Consumer");
-  assert.equal(ownerOf(above), "Consumer");
+  assert.equal(ownerOf(onConsumer), "Consumer");
+  assert.equal(ownerOf(onProvider), "Consumer");
   const edited = settle(
     { ...provider, autoDonate: true },
-    { provider: above, consumer: { ...below, spec: { a: 2 } } as SyncObject },
+    { provider: onProvider, consumer: { ...onConsumer, spec: { a: 2 } } as SyncObject },
   );
   assert.deepEqual(edited.provider?.["spec"], { a: 2 });
-  const deleted = settle({ ...provider, autoDonate: true }, { provider: above });
+  const deleted = settle({ ...provider, autoDonate: true }, { provider: onProvider });
   assert.equal(deleted.provider, undefined);
 });
 
 test("create.replaceExisting takes over an object of the consumer's own; without it that is a conflict", () => {
   const sides = {
-    provider: object("above", { spec: { a: 1 } }),
-    consumer: object("below", { spec: { a: 2 } }),
+    provider: object("provider", { spec: { a: 1 } }),
+    consumer: object("consumer", { spec: { a: 2 } }),
   };
   assert.deepEqual(plan(provider, sides), { conflict: true });
-  const { consumer: below } = settle({ ...provider, create: { replaceExisting: true } }, sides);
-  assert.deepEqual(below?.["spec"], { a: 1 });
-  assert.equal(ownerOf(below), "Provider");
+  const { consumer: onConsumer } = settle({ ...provider, create: { replaceExisting: true } }, sides);
+  assert.deepEqual(onConsumer?.["spec"], { a: 1 });
+  assert.equal(ownerOf(onConsumer), "Provider");
 });
 
 test("onConflict.recreateWhenConsumerSideDeleted false: what the consumer deletes stays deleted, also after a restart", () => {
   const options = { ...provider, onConflict: { recreateWhenConsumerSideDeleted: false } };
-  const settled = settle(options, { provider: object("above", { spec: {} }) });
+  const settled = settle(options, { provider: object("provider", { spec: {} }) });
   assert.equal(settled.provider?.metadata.annotations?.[deliveredAnnotation], "true");
   assert.deepEqual(plan(options, { provider: settled.provider }), {});
   assert.equal(plan(provider, { provider: settled.provider }).step?.do, "create");
 });
 
 test("update.alwaysRecreate makes the object anew instead of changing it", () => {
-  const settled = settle(provider, { provider: object("above", { spec: { a: 1 } }) });
-  const changed = { ...settled, provider: object("above", { spec: { a: 2 } }) };
+  const settled = settle(provider, { provider: object("provider", { spec: { a: 1 } }) });
+  const changed = { ...settled, provider: object("provider", { spec: { a: 2 } }) };
   const step = (options: Partial<PermissionClaim>): ClaimedPlan["step"] => plan(options, changed).step;
   assert.ok(step(provider)?.do === "replace");
   const replaced = step({ ...provider, update: { alwaysRecreate: true } });
@@ -158,30 +158,30 @@ test("update.alwaysRecreate makes the object anew instead of changing it", () =>
 });
 
 test("update.fields and update.preserving limit what the provider changes in a copy that exists", () => {
-  const settled = settle(provider, { provider: object("above", { spec: { a: 1, b: 1, c: 1 } }) });
-  const above = object("above", { spec: { a: 2, b: 2, c: 2 } });
-  const below = { ...settled.consumer, spec: { a: 1, b: 9, c: 1 } } as SyncObject;
+  const settled = settle(provider, { provider: object("provider", { spec: { a: 1, b: 1, c: 1 } }) });
+  const onProvider = object("provider", { spec: { a: 2, b: 2, c: 2 } });
+  const onConsumer = { ...settled.consumer, spec: { a: 1, b: 9, c: 1 } } as SyncObject;
   const fields = settle(
     { ...provider, update: { fields: ["spec.a"] } },
-    { provider: above, consumer: below },
+    { provider: onProvider, consumer: onConsumer },
   );
   assert.deepEqual(fields.consumer?.["spec"], { a: 2, b: 9, c: 1 });
   const kept = settle(
     { ...provider, update: { preserving: ["$.spec.b"] } },
-    { provider: above, consumer: below },
+    { provider: onProvider, consumer: onConsumer },
   );
   assert.deepEqual(kept.consumer?.["spec"], { a: 2, b: 9, c: 2 });
 });
 
 test("update.fields on the consumer's objects: the provider's values come down, all others go up", () => {
   const options = { ...consumer, update: { fields: ["spec.address"] } };
-  const settled = settle(options, { consumer: object("below", { spec: { a: 1 } }) });
-  const above = { ...settled.provider, spec: { a: 5, address: "10.0.0.1" } } as SyncObject;
-  const { consumer: below, provider: again } = settle(options, {
+  const settled = settle(options, { consumer: object("consumer", { spec: { a: 1 } }) });
+  const onProvider = { ...settled.provider, spec: { a: 5, address: "10.0.0.1" } } as SyncObject;
+  const { consumer: onConsumer, provider: again } = settle(options, {
     consumer: settled.consumer,
-    provider: above,
+    provider: onProvider,
   });
-  assert.deepEqual(below?.["spec"], { a: 1, address: "10.0.0.1" });
+  assert.deepEqual(onConsumer?.["spec"], { a: 1, address: "10.0.0.1" });
   assert.deepEqual(again?.["spec"], { a: 1, address: "10.0.0.1" });
 });
 
@@ -189,18 +189,18 @@ test("read and update patterns say which labels and annotations travel, in each 
   const labels = { keep: "1", "acme.example/a": "2" };
   const down = settle(
     { ...provider, update: { labels: [{ pattern: "acme.example/*" }] } },
-    { provider: object("above", {}, { labels }) },
+    { provider: object("provider", {}, { labels }) },
   );
   assert.deepEqual(down.consumer?.metadata.labels, { "acme.example/a": "2", [claimedFromLabel]: "tenant" });
   const up = settle(
     { ...consumer, read: { labels: [{ pattern: "keep" }] } },
-    { consumer: object("below", {}, { labels }) },
+    { consumer: object("consumer", {}, { labels }) },
   );
   assert.deepEqual(up.provider?.metadata.labels, { keep: "1", [claimedFromLabel]: "tenant" });
   const annotations = { "acme.example/note": "mine" };
   const override = { ...provider, read: { overrideAnnotations: [{ pattern: "acme.example/*" }] } };
   const settled = settle(override, {
-    provider: object("above", {}, { annotations: { "acme.example/note": "theirs" } }),
+    provider: object("provider", {}, { annotations: { "acme.example/note": "theirs" } }),
   });
   const edited = {
     ...settled.consumer,
@@ -213,7 +213,7 @@ test("read and update patterns say which labels and annotations travel, in each 
   assert.equal(result.provider?.metadata.annotations?.["acme.example/note"], "mine");
   assert.equal(result.consumer?.metadata.annotations?.["acme.example/note"], "mine");
   const back = { ...consumer, update: { labelsOnConsumerOwnedObjects: [{ pattern: "state" }] } };
-  const own = settle(back, { consumer: object("below", {}) });
+  const own = settle(back, { consumer: object("consumer", {}) });
   const marked = {
     ...own.provider,
     metadata: { ...own.provider?.metadata, labels: { ...own.provider?.metadata.labels, state: "used" } },
@@ -225,17 +225,17 @@ test("read and update patterns say which labels and annotations travel, in each 
 });
 
 test("a field that the source no longer has is removed from the copy of any kind", () => {
-  const settled = settle(provider, { provider: object("above", { spec: { a: 1, b: 1 } }) });
-  const { consumer: below } = settle(provider, {
+  const settled = settle(provider, { provider: object("provider", { spec: { a: 1, b: 1 } }) });
+  const { consumer: onConsumer } = settle(provider, {
     consumer: settled.consumer,
-    provider: object("above", { spec: { a: 1 } }),
+    provider: object("provider", { spec: { a: 1 } }),
   });
-  assert.deepEqual(below?.["spec"], { a: 1 });
+  assert.deepEqual(onConsumer?.["spec"], { a: 1 });
 });
 
 test("status follows where it is written apart", () => {
-  const above = object("above", { spec: {}, status: { phase: "Ready" } });
-  const settled = settle(provider, { provider: above });
+  const onProvider = object("provider", { spec: {}, status: { phase: "Ready" } });
+  const settled = settle(provider, { provider: onProvider });
   const { step } = plan(provider, { ...settled, statusSubresource: true });
   assert.ok(step?.do === "writeStatus" && step.on === "consumer");
   assert.deepEqual(step.status, { phase: "Ready" });

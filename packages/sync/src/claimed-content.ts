@@ -6,10 +6,11 @@ import {
   resourceOwnerAnnotation,
   sourceHashAnnotation,
 } from "@klutch/api";
-import { type ClaimScope, matchesAny, type TravelRules } from "./claim-scope.ts";
+import type { CompiledPermissionClaim, MetadataPropagation } from "./compiled-permission-claim.ts";
 import { type KeyPath, valueAt, withValueAt } from "./field-path.ts";
 import { contains, jsonEqual, jsonHash } from "./json.ts";
-import { mayComeDown } from "./metadata-rules.ts";
+import { matchesAny } from "./key-patterns.ts";
+import { mayReachConsumer } from "./metadata-rules.ts";
 import type { Tenant } from "./namespaces.ts";
 import { isRecord, type Ref, type SyncObject } from "./types.ts";
 
@@ -24,7 +25,7 @@ interface Fields {
 
 /** What the content of a copy depends on. */
 interface CopyContext {
-  readonly scope: ClaimScope;
+  readonly permissionClaim: CompiledPermissionClaim;
   readonly consumerRef: Ref;
   readonly providerRef: Ref;
   readonly tenant: Tenant;
@@ -34,7 +35,7 @@ interface CopyContext {
 
 /** The copy without what a server sets, owner references and finalizers. `copy` is what is there now. */
 export function copyContent(
-  { scope, consumerRef, providerRef, tenant, resource }: CopyContext,
+  { permissionClaim, consumerRef, providerRef, tenant, resource }: CopyContext,
   on: Side,
   mark: "Provider" | "Consumer",
   source: SyncObject,
@@ -42,18 +43,18 @@ export function copyContent(
 ): SyncObject {
   const { metadata, status: _status, ...sourceFields } = source;
   const ref = on === "consumer" ? consumerRef : providerRef;
-  const fields = mergedFields(scope, on, sourceFields, copy);
+  const fields = mergedFields(permissionClaim, on, sourceFields, copy);
   const isMarkedCluster = on === "provider" && ref.namespace === undefined;
   return {
     ...fields,
     metadata: {
       ...ref,
       labels: {
-        ...travelling(metadata.labels, copy?.metadata.labels, scope.labels, on),
+        ...travelling(metadata.labels, copy?.metadata.labels, permissionClaim.labels, on),
         [claimedFromLabel]: tenant.namespaceUid,
       },
       annotations: {
-        ...travelling(metadata.annotations, copy?.metadata.annotations, scope.annotations, on),
+        ...travelling(metadata.annotations, copy?.metadata.annotations, permissionClaim.annotations, on),
         [resourceOwnerAnnotation]: mark,
         ...(isPayloadOnly(resource) ? {} : { [sourceHashAnnotation]: jsonHash(sourceFields) }),
         ...(isMarkedCluster ? { [clusterNamespaceAnnotation]: tenant.namespace } : {}),
@@ -63,18 +64,25 @@ export function copyContent(
 }
 
 /** The source's fields, except those that the copy keeps. */
-function mergedFields(scope: ClaimScope, on: Side, source: Fields, copy: SyncObject | undefined): Fields {
+function mergedFields(
+  permissionClaim: CompiledPermissionClaim,
+  on: Side,
+  source: Fields,
+  copy: SyncObject | undefined,
+): Fields {
   if (copy === undefined) return source;
   const { metadata: _metadata, status: _status, ...present } = copy;
   const isProviderOwned = on === "consumer";
   if (isProviderOwned) {
-    const base = scope.fields.length === 0 ? source : withFieldsOf(present, scope.fields, source);
-    const kept = scope.preserving.filter((path) => valueAt(present, path) !== undefined);
+    const base =
+      permissionClaim.fields.length === 0 ? source : withFieldsOf(present, permissionClaim.fields, source);
+    const kept = permissionClaim.preserving.filter((path) => valueAt(present, path) !== undefined);
     return withFieldsOf(base, kept, present);
   }
   // What the provider may change keeps the provider's value, once it has one.
-  const kept = scope.fields.filter(
-    (path) => valueAt(present, path) !== undefined && !scope.preserving.some((one) => jsonEqual(one, path)),
+  const kept = permissionClaim.fields.filter(
+    (path) =>
+      valueAt(present, path) !== undefined && !permissionClaim.preserving.some((one) => jsonEqual(one, path)),
   );
   return withFieldsOf(source, kept, present);
 }
@@ -91,14 +99,14 @@ function withFieldsOf<T extends Readonly<Record<string, unknown>>>(
 function travelling(
   source: Entries | undefined,
   copy: Entries | undefined,
-  rules: TravelRules,
+  propagation: MetadataPropagation,
   on: Side,
 ): Entries {
-  const patterns = on === "consumer" ? rules.down : rules.up;
-  const own = on === "consumer" ? rules.fromCopyUp : rules.fromCopyDown;
+  const patterns = on === "consumer" ? propagation.toConsumer : propagation.toProvider;
+  const own = on === "consumer" ? propagation.copyToProvider : propagation.copyToConsumer;
   const travels = (key: string): boolean =>
     on === "consumer"
-      ? mayComeDown(key, patterns)
+      ? mayReachConsumer(key, patterns)
       : !isBookkeeping(key) && (patterns === undefined || matchesAny(key, patterns));
   return {
     ...filter(source, travels),
@@ -117,23 +125,28 @@ function filter(entries: Entries | undefined, keep: (key: string) => boolean): E
 
 /** A merge patch that brings to the source what the copy's side may change in it; undefined when there is nothing. */
 export function sourcePatch(
-  scope: ClaimScope,
+  permissionClaim: CompiledPermissionClaim,
   on: Side,
   source: SyncObject,
   copy: SyncObject,
   markDelivered: boolean,
 ): Readonly<Record<string, unknown>> | undefined {
-  const goesBack = (key: string, { fromCopyUp, fromCopyDown }: TravelRules): boolean =>
-    on === "consumer" ? !isBookkeeping(key) && matchesAny(key, fromCopyUp) : mayComeDown(key, fromCopyDown);
-  const changed = (from: Entries | undefined, to: Entries | undefined, rules: TravelRules): Entries =>
-    filter(from, (key) => goesBack(key, rules) && from?.[key] !== to?.[key]);
-  const labels = changed(copy.metadata.labels, source.metadata.labels, scope.labels);
+  const goesBack = (key: string, { copyToProvider, copyToConsumer }: MetadataPropagation): boolean =>
+    on === "consumer"
+      ? !isBookkeeping(key) && matchesAny(key, copyToProvider)
+      : mayReachConsumer(key, copyToConsumer);
+  const changed = (
+    from: Entries | undefined,
+    to: Entries | undefined,
+    propagation: MetadataPropagation,
+  ): Entries => filter(from, (key) => goesBack(key, propagation) && from?.[key] !== to?.[key]);
+  const labels = changed(copy.metadata.labels, source.metadata.labels, permissionClaim.labels);
   const delivered: Entries =
     markDelivered && source.metadata.annotations?.[deliveredAnnotation] !== "true"
       ? { [deliveredAnnotation]: "true" }
       : {};
   const annotations = {
-    ...changed(copy.metadata.annotations, source.metadata.annotations, scope.annotations),
+    ...changed(copy.metadata.annotations, source.metadata.annotations, permissionClaim.annotations),
     ...delivered,
   };
   const metadata = {
@@ -141,9 +154,9 @@ export function sourcePatch(
     ...(Object.keys(annotations).length === 0 ? {} : { annotations }),
   };
   // Only the provider writes fields of the consumer's objects, and only those that the claim names.
-  const paths = on === "provider" ? scope.fields : [];
+  const paths = on === "provider" ? permissionClaim.fields : [];
   const fields = paths
-    .filter((path) => !scope.preserving.some((kept) => jsonEqual(kept, path)))
+    .filter((path) => !permissionClaim.preserving.some((kept) => jsonEqual(kept, path)))
     .filter(
       (path) => valueAt(copy, path) !== undefined && !jsonEqual(valueAt(copy, path), valueAt(source, path)),
     )

@@ -2,14 +2,14 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { claimedFromLabel, type Metadata, resourceOwnerAnnotation } from "@klutch/api";
 import fc from "fast-check";
-import { type ClaimScope, plainScope } from "./claim-scope.ts";
+import { type CompiledPermissionClaim, unrestrictedClaim } from "./compiled-permission-claim.ts";
 import { needsRecreation } from "./claimed-content.ts";
 import { type ClaimedPlan, type ObservedClaimed, planClaimed } from "./claimed.ts";
 import type { SyncObject } from "./types.ts";
 
-const providerOwned = plainScope("Provider");
-const consumerOwned = plainScope("Consumer");
-const either = plainScope(undefined);
+const providerOwned = unrestrictedClaim("Provider");
+const consumerOwned = unrestrictedClaim("Consumer");
+const either = unrestrictedClaim(undefined);
 const tenant = { namespace: "cluster-a", namespaceUid: "tenant" };
 const consumerRef = { namespace: "app", name: "s" };
 const providerRef = { namespace: "cluster-a-app", name: "s" };
@@ -23,8 +23,8 @@ function secret(namespace: string, data: object, metadata: Metadata = {}): SyncO
     data,
   };
 }
-const above = (data: object, metadata?: Metadata): SyncObject => secret("cluster-a-app", data, metadata);
-const below = (data: object, metadata?: Metadata): SyncObject => secret("app", data, metadata);
+const onProvider = (data: object, metadata?: Metadata): SyncObject => secret("cluster-a-app", data, metadata);
+const onConsumer = (data: object, metadata?: Metadata): SyncObject => secret("app", data, metadata);
 const copyMarks = (owner: string): Metadata => ({
   annotations: { [resourceOwnerAnnotation]: owner },
   labels: { [claimedFromLabel]: "tenant" },
@@ -32,7 +32,7 @@ const copyMarks = (owner: string): Metadata => ({
 
 function plan(observed: Partial<ObservedClaimed>): ClaimedPlan {
   return planClaimed({
-    scope: providerOwned,
+    permissionClaim: providerOwned,
     consumer: undefined,
     provider: undefined,
     consumerRef,
@@ -50,8 +50,8 @@ test("with owner Provider no consumer object ever goes up, whatever both sides h
   const side = fc.option(marks, { nil: undefined });
   fc.assert(
     fc.property(side, side, (up, down) => {
-      const consumer = down === undefined ? undefined : below({ a: "x" }, down);
-      const provider = up === undefined ? undefined : above({ a: "y" }, up);
+      const consumer = down === undefined ? undefined : onConsumer({ a: "x" }, down);
+      const provider = up === undefined ? undefined : onProvider({ a: "y" }, up);
       const { step } = plan({ consumer, provider });
       assert.notEqual(step?.on, "provider");
     }),
@@ -60,7 +60,7 @@ test("with owner Provider no consumer object ever goes up, whatever both sides h
 
 test("a provider's Secret comes down marked, without owners and finalizers", () => {
   const owners = [{ apiVersion: "v1", kind: "Pod", name: "p", uid: "u" }];
-  const { step } = plan({ provider: above({ a: "x" }, { finalizers: ["f"], ownerReferences: owners }) });
+  const { step } = plan({ provider: onProvider({ a: "x" }, { finalizers: ["f"], ownerReferences: owners }) });
   assert.deepEqual(step, {
     do: "create",
     on: "consumer",
@@ -79,21 +79,21 @@ test("a provider's Secret comes down marked, without owners and finalizers", () 
 });
 
 test("a copy that is as it should be causes no write; an edit or a removed key does", () => {
-  const provider = above({ a: "x" });
-  assert.deepEqual(plan({ provider, consumer: below({ a: "x" }, copyMarks("Provider")) }), {});
+  const provider = onProvider({ a: "x" });
+  assert.deepEqual(plan({ provider, consumer: onConsumer({ a: "x" }, copyMarks("Provider")) }), {});
   for (const data of [{ a: "edited" }, { a: "x", more: "y" }, {}]) {
-    const { step } = plan({ provider, consumer: below(data, copyMarks("Provider")) });
+    const { step } = plan({ provider, consumer: onConsumer(data, copyMarks("Provider")) });
     assert.equal(step?.do, "replace");
   }
 });
 
 test("an object of the consumer's own is a conflict and is left alone", () => {
-  assert.deepEqual(plan({ provider: above({}), consumer: below({}) }), { conflict: true });
-  assert.deepEqual(plan({ consumer: below({}) }), {});
+  assert.deepEqual(plan({ provider: onProvider({}), consumer: onConsumer({}) }), { conflict: true });
+  assert.deepEqual(plan({ consumer: onConsumer({}) }), {});
 });
 
 test("when the provider's object goes, the copy goes from the consumer's namespace, after a live look", () => {
-  const { step } = plan({ consumer: below({}, copyMarks("Provider")) });
+  const { step } = plan({ consumer: onConsumer({}, copyMarks("Provider")) });
   assert.deepEqual(step, {
     do: "delete",
     on: "consumer",
@@ -103,8 +103,8 @@ test("when the provider's object goes, the copy goes from the consumer's namespa
   });
   const deletionTimestamp = "2026-01-01T00:00:00Z";
   const dying = plan({
-    consumer: below({}, copyMarks("Provider")),
-    provider: above({}, { deletionTimestamp }),
+    consumer: onConsumer({}, copyMarks("Provider")),
+    provider: onProvider({}, { deletionTimestamp }),
   });
   assert.ok(dying.step?.do === "delete");
   assert.deepEqual(dying.step.ref, consumerRef);
@@ -112,33 +112,37 @@ test("when the provider's object goes, the copy goes from the consumer's namespa
 
 test("an absent side is just absent", () => {
   assert.deepEqual(plan({}), {});
-  assert.deepEqual(plan({ scope: consumerOwned }), {});
-  assert.deepEqual(plan({ scope: either }), {});
+  assert.deepEqual(plan({ permissionClaim: consumerOwned }), {});
+  assert.deepEqual(plan({ permissionClaim: either }), {});
 });
 
 test("what a claim does not select is not brought down, and is removed when it was", () => {
-  const scope: ClaimScope = { ...providerOwned, names: ["other"] };
-  assert.deepEqual(plan({ scope, provider: above({}) }), {});
-  const removed = plan({ scope, provider: above({}), consumer: below({}, copyMarks("Provider")) });
+  const permissionClaim: CompiledPermissionClaim = { ...providerOwned, names: ["other"] };
+  assert.deepEqual(plan({ permissionClaim, provider: onProvider({}) }), {});
+  const removed = plan({
+    permissionClaim,
+    provider: onProvider({}),
+    consumer: onConsumer({}, copyMarks("Provider")),
+  });
   assert.equal(removed.step?.do, "delete");
-  const labelled: ClaimScope = { ...providerOwned, labelSelectors: [{ app: "db" }] };
-  assert.deepEqual(plan({ scope: labelled, provider: above({}) }), {});
-  const matching = plan({ scope: labelled, provider: above({}, { labels: { app: "db" } }) });
+  const labelled: CompiledPermissionClaim = { ...providerOwned, labelSelectors: [{ app: "db" }] };
+  assert.deepEqual(plan({ permissionClaim: labelled, provider: onProvider({}) }), {});
+  const matching = plan({ permissionClaim: labelled, provider: onProvider({}, { labels: { app: "db" } }) });
   assert.equal(matching.step?.do, "create");
 });
 
 test("the copy of another provider is not ours to delete", () => {
   const metadata = { ...copyMarks("Provider"), labels: { [claimedFromLabel]: "another tenant" } };
-  assert.deepEqual(plan({ consumer: below({}, metadata) }), {});
-  const both = { consumer: below({ a: "x" }, metadata), provider: above({ a: "y" }) };
+  assert.deepEqual(plan({ consumer: onConsumer({}, metadata) }), {});
+  const both = { consumer: onConsumer({ a: "x" }, metadata), provider: onProvider({ a: "y" }) };
   assert.deepEqual(plan(both), { conflict: true });
 });
 
 test("what every cluster has for itself stays in its cluster", () => {
-  const token = { ...above({}), type: "kubernetes.io/service-account-token" };
+  const token = { ...onProvider({}), type: "kubernetes.io/service-account-token" };
   assert.deepEqual(plan({ provider: token }), {});
   const root: SyncObject = {
-    ...above({}),
+    ...onProvider({}),
     kind: "ConfigMap",
     metadata: { namespace: "cluster-a-app", name: "kube-root-ca.crt" },
   };
@@ -146,22 +150,24 @@ test("what every cluster has for itself stays in its cluster", () => {
 });
 
 test("with owner Consumer the mirror image holds", () => {
-  const { step } = plan({ scope: consumerOwned, consumer: below({ a: "x" }) });
+  const { step } = plan({ permissionClaim: consumerOwned, consumer: onConsumer({ a: "x" }) });
   assert.ok(step?.do === "create" && step.on === "provider");
   assert.equal(step.content.metadata.annotations?.[resourceOwnerAnnotation], "Consumer");
-  assert.deepEqual(plan({ scope: consumerOwned, provider: above({}) }), {});
-  const gone = plan({ scope: consumerOwned, provider: above({}, copyMarks("Consumer")) });
+  assert.deepEqual(plan({ permissionClaim: consumerOwned, provider: onProvider({}) }), {});
+  const gone = plan({ permissionClaim: consumerOwned, provider: onProvider({}, copyMarks("Consumer")) });
   assert.ok(gone.step?.do === "delete" && gone.step.on === "provider");
 });
 
 test("without an owner the side that has it owns it, and two unmarked objects are a conflict", () => {
-  assert.equal(plan({ scope: either, provider: above({}) }).step?.on, "consumer");
-  assert.equal(plan({ scope: either, consumer: below({}) }).step?.on, "provider");
-  assert.deepEqual(plan({ scope: either, consumer: below({}), provider: above({}) }), { conflict: true });
+  assert.equal(plan({ permissionClaim: either, provider: onProvider({}) }).step?.on, "consumer");
+  assert.equal(plan({ permissionClaim: either, consumer: onConsumer({}) }).step?.on, "provider");
+  assert.deepEqual(plan({ permissionClaim: either, consumer: onConsumer({}), provider: onProvider({}) }), {
+    conflict: true,
+  });
 });
 
 test("an immutable type forces deletion and creation", () => {
-  const copy = below({ a: "x" });
+  const copy = onConsumer({ a: "x" });
   assert.equal(needsRecreation("secrets", copy, { ...copy, type: "kubernetes.io/tls" }), true);
   assert.equal(needsRecreation("secrets", copy, { ...copy, data: { a: "y" } }), false);
   assert.equal(needsRecreation("secrets", { ...copy, immutable: true }, copy), true);
@@ -169,19 +175,19 @@ test("an immutable type forces deletion and creation", () => {
 
 test("a Secret that calls itself something else is judged as the Secret that it is", () => {
   for (const kind of ["", "Widget", "secret"]) {
-    const token = { ...above({}), kind, type: "bootstrap.kubernetes.io/token" };
+    const token = { ...onProvider({}), kind, type: "bootstrap.kubernetes.io/token" };
     assert.deepEqual(plan({ provider: token }), {});
-    const account = { ...below({}), kind, type: "kubernetes.io/service-account-token" };
-    assert.deepEqual(plan({ scope: consumerOwned, consumer: account }), {});
-    const copy = below({ a: "x" }, copyMarks("Provider"));
-    assert.deepEqual(plan({ provider: { ...above({ a: "x" }), kind }, consumer: copy }), {});
+    const account = { ...onConsumer({}), kind, type: "kubernetes.io/service-account-token" };
+    assert.deepEqual(plan({ permissionClaim: consumerOwned, consumer: account }), {});
+    const copy = onConsumer({ a: "x" }, copyMarks("Provider"));
+    assert.deepEqual(plan({ provider: { ...onProvider({ a: "x" }), kind }, consumer: copy }), {});
   }
 });
 
 test("Secrets cross in both directions only when their type is on the short list or the claim names it", () => {
-  const both = (scope: ClaimScope, type: string): readonly ClaimedPlan[] => [
-    plan({ scope, provider: { ...above({}), type } }),
-    plan({ scope, consumer: { ...below({}), type } }),
+  const both = (permissionClaim: CompiledPermissionClaim, type: string): readonly ClaimedPlan[] => [
+    plan({ permissionClaim, provider: { ...onProvider({}), type } }),
+    plan({ permissionClaim, consumer: { ...onConsumer({}), type } }),
   ];
   for (const type of [
     "",
@@ -199,24 +205,24 @@ test("Secrets cross in both directions only when their type is on the short list
     "kubernetes.io/service-account-token",
   ])
     assert.deepEqual(both(either, type), [{}, {}]);
-  const named: ClaimScope = {
+  const named: CompiledPermissionClaim = {
     ...either,
     fieldSelectors: [[{ path: ["type"], equals: true, value: "example.org/odd" }]],
   };
   for (const { step } of both(named, "example.org/odd")) assert.equal(step?.do, "create");
-  const copy = { ...below({ a: "old" }, copyMarks("Provider")), type: "example.org/odd" };
-  const source = { ...above({ a: "new" }), type: "example.org/odd" };
+  const copy = { ...onConsumer({ a: "old" }, copyMarks("Provider")), type: "example.org/odd" };
+  const source = { ...onProvider({ a: "new" }), type: "example.org/odd" };
   assert.deepEqual(plan({ provider: source, consumer: copy }), { refusedType: "example.org/odd" });
 });
 
 test("the agent's own Secrets never go up, and nothing comes down over them", () => {
   const isPrivate = true;
-  assert.deepEqual(plan({ scope: either, consumer: below({}), isPrivate }), {});
-  assert.deepEqual(plan({ scope: either, provider: above({}), isPrivate }), {});
+  assert.deepEqual(plan({ permissionClaim: either, consumer: onConsumer({}), isPrivate }), {});
+  assert.deepEqual(plan({ permissionClaim: either, provider: onProvider({}), isPrivate }), {});
   const wentUp = plan({
-    scope: consumerOwned,
-    consumer: below({}),
-    provider: above({}, copyMarks("Consumer")),
+    permissionClaim: consumerOwned,
+    consumer: onConsumer({}),
+    provider: onProvider({}, copyMarks("Consumer")),
     isPrivate,
   });
   assert.ok(wentUp.step?.do === "delete" && wentUp.step.on === "provider");
@@ -224,11 +230,11 @@ test("the agent's own Secrets never go up, and nothing comes down over them", ()
 
 test("where nothing is bound, nothing is made or changed; a copy goes when its source is gone", () => {
   const isOpen = false;
-  const copy = below({ a: "x" }, copyMarks("Provider"));
-  assert.deepEqual(plan({ provider: above({}), isOpen }), {});
-  assert.deepEqual(plan({ provider: above({ a: "new" }), consumer: copy, isOpen }), {});
-  assert.deepEqual(plan({ provider: above({}), consumer: below({}), isOpen }), {});
-  assert.deepEqual(plan({ scope: either, consumer: below({}), isOpen }), {});
+  const copy = onConsumer({ a: "x" }, copyMarks("Provider"));
+  assert.deepEqual(plan({ provider: onProvider({}), isOpen }), {});
+  assert.deepEqual(plan({ provider: onProvider({ a: "new" }), consumer: copy, isOpen }), {});
+  assert.deepEqual(plan({ provider: onProvider({}), consumer: onConsumer({}), isOpen }), {});
+  assert.deepEqual(plan({ permissionClaim: either, consumer: onConsumer({}), isOpen }), {});
   const { step } = plan({ consumer: copy, isOpen });
   assert.ok(step?.do === "delete" && step.on === "consumer");
 });
@@ -249,8 +255,8 @@ test("of the provider's labels and annotations only ordinary ones come down, and
     "klutch.anynines.com/bound": "true",
   };
   const marks = [claimedFromLabel, resourceOwnerAnnotation];
-  const kept = (scope: ClaimScope): readonly (readonly string[])[] => {
-    const { step } = plan({ scope, provider: above({}, { labels: keys, annotations: keys }) });
+  const kept = (permissionClaim: CompiledPermissionClaim): readonly (readonly string[])[] => {
+    const { step } = plan({ permissionClaim, provider: onProvider({}, { labels: keys, annotations: keys }) });
     assert.ok(step?.do === "create");
     const { labels = {}, annotations = {} } = step.content.metadata;
     return [labels, annotations].map((entries) =>
@@ -261,7 +267,7 @@ test("of the provider's labels and annotations only ordinary ones come down, and
   };
   const ordinary = ["app.kubernetes.io/name", "klutch.io/instance-type", "team"];
   assert.deepEqual(kept(providerOwned), [ordinary, ordinary]);
-  const rules = { ...providerOwned.labels, down: ["*"] };
-  const all = ["acme.example/a", ...ordinary];
-  assert.deepEqual(kept({ ...providerOwned, labels: rules, annotations: rules }), [all, all]);
+  const all = { ...providerOwned.labels, toConsumer: ["*"] };
+  const everything = ["acme.example/a", ...ordinary];
+  assert.deepEqual(kept({ ...providerOwned, labels: all, annotations: all }), [everything, everything]);
 });

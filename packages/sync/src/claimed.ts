@@ -8,11 +8,11 @@
  * | Provider     | Provider, or nobody |
  * | Consumer     | Consumer, or nobody |
  * | (both)       | what the marks say; else the only side that has it; two unmarked objects are a conflict |
- * | `autoAdopt`  | an unmarked object that only the consumer has goes up and is the provider's from then on |
- * | `autoDonate` | an unmarked object that only the provider has comes down and is the consumer's from then on |
+ * | `autoAdopt`  | an unmarked object that only the consumer has goes to the provider and is the provider's from then on |
+ * | `autoDonate` | an unmarked object that only the provider has goes to the consumer and is the consumer's from then on |
  */
 import { claimedFromLabel, deliveredAnnotation, resourceOwnerAnnotation } from "@klutch/api";
-import { type ClaimScope, isSelected } from "./claim-scope.ts";
+import { type CompiledPermissionClaim, isSelected } from "./compiled-permission-claim.ts";
 import { copyContent, needsRecreation, sameCopy, sourcePatch } from "./claimed-content.ts";
 import { jsonEqual } from "./json.ts";
 import type { Tenant } from "./namespaces.ts";
@@ -21,7 +21,7 @@ import { isDeleting, type Ref, refOfObject, type SyncObject } from "./types.ts";
 
 /** Both sides of one claimed object. */
 export interface ObservedClaimed {
-  readonly scope: ClaimScope;
+  readonly permissionClaim: CompiledPermissionClaim;
   readonly consumer: SyncObject | undefined;
   readonly provider: SyncObject | undefined;
   readonly consumerRef: Ref;
@@ -42,7 +42,7 @@ export type Side = "consumer" | "provider";
 
 /** One write. A copy is written whole: nobody but Klutch changes it. */
 export type ClaimedStep =
-  /** Fails with AlreadyExists when an object is there that the cache does not show; then look live and decide again. */
+  /** Fails with AlreadyExists when an object is there that the cache does not show; then read live and decide again. */
   | { readonly do: "create"; readonly on: Side; readonly content: SyncObject }
   /** `recreate`: the object must be deleted and made anew. */
   | { readonly do: "replace"; readonly on: Side; readonly content: SyncObject; readonly recreate: boolean }
@@ -61,7 +61,7 @@ export type ClaimedStep =
       readonly uid: string;
       readonly status: unknown;
     }
-  /** `unlessFound` is looked up live on the other side first: a cache proves no absence. */
+  /** `unlessFound` is read live on the other side first: a cache proves no absence. */
   | {
       readonly do: "delete";
       readonly on: Side;
@@ -110,38 +110,40 @@ function markOf(object: SyncObject | undefined): Owner | undefined {
   return mark === "Provider" || mark === "Consumer" ? mark : undefined;
 }
 
-/** Who may own under this claim. */
-function mayOwn({ owner, autoAdopt, autoDonate }: ClaimScope, candidate: Owner): boolean {
+/** Who may own under this permission claim. */
+function mayOwn({ owner, autoAdopt, autoDonate }: CompiledPermissionClaim, candidate: Owner): boolean {
   if (owner === undefined || owner === candidate) return true;
   return candidate === "Provider" ? autoAdopt : autoDonate;
 }
 
 function ownerOf({
-  scope,
+  permissionClaim,
   consumer,
   provider,
 }: ObservedClaimed): Owner | "adopt" | "donate" | "conflict" | undefined {
   const marked = markOf(provider) ?? markOf(consumer);
   if (marked !== undefined) {
-    if (!mayOwn(scope, marked)) return undefined;
-    // The other side's unmarked object is its own, unless the claim says that it may be taken.
+    if (!mayOwn(permissionClaim, marked)) return undefined;
+    // The other side's unmarked object is its own, unless the permission claim says that it may be taken.
     const other = marked === "Provider" ? consumer : provider;
-    const mayTake = scope.replaceExisting || (marked === "Provider" ? scope.autoAdopt : scope.autoDonate);
+    const mayTake =
+      permissionClaim.replaceExisting ||
+      (marked === "Provider" ? permissionClaim.autoAdopt : permissionClaim.autoDonate);
     if (other !== undefined && markOf(other) === undefined && !mayTake) return "conflict";
-    // A mark that the consumer gave itself must not make its object go up under a claim of the provider's.
+    // A mark that the consumer gave itself must not make its object reach the provider under a permission claim of the provider's.
     const contradicts = markOf(other) !== undefined && markOf(other) !== marked;
     return contradicts && !mayTake ? undefined : marked;
   }
   if (consumer !== undefined && provider !== undefined) {
-    return scope.replaceExisting && mayOwn(scope, "Provider") ? "Provider" : "conflict";
+    return permissionClaim.replaceExisting && mayOwn(permissionClaim, "Provider") ? "Provider" : "conflict";
   }
   if (provider !== undefined) {
-    if (scope.autoDonate) return "donate";
-    return mayOwn(scope, "Provider") ? "Provider" : undefined;
+    if (permissionClaim.autoDonate) return "donate";
+    return mayOwn(permissionClaim, "Provider") ? "Provider" : undefined;
   }
   if (consumer === undefined) return undefined;
-  if (scope.autoAdopt) return "adopt";
-  return mayOwn(scope, "Consumer") ? "Consumer" : undefined;
+  if (permissionClaim.autoAdopt) return "adopt";
+  return mayOwn(permissionClaim, "Consumer") ? "Consumer" : undefined;
 }
 
 function planCopy(
@@ -151,18 +153,18 @@ function planCopy(
   source: SyncObject | undefined,
   copy: SyncObject | undefined,
 ): ClaimedPlan {
-  const { scope, consumerRef, resource } = observed;
+  const { permissionClaim, consumerRef, resource } = observed;
   const isCovered =
     source !== undefined &&
     !isDeleting(source) &&
     observed.isPrivate !== true &&
     !belongsToItsCluster(resource, source) &&
-    isSelected(scope, consumerRef, source);
+    isSelected(permissionClaim, consumerRef, source);
   if (!isCovered) return planRemoval(observed, on, source, copy);
   if (observed.isOpen === false) return none;
-  const refusedType = refusedSecretType(resource, source, scope);
+  const refusedType = refusedSecretType(resource, source, permissionClaim);
   if (refusedType !== undefined) return { refusedType };
-  const keepsAway = on === "consumer" && !scope.recreateWhenConsumerSideDeleted;
+  const keepsAway = on === "consumer" && !permissionClaim.recreateWhenConsumerSideDeleted;
   if (copy === undefined) {
     if (keepsAway && source.metadata.annotations?.[deliveredAnnotation] === "true") return none;
     return { step: { do: "create", on, content: copyContent(observed, on, mark, source, copy) } };
@@ -175,14 +177,14 @@ function planCopy(
   const content = copyContent(observed, on, mark, source, copy);
   if (!sameCopy(copy, content)) {
     const { uid, resourceVersion } = copy.metadata;
-    const recreate = scope.alwaysRecreate || needsRecreation(resource, copy, content);
+    const recreate = permissionClaim.alwaysRecreate || needsRecreation(resource, copy, content);
     const metadata = { ...content.metadata, uid, resourceVersion };
     return { step: { do: "replace", on, content: { ...content, metadata }, recreate } };
   }
   return planSource(observed, on, source, copy, keepsAway);
 }
 
-/** The copy is as it should be; what it may tell the source, and the status. */
+/** The copy is as it should be; what it may give back to the source, and the status. */
 function planSource(
   observed: ObservedClaimed,
   on: Side,
@@ -191,7 +193,7 @@ function planSource(
   keepsAway: boolean,
 ): ClaimedPlan {
   const back: Side = on === "consumer" ? "provider" : "consumer";
-  const patch = sourcePatch(observed.scope, on, source, copy, keepsAway);
+  const patch = sourcePatch(observed.permissionClaim, on, source, copy, keepsAway);
   if (patch !== undefined) {
     const uid = source.metadata.uid ?? "";
     return { step: { do: "patch", on: back, ref: refOfObject(source), uid, patch } };

@@ -53,12 +53,12 @@ class History {
   /** It knows prefixed names only, and does not delete what has none. */
   #workAsGo(name: string): void {
     const claim = this.#claims.get(name);
-    const above = `${tenant.namespace}-${name}`;
+    const onProvider = `${tenant.namespace}-${name}`;
     if (claim === undefined) return;
     if (claim.isDeleting) {
-      this.#upstream.delete(above);
+      this.#upstream.delete(onProvider);
       this.#claims.delete(name);
-    } else if (!this.#upstream.has(above)) this.#make(above, claim.id, {}, true);
+    } else if (!this.#upstream.has(onProvider)) this.#make(onProvider, claim.id, {}, true);
   }
 
   #workAsOurs(name: string, isolation: Isolation): void {

@@ -1,7 +1,7 @@
 /**
  * Which upstream object serves a cluster-scoped claim. Agents have named these objects in two ways: `<cluster namespace>-<name>` (the
  * Go agent, whatever isolation the export names, and isolation Prefixed) and `<name>` (isolation None). An object that is there is gone
- * on with, under whichever name; only a new one gets the name that the isolation asks for. And as long as a claim below explains an
+ * on with, under whichever name; only a new one gets the name that the isolation asks for. And as long as a claim explains an
  * object by any of these namings, the object is nobody's orphan.
  *
  * | annotation `consumer-name` | claims that exist | whose the object is |
@@ -38,7 +38,7 @@ export interface ClusterScopedPlace<T extends Upstream = Upstream> {
   readonly second: string | undefined;
 }
 
-/** Names under which an agent may have put a claim up. */
+/** Names under which an agent may have put a claim on the provider. */
 export function upstreamNamesOf(tenant: Tenant, claim: string): readonly string[] {
   return [prefixedName(tenant.namespace, claim), claim];
 }

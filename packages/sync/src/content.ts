@@ -1,4 +1,4 @@
-/** What of an object goes up, and whether it has to. */
+/** What of an object goes to the provider, and whether it has to. */
 import {
   adoptedAnnotation,
   boundAnnotation,
@@ -18,7 +18,7 @@ export function isBound(object: { readonly metadata: Metadata }): boolean {
 }
 
 /**
- * What goes up from a claim, wherever its upstream object stands: every top-level field except `status`, labels and annotations by rule,
+ * What goes to the provider from a claim, wherever its upstream object stands: every top-level field except `status`, labels and annotations by rule,
  * the `bound` annotation. Without labels there is no member for them.
  */
 export function travellingContent(consumer: SyncObject, rule: MetadataRule): SyncObject {
@@ -30,7 +30,7 @@ export function travellingContent(consumer: SyncObject, rule: MetadataRule): Syn
 
 /**
  * The body of the server-side apply that makes the provider's object what the consumer wants: what travels; for cluster-scoped objects
- * also the mark and the owner that tie it to the tenant, and the claim's name where the object's does not tell it, or `isNamed`. Holds nothing
+ * also the mark and the owner that tie it to the tenant, and the claim's name where the object's does not say it, or `isNamed`. Holds nothing
  * that a server sets.
  */
 export function providerContent(
@@ -82,7 +82,7 @@ export interface AppliedRecord {
   readonly observed: string;
 }
 
-/** The record of a write of `wanted` after which the object looked like `observed`. */
+/** The record of a write of `wanted` after which the object was `observed`. */
 export function recordOf(wanted: unknown, observed: unknown): AppliedRecord {
   return { wanted: jsonHash(wanted), observed: jsonHash(observed) };
 }
@@ -117,7 +117,7 @@ export function needsApply(
   return differs && !isSettled(record, wanted, appliedPart(observed));
 }
 
-/** A merge patch that removes what an older agent's update left behind; undefined when nothing is left. Lists are not looked into. */
+/** A merge patch that removes what an older agent's update left behind; undefined when nothing is left. Lists are not compared item by item. */
 export function legacyRemoval(wanted: SyncObject, observed: SyncObject): object | undefined {
   const paths = surplusPaths(ownedFields(observed).legacy, wanted).filter((path) =>
     path.every((step) => typeof step === "string" && !/^[kvi]:/.test(step)),

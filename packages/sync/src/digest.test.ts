@@ -16,10 +16,10 @@ function thing(spec: unknown, metadata: Metadata, status?: unknown): SyncObject 
   };
 }
 
-const below = (spec: unknown, status?: unknown, metadata: Metadata = {}): Digest =>
+const onConsumer = (spec: unknown, status?: unknown, metadata: Metadata = {}): Digest =>
   consumerDigest(thing(spec, { finalizers: [syncerFinalizer], ...metadata }, status), defaultMetadataRule);
 const applied = (fieldsV1: object): unknown => ({ manager: fieldManager, operation: "Apply", fieldsV1 });
-const above = (
+const onProvider = (
   spec: unknown,
   managers: readonly unknown[],
   status?: unknown,
@@ -32,49 +32,55 @@ const own = applied({ "f:spec": { "f:size": {} } });
 const judge = (
   consumer: Digest,
   provider: Digest,
-  settled = settledOf(below({ size: 1 }), above({ size: 1 }, [own])),
+  settled = settledOf(onConsumer({ size: 1 }), onProvider({ size: 1 }, [own])),
 ): string => judgeDigests(consumer, provider, settled, undefined, syncerFinalizer);
 
-test("what others add above, late initialisation among it, does not count", () => {
+test("what others add on the provider, late initialisation among it, does not count", () => {
   const other = { manager: "crossplane", operation: "Update", fieldsV1: { "f:spec": { "f:ref": {} } } };
-  assert.equal(judge(below({ size: 1 }), above({ size: 1, ref: "x" }, [own, other])), "inSync");
+  assert.equal(judge(onConsumer({ size: 1 }), onProvider({ size: 1, ref: "x" }, [own, other])), "inSync");
 });
 
-test("a value that somebody else changed above is noticed, because the field is no longer ours", () => {
+test("a value that somebody else changed on the provider is noticed, because the field is no longer ours", () => {
   const taken = { manager: "someone", operation: "Update", fieldsV1: { "f:spec": { "f:size": {} } } };
-  assert.equal(judge(below({ size: 1 }), above({ size: 9 }, [applied({}), taken])), "needsBoth");
+  assert.equal(judge(onConsumer({ size: 1 }), onProvider({ size: 9 }, [applied({}), taken])), "needsBoth");
 });
 
 test("a changed claim needs only the claim, unless an older agent's fields must be removed by name", () => {
-  assert.equal(judge(below({ size: 2 }), above({ size: 1 }, [own])), "claimChanged");
+  assert.equal(judge(onConsumer({ size: 2 }), onProvider({ size: 1 }, [own])), "claimChanged");
   const legacy = { manager: "konnector", operation: "Update", fieldsV1: { "f:spec": { "f:size": {} } } };
-  const provider = above({ size: 1 }, [legacy]);
-  assert.equal(judge(below({ size: 2 }), provider, settledOf(below({ size: 1 }), provider)), "needsBoth");
+  const provider = onProvider({ size: 1 }, [legacy]);
+  assert.equal(
+    judge(onConsumer({ size: 2 }), provider, settledOf(onConsumer({ size: 1 }), provider)),
+    "needsBoth",
+  );
 });
 
-test("a status above that the claim does not show is written down, and one that was pruned is not written again", () => {
-  const [consumer, provider] = [below({ size: 1 }, { a: 1 }), above({ size: 1 }, [own], { a: 2, b: 1 })];
+test("a status on the provider that the claim does not show is written down, and one that was pruned is not written again", () => {
+  const [consumer, provider] = [
+    onConsumer({ size: 1 }, { a: 1 }),
+    onProvider({ size: 1 }, [own], { a: 2, b: 1 }),
+  ];
   assert.equal(judge(consumer, provider), "statusDiffers");
   const projected = { wanted: jsonHash({ a: 2, b: 1 }), observed: jsonHash({ a: 1 }) };
   const settled = settledOf(consumer, provider);
   assert.equal(judgeDigests(consumer, provider, settled, projected, syncerFinalizer), "inSync");
-  assert.equal(judge(consumer, above({ size: 1 }, [own])), "inSync");
+  assert.equal(judge(consumer, onProvider({ size: 1 }, [own])), "inSync");
 });
 
 test("another object of the same name, a missing finalizer and a deletion need a full look", () => {
-  const provider = above({ size: 1 }, [own]);
-  assert.equal(judge(below({ size: 1 }, undefined, { uid: "another" }), provider), "needsBoth");
-  assert.equal(judge(below({ size: 1 }, undefined, { finalizers: [] }), provider), "needsBoth");
+  const provider = onProvider({ size: 1 }, [own]);
+  assert.equal(judge(onConsumer({ size: 1 }, undefined, { uid: "another" }), provider), "needsBoth");
+  assert.equal(judge(onConsumer({ size: 1 }, undefined, { finalizers: [] }), provider), "needsBoth");
   assert.equal(
-    judge(below({ size: 1 }, undefined, { deletionTimestamp: "2026-01-01T00:00:00Z" }), provider),
+    judge(onConsumer({ size: 1 }, undefined, { deletionTimestamp: "2026-01-01T00:00:00Z" }), provider),
     "needsBoth",
   );
   assert.equal(judgeDigests(undefined, provider, undefined, undefined, syncerFinalizer), "needsBoth");
 });
 
-test("a pair that nobody has looked at yet is in sync when what we hold above is what goes up", () => {
+test("a pair that nobody has looked at yet is in sync when what we hold on the provider is what goes up", () => {
   const metadata = { namespace: "team", labels: { team: "blue" }, annotations: { "team.example/note": "x" } };
-  const claim = below({ size: 1, list: [{ name: "a" }], nested: { on: false } }, undefined, metadata);
+  const claim = onConsumer({ size: 1, list: [{ name: "a" }], nested: { on: false } }, undefined, metadata);
   const marks = { "f:annotations": { "f:klutch.anynines.com/bound": {}, "f:team.example/note": {} } };
   const metadataSet = { "f:metadata": { ...marks, "f:labels": { "f:team": {} } } };
   const specSet = { "f:size": {}, "f:list": {}, "f:nested": { ".": {}, "f:on": {} } };
@@ -87,7 +93,7 @@ test("a pair that nobody has looked at yet is in sync when what we hold above is
     spec: object,
     set: object = specSet,
     managers = [applied({ ...metadataSet, "f:spec": set })],
-  ) => above(spec, managers, undefined, copyMetadata);
+  ) => onProvider(spec, managers, undefined, copyMetadata);
   const first = (provider: Digest): string =>
     judgeDigests(claim, provider, undefined, undefined, syncerFinalizer);
   const spec = { size: 1, list: [{ name: "a" }], nested: { on: false, late: 1 }, ref: "theirs" };
@@ -102,6 +108,6 @@ test("a pair that nobody has looked at yet is in sync when what we hold above is
 });
 
 test("a digest keeps no content: neither labels nor values", () => {
-  const digest = below({ password: "hunter2" }, { note: "hunter2" }, { labels: { team: "hunter2" } });
+  const digest = onConsumer({ password: "hunter2" }, { note: "hunter2" }, { labels: { team: "hunter2" } });
   assert.ok(!JSON.stringify(digest).includes("hunter2"));
 });

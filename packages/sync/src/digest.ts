@@ -22,13 +22,13 @@ export interface Digest {
   /** Names, identity, version, deletion, finalizers, and of the annotations only Klutch's marks. */
   readonly metadata: Metadata;
   /**
-   * Equal as long as nothing that is synced up (or, on the provider, nothing that was applied) has changed. That of a claim equals that
-   * of its upstream object when nothing has to be written up; where they differ, the objects must be compared.
+   * Equal as long as nothing that is synced to the provider (or, on the provider, nothing that was applied) has changed. That of a claim equals that
+   * of its upstream object when nothing has to be written there; where they differ, the objects must be compared.
    */
   readonly content: string;
   /** Undefined when there is no status. */
   readonly status: string | undefined;
-  /** On the provider: fields that an older agent brought up must be removed by name, so its content is needed for every change. */
+  /** On the provider: fields that an older agent wrote must be removed by name, so its content is needed for every change. */
   readonly hasLegacy?: boolean | undefined;
 }
 
@@ -43,7 +43,7 @@ const marks: readonly string[] = [
 const unmarked: Readonly<Record<string, string>> = Object.freeze({});
 const onlyBound: Readonly<Record<string, string>> = Object.freeze({ [boundAnnotation]: "true" });
 
-/** Of a claim: its content is what goes up. */
+/** Of a claim: its content is what goes to the provider. */
 export function consumerDigest(object: SyncObject, rule: MetadataRule): Digest {
   // No set of held fields names the type.
   const { apiVersion: _apiVersion, kind: _kind, ...content } = travellingContent(object, rule);
@@ -92,7 +92,7 @@ function hashOf(status: unknown): string | undefined {
   return status === undefined ? undefined : jsonHash(status);
 }
 
-/** Two contents that belong together: with them there was nothing to write up. */
+/** Two contents that belong together: with them there was nothing to write to the provider. */
 export interface Settled {
   readonly consumerUid: string;
   readonly consumer: string;
@@ -100,7 +100,7 @@ export interface Settled {
   readonly provider: string;
 }
 
-/** The record of a pair for which a full look found nothing to write up. */
+/** The record of a pair for which a full comparison found nothing to write to the provider. */
 export function settledOf(consumer: Digest, provider: Digest): Settled {
   return {
     consumerUid: consumer.metadata.uid ?? "",
@@ -113,7 +113,7 @@ export function settledOf(consumer: Digest, provider: Digest): Settled {
 /** What can be said of a pair without its objects. */
 export type DigestVerdict =
   | "inSync"
-  /** Only the status differs: the provider's object is needed to write it down. */
+  /** Only the status differs: the provider's object is needed to write it. */
   | "statusDiffers"
   /** The claim changed and the upstream object did not: the claim is needed, and applying needs no comparison. */
   | "claimChanged"

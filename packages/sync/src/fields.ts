@@ -136,7 +136,7 @@ function without(left: FieldSet, right: FieldSet): FieldSet {
       continue;
     }
     if (!isRecord(child) || Object.keys(child).length === 0) continue;
-    // A leaf on the other side means that the other manager holds the whole value below.
+    // A leaf on the other side means that the other manager holds the whole value from there on.
     if (!isRecord(other) || Object.keys(other).length === 0) continue;
     const inner = without(child, other);
     if (Object.keys(inner).length > 0) rest[key] = inner;

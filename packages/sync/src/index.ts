@@ -1,6 +1,6 @@
 /** The sync engine's decisions: pure functions from what both clusters show to what is to be written. No I/O. */
 export * from "./adoption.ts";
-export * from "./claim-scope.ts";
+export * from "./compiled-permission-claim.ts";
 export * from "./claimed.ts";
 export * from "./cluster-scoped.ts";
 export * from "./content.ts";

@@ -1,6 +1,10 @@
-/** That copies of claimed objects equal their sources, and that nothing of the consumer is above without an accepted claim. */
+/** That copies of claimed objects equal their sources, and that nothing of the consumer is on the provider without an accepted permission claim. */
 import { claimedFromLabel, crdNameOf, resourceOwnerAnnotation } from "@klutch/api";
-import { type ClaimScope, claimScopeOf, isSelected } from "./claim-scope.ts";
+import {
+  type CompiledPermissionClaim,
+  compilePermissionClaim,
+  isSelected,
+} from "./compiled-permission-claim.ts";
 import { type ClaimedStep, planClaimed } from "./claimed.ts";
 import { isAdopted } from "./content.ts";
 import type { BoundApi, InvariantSnapshot, Violation } from "./invariants-snapshot.ts";
@@ -22,7 +26,7 @@ export function checkClaimed(
   places: Places,
   apis: readonly BoundApi[],
 ): readonly Violation[] {
-  const scopes = scopesOf(apis);
+  const permissionClaims = permissionClaimsOf(apis);
   const bound = new Set(apis.map(({ name }) => name));
   const inhabited = new Set(
     apis
@@ -36,19 +40,21 @@ export function checkClaimed(
     .filter((resource) => !bound.has(resource))
     .flatMap((resource) =>
       pairsOf(snapshot, places, resource).flatMap((pair) =>
-        checkPair(places, resource, scopes.get(resource) ?? [], isOpen, pair),
+        checkPair(places, resource, permissionClaims.get(resource) ?? [], isOpen, pair),
       ),
     );
 }
 
 /** Accepted claims by resource. */
-function scopesOf(apis: readonly BoundApi[]): ReadonlyMap<string, readonly ClaimScope[]> {
-  const scopes = new Map<string, ClaimScope[]>();
+function permissionClaimsOf(
+  apis: readonly BoundApi[],
+): ReadonlyMap<string, readonly CompiledPermissionClaim[]> {
+  const permissionClaims = new Map<string, CompiledPermissionClaim[]>();
   for (const claim of apis.flatMap(({ claims }) => claims)) {
     const name = crdNameOf(claim);
-    scopes.set(name, [...(scopes.get(name) ?? []), claimScopeOf(claim)]);
+    permissionClaims.set(name, [...(permissionClaims.get(name) ?? []), compilePermissionClaim(claim)]);
   }
-  return scopes;
+  return permissionClaims;
 }
 
 function pairsOf(snapshot: InvariantSnapshot, places: Places, resource: string): readonly Pair[] {
@@ -79,7 +85,7 @@ function pairsOf(snapshot: InvariantSnapshot, places: Places, resource: string):
 function checkPair(
   places: Places,
   resource: string,
-  scopes: readonly ClaimScope[],
+  permissionClaims: readonly CompiledPermissionClaim[],
   isOpen: (consumerRef: Ref) => boolean,
   pair: Pair,
 ): readonly Violation[] {
@@ -94,13 +100,17 @@ function checkPair(
     object: `${resource} ${nameOf(side === "consumer" ? consumerRef : providerRef)}`,
     message,
   });
-  const covering = scopes.filter((scope) => isSelected(scope, consumerRef, provider ?? consumer));
-  const mayGoUp = covering.some((scope) => scope.owner !== "Provider" || scope.autoAdopt);
+  const covering = permissionClaims.filter((permissionClaim) =>
+    isSelected(permissionClaim, consumerRef, provider ?? consumer),
+  );
+  const mayGoUp = covering.some(
+    (permissionClaim) => permissionClaim.owner !== "Provider" || permissionClaim.autoAdopt,
+  );
   if (provider !== undefined && cameFromConsumer(provider) && !isDeleting(provider) && !mayGoUp) {
     return [violation("Claimed", "provider", "comes from the consumer, but no accepted claim lets it leave")];
   }
-  const [scope] = covering.length > 0 ? covering : scopes;
-  if (scope === undefined) return [];
+  const [permissionClaim] = covering.length > 0 ? covering : permissionClaims;
+  if (permissionClaim === undefined) return [];
   if (consumer !== undefined && provider !== undefined && markOf(consumer) === "Provider") {
     const from = consumer.metadata.labels?.[claimedFromLabel];
     if (covering.length > 0 && from !== places.tenant.namespaceUid) {
@@ -110,7 +120,7 @@ function checkPair(
   }
   const { step } = planClaimed({
     ...pair,
-    scope,
+    permissionClaim,
     tenant: places.tenant,
     resource,
     isOpen: isOpen(consumerRef),

@@ -1,4 +1,4 @@
-/** What invariants are judged on, and how a broken one is told. */
+/** What invariants are judged on, and how a broken one is reported. */
 import type { APIServiceBinding, APIServiceExport, PermissionClaim } from "@klutch/api";
 import type { MetadataRule } from "./metadata-rules.ts";
 import type { Isolation, Tenant } from "./namespaces.ts";
@@ -9,13 +9,13 @@ import type { SyncObject } from "./types.ts";
  *
  * | name        | promise |
  * |-------------|---------|
- * | OneToOne    | a bound claim in a mapped namespace has exactly one object above, at its place |
- * | Orphan      | nothing above is marked as bound whose claim does not exist |
- * | Content     | spec, labels and annotations above are what the claim wants |
- * | Status      | a claim shows the status of its object above |
+ * | OneToOne    | a bound claim in a mapped namespace has exactly one object on the provider, at its place |
+ * | Orphan      | nothing on the provider is marked as bound whose claim does not exist |
+ * | Content     | spec, labels and annotations on the provider are what the claim wants |
+ * | Status      | a claim shows the status of its object on the provider |
  * | Finalizer   | our finalizer is only where a binding can resolve it |
  * | Tenancy     | nothing of one tenant stands in a namespace of another |
- * | Claimed     | copies of claimed objects equal their sources; nothing is above that no accepted claim covers |
+ * | Claimed     | copies of claimed objects equal their sources; nothing is on the provider that no accepted permission claim covers |
  * | Bookkeeping | a claim's status holds nothing of Klutch's own |
  */
 export type InvariantName =
@@ -56,9 +56,9 @@ export type ObjectsByResource = Readonly<Record<string, readonly SyncObject[]>>;
 export interface InvariantSnapshot {
   /** Wall clock, milliseconds since the epoch. */
   readonly now: number;
-  /** How long something may be on its way: a new claim without object above, a deletion without one. Default 60 000. */
+  /** How long something may be on its way: a new claim without its object, a deletion without one. Default 60 000. */
   readonly graceMs?: number | undefined;
-  /** Which labels and annotations travel up. Default: `defaultMetadataRule`. */
+  /** Which labels and annotations travel to the provider. Default: `defaultMetadataRule`. */
   readonly rule?: MetadataRule | undefined;
   readonly consumer: {
     readonly objects: ObjectsByResource;

@@ -96,7 +96,7 @@ interface Changes {
   readonly bindings?: readonly APIServiceBinding[];
 }
 
-/** Claim `app/w`, its object above, and a Secret of the provider with its copy; with changes. */
+/** Claim `app/w`, its object on the provider, and a Secret of the provider with its copy; with changes. */
 function snapshot(changes: Changes = {}): InvariantSnapshot {
   const claims = changes.permissionClaims ?? [providerSecrets];
   const status = { phase: "Ready" };
@@ -155,7 +155,7 @@ const claim = (spec: object, metadata?: Metadata): SyncObject => ({
   ...consumerWidget(spec, metadata),
   status,
 });
-const above = (spec: object, metadata?: Metadata): SyncObject => ({
+const onProvider = (spec: object, metadata?: Metadata): SyncObject => ({
   ...providerWidget(spec, metadata),
   status,
 });
@@ -175,7 +175,7 @@ test("only this tenant's objects are counted, and a side that was not read has n
   assert.deepEqual(countCompared(seen, "configmaps"), { consumer: undefined, provider: undefined });
 });
 
-test("OneToOne: a bound claim without object above", () => {
+test("OneToOne: a bound claim without object on the provider", () => {
   violates({ upstreams: [] }, "OneToOne", `${api} app/w`, /cluster-a-app\/w is missing/);
 });
 
@@ -187,13 +187,13 @@ test("OneToOne: an unmarked claim counts once it is older than the grace time", 
 });
 
 test("OneToOne: a second object of a claim in another namespace of ours", () => {
-  const second = above({ a: 1 }, { namespace: "cluster-a-app-old" });
+  const second = onProvider({ a: 1 }, { namespace: "cluster-a-app-old" });
   const namespaces = [
     namespace("cluster-a-app", "cluster-a/app"),
     namespace("cluster-a-app-old", "cluster-a/app"),
   ];
   violates(
-    { claims: [claim({ a: 1 })], upstreams: [above({ a: 1 }), second], namespaces },
+    { claims: [claim({ a: 1 })], upstreams: [onProvider({ a: 1 }), second], namespaces },
     "OneToOne",
     `${api} cluster-a-app-old/w`,
     /second object of claim app\/w/,
@@ -220,45 +220,45 @@ test("an unmapped or pending namespace is not judged", () => {
 
 test("Orphan: an object that is marked as bound and has no claim; one that is being deleted or is not marked is none", () => {
   violates({ claims: [] }, "Orphan", `${api} cluster-a-app/w`, /its claim does not exist/);
-  const leaving = above({ a: 1 }, { ...deletedAt(justNow), annotations: { [boundAnnotation]: "true" } });
+  const leaving = onProvider({ a: 1 }, { ...deletedAt(justNow), annotations: { [boundAnnotation]: "true" } });
   assert.deepEqual(checkInvariants(snapshot({ claims: [], upstreams: [leaving] })), []);
   assert.deepEqual(
-    checkInvariants(snapshot({ claims: [], upstreams: [above({ a: 1 }, { annotations: {} })] })),
+    checkInvariants(snapshot({ claims: [], upstreams: [onProvider({ a: 1 }, { annotations: {} })] })),
     [],
   );
 });
 
 test("Content: a field, a label, the mark, and a field that only we still hold; values are never told", () => {
   const one = (changes: Changes, message: RegExp): void =>
-    violates({ upstreams: [above({ a: 1 })], ...changes }, "Content", `${api} app/w`, message);
+    violates({ upstreams: [onProvider({ a: 1 })], ...changes }, "Content", `${api} app/w`, message);
   one({ claims: [claim({ a: { b: "secret" } })] }, /^spec\.a is not what the claim wants/);
   one({ claims: [claim({ a: 1 }, { labels: { team: "x" } })] }, /^metadata\.labels/);
   one(
-    { claims: [claim({ a: 1 })], upstreams: [above({ a: 1 }, { annotations: { other: "1" } })] },
+    { claims: [claim({ a: 1 })], upstreams: [onProvider({ a: 1 }, { annotations: { other: "1" } })] },
     /^metadata\.annotations\.klutch\.anynines\.com\/bound/,
   );
   const managedFields = [appliedBy(fieldManager, "Apply", fieldsOf({ spec: { a: 1, b: 2 } }))];
   one(
-    { claims: [claim({ a: 1 })], upstreams: [above({ a: 1, b: 2 }, { managedFields })] },
+    { claims: [claim({ a: 1 })], upstreams: [onProvider({ a: 1, b: 2 }, { managedFields })] },
     /^spec\.b was removed from the claim/,
   );
 });
 
-test("Status: a claim that shows another status than its object above", () => {
+test("Status: a claim that shows another status than its object on the provider", () => {
   const claims = [{ ...consumerWidget({ a: 1 }), status: { phase: "Creating" } }];
-  violates({ claims, upstreams: [above({ a: 1 })] }, "Status", `${api} app/w`, /^status\.phase/);
+  violates({ claims, upstreams: [onProvider({ a: 1 })] }, "Status", `${api} app/w`, /^status\.phase/);
   const none = { ...providerWidget({ a: 1 }) };
   assert.deepEqual(checkInvariants(snapshot({ claims, upstreams: [none] })), []);
 });
 
-test("Finalizer: a deleting claim without object above waits no longer than the grace time", () => {
+test("Finalizer: a deleting claim without object on the provider waits no longer than the grace time", () => {
   const waiting = (since: string): Changes => ({
     claims: [claim({ a: 1 }, { ...deletedAt(since), finalizers: [syncerFinalizer] })],
     upstreams: [],
   });
   assert.deepEqual(checkInvariants(snapshot(waiting(justNow))), []);
   violates(waiting(minutesAgo), "Finalizer", `${api} app/w`, /the provider has nothing of it any more/);
-  const served = { ...waiting(minutesAgo), upstreams: [above({ a: 1 })] };
+  const served = { ...waiting(minutesAgo), upstreams: [onProvider({ a: 1 })] };
   assert.deepEqual(checkInvariants(snapshot(served)), []);
 });
 
@@ -301,7 +301,7 @@ test("Tenancy: an object of ours in another tenant's namespace, and the other wa
   );
 });
 
-test("Tenancy: a copy below without our label", () => {
+test("Tenancy: a copy in the app cluster without our label", () => {
   const metadata = { annotations: { [resourceOwnerAnnotation]: "Provider" } };
   violates(
     { secretsBelow: [secret("app", { p: "eA==" }, metadata)] },
@@ -323,7 +323,7 @@ test("Claimed: two objects that both sides made themselves are nobody's copy", (
   assert.deepEqual(checkInvariants(snapshot({ secretsBelow: [own] })), []);
 });
 
-test("a Secret of the consumer above that no accepted claim covers, also when no claim is accepted at all", () => {
+test("a Secret of the consumer on the provider that no accepted claim covers, also when no claim is accepted at all", () => {
   const leaked = [secret("cluster-a-app", { p: "eA==" }, copyOf("Consumer"))];
   const own = [secret("app", { p: "eA==" })];
   const expected = ["Claimed", "secrets cluster-a-app/s", /no accepted claim lets it leave/] as const;
@@ -357,9 +357,12 @@ test("cluster-scoped claims stand under the prefixed name, and only with our mar
   ];
   const claims = [claim({ a: 1 }, { namespace: undefined })];
   const place = { namespace: undefined, name: "cluster-a-w" };
-  const good = above({ a: 1 }, { ...place, annotations: marks, ownerReferences });
+  const good = onProvider({ a: 1 }, { ...place, annotations: marks, ownerReferences });
   assert.deepEqual(checkInvariants(snapshot({ scope: "Cluster", claims, upstreams: [good] })), []);
-  const foreign = above({ a: 1 }, { ...place, annotations: { [clusterNamespaceAnnotation]: "cluster-b" } });
+  const foreign = onProvider(
+    { a: 1 },
+    { ...place, annotations: { [clusterNamespaceAnnotation]: "cluster-b" } },
+  );
   violates(
     { scope: "Cluster", claims, upstreams: [foreign] },
     "OneToOne",
@@ -368,6 +371,6 @@ test("cluster-scoped claims stand under the prefixed name, and only with our mar
   );
 });
 
-test("every invariant has an example of its violation above", () => {
+test("every invariant has an example of its violation in this file", () => {
   assert.deepEqual([...shown].toSorted(), invariantNames.toSorted());
 });

@@ -1,7 +1,7 @@
 /**
- * What must hold between an app cluster and its tenant on the control plane, looked at from outside: the same functions judge live
+ * What must hold between an app cluster and its tenant on the control plane, seen from outside: the same functions judge live
  * clusters (`klutch verify`) and the clusters of the fault simulation. They read one snapshot, decide nothing and know no history, so
- * what is on its way at that moment shows as a violation too; look twice before you believe it.
+ * what is on its way at that moment shows as a violation too; check twice before you believe it.
  */
 import { crdNameOf, syncerFinalizer } from "@klutch/api";
 import { appliedPart, isBound, isToBeNamed, providerContent } from "./content.ts";

@@ -3,7 +3,7 @@
  * must name a namespace that is this tenant's and nobody else's, and claimed objects cross only where the app cluster itself has put
  * something that is bound.
  *
- * | consumer namespace             | claims up, status down            | adoption | claimed objects |
+ * | consumer namespace             | claims to it, status back          | adoption | claimed objects |
  * |--------------------------------|-----------------------------------|----------|-----------------|
  * | holds a claim made here        | yes                               | yes      | yes             |
  * | holds none, or only adopted ones | yes                             | yes      | only copies whose source is gone are removed |

@@ -1,9 +1,10 @@
-/** Which labels and annotations travel up. */
+/** Which labels and annotations travel to the provider, and which come back. */
+import { type KeyMatcher, keyMatcher, matchesAny } from "./key-patterns.ts";
 
-/** Patterns with `*` for any characters; a key travels when one `allow` pattern and no `deny` pattern matches it. */
+/** A key travels when it is allowed and not denied. */
 export interface MetadataRule {
-  readonly allow: readonly string[];
-  readonly deny: readonly string[];
+  readonly allow: KeyMatcher;
+  readonly deny: KeyMatcher;
 }
 
 /**
@@ -11,8 +12,8 @@ export interface MetadataRule {
  * take over another tenant's service) and what would make a GitOps tool or Helm of the control plane believe that it owns the copy.
  */
 export const defaultMetadataRule: MetadataRule = {
-  allow: ["*"],
-  deny: [
+  allow: keyMatcher(["*"]),
+  deny: keyMatcher([
     "klutch.anynines.com/*",
     "*.klutch.anynines.com/*",
     "crossplane.io/*",
@@ -25,24 +26,24 @@ export const defaultMetadataRule: MetadataRule = {
     "app.kubernetes.io/instance",
     "argocd.argoproj.io/*",
     "*.toolkit.fluxcd.io/*",
-  ],
+  ]),
 };
 
 /**
- * What comes down with the provider's objects unless a permission claim names patterns of its own: keys without a domain, and those by
+ * What the app cluster takes with the provider's objects unless a permission claim names patterns of its own: keys without a domain, and those by
  * which people and tools recognise an application. Keys of other domains steer controllers, and which ones run here the provider must
  * not use unasked.
  */
-const safeDown: readonly string[] = [
+const isKnownSafe = keyMatcher([
   "app.kubernetes.io/name",
   "app.kubernetes.io/version",
   "app.kubernetes.io/component",
   "app.kubernetes.io/part-of",
   "klutch.io/*",
-];
+]);
 
-/** Never comes down, whatever a claim says: Kubernetes' own, what GitOps tools and Helm know their objects by, and Klutch's marks. */
-const neverDown: readonly string[] = [
+/** Never reaches the app cluster, whatever a permission claim says: Kubernetes' own, what GitOps tools and Helm know their objects by, and Klutch's marks. */
+const isKeptOnProvider = keyMatcher([
   "kubernetes.io/*",
   "*.kubernetes.io/*",
   "k8s.io/*",
@@ -53,34 +54,29 @@ const neverDown: readonly string[] = [
   "helm.sh/*",
   "argocd.argoproj.io/*",
   "*.toolkit.fluxcd.io/*",
-];
+]);
 
-/** Whether the label or annotation of a provider's object may come down; `patterns` are those of the accepted permission claim. */
-export function mayComeDown(key: string, patterns?: readonly string[]): boolean {
+/** Whether the label or annotation of a provider's object may reach the app cluster; `patterns` are those of the accepted permission claim. */
+export function mayReachConsumer(key: string, patterns?: readonly string[]): boolean {
   const isSafe = isKnownSafe(key);
-  if (!isSafe && isKeptAbove(key)) return false;
-  return patterns === undefined
-    ? isSafe || !key.includes("/")
-    : patterns.some((pattern) => matchesPattern(key, pattern));
+  if (!isSafe && isKeptOnProvider(key)) return false;
+  return patterns === undefined ? isSafe || !key.includes("/") : matchesAny(key, patterns);
 }
 
-const isKnownSafe = (key: string): boolean => safeDown.some((pattern) => matchesPattern(key, pattern));
-const isKeptAbove = (key: string): boolean => neverDown.some((pattern) => matchesPattern(key, pattern));
-
-/** The labels or annotations that may come back to a consumer who wrote them himself: all but those that nothing brings down. */
-export function entriesBack(
+/** The labels or annotations that may come back to a consumer who wrote them himself: all but those that are kept on the provider. */
+export function entriesBackToConsumer(
   entries: Readonly<Record<string, string>> | undefined,
 ): Readonly<Record<string, string>> {
   return Object.fromEntries(
-    Object.entries(entries ?? {}).filter(([key]) => isKnownSafe(key) || !isKeptAbove(key)),
+    Object.entries(entries ?? {}).filter(([key]) => isKnownSafe(key) || !isKeptOnProvider(key)),
   );
 }
 
-/** The labels or annotations of a provider's object that may come down without a claim that names them. */
-export function entriesDown(
+/** The labels or annotations of a provider's object that may reach the app cluster without a permission claim that names them. */
+export function entriesForConsumer(
   entries: Readonly<Record<string, string>> | undefined,
 ): Readonly<Record<string, string>> {
-  return Object.fromEntries(Object.entries(entries ?? {}).filter(([key]) => mayComeDown(key)));
+  return Object.fromEntries(Object.entries(entries ?? {}).filter(([key]) => mayReachConsumer(key)));
 }
 
 /** The entries that the rule lets through; undefined when none is left. */
@@ -95,41 +91,5 @@ export function filterMetadata(
 
 /** Whether a label or annotation with this key travels. */
 export function travels(key: string, rule: MetadataRule): boolean {
-  return (
-    rule.allow.some((pattern) => matchesPattern(key, pattern)) &&
-    !rule.deny.some((pattern) => matchesPattern(key, pattern))
-  );
-}
-
-/** Whether `text` matches `pattern`, in which `*` stands for any characters. Linear in the length of the text. */
-export function matchesPattern(text: string, pattern: string): boolean {
-  const { first, inner, last } = partsOf(pattern);
-  if (last === undefined) return text === pattern;
-  if (!text.startsWith(first)) return false;
-  let position = first.length;
-  for (const part of inner) {
-    const found = text.indexOf(part, position);
-    if (found < 0) return false;
-    position = found + part.length;
-  }
-  return text.length - last.length >= position && text.endsWith(last);
-}
-
-/** What stands before, between and after the `*` of a pattern. `last` is undefined when it has none. */
-interface PatternParts {
-  readonly first: string;
-  readonly inner: readonly string[];
-  readonly last: string | undefined;
-}
-
-/** Patterns are few, and each is compared with keys of every object. */
-const knownParts = new Map<string, PatternParts>();
-
-function partsOf(pattern: string): PatternParts {
-  const known = knownParts.get(pattern);
-  if (known !== undefined) return known;
-  const [first = "", ...inner] = pattern.split("*");
-  const parts = { first, last: inner.pop(), inner };
-  knownParts.set(pattern, parts);
-  return parts;
+  return rule.allow(key) && !rule.deny(key);
 }

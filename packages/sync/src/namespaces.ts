@@ -63,11 +63,11 @@ export function planMappingRelease(observed: {
   readonly missingSince: number | undefined;
   readonly now: number;
   readonly graceMs: number;
-}): "keep" | "lookLive" | { readonly waitMs: number } {
+}): "keep" | "checkLive" | { readonly waitMs: number } {
   if (observed.cachedNamespaceExists) return "keep";
-  if (observed.missingSince === undefined) return "lookLive";
+  if (observed.missingSince === undefined) return "checkLive";
   const waitMs = observed.missingSince + observed.graceMs - observed.now;
-  return waitMs > 0 ? { waitMs } : "lookLive";
+  return waitMs > 0 ? { waitMs } : "checkLive";
 }
 
 /** Where the upstream object of a consumer object is put when it is new; undefined while its namespace is not mapped. */

@@ -109,7 +109,7 @@ test("labels, annotations and other top-level fields follow after creation", () 
   }
 });
 
-test("labels that steer the control plane stay below", () => {
+test("labels that steer the control plane stay in the app cluster", () => {
   const annotations = {
     "crossplane.io/external-name": "somebody-elses",
     "klutch.anynines.com/bound": "no",
@@ -222,7 +222,7 @@ test("a status that the consumer's schema prunes is written once, not on every l
   assert.deepEqual(plan({ consumer, provider, projected }), { steps: [] });
 });
 
-test("a value that a webhook above rewrites is applied once, not on every look", () => {
+test("a value that a webhook on the provider rewrites is applied once, not on every look", () => {
   const consumer = consumerWidget({ size: "1024Mi" });
   const provider = providerWidget({ size: "1Gi" });
   const [step] = plan({ consumer, provider }).steps;

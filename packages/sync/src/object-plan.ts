@@ -108,6 +108,16 @@ export function planPair(observed: ObservedPair): PairPlan {
   return isDeleting(consumer) ? planDeletion(observed, consumer) : planAlive(observed, consumer);
 }
 
+/** The decision for a pair of which only the status is known to differ. */
+export function planStatusDown({
+  ref,
+  consumer,
+  provider,
+}: Pick<ObservedPair, "ref" | "consumer" | "provider">): PairPlan {
+  if (consumer === undefined || provider?.status === undefined) return nothing;
+  return { steps: [writeStatus(ref, consumer, provider.status)] };
+}
+
 function planWithoutConsumer(observed: ObservedPair): PairPlan {
   const { ref, provider, rule } = observed;
   if (provider === undefined || isDeleting(provider) || isForeign(observed)) return nothing;
@@ -180,7 +190,11 @@ function planStatus(observed: ObservedPair, consumer: SyncObject): readonly Step
   const { provider, ref, projected } = observed;
   if (provider?.status === undefined || jsonEqual(consumer.status, provider.status)) return [];
   if (isSettled(projected, provider.status, consumer.status)) return [];
-  return [{ do: "writeStatus", ref, uid: consumer.metadata.uid ?? "", status: provider.status }];
+  return [writeStatus(ref, consumer, provider.status)];
+}
+
+function writeStatus(ref: Ref, consumer: SyncObject, status: unknown): Step {
+  return { do: "writeStatus", ref, uid: consumer.metadata.uid ?? "", status };
 }
 
 /** A cluster-scoped provider object without our tenant's mark belongs to somebody else, whatever its name says. */

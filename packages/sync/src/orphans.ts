@@ -1,16 +1,16 @@
 /**
  * The interlock before the only upstream delete that no deletion timestamp announced: a bound object of the provider whose consumer is
  * not to be found. It dies only after two live 404s from the same cluster, a grace time apart, and only if its claim can have been
- * deleted as a claim: not when the kind is not served below, and not when all claims went with an earlier CRD.
+ * deleted as a claim: not when the kind is not served in the app cluster, and not when all claims went with an earlier CRD.
  */
 
 /** What is known of one orphan. Times are monotonic milliseconds. */
 export interface OrphanObservation {
-  /** When a live look at the consumer first answered 404; undefined before that. */
+  /** When a live read of the consumer first answered 404; undefined before that. */
   readonly missingSince: number | undefined;
   readonly now: number;
   readonly graceMs: number;
-  /** Orphans confirmed within the last `windowMs` by this session, this one not counted. */
+  /** Orphans confirmed within the last `windowMs` for this provider, this one not counted. */
   readonly recentDeletions: number;
   /** More than so many within the window are held. */
   readonly breakerLimit: number;
@@ -18,23 +18,23 @@ export interface OrphanObservation {
 
 /** What to do next with an orphan. */
 export type OrphanPlan =
-  | { readonly do: "lookLive" }
+  | { readonly do: "checkLive" }
   | { readonly do: "wait"; readonly waitMs: number }
-  /** One more live look, and delete if it is still missing. */
+  /** One more live read, and delete if it is still missing. */
   | { readonly do: "confirmAndDelete" }
-  /** Too many at once: a wiped cluster looks exactly like this. */
+  /** Too many at once: a wiped cluster shows exactly this. */
   | { readonly do: "hold" };
 
 /** Decides for one orphan. */
 export function planOrphan(observed: OrphanObservation): OrphanPlan {
-  if (observed.missingSince === undefined) return { do: "lookLive" };
+  if (observed.missingSince === undefined) return { do: "checkLive" };
   const waitMs = observed.missingSince + observed.graceMs - observed.now;
   if (waitMs > 0) return { do: "wait", waitMs };
   return observed.recentDeletions >= observed.breakerLimit ? { do: "hold" } : { do: "confirmAndDelete" };
 }
 
 /**
- * What the absence of a claim means, given the CRD that is in force below. Times are of two clusters' clocks, in whole seconds; an
+ * What the absence of a claim means, given the CRD that is in force in the app cluster. Times are of two clusters' clocks, in whole seconds; an
  * upstream object that is older than the CRD had its claim under an earlier one.
  */
 export function judgeAbsence(
@@ -42,8 +42,8 @@ export function judgeAbsence(
   upstreamCreatedAt: string | undefined,
 ): "nothing" | "lostWithCrd" | "deleted" {
   if (!crd.isInForce) return "nothing";
-  const [below, above] = [Date.parse(crd.createdAt ?? ""), Date.parse(upstreamCreatedAt ?? "")];
-  return above < below ? "lostWithCrd" : "deleted";
+  const [crdSince, upstreamSince] = [Date.parse(crd.createdAt ?? ""), Date.parse(upstreamCreatedAt ?? "")];
+  return upstreamSince < crdSince ? "lostWithCrd" : "deleted";
 }
 
 /** What is known of the deletions of one API. */

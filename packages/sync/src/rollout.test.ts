@@ -33,7 +33,7 @@ function specWith(
 const thing = (spec: object, metadata: object = {}): SyncObject => ({
   apiVersion: "example.org/v1",
   kind: "Thing",
-  metadata: { namespace: "app", name: "one", uid: "below", ...metadata },
+  metadata: { namespace: "app", name: "one", uid: "consumer", ...metadata },
   spec,
 });
 
@@ -120,11 +120,15 @@ test("a name too long for its prefix is hashed and finds its way back", () => {
     "klutch.anynines.com/cluster-namespace": "cluster-a",
     "klutch.anynines.com/consumer-name": name,
   };
-  const above: SyncObject = { apiVersion: "v1", kind: "Thing", metadata: { name: ref?.name, annotations } };
-  assert.equal(consumerNameOf(tenant, above), name);
+  const onProvider: SyncObject = {
+    apiVersion: "v1",
+    kind: "Thing",
+    metadata: { name: ref?.name, annotations },
+  };
+  assert.equal(consumerNameOf(tenant, onProvider), name);
   const forged = { ...annotations, "klutch.anynines.com/consumer-name": "other" };
   assert.equal(
-    consumerNameOf(tenant, { ...above, metadata: { ...above.metadata, annotations: forged } }),
+    consumerNameOf(tenant, { ...onProvider, metadata: { ...onProvider.metadata, annotations: forged } }),
     undefined,
   );
 });
@@ -138,12 +142,12 @@ test("a wiped population is held, one that is replaced is not", () => {
 
 test("unbinding: orphans lose our marks, a deletion that was asked for before is finished", () => {
   const marks = { finalizers: [syncerFinalizer], annotations: { [boundAnnotation]: "true" } };
-  const above: SyncObject = {
+  const onProvider: SyncObject = {
     ...thing({}),
     metadata: {
       namespace: "cluster-a-app",
       name: "one",
-      uid: "above",
+      uid: "provider",
       annotations: { [boundAnnotation]: "true" },
     },
   };
@@ -158,14 +162,14 @@ test("unbinding: orphans lose our marks, a deletion that was asked for before is
     provider: SyncObject | undefined,
     policy: "Orphan" | "Delete",
   ): readonly string[] => planUnbind({ ...look, consumer, provider }, policy).steps.map((step) => step.do);
-  assert.deepEqual(steps(thing({}, marks), above, "Orphan"), ["patchProvider", "unmarkConsumer"]);
+  assert.deepEqual(steps(thing({}, marks), onProvider, "Orphan"), ["patchProvider", "unmarkConsumer"]);
   assert.deepEqual(
-    steps(thing({}), { ...above, metadata: { ...above.metadata, annotations: {} } }, "Orphan"),
+    steps(thing({}), { ...onProvider, metadata: { ...onProvider.metadata, annotations: {} } }, "Orphan"),
     [],
   );
-  assert.deepEqual(steps(thing({}, marks), above, "Delete"), ["deleteConsumer"]);
+  assert.deepEqual(steps(thing({}, marks), onProvider, "Delete"), ["deleteConsumer"]);
   const dying = thing({}, { ...marks, deletionTimestamp: "2026-01-01T00:00:00Z" });
-  assert.deepEqual(steps(dying, above, "Orphan"), ["deleteProvider"]);
-  assert.deepEqual(steps(undefined, above, "Orphan"), ["patchProvider"]);
+  assert.deepEqual(steps(dying, onProvider, "Orphan"), ["deleteProvider"]);
+  assert.deepEqual(steps(undefined, onProvider, "Orphan"), ["patchProvider"]);
   assert.deepEqual(steps(undefined, undefined, "Delete"), []);
 });

@@ -28,7 +28,7 @@ export interface AffectedObject {
 
 /** Steps for the comparison of two schemas, in one go: more than those of the largest that an API server keeps need. */
 const compareSteps = 600_000;
-/** Steps for one object, in one go, and for all objects of one look. */
+/** Steps for one object, in one go, and for all objects of one check. */
 const objectSteps = 200_000;
 const lookSteps = 20_000_000;
 const tooMuchWork = "(all): the schemas are too large to be compared here";
@@ -60,7 +60,7 @@ function changesOf(current: unknown, wanted: unknown, reader: SchemaReader): rea
   return changes;
 }
 
-/** Holds objects against the schemas of a CRD's spec, with no more work than one look may be. */
+/** Holds objects against the schemas of a CRD's spec, with no more work than one check may be. */
 export class SchemaTrial {
   readonly #effort = new Effort(lookSteps);
   readonly #reader = new SchemaReader(this.#effort);
@@ -103,7 +103,7 @@ export function affectedBy(wanted: unknown, object: SyncObject): AffectedObject 
   return new SchemaTrial(wanted).affected(object);
 }
 
-/** Changes that cannot be decided by looking at objects here: they are rules in CEL or combinations of schemas. */
+/** Changes that cannot be decided with the objects here: they are rules in CEL or combinations of schemas. */
 export function isUndecidable(change: string): boolean {
   return (
     change === tooMuchWork ||

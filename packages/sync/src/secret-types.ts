@@ -1,6 +1,6 @@
 /** Which Secrets may cross, by their type. The list is short, because controllers of either cluster act on types by themselves. */
 import { crossingSecretTypes, serviceBindingPrefix } from "@klutch/api";
-import type { ClaimScope } from "./claim-scope.ts";
+import type { CompiledPermissionClaim } from "./compiled-permission-claim.ts";
 import type { SyncObject } from "./types.ts";
 
 /** Secrets that clusters and tools make for themselves; they stay without a word, whatever a claim says. */
@@ -22,7 +22,7 @@ export function belongsToItsCluster(resource: string, object: SyncObject): boole
 export function refusedSecretType(
   resource: string,
   object: SyncObject,
-  { fieldSelectors }: Pick<ClaimScope, "fieldSelectors">,
+  { fieldSelectors }: Pick<CompiledPermissionClaim, "fieldSelectors">,
 ): string | undefined {
   if (resource !== "secrets") return undefined;
   const type = typeOf(object);

@@ -64,7 +64,7 @@ export async function cleanUp(
     if (deletionTimestamp === undefined) {
       await client.delete(namespaces, { name: owner.root }, { ...step, preconditions: { uid } });
     }
-    const message = `Waiting for namespace ${owner.root} to be gone`;
+    const message = `Waiting until namespace ${owner.root} is deleted`;
     await writeCondition(
       context,
       owner,
@@ -107,15 +107,15 @@ async function unbind(
     return 15_000;
   }
   if (waitedMs < abandonAfterMs) {
-    const message = `No konnector runs to unbind ${names}; after two minutes this goes on without it`;
+    const message = `No konnector runs to unbind ${names}. After two minutes the cleanup continues without one`;
     await writeCondition(context, owner, falseCondition("Unbound", "KonnectorNotRunning", "Info", message), {
       signal,
     });
     return Math.min(15_000, abandonAfterMs - waitedMs + 500);
   }
   const message =
-    `No konnector ran for two minutes: ${names} went without unbinding. CustomResourceDefinitions and claims stay in the app ` +
-    "cluster; claims keep the finalizer klutch.anynines.com/syncer until it is removed by hand";
+    `No konnector ran for two minutes, so ${names} were deleted without unbinding. CustomResourceDefinitions and claims stay ` +
+    "in the app cluster. Remove the finalizer klutch.anynines.com/syncer from the claims by hand";
   logger.warn("unbinding was given up because no konnector runs", { bindings: names });
   await writeCondition(context, owner, falseCondition("Unbound", "KonnectorNotRunning", "Warning", message), {
     signal,

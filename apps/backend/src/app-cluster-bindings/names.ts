@@ -1,4 +1,4 @@
-/** Names of what an AppClusterBinding makes. */
+/** Names of what an AppClusterBinding makes. docs/reference/names.md lists them. */
 import { createHash } from "node:crypto";
 import { type AppClusterBinding, appClusterBindingAnnotation } from "@klutch/api";
 import { boundedName, keyOf, type KubeObject } from "@klutch/kube-core";

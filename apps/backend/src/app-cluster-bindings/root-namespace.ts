@@ -51,12 +51,12 @@ export async function ensureNamespace(client: KubeClient, owner: Owner, step: St
       namespaceReady,
       "NamespaceNotOwned",
       "Error",
-      `Namespace ${name} exists and is not of this AppClusterBinding: delete it, or annotate it with ` +
-        `${appClusterBindingAnnotation}=${owner.key} if it may be taken over`,
+      `Namespace ${name} exists and does not belong to this AppClusterBinding. Delete it, or annotate it with ` +
+        `${appClusterBindingAnnotation}=${owner.key} to let this AppClusterBinding take it over`,
     );
   }
   if (present.metadata.deletionTimestamp !== undefined) {
-    const message = `Namespace ${name} is being deleted; it is made again when it is gone`;
+    const message = `Namespace ${name} is being deleted. It is created again afterwards`;
     return falseCondition(namespaceReady, "NamespaceTerminating", "Info", message);
   }
   return trueCondition(namespaceReady);

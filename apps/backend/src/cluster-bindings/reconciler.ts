@@ -51,8 +51,8 @@ function mappingLimit(
   if (all.length > most && waiting.length > 0) {
     const names = waiting.slice(0, 5).map(({ metadata }) => metadata.name);
     const message =
-      `${all.length} namespaces of the app cluster have bound objects, ${most} are allowed: ${waiting.length} wait, among them ` +
-      `${names.join(", ")}. Remove bound objects from some, or ask the platform operator to raise --max-namespaces-per-cluster`;
+      `${all.length} namespaces of the app cluster have bound objects, and ${most} are allowed. ${waiting.length} are not synced, ` +
+      `for example ${names.join(", ")}. Delete the bound objects of some namespaces, or ask the platform operator to raise --max-namespaces-per-cluster`;
     return [falseCondition(withinLimits, "TooManyNamespaces", "Warning", message)];
   }
   const wasTold = findCondition(binding.status?.conditions, withinLimits) !== undefined;
@@ -97,7 +97,7 @@ export function healthOf(
     const condition = notHealthy(
       "HeartbeatIntervalMissing",
       "Info",
-      "The konnector does not say how often it reports",
+      "The konnector has not set status.heartbeatInterval",
     );
     return { condition, requeueMs: silentRequeueMs };
   }

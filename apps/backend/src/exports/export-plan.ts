@@ -71,15 +71,15 @@ function sourceOf(crd: KubeObject): ReturnType<typeof exportFromCrd> | { readonl
 
 function missing(name: string): NewCondition {
   const message =
-    `CustomResourceDefinition ${name} does not exist in the provider cluster (any more); the export is kept and goes on ` +
-    "when it is back";
+    `CustomResourceDefinition ${name} does not exist in the provider cluster. The export is kept, and continues when the ` +
+    "CustomResourceDefinition exists again";
   return falseCondition(inSync, "CustomResourceDefinitionNotFound", "Error", message);
 }
 
 function notOffered(name: string): NewCondition {
   const message =
-    `No APIServiceExportTemplate offers ${name} any more: objects that exist are served and can be deleted, new ones and ` +
-    "claimed objects are not";
+    `No APIServiceExportTemplate selects ${name} any more. Existing objects are synced and can be deleted. New objects and ` +
+    "claimed resources are not synced";
   return falseCondition(inSync, "NotOffered", "Error", message);
 }
 

@@ -68,8 +68,8 @@ function refusalOf(
   const isIn = ({ status }: APIServiceExportRequest): boolean => (status?.phase ?? "Pending") !== "Pending";
   if (!isOverLimit(request, all, isIn, most) && request.spec.resources.length <= most) return undefined;
   const message =
-    `There are ${all.length} export requests of this app cluster, this one with ${request.spec.resources.length} resources; ` +
-    `${most} are allowed at a time. Try again in ten minutes, or ask the platform operator to raise --max-requests-per-cluster`;
+    `This app cluster has ${all.length} APIServiceExportRequests, and this one has ${request.spec.resources.length} in ` +
+    `spec.resources. ${most} are allowed at a time. Try again in ten minutes, or ask the platform operator to raise --max-requests-per-cluster`;
   return falseCondition("ExportsReady", "TooManyRequests", "Error", message);
 }
 

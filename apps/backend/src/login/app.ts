@@ -174,7 +174,11 @@ function errorAnswer(options: AppOptions, error: Error, context: Context): Respo
   }
   options.logger.error("request failed", { path: context.req.path, error });
   return context.html(
-    errorPage(options.prettyName, "The backend failed.", "Try again; ask the platform operator if it stays."),
+    errorPage(
+      options.prettyName,
+      "The backend failed.",
+      "Try again. If it fails again, ask the platform operator.",
+    ),
     500,
   );
 }

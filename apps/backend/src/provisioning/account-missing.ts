@@ -7,7 +7,7 @@ export class AccountMissingError extends Error {
 
   constructor(namespace: string, options?: { readonly cause?: unknown }) {
     super(
-      `ServiceAccount ${namespace}/${binderName} does not exist: the access of this app cluster was revoked. kubectl bind from that cluster makes it again`,
+      `ServiceAccount ${namespace}/${binderName} does not exist, so the access of this app cluster is revoked. To restore it, run kubectl bind in that cluster`,
       options,
     );
     this.name = "AccountMissingError";

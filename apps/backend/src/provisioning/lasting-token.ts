@@ -33,7 +33,7 @@ export async function lastingToken(
     await clock.sleep(pollMs, { signal });
   }
   throw new Error(
-    `Secret ${namespace}/${binderName} was not filled with a token within ${(attempts * pollMs) / 1000} s; see whether the kube-controller-manager runs`,
+    `Secret ${namespace}/${binderName} got no token within ${(attempts * pollMs) / 1000} s. Check that kube-controller-manager runs`,
   );
 }
 

@@ -163,7 +163,11 @@ async function useExisting(
 ): Promise<string> {
   const live = await context.client.get<KubeObject>(namespaces, { name }, options);
   if (live.metadata.deletionTimestamp !== undefined) {
-    throw new UserError(409, "What this cluster had here is still being deleted.", "Try again in a minute.");
+    throw new UserError(
+      409,
+      "The namespace of this app cluster is still being deleted.",
+      "Try again in a minute.",
+    );
   }
   if (isFounder(live, identityOf(identity), identity)) return name;
   if (identity.clusterKey !== undefined) return join(context, name, identity, options);

@@ -40,7 +40,7 @@ export async function confineKonnector(
   const { signal, terminal } = context;
   if (!(await canConfine(consumer, signal))) {
     terminal.say(
-      "This cluster has no ValidatingAdmissionPolicy (Kubernetes 1.30): roles alone confine the konnector.",
+      "This cluster does not serve ValidatingAdmissionPolicy (Kubernetes 1.30 or newer). Only roles restrict the konnector.",
     );
     return;
   }

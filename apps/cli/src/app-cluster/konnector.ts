@@ -146,10 +146,10 @@ export async function waitForBindingKind(
   options: { readonly timeoutMs: number; readonly skipKonnector: boolean },
 ): Promise<void> {
   const problem = (): string =>
-    `APIServiceBinding is not known in the app cluster. ${
+    `The app cluster does not serve the kind APIServiceBinding. ${
       options.skipKonnector
-        ? "The konnector was not installed (--skip-konnector); start it and run the command again."
-        : `See whether the konnector starts: kubectl --namespace ${consumerNamespace} get pods. Then run the command again.`
+        ? "The konnector was not installed (--skip-konnector). Start it and run the command again."
+        : `Check that the konnector starts: kubectl --namespace ${consumerNamespace} get pods. Then run the command again.`
     }`;
   await waitFor(
     context,

@@ -30,6 +30,7 @@ import { roleObject, startClusters, waitFor } from "@klutch/kube-testing";
 import { runCli } from "../program.ts";
 import { startBackendProcess } from "../testing/backend-process.ts";
 import { createTenant, prepareConsumer, prepareProvider, requestFor } from "../testing/provider-side.ts";
+import { refuseBinding } from "../testing/refuse-binding.ts";
 import { scriptedRun } from "../testing/script.ts";
 
 const stack = new AsyncDisposableStack();
@@ -99,15 +100,22 @@ const service = await waitFor("the service namespace", async () => {
   return isRecord(status) && typeof status["namespace"] === "string" ? status["namespace"] : undefined;
 });
 
-async function bind(
+type Ended = Promise<{ readonly code: number; readonly said: string }>;
+
+const bind = (answers: readonly string[], ...more: readonly string[]): Ended =>
+  bindUntil(undefined, answers, ...more);
+
+async function bindUntil(
+  signal: AbortSignal | undefined,
   answers: readonly string[],
   ...more: readonly string[]
-): Promise<{ code: number; said: string }> {
+): Ended {
   const request = { ...requestFor("widgets"), spec: { resources: [{ group, resource: "widgets" }] } };
   const run = scriptedRun({
     env: { KUBECONFIG: join(folder, "config") },
     answers,
     stdin: formatYaml(request),
+    signal,
   });
   const remote = ["--remote-kubeconfig", join(folder, "remote"), "-f", "-"];
   const flags = ["--timeout=20s", "--konnector-image=example.test/konnector:v1", ...more];
@@ -148,6 +156,25 @@ test("until a person has answered, no claim gives a right, and a command that en
   await waitFor("the rights of the kind", () => mayGet("widgets", group));
   assert.equal(await rejected(), "configmaps,secrets");
   assert.deepEqual([await mayGet("secrets"), await mayGet("configmaps")], [false, false]);
+});
+
+test("a command that fails after the answers were sent leaves the rights of what is bound", async () => {
+  await using _refusal = await refuseBinding(consumer, name);
+  const { code, said } = await bind(["yes", "yes"]);
+  assert.equal(code, 1, said);
+  assert.match(said, /not here/);
+  assert.equal(await rejected(), "configmaps,secrets", said);
+  await waitFor("the rights to go", async () => !(await mayGet("secrets")) && !(await mayGet("configmaps")));
+});
+
+test("a command that is interrupted after the answers were sent leaves the rights of what is bound", async () => {
+  const interrupt = new AbortController();
+  const ended = bindUntil(interrupt.signal, ["yes", "yes"]);
+  await waitFor("the answers", async () => (await rejected()) === undefined, { intervalMs: 5 });
+  interrupt.abort(new Error("Ctrl-C"));
+  const { code, said } = await ended;
+  assert.equal(code, 1, said);
+  assert.equal(await rejected(), "configmaps,secrets", said);
 });
 
 test("a claim that the person rejects gives the app cluster's account no right, and an accepted one does", async () => {

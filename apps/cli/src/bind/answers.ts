@@ -60,6 +60,48 @@ export async function sendAnswers(
   );
 }
 
+/**
+ * After a failure: replaces the answers that were sent by those of what is bound, so that nothing else gives a right. Works also after
+ * Ctrl-C, for at most ten seconds a request. Throws nothing: when it fails the person is told, and the next command corrects it.
+ */
+export async function restoreAnswers(
+  context: CliContext,
+  provider: Provider,
+  asked: readonly Asked[],
+  sent: AcceptedClaims,
+  bound: AcceptedClaims,
+): Promise<void> {
+  for (const { request, known, exports } of asked) {
+    const changed = exports.filter((api) => rejectedOf(api, sent) !== rejectedOf(api, bound));
+    if (!changed.some((api) => shows(api, known))) continue;
+    const problem = await askAgain(context, provider, withAnswers(request, bound), bound);
+    if (problem === undefined) continue;
+    const names = changed.map(({ name }) => name).join(", ");
+    context.terminal.say(
+      `At the provider this app cluster may keep rights for permission claims of ${names} that it does not use: ${printable(problem)}. Run the command again to correct this.`,
+    );
+  }
+}
+
+const restoreMs = 10_000;
+
+/** Why the provider does not show the answers; undefined when it does. */
+async function askAgain(
+  context: CliContext,
+  provider: Provider,
+  request: ExportRequestResponse,
+  answers: AcceptedClaims,
+): Promise<string | undefined> {
+  try {
+    const late = { ...context, signal: AbortSignal.timeout(restoreMs) };
+    const { ref, exports } = await requestExports(late, provider, request, restoreMs);
+    await takeBack(provider, [ref]);
+    return exports.every((api) => shows(api, answers)) ? undefined : "its export shows other answers";
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error);
+  }
+}
+
 /** As the annotation of an export says it. */
 function rejectedOf({ name, permissionClaims }: OfferedApi, accepted: AcceptedClaims): string | undefined {
   return rejectedClaims(permissionClaims, accepted.get(name) ?? []);
@@ -75,7 +117,7 @@ function warnOfRights(context: CliContext, exports: readonly OfferedApi[], answe
     const rejected = rejectedOf(api, answers);
     if (rejected === undefined || shows(api, answers)) continue;
     context.terminal.say(
-      `The provider's backend does not take answers: in its own cluster it gives this one rights also for ${printable(rejected)} of ${api.name}. The konnector does not use them.`,
+      `The provider's backend ignores answers to permission claims. In its own cluster it also gives this app cluster rights for ${printable(rejected)} of ${api.name}. The konnector does not use them.`,
     );
   }
 }

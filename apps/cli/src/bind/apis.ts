@@ -16,8 +16,9 @@ import {
   printable,
 } from "@klutch/api";
 import { discoverResource } from "@klutch/kube";
+import type { ObjectRef } from "@klutch/kube-core";
 import { claimFaults } from "@klutch/sync";
-import { type Asked, acceptedOf, sendAnswers } from "./answers.ts";
+import { type Asked, acceptedOf, restoreAnswers, sendAnswers } from "./answers.ts";
 import { answerClaims, ask } from "./permission-claims.ts";
 import type { Consumer, Provider } from "../clusters.ts";
 import {
@@ -32,7 +33,7 @@ import {
 } from "./consumer.ts";
 import type { CliContext } from "../context.ts";
 import { CliError, nothingChanged } from "../errors.ts";
-import { requestExports, takeBack, withAnswers } from "./export-request.ts";
+import { type AcceptedClaims, requestExports, takeBack, withAnswers } from "./export-request.ts";
 import { confineKonnector, refreshConfinement } from "../app-cluster/confinement.ts";
 import { removeRole } from "../app-cluster/binding-role.ts";
 import {
@@ -66,8 +67,44 @@ export async function bindApis(
   options: CommonOptions,
   chosenAt?: string,
 ): Promise<APIServiceBinding[]> {
-  const { signal } = context;
-  const secretName = await findKubeconfigSecret(consumer, provider, signal);
+  const secretName = await findKubeconfigSecret(consumer, provider, context.signal);
+  const { known, unbound } = await sortRequested(consumer, requests, secretName, context.signal);
+  if (chosenAt !== undefined) await confirmApis(context, unbound, chosenAt, options.claims, ask);
+  const { timeoutMs } = options;
+  const asked: Asked[] = [];
+  const refs: ObjectRef[] = [];
+  let answers = known;
+  const bound = new Map(known);
+  try {
+    const decisions: Decision[] = [];
+    for (const request of requests) {
+      const made = await requestExports(context, provider, withAnswers(request, known), timeoutMs);
+      refs.push(made.ref);
+      asked.push({ ...made, request, known });
+      for (const api of made.exports) {
+        decisions.push(await decide(context, consumer, api, secretName, options));
+      }
+    }
+    answers = new Map(decisions.map(({ api, claims }) => [api.name, acceptedOf(claims)]));
+    for (const [index, one] of asked.entries()) {
+      refs[index] = (await sendAnswers(context, provider, one, answers, timeoutMs)).ref;
+    }
+    const onBound = ({ api, claims }: Decision): void => void bound.set(api.name, acceptedOf(claims));
+    return await carryOutAll(context, consumer, provider, decisions, { secretName, options, onBound });
+  } catch (error) {
+    await takeBack(provider, refs);
+    await restoreAnswers(context, provider, asked, answers, bound);
+    throw error;
+  }
+}
+
+/** The accepted claims of what is bound already, and the names of what is not. Throws for what may not be bound here. */
+async function sortRequested(
+  consumer: Consumer,
+  requests: readonly ExportRequestResponse[],
+  secretName: string | undefined,
+  signal: AbortSignal,
+): Promise<{ readonly known: AcceptedClaims; readonly unbound: readonly string[] }> {
   const unbound: string[] = [];
   const known = new Map<string, readonly PermissionClaim[]>();
   for (const resource of requests.flatMap(({ spec }) => spec.resources)) {
@@ -77,31 +114,14 @@ export async function bindApis(
     if (existing === undefined) unbound.push(name);
     else known.set(name, acceptedOf(existing.spec.permissionClaims));
   }
-  if (chosenAt !== undefined) await confirmApis(context, unbound, chosenAt, options.claims, ask);
-  const { timeoutMs } = options;
-  const requested: Asked[] = [];
-  try {
-    const decisions: Decision[] = [];
-    for (const request of requests) {
-      const made = await requestExports(context, provider, withAnswers(request, known), timeoutMs);
-      requested.push({ ...made, request, known });
-      for (const api of made.exports) {
-        decisions.push(await decide(context, consumer, api, secretName, options));
-      }
-    }
-    const answers = new Map(decisions.map(({ api, claims }) => [api.name, acceptedOf(claims)]));
-    for (const [index, asked] of requested.entries()) {
-      const answered = await sendAnswers(context, provider, asked, answers, timeoutMs);
-      requested[index] = { ...asked, ...answered };
-    }
-    return await carryOutAll(context, consumer, provider, decisions, { secretName, options });
-  } catch (error) {
-    await takeBack(
-      provider,
-      requested.map(({ ref }) => ref),
-    );
-    throw error;
-  }
+  return { known, unbound };
+}
+
+interface CarryOut {
+  readonly secretName: string | undefined;
+  readonly options: CommonOptions;
+  /** Called for each API once it is bound. */
+  readonly onBound: (decision: Decision) => void;
 }
 
 /** Writes in the app cluster. What a failure leaves half-made is taken away again; APIs that are bound by then stay. */
@@ -110,7 +130,7 @@ async function carryOutAll(
   consumer: Consumer,
   provider: Provider,
   decisions: readonly Decision[],
-  { secretName, options }: { readonly secretName: string | undefined; readonly options: CommonOptions },
+  { secretName, options, onBound }: CarryOut,
 ): Promise<APIServiceBinding[]> {
   await ensureNamespace(context, consumer);
   const plan = planKonnector(await konnectorImage(consumer, context.signal), options);
@@ -124,6 +144,7 @@ async function carryOutAll(
   for (const decision of decisions) {
     try {
       bindings.push(await carryOut(context, consumer, decision, writtenName));
+      onBound(decision);
     } catch (error) {
       // Also after Ctrl-C, so not with the signal of the command.
       const cleaning = { ...context, signal: AbortSignal.timeout(cleanupMs) };
@@ -148,7 +169,7 @@ async function decide(
   const { name } = api;
   const existing = await existingBinding(consumer, name, secretName, context.signal);
   if (existing !== undefined) {
-    context.terminal.say(`APIServiceBinding ${name} exists; its permissions stay as they were answered.`);
+    context.terminal.say(`APIServiceBinding ${name} exists. Its permission claims keep their answers.`);
     return { api, claims: existing.spec.permissionClaims ?? [], existing };
   }
   const own = bindingRules(api, []);
@@ -199,7 +220,7 @@ async function sortClaims(
         `${api.name} cannot be bound, because a permission that it requires cannot be given: ${reason}. ${nothingChanged}`,
       );
     }
-    context.terminal.say(`Rejected, because it cannot be given here: ${reason}.`);
+    context.terminal.say(`Rejected, because this cluster cannot grant it: ${reason}.`);
     refused.push({ ...claim, state: "Rejected" });
   }
   return { honourable, refused };

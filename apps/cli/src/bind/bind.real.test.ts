@@ -228,7 +228,7 @@ test("a backend that knows of no answers is asked once, and the person is told w
   assert.equal(run.code, 0, run.stderr());
   assert.match(
     run.stderr(),
-    /backend does not take answers: .* also for configmaps of widgets\.test\.klutch\.dev\./,
+    /backend ignores answers to permission claims\. .* rights for configmaps of widgets\.test\.klutch\.dev\./,
   );
   assert.equal(await count(), earlier + 1);
 });

@@ -20,10 +20,10 @@ export async function bind(context: CliContext, url: string, options: BindOption
   if (options.dryRun) {
     const objects = [...(await plannedBase(context, consumer, options)), secretAfterLogin];
     terminal.say(
-      `Provider ${printable(provider.prettyName)} (${printable(provider.version)}) would be logged in to at ${provider.loginUrl.origin}.`,
+      `A real run would log in to provider ${printable(provider.prettyName)} (${printable(provider.version)}) at ${provider.loginUrl.origin}.`,
     );
     terminal.say(
-      "After the login it would ask about the API that you choose there, and write a ClusterRole, a ClusterRoleBinding and an APIServiceBinding for it.",
+      "After the login it would ask about the API that you choose there. Then it would write a ClusterRole, a ClusterRoleBinding and an APIServiceBinding for it.",
     );
     terminal.say(
       "Dry run: stopped before the login, which already creates a tenant at the provider. Nothing was changed.",

@@ -49,7 +49,7 @@ test("nothing is signed for a provider that names the address of another one", a
   offered.url = "https://other.example.org/renew";
   const run = scriptedRun();
   assert.equal(await proveCluster(run.context, consumer, provider, login), undefined);
-  assert.match(run.stderr(), /the provider calls itself https:\/\/other\.example\.org\/renew/);
+  assert.match(run.stderr(), /the provider names https:\/\/other\.example\.org\/renew as its address/);
   offered.url = `${base}/renew`;
 });
 

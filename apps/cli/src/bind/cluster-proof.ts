@@ -37,7 +37,7 @@ export async function proveCluster(
   // Signed is only what the person meant: a hostile provider could name the address of another one.
   if (url === undefined || new URL(url).origin !== new URL(provider.url).origin) {
     context.terminal.say(
-      `This app cluster is not shared with others at ${provider.url}: the provider calls itself ${url ?? "by an address that cannot be used"}. Bind with that address if you trust it.`,
+      `You get a tenant of your own at ${provider.url}, not the one that other people of this app cluster use, because the provider names ${url ?? "an address that cannot be used"} as its address. To share a tenant, bind with that address if you trust it.`,
     );
     return undefined;
   }
@@ -45,7 +45,7 @@ export async function proveCluster(
   const publicKey = publicKeyOf(key);
   if (publicKey === undefined) {
     context.terminal.say(
-      `Secret ${consumerNamespace}/${clusterKeySecret} holds no key that can be used. Delete it to get a new one.`,
+      `Secret ${consumerNamespace}/${clusterKeySecret} has no usable private key. Delete it to get a new one.`,
     );
     return undefined;
   }

@@ -212,7 +212,7 @@ export async function removeUnusedSecret(
   }
   const ref = { namespace: consumerNamespace, name };
   if (await consumer.client.delete(secrets, ref, { signal })) {
-    terminal.say(`Deleted Secret ${ref.namespace}/${name} again, for nothing uses it.`);
+    terminal.say(`Deleted Secret ${ref.namespace}/${name} again, because nothing uses it.`);
   }
 }
 

@@ -272,11 +272,11 @@ test("--accept-permissions does not hand over a cluster's own Secrets; a person 
   await usingAnswer({ permissionClaims: [own] }, async () => {
     const silent = await bindService("sprockets", {}, "--accept-permissions", "--skip-konnector");
     assert.equal(silent.code, 0, silent.stderr());
-    assert.match(silent.stderr(), /--accept-permissions does not cover this/);
+    assert.match(silent.stderr(), /--accept-permissions does not cover this claim/);
     assert.doesNotMatch(await ruleTexts(bindingRoleName("sprockets.test.klutch.dev")), /secrets/);
     const asked = await bindService("springs", { answers: ["yes"] }, "--accept-permissions");
     assert.equal(asked.code, 0, asked.stderr());
-    assert.match(asked.stderr(), /Take care: .*every Secret.*\n/);
+    assert.match(asked.stderr(), /Warning: .*every Secret.*\n/);
     assert.match(await ruleTexts(bindingRoleName("springs.test.klutch.dev")), /secrets/);
   });
   await using _required = answerWith(provider, tenant, { permissionClaims: [{ ...own, required: true }] });

@@ -101,8 +101,11 @@ test("the flag does not accept what a person must judge; at a terminal the perso
   const own = secrets({ selector: { owner: "Consumer" } });
   const silent = scriptedRun();
   assert.deepEqual(await answer(silent, [own], "accept"), ["Rejected"]);
-  assert.match(silent.stderr(), /Take care: every Secret .* can leave your cluster.*\n/);
-  assert.match(silent.stderr(), /--accept-permissions does not cover this; a person must accept it\.\n/);
+  assert.match(silent.stderr(), /Warning: every Secret .* can leave your cluster.*\n/);
+  assert.match(
+    silent.stderr(),
+    /--accept-permissions does not cover this claim\. A person must accept it\.\n/,
+  );
   await assert.rejects(answer(scriptedRun(), [{ ...own, required: true }], "accept"), {
     code: "PermissionRejected",
     message: /cannot be bound without the required permission for secrets.*Nothing was changed/,

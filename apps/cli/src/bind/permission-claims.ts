@@ -91,7 +91,7 @@ export async function answerClaims(
       refuseIfRequired(api, claim, ` It is refused: ${verdict.reason}.`);
       continue;
     }
-    if (verdict.kind === "grave") context.terminal.say(`Take care: ${verdict.reason}.`);
+    if (verdict.kind === "grave") context.terminal.say(`Warning: ${verdict.reason}.`);
     for (const right of rightsOf(claim)) context.terminal.say(`  Right of the konnector: ${right}`);
     const accepted = await decide(context, answer, verdict.kind === "grave");
     if (!accepted) refuseIfRequired(api, claim);
@@ -117,7 +117,7 @@ async function decide(context: CliContext, answer: ClaimAnswer, isGrave: boolean
     terminal.say(answer === "accept" ? "Accepted by flag." : "Rejected by flag.");
     return answer === "accept";
   }
-  terminal.say("--accept-permissions does not cover this; a person must accept it.");
+  terminal.say("--accept-permissions does not cover this claim. A person must accept it.");
   const accepted = await ask(context, question, false);
   if (!accepted) terminal.say("Rejected.");
   return accepted;

@@ -130,8 +130,11 @@ async function objectsOf(
 }
 
 function leftCrd(name: string, count: number): Finding {
-  const text = `${name}: its APIServiceBinding is gone; ${counted(count, "object")} of it exist${count === 1 ? "s" : ""}, synced by nobody.`;
-  return note(text, `Bind ${name} again; or, which deletes the objects too: kubectl delete crd ${name}`);
+  const text = `${name}: its APIServiceBinding is gone. ${counted(count, "object")} of it exist${count === 1 ? "s" : ""} and ${count === 1 ? "is" : "are"} not synced.`;
+  return note(
+    text,
+    `Bind ${name} again. Or delete the CustomResourceDefinition with all its objects: kubectl delete crd ${name}`,
+  );
 }
 
 function waitingClaim(resource: string, { metadata }: KubeObject): readonly Finding[] {
@@ -148,10 +151,13 @@ function waitingClaim(resource: string, { metadata }: KubeObject): readonly Find
   const command = `kubectl patch ${resource} ${name}${flag} --type=json -p '${patch}'`;
   return [
     deletionTimestamp === undefined
-      ? note(`${what} has our finalizer, but no binding serves it; its deletion would wait.`, command)
+      ? note(
+          `${what} has the finalizer ${syncerFinalizer}, but no APIServiceBinding serves it. Its deletion would wait.`,
+          command,
+        )
       : problem(
-          `${what} is being deleted since ${deletionTimestamp} and waits: no binding serves it.`,
-          `Bind ${resource} again, then it is deleted at the provider too; or let it go here and leave what the provider has:\n${command}`,
+          `${what} is being deleted since ${deletionTimestamp} and waits, because no APIServiceBinding serves it.`,
+          `Bind ${resource} again: then it is deleted at the provider too. Or remove the finalizer here and keep what the provider has:\n${command}`,
         ),
   ];
 }

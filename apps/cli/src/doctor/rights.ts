@@ -112,9 +112,7 @@ function needsRepair(policy: RightsReport["policy"]): boolean {
 function policyFindings(policy: RightsReport["policy"]): readonly Finding[] {
   if (!needsRepair(policy)) return [];
   const text =
-    policy === "absent"
-      ? "is missing: roles alone confine the konnector"
-      : "is not as what is bound needs it";
+    policy === "absent" ? "is missing, so only roles restrict the konnector" : "does not match what is bound";
   return [problem(`ValidatingAdmissionPolicy ${konnectorPolicyName} ${text}.`)];
 }
 

@@ -57,13 +57,13 @@ export async function handBack(
   const chosen = await chooseBindings(consumer, names, signal);
   const marked = chosen.filter((binding) => marksOf(binding) !== undefined);
   if (marked.length === 0) {
-    terminal.say("No binding carries marks of this konnector; nothing to do.");
+    terminal.say("No APIServiceBinding has a finalizer or annotations of this konnector. Nothing to do.");
     return;
   }
   for (const binding of marked) await removeMarks(context, consumer, binding, options.dryRun);
   if (!options.dryRun && (await liftConfinement(consumer, signal)))
     terminal.say(
-      `Deleted ValidatingAdmissionPolicy ${konnectorPolicyName}: it knows only what this konnector writes.`,
+      `Deleted ValidatingAdmissionPolicy ${konnectorPolicyName}, because it allows only what this konnector writes.`,
     );
   if (options.dryRun) {
     terminal.say("Dry run: nothing was changed.");
@@ -82,7 +82,7 @@ export async function handBack(
     );
   }
   terminal.say(
-    "Done. Another konnector may take over now. Claims keep the finalizer that all konnectors share, so delete them while one runs.",
+    "Done. Another konnector may take over now. Claims keep the finalizer that all konnectors share, so delete claims only while a konnector runs.",
   );
 }
 

@@ -27,16 +27,20 @@ export async function release(context: CliContext, name: string, options: Common
   const deletions = findCondition(conditions, "DeletionHeld");
   const annotations: Record<string, string> = {};
   if (schema?.status === "False" && schema.reason === "BreakingSchemaChange") {
-    terminal.say(`A new schema of ${name} is held:\n  ${printable(schema.message ?? "", maxMessage)}`);
+    terminal.say(
+      `The konnector holds back a new schema of ${name}:\n  ${printable(schema.message ?? "", maxMessage)}`,
+    );
     annotations[releaseSchemaAnnotation] = schemaHash(name, schema.message);
   }
   if (deletions?.status === "True") {
-    terminal.say(`Deletions of ${name} are held:\n  ${printable(deletions.message ?? "", maxMessage)}`);
+    terminal.say(
+      `The konnector holds back deletions of ${name}:\n  ${printable(deletions.message ?? "", maxMessage)}`,
+    );
     // With milliseconds, so that releasing twice within a second gives two values.
     annotations[releaseDeletionsAnnotation] = new Date(clock.now()).toISOString();
   }
   if (Object.keys(annotations).length === 0) {
-    terminal.say(`Nothing of ${name} is held.`);
+    terminal.say(`The konnector holds back nothing of ${name}.`);
     return;
   }
   const { namespace, uid } = binding.metadata;

@@ -133,7 +133,7 @@ async function confirmName({ terminal }: CliContext, name: string): Promise<void
   if (line === undefined) {
     throw new CliError(
       "Cancelled",
-      "There was no answer on standard input; nothing was changed. Pass --yes when nobody can answer.",
+      "There was no answer on standard input. Nothing was changed. Pass --yes when nobody can answer.",
     );
   }
   if (line.trim() === name) return;
@@ -155,7 +155,7 @@ async function deleteBinding(
   }
   if (deletionTimestamp !== undefined) return;
   await consumer.client.delete(apiServiceBindings, ref, { preconditions: { uid }, signal });
-  terminal.say(`Deleted APIServiceBinding ${namespace}/${name}; the konnector unbinds now.`);
+  terminal.say(`Deleted APIServiceBinding ${namespace}/${name}. The konnector unbinds it now.`);
 }
 
 async function waitUntilGone(
@@ -168,7 +168,7 @@ async function waitUntilGone(
   const { signal, terminal } = context;
   let told = "";
   const problem = (): string =>
-    `${told === "" ? "the konnector has not said anything; klutch doctor shows whether it runs" : told}. Unbinding goes on in the cluster; run the command again to see its end.`;
+    `${told === "" ? "The konnector has reported nothing. klutch doctor shows whether it runs" : told}. Unbinding continues in the cluster. Run the command again to see its end.`;
   try {
     await waitFor(
       context,
@@ -187,7 +187,7 @@ async function waitUntilGone(
   } catch (error) {
     if (signal.aborted) {
       terminal.say(
-        `Unbinding goes on in the cluster. Run the command again to see its end and to take the konnector's rights on ${name} away.`,
+        `Unbinding continues in the cluster. Run the command again to see its end and to remove the konnector's rights on ${name}.`,
       );
     }
     throw error;

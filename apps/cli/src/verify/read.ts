@@ -161,7 +161,7 @@ async function readTenant({ provider, signal }: Reader): Promise<Tenant> {
   if (found !== undefined) return { namespace, namespaceUid: found.metadata.uid ?? "" };
   throw new CliError(
     "Usage",
-    `The control plane has no namespace ${namespace}. Pass --namespace with the cluster namespace of this app cluster; it is the namespace in the kubeconfig of the binding's Secret.`,
+    `The control plane has no namespace ${namespace}. Pass --namespace with the cluster namespace of this app cluster. It is the namespace in the kubeconfig of the binding's Secret.`,
   );
 }
 

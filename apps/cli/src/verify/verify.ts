@@ -88,7 +88,7 @@ async function connectControlPlane(context: CliContext, options: VerifyOptions):
   if (config.namespace === undefined || config.namespace === "") {
     throw new CliError(
       "Usage",
-      `The context of ${path} has no namespace; pass --namespace with the cluster namespace of this app cluster.`,
+      `The context of ${path} has no namespace. Pass --namespace with the cluster namespace of this app cluster.`,
     );
   }
   const client = createKubeClient(config, { userAgent: "klutch" });

@@ -1,5 +1,5 @@
 /**
- * Brings the provider's fresh credential into the app cluster. The cache of the provider's Secret only says when to look: it may be
+ * Brings the provider's fresh credential into the app cluster. The cache of the provider's Secret only says when to read: it may be
  * old, so the Secret is read again over a connection that works, and what it holds must prove itself before it takes the place of
  * the one in use.
  */
@@ -64,7 +64,7 @@ export async function bringCredential(options: BringOptions, signal: AbortSignal
     return falseCondition("SecretValid", "ProviderSecretNotFound", "Warning", `${where} does not exist`);
   }
   const refuse = (problem: string): NewCondition => {
-    const message = `${where} is not taken over: ${problem}. The credential in use is kept`;
+    const message = `${where} is not used: ${problem}. The credential in use is kept`;
     options.logger.warn("the provider offers a credential that cannot be used", { ...ref, problem });
     return falseCondition("SecretValid", "ProviderSecretInvalid", "Warning", message);
   };
@@ -135,7 +135,7 @@ async function write(
     logger.info("brought new credentials of the provider over", ref);
   } catch (error) {
     signal.throwIfAborted();
-    // The Secret changed; its event starts another look.
+    // The Secret changed; its event starts another reconcile.
     if (isConflict(error)) return;
     throw new ConsumerWriteError(secretRef, error);
   }

@@ -2,7 +2,7 @@
 import { type DynamicObject, isRecord, namespaces } from "@klutch/kube-core";
 import { ApiError, type ClusterConfig, isUnauthorized, type KubeClient } from "@klutch/kube";
 
-/** A credential in use, in the words that people are told. */
+/** A credential in use, in words for people. */
 export interface CredentialUse {
   /** Who judges it: `the provider` or `the app cluster`. */
   readonly cluster: "the provider" | "the app cluster";

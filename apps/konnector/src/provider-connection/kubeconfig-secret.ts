@@ -5,7 +5,7 @@ import type { ReadYourWritesCache } from "@klutch/kube-runtime";
 import { jsonHash } from "@klutch/sync";
 import { secretText } from "../decode.ts";
 
-/** How soon a Secret that cannot be read is looked at again. */
+/** How soon a Secret that cannot be read is read again. */
 export const unreadableRetryMs = 2_000;
 
 /**

@@ -1,4 +1,4 @@
-/** Notices when the provider cannot be reached, and tells since when and how much waits; never in a user's status. */
+/** Notices when the provider cannot be reached, and reports since when and how much waits; never in a user's status. */
 import { type Clock, isUnauthorized } from "@klutch/kube";
 import { wholeSeconds } from "@klutch/kube-core";
 import type { ReadYourWritesCache } from "@klutch/kube-runtime";
@@ -25,17 +25,17 @@ export interface Outage {
   readonly error: unknown;
 }
 
-const lookEveryMs = 2_000;
-const tellEveryMs = 60_000;
+const checkEveryMs = 2_000;
+const reportEveryMs = 60_000;
 
-/** Looks until the signal aborts. */
+/** Checks until the signal aborts. */
 export async function watchReachability(options: ReachabilityOptions, signal: AbortSignal): Promise<void> {
   const { clock, cache, unreachableAfterMs, pending, onChange } = options;
   let since: string | undefined;
-  let toldAt = 0;
-  let toldRefusal = false;
+  let reportedAt = 0;
+  let reportedRefusal = false;
   while (!signal.aborted) {
-    await clock.sleep(lookEveryMs, { signal }).catch(() => undefined);
+    await clock.sleep(checkEveryMs, { signal }).catch(() => undefined);
     const { failingSince, lastError } = cache.informer.status();
     const now = clock.monotonic();
     const isOut = failingSince !== undefined && now - failingSince >= unreachableAfterMs;
@@ -45,11 +45,15 @@ export async function watchReachability(options: ReachabilityOptions, signal: Ab
       continue;
     }
     // That it answers but refuses is news.
-    if (since !== undefined && now - toldAt < tellEveryMs && isUnauthorized(lastError) === toldRefusal)
+    if (
+      since !== undefined &&
+      now - reportedAt < reportEveryMs &&
+      isUnauthorized(lastError) === reportedRefusal
+    )
       continue;
     since ??= wholeSeconds(clock.now() - (now - failingSince));
-    toldAt = now;
-    toldRefusal = isUnauthorized(lastError);
+    reportedAt = now;
+    reportedRefusal = isUnauthorized(lastError);
     onChange({ since, pending: pending(), error: lastError });
   }
 }

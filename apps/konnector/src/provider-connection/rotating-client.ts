@@ -28,7 +28,7 @@ class Generation {
     try {
       return await send(this.client);
     } catch (error) {
-      this.#tell(error);
+      this.#reportRefusal(error);
       throw error;
     } finally {
       await this.#leave();
@@ -40,7 +40,7 @@ class Generation {
     try {
       yield* open(this.client);
     } catch (error) {
-      this.#tell(error);
+      this.#reportRefusal(error);
       throw error;
     } finally {
       await this.#leave();
@@ -58,7 +58,7 @@ class Generation {
   }
 
   /** That credentials which are no longer in use are refused is no news. */
-  #tell(error: unknown): void {
+  #reportRefusal(error: unknown): void {
     if (!this.#isRetired && isUnauthorized(error)) this.#onRefused();
   }
 

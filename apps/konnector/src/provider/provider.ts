@@ -7,9 +7,9 @@ import type { BindingStatus } from "../controllers/binding-status/binding-status
 import { BindingReconciler } from "../controllers/binding/reconciler.ts";
 import { ClusterBindingReconciler } from "../controllers/cluster-binding/reconciler.ts";
 import { ForeignExports } from "../controllers/crd/foreign-exports.ts";
-import { NamespaceMap } from "../controllers/service-namespace/namespace-map.ts";
+import { NamespaceMappings } from "../controllers/service-namespace/namespace-mappings.ts";
 import { ServiceNamespaceReconciler } from "../controllers/service-namespace/reconciler.ts";
-import { WarningMirror } from "../controllers/warning/warning-mirror.ts";
+import { WarningMirror } from "../controllers/warning/mirror.ts";
 import { NotFilledError, WrongProviderError } from "../errors.ts";
 import { createEventRecorder, type EventRecorder } from "../events.ts";
 import { type Part, type Startable, startAll } from "../lifecycle.ts";
@@ -124,7 +124,14 @@ export class Provider implements Part {
     const { mappings, consumerNamespaces } = caches;
     const { clock, logger } = environment;
     const proofOf = (name: string): Promise<string | undefined> => readOwner(client, name, signal);
-    using namespaces = new NamespaceMap({ mappings, consumerNamespaces, tenant, proofOf, clock, logger });
+    using namespaces = new NamespaceMappings({
+      mappings,
+      consumerNamespaces,
+      tenant,
+      proofOf,
+      clock,
+      logger,
+    });
     await using bindings = this.#createBindings(provider, identity, caches, namespaces);
     await using clusterBinding = this.#createClusterBinding(provider, caches);
     const parts = [
@@ -161,7 +168,7 @@ export class Provider implements Part {
     provider: ProviderCluster,
     identity: ProviderIdentity,
     caches: ProviderCaches,
-    namespaces: NamespaceMap,
+    namespaces: NamespaceMappings,
   ): BindingReconciler {
     const { consumer, bindingCluster, bindings, status, environment } = this.#options;
     return new BindingReconciler({

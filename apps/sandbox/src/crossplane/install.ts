@@ -4,7 +4,7 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { promisify } from "node:util";
 import { resolveEngine } from "@klutch/engines";
-import { type DynamicObject, isRecord } from "@klutch/kube-core";
+import { type DynamicObject, isRecord, secrets } from "@klutch/kube-core";
 import { waitFor } from "@klutch/kube-testing";
 import { accountKubeconfig } from "../accounts.ts";
 import { inheritedEnvironment } from "../environment.ts";
@@ -15,7 +15,6 @@ import { crossplaneNamespace, type ControlPlane } from "../context.ts";
 import { crossplaneRbac } from "./chart.ts";
 
 const run = promisify(execFile);
-const secrets = { group: "", version: "v1", plural: "secrets", kind: "Secret", namespaced: true };
 
 /** Starts Crossplane; resolves when core is ready. */
 export async function startCrossplane(

@@ -7,37 +7,24 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type KubeClient, systemClock } from "@klutch/kube";
-import { type DynamicObject, isRecord, type ResourceType, wholeSeconds } from "@klutch/kube-core";
+import {
+  deployments,
+  type DynamicObject,
+  isRecord,
+  type ResourceType,
+  secrets,
+  wholeSeconds,
+} from "@klutch/kube-core";
 import type { CertificateFolders } from "../certificates.ts";
 import { crossplaneNamespace, type SandboxContext } from "../context.ts";
+import { packageType } from "./package-types.ts";
 import { conditionOf } from "../objects.ts";
 
 /** Service account of the provider's process. */
 export const providerAccount = "provider-anynines";
 
-const pkg = (kind: string, plural: string): ResourceType => ({
-  group: "pkg.crossplane.io",
-  version: "v1",
-  plural,
-  kind,
-  namespaced: false,
-});
-const functionRevisions = pkg("FunctionRevision", "functionrevisions");
-const providerRevisions = pkg("ProviderRevision", "providerrevisions");
-const secrets: ResourceType = {
-  group: "",
-  version: "v1",
-  plural: "secrets",
-  kind: "Secret",
-  namespaced: true,
-};
-const deployments: ResourceType = {
-  group: "apps",
-  version: "v1",
-  plural: "deployments",
-  kind: "Deployment",
-  namespaced: true,
-};
+const functionRevisions = packageType("FunctionRevision", "functionrevisions");
+const providerRevisions = packageType("ProviderRevision", "providerrevisions");
 const manager = { fieldManager: "klutch-package-runtime", force: true } as const;
 const pollMs = 400;
 

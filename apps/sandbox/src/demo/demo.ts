@@ -2,7 +2,7 @@
 import { execFile } from "node:child_process";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { type DynamicObject, isRecord, type ResourceType } from "@klutch/kube-core";
+import { type DynamicObject, isRecord, type ResourceType, secrets } from "@klutch/kube-core";
 import { waitFor } from "@klutch/kube-testing";
 import pg from "pg";
 import { waitForConditions } from "../objects.ts";
@@ -21,13 +21,6 @@ const claim = (kind: string, plural: string): ResourceType => ({
 });
 const instances = claim("PostgresqlInstance", "postgresqlinstances");
 const bindings = claim("ServiceBinding", "servicebindings");
-const secrets: ResourceType = {
-  group: "",
-  version: "v1",
-  plural: "secrets",
-  kind: "Secret",
-  namespaced: true,
-};
 const managed = (kind: string, plural: string): ResourceType => ({
   group: "dataservices.anynines.com",
   version: "v1",

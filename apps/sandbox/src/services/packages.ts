@@ -2,7 +2,7 @@
 import { mkdir } from "node:fs/promises";
 import { connect } from "node:net";
 import { join } from "node:path";
-import { type DynamicObject, isRecord } from "@klutch/kube-core";
+import { clusterRoleBindings, type DynamicObject, isRecord } from "@klutch/kube-core";
 import { waitFor } from "@klutch/kube-testing";
 import { providerConfigName } from "@klutch/services";
 import { accountKubeconfig, ensureAccount } from "../accounts.ts";
@@ -31,14 +31,6 @@ export async function startFunction(context: SandboxBase, certificates: Certific
     }),
   );
 }
-
-const clusterRoleBindings = {
-  group: "rbac.authorization.k8s.io",
-  version: "v1",
-  plural: "clusterrolebindings",
-  kind: "ClusterRoleBinding",
-  namespaced: false,
-};
 
 /** Starts the provider once the RBAC manager has given its account the rights of the package. */
 export async function startProvider(context: SandboxContext): Promise<void> {

@@ -3,11 +3,13 @@ import assert from "node:assert/strict";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { TestContext } from "node:test";
 import { createOsbClient, type OsbClient } from "../client.ts";
+import type { BrokerConfig } from "../transport.ts";
 
 /** Starts it, with a client that waits 300 ms; both end with the test. */
 export async function broker(
   t: TestContext,
   handle: (request: IncomingMessage, response: ServerResponse) => void,
+  config: Partial<BrokerConfig> = {},
 ): Promise<{ client: OsbClient; requests: IncomingMessage[] }> {
   const requests: IncomingMessage[] = [];
   const server = createServer((request, response) => {
@@ -23,6 +25,7 @@ export async function broker(
     url: `http://127.0.0.1:${address.port}/`,
     auth: { kind: "basic", username: "u", password: "p" },
     timeoutMs: 300,
+    ...config,
   });
   t.after(async () => {
     await client[Symbol.asyncDispose]();

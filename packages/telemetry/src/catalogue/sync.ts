@@ -21,7 +21,8 @@ export const claims: GaugeDeclaration<"resource" | "state"> = {
   name: "klutch_claims",
   type: "gauge",
   help: "Objects of bound APIs in the app cluster by resource and state",
-  notes: "`state` is `in_sync`, `pending` (known to differ) or `deleting`.",
+  notes:
+    "`state` is `in_sync` or `pending` (known to differ, or being deleted). After a start all are `in_sync` until they were looked at; see `workqueue_depth`.",
   labels: ["resource", "state"],
   processes,
 };

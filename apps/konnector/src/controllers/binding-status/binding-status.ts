@@ -22,7 +22,7 @@ import type { Startable } from "../../lifecycle.ts";
 
 interface Facts {
   readonly conditions: Map<string, NewCondition>;
-  /** Types that no longer have anything to tell. */
+  /** Types that were taken back. */
   readonly retracted: Set<string>;
   prettyName: string | undefined;
 }

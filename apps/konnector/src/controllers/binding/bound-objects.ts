@@ -6,9 +6,9 @@ import type { ConsumerCluster, Environment, ProviderCluster } from "../../cluste
 import type { EventRecorder } from "../../events.ts";
 import type { BindingStatus } from "../binding-status/binding-status.ts";
 import type { DeletionBreaker } from "../object/deletion-breaker.ts";
-import { ObjectSyncer } from "../object/object-syncer.ts";
-import { OrphanKeeper } from "../object/orphan-keeper.ts";
-import type { NamespaceMap } from "../service-namespace/namespace-map.ts";
+import { OrphanCollector } from "../object/orphan-collector.ts";
+import { ObjectReconciler } from "../object/reconciler.ts";
+import type { NamespaceMappings } from "../service-namespace/namespace-mappings.ts";
 import { DeletionHolds } from "./deletion-holds.ts";
 import { isolationInForce } from "./isolation.ts";
 
@@ -18,7 +18,7 @@ export interface BoundObjectsOptions {
   readonly provider: ProviderCluster;
   /** Throws when the provider is not the one it was. */
   readonly confirmProvider: (signal: AbortSignal) => Promise<void>;
-  readonly namespaces: NamespaceMap;
+  readonly namespaces: NamespaceMappings;
   readonly status: BindingStatus;
   readonly events: EventRecorder;
   readonly environment: Environment;
@@ -44,13 +44,13 @@ export interface StartedObjects {
 
 interface RunningApi {
   readonly signature: string;
-  readonly reconciler: ObjectSyncer;
+  readonly reconciler: ObjectReconciler;
 }
 
 /** Starts and ends object reconcilers, each with the breaker of its API. Not for concurrent use. */
 export class BoundObjects implements AsyncDisposable {
   readonly #options: BoundObjectsOptions;
-  readonly #orphans: OrphanKeeper;
+  readonly #orphans: OrphanCollector;
   readonly #holds: DeletionHolds;
   /** By API name. */
   readonly #running = new Map<string, RunningApi>();
@@ -58,7 +58,7 @@ export class BoundObjects implements AsyncDisposable {
   constructor(options: BoundObjectsOptions) {
     this.#options = options;
     const { consumer, provider, status, environment } = options;
-    this.#orphans = new OrphanKeeper(consumer, provider, environment);
+    this.#orphans = new OrphanCollector(consumer, provider, environment);
     this.#holds = new DeletionHolds(status, environment);
   }
 
@@ -134,10 +134,10 @@ export class BoundObjects implements AsyncDisposable {
     this.#options.environment.logger.info("no longer syncing", { resource: name });
   }
 
-  #createReconciler(shape: SyncShape, breaker: DeletionBreaker): ObjectSyncer {
+  #createReconciler(shape: SyncShape, breaker: DeletionBreaker): ObjectReconciler {
     const { consumer, provider, confirmProvider, namespaces, events, environment } = this.#options;
     const { synced, isolation, unbinding, clusterWide } = shape;
-    return new ObjectSyncer({
+    return new ObjectReconciler({
       type: synced.type,
       statusSubresource: synced.statusSubresource,
       isolation,

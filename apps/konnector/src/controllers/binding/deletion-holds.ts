@@ -17,7 +17,7 @@ export class DeletionHolds {
     this.#environment = environment;
   }
 
-  /** The breaker of the API; `key` is that of the binding that tells of a hold. */
+  /** The breaker of the API; `key` is that of the binding that reports a hold. */
   breakerOf(name: string, key: string): DeletionBreaker {
     const { clock, timing } = this.#environment;
     const breaker =

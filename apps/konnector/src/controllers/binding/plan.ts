@@ -57,6 +57,6 @@ function usableSpec(exported: ForeignExport | undefined, crd: DynamicObject): AP
 
 /** The condition of a binding whose objects cannot be released. */
 export function cannotRelease(why: string): NewCondition {
-  const message = `${why}, so its objects cannot be released in order; set the annotation klutch.anynines.com/unbind-policy to Abandon to let go of the claims alone`;
+  const message = `${why}, so its objects cannot be released in order. To let go of the claims alone, set the annotation klutch.anynines.com/unbind-policy to Abandon`;
   return alarmCondition("Unbinding", "APIServiceExportNotFound", "Error", message);
 }

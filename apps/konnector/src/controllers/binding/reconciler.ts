@@ -22,7 +22,7 @@ import { ClaimedTypes } from "../claimed-resource/claimed-type.ts";
 import { writeExportStatus } from "../crd/export-status.ts";
 import type { ForeignExports } from "../crd/foreign-exports.ts";
 import { reconcileCrd } from "../crd/reconciler.ts";
-import type { NamespaceMap } from "../service-namespace/namespace-map.ts";
+import type { NamespaceMappings } from "../service-namespace/namespace-mappings.ts";
 import { isAbandoned } from "./abandon.ts";
 import { BoundCrds } from "./bound-crds.ts";
 import { BoundObjects } from "./bound-objects.ts";
@@ -43,7 +43,7 @@ export interface BindingReconcilerOptions {
   /** Those of all providers. */
   readonly bindings: ReadYourWritesCache;
   readonly exports: ForeignExports;
-  readonly namespaces: NamespaceMap;
+  readonly namespaces: NamespaceMappings;
   readonly status: BindingStatus;
   readonly events: EventRecorder;
   readonly environment: Environment;
@@ -237,7 +237,8 @@ export class BindingReconciler implements Part {
       await this.#finish(name, binding, signal);
       return undefined;
     }
-    const message = remaining === undefined ? "reading what is there" : `${remaining} objects are left`;
+    const message =
+      remaining === undefined ? "counting the objects that are left" : `${remaining} objects are left`;
     this.#options.status.report(keyOf(binding), alarmCondition("Unbinding", policy, "Info", message));
     return { requeueAfterMs: releaseRetryMs };
   }

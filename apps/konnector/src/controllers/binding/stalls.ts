@@ -1,6 +1,6 @@
 /**
- * Notices that objects which a binding needs cannot be read, because a server refuses it, and tells on the binding what is refused, by
- * whom, and who can change it. What cannot be reached at all is told elsewhere (reachability.ts).
+ * Notices that objects which a binding needs cannot be read, because a server refuses it, and reports on the binding what is refused, by
+ * whom, and who can change it. What cannot be reached at all is reported elsewhere (reachability.ts).
  */
 import { type APIServiceBinding, crdNameOf } from "@klutch/api";
 import { ApiError, type Clock } from "@klutch/kube";
@@ -26,16 +26,16 @@ function needsOf({ metadata: { name }, spec }: APIServiceBinding): ReadonlySet<s
   return new Set([name, ...accepted.map((claim) => crdNameOf(claim))]);
 }
 
-const lookEveryMs = 1_000;
+const checkEveryMs = 1_000;
 /** A right that is granted together with what it is for may come a little later. */
 const toleratedMs = 3_000;
 const textLimit = 400;
 
-/** Looks until the signal aborts. */
+/** Checks until the signal aborts. */
 export async function watchStalls(options: StallOptions, signal: AbortSignal): Promise<void> {
   const { clock, bindings, status } = options;
   while (!signal.aborted) {
-    await clock.sleep(lookEveryMs, { signal }).catch(() => undefined);
+    await clock.sleep(checkEveryMs, { signal }).catch(() => undefined);
     if (signal.aborted) return;
     const failures = [
       ...failuresOf(options.consumer, "app cluster", clock),

@@ -2,12 +2,12 @@
 import { isBuiltInGroup } from "@klutch/api";
 import { keyOfRef, type ObjectRef, type ResourceType } from "@klutch/kube-core";
 import type { ReadYourWritesCache } from "@klutch/kube-runtime";
-import { type ClaimScope, claimScopeOf, jsonHash } from "@klutch/sync";
+import { type CompiledPermissionClaim, compilePermissionClaim, jsonHash } from "@klutch/sync";
 import type { ConsumerCluster, Environment, ProviderCluster } from "../../clusters.ts";
 import { asBinding } from "../../decode.ts";
 import type { EventRecorder } from "../../events.ts";
 import { Running } from "../../lifecycle.ts";
-import type { NamespaceMap } from "../service-namespace/namespace-map.ts";
+import type { NamespaceMappings } from "../service-namespace/namespace-mappings.ts";
 import { claimedResourceKey, type ClaimedType, type HonouredClaim } from "./claimed-type.ts";
 import { ClaimedResourceReconciler } from "./reconciler.ts";
 
@@ -17,7 +17,7 @@ export interface ClaimedResourcesOptions {
   readonly provider: ProviderCluster;
   /** Throws when the provider is not the one it was. */
   readonly confirmProvider: (signal: AbortSignal) => Promise<void>;
-  readonly namespaces: NamespaceMap;
+  readonly namespaces: NamespaceMappings;
   /** All of the app cluster: the Secrets that they name stay there. */
   readonly bindings: ReadYourWritesCache;
   readonly events: EventRecorder;
@@ -31,7 +31,7 @@ interface AcceptedClaims {
 
 interface Wanted {
   readonly type: ClaimedType;
-  readonly scopes: readonly ClaimScope[];
+  readonly permissionClaims: readonly CompiledPermissionClaim[];
   readonly clusterWide: boolean;
 }
 
@@ -83,12 +83,12 @@ export class ClaimedResources implements AsyncDisposable {
     }
   }
 
-  #createReconciler({ type, scopes, clusterWide }: Wanted): ClaimedResourceReconciler {
+  #createReconciler({ type, permissionClaims, clusterWide }: Wanted): ClaimedResourceReconciler {
     const { consumer, provider, confirmProvider, namespaces, events, environment } = this.#options;
     const isPrivate = (ref: ObjectRef): boolean => isSecret(type) && this.#isKubeconfig(ref);
     return new ClaimedResourceReconciler({
       type,
-      scopes,
+      permissionClaims,
       clusterWide,
       consumer,
       provider,
@@ -116,7 +116,7 @@ export class ClaimedResources implements AsyncDisposable {
         const previous = wanted.get(key);
         wanted.set(key, {
           type,
-          scopes: [...(previous?.scopes ?? []), claimScopeOf(claim)],
+          permissionClaims: [...(previous?.permissionClaims ?? []), compilePermissionClaim(claim)],
           // A provider gives rights on kinds of Kubernetes itself in service namespaces only, whatever the scope.
           clusterWide: (clusterWide && !isBuiltInGroup(type.group)) || previous?.clusterWide === true,
         });

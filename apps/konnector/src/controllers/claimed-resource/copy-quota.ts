@@ -1,6 +1,6 @@
 /**
  * How many copies of one claimed resource lie in each namespace, and who waits for a place. Who was refused gets the next place that
- * comes free. More than as many as there are places are not remembered: a full look finds them again.
+ * comes free. More than as many as there are places are not remembered: a comparison of everything finds them again.
  */
 import type { Cached, Informer } from "@klutch/kube-runtime";
 

@@ -24,7 +24,7 @@ export async function recordRefusal(
       pair.consumer,
       "Warning",
       "NameTaken",
-      "the provider has an object of this name for you, but this one is your own; it was left alone. Rename or delete yours to get it.",
+      "the provider has an object of this name for you, but this one is your own, so it was left alone. To get the provider's, rename or delete yours.",
     );
   }
   if (refusedType === undefined) return;
@@ -32,7 +32,7 @@ export async function recordRefusal(
   recorder.warn(
     pair.consumer ?? wouldBe(type, pair.consumerRef),
     "SecretTypeRefused",
-    `Secret ${pair.consumerRef.name} does not cross, because its type is ${refusedType}. Types that cross: ${crossingSecretTypes.join(", ")}, servicebinding.io/*; another one needs a permission claim with the field selector type=<type>`,
+    `Secret ${pair.consumerRef.name} is not copied, because its type is ${refusedType}. Types that are copied: ${crossingSecretTypes.join(", ")}, servicebinding.io/*. Another type needs a permission claim with the field selector type=<type>`,
   );
 }
 
@@ -47,7 +47,7 @@ export function recordTooMany(
   recorder.warn(
     wouldBe(type, ref),
     "TooManyObjects",
-    `at most ${limit} of the provider's ${type.plural} come down${where}; the others stay there. Ask the provider to tidy up, or raise the konnector's --provider-objects-limit`,
+    `at most ${limit} of the provider's ${type.plural} are copied${where}; the others stay at the provider. Ask the provider to remove some, or raise the konnector's --provider-objects-limit`,
   );
 }
 

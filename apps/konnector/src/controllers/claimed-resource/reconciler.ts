@@ -15,20 +15,20 @@ import {
 import {
   type ClaimedPlan,
   type ClaimedStep,
-  type ClaimScope,
+  type CompiledPermissionClaim,
   consumerNameOf,
   isSelected,
   jsonHash,
   type Mapping,
-  plainScope,
+  unrestrictedClaim,
   planClaimed,
   providerRefOf,
 } from "@klutch/sync";
 import type { ConsumerCluster, Environment, ProviderCluster } from "../../clusters.ts";
 import type { EventRecorder } from "../../events.ts";
 import type { Part } from "../../lifecycle.ts";
-import type { NamespaceMap } from "../service-namespace/namespace-map.ts";
-import { ProviderView } from "../service-namespace/provider-view.ts";
+import type { NamespaceMappings } from "../service-namespace/namespace-mappings.ts";
+import { MultiNamespaceInformer } from "../service-namespace/multi-namespace-informer.ts";
 import type { ClaimedType } from "./claimed-type.ts";
 import { CopyQuota } from "./copy-quota.ts";
 import { type ClaimedEvents, recordRefusal, recordTooMany } from "./events.ts";
@@ -38,14 +38,14 @@ import { type ClaimedExecution, executeClaimed } from "./execute.ts";
 export interface ClaimedResourceOptions {
   readonly type: ClaimedType;
   /** Of all accepted claims on this resource; never empty. */
-  readonly scopes: readonly ClaimScope[];
+  readonly permissionClaims: readonly CompiledPermissionClaim[];
   /** One watch on the provider instead of one for each service namespace. */
   readonly clusterWide: boolean;
   readonly consumer: ConsumerCluster;
   readonly provider: ProviderCluster;
   /** Throws when the provider is not the one it was. */
   readonly confirmProvider: (signal: AbortSignal) => Promise<void>;
-  readonly namespaces: NamespaceMap;
+  readonly namespaces: NamespaceMappings;
   /** Whether an object of the app cluster is the agent's own and stays there. */
   readonly isPrivate: (ref: ObjectRef) => boolean;
   readonly events: EventRecorder;
@@ -66,7 +66,7 @@ const missing: Mapping = { state: "missing" };
 export class ClaimedResourceReconciler implements Part {
   readonly #options: ClaimedResourceOptions;
   readonly #handle: InformerHandle;
-  readonly #view: ProviderView<DynamicObject>;
+  readonly #providerInformer: MultiNamespaceInformer<DynamicObject>;
   readonly #controller: Controller;
   readonly #quota: CopyQuota;
   readonly #events: ClaimedEvents;
@@ -87,8 +87,8 @@ export class ClaimedResourceReconciler implements Part {
       reconcile: (key, { signal }) => this.#reconcile(key, signal),
     });
     this.#handle = openConsumerCache(options);
-    this.#view = new ProviderView({
-      open: (scope) => provider.pool.acquire(scope),
+    this.#providerInformer = new MultiNamespaceInformer({
+      open: (permissionClaim) => provider.pool.acquire(permissionClaim),
       type,
       clusterWide: clusterWide || !type.namespaced,
       namespaces,
@@ -103,7 +103,7 @@ export class ClaimedResourceReconciler implements Part {
       clients: { consumer: consumer.client, provider: provider.client },
       confirmProvider: options.confirmProvider,
       onAnswer: (side, object) =>
-        side === "consumer" ? this.#handle.cache.wrote(object) : this.#view.wrote(object),
+        side === "consumer" ? this.#handle.cache.wrote(object) : this.#providerInformer.wrote(object),
     };
     this.#subscribe();
   }
@@ -119,7 +119,7 @@ export class ClaimedResourceReconciler implements Part {
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#subscriptions.dispose();
-    await this.#view[Symbol.asyncDispose]();
+    await this.#providerInformer[Symbol.asyncDispose]();
     await this.#handle[Symbol.asyncDispose]();
   }
 
@@ -127,7 +127,8 @@ export class ClaimedResourceReconciler implements Part {
     const observed = this.#observe(key);
     const isWaiting = observed !== undefined && (await this.#carryOut(observed, signal)) === "noPlace";
     const next = this.#quota.next(key, isWaiting);
-    if (next === "anyone") for (const object of this.#view.objects()) this.#enqueueFor(object, "low");
+    if (next === "anyone")
+      for (const object of this.#providerInformer.objects()) this.#enqueueFor(object, "low");
     else if (next !== undefined) this.#controller.enqueue(next.key, { priority: "low" });
   }
 
@@ -136,9 +137,9 @@ export class ClaimedResourceReconciler implements Part {
     const consumerRef = refOf(key);
     const providerRef = this.#providerRefOf(consumerRef);
     if (providerRef === undefined) return undefined;
-    const provider = this.#view.get(providerRef);
+    const provider = this.#providerInformer.get(providerRef);
     // What a cache does not show may exist until it is filled.
-    if (provider === undefined && !this.#view.isSynced(providerRef.namespace)) return undefined;
+    if (provider === undefined && !this.#providerInformer.isSynced(providerRef.namespace)) return undefined;
     // A cluster-scoped object without our mark is another tenant's, whatever its name says.
     const isOther =
       provider !== undefined &&
@@ -153,7 +154,7 @@ export class ClaimedResourceReconciler implements Part {
     const { namespace } = pair.consumerRef;
     return planClaimed({
       ...pair,
-      scope: this.#scopeOf(pair),
+      permissionClaim: this.#permissionClaimOf(pair),
       tenant: provider.tenant,
       statusSubresource: type.statusSubresource,
       resource: crdNameOf({ resource: type.plural, group: type.group }),
@@ -216,11 +217,13 @@ export class ClaimedResourceReconciler implements Part {
   }
 
   /** The first claim that covers the object; else the first one, which then only removes. */
-  #scopeOf({ consumer, provider, consumerRef }: ObservedPair): ClaimScope {
-    const { scopes } = this.#options;
+  #permissionClaimOf({ consumer, provider, consumerRef }: ObservedPair): CompiledPermissionClaim {
+    const { permissionClaims } = this.#options;
     const object = provider ?? consumer;
     return (
-      scopes.find((scope) => isSelected(scope, consumerRef, object)) ?? scopes[0] ?? plainScope("Provider")
+      permissionClaims.find((permissionClaim) => isSelected(permissionClaim, consumerRef, object)) ??
+      permissionClaims[0] ??
+      unrestrictedClaim("Provider")
     );
   }
 
@@ -260,7 +263,7 @@ export class ClaimedResourceReconciler implements Part {
     for (const copy of objectsIn(this.#handle.cache, consumerNamespace)) {
       const key = keyOf(copy);
       const ref = this.#providerRefOf(refOf(key));
-      if (ref !== undefined && this.#view.get(ref) === undefined)
+      if (ref !== undefined && this.#providerInformer.get(ref) === undefined)
         this.#controller.enqueue(key, { priority: "low" });
     }
   }
@@ -274,20 +277,25 @@ export class ClaimedResourceReconciler implements Part {
 }
 
 /** Foreign Secrets are never cached where only the provider owns: just its own copies are watched then. */
-function openConsumerCache({ type, scopes, consumer, provider }: ClaimedResourceOptions): InformerHandle {
-  const isOneWay = scopes.every(
+function openConsumerCache({
+  type,
+  permissionClaims,
+  consumer,
+  provider,
+}: ClaimedResourceOptions): InformerHandle {
+  const isOneWay = permissionClaims.every(
     ({ owner, autoAdopt, autoDonate }) => owner === "Provider" && !autoAdopt && !autoDonate,
   );
   const labelSelector = isOneWay ? `${claimedFromLabel}=${provider.tenant.namespaceUid}` : undefined;
   // Of other Secrets, where all must be watched, only metadata stays in memory.
-  const wants = (object: DynamicObject): boolean => isCovered(scopes, object);
-  const payloadOf = isOneWay ? undefined : { key: jsonHash(scopes), wants };
+  const wants = (object: DynamicObject): boolean => isCovered(permissionClaims, object);
+  const payloadOf = isOneWay ? undefined : { key: jsonHash(permissionClaims), wants };
   return consumer.pool.acquire({ type, labelSelector, payloadOf });
 }
 
 /** Whether the consumer's object is a copy, or one that a claim names. */
-function isCovered(scopes: readonly ClaimScope[], object: DynamicObject): boolean {
+function isCovered(permissionClaims: readonly CompiledPermissionClaim[], object: DynamicObject): boolean {
   const { namespace, name = "", annotations } = object.metadata;
   if (annotations?.[resourceOwnerAnnotation] !== undefined) return true;
-  return scopes.some((scope) => isSelected(scope, { namespace, name }, object));
+  return permissionClaims.some((permissionClaim) => isSelected(permissionClaim, { namespace, name }, object));
 }

@@ -157,7 +157,7 @@ export class ClusterBindingReconciler implements Part {
   #describe(error: unknown): string {
     return error instanceof ConsumerWriteError
       ? error.message
-      : `the heartbeat did not get through: ${this.#options.connection.describe(error)}`;
+      : `the heartbeat could not be written: ${this.#options.connection.describe(error)}`;
   }
 }
 

@@ -14,7 +14,7 @@ import type { ReadYourWritesCache } from "@klutch/kube-runtime";
 import type { Environment } from "../../clusters.ts";
 import { conditionsOf } from "../../decode.ts";
 
-/** What of an export is told to its provider. */
+/** What the provider learns of its export. */
 export interface ExportInUse {
   readonly exported: ForeignExport;
   readonly isBound: boolean;
@@ -49,7 +49,7 @@ export async function writeExportStatus(
   try {
     exports.wrote(await provider.mergePatch<DynamicObject>(apiServiceExports, ref, patch, options));
   } catch (error) {
-    // Its server does not take a status for what the export says otherwise; the binding tells it all the same.
+    // Its server does not take a status for what the export says otherwise; the binding says it all the same.
     if (exported.problem === undefined || !isInvalid(error)) throw error;
     logger.debug("the status of an export in disorder was refused", { ...ref, error });
   }

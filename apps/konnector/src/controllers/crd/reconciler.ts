@@ -114,14 +114,14 @@ async function judge({
       return { is: "refused", reason: "ForeignCustomResourceDefinition", message };
     }
     case "refuseIdentity": {
-      const message = `the provider's APIServiceExport ${name} is no longer the API that was bound, so nothing is synced: ${plan.change}. It goes on when the provider takes that back`;
+      const message = `the provider's APIServiceExport ${name} is no longer the API that was bound, so nothing is synced: ${plan.change}. It goes on when the provider changes that back`;
       return { is: "refused", reason: "APIServiceExportIdentityChanged", message };
     }
     case "create": {
       const { plural } = spec.names;
       const server = await servedElsewhere(consumer.client, { group: spec.group, plural }, signal);
       if (server === undefined) return { is: "accepted", spec, plan };
-      const message = `this cluster serves ${plural} of ${server} already, and not from a CustomResourceDefinition: nothing is synced`;
+      const message = `this cluster serves ${plural} of ${server} already, and not from a CustomResourceDefinition, so nothing is synced`;
       return {
         is: "refused",
         reason: "ResourceServedElsewhere",

@@ -1,5 +1,5 @@
 /**
- * Looks at the live claims before a new schema takes the place of the one they were made under. What none of them would suffer from is
+ * Reads the live claims before a new schema takes the place of the one they were made under. What none of them would suffer from is
  * rolled out at once; anything else waits for a person (the `release-schema` annotation, or `klutch release`).
  */
 import { setImmediate as turn } from "node:timers/promises";

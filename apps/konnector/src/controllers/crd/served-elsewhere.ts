@@ -2,7 +2,7 @@
 import { discoverResource, isNotFound, type KubeClient } from "@klutch/kube";
 import { isRecord } from "@klutch/kube-core";
 
-/** So many versions of a group are looked into. */
+/** So many versions of a group are asked for. */
 const versionLimit = 32;
 
 /**

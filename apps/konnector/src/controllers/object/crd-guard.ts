@@ -35,7 +35,7 @@ export class CrdGuard {
   }
 
   /** Asks the server, at most once a second. */
-  async look(signal: AbortSignal): Promise<CrdState> {
+  async observe(signal: AbortSignal): Promise<CrdState> {
     const now = this.#clock.monotonic();
     if (this.#last === undefined || now - this.#last.at >= freshMs)
       this.#last = { at: now, state: this.#ask(signal) };
@@ -50,7 +50,7 @@ export class CrdGuard {
 
   /** Whether one more upstream object may be deleted. The event that the CRD is being deleted may be late, or lost with a connection. */
   async mayDelete(breaker: DeletionBreaker, signal: AbortSignal): Promise<boolean> {
-    const { deletionTimestamp } = await this.look(signal);
+    const { deletionTimestamp } = await this.observe(signal);
     if (deletionTimestamp !== undefined) breaker.holdForCrd(this.#name, deletionTimestamp);
     return breaker.admit();
   }

@@ -14,8 +14,8 @@ import { handOver, type Step, unmarkPatch } from "@klutch/sync";
 import type { ConsumerCluster, ProviderCluster } from "../../clusters.ts";
 import { asDynamic } from "../../decode.ts";
 import type { BoundDigest } from "../../digests.ts";
-import type { NamespaceMap } from "../service-namespace/namespace-map.ts";
-import type { ProviderView } from "../service-namespace/provider-view.ts";
+import type { NamespaceMappings } from "../service-namespace/namespace-mappings.ts";
+import type { MultiNamespaceInformer } from "../service-namespace/multi-namespace-informer.ts";
 
 /** Where steps are carried out. */
 export interface ExecutionContext {
@@ -30,9 +30,9 @@ export interface ExecutionContext {
   readonly statusSubresource: boolean;
   readonly consumer: ConsumerCluster;
   readonly provider: ProviderCluster;
-  readonly consumerCache: ReadYourWritesCache<BoundDigest>;
-  readonly view: ProviderView<BoundDigest>;
-  readonly namespaces: NamespaceMap;
+  readonly consumerCache: Pick<ReadYourWritesCache<BoundDigest>, "get" | "wrote">;
+  readonly providerInformer: Pick<MultiNamespaceInformer<BoundDigest>, "wrote">;
+  readonly namespaces: NamespaceMappings;
   /** Called after each write that was answered. */
   readonly onWrite: (step: Step["do"]) => void;
 }
@@ -131,7 +131,7 @@ async function markConsumer(
 }
 
 async function applyProvider(
-  { provider, providerType: type, view }: ExecutionContext,
+  { provider, providerType: type, providerInformer }: ExecutionContext,
   { content, uid }: StepOf<"applyProvider">,
   signal: AbortSignal,
 ): Promise<DynamicObject> {
@@ -141,17 +141,17 @@ async function applyProvider(
     { ...asDynamic(content), metadata },
     { fieldManager, force: true, signal },
   );
-  view.wrote(answer);
+  providerInformer.wrote(answer);
   return answer;
 }
 
 async function patchProvider(
-  { provider, providerType: type, view }: ExecutionContext,
+  { provider, providerType: type, providerInformer }: ExecutionContext,
   { ref, patch }: StepOf<"patchProvider">,
   signal: AbortSignal,
 ): Promise<DynamicObject> {
   const answer = await provider.client.mergePatch<DynamicObject>(type, ref, patch, { fieldManager, signal });
-  view.wrote(answer);
+  providerInformer.wrote(answer);
   return answer;
 }
 
@@ -169,12 +169,13 @@ async function releaseConsumer(
   { ref, uid, confirmGone }: StepOf<"releaseConsumer">,
   signal: AbortSignal,
 ): Promise<undefined> {
-  const { consumer, provider, type, providerType, consumerCache, view, confirmProvider } = context;
+  const { consumer, provider, type, providerType, consumerCache, providerInformer, confirmProvider } =
+    context;
   if (confirmGone.length > 0) await confirmProvider(signal);
   for (const place of context.wasSeenGoing(ref) ? [] : confirmGone) {
     const found = await findSurely(provider.client, providerType, place, signal);
     if (found !== undefined) {
-      view.wrote(found);
+      providerInformer.wrote(found);
       throw new StaleCacheError(`${type.kind} ${keyOf(found)} on the provider`);
     }
   }

@@ -3,12 +3,14 @@ import type { ObjectMeta } from "@klutch/kube-core";
 import type { Cached, Informer } from "@klutch/kube-runtime";
 import { isAdopted } from "@klutch/sync";
 
-interface Count {
-  all: number;
-  own: number;
+/** Objects of a namespace. */
+export interface Count {
+  readonly all: number;
+  /** Made in the app cluster, not brought by the provider. */
+  readonly own: number;
 }
 
-const none: Readonly<Count> = { all: 0, own: 0 };
+const none: Count = { all: 0, own: 0 };
 
 /** Counts what the caches show, no more: right only when they are filled. */
 export class NamespaceCount {
@@ -30,7 +32,7 @@ export class NamespaceCount {
     });
   }
 
-  of(namespace: string): Readonly<Count> {
+  of(namespace: string): Count {
     return this.#counts.get(namespace) ?? none;
   }
 

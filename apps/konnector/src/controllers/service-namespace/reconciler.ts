@@ -10,7 +10,7 @@ import { mappingOf, planMappingRelease } from "@klutch/sync";
 import { confirmCluster } from "../../cluster-uid.ts";
 import type { ConsumerCluster, Environment, ProviderCluster } from "../../clusters.ts";
 import type { Startable } from "../../lifecycle.ts";
-import type { NamespaceMap } from "./namespace-map.ts";
+import type { NamespaceMappings } from "./namespace-mappings.ts";
 
 /** What is needed for it. */
 export interface ServiceNamespaceOptions {
@@ -20,7 +20,7 @@ export interface ServiceNamespaceOptions {
   readonly mappings: ReadYourWritesCache;
   readonly consumerNamespaces: ReadYourWritesCache;
   /** The mappings as far as they count. */
-  readonly namespaces: NamespaceMap;
+  readonly namespaces: NamespaceMappings;
   readonly environment: Environment;
 }
 
@@ -73,7 +73,7 @@ export class ServiceNamespaceReconciler implements Startable {
       this.#missingSince.delete(name);
       return undefined;
     }
-    if (plan !== "lookLive") return { requeueAfterMs: plan.waitMs };
+    if (plan !== "checkLive") return { requeueAfterMs: plan.waitMs };
     if (await this.#exists(name, signal)) {
       this.#missingSince.delete(name);
       return { requeueAfterMs: graceMs };

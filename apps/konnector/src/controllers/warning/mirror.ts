@@ -1,8 +1,8 @@
 /** Follows Warning events in the service namespaces of one tenant and records them on the claims they are about. */
 import type { Environment, ProviderCluster } from "../../clusters.ts";
 import { aborted, type Startable } from "../../lifecycle.ts";
-import type { NamespaceMap } from "../service-namespace/namespace-map.ts";
-import { followWarnings, type Warning } from "./warnings.ts";
+import type { NamespaceMappings } from "../service-namespace/namespace-mappings.ts";
+import { followWarnings, type Warning } from "./follow.ts";
 
 /** Records a Warning on the claim with this key (`namespace/name`) of this kind, if there is one. */
 export type WarningSink = (
@@ -16,7 +16,7 @@ export type WarningSink = (
 /** What the mirror needs. */
 export interface WarningMirrorOptions {
   readonly provider: ProviderCluster;
-  readonly namespaces: NamespaceMap;
+  readonly namespaces: NamespaceMappings;
   readonly warn: WarningSink;
   readonly environment: Environment;
 }

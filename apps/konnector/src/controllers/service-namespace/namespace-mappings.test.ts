@@ -5,9 +5,9 @@ import type { DynamicObject } from "@klutch/kube-core";
 import type { Change, ReadYourWritesCache } from "@klutch/kube-runtime";
 import { waitFor } from "@klutch/kube-testing";
 import { silentLogger } from "@klutch/telemetry";
-import { NamespaceMap } from "./namespace-map.ts";
+import { NamespaceMappings } from "./namespace-mappings.ts";
 
-/** Just what the map reads of a cache. */
+/** Just what the mappings read of a cache. */
 function fakeCache(): {
   readonly cache: ReadYourWritesCache;
   readonly set: (name: string, providerNamespace?: string) => void;
@@ -40,10 +40,10 @@ function fakeCache(): {
 }
 
 /** A map of a tenant whose app cluster has every namespace, and whose provider proves every service namespace. */
-function mapOf(mappings: ReadYourWritesCache): NamespaceMap {
+function mapOf(mappings: ReadYourWritesCache): NamespaceMappings {
   const namespace: DynamicObject = { apiVersion: "v1", kind: "Namespace", metadata: {} };
   const everything = { get: () => namespace, informer: { onChange: () => ({ [Symbol.dispose]: () => {} }) } };
-  return new NamespaceMap({
+  return new NamespaceMappings({
     mappings,
     consumerNamespaces: everything as unknown as ReadYourWritesCache,
     tenant: { namespace: "cluster-a", namespaceUid: "u" },

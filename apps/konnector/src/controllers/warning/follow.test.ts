@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { DynamicObject } from "@klutch/kube-core";
-import { warningOf } from "./warnings.ts";
+import { warningOf } from "./follow.ts";
 
 const event = (fields: object): DynamicObject => ({
   apiVersion: "v1",

@@ -1,6 +1,6 @@
 /**
- * The agent beside the backend: it has its own account on the provider and reaches the app cluster with a
- * kubeconfig from a Secret, which may be replaced while it runs. Bindings and their status are on the provider. Lives for one term.
+ * The Secret with the kubeconfig of the app cluster becomes a connection, for the agent that runs beside the backend: it has its own
+ * account on the provider, where bindings and their status are. There is one key. Lives for one term of the lease.
  */
 import { type ClusterConfig, type KubeClient, parseForeignKubeconfig } from "@klutch/kube";
 import { falseCondition, keyOf, secrets } from "@klutch/kube-core";
@@ -24,8 +24,8 @@ export interface AppClusterSecret {
   readonly secretKey: string;
 }
 
-/** What the agent needs. */
-export interface ControlPlaneAgentOptions {
+/** What the connection takes. */
+export interface AppClusterSecretOptions {
   readonly mode: AppClusterSecret;
   readonly bindingCluster: BindingCluster;
   /** The provider, with this process's own account. */
@@ -47,8 +47,8 @@ interface Connection {
 const key = "app-cluster";
 
 /** Has at most one connection. A Secret that cannot be used ends none; a kubeconfig for another address ends the one in use first. */
-export class ControlPlaneAgent implements Part {
-  readonly #options: ControlPlaneAgentOptions;
+export class AppClusterSecretReconciler implements Part {
+  readonly #options: AppClusterSecretOptions;
   readonly #bindings: InformerHandle;
   readonly #secret: InformerHandle;
   readonly #status: BindingStatus;
@@ -56,7 +56,7 @@ export class ControlPlaneAgent implements Part {
   #connection: Connection | undefined;
   #textHash: string | undefined;
 
-  constructor(options: ControlPlaneAgentOptions) {
+  constructor(options: AppClusterSecretOptions) {
     this.#options = options;
     const { bindingCluster, environment, mode } = options;
     const { pool, bindingType, namespace } = bindingCluster;
@@ -92,7 +92,7 @@ export class ControlPlaneAgent implements Part {
     await startAll([this.#controller, this.#status], signal);
   }
 
-  /** What keeps the agent from being current. */
+  /** What keeps the connection from being current. */
   problems(): string[] {
     return this.#connection === undefined
       ? ["app cluster: not connected yet"]

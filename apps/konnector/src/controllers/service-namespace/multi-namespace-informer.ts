@@ -13,17 +13,17 @@ import {
   type ReadYourWritesCache,
 } from "@klutch/kube-runtime";
 import type { Logger } from "@klutch/telemetry";
-import type { NamespaceMap } from "./namespace-map.ts";
+import type { NamespaceMappings } from "./namespace-mappings.ts";
 
-/** Options of a view. */
-export interface ProviderViewOptions<T extends Cached> {
+/** Options of a multi-namespace informer. */
+export interface MultiNamespaceInformerOptions<T extends Cached> {
   /** Opens a cache of the provider. */
   readonly open: (scope: CacheScope) => InformerHandle<T>;
   readonly type: ResourceType;
   readonly clusterWide: boolean;
   /** Watch just this provider namespace (isolation Namespaced). */
   readonly onlyNamespace?: string | undefined;
-  readonly namespaces: NamespaceMap;
+  readonly namespaces: NamespaceMappings;
   readonly logger: Logger;
   /**
    * Also when an object is gone that only an own write had shown, and again for what is there when its namespace is mapped or opened.
@@ -43,15 +43,15 @@ interface Part<T extends Cached> {
 const wholeCluster = "";
 
 /** What it does not show need not be absent: ask `isSynced` first. */
-export class ProviderView<T extends Cached> implements AsyncDisposable {
-  readonly #options: ProviderViewOptions<T>;
+export class MultiNamespaceInformer<T extends Cached> implements AsyncDisposable {
+  readonly #options: MultiNamespaceInformerOptions<T>;
   /** By consumer namespace. */
   readonly #parts = new Map<string, Part<T>>();
   readonly #closing = new Set<Promise<void>>();
   readonly #abort = new AbortController();
   #subscription: Disposable | undefined;
 
-  constructor(options: ProviderViewOptions<T>) {
+  constructor(options: MultiNamespaceInformerOptions<T>) {
     this.#options = options;
     if (this.#isSingle) {
       this.#open(wholeCluster, options.onlyNamespace);
@@ -82,7 +82,7 @@ export class ProviderView<T extends Cached> implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    this.#abort.abort(new Error("the view was closed"));
+    this.#abort.abort(new Error("the informer was closed"));
     this.#subscription?.[Symbol.dispose]();
     for (const namespace of this.#parts.keys()) this.#close(namespace);
     await Promise.all(this.#closing);
@@ -103,7 +103,7 @@ export class ProviderView<T extends Cached> implements AsyncDisposable {
     return consumerNamespace === undefined ? undefined : this.#parts.get(consumerNamespace)?.handle.cache;
   }
 
-  /** What came before its namespace was known or open could not be brought down. */
+  /** What came before its namespace was known or open could not be copied. */
   #showAgain(consumerNamespace: string): void {
     const providerNamespace = this.#options.namespaces.providerNamespaceOf(consumerNamespace);
     const part = this.#parts.get(this.#isSingle ? wholeCluster : consumerNamespace);

@@ -24,7 +24,7 @@ export interface Orphan {
 const breakerWindowMs = 60_000;
 
 /** Remembers since when claims are missing; a restart begins anew, so nothing is deleted earlier than it would be without. */
-export class OrphanKeeper {
+export class OrphanCollector {
   readonly #consumer: ConsumerCluster;
   readonly #provider: ProviderCluster;
   readonly #environment: Environment;
@@ -48,8 +48,8 @@ export class OrphanKeeper {
     for (const id of this.#missingSince.keys()) if (id.startsWith(prefix)) this.#missingSince.delete(id);
   }
 
-  /** Looks at one orphan; deletes it only when the interlock allows. */
-  async look(orphan: Orphan, signal: AbortSignal): Promise<ReconcileResult | undefined> {
+  /** One orphan; deletes it only when the interlock allows. */
+  async reconcile(orphan: Orphan, signal: AbortSignal): Promise<ReconcileResult | undefined> {
     const { clock, timing, logger } = this.#environment;
     const id = idOf(orphan.type, orphan.key);
     const meaning = await this.#judge(orphan, signal);
@@ -96,7 +96,7 @@ export class OrphanKeeper {
       this.#missingSince.delete(id);
       return { requeueAfterMs: timing.graceMs };
     }
-    if (plan.do === "lookLive") {
+    if (plan.do === "checkLive") {
       this.#missingSince.set(id, clock.monotonic());
       return { requeueAfterMs: timing.graceMs };
     }
@@ -114,7 +114,7 @@ export class OrphanKeeper {
     signal: AbortSignal,
   ): Promise<ReturnType<typeof judgeAbsence> | "gone"> {
     const { name = "", namespace, uid } = orphan.metadata;
-    const state = await crd.look(signal);
+    const state = await crd.observe(signal);
     const { client } = this.#provider;
     const found = await client.find<DynamicObject>(providerType, { name, namespace }, { signal });
     if (found?.metadata.uid !== uid) return "gone";

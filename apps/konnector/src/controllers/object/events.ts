@@ -5,22 +5,26 @@ import type { Mapping, Ref, Step, Waiting } from "@klutch/sync";
 import type { EventRecorder } from "../../events.ts";
 
 const texts: Readonly<Record<Waiting, readonly ["Normal" | "Warning", string, string]>> = {
-  mapping: ["Normal", "WaitingForNamespace", "the provider has not yet prepared its namespace for this one"],
+  mapping: ["Normal", "WaitingForNamespace", "the provider has not prepared a namespace for this one yet"],
   providerDeletion: [
     "Normal",
     "WaitingForDeletion",
-    "the provider is still deleting its part; this object goes when that is done",
+    "the provider is still deleting its object; this one goes when that is done",
   ],
   providerReplacement: [
     "Normal",
     "WaitingForReplacement",
-    "the provider is still deleting an older object of this name; this one is created when that is gone",
+    "the provider is still deleting an older object of this name; a new one is made when that is gone",
   ],
-  orphanConfirmation: ["Normal", "WaitingForConfirmation", "its absence is being confirmed"],
+  orphanConfirmation: [
+    "Normal",
+    "WaitingForConfirmation",
+    "it is being checked whether the object is really gone",
+  ],
   deletionHeld: [
     "Warning",
     "DeletionHeld",
-    "its deletion is held, because it looks like an accident; see the condition DeletionHeld of the APIServiceBinding. klutch release lets it go on",
+    "its deletion is held, because it looks like an accident. The condition DeletionHeld of the APIServiceBinding says why; klutch release lets it go on",
   ],
   foreignObject: [
     "Warning",
@@ -30,7 +34,7 @@ const texts: Readonly<Record<Waiting, readonly ["Normal" | "Warning", string, st
   secondObject: [
     "Warning",
     "TwoUpstreamObjects",
-    "the provider has two objects for this one; the first is kept in sync, and the second is left alone until this one is deleted. Ask the provider to delete the second if nothing uses it",
+    "the provider has two objects for this one. The first is in sync; the second is left alone until this one is deleted. If nothing uses the second, ask the provider to delete it",
   ],
 };
 
@@ -69,7 +73,7 @@ export function noteStep(
   if (step.do === "createMapping") {
     events.note(consumer, "Accepted", "the provider was asked for a namespace that mirrors this one");
   } else if (step.do === "applyProvider" && provider === undefined) {
-    events.note(consumer, "Placed", `the provider has it as ${keyOf(step.content)}`);
+    events.note(consumer, "Placed", `created at the provider as ${keyOf(step.content)}`);
   } else if (step.do === "writeStatus" && consumer.status === undefined && memory.isSynced !== true) {
     memory.isSynced = true;
     const text = `the provider's first status has arrived, ${Math.round(lagMs)} ms after it was seen`;
@@ -96,7 +100,7 @@ export async function tellFailure(
   if (error instanceof ApiError && (error.status === 422 || error.status === 403)) {
     // The object was made anew meanwhile; the next look sees the new one.
     if (error.message.includes("metadata.uid")) return;
-    const text = `${where} refused it: ${error.message}. It is tried again; change the object, or ask the provider.`;
+    const text = `${where} refused the object: ${error.message}. It is tried again. Change the object, or ask the provider.`;
     await events.tell(consumer, "Warning", "SyncRefused", text);
     return;
   }

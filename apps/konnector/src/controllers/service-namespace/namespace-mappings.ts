@@ -1,8 +1,9 @@
 /**
  * The namespace mappings of one tenant, both ways, kept from the APIServiceNamespaces: those that count (sync's mapping-rules.ts). What
  * the provider says of namespaces that the app cluster does not have is followed for a few of them at a time, so that what was left there
- * is released in order; nothing comes down to them.
+ * is released in order; nothing is copied to them.
  */
+import { serviceNamespaceOwner } from "@klutch/api";
 import type { Clock } from "@klutch/kube";
 import { type DynamicObject, jsonEqual, type ObjectMeta } from "@klutch/kube-core";
 import type { Cached, Informer, ReadYourWritesCache } from "@klutch/kube-runtime";
@@ -15,20 +16,21 @@ import {
   type Tenant,
 } from "@klutch/sync";
 import type { Logger } from "@klutch/telemetry";
-import { NamespaceCount } from "./namespace-count.ts";
+import { MappingProofs, type ProofOf } from "./mapping-proofs.ts";
+import { NamespacePopulation } from "./namespace-population.ts";
 
-/** What the map is kept from. */
-export interface NamespaceMapOptions {
+/** What the mappings are kept from. */
+export interface NamespaceMappingsOptions {
   readonly mappings: ReadYourWritesCache;
   readonly consumerNamespaces: ReadYourWritesCache;
   readonly tenant: Tenant;
   /** What a service namespace says of whose it is; asked only for those whose name does not follow from the consumer's. */
-  readonly proofOf: (providerNamespace: string) => Promise<string | undefined>;
+  readonly proofOf: ProofOf;
   readonly clock: Clock;
   readonly logger: Logger;
 }
 
-const askAgainMs = 10_000;
+const unjudged: Mapping = { state: "pending" };
 /** So many namespaces that are not there are followed at a time. */
 const absentLimit = 100;
 
@@ -39,25 +41,27 @@ interface Named {
 }
 
 /** Follows the mappings from construction until it is disposed. A mapping that does not count is `pending`, and says why. */
-export class NamespaceMap implements Disposable {
-  readonly #options: NamespaceMapOptions;
+export class NamespaceMappings implements Disposable {
+  readonly #options: NamespaceMappingsOptions;
   /** Of each consumer namespace whose mapping names a service namespace, whether it counts or not. */
   readonly #named = new Map<string, Named>();
   /** Consumer namespaces that share a service namespace. */
   readonly #sharers = new Map<string, Set<string>>();
-  readonly #proofs = new Map<string, string | undefined>();
+  readonly #proofs: MappingProofs;
   readonly #consumerOf = new Map<string, string>();
   readonly #providerOf = new Map<string, string>();
   /** Those that are followed though the app cluster does not have them. */
   readonly #absent = new Set<string>();
-  readonly #inhabitants = new Set<NamespaceCount>();
+  readonly #population: NamespacePopulation;
   readonly #handlers = new Set<(consumerNamespace: string) => void>();
   readonly #asked = new Map<string, Promise<void>>();
   readonly #subscriptions = new DisposableStack();
 
-  constructor(options: NamespaceMapOptions) {
+  constructor(options: NamespaceMappingsOptions) {
     this.#options = options;
-    const { mappings, consumerNamespaces } = options;
+    const { mappings, consumerNamespaces, proofOf, clock, logger } = options;
+    this.#proofs = this.#subscriptions.use(new MappingProofs(proofOf, clock, logger));
+    this.#population = new NamespacePopulation((namespace) => this.#populationTurned(namespace));
     this.#subscriptions.use(mappings.informer.onChange(({ object }) => this.#update(object)));
     this.#subscriptions.use(
       consumerNamespaces.informer.onChange(({ type, key }) => {
@@ -69,9 +73,7 @@ export class NamespaceMap implements Disposable {
   /** State of the mapping of a consumer namespace. */
   mapping(consumerNamespace: string): Mapping {
     const seen = mappingOf(this.#options.mappings.get(this.#keyOf(consumerNamespace)));
-    return seen.state === "ready"
-      ? (this.#named.get(consumerNamespace)?.mapping ?? { state: "pending" })
-      : seen;
+    return seen.state === "ready" ? (this.#named.get(consumerNamespace)?.mapping ?? unjudged) : seen;
   }
 
   /** The consumer namespace behind a service namespace. */
@@ -97,10 +99,7 @@ export class NamespaceMap implements Disposable {
 
   /** Whether claimed objects cross there: something bound lives in it that was made here, not brought by the provider. */
   isOpen(consumerNamespace: string): boolean {
-    return (
-      !isSystemNamespace(consumerNamespace) &&
-      this.#inhabitants.values().some((count) => count.of(consumerNamespace).own > 0)
-    );
+    return !isSystemNamespace(consumerNamespace) && this.#population.of(consumerNamespace).own > 0;
   }
 
   /** Whether the app cluster has the namespace; a claim may be seen before the namespace that it lies in. */
@@ -113,21 +112,12 @@ export class NamespaceMap implements Disposable {
 
   /** How many bound objects the namespace holds; those of the cluster under "". */
   population(consumerNamespace: string): number {
-    return this.#inhabitants.values().reduce((sum, count) => sum + count.of(consumerNamespace).all, 0);
+    return this.#population.of(consumerNamespace).all;
   }
 
   /** Counts the objects of a bound API until that is disposed. */
   inhabit<T extends Cached>(informer: Informer<T>): Disposable {
-    const count = new NamespaceCount((namespace) => this.#turned(namespace));
-    this.#inhabitants.add(count);
-    const subscription = count.watch(informer);
-    return {
-      [Symbol.dispose]: () => {
-        subscription[Symbol.dispose]();
-        this.#inhabitants.delete(count);
-        for (const namespace of count.namespaces()) this.#turned(namespace);
-      },
-    };
+    return this.#population.add(informer);
   }
 
   /** Asks for a mapping with `create`; who asks while an answer is awaited, awaits the same one. */
@@ -172,17 +162,18 @@ export class NamespaceMap implements Disposable {
     else {
       const sharers = this.#sharers.get(next) ?? new Set();
       this.#sharers.set(next, sharers.add(name));
-      const mapping = this.#named.get(name)?.mapping ?? seen;
+      // Until it is judged, below, another service namespace than before does not count.
+      const mapping = previous === next ? (this.#named.get(name)?.mapping ?? unjudged) : unjudged;
       this.#named.set(name, { providerNamespace: next, mapping, wasOpen: false });
-      this.#proofs.delete(next);
+      this.#proofs.forget(next);
       for (const other of sharers) if (other !== name) this.#settle(other);
     }
     for (const other of left) this.#settle(other);
     this.#settle(name);
   }
 
-  /** A count of one API turned; told only when that makes a difference for the namespace. */
-  #turned(namespace: string): void {
+  /** Judged again only when that makes a difference for the namespace. */
+  #populationTurned(namespace: string): void {
     const named = this.#named.get(namespace);
     if (named === undefined) return;
     const isOpen = this.isOpen(namespace);
@@ -200,7 +191,7 @@ export class NamespaceMap implements Disposable {
     return sharers ?? [];
   }
 
-  /** Judges one mapping, and tells of it. */
+  /** Judges one mapping, and calls the handlers. */
   #settle(name: string): void {
     const named = this.#named.get(name);
     const previous = this.#providerOf.get(name);
@@ -243,36 +234,18 @@ export class NamespaceMap implements Disposable {
     const mapping = judgeMapping(doubted);
     if (mapping.state === "ready") return mapping;
     // Whatever it says: a proof helps only a mapping that lacks nothing else.
-    const wouldCount = judgeMapping({ ...doubted, proof: `${tenant.namespace}/${consumerNamespace}` });
-    const isAsked = this.#proofs.has(providerNamespace);
-    if (wouldCount.state === "ready" && !hasUsualName(doubted) && !isAsked)
-      this.#prove(consumerNamespace, providerNamespace);
-    const before = this.#named.get(consumerNamespace)?.mapping;
-    if (!jsonEqual(before, mapping))
+    const proven = { ...doubted, proof: serviceNamespaceOwner(tenant.namespace, consumerNamespace) };
+    if (judgeMapping(proven).state === "ready" && !hasUsualName(doubted))
+      this.#proofs.request(
+        providerNamespace,
+        () => this.#named.get(consumerNamespace)?.providerNamespace === providerNamespace,
+        () => this.#settle(consumerNamespace),
+      );
+    if (!jsonEqual(this.#named.get(consumerNamespace)?.mapping, mapping))
       logger.warn("a namespace mapping of the provider does not count", {
         namespace: consumerNamespace,
         why: mapping.state === "pending" ? mapping.why : undefined,
       });
     return mapping;
-  }
-
-  #prove(consumerNamespace: string, providerNamespace: string): void {
-    const { proofOf, clock, logger } = this.#options;
-    this.#proofs.set(providerNamespace, undefined);
-    const isWanted = (): boolean =>
-      this.#named.get(consumerNamespace)?.providerNamespace === providerNamespace;
-    proofOf(providerNamespace).then(
-      (proof) => {
-        if (!isWanted()) return;
-        this.#proofs.set(providerNamespace, proof);
-        this.#settle(consumerNamespace);
-      },
-      (error: unknown) => {
-        logger.debug("a service namespace could not be read", { namespace: providerNamespace, error });
-        clock.schedule(askAgainMs, () => {
-          if (isWanted()) this.#prove(consumerNamespace, providerNamespace);
-        });
-      },
-    );
   }
 }

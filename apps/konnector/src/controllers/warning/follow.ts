@@ -1,4 +1,4 @@
-/** Brings Warning events about upstream objects down to their claims, so that a developer sees why a database does not come. */
+/** Brings Warning events about upstream objects to their claims, so that a developer sees why a database does not come. */
 import { type DynamicObject, events, isRecord } from "@klutch/kube-core";
 import { type Clock, isForbidden, isGone, type KubeClient, type Random } from "@klutch/kube";
 import { Backoff } from "@klutch/kube-runtime";
@@ -15,7 +15,7 @@ export interface WarningsOptions {
   readonly onWarning: (warning: Warning) => void;
 }
 
-/** A Warning event, as far as it is told on. */
+/** A Warning event, as far as it is passed on. */
 export interface Warning {
   readonly apiVersion: string;
   readonly kind: string;
@@ -65,7 +65,7 @@ export async function followWarnings(options: WarningsOptions, signal: AbortSign
   }
 }
 
-/** The warning that an event is; undefined when it is none that can be told on. */
+/** The warning that an event is; undefined when it is none that can be passed on. */
 export function warningOf(event: DynamicObject): Warning | undefined {
   const about = event["involvedObject"];
   const { reason, message } = event;

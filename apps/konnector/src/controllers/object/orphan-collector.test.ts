@@ -8,7 +8,7 @@ import { defaultTiming, type Environment } from "../../clusters.ts";
 import { konnectorMetrics } from "../../metrics.ts";
 import { CrdGuard } from "./crd-guard.ts";
 import { DeletionBreaker } from "./deletion-breaker.ts";
-import { OrphanKeeper } from "./orphan-keeper.ts";
+import { OrphanCollector } from "./orphan-collector.ts";
 
 const type: ResourceType = {
   group: "x.example",
@@ -54,7 +54,7 @@ function setUp({ crdCreatedAt = "2026-01-01T00:00:00Z", absence }: Setup = {}) {
   const consumer = { side: "consumer", client: below as unknown as KubeClient, uid: "kube-system" } as never;
   const provider = { side: "provider", client: above as unknown as KubeClient } as never;
   const breaker = new DeletionBreaker({ clock, limit: 100, onChange: () => {} });
-  const keeper = new OrphanKeeper(consumer, provider, environment);
+  const collector = new OrphanCollector(consumer, provider, environment);
   const guard = new CrdGuard(consumer, type, clock);
   const look = (name: string): Promise<unknown> => {
     const orphan: DynamicObject = {
@@ -63,7 +63,7 @@ function setUp({ crdCreatedAt = "2026-01-01T00:00:00Z", absence }: Setup = {}) {
       metadata: { name, uid: name },
     };
     const consumerRefs = [{ namespace: "app", name }];
-    return keeper.look(
+    return collector.reconcile(
       { type, providerType: type, key: `app/${name}`, consumerRefs, orphan, breaker, crd: guard },
       new AbortController().signal,
     );

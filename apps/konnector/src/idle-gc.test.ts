@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { VirtualClock } from "@klutch/kube-testing";
-import { tidyWhenQuiet } from "./tidy.ts";
+import { tidyWhenQuiet } from "./idle-gc.ts";
 
 test("memory is given back once after a backlog, when it is quiet, and not for small work", async () => {
   const clock = new VirtualClock();

@@ -2,7 +2,6 @@
 import type { PermissionClaim } from "@klutch/api";
 import { contains } from "./json.ts";
 import { type KeyPath, parseKeyPath, valueAt } from "./field-path.ts";
-import { matchesPattern } from "./metadata-rules.ts";
 import type { Ref, SyncObject } from "./types.ts";
 
 /** One requirement of a field selector. */
@@ -13,7 +12,7 @@ interface FieldRequirement {
 }
 
 /** An accepted claim. Names and namespaces are the consumer's; `*` is any; an empty list restricts nothing. */
-export interface ClaimScope {
+export interface CompiledPermissionClaim {
   readonly owner: "Provider" | "Consumer" | undefined;
   readonly names: readonly string[];
   readonly namespaces: readonly string[];
@@ -32,24 +31,24 @@ export interface ClaimScope {
   readonly fields: readonly KeyPath[];
   /** What keeps the consumer's value. */
   readonly preserving: readonly KeyPath[];
-  readonly labels: TravelRules;
-  readonly annotations: TravelRules;
+  readonly labels: MetadataPropagation;
+  readonly annotations: MetadataPropagation;
 }
 
 /** Key patterns that say which labels or annotations travel; undefined lets all travel, an empty list none. */
-export interface TravelRules {
-  /** From the consumer's own objects up. */
-  readonly up: readonly string[] | undefined;
-  /** From the provider's own objects down. */
-  readonly down: readonly string[] | undefined;
-  /** Set by the consumer on copies of the provider's objects: they go up, and the consumer's value wins. */
-  readonly fromCopyUp: readonly string[];
-  /** Set by the provider on copies of the consumer's objects: they come down. */
-  readonly fromCopyDown: readonly string[];
+export interface MetadataPropagation {
+  /** From the consumer's own objects to the provider. */
+  readonly toProvider: readonly string[] | undefined;
+  /** From the provider's own objects to the consumer. */
+  readonly toConsumer: readonly string[] | undefined;
+  /** Set by the consumer on copies of the provider's objects: they go to the provider, and the consumer's value wins. */
+  readonly copyToProvider: readonly string[];
+  /** Set by the provider on copies of the consumer's objects: they go to the consumer. */
+  readonly copyToConsumer: readonly string[];
 }
 
-/** The scope of a claim. What `claimFaults` names is left out; ask it first. */
-export function claimScopeOf(claim: PermissionClaim): ClaimScope {
+/** The form of a claim that decisions use. What `claimFaults` names is left out; ask it first. */
+export function compilePermissionClaim(claim: PermissionClaim): CompiledPermissionClaim {
   const { selector = {}, read = {}, update = {} } = claim;
   return {
     owner: selector.owner,
@@ -65,23 +64,27 @@ export function claimScopeOf(claim: PermissionClaim): ClaimScope {
     fields: pathsOf(update.fields),
     preserving: pathsOf(update.preserving),
     labels: {
-      up: patternsOf(read.labels),
-      down: patternsOf(update.labels),
-      fromCopyUp: patternsOf(read.labelsOnProviderOwnedObjects) ?? [],
-      fromCopyDown: patternsOf(update.labelsOnConsumerOwnedObjects) ?? [],
+      toProvider: patternsOf(read.labels),
+      toConsumer: patternsOf(update.labels),
+      copyToProvider: patternsOf(read.labelsOnProviderOwnedObjects) ?? [],
+      copyToConsumer: patternsOf(update.labelsOnConsumerOwnedObjects) ?? [],
     },
     annotations: {
-      up: patternsOf(read.annotations),
-      down: patternsOf(update.annotations),
-      fromCopyUp: patternsOf(read.overrideAnnotations) ?? [],
-      fromCopyDown: patternsOf(update.annotationsOnConsumerOwnedObjects) ?? [],
+      toProvider: patternsOf(read.annotations),
+      toConsumer: patternsOf(update.annotations),
+      copyToProvider: patternsOf(read.overrideAnnotations) ?? [],
+      copyToConsumer: patternsOf(update.annotationsOnConsumerOwnedObjects) ?? [],
     },
   };
 }
 
-/** A scope without any restriction or option, for objects of one owner. */
-export function plainScope(owner: ClaimScope["owner"]): ClaimScope {
-  return claimScopeOf({ resource: "", version: "", selector: owner === undefined ? {} : { owner } });
+/** A claim without any restriction or option, for objects of one owner. */
+export function unrestrictedClaim(owner: CompiledPermissionClaim["owner"]): CompiledPermissionClaim {
+  return compilePermissionClaim({
+    resource: "",
+    version: "",
+    selector: owner === undefined ? {} : { owner },
+  });
 }
 
 /**
@@ -116,27 +119,26 @@ export function claimFaults(
 }
 
 /** Whether a claim covers the object of this consumer reference. Label and field selectors look at `object`. */
-export function isSelected(scope: ClaimScope, ref: Ref, object: SyncObject | undefined): boolean {
+export function isSelected(
+  claim: CompiledPermissionClaim,
+  ref: Ref,
+  object: SyncObject | undefined,
+): boolean {
   const listed = (list: readonly string[], value: string): boolean =>
     list.length === 0 || list.includes("*") || list.includes(value);
-  if (!listed(scope.names, ref.name)) return false;
-  if (ref.namespace !== undefined && !listed(scope.namespaces, ref.namespace)) return false;
+  if (!listed(claim.names, ref.name)) return false;
+  if (ref.namespace !== undefined && !listed(claim.namespaces, ref.namespace)) return false;
   if (
-    scope.labelSelectors.length > 0 &&
-    !scope.labelSelectors.some((wanted) => contains(object?.metadata.labels ?? {}, wanted))
+    claim.labelSelectors.length > 0 &&
+    !claim.labelSelectors.some((wanted) => contains(object?.metadata.labels ?? {}, wanted))
   )
     return false;
-  if (scope.fieldSelectors.length === 0) return true;
+  if (claim.fieldSelectors.length === 0) return true;
   // A field selector names the consumer's object, so name and namespace are the consumer's on both sides.
   const seen = { ...object, metadata: { ...object?.metadata, ...ref } };
-  return scope.fieldSelectors.some((requirements) =>
+  return claim.fieldSelectors.some((requirements) =>
     requirements.every(({ path, equals, value }) => (textAt(seen, path) === value) === equals),
   );
-}
-
-/** Whether one of the patterns matches the key. */
-export function matchesAny(key: string, patterns: readonly string[]): boolean {
-  return patterns.some((pattern) => matchesPattern(key, pattern));
 }
 
 function parseFieldSelector(text: string): readonly FieldRequirement[] | undefined {

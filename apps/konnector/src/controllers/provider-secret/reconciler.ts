@@ -11,8 +11,8 @@ import { Provider } from "../../provider/provider.ts";
 import { BindingStatus } from "../binding-status/binding-status.ts";
 import { abandon, isAbandoned } from "../binding/abandon.ts";
 
-/** What the agent needs. */
-export interface AgentOptions {
+/** What the connections take. */
+export interface ProviderSecretOptions {
   readonly consumer: ConsumerCluster;
   readonly bindingCluster: BindingCluster;
   /** Makes a client for a provider; its writes must be fenced. */
@@ -29,15 +29,15 @@ interface NamedSecret {
 }
 
 /** Bindings that name the same Secret share a connection. A Secret that breaks ends no connection that works. */
-export class Agent implements Part {
-  readonly #options: AgentOptions;
+export class ProviderSecretReconciler implements Part {
+  readonly #options: ProviderSecretOptions;
   readonly #bindings: InformerHandle;
   readonly #status: BindingStatus;
   readonly #controller: Controller;
   /** By `namespace/name` of the Secret. */
   readonly #secrets = new Map<string, NamedSecret>();
 
-  constructor(options: AgentOptions) {
+  constructor(options: ProviderSecretOptions) {
     this.#options = options;
     const { bindingCluster, environment } = options;
     const { logger, clock, random } = environment;
@@ -68,7 +68,7 @@ export class Agent implements Part {
     await startAll([this.#controller, this.#status], signal);
   }
 
-  /** What keeps the agent from being current. */
+  /** What keeps the connections from being current. */
   problems(): string[] {
     return this.#secrets
       .values()
@@ -108,7 +108,7 @@ export class Agent implements Part {
 
   #reportUnreadable(secretKey: string, keys: readonly string[], error: unknown): void {
     const why = error instanceof Error ? error.message : String(error);
-    const message = `the app cluster does not show Secret ${secretKey} to the konnector: ${why}`;
+    const message = `the konnector cannot read Secret ${secretKey} in the app cluster: ${why}`;
     this.#report(keys, falseCondition("SecretValid", "KubeconfigSecretNotFound", "Error", message));
   }
 
