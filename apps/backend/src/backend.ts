@@ -17,7 +17,7 @@ import { customResourceDefinitions, keyOf, type KubeObject, namespaces } from "@
 import { Hono } from "hono";
 import { type Clock, type ClusterConfig, type KubeClient } from "@klutch/kube";
 import { Controller, Informer, type ManagerPart } from "@klutch/kube-runtime";
-import type { Logger, Metrics } from "@klutch/telemetry";
+import { type Logger, type Metrics, serverMetrics } from "@klutch/telemetry";
 import type { BackendConfig } from "./config.ts";
 import {
   type AnyInformer,
@@ -68,6 +68,7 @@ export interface Backend {
 export function createBackend(options: BackendOptions): Backend {
   const { config, client, controllerClient, logger, clock } = options;
   const caches = createCaches(client, logger);
+  showSizes(options.metrics, caches);
   const templates = new Informer<APIServiceExportTemplate>({
     client,
     type: apiServiceExportTemplates,
@@ -108,6 +109,11 @@ export function createBackend(options: BackendOptions): Backend {
     problem: () => problemOf(informers) ?? web?.identityProvider.problem,
     parts: [...informers, ...controllers, ...(web === undefined ? [] : [probing(web.identityProvider)])],
   };
+}
+
+function showSizes(metrics: Metrics, { bindings, mappings }: Caches): void {
+  metrics.read(serverMetrics.clusterBindings, () => [{ labels: {}, value: bindings.size }]);
+  metrics.read(serverMetrics.serviceNamespaces, () => [{ labels: {}, value: mappings.size }]);
 }
 
 /** Asks until the identity provider answers, so that a wrong issuer shows before the first login. */

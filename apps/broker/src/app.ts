@@ -1,8 +1,9 @@
 /** HTTP of the broker. */
 import { createHash, timingSafeEqual } from "node:crypto";
-import { type Context, Hono } from "hono";
+import { type Context, Hono, type MiddlewareHandler } from "hono";
 import { bodyLimit } from "hono/body-limit";
-import type { Logger } from "@klutch/telemetry";
+import { operationOf } from "@klutch/osb";
+import { type Logger, type Metrics, serverMetrics } from "@klutch/telemetry";
 import { catalog, serviceId } from "./catalog.ts";
 import { BrokerError } from "./errors.ts";
 import type { BrokerService, Input } from "./service.ts";
@@ -13,6 +14,7 @@ export interface AppOptions {
   readonly username: string;
   readonly password: string;
   readonly logger: Logger;
+  readonly metrics?: Metrics | undefined;
 }
 
 const instancePath = "/v2/service_instances/:instance";
@@ -24,6 +26,7 @@ export function createApp(options: AppOptions): Hono {
   const app = new Hono();
   app.onError((error, context) => errorAnswer(error, context, logger));
   app.get("/healthz", (context) => context.json({ status: "ok" }));
+  if (options.metrics !== undefined) app.use("/v2/*", counting(options.metrics));
   app.use("/v2/*", bodyLimit({ maxSize: 256 * 1024 }));
   app.use("/v2/*", async (context, next) => {
     checkAuthorization(context.req.header("authorization"), options);
@@ -37,6 +40,19 @@ export function createApp(options: AppOptions): Hono {
     context.json({ error: "NotFound", description: `no such path: ${context.req.path}` }, 404),
   );
   return app;
+}
+
+/** Counts each request by its verb and answer. */
+function counting(metrics: Metrics): MiddlewareHandler {
+  const served = metrics.counter(serverMetrics.brokerServed);
+  const durations = metrics.histogram(serverMetrics.brokerServedDuration);
+  return async (context, next) => {
+    const startedAt = performance.now();
+    await next();
+    const operation = operationOf(context.req.method, context.req.path);
+    served.labels({ operation, code: String(context.res.status) }).inc();
+    durations.labels({ operation }).observe((performance.now() - startedAt) / 1000);
+  };
 }
 
 function addInstanceRoutes(app: Hono, service: BrokerService): void {

@@ -1,7 +1,7 @@
 /** Starts the whole broker. */
 import { serve } from "@hono/node-server";
 import { ListenError } from "@klutch/kube-runtime";
-import type { Logger } from "@klutch/telemetry";
+import type { Logger, Metrics } from "@klutch/telemetry";
 import { createApp } from "./app.ts";
 import type { BrokerConfig } from "./config.ts";
 import { Databases } from "./databases.ts";
@@ -16,7 +16,11 @@ export interface RunningBroker extends AsyncDisposable {
 }
 
 /** Prepares the broker's database, takes up what was interrupted, and serves. */
-export async function startBroker(config: BrokerConfig, logger: Logger): Promise<RunningBroker> {
+export async function startBroker(
+  config: BrokerConfig,
+  logger: Logger,
+  metrics?: Metrics,
+): Promise<RunningBroker> {
   await prepareServer(config.postgresUrl);
   const url = new URL(config.postgresUrl);
   const maintenance = new Maintenance(url, logger);
@@ -26,7 +30,7 @@ export async function startBroker(config: BrokerConfig, logger: Logger): Promise
   const service = new BrokerService({ store, databases, logger });
   await service.resume();
   const { username, password } = config;
-  const app = createApp({ service, username, password, logger });
+  const app = createApp({ service, username, password, logger, metrics });
   const { promise: port, resolve, reject } = Promise.withResolvers<number>();
   const { host, port: wanted } = config;
   const server = serve(

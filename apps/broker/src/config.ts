@@ -1,6 +1,14 @@
 /** Environment of the broker. Credentials come only from the environment, never from the command line. */
 import { klutchVersion } from "@klutch/api";
-import { address, type Flag, FlagFault, type Program, requireFlags, text } from "@klutch/kube-runtime";
+import {
+  type Address,
+  address,
+  type Flag,
+  FlagFault,
+  type Program,
+  requireFlags,
+  text,
+} from "@klutch/kube-runtime";
 import type { LogLevel } from "@klutch/telemetry";
 
 /** How the broker runs. */
@@ -26,6 +34,11 @@ const flags = {
     envOnly: true,
     default: "127.0.0.1:0",
   }),
+  "health-probe-bind-address": address({
+    help: "Where /healthz, /readyz and /metrics are served; port 0 chooses a free one",
+    env: "BROKER_PROBE_LISTEN",
+    default: "127.0.0.1:0",
+  }),
   "postgres-url": credential(
     "BROKER_POSTGRES_URL",
     "URL of a superuser of the PostgreSQL server that holds the instances",
@@ -40,8 +53,15 @@ const flags = {
   ),
 };
 
+/** How the process runs. */
+export interface BrokerProcessConfig extends BrokerConfig {
+  /** Where /healthz, /readyz and /metrics are served. */
+  readonly probes: Address;
+  readonly logLevel: LogLevel;
+}
+
 /** The broker and its environment. */
-export const brokerProgram: Program<BrokerConfig & { readonly logLevel: LogLevel }> = {
+export const brokerProgram: Program<BrokerProcessConfig> = {
   name: "broker",
   version: klutchVersion,
   summary: "the sandbox's service broker for PostgreSQL",
@@ -50,6 +70,7 @@ export const brokerProgram: Program<BrokerConfig & { readonly logLevel: LogLevel
     const values = requireFlags(flags, source);
     return {
       ...values.listen,
+      probes: values["health-probe-bind-address"],
       postgresUrl: values["postgres-url"],
       username: values.username,
       password: values.password,

@@ -6,6 +6,8 @@ import type { LogLevel } from "@klutch/telemetry";
 /** How the function runs. */
 export interface FunctionConfig {
   readonly listen: Address;
+  /** Where /healthz, /readyz and /metrics are served. */
+  readonly probes: Address;
   readonly certificatesFolder: string;
   readonly logLevel: LogLevel;
 }
@@ -16,6 +18,10 @@ const flags = {
     value: "path",
     help: "Folder with tls.crt, tls.key and ca.crt",
     env: "TLS_SERVER_CERTS_DIR",
+  }),
+  "health-probe-bind-address": address({
+    help: "Where /healthz, /readyz and /metrics are served; port 0 chooses a free one",
+    default: ":8081",
   }),
   debug: toggle({ short: "d", help: "Log more" }),
 };
@@ -30,6 +36,7 @@ export const functionProgram: Program<FunctionConfig> = {
     const values = requireFlags(flags, source);
     return {
       listen: values.address,
+      probes: values["health-probe-bind-address"],
       certificatesFolder: values["tls-certs-dir"],
       logLevel: values.debug ? "debug" : "info",
     };

@@ -5,13 +5,13 @@ import { compose } from "./compose.ts";
 import { functionProgram } from "./config.ts";
 
 await runProcess(functionProgram, process, async (config, runtime) => {
-  const manager = new Manager(runtime);
+  const manager = new Manager({ ...runtime, probes: config.probes });
   manager.add({
     name: "function",
     runs: "process",
     async start({ signal }) {
-      const { logger } = runtime;
-      await using server = await serveFunction({ ...config, ...config.listen, compose, logger });
+      const { logger, metrics } = runtime;
+      await using server = await serveFunction({ ...config, ...config.listen, compose, logger, metrics });
       logger.info("serving", { port: server.port });
       await untilAborted(signal);
     },

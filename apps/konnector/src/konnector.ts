@@ -77,10 +77,7 @@ export function addAgent(manager: Manager, options: AgentPartOptions): AgentPart
     timing,
     naiveStore: options.naiveStore,
   };
-  const { client, elector } = connection;
-  metrics.observedGauge("klutch_leader", "Whether this process holds the lease", () =>
-    elector?.isLeader() === true ? 1 : 0,
-  );
+  const { client } = connection;
   const pool = manager.own(new CachePool({ client, digests: consumerDigests, logger, clock, random }));
   let running: ProviderSecretReconciler | AppClusterSecretReconciler | undefined;
   manager.add({

@@ -30,7 +30,13 @@ export function addProvider(manager: Manager, options: ProviderOptions): void {
   const caches: ProviderCaches = createCaches(client, runtime.logger);
   const { instances, bindings, configs } = caches;
   const brokers = manager.own(
-    new Brokers({ client, clock: runtime.clock, env, config: (name) => configs.get(name) }),
+    new Brokers({
+      client,
+      clock: runtime.clock,
+      metrics: runtime.metrics,
+      env,
+      config: (name) => configs.get(name),
+    }),
   );
   const usages = new Set<string>();
   const parts = { ...runtime, client, caches, brokers, usages, workers, pollIntervalMs, confirmLossMs };

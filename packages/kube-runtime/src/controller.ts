@@ -1,6 +1,7 @@
 /** Works through a queue of keys with a reconcile function. */
 import { ApiError, type Clock, FencedError, isConflict, type Random, systemClock } from "@klutch/kube";
 import { type Logger, type Metrics, silentLogger } from "@klutch/telemetry";
+import { ControllerMetrics, type ReconcileOutcome } from "./controller-metrics.ts";
 import { DelayedRetryError, TerminalError } from "./errors.ts";
 import type { Informer } from "./cache/informer.ts";
 import type { Cached, Change } from "./cache/store.ts";
@@ -50,7 +51,7 @@ export class Controller {
   readonly #logger: Logger;
   readonly #clock: Clock;
   readonly #queue: WorkQueue;
-  readonly #measure: (result: string, seconds: number) => void;
+  readonly #metrics: ControllerMetrics | undefined;
 
   constructor(options: ControllerOptions) {
     this.name = options.name;
@@ -61,13 +62,16 @@ export class Controller {
     this.#workers = options.workers === "adaptive" ? ConcurrencyLimit.max : (options.workers ?? 4);
     this.#concurrency = concurrency;
     this.#baseDelayMs = options.baseDelayMs;
+    const { metrics } = options;
+    this.#metrics =
+      metrics === undefined ? undefined : new ControllerMetrics(options.name, metrics, this.#clock);
     this.#queue = new WorkQueue({
+      observer: this.#metrics,
       maxConcurrent:
         concurrency === undefined ? undefined : (priority) => concurrency.maxConcurrent(priority),
       clock: this.#clock,
       random: options.random,
     });
-    this.#measure = createMeasure(options.name, options.metrics, this.#queue);
   }
 
   /** Keys that wait, for tests and metrics. */
@@ -109,6 +113,11 @@ export class Controller {
   /** Works until the signal aborts; resolves when the last reconcile has ended. May be started again: keys are kept. */
   async start(options: { readonly signal: AbortSignal }): Promise<void> {
     const { signal } = options;
+    using _gauges = this.#metrics?.show({
+      depth: () => this.#queue.size,
+      active: () => this.#queue.workingSize,
+      maxConcurrent: () => this.#concurrency?.maxConcurrent("normal") ?? this.#workers,
+    });
     await Promise.all(Array.from({ length: this.#workers }, () => this.#work(signal)));
   }
 
@@ -132,7 +141,7 @@ export class Controller {
       },
     };
     const started = this.#clock.monotonic();
-    let outcome = "success";
+    let outcome: ReconcileOutcome = "success";
     try {
       const result = await this.#reconcile(key, context);
       this.#queue.forget(key);
@@ -143,10 +152,10 @@ export class Controller {
     } catch (error) {
       outcome = this.#failed(key, error, context);
     }
-    this.#measure(outcome, (this.#clock.monotonic() - started) / 1000);
+    this.#metrics?.reconciled(outcome, (this.#clock.monotonic() - started) / 1000);
   }
 
-  #failed(key: string, error: unknown, { signal, logger }: ReconcileContext): string {
+  #failed(key: string, error: unknown, { signal, logger }: ReconcileContext): ReconcileOutcome {
     if (signal.aborted || error instanceof FencedError) {
       // For the next term; nobody takes keys until then.
       this.#queue.addRateLimited(key);
@@ -167,26 +176,4 @@ export class Controller {
     else logger.warn("reconcile failed, trying again", { error, retryInMs });
     return "error";
   }
-}
-
-/** Names of controller-runtime, so that existing dashboards fit. */
-function createMeasure(
-  name: string,
-  metrics: Metrics | undefined,
-  queue: WorkQueue,
-): (result: string, seconds: number) => void {
-  if (metrics === undefined) return () => {};
-  const controller = name.replace(/[^a-zA-Z0-9]/g, "_");
-  const total = metrics.counter(`controller_runtime_reconcile_total_${controller}`, `Reconciles of ${name}`, [
-    "result",
-  ]);
-  const time = metrics.histogram(
-    `controller_runtime_reconcile_time_seconds_${controller}`,
-    `Time of a reconcile of ${name}`,
-  );
-  metrics.observedGauge(`workqueue_depth_${controller}`, `Keys waiting in ${name}`, () => queue.size);
-  return (result, seconds) => {
-    total.inc({ result });
-    time.observe(seconds);
-  };
 }

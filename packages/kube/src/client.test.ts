@@ -313,19 +313,22 @@ test("leaving the loop closes the watch's connection", async (t) => {
   await closed;
 });
 
-test("requests are counted by cluster, method and answer", async (t) => {
+test("requests are counted by host, method and answer", async (t) => {
   const metrics = createMetrics();
   const handler: Handler = (request, response) =>
     json(response, request.method === "GET" ? 200 : 403, object);
+  const { client } = await fixture(t, handler, { metrics });
   for (const _ of [1, 2]) {
-    const { client } = await fixture(t, handler, { metrics });
     await client.get(secrets, ref);
     await assert.rejects(client.create(secrets, object));
   }
   const text = await metrics.text();
-  assert.match(text, /klutch_api_requests_total\{cluster="fake",method="GET",code="200"\} 2/);
-  assert.match(text, /klutch_api_requests_total\{cluster="fake",method="POST",code="403"\} 2/);
-  assert.match(text, /klutch_api_in_flight_limit\{cluster="fake"\}/);
+  assert.match(text, /^rest_client_requests_total\{code="200",method="GET",host="127\.0\.0\.1:\d+"\} 2$/m);
+  assert.match(text, /^rest_client_requests_total\{code="403",method="POST",host="127\.0\.0\.1:\d+"\} 2$/m);
+  assert.match(text, /^rest_client_request_duration_seconds_count\{verb="GET",host="127\.0\.0\.1:\d+"\} 2$/m);
+  assert.match(text, /^klutch_api_in_flight_limit\{host="127\.0\.0\.1:\d+"\} \d+/m);
+  await client[Symbol.asyncDispose]();
+  assert.doesNotMatch(await metrics.text(), /^klutch_api_in_flight_limit\{/m);
 });
 
 test("what is written is of the type that was asked for, whatever the body says of itself", async (t) => {

@@ -20,6 +20,7 @@ import { FlowControl, type FlowControlOptions } from "./flow-control.ts";
 import { listPages } from "./pages.ts";
 import { isNotFound } from "./errors.ts";
 import { type Random, systemRandom } from "./random.ts";
+import { createRequestMetrics } from "./request-metrics.ts";
 import { createSender, type Send } from "./send.ts";
 import { createTransport } from "./transport.ts";
 import type { KubeClient, ListOptions, Scope, WatchOptions, WriteGuard, WriteOptions } from "./types.ts";
@@ -58,14 +59,15 @@ export function createKubeClient(config: ClusterConfig, options: KubeClientOptio
   const flow = options.flowControl === false ? undefined : new FlowControl(options.flowControl ?? {}, clock);
   const { metrics, writeGuard } = options;
   const random = options.random ?? systemRandom;
+  const counting = createRequestMetrics(metrics, config.server, flow);
+  const { measure } = counting;
   const send = createSender({
     transport,
     flow,
     clock,
     random,
-    metrics,
+    measure,
     writeGuard,
-    clusterName: config.name,
     limits: options.bodyLimits,
   });
   return {
@@ -75,6 +77,7 @@ export function createKubeClient(config: ClusterConfig, options: KubeClientOptio
     async *watch<T extends KubeObject>(type: ResourceType, watchOptions: WatchOptions = {}) {
       const { idleTimeoutMs = defaultIdleTimeoutMs, signal, metadataOnly } = watchOptions;
       const what = `watch ${type.plural}`;
+      const started = clock.monotonic();
       const response = await transport.send({
         method: "GET",
         path: `${collectionPath(type, watchOptions.namespace)}?${watchQuery(watchOptions).toString()}`,
@@ -82,6 +85,7 @@ export function createKubeClient(config: ClusterConfig, options: KubeClientOptio
         bodyTimeoutMs: idleTimeoutMs,
         accept: metadataOnly === true ? metadataAccept("PartialObjectMetadata") : undefined,
       });
+      measure("GET", response.status, clock.monotonic() - started);
       if (response.status !== 200) {
         const text = await response.text(options.bodyLimits?.object ?? bodyLimits.object);
         throw decodeError(response.status, text, response.retryAfter, what);
@@ -103,7 +107,10 @@ export function createKubeClient(config: ClusterConfig, options: KubeClientOptio
         ? parseJson(text, path)
         : text;
     },
-    [Symbol.asyncDispose]: () => transport.close(),
+    async [Symbol.asyncDispose]() {
+      counting[Symbol.dispose]();
+      await transport.close();
+    },
   };
 }
 

@@ -1,11 +1,11 @@
 /** Sends one short request: flow control, write guard, metrics, and a bounded wait when the server says "later". */
-import type { Metrics } from "@klutch/telemetry";
-import { bodyLimits, type BodyLimits } from "./body-text.ts";
+import { type BodyLimits, bodyLimits } from "./body-text.ts";
 import type { Clock } from "./clock.ts";
 import { decodeError } from "./decode.ts";
 import { ApiError, isTooManyRequests, TransportError } from "./errors.ts";
 import type { FlowControl } from "./flow-control.ts";
 import type { Random } from "./random.ts";
+import type { Measure } from "./request-metrics.ts";
 import type { Transport, WireRequest } from "./transport.ts";
 import type { WriteGuard } from "./types.ts";
 
@@ -38,16 +38,15 @@ interface SenderParts {
   readonly flow: FlowControl | undefined;
   readonly clock: Clock;
   readonly random: Random;
-  readonly metrics: Metrics | undefined;
+  readonly measure: Measure;
   readonly writeGuard: WriteGuard | undefined;
-  readonly clusterName: string;
   readonly limits?: BodyLimits | undefined;
 }
 
 /** The sender of one client. */
 export function createSender(parts: SenderParts): Send {
+  const { measure } = parts;
   const eitherOf = createEitherOf();
-  const measure = createMeasure(parts.metrics, parts.clusterName, parts.flow);
   return async (request) => {
     for (let attempt = 1; ; attempt++) {
       const permit = await parts.flow?.acquire(request.signal);
@@ -56,11 +55,11 @@ export function createSender(parts: SenderParts): Send {
         const text = await sendGuarded(parts, request, eitherOf);
         const latencyMs = parts.clock.monotonic() - started;
         permit?.done(request.isList === true ? {} : { latencyMs });
-        measure(request, 200, latencyMs);
+        measure(request.method, 200, latencyMs);
         return text;
       } catch (error) {
         const latencyMs = parts.clock.monotonic() - started;
-        measure(request, error instanceof ApiError ? error.status : 0, latencyMs);
+        measure(request.method, error instanceof ApiError ? error.status : undefined, latencyMs);
         const throttledForMs = throttledFor(error, parts.random);
         permit?.done(
           throttledForMs !== undefined
@@ -122,33 +121,5 @@ function createEitherOf(): EitherOf {
     if (last?.left !== left || last.right !== right)
       last = { left, right, both: AbortSignal.any([left, right]) };
     return last.both;
-  };
-}
-
-type Measure = (request: SendRequest, status: number, latencyMs: number) => void;
-
-function createMeasure(
-  metrics: Metrics | undefined,
-  cluster: string,
-  flow: FlowControl | undefined,
-): Measure {
-  if (metrics === undefined) return () => {};
-  const requests = metrics.counter("klutch_api_requests_total", "Requests to API servers", [
-    "cluster",
-    "method",
-    "code",
-  ]);
-  const seconds = metrics.histogram(
-    "klutch_api_request_duration_seconds",
-    "Duration of requests to API servers",
-    ["cluster", "method"],
-  );
-  const limit = metrics.gauge("klutch_api_in_flight_limit", "Limit of the adaptive flow control", [
-    "cluster",
-  ]);
-  return (request, status, latencyMs) => {
-    requests.inc({ cluster, method: request.method, code: status === 0 ? "error" : String(status) });
-    seconds.observe(latencyMs / 1000, { cluster, method: request.method });
-    if (flow !== undefined) limit.set(flow.limit, { cluster });
   };
 }

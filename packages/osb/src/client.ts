@@ -11,6 +11,7 @@ import {
   parseObject,
 } from "./decode.ts";
 import { isGone, OsbError } from "./errors.ts";
+import { operationOf, type OsbOperation } from "./operation.ts";
 import { type BrokerConfig, type BrokerRequest, type BrokerResponse, createTransport } from "./transport.ts";
 import type {
   BindOutcome,
@@ -93,12 +94,23 @@ export interface OsbClient extends AsyncDisposable {
   checkHealth(path: string, options?: CallOptions): Promise<void>;
 }
 
+/** Is told of each request: which verb, the status of the answer or undefined when none came, and how long it took. */
+export type ObserveCall = (operation: OsbOperation, status: number | undefined, tookMs: number) => void;
+
 /** A client of the broker; connections are kept until it is disposed. */
-export function createOsbClient(config: BrokerConfig): OsbClient {
+export function createOsbClient(config: BrokerConfig, observe: ObserveCall = () => undefined): OsbClient {
   const transport = createTransport(config);
   const call = async (wire: BrokerRequest, options: CallOptions = {}): Promise<BrokerResponse> => {
     const headers = identityHeader(options.identity);
-    const response = await transport.send({ ...wire, signal: options.signal, headers });
+    const startedAt = performance.now();
+    let status: number | undefined;
+    let response: BrokerResponse;
+    try {
+      response = await transport.send({ ...wire, signal: options.signal, headers });
+      ({ status } = response);
+    } finally {
+      observe(operationOf(wire.method, wire.path), status, performance.now() - startedAt);
+    }
     if (response.status >= 200 && response.status < 300) return response;
     throw errorOf(response, `${wire.method} ${wire.path}`);
   };

@@ -4,6 +4,7 @@ export {
   type CallOptions,
   createOsbClient,
   type DeleteRequest,
+  type ObserveCall,
   type OsbClient,
   type PlanRef,
   type PollRequest,
@@ -19,6 +20,7 @@ export {
   OsbTransportError,
   type OsbTransportCode,
 } from "./errors.ts";
+export { operationOf, type OsbOperation } from "./operation.ts";
 export type { BrokerConfig } from "./transport.ts";
 export type {
   BindOutcome,

@@ -1,4 +1,17 @@
 /** Logs, metrics and redaction for every part. */
+export { catalogue, metricsOf } from "./catalogue/catalogue.ts";
+export * as clientMetrics from "./catalogue/clients.ts";
+export * as controllerMetrics from "./catalogue/controllers.ts";
+export * as serverMetrics from "./catalogue/servers.ts";
+export * as syncMetrics from "./catalogue/sync.ts";
+export type {
+  CounterDeclaration,
+  GaugeDeclaration,
+  HistogramDeclaration,
+  MetricDeclaration,
+  MetricType,
+  ProcessName,
+} from "./declaration.ts";
 export {
   createLogger,
   type LogFields,
@@ -8,11 +21,12 @@ export {
   silentLogger,
 } from "./logger.ts";
 export {
-  type CounterMetric,
+  type Counter,
   createMetrics,
-  type GaugeMetric,
-  type HistogramMetric,
-  type Labels,
+  type Gauge,
+  type Histogram,
+  type Labelled,
   type Metrics,
 } from "./metrics.ts";
 export { Secret } from "./secret.ts";
+export type { LabelValues, Sample } from "./series.ts";

@@ -2,6 +2,7 @@
 import type { ClusterConfig, KubeClient } from "@klutch/kube";
 import { keyOfRef, type ObjectRef } from "@klutch/kube-core";
 import { CachePool, type ReadYourWritesCache } from "@klutch/kube-runtime";
+import { syncMetrics } from "@klutch/telemetry";
 import type { ConsumerCluster, RuntimeDependencies } from "../clusters.ts";
 import { type ClusterCaches, providerDigests, providerObjectsOfOneKind } from "../digests.ts";
 import type { Part } from "../lifecycle.ts";
@@ -9,6 +10,7 @@ import { failureText, proveCredential } from "./credential.ts";
 import { type ProviderIdentity, readIdentity } from "./identity.ts";
 import { Renewal } from "./renewal.ts";
 import { type RotatingClient, rotatingClient } from "./rotating-client.ts";
+import { expiryOf } from "./token-expiry.ts";
 
 /** Where fresh credentials are brought to. */
 export interface CredentialStore {
@@ -43,6 +45,8 @@ export class ProviderConnection implements Part {
   readonly pool: ClusterCaches;
   readonly #options: ProviderConnectionOptions;
   readonly #renewal: Renewal | undefined;
+  readonly #shown: Disposable;
+  #expiry: number | undefined;
   /** Ends the wait for the next attempt. */
   #rotated = new AbortController();
 
@@ -53,6 +57,11 @@ export class ProviderConnection implements Part {
     this.address = addressOf(config);
     this.namespace = config.namespace ?? "";
     this.#renewal = this.#createRenewal();
+    this.#expiry = expiryOf(config);
+    const { host } = new URL(config.server);
+    this.#shown = runtime.metrics.registry.read(syncMetrics.credentialExpiration, () =>
+      this.#expiry === undefined ? [] : [{ labels: { host }, value: this.#expiry }],
+    );
     this.client = rotatingClient(createClient(config), () => this.#renewal?.refused());
     this.pool = new CachePool({
       client: this.client,
@@ -70,6 +79,7 @@ export class ProviderConnection implements Part {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
+    this.#shown[Symbol.dispose]();
     await this.pool[Symbol.asyncDispose]();
     await this.client[Symbol.asyncDispose]();
   }
@@ -79,6 +89,7 @@ export class ProviderConnection implements Part {
     const { createClient, runtime } = this.#options;
     await this.client.rotate(createClient(config));
     runtime.metrics.rotations.inc();
+    this.#expiry = expiryOf(config);
     this.#renewal?.rotated();
     this.#rotated.abort(new Error("there are new credentials"));
     runtime.logger.info("using new credentials of the provider", { server: config.server });

@@ -169,6 +169,7 @@ test("fresh credentials of the provider are taken over without restarting a watc
   assert.equal(konnector.watches.length, before.watches);
 });
 
+const leads = `leader_election_master_status\\{name="${consumerNamespace}"\\}`;
 const metric = async (name: string): Promise<number> => {
   const text = await (await fetch(`http://127.0.0.1:${konnector.probePort}/metrics`)).text();
   return Number(new RegExp(`^${name} (\\d+)$`, "m").exec(text)?.[1]);
@@ -179,7 +180,7 @@ test("without the lease nothing is written, and with it the work goes on", async
   const holder = (holderIdentity: string): Promise<KubeObject> =>
     consumer.client.mergePatch(leases, ref, { spec: { holderIdentity, leaseDurationSeconds: 3600 } });
   await holder("thief");
-  await waitFor("the loss to be noticed", async () => (await metric("klutch_leader")) === 0);
+  await waitFor("the loss to be noticed", async () => (await metric(leads)) === 0);
   const before = konnector.writes.length;
   await create(widgets.type, widget(widgets.type, "later", { size: 1 }));
   const looks = konnector.leaseLooks();
@@ -300,7 +301,7 @@ test("as a process it stands by behind the leader, is ready, and stops in order 
   t.after(() => child.kill("SIGKILL"));
   await waitFor("readiness", async () => (await fetch(`http://127.0.0.1:${port}/readyz`)).ok);
   const metrics = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
-  assert.match(metrics, /^klutch_leader 0$/m);
+  assert.match(metrics, /^leader_election_master_status\{name="klutch-bind"\} 0$/m);
   const exited = once(child, "exit");
   child.kill("SIGTERM");
   assert.deepEqual(await exited, [0, null]);

@@ -3,7 +3,8 @@ import { createHash } from "node:crypto";
 import type { ProviderConfig } from "@klutch/api";
 import { ExternalError } from "@klutch/crossplane";
 import type { Clock, KubeClient } from "@klutch/kube";
-import { type Catalog, createOsbClient, type OsbClient } from "@klutch/osb";
+import { type Catalog, createOsbClient, type ObserveCall, type OsbClient } from "@klutch/osb";
+import { clientMetrics, type Metrics } from "@klutch/telemetry";
 import { brokerConfigOf } from "./broker-config.ts";
 
 /** A broker as managed resources use it. */
@@ -30,6 +31,7 @@ export interface BrokersOptions {
   /** The ProviderConfig of that name, from the informer. */
   readonly config: (name: string) => ProviderConfig | undefined;
   readonly clock: Clock;
+  readonly metrics: Metrics;
   readonly env: Readonly<Record<string, string | undefined>>;
 }
 
@@ -38,8 +40,11 @@ export class Brokers implements AsyncDisposable {
   readonly #options: BrokersOptions;
   readonly #entries = new Map<string, Entry>();
 
+  readonly #observe: ObserveCall;
+
   constructor(options: BrokersOptions) {
     this.#options = options;
+    this.#observe = observerOf(options.metrics);
   }
 
   /** The broker that the ProviderConfig `name` describes now. Throws `ExternalError`. */
@@ -58,7 +63,7 @@ export class Brokers implements AsyncDisposable {
     const present = this.#entries.get(name);
     if (present?.fingerprint === fingerprint) return present;
     // Calls that still run on the old client end by themselves; it has no connections once they have.
-    const entry = this.#createEntry(createOsbClient(broker), fingerprint);
+    const entry = this.#createEntry(createOsbClient(broker, this.#observe), fingerprint);
     this.#entries.set(name, entry);
     return entry;
   }
@@ -81,4 +86,14 @@ export class Brokers implements AsyncDisposable {
       },
     };
   }
+}
+
+/** Counts requests by verb and answer, not by broker: names of ProviderConfigs are their owners'. */
+function observerOf(metrics: Metrics): ObserveCall {
+  const requests = metrics.counter(clientMetrics.brokerRequests);
+  const durations = metrics.histogram(clientMetrics.brokerRequestDuration);
+  return (operation, status, tookMs) => {
+    requests.labels({ operation, code: status === undefined ? "error" : String(status) }).inc();
+    durations.labels({ operation }).observe(tookMs / 1000);
+  };
 }

@@ -21,7 +21,11 @@ export async function startFunction(context: SandboxBase, certificates: Certific
   await keepProcess(
     context,
     appProcess("function-klutch", {
-      args: [`--address=127.0.0.1:${port}`, `--tls-certs-dir=${certificates.functionServer}`],
+      args: [
+        `--address=127.0.0.1:${port}`,
+        "--health-probe-bind-address=127.0.0.1:0",
+        `--tls-certs-dir=${certificates.functionServer}`,
+      ],
       logFile: join(state.folder, "function.log"),
       ready: () => accepts(port),
     }),

@@ -8,8 +8,9 @@ import { Code, ConnectError, type ConnectRouter } from "@connectrpc/connect";
 import { connectNodeAdapter } from "@connectrpc/connect-node";
 import { type Clock, systemClock } from "@klutch/kube";
 import { ListenError } from "@klutch/kube-runtime";
-import type { Logger } from "@klutch/telemetry";
+import type { Logger, Metrics } from "@klutch/telemetry";
 import { FunctionRunnerService, type RunFunctionRequest } from "../gen/run_function_pb.js";
+import { createCallMetrics } from "./call-metrics.ts";
 import { readAuthorities, refusalOf } from "./client-certificate.ts";
 import { decodeRequest, encodeResponse } from "./codec.ts";
 import type { Compose } from "./types.ts";
@@ -24,6 +25,8 @@ export interface ServeFunctionOptions {
   /** Folder with `tls.crt`, `tls.key` and `ca.crt`, as Crossplane mounts it. */
   readonly certificatesFolder: string;
   readonly logger: Logger;
+  /** Counts calls, with the names of gRPC's own Prometheus middleware. */
+  readonly metrics?: Metrics | undefined;
   /** Tells whether a certificate is valid now. */
   readonly clock?: Clock | undefined;
   /** How long calls in flight may take when the server stops, in milliseconds. Default 5 000. */
@@ -85,12 +88,17 @@ function gate(
 
 function routes(options: ServeFunctionOptions): (router: ConnectRouter) => void {
   const { compose, logger } = options;
+  const countCall = createCallMetrics(options.metrics);
   return (router) => {
     router.service(FunctionRunnerService, {
       runFunction(request: RunFunctionRequest) {
+        const ended = countCall();
         try {
-          return encodeResponse(request, compose(decodeRequest(request)));
+          const response = encodeResponse(request, compose(decodeRequest(request)));
+          ended("OK");
+          return response;
         } catch (cause) {
+          ended("Internal");
           logger.error("composing failed", { error: cause });
           throw new ConnectError(
             "composing failed; see the function's log",

@@ -1,5 +1,6 @@
 /** The cluster that a process works for: its lease, and clients that write only while the process holds it. */
 import { type ClusterConfig, createKubeClient, type KubeClient } from "@klutch/kube";
+import { controllerMetrics } from "@klutch/telemetry";
 import { LeaderElector } from "../leader-elector.ts";
 import type { Runtime } from "./runtime.ts";
 
@@ -38,7 +39,11 @@ export class ClusterConnection implements AsyncDisposable {
       // A client of its own: a guarded one could never take the lease, and one with flow control might renew it too late.
       const client = createClient(config, { userAgent, flowControl: false, clock, random });
       this.#leaseClient = client;
-      this.elector = new LeaderElector({ ...lease, client, clock, logger });
+      const elector = new LeaderElector({ ...lease, client, clock, logger });
+      this.elector = elector;
+      options.metrics.read(controllerMetrics.masterStatus, () => [
+        { labels: { name: lease.name }, value: elector.isLeader() ? 1 : 0 },
+      ]);
     }
     this.client = this.clientFor(config);
   }

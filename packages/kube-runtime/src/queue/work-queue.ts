@@ -9,8 +9,20 @@ import { DelayHeap } from "./delay-heap.ts";
 /** Importance of a key, highest first. Default `normal`. */
 export type Priority = "high" | "normal" | "low";
 
+/** Is told what happens to keys, for metrics. */
+export interface QueueObserver {
+  /** The key is to be worked on. Also called again for one that waits already. */
+  added(key: string): void;
+  /** Work on the key begins. */
+  taken(key: string): void;
+  done(key: string): void;
+  /** A key is to be worked on again after a failure. */
+  retried(): void;
+}
+
 /** Options of a queue. */
 export interface WorkQueueOptions {
+  readonly observer?: QueueObserver | undefined;
   /** First wait after a failure. Default 5. */
   readonly baseDelayMs?: number | undefined;
   /** Longest wait after failures. Default 60 000. */
@@ -76,6 +88,7 @@ export class WorkQueue<K extends string = string> {
   readonly #again = new Map<K, Priority>();
   readonly #failures = new Map<K, number>();
   readonly #delayed = new DelayHeap<K, Priority>();
+  readonly #observer: QueueObserver | undefined;
   readonly #waiters: ((key: K | undefined) => void)[] = [];
   #cancelTimer: (() => void) | undefined;
   #timerDueAt = Number.POSITIVE_INFINITY;
@@ -83,6 +96,7 @@ export class WorkQueue<K extends string = string> {
   #isShutDown = false;
 
   constructor(options: WorkQueueOptions = {}) {
+    this.#observer = options.observer;
     this.#clock = options.clock ?? systemClock;
     this.#random = options.random ?? systemRandom;
     this.#limits = { baseMs: options.baseDelayMs ?? 5, capMs: options.maxDelayMs ?? 60_000 };
@@ -107,6 +121,7 @@ export class WorkQueue<K extends string = string> {
   /** Adds the key, or moves it to a higher priority. Default priority `normal`. */
   add(key: K, options: { readonly priority?: Priority | undefined } = {}): void {
     if (this.#isShutDown) return;
+    this.#observer?.added(key);
     const priority = options.priority ?? "normal";
     if (this.#working.has(key)) {
       this.#again.set(key, higherOf(priority, this.#again.get(key)));
@@ -147,6 +162,7 @@ export class WorkQueue<K extends string = string> {
       readonly baseMs?: number | undefined;
     } = {},
   ): number {
+    this.#observer?.retried();
     const failures = this.#failures.get(key) ?? 0;
     this.#failures.set(key, failures + 1);
     const { baseMs = this.#limits.baseMs } = options;
@@ -189,6 +205,7 @@ export class WorkQueue<K extends string = string> {
 
   /** The key's work ended, well or not. */
   done(key: K): void {
+    this.#observer?.done(key);
     this.#working.delete(key);
     const priority = this.#again.get(key);
     this.#again.delete(key);
@@ -225,6 +242,7 @@ export class WorkQueue<K extends string = string> {
       const key = this.#waitingAt(priority).shift();
       if (key === undefined) continue;
       this.#working.set(key, priority);
+      this.#observer?.taken(key);
       return key;
     }
     this.#gets--;

@@ -71,6 +71,7 @@ export class AppClusterSecretReconciler implements Part {
     this.#controller = new Controller({
       name: "app-cluster",
       workers: 1,
+      metrics: runtime.metrics.registry,
       logger,
       clock,
       random,

@@ -8,12 +8,14 @@ import {
   type DynamicObject,
   falseCondition,
   findCondition,
+  isTrue,
   jsonEqual,
   type NewCondition,
   refOf,
   setConditions,
 } from "@klutch/kube-core";
 import { Controller, type ReadYourWritesCache } from "@klutch/kube-runtime";
+import { type Sample, syncMetrics } from "@klutch/telemetry";
 import type { BindingCluster, RuntimeDependencies } from "../../clusters.ts";
 import { asBinding } from "../../decode.ts";
 import type { Startable } from "../../lifecycle.ts";
@@ -42,6 +44,7 @@ export class BindingStatus implements Startable {
     this.#controller = new Controller({
       name: "binding-status",
       workers: 1,
+      metrics: runtime.metrics.registry,
       logger,
       clock,
       random,
@@ -51,6 +54,9 @@ export class BindingStatus implements Startable {
 
   async start({ signal }: { readonly signal: AbortSignal }): Promise<void> {
     using _subscription = this.#controller.watch(this.#bindings.informer);
+    using _shown = this.#runtime.metrics.registry.read(syncMetrics.bindings, () =>
+      countStates([...this.#bindings.informer.list()].map(asBinding)),
+    );
     await this.#controller.start({ signal });
   }
 
@@ -131,6 +137,18 @@ export class BindingStatus implements Startable {
     );
     this.#bindings.wrote(answer);
   }
+}
+
+/** How many bindings are in each state; all states are shown, also those of none. */
+function countStates(bindings: readonly APIServiceBinding[]): readonly Sample<"state">[] {
+  const states = bindings.map(({ metadata, status }) => {
+    if (metadata.deletionTimestamp !== undefined) return "unbinding";
+    return isTrue(status?.conditions, "Ready") ? "ready" : "not_ready";
+  });
+  return ["ready", "not_ready", "unbinding"].map((state) => ({
+    labels: { state },
+    value: states.filter((one) => one === state).length,
+  }));
 }
 
 /** A held schema names many fields of many claims; a condition of Kubernetes may have twice as much. */

@@ -28,7 +28,7 @@ export async function recordRefusal(
     );
   }
   if (refusedType === undefined) return;
-  refusals.inc({ resource: type.plural, reason: "SecretTypeRefused" });
+  refusals.labels({ resource: type.plural, reason: "SecretTypeRefused" }).inc();
   recorder.recordWarning(
     pair.consumer ?? wouldBe(type, pair.consumerRef),
     "SecretTypeRefused",
@@ -42,7 +42,7 @@ export function recordTooMany(
   ref: ObjectRef,
   limit: number,
 ): void {
-  refusals.inc({ resource: type.plural, reason: "TooManyObjects" });
+  refusals.labels({ resource: type.plural, reason: "TooManyObjects" }).inc();
   const where = ref.namespace === undefined ? "" : ` into namespace ${ref.namespace}`;
   recorder.recordWarning(
     wouldBe(type, ref),

@@ -79,6 +79,7 @@ export class ClaimedResourceReconciler implements Part {
     this.#controller = new Controller({
       name: `claims ${type.plural}.${type.group}`,
       workers: "adaptive",
+      metrics: runtime.metrics.registry,
       logger,
       clock,
       random,
@@ -192,7 +193,7 @@ export class ClaimedResourceReconciler implements Part {
         executeClaimed(this.#execution, step, signal),
       );
       if (outcome === "done")
-        runtime.metrics.writes.inc({ resource: type.plural, step: `claimed-${step.do}` });
+        runtime.metrics.writes.labels({ resource: type.plural, step: `claimed-${step.do}` }).inc();
       return outcome;
     } catch (error) {
       // A copy whose creation was not answered may be there.

@@ -57,6 +57,7 @@ export class ClusterBindingReconciler implements Part {
     this.#controller = new Controller({
       name: "heartbeat",
       workers: 1,
+      metrics: options.runtime.metrics.registry,
       logger,
       clock,
       random,

@@ -31,6 +31,11 @@ export class PairReporter {
     this.#options = options;
   }
 
+  /** Pairs that are known to differ. */
+  get differing(): number {
+    return this.#differences.size;
+  }
+
   /** The pair was found to differ. Only the first call counts until it is in sync. */
   differs(key: string, since: number): void {
     if (!this.#differences.has(key))
@@ -44,7 +49,7 @@ export class PairReporter {
     this.#differences.delete(key);
     const { metrics, clock } = this.#options.runtime;
     const seconds = (clock.monotonic() - difference.since) / 1000;
-    metrics.lag.observe(seconds, { resource: this.#options.type.plural });
+    metrics.lag.labels({ resource: this.#options.type.plural }).observe(seconds);
   }
 
   /** Neither object is there any more. */

@@ -11,6 +11,7 @@ import {
   type Step,
   type UnbindPolicy,
 } from "@klutch/sync";
+import { type Sample, syncMetrics } from "@klutch/telemetry";
 import type { ConsumerCluster, ProviderCluster, RuntimeDependencies } from "../../clusters.ts";
 import type { EventRecorder } from "../../events.ts";
 import type { Part } from "../../lifecycle.ts";
@@ -68,6 +69,7 @@ export class ObjectReconciler implements Part {
     this.#controller = new Controller({
       name: `sync ${type.plural}.${type.group}`,
       workers: "adaptive",
+      metrics: metrics.registry,
       logger,
       clock,
       random,
@@ -84,7 +86,7 @@ export class ObjectReconciler implements Part {
     this.#execution = {
       ...shared,
       wasSeenGoing: (ref) => this.#caches.wasSeenGoing(ref),
-      onWrite: (step) => metrics.writes.inc({ resource: type.plural, step }),
+      onWrite: (step) => metrics.writes.labels({ resource: type.plural, step }).inc(),
     };
   }
 
@@ -123,6 +125,8 @@ export class ObjectReconciler implements Part {
     } catch (error) {
       if (!signal.aborted) throw error;
     }
+    const { metrics } = this.#options.runtime;
+    using _shown = metrics.registry.read(syncMetrics.claims, () => this.#countClaims());
     await this.#controller.start({ signal });
   }
 
@@ -131,22 +135,26 @@ export class ObjectReconciler implements Part {
     await this.#caches[Symbol.asyncDispose]();
   }
 
+  /** From two sizes: scraping must not cost more with more claims. */
+  #countClaims(): readonly Sample<"resource" | "state">[] {
+    const resource = this.#options.type.plural;
+    const { differing } = this.#reporter;
+    const all = this.#caches.claims.informer.size;
+    return [
+      { labels: { resource, state: "in_sync" }, value: Math.max(0, all - differing) },
+      { labels: { resource, state: "pending" }, value: differing },
+    ];
+  }
+
   async #measured(key: string, { signal }: ReconcileContext): Promise<ReconcileResult | undefined> {
     const { metrics, clock } = this.#options.runtime;
-    const resource = this.#options.type.plural;
     const started = clock.monotonic();
-    let result = "error";
+    metrics.reconcileCount.count++;
     try {
-      const outcome = await this.#reconcile(key, started, signal);
-      result = "success";
-      return outcome;
+      return await this.#reconcile(key, started, signal);
     } catch (error) {
       this.#reporter.differs(key, started);
       throw error;
-    } finally {
-      metrics.reconcileCount.count++;
-      metrics.reconciles.inc({ resource, result });
-      metrics.duration.observe((clock.monotonic() - started) / 1000, { resource });
     }
   }
 

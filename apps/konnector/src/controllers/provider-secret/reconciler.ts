@@ -46,6 +46,7 @@ export class ProviderSecretReconciler implements Part {
     this.#controller = new Controller({
       name: "providers",
       workers: 1,
+      metrics: runtime.metrics.registry,
       logger,
       clock,
       random,

@@ -40,6 +40,7 @@ export class ServiceNamespaceReconciler implements Startable {
     this.#controller = new Controller({
       name: "mappings",
       workers: 1,
+      metrics: options.runtime.metrics.registry,
       logger,
       clock,
       random,

@@ -1,0 +1,35 @@
+/** Counts the calls of a function, with the names and labels of gRPC's own Prometheus middleware. */
+import { type Counter, type Metrics, serverMetrics } from "@klutch/telemetry";
+import { FunctionRunnerService } from "../gen/run_function_pb.js";
+
+/** How a call ended, in gRPC's words. */
+export type CallCode = "OK" | "Internal";
+
+/** Takes note of a call's beginning; the returned function of its end. */
+export type CountCall = () => (code: CallCode) => void;
+
+const labels = {
+  grpc_type: "unary",
+  grpc_service: FunctionRunnerService.typeName,
+  grpc_method: FunctionRunnerService.method.runFunction.name,
+} as const;
+
+/** Without metrics nothing is counted. */
+export function createCallMetrics(metrics: Metrics | undefined): CountCall {
+  if (metrics === undefined) return () => () => {};
+  const started = metrics.counter(serverMetrics.grpcStarted).labels(labels);
+  const handledWith = metrics.counter(serverMetrics.grpcHandled);
+  const handled: Readonly<Record<CallCode, Counter>> = {
+    OK: handledWith.labels({ ...labels, grpc_code: "OK" }),
+    Internal: handledWith.labels({ ...labels, grpc_code: "Internal" }),
+  };
+  const handling = metrics.histogram(serverMetrics.grpcHandling).labels(labels);
+  return () => {
+    started.inc();
+    const startedAt = performance.now();
+    return (code) => {
+      handled[code].inc();
+      handling.observe((performance.now() - startedAt) / 1000);
+    };
+  };
+}

@@ -1,0 +1,62 @@
+/** Requests of a process to API servers, with the names and labels of client-go, and to service brokers. */
+import type {
+  CounterDeclaration,
+  GaugeDeclaration,
+  HistogramDeclaration,
+  ProcessName,
+} from "../declaration.ts";
+
+const processes: readonly ProcessName[] = ["konnector", "backend", "provider-anynines"];
+/** A konnector with many providers has as many hosts; the first ones are shown each by itself. */
+const mostValues: { readonly host: number } = { host: 10 };
+
+export const restRequests: CounterDeclaration<"code" | "method" | "host"> = {
+  name: "rest_client_requests_total",
+  type: "counter",
+  help: "Number of HTTP requests to API servers, partitioned by status code, method, and host",
+  notes:
+    "`code` is `<error>` when no answer came, as in client-go. A watch counts once, when it is answered.",
+  labels: ["code", "method", "host"],
+  mostValues,
+  processes,
+};
+
+export const restDuration: HistogramDeclaration<"verb" | "host"> = {
+  name: "rest_client_request_duration_seconds",
+  type: "histogram",
+  help: "Request latency in seconds, partitioned by verb and host",
+  labels: ["verb", "host"],
+  buckets: [0.005, 0.025, 0.1, 0.25, 0.5, 1, 2, 4, 8, 15, 30, 60],
+  mostValues,
+  processes,
+};
+
+export const inFlightLimit: GaugeDeclaration<"host"> = {
+  name: "klutch_api_in_flight_limit",
+  type: "gauge",
+  help: "Requests that may be in flight at the same time, as the adaptive flow control of the clients has it",
+  labels: ["host"],
+  mostValues,
+  processes,
+};
+
+const brokerBuckets: readonly number[] = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
+
+export const brokerRequests: CounterDeclaration<"operation" | "code"> = {
+  name: "klutch_broker_requests_total",
+  type: "counter",
+  help: "Number of requests to service brokers, by operation and status code",
+  notes:
+    "`operation` is a verb of the Open Service Broker API, `code` the status, or `error` when no answer came.",
+  labels: ["operation", "code"],
+  processes: ["provider-anynines"],
+};
+
+export const brokerRequestDuration: HistogramDeclaration<"operation"> = {
+  name: "klutch_broker_request_duration_seconds",
+  type: "histogram",
+  help: "Latency of requests to service brokers in seconds, by operation",
+  labels: ["operation"],
+  buckets: brokerBuckets,
+  processes: ["provider-anynines"],
+};

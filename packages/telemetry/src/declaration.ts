@@ -1,0 +1,33 @@
+/** A metric as data: the registry, the documentation and the checks of names use the same declaration. */
+
+/** Kinds of metrics that we use. */
+export type MetricType = "counter" | "gauge" | "histogram";
+
+/** The servers that have metrics. */
+export type ProcessName = "konnector" | "backend" | "provider-anynines" | "function-klutch" | "broker";
+
+/** One metric. `L` are the names of its labels. */
+export interface MetricDeclaration<T extends MetricType = MetricType, L extends string = string> {
+  readonly name: string;
+  readonly type: T;
+  /** One sentence. */
+  readonly help: string;
+  readonly labels: readonly L[];
+  /** What its labels may hold, and what else one has to know, in sentences of Markdown. */
+  readonly notes?: string;
+  /** Upper bounds of a histogram, ascending; the last one, infinity, is left out. */
+  readonly buckets?: readonly number[];
+  /** Labels whose values come from outside: so many different ones are shown, all others together as `other`. */
+  readonly mostValues?: Readonly<Partial<Record<L, number>>>;
+  /** What becomes of several sources with the same labels, of a gauge that is read. Default `sum`. */
+  readonly combine?: "sum" | "min" | "max";
+  /** Where it is. */
+  readonly processes: readonly ProcessName[];
+}
+
+/** Grows only, until the process ends. */
+export type CounterDeclaration<L extends string = never> = MetricDeclaration<"counter", L>;
+/** Goes up and down. */
+export type GaugeDeclaration<L extends string = never> = MetricDeclaration<"gauge", L>;
+/** A distribution. */
+export type HistogramDeclaration<L extends string = never> = MetricDeclaration<"histogram", L>;
