@@ -22,7 +22,8 @@ import {
   secrets,
 } from "@klutch/kube-core";
 import { startPostgres, startProcess } from "@klutch/engines";
-import { startCluster, waitFor } from "@klutch/kube-testing";
+import { metricNames, startCluster, waitFor } from "@klutch/kube-testing";
+import { metricsOf } from "@klutch/telemetry";
 import { Client } from "pg";
 import { runProvider } from "./testing/run-provider.ts";
 
@@ -42,6 +43,8 @@ const brokerEnv = {
   BROKER_SECRET_KEY: "0123456789abcdef0123456789abcdef",
 };
 let brokerPort = 0;
+let brokerProbe = 0;
+let providerProbe = 0;
 
 /** The real broker as its own process, so that it can be killed. */
 async function startBroker(): Promise<Awaited<ReturnType<typeof startProcess>>> {
@@ -49,7 +52,11 @@ async function startBroker(): Promise<Awaited<ReturnType<typeof startProcess>>> 
     name: "broker",
     command: process.execPath,
     args: [brokerMain],
-    env: { ...brokerEnv, BROKER_LISTEN: `127.0.0.1:${brokerPort}` },
+    env: {
+      ...brokerEnv,
+      BROKER_LISTEN: `127.0.0.1:${brokerPort}`,
+      BROKER_PROBE_LISTEN: `127.0.0.1:${brokerProbe}`,
+    },
     logFile: join(folder, "broker.log"),
     ready: async () => (await fetch(`http://127.0.0.1:${brokerPort}/healthz`)).ok,
   });
@@ -57,7 +64,7 @@ async function startBroker(): Promise<Awaited<ReturnType<typeof startProcess>>> 
 }
 
 const { reservePorts } = await import("@klutch/engines");
-brokerPort = stack.use(await reservePorts(1)).ports[0] ?? 0;
+[brokerPort = 0, brokerProbe = 0, providerProbe = 0] = stack.use(await reservePorts(3)).ports;
 let broker = await startBroker();
 
 for (const crd of providerCrds) await client.create<KubeObject>(customResourceDefinitions, crd);
@@ -349,4 +356,37 @@ test("the health of the backend stands in the ProviderConfig", async () => {
   } finally {
     await stop();
   }
+});
+
+test("the processes of provider and broker have the metrics of the catalogue", async () => {
+  const kubeconfig = join(folder, "kubeconfig");
+  await writeFile(kubeconfig, cluster.kubeconfig, { mode: 0o600 });
+  const address = `127.0.0.1:${providerProbe}`;
+  const flags = ["--leader-election", "--namespace=default", `--health-probe-bind-address=${address}`];
+  await using provider = await startProcess({
+    name: "provider",
+    command: process.execPath,
+    args: [join(import.meta.dirname, "main.ts"), "--poll=1s", ...flags],
+    env: { KUBECONFIG: kubeconfig },
+    logFile: join(folder, "provider.log"),
+    ready: async () => (await fetch(`http://${address}/readyz`)).ok,
+  });
+  const scrape = async (where: string): Promise<string> => (await fetch(`http://${where}/metrics`)).text();
+  await client.create(serviceInstances, instance("counted"));
+  await condition(serviceInstances, "counted", "Ready", "True");
+  const ofProvider = await scrape(address);
+  const ofBroker = await scrape(`127.0.0.1:${brokerProbe}`);
+  for (const [process, text] of [
+    ["provider-anynines", ofProvider],
+    ["broker", ofBroker],
+  ] as const) {
+    const declared = metricsOf(process).map(({ name }) => name);
+    assert.deepEqual(metricNames(text), declared.toSorted());
+  }
+  assert.match(ofProvider, /^leader_election_master_status\{name="crossplane-\S+"\} 1$/m);
+  assert.match(ofProvider, /^klutch_broker_requests_total\{operation="provision",code="202"\} 1$/m);
+  assert.match(ofBroker, /^klutch_broker_served_requests_total\{operation="provision",code="202"\} [1-9]/m);
+  await client.delete(serviceInstances, { name: "counted" });
+  await gone(serviceInstances, { name: "counted" });
+  await provider.stop();
 });

@@ -19,7 +19,8 @@ import {
 } from "@klutch/api";
 import { type DynamicObject, findCondition, namespaces, secrets, serviceAccounts } from "@klutch/kube-core";
 import { ApiError, createKubeClient, parseForeignKubeconfig } from "@klutch/kube";
-import { waitFor } from "@klutch/kube-testing";
+import { metricNames, waitFor } from "@klutch/kube-testing";
+import { metricsOf } from "@klutch/telemetry";
 import { conditionsOf, secretText } from "../decode.ts";
 import { startGate } from "../testing/gate.ts";
 import { pairOf } from "../testing/pair.ts";
@@ -55,6 +56,7 @@ await provider.client.create(apiServiceExportTemplates, {
 });
 await exportCrd(provider, widgets.crd);
 const port = await freePort();
+const probePort = await freePort();
 const backend = await startBackend();
 after(async () => {
   backend.kill("SIGTERM");
@@ -90,7 +92,7 @@ async function startBackend(): Promise<ChildProcess> {
       `--oidc-callback-url=http://127.0.0.1:${port}/callback`,
       `--cookie-signing-key=${Buffer.alloc(32, 9).toString("base64")}`,
       `--listen-address=127.0.0.1:${port}`,
-      "--probe-port=0",
+      `--probe-port=${probePort}`,
       "--lease-namespace=default",
     ],
     { stdio: ["ignore", "pipe", "inherit"] },
@@ -205,4 +207,16 @@ test("another key than the registered one does not bring it back either", async 
     { timeoutMs: 60_000 },
   );
   assert.equal(secretText(await held(), kubeconfigKey), before);
+});
+
+test("the backend's process has the metrics of the catalogue", async () => {
+  const metrics = await (await fetch(`http://127.0.0.1:${probePort}/metrics`)).text();
+  assert.deepEqual(
+    metricNames(metrics),
+    metricsOf("backend")
+      .map(({ name }) => name)
+      .toSorted(),
+  );
+  assert.match(metrics, /^klutch_cluster_bindings 1$/m);
+  assert.match(metrics, /^controller_runtime_max_concurrent_reconciles\{controller="exports"\} 4$/m);
 });

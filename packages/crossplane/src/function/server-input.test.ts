@@ -95,7 +95,10 @@ for (const [what, changes, problem] of [
 
 test("a port that is taken is an error and not a server that nobody reaches", async () => {
   await using first = await serve();
-  await assert.rejects(serve({ port: first.port }), { code: "EADDRINUSE" });
+  await assert.rejects(serve({ port: first.port }), {
+    code: "Listen",
+    message: new RegExp(`127\\.0\\.0\\.1:${first.port}: another program uses this port`),
+  });
 });
 
 test("a function that throws answers an internal error without its text, which stands in the log", async () => {
