@@ -1,14 +1,6 @@
 /** The agent's lease, whatever it is called. */
 import type { KubeClient } from "@klutch/kube";
-import type { KubeObject, ResourceType } from "@klutch/kube-core";
-
-const leases: ResourceType = {
-  group: "coordination.k8s.io",
-  version: "v1",
-  plural: "leases",
-  kind: "Lease",
-  namespaced: true,
-};
+import { type KubeObject, leases } from "@klutch/kube-core";
 
 /** Deletes every lease that is not an API server's own, so that the next agent need not wait for the last one's to expire. */
 export async function freeLeases(client: KubeClient): Promise<void> {

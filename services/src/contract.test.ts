@@ -79,6 +79,14 @@ for (const service of services) {
     assert.deepEqual(describeXrd(instanceXrd(service)), lines(contract));
   });
 
+  test(`${title} knows no other service`, () => {
+    const files = readdirSync(join(home, type)).filter((name) => name.endsWith(".ts"));
+    const imports = files.flatMap((name) => [
+      ...readFileSync(join(home, type, name), "utf8").matchAll(/from "(\.\.\/[^"]+)"/g),
+    ]);
+    for (const [, path = ""] of imports) assert.match(path, /^\.\.\/src\//);
+  });
+
   test(`${title}: every parameter has one name in the claim and one at the broker`, () => {
     const all = [...service.parameters, ...(service.refusedParameters ?? [])].map(({ name }) => name);
     assert.equal(new Set(all).size, all.length);

@@ -15,7 +15,7 @@ export interface CompositeResourceDefinition {
 
 /**
  * Types that bindings could always name. A binding may still name one that is not in the list of services: it is not refused, and its
- * condition says that nobody serves the type here.
+ * condition says that no broker serves the type here.
  */
 const typesOfOld = [
   "keyvalue",

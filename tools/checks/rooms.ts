@@ -65,6 +65,20 @@ export const houseRules: readonly HouseRule[] = [
       ["./"],
     ],
   },
+  {
+    folder: "apps/provider-anynines/src",
+    rooms: [
+      ["main.ts", "index.ts", "config.ts"],
+      ["provider.ts"],
+      ["controllers.ts"],
+      ["caches.ts", "provider-config-health.ts"],
+      ["service-instance/"],
+      ["service-binding/"],
+      ["broker/"],
+      // What every room may use.
+      ["./"],
+    ],
+  },
 ];
 
 /** The files that each file imports, of those in `sources`; imports of packages lead to their `src/index.ts`. */

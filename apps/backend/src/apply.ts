@@ -1,18 +1,9 @@
 /** Makes objects what they should be, with one field manager and no needless write. */
 import { type KubeClient } from "@klutch/kube";
-import { isRecord, jsonEqual, type KubeObject, type ResourceType } from "@klutch/kube-core";
+import { containsEqualLists, type KubeObject, type ResourceType } from "@klutch/kube-core";
 
 /** Field manager of the backend's own objects. */
 export const backendFieldManager = "klutch-backend";
-
-/** Whether every field of `wanted` stands with that value in `present`; lists must be equal. */
-export function covers(present: unknown, wanted: unknown): boolean {
-  if (!isRecord(wanted)) return jsonEqual(present, wanted);
-  return (
-    isRecord(present) &&
-    Object.entries(wanted).every(([name, value]) => value === undefined || covers(present[name], value))
-  );
-}
 
 /** Applies `object` unless the live one already has all of it. Gives back what the cluster has. */
 export async function ensure<T extends KubeObject>(
@@ -27,7 +18,7 @@ export async function ensure<T extends KubeObject>(
     { name, ...(namespace === undefined ? {} : { namespace }) },
     options,
   );
-  if (present !== undefined && covers(present, object)) return present;
+  if (present !== undefined && containsEqualLists(present, object)) return present;
   return client.apply<T>(type, object, { ...options, fieldManager: backendFieldManager, force: true });
 }
 
@@ -39,7 +30,7 @@ export async function ensureStatus<T extends KubeObject>(
   status: Readonly<Record<string, unknown>>,
   options: { readonly signal: AbortSignal },
 ): Promise<void> {
-  if (covers(object.status ?? {}, status)) return;
+  if (containsEqualLists(object.status ?? {}, status)) return;
   const { name = "", namespace, resourceVersion } = object.metadata;
   await client.mergePatch(
     type,

@@ -1,5 +1,6 @@
 /** Kinds of flags that only the backend has. */
 import { readFileSync } from "node:fs";
+import { parseDuration } from "@klutch/kube-core";
 import { type Flag, FlagFault, type FlagWords } from "@klutch/kube-runtime";
 import { Secret } from "@klutch/telemetry";
 import { urlFault } from "./secure-url.ts";
@@ -82,7 +83,6 @@ export function httpsAddress(words: FlagWords): Flag<string | undefined> {
   };
 }
 
-const secondsOf: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600 };
 const shortestSeconds = 600;
 
 /** A lifetime in seconds of at least ten minutes; undefined when it is unlimited. */
@@ -92,9 +92,9 @@ export function lifetime(words: FlagWords): Flag<number | undefined> {
     ...words,
     read([given = ""]) {
       if (given === "unlimited") return undefined;
-      const { number = "", unit = "" } = /^(?<number>\d+)(?<unit>[smh])$/.exec(given)?.groups ?? {};
-      const seconds = Number(number) * (secondsOf[unit] ?? 0);
-      if (seconds < shortestSeconds) throw new FlagFault("must be at least 10m, such as 24h, or unlimited");
+      const seconds = (parseDuration(given) ?? 0) / 1000;
+      if (seconds < shortestSeconds || !Number.isInteger(seconds))
+        throw new FlagFault("must be at least 10m, such as 24h, or unlimited");
       return seconds;
     },
   };

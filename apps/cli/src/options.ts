@@ -1,5 +1,6 @@
 /** The flags, as typed values. */
 import { type LoadKubeconfigOptions } from "@klutch/kube";
+import { parseDuration } from "@klutch/kube-core";
 import { Secret } from "@klutch/telemetry";
 import { CliError } from "./errors.ts";
 import { addressProblem } from "./http.ts";
@@ -108,15 +109,13 @@ function outputFormat(format: string | undefined): OutputFormat | undefined {
   throw new CliError("Usage", `-o ${format} is not known; use yaml, json or name.`);
 }
 
-/** Go's short form (`90s`, `10m`, `1m30s`), or seconds; "0" means none. */
+/** Go's short form in whole numbers (`90s`, `10m`, `1m30s`), or seconds; "0" means none. */
 export function durationMs(value: string | undefined, name: string): number | undefined {
   if (value === undefined || value === "0") return undefined;
-  const parts = [...value.matchAll(/(\d+)(ms|s|m|h|$)/g)];
-  if (parts.map(([all]) => all).join("") !== value) {
+  const result = parseDuration(/^\d+$/.test(value) ? `${value}s` : value);
+  if (result === undefined || value.includes("."))
     throw new CliError("Usage", `${name} ${value} is not a duration; write for example 30s or 10m.`);
-  }
-  const units: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, "": 1000 };
-  return parts.reduce((sum, [, count, unit]) => sum + Number(count) * (units[unit ?? ""] ?? 1000), 0);
+  return result;
 }
 
 /** Reads the flags of `bind apiservice` and checks that they fit together. */

@@ -1,6 +1,7 @@
 /** What is read of a composite and of a managed resource that exists. */
 import { claimNameLabel, claimNamespaceLabel } from "@klutch/api";
 import type { ComposeCondition, ComposeRequest, ComposeResponse, Json } from "@klutch/crossplane";
+import { conditionsOf, isRecord } from "@klutch/kube-core";
 
 /** Whose the composite is. */
 export interface ClaimIdentity {
@@ -11,13 +12,9 @@ export interface ClaimIdentity {
 /** Name of the only composed resource. */
 export const composedName = "managed";
 
-export function isJson(value: unknown): value is Json {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
 /** Follows `path`; undefined as soon as something is missing. */
 export function at(value: unknown, ...path: readonly string[]): unknown {
-  return path.reduce<unknown>((current, name) => (isJson(current) ? current[name] : undefined), value);
+  return path.reduce<unknown>((current, name) => (isRecord(current) ? current[name] : undefined), value);
 }
 
 /** A text at `path`, or "". */
@@ -64,7 +61,7 @@ export function answer(
   reported: readonly string[],
 ): ComposeResponse {
   const observed = request.observed[composedName]?.resource;
-  const conditions = conditionsOf(observed);
+  const conditions = composeConditionsOf(observed);
   const ready = conditions.find(({ type }) => type === "Ready");
   const values = reported.map((field) => [field, at(observed, "status", "atProvider", field)] as const);
   const managed: Json = Object.fromEntries<unknown>(values.filter(([, value]) => value !== undefined));
@@ -83,17 +80,13 @@ function problemOf(conditions: readonly ComposeCondition[]): readonly ComposeCon
   return [{ type: "ManagedResourceSynced", status, reason, message }];
 }
 
-function conditionsOf(observed: unknown): readonly ComposeCondition[] {
-  const list = at(observed, "status", "conditions");
-  if (!Array.isArray(list)) return [];
-  return list.filter(isJson).map((condition) => {
-    const status = condition["status"];
-    const message = textAt(condition, "message");
-    return {
-      type: textAt(condition, "type"),
+function composeConditionsOf(observed: unknown): readonly ComposeCondition[] {
+  return conditionsOf(isRecord(observed) ? observed : undefined).map(
+    ({ type, status, reason = "", message = "" }) => ({
+      type,
       status: status === "True" || status === "False" ? status : "Unknown",
-      reason: textAt(condition, "reason"),
+      reason,
       ...(message === "" ? {} : { message }),
-    };
-  });
+    }),
+  );
 }

@@ -1,8 +1,9 @@
 /** A claim of any data service → ServiceInstance. */
 import { serviceInstances } from "@klutch/api";
 import type { Compose, Json } from "@klutch/crossplane";
+import { isRecord } from "@klutch/kube-core";
 import { brokerParameters, type DataService, providerConfigName } from "@klutch/services";
-import { answer, at, claimLabels, claimOf, isJson, noClaim, textAt } from "./composite.ts";
+import { answer, at, claimLabels, claimOf, noClaim, textAt } from "./composite.ts";
 
 /** The one organisation and space that compositions name by default, with every broker. */
 const defaultOrganization = "a1d46b5c-b639-4f43-85c7-e9a0e5f01f75";
@@ -16,7 +17,7 @@ export function composeServiceInstance(service: DataService): Compose {
     const claim = claimOf(composite);
     if (claim === undefined) return noClaim;
     const claimed = at(composite, "spec", "parameters");
-    const parameters = isJson(claimed) ? brokerParameters(service, claimed) : {};
+    const parameters = isRecord(claimed) ? brokerParameters(service, claimed) : {};
     const resource: Json = {
       apiVersion: `${serviceInstances.group}/${serviceInstances.version}`,
       kind: serviceInstances.kind,

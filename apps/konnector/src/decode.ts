@@ -3,17 +3,10 @@
  * server gives is read by the parsers of @klutch/api. The only file with `as`.
  */
 import type { APIServiceBinding } from "@klutch/api";
-import { type Condition, type DynamicObject, isRecord, type KubeObject } from "@klutch/kube-core";
-import type { SyncObject } from "@klutch/sync";
+import { type DynamicObject, isRecord, type KubeObject } from "@klutch/kube-core";
 
 export const asBinding = (object: DynamicObject): APIServiceBinding => object as unknown as APIServiceBinding;
-export const asDynamic = (object: KubeObject | SyncObject): DynamicObject => object as DynamicObject;
-
-/** Conditions of any object; a metav1 condition has the same first fields. */
-export function conditionsOf(object: KubeObject | undefined): readonly Condition[] {
-  const status = object?.status;
-  return isRecord(status) && Array.isArray(status["conditions"]) ? (status["conditions"] as Condition[]) : [];
-}
+export const asDynamic = (object: KubeObject): DynamicObject => object as DynamicObject;
 
 /** Text of a Secret's key; undefined when the key is absent or empty. */
 export function secretText(secret: DynamicObject | undefined, key: string): string | undefined {

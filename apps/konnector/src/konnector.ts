@@ -2,6 +2,7 @@
 import { apiServiceBindingCrd, apiServiceBindings } from "@klutch/api";
 import { type ClusterConfig, isForbidden, type KubeClient } from "@klutch/kube";
 import {
+  conditionsOf,
   customResourceDefinitions,
   type DynamicObject,
   isRecord,
@@ -21,7 +22,7 @@ import { type ConsumerCluster, defaultTiming, type Environment, type Timing } fr
 import type { KonnectorConfig } from "./config.ts";
 import { AppClusterSecretReconciler } from "./controllers/app-cluster-secret/reconciler.ts";
 import { ProviderSecretReconciler } from "./controllers/provider-secret/reconciler.ts";
-import { asDynamic, conditionsOf } from "./decode.ts";
+import { asDynamic } from "./decode.ts";
 import { type ClusterCaches, consumerDigests } from "./digests.ts";
 import { konnectorMetrics } from "./metrics.ts";
 

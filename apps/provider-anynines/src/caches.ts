@@ -89,7 +89,7 @@ export function lossesOf({ instances, configs }: ProviderCaches, instance: Servi
 }
 
 /** Whether nothing changed of an instance that a binding asks it for. */
-export function looksTheSameToBindings(object: ServiceInstance, previous: ServiceInstance): boolean {
+export function isUnchangedForBindings(object: ServiceInstance, previous: ServiceInstance): boolean {
   const asked = ({ metadata, status }: ServiceInstance): readonly unknown[] => {
     const { instanceId, serviceId, planId, state } = status?.atProvider ?? {};
     return [instanceId, serviceId, planId, state, metadata.deletionTimestamp, metadata.labels];

@@ -5,7 +5,7 @@
 import { createHash } from "node:crypto";
 import type { CriticalAnnotationUpdate, Managed } from "@klutch/crossplane";
 import { isRecord } from "@klutch/kube-core";
-import { operationAnnotation } from "./broker/operation.ts";
+import { operationAnnotation } from "./operation.ts";
 
 const missingAnnotation = "anynines.crossplane.io/missing";
 const instanceIdAnnotation = "anynines.crossplane.io/instance-id";

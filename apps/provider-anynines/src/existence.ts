@@ -1,7 +1,7 @@
 /** Whether anything of a managed resource can be at a broker. A false "no" would leave something behind, so every doubt is a "maybe". */
 import type { ManagedServiceBinding, ServiceInstance } from "@klutch/api";
 import type { Managed } from "@klutch/crossplane";
-import { operationAnnotation } from "./broker/operation.ts";
+import { operationAnnotation } from "./operation.ts";
 
 /** What the existing provider and its runtime write before and after they create. */
 const traces = [

@@ -7,7 +7,7 @@ import {
   bindingsOfClaim,
   createCaches,
   instanceOf,
-  looksTheSameToBindings,
+  isUnchangedForBindings,
   type ProviderCaches,
 } from "./caches.ts";
 import { createBindingController, createHealthController, createInstanceController } from "./controllers.ts";
@@ -48,7 +48,7 @@ export function addProvider(manager: Manager, options: ProviderOptions): void {
   bindingController.watch(bindings, ownKey);
   // A binding that waits for its instance goes on at once, and an instance that waits for its bindings too.
   bindingController.watch(instances, (change) => {
-    if (change.type === "updated" && looksTheSameToBindings(change.object, change.previous)) return [];
+    if (change.type === "updated" && isUnchangedForBindings(change.object, change.previous)) return [];
     return bindingsOfClaim(caches, change.object).map(({ metadata }) => metadata.name ?? "");
   });
   instanceController.watch(bindings, ({ type, object }) => {

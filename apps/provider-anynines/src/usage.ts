@@ -5,6 +5,7 @@
 import { type ProviderConfigUsage, providerConfigUsages } from "@klutch/api";
 import type { Managed } from "@klutch/crossplane";
 import { isAlreadyExists, type KubeClient } from "@klutch/kube";
+import { controllerReference } from "@klutch/kube-core";
 
 /** Makes sure the usage exists. `known` says that it was made before in this process, so that no request is needed. */
 export async function ensureUsage(
@@ -17,11 +18,14 @@ export async function ensureUsage(
   const config = managed.spec.providerConfigRef?.name ?? "default";
   if (known.has(`${uid}/${config}`)) return;
   const { apiVersion, kind } = managed;
-  const owner = { apiVersion, kind, name, uid, controller: true, blockOwnerDeletion: true };
   const usage: ProviderConfigUsage = {
     apiVersion: "dataservices.anynines.com/v1",
     kind: "ProviderConfigUsage",
-    metadata: { name: uid, labels: { "crossplane.io/provider-config": config }, ownerReferences: [owner] },
+    metadata: {
+      name: uid,
+      labels: { "crossplane.io/provider-config": config },
+      ownerReferences: [controllerReference(managed)],
+    },
     providerConfigRef: { name: config },
     resourceRef: { apiVersion, kind, name, uid },
   };

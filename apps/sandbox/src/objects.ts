@@ -2,7 +2,13 @@
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { discoverResource, type KubeClient, parseYamlDocuments } from "@klutch/kube";
-import { type DynamicObject, isRecord, type ResourceType } from "@klutch/kube-core";
+import {
+  conditionsOf,
+  type DynamicObject,
+  findCondition,
+  isRecord,
+  type ResourceType,
+} from "@klutch/kube-core";
 import { waitFor } from "@klutch/kube-testing";
 
 /** Field manager of what the sandbox sets up. */
@@ -52,10 +58,7 @@ async function servedType(client: KubeClient, object: DynamicObject): Promise<Re
 
 /** Status of the condition, or undefined. */
 export function conditionOf(object: DynamicObject | undefined, type: string): string | undefined {
-  const status = isRecord(object?.status) ? object.status : {};
-  const conditions: readonly unknown[] = Array.isArray(status["conditions"]) ? status["conditions"] : [];
-  const found = conditions.find((condition) => isRecord(condition) && condition["type"] === type);
-  return isRecord(found) ? String(found["status"]) : undefined;
+  return findCondition(conditionsOf(object), type)?.status;
 }
 
 /** Waits until each condition is True; the error shows the object's status. */

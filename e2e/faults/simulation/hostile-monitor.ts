@@ -3,10 +3,9 @@
  * knows what was promised, not how the agent keeps it.
  */
 import { adoptedAnnotation, apiServiceBindings, claimedFromLabel, consumerNamespace } from "@klutch/api";
-import { events, isRecord, namespaces, secrets } from "@klutch/kube-core";
 import { type KubeClient } from "@klutch/kube";
 import { type ApiServerModel, secretObject, type VirtualClock } from "@klutch/kube-testing";
-import type { SyncObject } from "@klutch/sync";
+import { type DynamicObject, events, isRecord, namespaces, secrets } from "@klutch/kube-core";
 import type { AgentWrite } from "./agent.ts";
 import { simulatedApis } from "./apis.ts";
 import { forbiddenNamespaces, lonelyNamespace } from "./hostile-provider.ts";
@@ -124,7 +123,7 @@ export class HostileMonitor {
   }
 }
 
-function checkKeys({ metadata }: SyncObject, say: (key: string) => void): void {
+function checkKeys({ metadata }: DynamicObject, say: (key: string) => void): void {
   const found = [...Object.keys(metadata.labels ?? {}), ...Object.keys(metadata.annotations ?? {})];
   for (const key of found) if (steering.test(key) && !own.test(key)) say(key);
 }

@@ -23,6 +23,7 @@ import {
   type DynamicObject,
   isRecord,
   namespaces,
+  ownerReference,
   type ResourceType,
   secrets,
 } from "@klutch/kube-core";
@@ -149,7 +150,7 @@ function metadataLie(world: LyingTenant): object {
         [syncerFinalizer, "liar.example/hold"],
       ]),
     },
-    { ownerReferences: [{ apiVersion: "v1", kind: "Namespace", name: owner, uid: uidOf(world, owner) }] },
+    { ownerReferences: [ownerReference(namespaces, { name: owner, uid: uidOf(world, owner) })] },
     { managedFields: [{}] },
     { labels: { [claimedFromLabel]: uidOf(world, world.victim.namespace) } },
   ]);

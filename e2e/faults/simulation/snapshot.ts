@@ -1,14 +1,14 @@
 /** What both clusters hold at one moment, for the invariants. */
 import { apiServiceBindings, apiServiceExports, apiServiceNamespaces } from "@klutch/api";
-import { namespaces, type ResourceType, secrets } from "@klutch/kube-core";
 import type { ApiServerModel } from "@klutch/kube-testing";
-import type { InvariantSnapshot, SyncObject, Tenant } from "@klutch/sync";
+import type { InvariantSnapshot, Tenant } from "@klutch/sync";
+import { type DynamicObject, namespaces, type ResourceType, secrets } from "@klutch/kube-core";
 import { simulatedApis } from "./apis.ts";
 import type { SimulatedTenant } from "./tenant.ts";
 
 /** The objects of a model; it keeps JSON that every client validated. */
-export function objectsOf(model: ApiServerModel, type: ResourceType): readonly SyncObject[] {
-  return model.objects(type) as unknown as readonly SyncObject[];
+export function objectsOf(model: ApiServerModel, type: ResourceType): readonly DynamicObject[] {
+  return model.objects(type) as unknown as readonly DynamicObject[];
 }
 
 /** One tenant's app cluster and the provider, as they are now. */
@@ -24,7 +24,7 @@ export function snapshotOf(
   ];
   const all = (model: ApiServerModel): InvariantSnapshot["consumer"]["objects"] =>
     Object.fromEntries(types.map(([name, type]) => [name, objectsOf(model, type)]));
-  const own = (type: ResourceType): readonly SyncObject[] =>
+  const own = (type: ResourceType): readonly DynamicObject[] =>
     objectsOf(provider, type).filter(({ metadata }) => metadata.namespace === tenant.namespace);
   const tenantOf = ({ namespace }: SimulatedTenant): Tenant => ({
     namespace,

@@ -12,6 +12,7 @@
  * | other `secrets` of the app cluster; anything that takes over or replaces existing objects | grave |
  * | `services`, `persistentvolumeclaims`; kinds of the API's own group | grave |
  */
+import { isDnsLabel } from "@klutch/kube-core";
 import type { PermissionClaim } from "./kinds/permission-claim.ts";
 import { consumerNamespace } from "./names.ts";
 
@@ -31,13 +32,12 @@ export function judgeClaim(claim: PermissionClaim, api: { readonly group: string
 
 const plural = /^[a-z]([-a-z0-9]{0,61}[a-z0-9])?$/;
 const group = /^[-a-z0-9.]{0,253}$/;
-const version = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/;
 const payload = ["secrets", "configmaps"];
 const coreKinds = [...payload, "services", "persistentvolumeclaims"];
 
 function refusalOf(claim: PermissionClaim, apiGroup: string): string | undefined {
   const claimed = claim.group ?? "";
-  if (!plural.test(claim.resource) || !group.test(claimed) || !version.test(claim.version)) {
+  if (!plural.test(claim.resource) || !group.test(claimed) || !isDnsLabel(claim.version)) {
     return "it does not name one kind of object; wildcards and subresources cannot be claimed";
   }
   if (claimed === "") {

@@ -1,4 +1,5 @@
 /** A CRD of the provider as an export, and an export as a CRD of the app cluster. */
+import { canonicalJson, type OwnerReference } from "@klutch/kube-core";
 import {
   accepts,
   anyObject,
@@ -13,7 +14,6 @@ import {
   string,
 } from "@klutch/schema";
 import { base62Hash } from "./hash.ts";
-import { canonicalJson } from "@klutch/kube-core";
 import {
   type APIServiceExportSpec,
   type CrdNames,
@@ -22,7 +22,6 @@ import {
   exportVersion,
   versionOptions,
 } from "./kinds/api-service-export.ts";
-import type { OwnerReference } from "./kinds/common.ts";
 
 /** The part of an export's spec that follows from the CRD. */
 export type ExportSnapshot = Pick<APIServiceExportSpec, "group" | "names" | "scope" | "versions">;

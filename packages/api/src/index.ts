@@ -15,7 +15,7 @@ export { type ForeignClusterBinding, parseClusterBinding } from "./foreign/clust
 export { type ForeignExport, parseExport } from "./foreign/export.ts";
 export { type ForeignMapping, parseNamespaceMapping } from "./foreign/namespace-mapping.ts";
 export { decodeOfferedApi, type OfferedApi } from "./foreign/offered-api.ts";
-export { isDnsLabel, plainText, printable, printableLines } from "./foreign/text.ts";
+export { plainText, printable, printableLines } from "./foreign/text.ts";
 export { base62Hash } from "./hash.ts";
 export * from "./kinds/api-service-binding.ts";
 export {
@@ -35,14 +35,7 @@ export * from "./kinds/api-service-namespace.ts";
 export * from "./kinds/app-cluster-binding.ts";
 export * from "./kinds/backup.ts";
 export * from "./kinds/cluster-binding.ts";
-export type {
-  ApiObject,
-  ClusterSecretKeyRef,
-  GroupResource,
-  LocalSecretKeyRef,
-  Metadata,
-  OwnerReference,
-} from "./kinds/common.ts";
+export type { ClusterSecretKeyRef, GroupResource, LocalSecretKeyRef } from "./kinds/common.ts";
 export type {
   AnsweredPermissionClaim,
   ClaimOwner,
@@ -51,7 +44,6 @@ export type {
 } from "./kinds/permission-claim.ts";
 export type {
   ConfigReference,
-  ManagedCondition,
   ManagedResource,
   ManagedSpec,
   ManagementAction,

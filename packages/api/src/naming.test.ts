@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { maxLabelLength } from "@klutch/kube-core";
 import fc from "fast-check";
 import { base62Hash } from "./hash.ts";
-import { maxLabelLength } from "@klutch/kube-core";
 import {
   bindingRoleName,
   clusterIdOf,

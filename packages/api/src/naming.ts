@@ -1,6 +1,6 @@
 /** How names on the two sides follow from each other. docs/reference/names.md lists them. */
-import { base62Hash } from "./hash.ts";
 import { boundedName } from "@klutch/kube-core";
+import { base62Hash } from "./hash.ts";
 
 /** `<plural>.<group>`: name of the CRD, the export and the binding of a resource. */
 export function crdNameOf(resource: {

@@ -1,8 +1,6 @@
 /** Names that fit where they go. */
 import { createHash } from "node:crypto";
-
-/** The longest DNS label (RFC 1123), hence the longest namespace name. */
-export const maxLabelLength = 63;
+import { maxLabelLength } from "./dns-name.ts";
 
 /**
  * The name itself when it is short enough; otherwise its beginning and a hash of the whole, so that it stays readable, does not

@@ -2,6 +2,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import {
+  alarmCondition,
+  conditionsOf,
   falseCondition,
   findCondition,
   isTrue,
@@ -10,6 +12,7 @@ import {
   setConditions,
   summarizeReady,
   trueCondition,
+  withCondition,
 } from "./conditions.ts";
 
 const now = Date.UTC(2026, 0, 2, 3, 4, 5, 678);
@@ -104,4 +107,51 @@ test("setting the same conditions again changes nothing, whatever the order and 
       assert.equal(isTrue(first, "Ready"), statuses.includes("True") && !statuses.includes("False"));
     }),
   );
+});
+
+test("an alarm is bad news by being True: Ready is False for its reason", () => {
+  const alarm = alarmCondition("Held", "Waiting", "Warning", "somebody has to look");
+  const conditions = setConditions([], [alarm, trueCondition("A")], now);
+  assert.equal(findCondition(conditions, "Held")?.status, "True");
+  const { status, severity, reason, message } = findCondition(conditions, "Ready") ?? {};
+  assert.deepEqual(
+    [status, severity, reason, message],
+    ["False", "Warning", "Waiting", "somebody has to look"],
+  );
+});
+
+test("a True condition without a severity is good news, whatever it says", () => {
+  const told = { type: "Found", status: "True", reason: "ByName", message: "it is there" };
+  assert.deepEqual(summarizeReady([told]), trueCondition("Ready"));
+  assert.deepEqual(summarizeReady([{ ...told, severity: "" }]), trueCondition("Ready"));
+});
+
+test("an alarm weighs as much as a False condition of its severity", () => {
+  const alarm = alarmCondition("Held", "Waiting", "Info", "soon");
+  const broken = falseCondition("A", "Bad", "Error", "broken");
+  assert.equal(summarizeReady([alarm, broken])?.reason, "Bad");
+  assert.equal(summarizeReady([alarm, falseCondition("Z", "Late", "Info", "later")])?.reason, "Waiting");
+});
+
+test("other fields of a condition are those of the last time, and do not move its time", () => {
+  const first = withCondition([], { type: "Synced", status: "True", observedGeneration: 1 }, "t0");
+  const second = withCondition(first, { type: "Synced", status: "True", observedGeneration: 2 }, "t1");
+  assert.deepEqual(second, [
+    { type: "Synced", status: "True", observedGeneration: 2, lastTransitionTime: "t0" },
+  ]);
+});
+
+test("the conditions of any object are read, and what is none is left out", () => {
+  const good = { type: "Established", status: "True", lastTransitionTime: "2026-01-02T03:04:05Z" };
+  const odd = [null, "text", [], { type: "A" }, { status: "True" }, { type: "A", status: "True", reason: 1 }];
+  assert.deepEqual(conditionsOf({ status: { conditions: [...odd, good] } }), [good]);
+  assert.ok(isTrue(conditionsOf({ status: { conditions: [good] } }), "Established"));
+  for (const object of [undefined, {}, { status: null }, { status: { conditions: {} } }, { status: [good] }])
+    assert.deepEqual(conditionsOf(object), []);
+});
+
+test("a condition that is not there is neither True nor found", () => {
+  assert.equal(isTrue(undefined, "Ready"), false);
+  assert.equal(isTrue([], "Ready"), false);
+  assert.equal(findCondition([trueCondition("A")], "B"), undefined);
 });

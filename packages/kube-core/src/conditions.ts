@@ -1,11 +1,13 @@
-/** Conditions in Cluster API's style: with a severity, and `Ready` as the summary of all others. See docs/reference/conditions.md. */
+/** Conditions: what is known about an object, one entry for each aspect. In Cluster API's style, with a severity. */
+import { isRecord } from "./is-record.ts";
+import { wholeSeconds } from "./time.ts";
 
-/** A condition as Cluster API has it: with a severity that is set only while the status is False. */
+/** A condition as Cluster API has it: with a severity that is set only while the condition is bad news. */
 export interface Condition {
   readonly type: string;
   /** `True`, `False` or `Unknown`; the schema does not enforce it. */
   readonly status: string;
-  /** `Error`, `Warning` or `Info`; only while the status is False. */
+  /** `Error`, `Warning` or `Info`; only while the status is False, or True for an alarm. */
   readonly severity?: string | undefined;
   /** RFC 3339, whole seconds. */
   readonly lastTransitionTime: string;
@@ -13,18 +15,28 @@ export interface Condition {
   readonly message?: string | undefined;
 }
 
+/** A condition as `metav1.Condition` has it: no severity, and the generation of the object that it is about. */
+export interface StandardCondition extends Omit<Condition, "severity"> {
+  readonly reason: string;
+  readonly observedGeneration?: number | undefined;
+}
+
 /** A condition without its time, which `setCondition` fills in. */
 export type NewCondition = Omit<Condition, "lastTransitionTime">;
 
-const ready = "Ready";
-/** Conditions that are bad news when they are True. They are absent while there is nothing to tell. */
-const alarms: ReadonlySet<string> = new Set(["DeletionHeld", "Stalled", "Unbinding"]);
+/** How bad it is. */
+export type Severity = "Error" | "Warning" | "Info";
 
-/** A condition that says, by being True, that something is held or going on, and why. */
+const ready = "Ready";
+
+/**
+ * A condition that says, by being True, that something is held or going on, and why. The severity tells it from good news. It is absent
+ * while there is nothing to tell.
+ */
 export function alarmCondition(
-  type: "DeletionHeld" | "Stalled" | "Unbinding",
+  type: string,
   reason: string,
-  severity: "Error" | "Warning" | "Info",
+  severity: Severity,
   message: string,
 ): NewCondition {
   return { type, status: "True", severity, reason, message };
@@ -39,21 +51,41 @@ export function trueCondition(type: string): NewCondition {
 export function falseCondition(
   type: string,
   reason: string,
-  severity: "Error" | "Warning" | "Info",
+  severity: Severity,
   message: string,
 ): NewCondition {
   return { type, status: "False", severity, reason, message };
 }
 
-export function findCondition(
-  conditions: readonly Condition[] | undefined,
+/** The condition of this type; undefined where there is none. */
+export function findCondition<C extends NewCondition>(
+  conditions: readonly C[] | undefined,
   type: string,
-): Condition | undefined {
+): C | undefined {
   return conditions?.find((condition) => condition.type === type);
 }
 
-export function isTrue(conditions: readonly Condition[] | undefined, type: string): boolean {
+/** Whether the condition of this type is True. One that is not there is not. */
+export function isTrue(conditions: readonly NewCondition[] | undefined, type: string): boolean {
   return findCondition(conditions, type)?.status === "True";
+}
+
+/**
+ * The conditions in the status of any object, whatever else they have. What has no type or status, or a reason or message that is no text,
+ * is left out. Texts of a stranger's server are as they are: `parseExport` and its like in api clean them.
+ */
+export function conditionsOf(object: { readonly status?: unknown } | undefined): readonly NewCondition[] {
+  const status = object?.status;
+  const list: unknown = isRecord(status) ? status["conditions"] : undefined;
+  return Array.isArray(list) ? list.filter(isCondition) : [];
+}
+
+function isCondition(value: unknown): value is NewCondition {
+  if (!isRecord(value) || typeof value["type"] !== "string" || typeof value["status"] !== "string")
+    return false;
+  return [value["severity"], value["reason"], value["message"]].every(
+    (text) => text === undefined || typeof text === "string",
+  );
 }
 
 /**
@@ -65,10 +97,19 @@ export function setCondition(
   condition: NewCondition,
   now: number,
 ): readonly Condition[] {
+  return withCondition(conditions, condition, wholeSeconds(now));
+}
+
+/** As `setCondition`, for conditions with other fields as well, which are taken from `condition`; `now` is RFC 3339. */
+export function withCondition<N extends NewCondition>(
+  conditions: readonly (N & Pick<Condition, "lastTransitionTime">)[] | undefined,
+  condition: N,
+  now: string,
+): readonly (N & Pick<Condition, "lastTransitionTime">)[] {
   const others = (conditions ?? []).filter(({ type }) => type !== condition.type);
   const previous = findCondition(conditions, condition.type);
   const unchanged = previous !== undefined && sameState(previous, condition);
-  const lastTransitionTime = unchanged ? previous.lastTransitionTime : wholeSeconds(now);
+  const lastTransitionTime = unchanged ? previous.lastTransitionTime : now;
   return [...others, { ...condition, lastTransitionTime }].toSorted(byType);
 }
 
@@ -89,8 +130,8 @@ export function setConditions(
 /** Worst first: what `Ready` takes its status, reason and message from. A True weighs more than an Unknown; the wire has it so. */
 const order: readonly string[] = ["False/Error", "False/Warning", "False/Info", "True", "Unknown"];
 
-/** `Ready` as the summary of all others; undefined when there are none. */
-export function summarizeReady(conditions: readonly Condition[]): NewCondition | undefined {
+/** `Ready` as the summary of all others; undefined when there are none. An alarm counts as False. */
+export function summarizeReady(conditions: readonly NewCondition[]): NewCondition | undefined {
   const [worst] = conditions
     .filter(({ type }) => type !== ready)
     .map((condition) => (isAlarm(condition) ? { ...condition, status: "False" } : condition))
@@ -101,16 +142,11 @@ export function summarizeReady(conditions: readonly Condition[]): NewCondition |
   return { type: ready, status, severity, reason, message };
 }
 
-function isAlarm({ type, status }: Condition): boolean {
-  return alarms.has(type) && status === "True";
+function isAlarm({ status, severity }: NewCondition): boolean {
+  return status === "True" && severity !== undefined && severity !== "";
 }
 
-/** RFC 3339 in UTC with whole seconds, as metav1.Time prints it. */
-export function wholeSeconds(now: number): string {
-  return new Date(now).toISOString().replace(/\.\d+Z$/, "Z");
-}
-
-function rank({ status, severity }: Condition): number {
+function rank({ status, severity }: NewCondition): number {
   // Whoever writes False without a severity did not say that it is harmless.
   const key =
     status === "False" ? `False/${severity === undefined || severity === "" ? "Error" : severity}` : status;
@@ -127,7 +163,7 @@ function sameState(left: NewCondition, right: NewCondition): boolean {
   );
 }
 
-function byType(left: Condition, right: Condition): number {
+function byType(left: NewCondition, right: NewCondition): number {
   if (left.type === ready || right.type === ready) return left.type === ready ? -1 : 1;
   return left.type < right.type ? -1 : 1;
 }

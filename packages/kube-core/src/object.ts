@@ -1,4 +1,4 @@
-/** The shape that every Kubernetes object has. */
+/** The shape that every Kubernetes object has, and what its metadata says. */
 
 /** `metadata.ownerReferences[]` of an object. */
 export interface OwnerReference {
@@ -39,3 +39,8 @@ export interface KubeObject {
 
 /** An object of a kind that is known only at run time: every top-level field can be read by name. */
 export type DynamicObject = KubeObject & { readonly [field: string]: unknown };
+
+/** Whether the object's deletion has begun. It may stay for as long as it has finalizers. */
+export function isDeleting(object: { readonly metadata: ObjectMeta }): boolean {
+  return object.metadata.deletionTimestamp !== undefined;
+}

@@ -1,5 +1,4 @@
 /** Names of objects and the keys made from them. */
-import type { KubeObject } from "./object.ts";
 
 /** Names one object. `namespace` is required exactly when the resource is namespaced. */
 export interface ObjectRef {
@@ -7,12 +6,14 @@ export interface ObjectRef {
   readonly name: string;
 }
 
-/** `namespace/name`, or the name of a cluster-scoped object. */
-export function keyOf(object: {
+/** Anything with the metadata of an object. */
+interface Named {
   readonly metadata: { readonly name?: string | undefined; readonly namespace?: string | undefined };
-}): string {
-  const { namespace, name = "" } = object.metadata;
-  return keyOfRef({ namespace, name });
+}
+
+/** `namespace/name`, or the name of a cluster-scoped object. */
+export function keyOf(object: Named): string {
+  return keyOfRef(refOfObject(object));
 }
 
 /** The key of the object of this reference. */
@@ -26,9 +27,8 @@ export function refOf(key: string): ObjectRef {
   return slash < 0 ? { name: key } : { namespace: key.slice(0, slash), name: key.slice(slash + 1) };
 }
 
-/** The reference of an object that has a name. Throws `RangeError` for one that has none: that is a programming error. */
-export function refOfObject(object: KubeObject): ObjectRef {
-  const { name, namespace } = object.metadata;
-  if (name === undefined) throw new RangeError(`${object.kind}: metadata.name is missing`);
-  return { name, namespace };
+/** The reference of an object. One without a name gets an empty one, which no request path takes. */
+export function refOfObject(object: Named): ObjectRef {
+  const { namespace, name = "" } = object.metadata;
+  return namespace === undefined ? { name } : { namespace, name };
 }

@@ -16,16 +16,27 @@ const rbac = (kind: string, plural: string, namespaced: boolean): ResourceType =
   namespaced,
 });
 
+/** Namespaces; cluster-scoped. */
 export const namespaces: ResourceType = core("Namespace", "namespaces", false);
+/** Secrets. */
 export const secrets: ResourceType = core("Secret", "secrets");
+/** ConfigMaps. */
 export const configMaps: ResourceType = core("ConfigMap", "configmaps");
+/** Pods. */
 export const pods: ResourceType = core("Pod", "pods");
+/** ServiceAccounts. Tokens are their subresource `token`. */
 export const serviceAccounts: ResourceType = core("ServiceAccount", "serviceaccounts");
+/** Events of the core group, which most tools show. */
 export const events: ResourceType = core("Event", "events");
+/** Roles: rights in one namespace. */
 export const roles: ResourceType = rbac("Role", "roles", true);
+/** RoleBindings: give a Role's or a ClusterRole's rights in one namespace. */
 export const roleBindings: ResourceType = rbac("RoleBinding", "rolebindings", true);
+/** ClusterRoles: rights, wherever they are bound; cluster-scoped. */
 export const clusterRoles: ResourceType = rbac("ClusterRole", "clusterroles", false);
+/** ClusterRoleBindings: give a ClusterRole's rights in all namespaces; cluster-scoped. */
 export const clusterRoleBindings: ResourceType = rbac("ClusterRoleBinding", "clusterrolebindings", false);
+/** APIServices: the groups that the API server or an extension of it serves; cluster-scoped. */
 export const apiServices: ResourceType = {
   group: "apiregistration.k8s.io",
   version: "v1",
@@ -33,6 +44,7 @@ export const apiServices: ResourceType = {
   kind: "APIService",
   namespaced: false,
 };
+/** Deployments. */
 export const deployments: ResourceType = {
   group: "apps",
   version: "v1",
@@ -40,6 +52,7 @@ export const deployments: ResourceType = {
   kind: "Deployment",
   namespaced: true,
 };
+/** Leases: who is the leader. */
 export const leases: ResourceType = {
   group: "coordination.k8s.io",
   version: "v1",
@@ -47,6 +60,7 @@ export const leases: ResourceType = {
   kind: "Lease",
   namespaced: true,
 };
+/** CustomResourceDefinitions; cluster-scoped. */
 export const customResourceDefinitions: ResourceType = {
   group: "apiextensions.k8s.io",
   version: "v1",
@@ -62,12 +76,12 @@ const admission = (kind: string, plural: string): ResourceType => ({
   kind,
   namespaced: false,
 });
-/** Served by Kubernetes 1.30 and newer. */
+/** ValidatingAdmissionPolicies; cluster-scoped. Served by Kubernetes 1.30 and newer. */
 export const validatingAdmissionPolicies: ResourceType = admission(
   "ValidatingAdmissionPolicy",
   "validatingadmissionpolicies",
 );
-/** See `validatingAdmissionPolicies`. */
+/** What puts a ValidatingAdmissionPolicy into force; cluster-scoped. Served by Kubernetes 1.30 and newer. */
 export const validatingAdmissionPolicyBindings: ResourceType = admission(
   "ValidatingAdmissionPolicyBinding",
   "validatingadmissionpolicybindings",

@@ -1,12 +1,11 @@
 /** `metadata` of which every field has the type it must have: the rest of the program reads it without looking. */
+import { isRecord } from "./is-record.ts";
 import type { ObjectMeta } from "./object.ts";
 
 type Fields = Readonly<Record<string, unknown>>;
 
 const isText = (value: unknown): boolean => typeof value === "string";
 const isNumber = (value: unknown): boolean => typeof value === "number";
-const isRecord = (value: unknown): value is Fields =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
 const isTextMap = (value: unknown): boolean => {
   if (!isRecord(value)) return false;
   for (const name in value) if (typeof value[name] !== "string") return false;

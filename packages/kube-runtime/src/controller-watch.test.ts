@@ -1,17 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { DynamicObject, ResourceType } from "@klutch/kube-core";
+import { configMaps, type DynamicObject } from "@klutch/kube-core";
 import { ApiServerModel, VirtualClock } from "@klutch/kube-testing";
 import { Informer } from "./cache/informer.ts";
 import { Controller, type ControllerOptions } from "./controller.ts";
-
-const configMaps: ResourceType = {
-  group: "",
-  version: "v1",
-  plural: "configmaps",
-  kind: "ConfigMap",
-  namespaced: true,
-};
 
 /** A controller with one worker over the cache of config maps; `worked` has the keys in the order of their work. */
 class World implements AsyncDisposable {

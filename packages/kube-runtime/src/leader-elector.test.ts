@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { FencedError, type KubeClient } from "@klutch/kube";
-import type { KubeObject, ResourceType } from "@klutch/kube-core";
+import { type KubeObject, leases } from "@klutch/kube-core";
 import {
   ApiServerModel,
   type Fault,
@@ -13,13 +13,6 @@ import {
 import { LeaderElector, leading } from "./leader-elector.ts";
 import { type LogLine, recordingLogger } from "./testing/recording-logger.ts";
 
-const leases: ResourceType = {
-  group: "coordination.k8s.io",
-  version: "v1",
-  plural: "leases",
-  kind: "Lease",
-  namespaced: true,
-};
 const place = { namespace: "default", name: "agent" };
 
 interface Lease extends KubeObject {

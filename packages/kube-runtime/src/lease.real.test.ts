@@ -1,17 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createKubeClient, FencedError } from "@klutch/kube";
-import type { KubeObject, ResourceType } from "@klutch/kube-core";
+import { configMaps, type KubeObject } from "@klutch/kube-core";
 import { startCluster, startFaultProxy, waitFor } from "@klutch/kube-testing";
 import { LeaderElector } from "./leader-elector.ts";
 
-const configMaps: ResourceType = {
-  group: "",
-  version: "v1",
-  plural: "configmaps",
-  kind: "ConfigMap",
-  namespaced: true,
-};
 const timing = { leaseDurationMs: 3000, renewDeadlineMs: 1800, retryPeriodMs: 200 };
 
 test("who is cut off from its lease stops writing before the next one leads; a stopped leader hands over at once", async () => {

@@ -7,17 +7,9 @@ import {
   serviceAccountToken,
   createKubeClient,
 } from "@klutch/kube";
+import { namespaces, serviceAccounts as accounts } from "@klutch/kube-core";
 import { startCluster } from "./cluster.ts";
 import { waitFor } from "./wait-for.ts";
-
-const namespaces = { group: "", version: "v1", plural: "namespaces", kind: "Namespace", namespaced: false };
-const accounts = {
-  group: "",
-  version: "v1",
-  plural: "serviceaccounts",
-  kind: "ServiceAccount",
-  namespaced: true,
-};
 
 test("a cluster authorises by RBAC, issues tokens, and its controller manager makes accounts and ends namespaces", async () => {
   await using cluster = await startCluster({ controllerManager: true });

@@ -1,15 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { startCluster } from "@klutch/kube-testing";
-import type { DynamicObject, ResourceType } from "@klutch/kube-core";
+import { configMaps, type DynamicObject } from "@klutch/kube-core";
 
-const configMaps: ResourceType = {
-  group: "",
-  version: "v1",
-  plural: "configmaps",
-  kind: "ConfigMap",
-  namespaced: true,
-};
 const ref = { namespace: "default", name: "cut" };
 
 test("writes that are aborted at any moment leave a process that works", async () => {

@@ -2,9 +2,9 @@
 import { execFile } from "node:child_process";
 import { readFile } from "node:fs/promises";
 import { promisify } from "node:util";
+import { isRecord } from "@klutch/kube-core";
 import type { Clock } from "./clock.ts";
 import type { ClusterAuth } from "./config.ts";
-import { isRecord } from "@klutch/kube-core";
 import { TransportError } from "./errors.ts";
 
 /** Gives the Authorization header, or undefined when the connection itself authenticates. */

@@ -2,17 +2,10 @@
 import assert from "node:assert/strict";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { type TestContext, test } from "node:test";
+import { type KubeObject, secrets } from "@klutch/kube-core";
 import { createKubeClient } from "./client.ts";
 import type { KubeClient } from "./types.ts";
-import type { KubeObject, ResourceType } from "@klutch/kube-core";
 
-const secrets: ResourceType = {
-  group: "",
-  version: "v1",
-  plural: "secrets",
-  kind: "Secret",
-  namespaced: true,
-};
 const ref = { namespace: "default", name: "a" };
 
 type Handler = (request: IncomingMessage, response: ServerResponse) => void;

@@ -4,10 +4,16 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
+import {
+  customResourceDefinitions as crds,
+  type DynamicObject,
+  isRecord,
+  type KubeObject,
+  type ResourceType,
+} from "@klutch/kube-core";
 import { startCluster, type TestCluster, waitFor } from "@klutch/kube-testing";
 import { createKubeClient } from "./client.ts";
 import { parseJson } from "./decode.ts";
-import { type DynamicObject, isRecord, type KubeObject, type ResourceType } from "@klutch/kube-core";
 import { discoverResource, resourceTypeOf } from "./discovery.ts";
 import {
   isAlreadyExists,
@@ -33,13 +39,6 @@ const configMaps = core("ConfigMap", "configmaps");
 const events = core("Event", "events");
 const serviceAccounts = core("ServiceAccount", "serviceaccounts");
 const namespaces = core("Namespace", "namespaces", false);
-const crds: ResourceType = {
-  group: "apiextensions.k8s.io",
-  version: "v1",
-  plural: "customresourcedefinitions",
-  kind: "CustomResourceDefinition",
-  namespaced: false,
-};
 const widgets: ResourceType = {
   group: "test.klutch.dev",
   version: "v1",

@@ -5,21 +5,14 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
+import { secrets } from "@klutch/kube-core";
 import { createMetrics, Secret } from "@klutch/telemetry";
 import { createKubeClient, type KubeClientOptions } from "./client.ts";
 import { type Clock, systemClock } from "./clock.ts";
 import type { ClusterAuth } from "./config.ts";
 import { ApiError, FencedError, isTooManyRequests } from "./errors.ts";
 import type { KubeClient } from "./types.ts";
-import type { ResourceType } from "@klutch/kube-core";
 
-const secrets: ResourceType = {
-  group: "",
-  version: "v1",
-  plural: "secrets",
-  kind: "Secret",
-  namespaced: true,
-};
 const ref = { namespace: "default", name: "a" };
 
 type Handler = (request: IncomingMessage, response: ServerResponse) => void;

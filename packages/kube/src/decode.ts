@@ -1,34 +1,12 @@
 /** The boundary where the server's JSON becomes typed objects. The only file of this package that uses `as`. */
-import { isRecord, type KubeObject, soundMetadata } from "@klutch/kube-core";
+import { isRecord, type KubeObject, parseExactJson, soundMetadata } from "@klutch/kube-core";
 import { ApiError, TransportError } from "./errors.ts";
 import type { ListPage } from "./types.ts";
 
-/** A whole number of 16 digits or more: it may not fit a double. May also match inside a string, which only costs time. */
-const longNumber = /[[:,]\s*-?\d{16}/;
-const wholeNumber = /^-?\d+$/;
-
-/** Parts of the JSON text access proposal that the compiler's library does not know. */
-const exactJson = JSON as unknown as {
-  parse(
-    text: string,
-    reviver: (key: string, value: unknown, context: { readonly source?: string }) => unknown,
-  ): unknown;
-  rawJSON(text: string): unknown;
-};
-
-/**
- * Parses JSON text; `what` names the answer in the error. A whole number that a double cannot hold (int64 beyond 2^53) becomes
- * a frozen raw value that `JSON.stringify` prints digit by digit, so that an object can be forwarded unchanged; do not compute
- * with it.
- */
+/** Parses JSON text as `parseExactJson` does; `what` names the answer in the error. */
 export function parseJson(text: string, what: string): unknown {
   try {
-    if (!longNumber.test(text)) return JSON.parse(text);
-    return exactJson.parse(text, (_key, value, { source = "" }) =>
-      typeof value === "number" && !Number.isSafeInteger(value) && wholeNumber.test(source)
-        ? exactJson.rawJSON(source)
-        : value,
-    );
+    return parseExactJson(text);
   } catch (cause) {
     throw new TransportError("Decode", `${what} is not JSON: ${text.slice(0, 120)}`, { cause });
   }

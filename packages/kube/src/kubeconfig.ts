@@ -1,9 +1,9 @@
 /** The user's own kubeconfig: trusted, so it may name files and credential plugins. Foreign ones: foreign-kubeconfig.ts. */
 import { readFile } from "node:fs/promises";
 import { delimiter, dirname, join, resolve } from "node:path";
+import { isRecord } from "@klutch/kube-core";
 import { Secret } from "@klutch/telemetry";
 import type { ClusterAuth, ClusterConfig, Impersonation } from "./config.ts";
-import { isRecord } from "@klutch/kube-core";
 import { processEnvironment } from "./environment.ts";
 import { KubeconfigError } from "./kubeconfig-errors.ts";
 import { parseYaml } from "./yaml.ts";

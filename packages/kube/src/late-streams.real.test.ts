@@ -5,10 +5,9 @@ import { createSecureServer, type ServerHttp2Stream } from "node:http2";
 import { join } from "node:path";
 import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
+import { namespaces } from "@klutch/kube-core";
 import { startCluster, waitFor } from "@klutch/kube-testing";
 import { createKubeClient } from "./client.ts";
-
-const namespaces = { group: "", version: "v1", plural: "namespaces", kind: "Namespace", namespaced: false };
 
 test("a connection may break after the answer to an aborted request came late", async () => {
   // A server of our own with a real one's certificate, because the abort must fall between a request and its answer.

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import type { DynamicObject, ResourceType } from "@klutch/kube-core";
 import { TransportError } from "./errors.ts";
 import { listPages } from "./pages.ts";
 import type { KubeClient, ListOptions, ListPage } from "./types.ts";
-import type { DynamicObject, ResourceType } from "@klutch/kube-core";
 
 const type: ResourceType = { group: "", version: "v1", plural: "things", kind: "Thing", namespaced: false };
 

@@ -1,7 +1,7 @@
 /** A list page by page, with pages that are neither many nor large, whatever the objects weigh. */
+import type { KubeObject, ResourceType } from "@klutch/kube-core";
 import { TransportError } from "./errors.ts";
 import type { KubeClient, ListOptions, ListPage } from "./types.ts";
-import type { KubeObject, ResourceType } from "@klutch/kube-core";
 
 const firstLimit = 32;
 const largestLimit = 1000;

@@ -1,6 +1,6 @@
 /** Decodes a watch stream into events. Policy (resume, relist, back-off) belongs to @klutch/kube-runtime. */
-import { decodeError, decodeObject, parseJson } from "./decode.ts";
 import { isRecord, type KubeObject } from "@klutch/kube-core";
+import { decodeError, decodeObject, parseJson } from "./decode.ts";
 import { TransportError, WatchStalledError } from "./errors.ts";
 import { splitLines } from "./lines.ts";
 import type { WireResponse } from "./transport.ts";

@@ -152,7 +152,7 @@ test("the field that is wrong is named with its place", () => {
   };
   assert.throws(() => decodeCatalog(body, "GET /v2/catalog"), {
     message:
-      "the broker answered GET /v2/catalog with an object whose services[1].plans[0].id is missing or not a text",
+      "the broker answered GET /v2/catalog with an object whose services[1].plans[0].id is missing or not a string",
   });
   assert.throws(() => parseObject("[]", "GET x"), /the body is not an object/);
   assert.throws(() => decodeBind(200, { credentials: [] }, "PUT x", undefined), /credentials is missing/);

@@ -88,7 +88,8 @@ export function record(value: unknown): Readonly<Record<string, unknown>> | unde
   return isRecord(value) ? value : undefined;
 }
 
-function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+/** Whether `value` is a JSON object. The twin of kube-core's, which this package may not import. */
+export function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 

@@ -7,18 +7,19 @@ import {
   restoredAnnotation,
   syncerFinalizer,
 } from "@klutch/api";
+import type { DynamicObject } from "@klutch/kube-core";
 import { adoptedContent, handOver } from "./adoption.ts";
 import { judgeDigests, consumerDigest, providerDigest, settledOf } from "./digest.ts";
 import { defaultMetadataRule } from "./metadata-rules.ts";
 import { planPair } from "./object-plan.ts";
 import { appliedBy, consumerWidget, fieldsOf, providerWidget, tenant } from "./testing/objects.ts";
-import type { SyncObject } from "./types.ts";
 
 const ref = { namespace: "app", name: "w" };
-const adopted = (provider: SyncObject): SyncObject => adoptedContent(provider, ref, defaultMetadataRule);
+const adopted = (provider: DynamicObject): DynamicObject =>
+  adoptedContent(provider, ref, defaultMetadataRule);
 
 /** A claim that Crossplane has worked on, with what everybody wrote. */
-function workedOn(manager: string, operation: "Apply" | "Update", metadata: object = {}): SyncObject {
+function workedOn(manager: string, operation: "Apply" | "Update", metadata: object = {}): DynamicObject {
   const wanted = {
     metadata: { labels: { team: "a" }, annotations: { "example.org/note": "x" } },
     spec: { size: 1, tags: ["a", "b"] },

@@ -14,6 +14,7 @@ import {
   restoredAnnotation,
   syncerFinalizer,
 } from "@klutch/api";
+import { type DynamicObject, isRecord, type ObjectRef } from "@klutch/kube-core";
 import { type FieldSet, legacyManager } from "./fields.ts";
 import {
   entriesBackToConsumer,
@@ -21,14 +22,17 @@ import {
   filterMetadata,
   type MetadataRule,
 } from "./metadata-rules.ts";
-import { isRecord, type Ref, type SyncObject } from "./types.ts";
 
 /**
  * The claim. Owner references and finalizers stay behind: they point at objects of the other cluster, and its garbage collector would
  * delete the copy. So do labels and annotations that steer an app cluster's machinery. It is born with our finalizer, with a mark that
  * stands until its fields are handed over, and with one that says who had it first.
  */
-export function adoptedContent(provider: SyncObject, target: Ref, rule: MetadataRule): SyncObject {
+export function adoptedContent(
+  provider: DynamicObject,
+  target: ObjectRef,
+  rule: MetadataRule,
+): DynamicObject {
   const { wanted, isConsumers } = wantedPart(provider);
   const mayReachConsumer = isConsumers ? entriesBackToConsumer : entriesForConsumer;
   const metadata = isRecord(wanted["metadata"]) ? wanted["metadata"] : {};
@@ -54,7 +58,7 @@ export function adoptedContent(provider: SyncObject, target: Ref, rule: Metadata
 }
 
 /** The JSON patch that leaves to us just what `markConsumer` applies; every other field of the claim is nobody's after it. */
-export function handOver(claim: SyncObject): readonly object[] {
+export function handOver(claim: DynamicObject): readonly object[] {
   const { uid, resourceVersion, managedFields = [] } = claim.metadata;
   const others = managedFields.filter(
     (entry) => !isRecord(entry) || entry["manager"] !== fieldManager || entry["subresource"] !== undefined,
@@ -82,7 +86,7 @@ export function handOver(claim: SyncObject): readonly object[] {
 }
 
 /** What a consumer, or else a person of the provider, wanted of an upstream object that comes with all its `managedFields`. */
-function wantedPart(provider: SyncObject): {
+function wantedPart(provider: DynamicObject): {
   readonly wanted: Readonly<Record<string, unknown>>;
   readonly isConsumers: boolean;
 } {
@@ -108,7 +112,7 @@ function holdsContent(fields: unknown): boolean {
 
 function picked(
   entries: readonly Readonly<Record<string, unknown>>[],
-  object: SyncObject,
+  object: DynamicObject,
 ): Readonly<Record<string, unknown>> {
   const sets = entries.map((entry) => entry["fieldsV1"]).filter(isRecord);
   const value = pick(sets, object);

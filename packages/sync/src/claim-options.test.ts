@@ -3,20 +3,19 @@ import { test } from "node:test";
 import {
   claimedFromLabel,
   deliveredAnnotation,
-  type Metadata,
   type PermissionClaim,
   resourceOwnerAnnotation,
 } from "@klutch/api";
-import { claimFaults, compilePermissionClaim, isSelected } from "./compiled-permission-claim.ts";
+import type { DynamicObject, ObjectMeta } from "@klutch/kube-core";
 import { type ClaimedPlan, type ObservedClaimed, planClaimed } from "./claimed.ts";
+import { claimFaults, compilePermissionClaim, isSelected } from "./compiled-permission-claim.ts";
 import { parseKeyPath, valueAt, withValueAt } from "./field-path.ts";
-import type { SyncObject } from "./types.ts";
 
 const consumerRef = { namespace: "app", name: "s" };
 const providerRef = { namespace: "cluster-a-app", name: "s" };
 const tenant = { namespace: "cluster-a", namespaceUid: "tenant" };
 
-function object(side: "provider" | "consumer", fields: object, metadata: Metadata = {}): SyncObject {
+function object(side: "provider" | "consumer", fields: object, metadata: ObjectMeta = {}): DynamicObject {
   const ref = side === "provider" ? providerRef : consumerRef;
   return {
     apiVersion: "v1",
@@ -49,8 +48,8 @@ function plan(options: Partial<PermissionClaim>, sides: Partial<ObservedClaimed>
 /** Carries plans out on both sides until nothing is left to do. */
 function settle(
   options: Partial<PermissionClaim>,
-  sides: { consumer?: SyncObject | undefined; provider?: SyncObject | undefined },
-): { consumer: SyncObject | undefined; provider: SyncObject | undefined; writes: number } {
+  sides: { consumer?: DynamicObject | undefined; provider?: DynamicObject | undefined },
+): { consumer: DynamicObject | undefined; provider: DynamicObject | undefined; writes: number } {
   const state = { consumer: sides.consumer, provider: sides.provider };
   for (let writes = 0; writes < 10; writes++) {
     const { step } = plan(options, state);
@@ -58,7 +57,7 @@ function settle(
     const present = state[step.on];
     if (step.do === "delete") state[step.on] = undefined;
     else if (step.do === "patch" && present !== undefined) {
-      state[step.on] = merge(present, step.patch) as SyncObject;
+      state[step.on] = merge(present, step.patch) as DynamicObject;
     } else if (step.do === "writeStatus" && present !== undefined) {
       state[step.on] = { ...present, status: step.status };
     } else if (step.do === "create" || step.do === "replace") {
@@ -80,13 +79,13 @@ function merge(target: unknown, patch: unknown): unknown {
   return { ...base, ...(Object.fromEntries(merged) as object) };
 }
 
-const ownerOf = (one: SyncObject | undefined): string | undefined =>
+const ownerOf = (one: DynamicObject | undefined): string | undefined =>
   one?.metadata.annotations?.[resourceOwnerAnnotation];
 const provider = { selector: { owner: "Provider" } } as const;
 const consumer = { selector: { owner: "Consumer" } } as const;
 
 test("selector.namespaces, labelSelectors and fieldSelectors restrict what is covered", () => {
-  const selects = (selector: PermissionClaim["selector"], one: SyncObject): boolean =>
+  const selects = (selector: PermissionClaim["selector"], one: DynamicObject): boolean =>
     isSelected(compilePermissionClaim(claim({ selector })), consumerRef, one);
   const one = object("provider", { type: "Opaque", spec: { size: 3 } }, { labels: { app: "db", tier: "x" } });
   assert.ok(selects({ namespaces: ["other", "app"] }, one));
@@ -108,7 +107,7 @@ test("autoAdopt: a consumer's new object goes up and is the provider's from then
   assert.deepEqual(onProvider?.["spec"], { a: 1 });
   const changed = settle(
     { ...provider, autoAdopt: true },
-    { consumer: onConsumer, provider: { ...onProvider, spec: { a: 2 } } as SyncObject },
+    { consumer: onConsumer, provider: { ...onProvider, spec: { a: 2 } } as DynamicObject },
   );
   assert.deepEqual(changed.consumer?.["spec"], { a: 2 });
 });
@@ -122,7 +121,7 @@ test("autoDonate: a provider's new object comes down and is the consumer's from 
   assert.equal(ownerOf(onProvider), "Consumer");
   const edited = settle(
     { ...provider, autoDonate: true },
-    { provider: onProvider, consumer: { ...onConsumer, spec: { a: 2 } } as SyncObject },
+    { provider: onProvider, consumer: { ...onConsumer, spec: { a: 2 } } as DynamicObject },
   );
   assert.deepEqual(edited.provider?.["spec"], { a: 2 });
   const deleted = settle({ ...provider, autoDonate: true }, { provider: onProvider });
@@ -160,7 +159,7 @@ test("update.alwaysRecreate makes the object anew instead of changing it", () =>
 test("update.fields and update.preserving limit what the provider changes in a copy that exists", () => {
   const settled = settle(provider, { provider: object("provider", { spec: { a: 1, b: 1, c: 1 } }) });
   const onProvider = object("provider", { spec: { a: 2, b: 2, c: 2 } });
-  const onConsumer = { ...settled.consumer, spec: { a: 1, b: 9, c: 1 } } as SyncObject;
+  const onConsumer = { ...settled.consumer, spec: { a: 1, b: 9, c: 1 } } as DynamicObject;
   const fields = settle(
     { ...provider, update: { fields: ["spec.a"] } },
     { provider: onProvider, consumer: onConsumer },
@@ -176,7 +175,7 @@ test("update.fields and update.preserving limit what the provider changes in a c
 test("update.fields on the consumer's objects: the provider's values come down, all others go up", () => {
   const options = { ...consumer, update: { fields: ["spec.address"] } };
   const settled = settle(options, { consumer: object("consumer", { spec: { a: 1 } }) });
-  const onProvider = { ...settled.provider, spec: { a: 5, address: "10.0.0.1" } } as SyncObject;
+  const onProvider = { ...settled.provider, spec: { a: 5, address: "10.0.0.1" } } as DynamicObject;
   const { consumer: onConsumer, provider: again } = settle(options, {
     consumer: settled.consumer,
     provider: onProvider,
@@ -208,7 +207,7 @@ test("read and update patterns say which labels and annotations travel, in each 
       ...settled.consumer?.metadata,
       annotations: { ...settled.consumer?.metadata.annotations, ...annotations },
     },
-  } as SyncObject;
+  } as DynamicObject;
   const result = settle(override, { provider: settled.provider, consumer: edited });
   assert.equal(result.provider?.metadata.annotations?.["acme.example/note"], "mine");
   assert.equal(result.consumer?.metadata.annotations?.["acme.example/note"], "mine");
@@ -217,7 +216,7 @@ test("read and update patterns say which labels and annotations travel, in each 
   const marked = {
     ...own.provider,
     metadata: { ...own.provider?.metadata, labels: { ...own.provider?.metadata.labels, state: "used" } },
-  } as SyncObject;
+  } as DynamicObject;
   assert.equal(
     settle(back, { consumer: own.consumer, provider: marked }).consumer?.metadata.labels?.["state"],
     "used",

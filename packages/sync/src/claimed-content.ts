@@ -6,13 +6,19 @@ import {
   resourceOwnerAnnotation,
   sourceHashAnnotation,
 } from "@klutch/api";
+import {
+  contains,
+  type DynamicObject,
+  isRecord,
+  jsonEqual,
+  jsonHash,
+  type ObjectRef,
+} from "@klutch/kube-core";
 import type { CompiledPermissionClaim, MetadataPropagation } from "./compiled-permission-claim.ts";
 import { type KeyPath, valueAt, withValueAt } from "./field-path.ts";
-import { contains, jsonEqual, jsonHash } from "./json.ts";
 import { matchesAny } from "./key-patterns.ts";
 import { mayReachConsumer } from "./metadata-rules.ts";
 import type { Tenant } from "./namespaces.ts";
-import { isRecord, type Ref, type SyncObject } from "./types.ts";
 
 type Side = "consumer" | "provider";
 type Entries = Readonly<Record<string, string>>;
@@ -26,8 +32,8 @@ interface Fields {
 /** What the content of a copy depends on. */
 interface CopyContext {
   readonly permissionClaim: CompiledPermissionClaim;
-  readonly consumerRef: Ref;
-  readonly providerRef: Ref;
+  readonly consumerRef: ObjectRef;
+  readonly providerRef: ObjectRef;
   readonly tenant: Tenant;
   /** `secrets`, `configmaps`, `<plural>.<group>`. */
   readonly resource: string;
@@ -38,9 +44,9 @@ export function copyContent(
   { permissionClaim, consumerRef, providerRef, tenant, resource }: CopyContext,
   on: Side,
   mark: "Provider" | "Consumer",
-  source: SyncObject,
-  copy: SyncObject | undefined,
-): SyncObject {
+  source: DynamicObject,
+  copy: DynamicObject | undefined,
+): DynamicObject {
   const { metadata, status: _status, ...sourceFields } = source;
   const ref = on === "consumer" ? consumerRef : providerRef;
   const fields = mergedFields(permissionClaim, on, sourceFields, copy);
@@ -68,7 +74,7 @@ function mergedFields(
   permissionClaim: CompiledPermissionClaim,
   on: Side,
   source: Fields,
-  copy: SyncObject | undefined,
+  copy: DynamicObject | undefined,
 ): Fields {
   if (copy === undefined) return source;
   const { metadata: _metadata, status: _status, ...present } = copy;
@@ -127,8 +133,8 @@ function filter(entries: Entries | undefined, keep: (key: string) => boolean): E
 export function sourcePatch(
   permissionClaim: CompiledPermissionClaim,
   on: Side,
-  source: SyncObject,
-  copy: SyncObject,
+  source: DynamicObject,
+  copy: DynamicObject,
   markDelivered: boolean,
 ): Readonly<Record<string, unknown>> | undefined {
   const goesBack = (key: string, { copyToProvider, copyToConsumer }: MetadataPropagation): boolean =>
@@ -169,7 +175,7 @@ export function sourcePatch(
 }
 
 /** Whether the copy already holds the content; what others added to it does not count, except in the payload. */
-export function sameCopy(copy: SyncObject, content: SyncObject): boolean {
+export function sameCopy(copy: DynamicObject, content: DynamicObject): boolean {
   const keys = new Set([...Object.keys(copy), ...Object.keys(content)]);
   for (const key of keys) {
     // What the objects say of their kind does not count: both are of the resource that they were read from.
@@ -194,7 +200,7 @@ const isPayload = (key: string): boolean => key === "data" || key === "binaryDat
 const isPayloadOnly = (resource: string): boolean => resource === "secrets" || resource === "configmaps";
 
 /** Whether a replace is impossible because an immutable field differs; then the copy must be deleted and made anew. */
-export function needsRecreation(resource: string, copy: SyncObject, content: SyncObject): boolean {
+export function needsRecreation(resource: string, copy: DynamicObject, content: DynamicObject): boolean {
   if (!isPayloadOnly(resource)) return false;
   if (copy["immutable"] === true) return true;
   return isRecord(copy["data"]) && content["type"] !== undefined && copy["type"] !== content["type"];

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { claimedFromLabel, type Metadata, resourceOwnerAnnotation } from "@klutch/api";
+import { claimedFromLabel, resourceOwnerAnnotation } from "@klutch/api";
+import type { DynamicObject, ObjectMeta } from "@klutch/kube-core";
 import fc from "fast-check";
-import { type CompiledPermissionClaim, unrestrictedClaim } from "./compiled-permission-claim.ts";
 import { needsRecreation } from "./claimed-content.ts";
 import { type ClaimedPlan, type ObservedClaimed, planClaimed } from "./claimed.ts";
-import type { SyncObject } from "./types.ts";
+import { type CompiledPermissionClaim, unrestrictedClaim } from "./compiled-permission-claim.ts";
 
 const providerOwned = unrestrictedClaim("Provider");
 const consumerOwned = unrestrictedClaim("Consumer");
@@ -14,7 +14,7 @@ const tenant = { namespace: "cluster-a", namespaceUid: "tenant" };
 const consumerRef = { namespace: "app", name: "s" };
 const providerRef = { namespace: "cluster-a-app", name: "s" };
 
-function secret(namespace: string, data: object, metadata: Metadata = {}): SyncObject {
+function secret(namespace: string, data: object, metadata: ObjectMeta = {}): DynamicObject {
   return {
     apiVersion: "v1",
     kind: "Secret",
@@ -23,9 +23,10 @@ function secret(namespace: string, data: object, metadata: Metadata = {}): SyncO
     data,
   };
 }
-const onProvider = (data: object, metadata?: Metadata): SyncObject => secret("cluster-a-app", data, metadata);
-const onConsumer = (data: object, metadata?: Metadata): SyncObject => secret("app", data, metadata);
-const copyMarks = (owner: string): Metadata => ({
+const onProvider = (data: object, metadata?: ObjectMeta): DynamicObject =>
+  secret("cluster-a-app", data, metadata);
+const onConsumer = (data: object, metadata?: ObjectMeta): DynamicObject => secret("app", data, metadata);
+const copyMarks = (owner: string): ObjectMeta => ({
   annotations: { [resourceOwnerAnnotation]: owner },
   labels: { [claimedFromLabel]: "tenant" },
 });
@@ -44,7 +45,7 @@ function plan(observed: Partial<ObservedClaimed>): ClaimedPlan {
 }
 
 test("with owner Provider no consumer object ever goes up, whatever both sides hold", () => {
-  const marks = fc.constantFrom<Metadata>({}, copyMarks("Provider"), copyMarks("Consumer"), {
+  const marks = fc.constantFrom<ObjectMeta>({}, copyMarks("Provider"), copyMarks("Consumer"), {
     annotations: { [resourceOwnerAnnotation]: "" },
   });
   const side = fc.option(marks, { nil: undefined });
@@ -141,7 +142,7 @@ test("the copy of another provider is not ours to delete", () => {
 test("what every cluster has for itself stays in its cluster", () => {
   const token = { ...onProvider({}), type: "kubernetes.io/service-account-token" };
   assert.deepEqual(plan({ provider: token }), {});
-  const root: SyncObject = {
+  const root: DynamicObject = {
     ...onProvider({}),
     kind: "ConfigMap",
     metadata: { namespace: "cluster-a-app", name: "kube-root-ca.crt" },

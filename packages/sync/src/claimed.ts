@@ -12,20 +12,19 @@
  * | `autoDonate` | an unmarked object that only the provider has goes to the consumer and is the consumer's from then on |
  */
 import { claimedFromLabel, deliveredAnnotation, resourceOwnerAnnotation } from "@klutch/api";
-import { type CompiledPermissionClaim, isSelected } from "./compiled-permission-claim.ts";
+import { type DynamicObject, isDeleting, jsonEqual, type ObjectRef, refOfObject } from "@klutch/kube-core";
 import { copyContent, needsRecreation, sameCopy, sourcePatch } from "./claimed-content.ts";
-import { jsonEqual } from "./json.ts";
+import { type CompiledPermissionClaim, isSelected } from "./compiled-permission-claim.ts";
 import type { Tenant } from "./namespaces.ts";
 import { belongsToItsCluster, refusedSecretType } from "./secret-types.ts";
-import { isDeleting, type Ref, refOfObject, type SyncObject } from "./types.ts";
 
 /** Both sides of one claimed object. */
 export interface ObservedClaimed {
   readonly permissionClaim: CompiledPermissionClaim;
-  readonly consumer: SyncObject | undefined;
-  readonly provider: SyncObject | undefined;
-  readonly consumerRef: Ref;
-  readonly providerRef: Ref;
+  readonly consumer: DynamicObject | undefined;
+  readonly provider: DynamicObject | undefined;
+  readonly consumerRef: ObjectRef;
+  readonly providerRef: ObjectRef;
   readonly tenant: Tenant;
   /** `secrets`, `configmaps`, `<plural>.<group>`. What the objects say of their kind counts nowhere. */
   readonly resource: string;
@@ -43,21 +42,21 @@ export type Side = "consumer" | "provider";
 /** One write. A copy is written whole: nobody but Klutch changes it. */
 export type ClaimedStep =
   /** Fails with AlreadyExists when an object is there that the cache does not show; then read live and decide again. */
-  | { readonly do: "create"; readonly on: Side; readonly content: SyncObject }
+  | { readonly do: "create"; readonly on: Side; readonly content: DynamicObject }
   /** `recreate`: the object must be deleted and made anew. */
-  | { readonly do: "replace"; readonly on: Side; readonly content: SyncObject; readonly recreate: boolean }
+  | { readonly do: "replace"; readonly on: Side; readonly content: DynamicObject; readonly recreate: boolean }
   /** A merge patch of what the copy's side may change in the source. */
   | {
       readonly do: "patch";
       readonly on: Side;
-      readonly ref: Ref;
+      readonly ref: ObjectRef;
       readonly uid: string;
       readonly patch: Readonly<Record<string, unknown>>;
     }
   | {
       readonly do: "writeStatus";
       readonly on: Side;
-      readonly ref: Ref;
+      readonly ref: ObjectRef;
       readonly uid: string;
       readonly status: unknown;
     }
@@ -65,9 +64,9 @@ export type ClaimedStep =
   | {
       readonly do: "delete";
       readonly on: Side;
-      readonly ref: Ref;
+      readonly ref: ObjectRef;
       readonly uid: string;
-      readonly unlessFound: Ref | undefined;
+      readonly unlessFound: ObjectRef | undefined;
     };
 
 /** The decision: at most one write, or why nothing may be written. */
@@ -105,7 +104,7 @@ export function planClaimed(observed: ObservedClaimed): ClaimedPlan {
   }
 }
 
-function markOf(object: SyncObject | undefined): Owner | undefined {
+function markOf(object: DynamicObject | undefined): Owner | undefined {
   const mark = object?.metadata.annotations?.[resourceOwnerAnnotation];
   return mark === "Provider" || mark === "Consumer" ? mark : undefined;
 }
@@ -150,8 +149,8 @@ function planCopy(
   observed: ObservedClaimed,
   on: Side,
   mark: Owner,
-  source: SyncObject | undefined,
-  copy: SyncObject | undefined,
+  source: DynamicObject | undefined,
+  copy: DynamicObject | undefined,
 ): ClaimedPlan {
   const { permissionClaim, consumerRef, resource } = observed;
   const isCovered =
@@ -188,8 +187,8 @@ function planCopy(
 function planSource(
   observed: ObservedClaimed,
   on: Side,
-  source: SyncObject,
-  copy: SyncObject,
+  source: DynamicObject,
+  copy: DynamicObject,
   keepsAway: boolean,
 ): ClaimedPlan {
   const back: Side = on === "consumer" ? "provider" : "consumer";
@@ -207,8 +206,8 @@ function planSource(
 function planRemoval(
   { providerRef, consumerRef, tenant }: ObservedClaimed,
   on: Side,
-  source: SyncObject | undefined,
-  copy: SyncObject | undefined,
+  source: DynamicObject | undefined,
+  copy: DynamicObject | undefined,
 ): ClaimedPlan {
   const mark = on === "consumer" ? "Provider" : "Consumer";
   if (copy === undefined || isDeleting(copy) || markOf(copy) !== mark) return none;

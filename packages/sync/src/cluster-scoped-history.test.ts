@@ -1,7 +1,8 @@
 /** Agents of both implementations take turns, people create and delete claims: what was made for a claim stays that claim's. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { boundAnnotation, clusterNamespaceAnnotation, type Metadata } from "@klutch/api";
+import { boundAnnotation, clusterNamespaceAnnotation } from "@klutch/api";
+import type { ObjectMeta } from "@klutch/kube-core";
 import fc from "fast-check";
 import { claimNamesOf, clusterScopedPlace, type ClusterScopedView, type Upstream } from "./cluster-scoped.ts";
 import { defaultMetadataRule } from "./metadata-rules.ts";
@@ -97,7 +98,7 @@ class History {
       this.#delete(place.name);
   }
 
-  #make(name: string, madeFor: string, annotations: Metadata["annotations"], hasLegacy: boolean): void {
+  #make(name: string, madeFor: string, annotations: ObjectMeta["annotations"], hasLegacy: boolean): void {
     const marks = { [boundAnnotation]: "true", [clusterNamespaceAnnotation]: tenant.namespace };
     this.#upstream.set(name, {
       metadata: { name, uid: name, annotations: { ...marks, ...annotations } },

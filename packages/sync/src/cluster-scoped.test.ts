@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { boundAnnotation, clusterNamespaceAnnotation, consumerNameAnnotation } from "@klutch/api";
+import type { DynamicObject } from "@klutch/kube-core";
 import fc from "fast-check";
 import {
   claimNameOf,
@@ -16,7 +17,6 @@ import { defaultMetadataRule } from "./metadata-rules.ts";
 import type { Isolation } from "./namespaces.ts";
 import { type PairPlan, planPair } from "./object-plan.ts";
 import { consumerWidget, tenant } from "./testing/objects.ts";
-import type { SyncObject } from "./types.ts";
 import { planUnbind } from "./unbind.ts";
 
 /** How agents have named the upstream object of a claim. */
@@ -47,7 +47,7 @@ function decide(world: World, name: string, isolation: Isolation): PairPlan {
   const view = viewOf(world);
   const place: ClusterScopedPlace = clusterScopedPlace(tenant, name, isolation, view);
   const found = place.upstream;
-  const provider: SyncObject | undefined =
+  const provider: DynamicObject | undefined =
     found === undefined ? undefined : { apiVersion: "example.org/v1", kind: "Widget", ...found };
   return planPair({
     ref: { name },
@@ -228,7 +228,7 @@ test("another tenant's object, or one that names a claim it cannot stand for, is
 
 test("unbinding never takes the mark off an object that serves another tenant, or another claim", () => {
   const consumer = consumerWidget({}, { name: "b-x", namespace: undefined });
-  const provider: SyncObject = {
+  const provider: DynamicObject = {
     apiVersion: "example.org/v1",
     kind: "Widget",
     metadata: {

@@ -11,13 +11,14 @@
  * | none                       | both              | the one without prefix's, if an older agent made it or the other one has a prefixed object; else by isolation |
  * | none                       | neither           | by who made it, else by isolation: an orphan, or to be adopted |
  */
-import { clusterNamespaceAnnotation, consumerNameAnnotation, type Metadata, prefixedName } from "@klutch/api";
+import { clusterNamespaceAnnotation, consumerNameAnnotation, prefixedName } from "@klutch/api";
+import type { ObjectMeta } from "@klutch/kube-core";
 import { isBound } from "./content.ts";
 import type { Isolation, Tenant } from "./namespaces.ts";
 
 /** A cluster-scoped object of the provider. */
 export interface Upstream {
-  readonly metadata: Metadata;
+  readonly metadata: ObjectMeta;
   /** An agent of the other implementation made it. */
   readonly hasLegacy?: boolean | undefined;
 }

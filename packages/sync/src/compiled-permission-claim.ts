@@ -1,8 +1,7 @@
 /** What an accepted permission claim allows, in the form that decisions use, and what of a claim cannot be honoured. */
 import type { PermissionClaim } from "@klutch/api";
-import { contains } from "./json.ts";
+import { contains, type DynamicObject, type ObjectRef } from "@klutch/kube-core";
 import { type KeyPath, parseKeyPath, valueAt } from "./field-path.ts";
-import type { Ref, SyncObject } from "./types.ts";
 
 /** One requirement of a field selector. */
 interface FieldRequirement {
@@ -121,8 +120,8 @@ export function claimFaults(
 /** Whether a claim covers the object of this consumer reference. Label and field selectors look at `object`. */
 export function isSelected(
   claim: CompiledPermissionClaim,
-  ref: Ref,
-  object: SyncObject | undefined,
+  ref: ObjectRef,
+  object: DynamicObject | undefined,
 ): boolean {
   const listed = (list: readonly string[], value: string): boolean =>
     list.length === 0 || list.includes("*") || list.includes(value);

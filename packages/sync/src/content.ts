@@ -4,16 +4,22 @@ import {
   boundAnnotation,
   clusterNamespaceAnnotation,
   consumerNameAnnotation,
-  type Metadata,
 } from "@klutch/api";
-import { contains, jsonHash } from "./json.ts";
+import {
+  contains,
+  type DynamicObject,
+  jsonHash,
+  namespaces,
+  type ObjectMeta,
+  type ObjectRef,
+  ownerReference,
+} from "@klutch/kube-core";
 import { type FieldPath, ownedFields, surplusPaths } from "./fields.ts";
 import { filterMetadata, type MetadataRule } from "./metadata-rules.ts";
 import type { Isolation, Tenant } from "./namespaces.ts";
-import type { Ref, SyncObject } from "./types.ts";
 
 /** Whether the object carries `klutch.anynines.com/bound: "true"`; any other value does not count. */
-export function isBound(object: { readonly metadata: Metadata }): boolean {
+export function isBound(object: { readonly metadata: ObjectMeta }): boolean {
   return object.metadata.annotations?.[boundAnnotation] === "true";
 }
 
@@ -21,7 +27,7 @@ export function isBound(object: { readonly metadata: Metadata }): boolean {
  * What goes to the provider from a claim, wherever its upstream object stands: every top-level field except `status`, labels and annotations by rule,
  * the `bound` annotation. Without labels there is no member for them.
  */
-export function travellingContent(consumer: SyncObject, rule: MetadataRule): SyncObject {
+export function travellingContent(consumer: DynamicObject, rule: MetadataRule): DynamicObject {
   const { metadata, status: _status, ...fields } = consumer;
   const labels = filterMetadata(metadata.labels, rule);
   const annotations = { ...filterMetadata(metadata.annotations, rule), [boundAnnotation]: "true" };
@@ -34,12 +40,12 @@ export function travellingContent(consumer: SyncObject, rule: MetadataRule): Syn
  * that a server sets.
  */
 export function providerContent(
-  consumer: SyncObject,
-  target: Ref,
+  consumer: DynamicObject,
+  target: ObjectRef,
   tenant: Tenant,
   rule: MetadataRule,
   isNamed = false,
-): SyncObject {
+): DynamicObject {
   const content = travellingContent(consumer, rule);
   if (target.namespace !== undefined) return { ...content, metadata: { ...target, ...content.metadata } };
   const { name = "" } = consumer.metadata;
@@ -54,9 +60,7 @@ export function providerContent(
         [clusterNamespaceAnnotation]: tenant.namespace,
         ...(isPlain && !isNamed ? {} : { [consumerNameAnnotation]: name }),
       },
-      ownerReferences: [
-        { apiVersion: "v1", kind: "Namespace", name: tenant.namespace, uid: tenant.namespaceUid },
-      ],
+      ownerReferences: [ownerReference(namespaces, { name: tenant.namespace, uid: tenant.namespaceUid })],
     },
   };
 }
@@ -65,14 +69,14 @@ export function providerContent(
  * Whether a cluster-scoped object is to name its claim even if its own name is the plain prefixed one. Those that are there without stay
  * without under isolation Prefixed: it would be a write for each of them.
  */
-export function isToBeNamed(isolation: Isolation | undefined, observed: SyncObject | undefined): boolean {
+export function isToBeNamed(isolation: Isolation | undefined, observed: DynamicObject | undefined): boolean {
   const isThere =
     observed !== undefined && observed.metadata.annotations?.[consumerNameAnnotation] === undefined;
   return isolation === "None" || !isThere;
 }
 
 /** Whether the provider had the object first, and nobody here has made it his own. */
-export function isAdopted(object: { readonly metadata: Metadata }): boolean {
+export function isAdopted(object: { readonly metadata: ObjectMeta }): boolean {
   return object.metadata.annotations?.[adoptedAnnotation] === "true";
 }
 
@@ -93,7 +97,7 @@ export function isSettled(record: AppliedRecord | undefined, wanted: unknown, ob
 }
 
 /** The part of a provider object that an apply can change; the `observed` of its record. */
-export function appliedPart(object: SyncObject): unknown {
+export function appliedPart(object: DynamicObject): unknown {
   const { status: _status, metadata, ...fields } = object;
   const { labels, annotations, ownerReferences } = metadata;
   return { ...fields, metadata: { labels, annotations, ownerReferences } };
@@ -104,8 +108,8 @@ export function appliedPart(object: SyncObject): unknown {
  * wanted. Fields of others never count, so late-initialised fields cause no writes.
  */
 export function needsApply(
-  wanted: SyncObject,
-  observed: SyncObject | undefined,
+  wanted: DynamicObject,
+  observed: DynamicObject | undefined,
   record?: AppliedRecord,
 ): boolean {
   if (observed === undefined) return true;
@@ -118,7 +122,7 @@ export function needsApply(
 }
 
 /** A merge patch that removes what an older agent's update left behind; undefined when nothing is left. Lists are not compared item by item. */
-export function legacyRemoval(wanted: SyncObject, observed: SyncObject): object | undefined {
+export function legacyRemoval(wanted: DynamicObject, observed: DynamicObject): object | undefined {
   const paths = surplusPaths(ownedFields(observed).legacy, wanted).filter((path) =>
     path.every((step) => typeof step === "string" && !/^[kvi]:/.test(step)),
   );

@@ -1,16 +1,24 @@
 /** The CRD of the app cluster that follows from an export. */
 import {
+  apiServiceBindings,
   type APIServiceExportSpec,
-  bindGroup,
   crdFromExport,
-  type Metadata,
-  type OwnerReference,
   type PermissionClaim,
-  type Resource,
 } from "@klutch/api";
-import { contains, jsonHash } from "./json.ts";
+import {
+  conditionsOf,
+  contains,
+  type DynamicObject,
+  isOwnedBy,
+  isOwnerOfKind,
+  isRecord,
+  isTrue,
+  jsonHash,
+  ownerReference,
+  type OwnerReference,
+  type ResourceType,
+} from "@klutch/kube-core";
 import { keepStoredVersions, versionsOf } from "./schema-rollout.ts";
-import { isRecord, type SyncObject } from "./types.ts";
 
 /** On CRDs that we wrote: hash of what was wanted, to notice what an export no longer has. */
 export const crdHashAnnotation = "klutch.anynines.com/export-hash";
@@ -24,8 +32,8 @@ export interface BindingIdentity {
 /** What to do with the CRD. */
 export type CrdPlan =
   | { readonly do: "nothing" }
-  | { readonly do: "create"; readonly crd: SyncObject }
-  | { readonly do: "replace"; readonly crd: SyncObject }
+  | { readonly do: "create"; readonly crd: DynamicObject }
+  | { readonly do: "replace"; readonly crd: DynamicObject }
   /** Somebody else's CRD; it is never touched. `owner` says whose. */
   | { readonly do: "leaveForeign"; readonly owner: string }
   /** The export stands for something else than what was bound. `change` says what is different. */
@@ -38,18 +46,12 @@ export type CrdPlan =
 export function planCrd(observed: {
   readonly spec: APIServiceExportSpec;
   readonly binding: BindingIdentity;
-  readonly crd: SyncObject | undefined;
+  readonly crd: DynamicObject | undefined;
   /** Whether an APIServiceBinding with this UID exists. */
   readonly bindingExists: (uid: string) => boolean;
 }): CrdPlan {
   const { spec, binding, crd } = observed;
-  const owner: OwnerReference = {
-    apiVersion: `${bindGroup}/v1alpha1`,
-    kind: "APIServiceBinding",
-    name: binding.name,
-    uid: binding.uid,
-    controller: true,
-  };
+  const owner = { ...ownerReference(apiServiceBindings, binding), controller: true };
   const wanted = crdFromExport(spec, owner);
   const hash = jsonHash(wanted.spec);
   const body = crd === undefined ? wanted : { ...wanted, spec: withStoredVersions(wanted.spec, crd) };
@@ -81,21 +83,13 @@ export function planCrd(observed: {
   };
 }
 
-/** Whether an owner of the object has this UID. False for an object that is not there. */
-export function isOwnedBy(
-  object: { readonly metadata: Metadata } | undefined,
-  uid: string | undefined,
-): boolean {
-  return object?.metadata.ownerReferences?.some((owner) => owner.uid === uid) === true;
-}
-
 /**
  * In what the export differs from the API as it was bound, for a person; undefined where it does not. An API is its group, plural, kind
  * and scope, with the names that follow from them; short names and categories may change. A CRD that was never served binds nobody.
  */
-export function identityChange(crd: SyncObject, spec: APIServiceExportSpec): string | undefined {
+export function identityChange(crd: DynamicObject, spec: APIServiceExportSpec): string | undefined {
   const bound = isRecord(crd.spec) ? crd.spec : {};
-  if (!wasServed(crd)) return undefined;
+  if (!isTrue(conditionsOf(crd), "Established")) return undefined;
   const names = isRecord(bound["names"]) ? bound["names"] : {};
   const { kind, plural, singular = kind.toLowerCase(), listKind = `${kind}List` } = spec.names;
   const compared: readonly (readonly [string, unknown, string])[] = [
@@ -115,18 +109,9 @@ export function identityChange(crd: SyncObject, spec: APIServiceExportSpec): str
   return changes.length === 0 ? undefined : changes.join(", ");
 }
 
-function wasServed({ status }: SyncObject): boolean {
-  const conditions: readonly unknown[] =
-    isRecord(status) && Array.isArray(status["conditions"]) ? status["conditions"] : [];
-  return conditions.some(
-    (condition) =>
-      isRecord(condition) && condition["type"] === "Established" && condition["status"] === "True",
-  );
-}
-
 function withStoredVersions(
   wanted: Readonly<Record<string, unknown>>,
-  crd: SyncObject,
+  crd: DynamicObject,
 ): Readonly<Record<string, unknown>> {
   const stored: readonly unknown[] =
     isRecord(crd.status) && Array.isArray(crd.status["storedVersions"]) ? crd.status["storedVersions"] : [];
@@ -135,7 +120,7 @@ function withStoredVersions(
 
 /** Whose the CRD is when it is not ours; undefined when it is ours or may be taken over. */
 function foreignOwner(
-  crd: SyncObject,
+  crd: DynamicObject,
   binding: BindingIdentity,
   bindingExists: (uid: string) => boolean,
 ): string | undefined {
@@ -147,12 +132,12 @@ function foreignOwner(
   return `APIServiceBinding ${owner.name} (${owner.uid})`;
 }
 
-function othersThanBindings(crd: SyncObject): readonly OwnerReference[] {
+function othersThanBindings(crd: DynamicObject): readonly OwnerReference[] {
   return (crd.metadata.ownerReferences ?? []).filter((owner) => !isBinding(owner));
 }
 
 function isBinding(owner: OwnerReference): boolean {
-  return owner.kind === "APIServiceBinding" && owner.apiVersion.startsWith(`${bindGroup}/`);
+  return isOwnerOfKind(owner, apiServiceBindings);
 }
 
 /**
@@ -161,7 +146,7 @@ function isBinding(owner: OwnerReference): boolean {
  */
 export function syncedVersion(
   spec: APIServiceExportSpec,
-  crd?: SyncObject,
+  crd?: DynamicObject,
 ): APIServiceExportSpec["versions"][number] | undefined {
   const local = crd === undefined ? undefined : servedVersions(crd);
   const served = spec.versions.filter(
@@ -172,7 +157,7 @@ export function syncedVersion(
 
 /** What is synced, and whether its status is written apart. */
 export interface SyncedType {
-  readonly type: Resource;
+  readonly type: ResourceType;
   readonly statusSubresource: boolean;
 }
 
@@ -180,7 +165,7 @@ export interface SyncedType {
  * The resource as our own CRD in the app cluster has it: nothing that an export says later makes it another one. Of its versions one
  * that the provider still serves; undefined when there is none.
  */
-export function syncedType(crd: SyncObject, spec: APIServiceExportSpec): SyncedType | undefined {
+export function syncedType(crd: DynamicObject, spec: APIServiceExportSpec): SyncedType | undefined {
   const name = syncedVersion(spec, crd)?.name;
   const version = versionsOf(crd.spec).find((candidate) => candidate.name === name)?.raw;
   if (name === undefined || version === undefined || !isRecord(crd.spec)) return undefined;
@@ -195,7 +180,7 @@ export function syncedType(crd: SyncObject, spec: APIServiceExportSpec): SyncedT
   };
 }
 
-function servedVersions({ spec }: SyncObject): ReadonlySet<string> {
+function servedVersions({ spec }: DynamicObject): ReadonlySet<string> {
   const served = versionsOf(spec).filter(({ raw }) => raw["served"] !== false);
   return new Set(served.map(({ name }) => name));
 }

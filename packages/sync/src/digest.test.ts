@@ -1,12 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { boundAnnotation, fieldManager, type Metadata, syncerFinalizer } from "@klutch/api";
+import { boundAnnotation, fieldManager, syncerFinalizer } from "@klutch/api";
+import { type DynamicObject, jsonHash, type ObjectMeta } from "@klutch/kube-core";
 import { consumerDigest, type Digest, judgeDigests, providerDigest, settledOf } from "./digest.ts";
-import { jsonHash } from "./json.ts";
 import { defaultMetadataRule } from "./metadata-rules.ts";
-import type { SyncObject } from "./types.ts";
 
-function thing(spec: unknown, metadata: Metadata, status?: unknown): SyncObject {
+function thing(spec: unknown, metadata: ObjectMeta, status?: unknown): DynamicObject {
   return {
     apiVersion: "v1",
     kind: "Thing",
@@ -16,14 +15,14 @@ function thing(spec: unknown, metadata: Metadata, status?: unknown): SyncObject 
   };
 }
 
-const onConsumer = (spec: unknown, status?: unknown, metadata: Metadata = {}): Digest =>
+const onConsumer = (spec: unknown, status?: unknown, metadata: ObjectMeta = {}): Digest =>
   consumerDigest(thing(spec, { finalizers: [syncerFinalizer], ...metadata }, status), defaultMetadataRule);
 const applied = (fieldsV1: object): unknown => ({ manager: fieldManager, operation: "Apply", fieldsV1 });
 const onProvider = (
   spec: unknown,
   managers: readonly unknown[],
   status?: unknown,
-  metadata: Metadata = {},
+  metadata: ObjectMeta = {},
 ): Digest =>
   providerDigest(
     thing(spec, { annotations: { [boundAnnotation]: "true" }, managedFields: managers, ...metadata }, status),

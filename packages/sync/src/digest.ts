@@ -8,19 +8,17 @@ import {
   clusterNamespaceAnnotation,
   consumerNameAnnotation,
   fieldManager,
-  type Metadata,
   restoredAnnotation,
 } from "@klutch/api";
-import { type AppliedRecord, appliedPart, isBound, travellingContent } from "./content.ts";
+import { type DynamicObject, isDeleting, isRecord, jsonHash, type ObjectMeta } from "@klutch/kube-core";
+import { appliedPart, type AppliedRecord, isBound, travellingContent } from "./content.ts";
 import { legacyManager, valuesAt } from "./fields.ts";
-import { jsonHash } from "./json.ts";
 import type { MetadataRule } from "./metadata-rules.ts";
-import { isDeleting, isRecord, type SyncObject } from "./types.ts";
 
 /** An object without its content. */
 export interface Digest {
   /** Names, identity, version, deletion, finalizers, and of the annotations only Klutch's marks. */
-  readonly metadata: Metadata;
+  readonly metadata: ObjectMeta;
   /**
    * Equal as long as nothing that is synced to the provider (or, on the provider, nothing that was applied) has changed. That of a claim equals that
    * of its upstream object when nothing has to be written there; where they differ, the objects must be compared.
@@ -44,7 +42,7 @@ const unmarked: Readonly<Record<string, string>> = Object.freeze({});
 const onlyBound: Readonly<Record<string, string>> = Object.freeze({ [boundAnnotation]: "true" });
 
 /** Of a claim: its content is what goes to the provider. */
-export function consumerDigest(object: SyncObject, rule: MetadataRule): Digest {
+export function consumerDigest(object: DynamicObject, rule: MetadataRule): Digest {
   // No set of held fields names the type.
   const { apiVersion: _apiVersion, kind: _kind, ...content } = travellingContent(object, rule);
   return { metadata: slim(object.metadata), content: jsonHash(content), status: hashOf(object.status) };
@@ -55,7 +53,7 @@ export function consumerDigest(object: SyncObject, rule: MetadataRule): Digest {
  * said, the set of these fields. Whoever changes the value of one takes it from us (KEP-555), so an unchanged set means unchanged
  * values; what others add does not count.
  */
-export function providerDigest(object: SyncObject): Digest {
+export function providerDigest(object: DynamicObject): Digest {
   const { metadata, status } = object;
   const entries = (metadata.managedFields ?? []).filter(isRecord);
   const own = entries.find(({ manager, operation }) => manager === fieldManager && operation === "Apply");
@@ -69,13 +67,13 @@ export function providerDigest(object: SyncObject): Digest {
 }
 
 /** One shape for all: there are as many of these as objects. */
-function slim(metadata: Metadata): Metadata {
+function slim(metadata: ObjectMeta): ObjectMeta {
   const { name, namespace, uid, resourceVersion, generation, deletionTimestamp, finalizers } = metadata;
   const annotations = marksOf(metadata.annotations);
   return { name, namespace, uid, resourceVersion, generation, deletionTimestamp, finalizers, annotations };
 }
 
-function marksOf(annotations: Metadata["annotations"]): Readonly<Record<string, string>> {
+function marksOf(annotations: ObjectMeta["annotations"]): Readonly<Record<string, string>> {
   const found: Record<string, string> = {};
   let count = 0;
   for (const mark of marks) {

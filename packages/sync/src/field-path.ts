@@ -1,5 +1,5 @@
 /** Paths of the permission claims' `fields` and `preserving`: `spec.size`, `$.spec.size`, `data['tls.crt']`. No list items, no wildcards. */
-import { isRecord } from "./types.ts";
+import { isRecord } from "@klutch/kube-core";
 
 /** The keys from the object's root to the field. */
 export type KeyPath = readonly string[];

@@ -3,7 +3,7 @@
  * we hold in place and that is no longer wanted? If so, an apply without it removes it.
  */
 import { fieldManager } from "@klutch/api";
-import { isRecord, type SyncObject } from "./types.ts";
+import { type DynamicObject, isRecord } from "@klutch/kube-core";
 
 /** `fieldsV1`: keys `f:<name>`, `k:<keys as JSON>`, `v:<value as JSON>`, `i:<index>` and `.`. */
 export type FieldSet = Readonly<Record<string, unknown>>;
@@ -23,7 +23,7 @@ export interface OwnedFields {
 }
 
 /** Our exclusive fields of the object; empty when the object carries no `managedFields`. */
-export function ownedFields(object: SyncObject): OwnedFields {
+export function ownedFields(object: DynamicObject): OwnedFields {
   let applied: FieldSet = {};
   let legacy: FieldSet = {};
   const others: FieldSet[] = [];
@@ -45,7 +45,7 @@ export function ownedFields(object: SyncObject): OwnedFields {
  * The same object with only those `managedFields` that `ownedFields` would read again, already reduced; for caches. Applying it twice
  * changes nothing.
  */
-export function reduceManagedFields<T extends SyncObject>(object: T): T {
+export function reduceManagedFields<T extends DynamicObject>(object: T): T {
   if (object.metadata.managedFields === undefined) return object;
   const { applied, legacy } = ownedFields(object);
   const entries = [

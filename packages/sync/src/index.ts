@@ -16,7 +16,6 @@ export {
 } from "./fields.ts";
 export * from "./invariants.ts";
 export * from "./invariants-snapshot.ts";
-export { contains, jsonEqual, jsonHash } from "./json.ts";
 export * from "./mapping-rules.ts";
 export * from "./metadata-rules.ts";
 export * from "./namespaces.ts";
@@ -32,4 +31,3 @@ export {
   keepStoredVersions,
   SchemaTrial,
 } from "./schema-rollout.ts";
-export { isDeleting, type Ref, type SyncObject } from "./types.ts";

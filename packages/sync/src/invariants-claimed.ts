@@ -1,23 +1,23 @@
 /** That copies of claimed objects equal their sources, and that nothing of the consumer is on the provider without an accepted permission claim. */
 import { claimedFromLabel, crdNameOf, resourceOwnerAnnotation } from "@klutch/api";
+import { type DynamicObject, isDeleting, keyOfRef, type ObjectRef, refOfObject } from "@klutch/kube-core";
+import { type ClaimedStep, planClaimed } from "./claimed.ts";
 import {
   type CompiledPermissionClaim,
   compilePermissionClaim,
   isSelected,
 } from "./compiled-permission-claim.ts";
-import { type ClaimedStep, planClaimed } from "./claimed.ts";
 import { isAdopted } from "./content.ts";
-import type { BoundApi, InvariantSnapshot, Violation } from "./invariants-snapshot.ts";
 import { isOurs, type Places } from "./invariants-places.ts";
+import type { BoundApi, InvariantSnapshot, Violation } from "./invariants-snapshot.ts";
 import { isSystemNamespace } from "./mapping-rules.ts";
 import { consumerNameOf, providerRefOf } from "./namespaces.ts";
-import { isDeleting, nameOf, type Ref, refOfObject, type SyncObject } from "./types.ts";
 
 interface Pair {
-  readonly consumerRef: Ref;
-  readonly providerRef: Ref;
-  consumer: SyncObject | undefined;
-  provider: SyncObject | undefined;
+  readonly consumerRef: ObjectRef;
+  readonly providerRef: ObjectRef;
+  consumer: DynamicObject | undefined;
+  provider: DynamicObject | undefined;
 }
 
 /** Checks every resource of the provider that is not itself a bound API. */
@@ -34,7 +34,7 @@ export function checkClaimed(
       .filter((object) => !isAdopted(object))
       .map(({ metadata }) => metadata.namespace),
   );
-  const isOpen = ({ namespace }: Ref): boolean =>
+  const isOpen = ({ namespace }: ObjectRef): boolean =>
     namespace === undefined || (inhabited.has(namespace) && !isSystemNamespace(namespace));
   return Object.keys(snapshot.provider.objects)
     .filter((resource) => !bound.has(resource))
@@ -63,12 +63,12 @@ function pairsOf(snapshot: InvariantSnapshot, places: Places, resource: string):
     const consumerRef = refOfObject(consumer);
     const providerRef = providerRefOf(places.tenant, consumerRef, places.mapping(consumerRef.namespace));
     if (providerRef === undefined) continue;
-    pairs.set(nameOf(providerRef), { consumerRef, providerRef, consumer, provider: undefined });
+    pairs.set(keyOfRef(providerRef), { consumerRef, providerRef, consumer, provider: undefined });
   }
   for (const provider of snapshot.provider.objects[resource] ?? []) {
     if (!isOurs(places, provider)) continue;
     const providerRef = refOfObject(provider);
-    const known = pairs.get(nameOf(providerRef));
+    const known = pairs.get(keyOfRef(providerRef));
     if (known !== undefined) known.provider = provider;
     else {
       const { namespace, name } = providerRef;
@@ -76,7 +76,7 @@ function pairsOf(snapshot: InvariantSnapshot, places: Places, resource: string):
         namespace === undefined
           ? { name: consumerNameOf(places.tenant, provider) ?? name }
           : { namespace: places.consumerOf.get(namespace), name };
-      pairs.set(nameOf(providerRef), { consumerRef, providerRef, consumer: undefined, provider });
+      pairs.set(keyOfRef(providerRef), { consumerRef, providerRef, consumer: undefined, provider });
     }
   }
   return [...pairs.values()];
@@ -86,7 +86,7 @@ function checkPair(
   places: Places,
   resource: string,
   permissionClaims: readonly CompiledPermissionClaim[],
-  isOpen: (consumerRef: Ref) => boolean,
+  isOpen: (consumerRef: ObjectRef) => boolean,
   pair: Pair,
 ): readonly Violation[] {
   const { consumer, provider, consumerRef, providerRef } = pair;
@@ -97,7 +97,7 @@ function checkPair(
   ): Violation => ({
     invariant,
     side,
-    object: `${resource} ${nameOf(side === "consumer" ? consumerRef : providerRef)}`,
+    object: `${resource} ${keyOfRef(side === "consumer" ? consumerRef : providerRef)}`,
     message,
   });
   const covering = permissionClaims.filter((permissionClaim) =>
@@ -129,17 +129,17 @@ function checkPair(
   return [violation("Claimed", step.on, describe(step, pair))];
 }
 
-const markOf = ({ metadata }: SyncObject): string | undefined =>
+const markOf = ({ metadata }: DynamicObject): string | undefined =>
   metadata.annotations?.[resourceOwnerAnnotation];
 
-const cameFromConsumer = (provider: SyncObject): boolean =>
+const cameFromConsumer = (provider: DynamicObject): boolean =>
   markOf(provider) === "Consumer" || provider.metadata.labels?.[claimedFromLabel] !== undefined;
 
 function describe(step: ClaimedStep, { consumerRef, providerRef }: Pair): string {
   const source =
     step.on === "consumer"
-      ? `${nameOf(providerRef)} of the provider`
-      : `${nameOf(consumerRef)} of the consumer`;
+      ? `${keyOfRef(providerRef)} of the provider`
+      : `${keyOfRef(consumerRef)} of the consumer`;
   switch (step.do) {
     case "create":
       return `is missing; its source is ${source}`;

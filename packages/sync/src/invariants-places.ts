@@ -1,10 +1,10 @@
 /** Where things of a tenant stand on the provider, as a snapshot shows it. */
 import { type APIServiceExport, clusterNamespaceAnnotation, serviceNamespaceAnnotation } from "@klutch/api";
+import { type DynamicObject, type ObjectRef, refOfObject } from "@klutch/kube-core";
 import { claimNameOf, type ClusterScopedView, clusterScopedPlace } from "./cluster-scoped.ts";
 import { providerDigest } from "./digest.ts";
 import type { BoundApi, InvariantSnapshot } from "./invariants-snapshot.ts";
 import { type Isolation, type Mapping, mappingOf, providerRefOf, type Tenant } from "./namespaces.ts";
-import { type Ref, refOfObject, type SyncObject } from "./types.ts";
 
 /** The namespace mappings, both ways. */
 export interface Places {
@@ -50,7 +50,7 @@ export function placesOf({ provider }: InvariantSnapshot): Places {
 /** Whether the provider's object stands where this tenant's objects stand; those of a bound API may stand elsewhere than others. */
 export function isOurs(
   { consumerOf, tenant }: Places,
-  { metadata }: SyncObject,
+  { metadata }: DynamicObject,
   api?: Pick<BoundApi, "namespaced" | "isolation">,
 ): boolean {
   if (api?.namespaced === false && api.isolation === "Namespaced") {
@@ -64,7 +64,7 @@ export function isOurs(
 /** The isolation that is in force: a cluster-scoped kind cannot be put into a namespace, so its names are prefixed. */
 export function isolationOf(
   { spec }: APIServiceExport,
-  upstreams: readonly SyncObject[] | undefined,
+  upstreams: readonly DynamicObject[] | undefined,
 ): Isolation {
   const { clusterScopedIsolation: wanted = "Prefixed" } = spec;
   const isInside = upstreams?.every(({ metadata }) => metadata.namespace !== undefined) ?? true;
@@ -73,16 +73,16 @@ export function isolationOf(
 
 /** Which claim and which upstream object of one API belong together. */
 export interface PlacesInApi {
-  readonly placeOf: (claim: SyncObject) => Ref | undefined;
-  readonly consumerRefOf: (upstream: SyncObject) => Ref | undefined;
+  readonly placeOf: (claim: DynamicObject) => ObjectRef | undefined;
+  readonly consumerRefOf: (upstream: DynamicObject) => ObjectRef | undefined;
 }
 
 /** See `PlacesInApi`. `upstreams` are those that are ours. */
 export function placesIn(
   places: Places,
   api: Pick<BoundApi, "namespaced" | "isolation"> | undefined,
-  claims: readonly SyncObject[],
-  upstreams: readonly SyncObject[],
+  claims: readonly DynamicObject[],
+  upstreams: readonly DynamicObject[],
 ): PlacesInApi {
   const { tenant } = places;
   const isolation = api?.isolation ?? "Prefixed";

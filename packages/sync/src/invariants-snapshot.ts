@@ -1,8 +1,8 @@
 /** What invariants are judged on, and how a broken one is reported. */
 import type { APIServiceBinding, APIServiceExport, PermissionClaim } from "@klutch/api";
+import type { DynamicObject } from "@klutch/kube-core";
 import type { MetadataRule } from "./metadata-rules.ts";
 import type { Isolation, Tenant } from "./namespaces.ts";
-import type { SyncObject } from "./types.ts";
 
 /**
  * The promise that is broken.
@@ -50,7 +50,7 @@ export interface Violation {
 }
 
 /** Objects by resource (`crdNameOf`: `widgets.example.org`, `secrets`). A resource without an entry was not read and is not judged. */
-export type ObjectsByResource = Readonly<Record<string, readonly SyncObject[]>>;
+export type ObjectsByResource = Readonly<Record<string, readonly DynamicObject[]>>;
 
 /** Both clusters at one time. */
 export interface InvariantSnapshot {
@@ -64,8 +64,8 @@ export interface InvariantSnapshot {
     readonly objects: ObjectsByResource;
     /** Of this provider only. */
     readonly bindings: readonly APIServiceBinding[];
-    readonly crds: readonly SyncObject[];
-    readonly namespaces: readonly SyncObject[];
+    readonly crds: readonly DynamicObject[];
+    readonly namespaces: readonly DynamicObject[];
   };
   readonly provider: {
     /** As far as they can be read, also outside of our namespaces; those outside may be metadata only. */
@@ -73,9 +73,9 @@ export interface InvariantSnapshot {
     /** Of our cluster namespace. */
     readonly exports: readonly APIServiceExport[];
     /** Of our cluster namespace. */
-    readonly apiServiceNamespaces: readonly SyncObject[];
+    readonly apiServiceNamespaces: readonly DynamicObject[];
     /** Undefined when they cannot be read; then their annotations are not judged. */
-    readonly namespaces?: readonly SyncObject[] | undefined;
+    readonly namespaces?: readonly DynamicObject[] | undefined;
     readonly tenant: Tenant;
     readonly otherTenants: readonly Tenant[];
   };

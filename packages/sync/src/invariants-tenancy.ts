@@ -5,10 +5,10 @@ import {
   serviceNamespaceAnnotation,
   serviceNamespaceOwner,
 } from "@klutch/api";
+import { type DynamicObject, keyOf } from "@klutch/kube-core";
 import type { InvariantSnapshot, Violation } from "./invariants-snapshot.ts";
 import type { Places } from "./invariants-places.ts";
 import { mappingOf } from "./namespaces.ts";
-import { nameOf, refOfObject, type SyncObject } from "./types.ts";
 
 /** Two namespaces of the consumer on one of the provider: their objects would meet. */
 export function checkMappings({ provider }: InvariantSnapshot): readonly Violation[] {
@@ -23,7 +23,7 @@ export function checkMappings({ provider }: InvariantSnapshot): readonly Violati
     return [
       {
         invariant: "OneToOne",
-        object: `apiservicenamespaces.klutch.anynines.com ${nameOf(refOfObject(object))}`,
+        object: `apiservicenamespaces.klutch.anynines.com ${keyOf(object)}`,
         side: "provider",
         message: `status.namespace is ${mapping.providerNamespace}, which is the namespace of ${other} as well`,
       },
@@ -65,7 +65,7 @@ function checkMarks(
   { provider }: InvariantSnapshot,
   { tenantOf }: Places,
   resource: string,
-  object: SyncObject,
+  object: DynamicObject,
 ): readonly Violation[] {
   const { namespace, labels, annotations } = object.metadata;
   const tenants = [provider.tenant, ...provider.otherTenants];
@@ -73,7 +73,7 @@ function checkMarks(
   const mark = annotations?.[clusterNamespaceAnnotation];
   const violation = (message: string): Violation => ({
     invariant: "Tenancy",
-    object: `${resource} ${nameOf(refOfObject(object))}`,
+    object: `${resource} ${keyOf(object)}`,
     side: "provider",
     message,
   });

@@ -7,16 +7,15 @@ import {
   claimedFromLabel,
   clusterNamespaceAnnotation,
   fieldManager,
-  type Metadata,
   type PermissionClaim,
   resourceOwnerAnnotation,
   serviceNamespaceAnnotation,
   syncerFinalizer,
 } from "@klutch/api";
-import { checkInvariants, countCompared } from "./invariants.ts";
+import type { DynamicObject, ObjectMeta } from "@klutch/kube-core";
 import { type InvariantName, invariantNames, type InvariantSnapshot } from "./invariants-snapshot.ts";
+import { checkInvariants, countCompared } from "./invariants.ts";
 import { appliedBy, consumerWidget, fieldsOf, providerWidget, tenant } from "./testing/objects.ts";
-import type { SyncObject } from "./types.ts";
 
 const now = Date.parse("2026-01-01T12:00:00Z");
 const api = "widgets.example.org";
@@ -54,44 +53,44 @@ function exportOf(scope: "Namespaced" | "Cluster", claims: readonly PermissionCl
   };
 }
 
-const named = (apiVersion: string, kind: string, metadata: Metadata, status?: unknown): SyncObject => ({
+const named = (apiVersion: string, kind: string, metadata: ObjectMeta, status?: unknown): DynamicObject => ({
   apiVersion,
   kind,
   metadata,
   status,
 });
-const mapping = (consumer: string, provider: string): SyncObject =>
+const mapping = (consumer: string, provider: string): DynamicObject =>
   named(
     "klutch.anynines.com/v1alpha1",
     "APIServiceNamespace",
     { namespace: tenant.namespace, name: consumer },
     { namespace: provider },
   );
-const namespace = (name: string, owner?: string): SyncObject =>
+const namespace = (name: string, owner?: string): DynamicObject =>
   named("v1", "Namespace", {
     name,
     ...(owner === undefined ? {} : { annotations: { [serviceNamespaceAnnotation]: owner } }),
   });
-const secret = (ns: string, data: object, metadata: Metadata = {}): SyncObject => ({
+const secret = (ns: string, data: object, metadata: ObjectMeta = {}): DynamicObject => ({
   apiVersion: "v1",
   kind: "Secret",
   metadata: { namespace: ns, name: "s", uid: `${ns}-s`, ...metadata },
   type: "Opaque",
   data,
 });
-const copyOf = (owner: string, uid = tenant.namespaceUid): Metadata => ({
+const copyOf = (owner: string, uid = tenant.namespaceUid): ObjectMeta => ({
   annotations: { [resourceOwnerAnnotation]: owner },
   labels: { [claimedFromLabel]: uid },
 });
 
 interface Changes {
-  readonly claims?: readonly SyncObject[];
-  readonly upstreams?: readonly SyncObject[];
-  readonly secretsBelow?: readonly SyncObject[];
-  readonly secretsAbove?: readonly SyncObject[];
+  readonly claims?: readonly DynamicObject[];
+  readonly upstreams?: readonly DynamicObject[];
+  readonly secretsBelow?: readonly DynamicObject[];
+  readonly secretsAbove?: readonly DynamicObject[];
   readonly permissionClaims?: readonly PermissionClaim[];
-  readonly mappings?: readonly SyncObject[];
-  readonly namespaces?: readonly SyncObject[] | undefined;
+  readonly mappings?: readonly DynamicObject[];
+  readonly namespaces?: readonly DynamicObject[] | undefined;
   readonly scope?: "Namespaced" | "Cluster";
   readonly bindings?: readonly APIServiceBinding[];
 }
@@ -151,15 +150,15 @@ function violates(changes: Changes, invariant: InvariantName, object: string, me
 }
 
 const status = { phase: "Ready" };
-const claim = (spec: object, metadata?: Metadata): SyncObject => ({
+const claim = (spec: object, metadata?: ObjectMeta): DynamicObject => ({
   ...consumerWidget(spec, metadata),
   status,
 });
-const onProvider = (spec: object, metadata?: Metadata): SyncObject => ({
+const onProvider = (spec: object, metadata?: ObjectMeta): DynamicObject => ({
   ...providerWidget(spec, metadata),
   status,
 });
-const deletedAt = (deletionTimestamp: string): Metadata => ({ deletionTimestamp });
+const deletedAt = (deletionTimestamp: string): ObjectMeta => ({ deletionTimestamp });
 const minutesAgo = "2026-01-01T11:50:00Z";
 const justNow = "2026-01-01T11:59:59Z";
 

@@ -4,6 +4,16 @@
  * what is on its way at that moment shows as a violation too; check twice before you believe it.
  */
 import { crdNameOf, syncerFinalizer } from "@klutch/api";
+import {
+  contains,
+  type DynamicObject,
+  isDeleting,
+  isRecord,
+  jsonEqual,
+  keyOf,
+  keyOfRef,
+  type ObjectRef,
+} from "@klutch/kube-core";
 import { appliedPart, isBound, isToBeNamed, providerContent } from "./content.ts";
 import { effectiveClaims } from "./crd-plan.ts";
 import { ownedFields, surplusPaths } from "./fields.ts";
@@ -11,9 +21,7 @@ import { checkClaimed } from "./invariants-claimed.ts";
 import { isOurs, isolationOf, type Places, placesIn, placesOf } from "./invariants-places.ts";
 import type { BoundApi, InvariantSnapshot, Violation } from "./invariants-snapshot.ts";
 import { checkMappings, checkTenancy } from "./invariants-tenancy.ts";
-import { contains, jsonEqual } from "./json.ts";
 import { defaultMetadataRule } from "./metadata-rules.ts";
-import { isDeleting, isRecord, nameOf, type Ref, refOfObject, type SyncObject } from "./types.ts";
 import { isMarked } from "./unbind.ts";
 
 const defaultGraceMs = 60_000;
@@ -61,24 +69,24 @@ function checkApi(snapshot: InvariantSnapshot, places: Places, api: BoundApi): r
   const upstreams = snapshot.provider.objects[api.name]?.filter((one) => isOurs(places, one, api));
   if (claims === undefined || upstreams === undefined) return [];
   const { placeOf, consumerRefOf } = placesIn(places, api, claims, upstreams);
-  const byPlace = new Map(upstreams.map((object) => [nameOf(refOfObject(object)), object]));
+  const byPlace = new Map(upstreams.map((object) => [keyOf(object), object]));
   const accounted = new Set<string>();
   const found: Violation[] = [];
-  const claimsByRef = new Map(claims.map((claim) => [nameOf(refOfObject(claim)), claim]));
+  const claimsByRef = new Map(claims.map((claim) => [keyOf(claim), claim]));
   for (const claim of claims) {
     const target = placeOf(claim);
     if (target !== undefined) {
-      accounted.add(nameOf(target));
-      found.push(...checkPair(snapshot, api, claim, target, byPlace.get(nameOf(target))));
+      accounted.add(keyOfRef(target));
+      found.push(...checkPair(snapshot, api, claim, target, byPlace.get(keyOfRef(target))));
     }
     found.push(...checkBookkeeping(api, claim));
   }
   for (const upstream of upstreams) {
     if (!isBound(upstream) || isDeleting(upstream)) continue;
-    const place = nameOf(refOfObject(upstream));
+    const place = keyOf(upstream);
     if (accounted.has(place)) continue;
     const consumerRef = consumerRefOf(upstream);
-    const claim = consumerRef === undefined ? undefined : claimsByRef.get(nameOf(consumerRef));
+    const claim = consumerRef === undefined ? undefined : claimsByRef.get(keyOfRef(consumerRef));
     const object = { object: `${api.name} ${place}`, side: "provider" } as const;
     found.push(
       claim === undefined
@@ -86,7 +94,7 @@ function checkApi(snapshot: InvariantSnapshot, places: Places, api: BoundApi): r
         : {
             invariant: "OneToOne",
             ...object,
-            message: `is a second object of claim ${nameOf(refOfObject(claim))}, not at its place`,
+            message: `is a second object of claim ${keyOf(claim)}, not at its place`,
           },
     );
   }
@@ -96,15 +104,15 @@ function checkApi(snapshot: InvariantSnapshot, places: Places, api: BoundApi): r
 function checkPair(
   snapshot: InvariantSnapshot,
   api: BoundApi,
-  claim: SyncObject,
-  target: Ref,
-  upstream: SyncObject | undefined,
+  claim: DynamicObject,
+  target: ObjectRef,
+  upstream: DynamicObject | undefined,
 ): readonly Violation[] {
   if (isDeleting(claim)) return [];
-  const object = `${api.name} ${nameOf(refOfObject(claim))}`;
+  const object = `${api.name} ${keyOf(claim)}`;
   if (upstream === undefined) {
     if (!isMarked(claim) && !isOlder(snapshot, claim.metadata.creationTimestamp)) return [];
-    const message = `has no object at the provider; ${nameOf(target)} is missing`;
+    const message = `has no object at the provider; ${keyOfRef(target)} is missing`;
     return [{ invariant: "OneToOne", object, side: "consumer", message }];
   }
   if (isDeleting(upstream)) return [];
@@ -119,13 +127,13 @@ function checkPair(
   );
   const [different] = differences(appliedPart(upstream), appliedPart(wanted));
   if (different !== undefined) {
-    const message = `${different} is not what the claim wants at ${nameOf(target)}`;
+    const message = `${different} is not what the claim wants at ${keyOfRef(target)}`;
     found.push({ invariant: "Content", object, side: "consumer", message });
   }
   const owned = ownedFields(upstream);
   const [surplus] = [...surplusPaths(owned.applied, wanted), ...surplusPaths(owned.legacy, wanted)];
   if (surplus !== undefined) {
-    const message = `${surplus.join(".")} was removed from the claim, but is still set at ${nameOf(target)}`;
+    const message = `${surplus.join(".")} was removed from the claim, but is still set at ${keyOfRef(target)}`;
     found.push({ invariant: "Content", object, side: "consumer", message });
   }
   if (upstream.status !== undefined && !jsonEqual(claim.status, upstream.status)) {
@@ -133,7 +141,7 @@ function checkPair(
       ...differences(claim.status, upstream.status, "status"),
       ...differences(upstream.status, claim.status, "status"),
     ];
-    const message = `${field} is not what ${nameOf(target)} shows`;
+    const message = `${field} is not what ${keyOfRef(target)} shows`;
     found.push({ invariant: "Status", object, side: "consumer", message });
   }
   return found;
@@ -150,29 +158,29 @@ function checkFinalizers(
     const upstreams = provider.objects[resource];
     const api = apis.find(({ name }) => name === resource);
     const ours = upstreams?.filter((one) => isOurs(places, one, api)) ?? [];
-    const taken = new Set(ours.map((one) => nameOf(refOfObject(one))));
+    const taken = new Set(ours.map((one) => keyOf(one)));
     const { placeOf } = placesIn(places, api, objects, ours);
     return objects
       .filter(({ metadata }) => metadata.finalizers?.includes(syncerFinalizer) === true)
       .flatMap((claim): Violation[] => {
-        const object = `${resource} ${nameOf(refOfObject(claim))}`;
+        const object = `${resource} ${keyOf(claim)}`;
         if (!bound.has(resource)) {
           const message = `has our finalizer, but no APIServiceBinding ${resource} resolves it`;
           return [{ invariant: "Finalizer", object, side: "consumer", message }];
         }
         if (upstreams === undefined || !isOlder(snapshot, claim.metadata.deletionTimestamp)) return [];
         const target = placeOf(claim);
-        if (target !== undefined && taken.has(nameOf(target))) return [];
+        if (target !== undefined && taken.has(keyOfRef(target))) return [];
         const message = `has waited with our finalizer since ${claim.metadata.deletionTimestamp}, but the provider has nothing of it any more`;
         return [{ invariant: "Finalizer", object, side: "consumer", message }];
       });
   });
 }
 
-function checkBookkeeping(api: BoundApi, claim: SyncObject): readonly Violation[] {
+function checkBookkeeping(api: BoundApi, claim: DynamicObject): readonly Violation[] {
   const path = bookkeepingIn(claim.status, "status");
   if (path === undefined) return [];
-  const object = `${api.name} ${nameOf(refOfObject(claim))}`;
+  const object = `${api.name} ${keyOf(claim)}`;
   const message = `${path} is Klutch's own and does not belong there`;
   return [{ invariant: "Bookkeeping", object, side: "consumer", message }];
 }

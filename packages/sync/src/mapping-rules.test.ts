@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { adoptedContent } from "./adoption.ts";
 import { defaultMetadataRule } from "./metadata-rules.ts";
-import { isDnsLabel } from "@klutch/api";
+import { isDnsLabel } from "@klutch/kube-core";
 import { type DoubtedMapping, isSystemNamespace, judgeMapping } from "./mapping-rules.ts";
 import { providerWidget, tenant } from "./testing/objects.ts";
 

@@ -9,7 +9,8 @@
  * | holds none, or only adopted ones | yes                             | yes      | only copies whose source is gone are removed |
  * | `kube-*`, `klutch-*`           | yes: a person put the claim there | no       | as above        |
  */
-import { isDnsLabel, serviceNamespaceName, serviceNamespaceOwner } from "@klutch/api";
+import { serviceNamespaceName, serviceNamespaceOwner } from "@klutch/api";
+import { isDnsLabel } from "@klutch/kube-core";
 import type { Mapping, Tenant } from "./namespaces.ts";
 
 /** What is known of a mapping whose service namespace is named. */

@@ -2,11 +2,10 @@
 import {
   clusterNamespaceAnnotation,
   consumerNameAnnotation,
-  type Metadata,
   parseNamespaceMapping,
   prefixedName,
 } from "@klutch/api";
-import type { Ref, SyncObject } from "./types.ts";
+import type { DynamicObject, ObjectMeta, ObjectRef } from "@klutch/kube-core";
 
 /** The provider's side of one consumer cluster. */
 export interface Tenant {
@@ -30,7 +29,7 @@ export type Mapping =
   | { readonly state: "ready"; readonly providerNamespace: string };
 
 /** The mapping that an APIServiceNamespace stands for. */
-export function mappingOf(serviceNamespace: SyncObject | undefined): Mapping {
+export function mappingOf(serviceNamespace: DynamicObject | undefined): Mapping {
   if (serviceNamespace === undefined) return { state: "missing" };
   const { isDeleting, providerNamespace, problem } = parseNamespaceMapping(serviceNamespace);
   if (isDeleting) return { state: "missing" };
@@ -44,7 +43,7 @@ export function mappingOf(serviceNamespace: SyncObject | undefined): Mapping {
  */
 export function consumerNameOf(
   tenant: Tenant,
-  provider: { readonly metadata: Metadata },
+  provider: { readonly metadata: ObjectMeta },
 ): string | undefined {
   const { name = "", annotations } = provider.metadata;
   if (annotations?.[clusterNamespaceAnnotation] !== tenant.namespace) return undefined;
@@ -73,10 +72,10 @@ export function planMappingRelease(observed: {
 /** Where the upstream object of a consumer object is put when it is new; undefined while its namespace is not mapped. */
 export function providerRefOf(
   tenant: Tenant,
-  consumer: Ref,
+  consumer: ObjectRef,
   mapping: Mapping,
   isolation: Isolation = "Prefixed",
-): Ref | undefined {
+): ObjectRef | undefined {
   const { namespace, name } = consumer;
   if (namespace !== undefined) {
     return mapping.state === "ready" ? { namespace: mapping.providerNamespace, name } : undefined;

@@ -5,9 +5,9 @@ import {
   boundAnnotation,
   clusterNamespaceAnnotation,
   fieldManager,
-  type Metadata,
   restoredAnnotation,
 } from "@klutch/api";
+import type { DynamicObject, ObjectMeta } from "@klutch/kube-core";
 import fc from "fast-check";
 import { appliedPart, isBound, recordOf } from "./content.ts";
 import { reduceManagedFields } from "./fields.ts";
@@ -15,10 +15,9 @@ import { defaultMetadataRule } from "./metadata-rules.ts";
 import type { Mapping } from "./namespaces.ts";
 import { type ObservedPair, type PairPlan, planPair, type Step } from "./object-plan.ts";
 import { appliedBy, consumerWidget, fieldsOf, providerWidget, tenant } from "./testing/objects.ts";
-import type { SyncObject } from "./types.ts";
 
 const ready: Mapping = { state: "ready", providerNamespace: "cluster-a-app" };
-const deleting: Metadata = { deletionTimestamp: "2026-01-01T00:00:00Z" };
+const deleting: ObjectMeta = { deletionTimestamp: "2026-01-01T00:00:00Z" };
 
 function plan(observed: Partial<ObservedPair>): PairPlan {
   const ref = { namespace: "app", name: "w" };
@@ -254,10 +253,10 @@ test("a cluster-scoped upstream of another tenant is never touched, whatever its
 
 /** What the server makes of an apply: the wanted fields replace ours, others' stay. */
 function applied(
-  content: SyncObject,
-  before: SyncObject | undefined,
+  content: DynamicObject,
+  before: DynamicObject | undefined,
   others: Record<string, unknown>,
-): SyncObject {
+): DynamicObject {
   const spec = { ...others, ...(content.spec as object) };
   return {
     ...content,
@@ -285,7 +284,7 @@ test("carrying a plan out and asking again gives the empty plan", () => {
       const foreign = Object.fromEntries(
         Object.entries(others).map(([key, value]) => [`other-${key}`, value]),
       );
-      let after = { consumer, provider: started as SyncObject };
+      let after = { consumer, provider: started as DynamicObject };
       for (const step of plan(after).steps) {
         if (step.do === "applyProvider") {
           after = { ...after, provider: reduceManagedFields(applied(step.content, after.provider, foreign)) };

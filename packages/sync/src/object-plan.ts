@@ -17,6 +17,7 @@
  * | alive     | – or alive        | finalizer, apply if needed, status down if different |
  */
 import { clusterNamespaceAnnotation, restoredAnnotation, syncerFinalizer } from "@klutch/api";
+import { type DynamicObject, isDeleting, jsonEqual, type ObjectRef, refOfObject } from "@klutch/kube-core";
 import { adoptedContent } from "./adoption.ts";
 import {
   type AppliedRecord,
@@ -27,30 +28,28 @@ import {
   needsApply,
   providerContent,
 } from "./content.ts";
-import { jsonEqual } from "./json.ts";
 import type { MetadataRule } from "./metadata-rules.ts";
 import { type Isolation, type Mapping, providerRefOf, type Tenant } from "./namespaces.ts";
-import { isDeleting, type Ref, refOfObject, type SyncObject } from "./types.ts";
 
 /** Everything the decision depends on. */
 export interface ObservedPair {
   /** The consumer's reference, also when the object is not there. */
-  readonly ref: Ref;
-  readonly consumer: SyncObject | undefined;
-  readonly provider: SyncObject | undefined;
+  readonly ref: ObjectRef;
+  readonly consumer: DynamicObject | undefined;
+  readonly provider: DynamicObject | undefined;
   readonly mapping: Mapping;
   readonly tenant: Tenant;
   readonly rule: MetadataRule;
   /** For cluster-scoped resources. Default `Prefixed`. */
   readonly isolation?: Isolation | undefined;
   /** Where `provider` stands, or will stand. Default: where the isolation puts new ones. */
-  readonly target?: Ref | undefined;
+  readonly target?: ObjectRef | undefined;
   /** Where an object of this claim could stand and the cache shows none. Default: `target`, while there is no `provider`. */
-  readonly unseen?: readonly Ref[] | undefined;
+  readonly unseen?: readonly ObjectRef[] | undefined;
   /** `provider` serves another claim. Default false. */
   readonly isOthers?: boolean | undefined;
   /** The claim has this upstream object, too. */
-  readonly second?: Ref | undefined;
+  readonly second?: ObjectRef | undefined;
   /** Upstream deletions are held: the breaker tripped, or the CRD itself is being deleted. Default false. */
   readonly deletionsHeld?: boolean | undefined;
   /** What earlier writes of this process left behind. */
@@ -62,25 +61,25 @@ export interface ObservedPair {
 export type Step =
   | { readonly do: "createMapping"; readonly consumerNamespace: string }
   /** Finalizer and `bound` mark by server-side apply; `uid` keeps it from creating an object. */
-  | { readonly do: "markConsumer"; readonly ref: Ref; readonly uid: string }
-  | { readonly do: "applyProvider"; readonly content: SyncObject; readonly uid: string | undefined }
-  | { readonly do: "patchProvider"; readonly ref: Ref; readonly patch: object }
-  | { readonly do: "deleteProvider"; readonly ref: Ref; readonly uid: string }
+  | { readonly do: "markConsumer"; readonly ref: ObjectRef; readonly uid: string }
+  | { readonly do: "applyProvider"; readonly content: DynamicObject; readonly uid: string | undefined }
+  | { readonly do: "patchProvider"; readonly ref: ObjectRef; readonly patch: object }
+  | { readonly do: "deleteProvider"; readonly ref: ObjectRef; readonly uid: string }
   /** Only after live looks show that nothing is at these places. */
   | {
       readonly do: "releaseConsumer";
-      readonly ref: Ref;
+      readonly ref: ObjectRef;
       readonly uid: string;
-      readonly confirmGone: readonly Ref[];
+      readonly confirmGone: readonly ObjectRef[];
     }
-  | { readonly do: "writeStatus"; readonly ref: Ref; readonly uid: string; readonly status: unknown }
-  | { readonly do: "createConsumer"; readonly content: SyncObject }
+  | { readonly do: "writeStatus"; readonly ref: ObjectRef; readonly uid: string; readonly status: unknown }
+  | { readonly do: "createConsumer"; readonly content: DynamicObject }
   /** Of a claim that we made, all but our marks becomes nobody's, so that its user can apply it. */
-  | { readonly do: "handOverConsumer"; readonly ref: Ref; readonly uid: string }
+  | { readonly do: "handOverConsumer"; readonly ref: ObjectRef; readonly uid: string }
   /** Unbinding: our finalizer and mark go from the claim, which lives on as a plain object. */
-  | { readonly do: "unmarkConsumer"; readonly ref: Ref; readonly uid: string }
+  | { readonly do: "unmarkConsumer"; readonly ref: ObjectRef; readonly uid: string }
   /** Unbinding with policy Delete. */
-  | { readonly do: "deleteConsumer"; readonly ref: Ref; readonly uid: string };
+  | { readonly do: "deleteConsumer"; readonly ref: ObjectRef; readonly uid: string };
 
 /** What a pair waits for; told to people as an event on the claim. */
 export type Waiting =
@@ -125,7 +124,7 @@ function planWithoutConsumer(observed: ObservedPair): PairPlan {
   return { steps: [{ do: "createConsumer", content: adoptedContent(provider, ref, rule) }] };
 }
 
-function planDeletion(observed: ObservedPair, consumer: SyncObject): PairPlan {
+function planDeletion(observed: ObservedPair, consumer: DynamicObject): PairPlan {
   const { ref, provider, mapping } = observed;
   const held = consumer.metadata.finalizers?.includes(syncerFinalizer) === true;
   const uid = consumer.metadata.uid ?? "";
@@ -147,7 +146,7 @@ function planDeletion(observed: ObservedPair, consumer: SyncObject): PairPlan {
   return { steps: [{ do: "releaseConsumer", ref, uid, confirmGone }] };
 }
 
-function planAlive(observed: ObservedPair, consumer: SyncObject): PairPlan {
+function planAlive(observed: ObservedPair, consumer: DynamicObject): PairPlan {
   const { ref, provider, mapping, tenant, rule } = observed;
   const target = targetOf(observed);
   if (target === undefined) {
@@ -178,7 +177,7 @@ function planAlive(observed: ObservedPair, consumer: SyncObject): PairPlan {
   return observed.second === undefined ? plan : { ...plan, waiting: "secondObject" };
 }
 
-function targetOf({ target, tenant, ref, mapping, isolation }: ObservedPair): Ref | undefined {
+function targetOf({ target, tenant, ref, mapping, isolation }: ObservedPair): ObjectRef | undefined {
   return target ?? providerRefOf(tenant, ref, mapping, isolation);
 }
 
@@ -186,14 +185,14 @@ function targetOf({ target, tenant, ref, mapping, isolation }: ObservedPair): Re
  * Status down: the consumer shows exactly the provider's status. A provider object that was just created has none yet; the old one
  * stays until the new arrives, so a claim does not flicker when its upstream is recreated.
  */
-function planStatus(observed: ObservedPair, consumer: SyncObject): readonly Step[] {
+function planStatus(observed: ObservedPair, consumer: DynamicObject): readonly Step[] {
   const { provider, ref, projected } = observed;
   if (provider?.status === undefined || jsonEqual(consumer.status, provider.status)) return [];
   if (isSettled(projected, provider.status, consumer.status)) return [];
   return [writeStatus(ref, consumer, provider.status)];
 }
 
-function writeStatus(ref: Ref, consumer: SyncObject, status: unknown): Step {
+function writeStatus(ref: ObjectRef, consumer: DynamicObject, status: unknown): Step {
   return { do: "writeStatus", ref, uid: consumer.metadata.uid ?? "", status };
 }
 

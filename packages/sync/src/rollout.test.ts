@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { boundAnnotation, syncerFinalizer } from "@klutch/api";
+import type { DynamicObject } from "@klutch/kube-core";
+import { claimNamesOf } from "./cluster-scoped.ts";
 import { missingClaims, syncedVersion } from "./crd-plan.ts";
 import { defaultMetadataRule } from "./metadata-rules.ts";
-import { claimNamesOf } from "./cluster-scoped.ts";
 import { consumerNameOf, providerRefOf } from "./namespaces.ts";
 import { isMassDeletion } from "./orphans.ts";
 import { affectedBy, breakingVersionChanges, isUndecidable, keepStoredVersions } from "./schema-rollout.ts";
-import type { SyncObject } from "./types.ts";
 import { planUnbind } from "./unbind.ts";
 
 const tenant = { namespace: "cluster-a", namespaceUid: "tenant" };
@@ -30,7 +30,7 @@ function specWith(
   };
 }
 
-const thing = (spec: object, metadata: object = {}): SyncObject => ({
+const thing = (spec: object, metadata: object = {}): DynamicObject => ({
   apiVersion: "example.org/v1",
   kind: "Thing",
   metadata: { namespace: "app", name: "one", uid: "consumer", ...metadata },
@@ -120,7 +120,7 @@ test("a name too long for its prefix is hashed and finds its way back", () => {
     "klutch.anynines.com/cluster-namespace": "cluster-a",
     "klutch.anynines.com/consumer-name": name,
   };
-  const onProvider: SyncObject = {
+  const onProvider: DynamicObject = {
     apiVersion: "v1",
     kind: "Thing",
     metadata: { name: ref?.name, annotations },
@@ -142,7 +142,7 @@ test("a wiped population is held, one that is replaced is not", () => {
 
 test("unbinding: orphans lose our marks, a deletion that was asked for before is finished", () => {
   const marks = { finalizers: [syncerFinalizer], annotations: { [boundAnnotation]: "true" } };
-  const onProvider: SyncObject = {
+  const onProvider: DynamicObject = {
     ...thing({}),
     metadata: {
       namespace: "cluster-a-app",
@@ -158,8 +158,8 @@ test("unbinding: orphans lose our marks, a deletion that was asked for before is
     rule: defaultMetadataRule,
   };
   const steps = (
-    consumer: SyncObject | undefined,
-    provider: SyncObject | undefined,
+    consumer: DynamicObject | undefined,
+    provider: DynamicObject | undefined,
     policy: "Orphan" | "Delete",
   ): readonly string[] => planUnbind({ ...look, consumer, provider }, policy).steps.map((step) => step.do);
   assert.deepEqual(steps(thing({}, marks), onProvider, "Orphan"), ["patchProvider", "unmarkConsumer"]);

@@ -9,7 +9,7 @@ import {
   prunedFields,
   SchemaReader,
 } from "@klutch/schema";
-import { isRecord, nameOf, refOfObject, type SyncObject } from "./types.ts";
+import { type DynamicObject, isRecord, keyOf } from "@klutch/kube-core";
 
 /** A version of a CRD, as far as it is compared. */
 export interface VersionView {
@@ -72,9 +72,9 @@ export class SchemaTrial {
   }
 
   /** The object's problems under the schema of its version; undefined when there are none. */
-  affected(object: SyncObject): AffectedObject | undefined {
+  affected(object: DynamicObject): AffectedObject | undefined {
     const version = object.apiVersion.split("/").at(-1) ?? "";
-    const key = nameOf(refOfObject(object));
+    const key = keyOf(object);
     const schema = this.#schemas.get(version);
     if (schema === undefined) return { key, problems: [`version ${version} is no longer there`] };
     // The server keeps these whatever the schema says.
@@ -99,7 +99,7 @@ export class SchemaTrial {
 }
 
 /** The problems of one object alone; see `SchemaTrial`. */
-export function affectedBy(wanted: unknown, object: SyncObject): AffectedObject | undefined {
+export function affectedBy(wanted: unknown, object: DynamicObject): AffectedObject | undefined {
   return new SchemaTrial(wanted).affected(object);
 }
 

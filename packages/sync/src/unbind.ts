@@ -3,22 +3,16 @@
  * nothing deletes it later and binding again adopts it. `Delete`: the claim is deleted, and with it the upstream one, in the usual order.
  * A deletion that a person had asked for before is finished first in both.
  */
-import {
-  boundAnnotation,
-  type Metadata,
-  restoredAnnotation,
-  syncerFinalizer,
-  unbindPolicyAnnotation,
-} from "@klutch/api";
+import { boundAnnotation, restoredAnnotation, syncerFinalizer, unbindPolicyAnnotation } from "@klutch/api";
+import { type DynamicObject, isDeleting, type ObjectMeta, refOfObject } from "@klutch/kube-core";
 import { isBound } from "./content.ts";
 import { isForeign, type ObservedPair, type PairPlan, planPair, type Step } from "./object-plan.ts";
-import { isDeleting, refOfObject, type SyncObject } from "./types.ts";
 
 /** What becomes of claims and upstream objects. With the annotation's third value, `Abandon`, claims are let go of without a plan. */
 export type UnbindPolicy = "Orphan" | "Delete";
 
 /** What the binding's annotation asks for; anything but `Delete` is the default `Orphan`. */
-export function unbindPolicyOf(binding: SyncObject): UnbindPolicy {
+export function unbindPolicyOf(binding: DynamicObject): UnbindPolicy {
   return binding.metadata.annotations?.[unbindPolicyAnnotation] === "Delete" ? "Delete" : "Orphan";
 }
 
@@ -45,7 +39,7 @@ export function planUnbind(observed: ObservedPair, policy: UnbindPolicy): PairPl
 }
 
 /** Whether the claim carries something of ours. */
-export function isMarked({ metadata }: { readonly metadata: Metadata }): boolean {
+export function isMarked({ metadata }: { readonly metadata: ObjectMeta }): boolean {
   return (
     metadata.finalizers?.includes(syncerFinalizer) === true ||
     metadata.annotations?.[boundAnnotation] !== undefined
@@ -56,7 +50,7 @@ export function isMarked({ metadata }: { readonly metadata: Metadata }): boolean
  * The merge patch that takes our marks off a claim, so that it lives on as a plain object. It names the version, which keeps a
  * finalizer that somebody else adds meanwhile.
  */
-export function unmarkPatch({ uid, resourceVersion, finalizers = [] }: Metadata): {
+export function unmarkPatch({ uid, resourceVersion, finalizers = [] }: ObjectMeta): {
   readonly metadata: object;
 } {
   const others = finalizers.filter((finalizer) => finalizer !== syncerFinalizer);
@@ -64,7 +58,7 @@ export function unmarkPatch({ uid, resourceVersion, finalizers = [] }: Metadata)
   return { metadata: { uid, resourceVersion, finalizers: others, annotations } };
 }
 
-function unmarkProvider(provider: SyncObject): Step {
+function unmarkProvider(provider: DynamicObject): Step {
   const patch = { metadata: { uid: provider.metadata.uid, annotations: { [boundAnnotation]: null } } };
   return { do: "patchProvider", ref: refOfObject(provider), patch };
 }

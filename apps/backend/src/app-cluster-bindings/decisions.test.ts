@@ -4,7 +4,7 @@ import type { AnsweredPermissionClaim, PermissionClaim } from "@klutch/api";
 import type { DynamicObject } from "@klutch/kube-core";
 import { answeredClaims } from "./answered-claims.ts";
 import { availability } from "./konnector-deployment.ts";
-import { holds, quantityOf } from "./managed-content.ts";
+import { holds } from "./managed-content.ts";
 import { exportRequestName, konnectorDeploymentName, ownerOf, rootNamespaceName } from "./names.ts";
 
 test("two AppClusterBindings never share a root namespace, and the ordinary one keeps its plain name", () => {
@@ -116,9 +116,11 @@ test("what the server adds, normalises or leaves out is no difference; an edit i
 });
 
 test("quantities are compared as numbers", () => {
-  assert.equal(quantityOf("128Mi"), 128 * 1024 * 1024);
-  assert.equal(quantityOf("1e3"), 1000);
-  assert.equal(quantityOf("much"), undefined);
+  const limits = (cpu: string): object => ({ resources: { limits: { cpu } } });
+  assert.ok(holds(limits("1"), limits("1000m")));
+  assert.ok(!holds(limits("1"), limits("1001m")));
+  assert.ok(!holds(limits("much"), limits("more")));
+  assert.ok(!holds({ args: { cpu: "1" } }, { args: { cpu: "1000m" } }));
 });
 
 const deployment = (generation: number, status: object): DynamicObject => ({

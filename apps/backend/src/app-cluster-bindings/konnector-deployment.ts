@@ -9,10 +9,12 @@ import {
 } from "@klutch/api";
 import {
   canonicalJson,
+  conditionsOf,
   deployments,
   type DynamicObject,
   falseCondition,
   isRecord,
+  isTrue,
   type NewCondition,
   trueCondition,
 } from "@klutch/kube-core";
@@ -141,23 +143,21 @@ function isApplied(present: DynamicObject, wanted: DynamicObject): boolean {
 /** Whether its pods run, as the Deployment controller reports it. */
 export function availability(deployment: DynamicObject): NewCondition {
   const { name = "", generation = 0 } = deployment.metadata;
-  const status = recordOf(deployment.status);
-  const conditions: readonly unknown[] = Array.isArray(status["conditions"]) ? status["conditions"] : [];
-  const stateOf = (type: string): Readonly<Record<string, unknown>> =>
-    conditions.filter(isRecord).find((condition) => condition["type"] === type) ?? {};
-  const { observedGeneration } = status;
+  const conditions = conditionsOf(deployment);
+  const { observedGeneration } = recordOf(deployment.status);
   if (typeof observedGeneration !== "number" || observedGeneration < generation) {
     return failed(`Deployment ${name} is not rolled out yet`);
   }
-  const available = stateOf("Available");
-  if (available["status"] === "True") return trueCondition(konnectorDeployed);
+  if (isTrue(conditions, "Available")) return trueCondition(konnectorDeployed);
   const reasons = [
-    ...["ReplicaFailure"].map(stateOf).filter(({ status: state }) => state === "True"),
-    ...["Progressing", "Available"].map(stateOf).filter(({ status: state }) => state === "False"),
-  ];
-  const message = reasons.find((state) => typeof state["message"] === "string")?.["message"];
-  const why = typeof message === "string" ? `: ${message}` : "";
-  return failed(`Deployment ${name} is not available${why}`);
+    ["ReplicaFailure", "True"],
+    ["Progressing", "False"],
+    ["Available", "False"],
+  ].flatMap(([type, status]) =>
+    conditions.filter((condition) => condition.type === type && condition.status === status),
+  );
+  const message = reasons.find((condition) => condition.message !== undefined)?.message;
+  return failed(`Deployment ${name} is not available${message === undefined ? "" : `: ${message}`}`);
 }
 
 function failed(message: string): NewCondition {

@@ -1,6 +1,7 @@
 /** The app cluster's kubeconfig: may it be used, is it good, and its copy in the root namespace. */
 import { kubeconfigKey } from "@klutch/api";
 import {
+  containsEqualLists,
   type DynamicObject,
   falseCondition,
   isRecord,
@@ -9,7 +10,7 @@ import {
   trueCondition,
 } from "@klutch/kube-core";
 import { type KubeClient, KubeconfigError, parseForeignKubeconfig } from "@klutch/kube";
-import { covers, ensure } from "../apply.ts";
+import { ensure } from "../apply.ts";
 import type { Step } from "./context.ts";
 import { allowFromAnnotation, type Owner } from "./names.ts";
 
@@ -95,7 +96,7 @@ export async function mirrorKubeconfig(
     data: { [kubeconfigKey]: data },
   };
   const present = await client.find<DynamicObject>(secrets, ref, step);
-  const isFixed = present?.["immutable"] === true && !covers(present, wanted);
+  const isFixed = present?.["immutable"] === true && !containsEqualLists(present, wanted);
   if (present === undefined || isFixed || (present["type"] ?? opaque) !== opaque) {
     if (present !== undefined) {
       await client.delete(secrets, ref, { ...step, preconditions: { uid: present.metadata.uid } });

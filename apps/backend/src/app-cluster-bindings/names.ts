@@ -1,7 +1,7 @@
 /** Names of what an AppClusterBinding makes. docs/reference/names.md lists them. */
 import { createHash } from "node:crypto";
 import { type AppClusterBinding, appClusterBindingAnnotation } from "@klutch/api";
-import { boundedName, keyOf, type KubeObject } from "@klutch/kube-core";
+import { boundedName, keyOf, type KubeObject, maxLabelLength } from "@klutch/kube-core";
 
 /** On a Secret: namespaces, with commas between, whose AppClusterBindings may use it; `*` means all. */
 export const allowFromAnnotation = "klutch.anynines.com/allow-from";
@@ -9,8 +9,6 @@ export const allowFromAnnotation = "klutch.anynines.com/allow-from";
 export const appClusterBindingNameLabel = "klutch.anynines.com/appclusterbinding-name";
 /** The other one of the two labels. */
 export const appClusterBindingNamespaceLabel = "klutch.anynines.com/appclusterbinding-namespace";
-
-const maxLabelLength = 63;
 
 /** An AppClusterBinding with the names that follow from it. */
 export interface Owner {

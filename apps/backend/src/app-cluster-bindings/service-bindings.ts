@@ -12,14 +12,14 @@ import {
   rejectedClaims,
 } from "@klutch/api";
 import {
-  canonicalJson,
+  containsEqualLists,
   falseCondition,
   findCondition,
   isTrue,
+  jsonEqual,
   type NewCondition,
   trueCondition,
 } from "@klutch/kube-core";
-import { covers } from "../apply.ts";
 import { byNamespace } from "../controller-context.ts";
 import { ensureAnswers } from "../exports/answers.ts";
 import { answeredClaims } from "./answered-claims.ts";
@@ -106,8 +106,8 @@ async function ensureBinding(
     return undefined;
   }
   const isSame =
-    canonicalJson(present.spec.permissionClaims ?? []) === canonicalJson(permissionClaims) &&
-    covers(present.metadata, { labels, annotations });
+    jsonEqual(present.spec.permissionClaims ?? [], permissionClaims) &&
+    containsEqualLists(present.metadata, { labels, annotations });
   if (isSame) return undefined;
   // Guarded by the resourceVersion: an answer that somebody gives at this moment must not be lost.
   const { resourceVersion } = present.metadata;

@@ -4,6 +4,7 @@ import {
   falseCondition,
   findCondition,
   type NewCondition,
+  parseDuration,
   setConditions,
   trueCondition,
 } from "@klutch/kube-core";
@@ -92,7 +93,7 @@ export function healthOf(
     );
     return { condition, requeueMs: silentRequeueMs };
   }
-  const intervalMs = goDuration(heartbeatInterval);
+  const intervalMs = heartbeatInterval === undefined ? undefined : parseDuration(heartbeatInterval);
   if (intervalMs === undefined) {
     const condition = notHealthy(
       "HeartbeatIntervalMissing",
@@ -111,14 +112,4 @@ export function healthOf(
     return { condition, requeueMs: silentRequeueMs };
   }
   return { condition: trueCondition("Healthy"), requeueMs: 2 * intervalMs - silentMs + 1_000 };
-}
-
-/** Milliseconds of a Go duration such as `5m0s`. */
-export function goDuration(text: string | undefined): number | undefined {
-  if (text === undefined || !/^(\d+(\.\d+)?(h|ms|m|s))+$/.test(text)) return undefined;
-  const units: Readonly<Record<string, number>> = { h: 3_600_000, m: 60_000, s: 1_000, ms: 1 };
-  return [...text.matchAll(/(\d+(?:\.\d+)?)(h|ms|m|s)/g)].reduce(
-    (sum, [, number, unit]) => sum + Number(number) * (units[unit ?? ""] ?? 0),
-    0,
-  );
 }

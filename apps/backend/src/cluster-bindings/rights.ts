@@ -7,9 +7,16 @@ import {
   clusterWideExportRules,
   exportRules,
   type GrantedExport,
-  type PolicyRule,
 } from "@klutch/api";
-import { clusterRoleBindings, clusterRoles, type KubeObject, type ResourceType } from "@klutch/kube-core";
+import {
+  clusterRoleBindings,
+  clusterRoles,
+  type KubeObject,
+  namespaces,
+  ownerReference,
+  type PolicyRule,
+  type ResourceType,
+} from "@klutch/kube-core";
 import type { KubeClient } from "@klutch/kube";
 import { ensure } from "../apply.ts";
 import { byNamespace, type ControllerContext } from "../controller-context.ts";
@@ -31,9 +38,7 @@ export async function ensureRights(
   const granted = caches.exports.byIndex(byNamespace, namespace).map((object) => grantedOf(context, object));
   const uid = caches.namespaces.get(namespace)?.metadata.uid;
   const owner =
-    uid === undefined
-      ? {}
-      : { ownerReferences: [{ apiVersion: "v1", kind: "Namespace", name: namespace, uid }] };
+    uid === undefined ? {} : { ownerReferences: [ownerReference(namespaces, { name: namespace, uid })] };
   await ensureRole(client, { name, ...owner }, exportRules(granted), signal);
   if (consumerScope === "Namespaced") {
     for (const one of [name, wideName]) await remove(client, clusterRoleBindings, one, signal);

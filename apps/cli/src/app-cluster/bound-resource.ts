@@ -1,8 +1,9 @@
 /** The binding that a command line names, and the objects of its API. */
-import { type APIServiceBinding, apiServiceBindings, bindGroup, consumerNamespace } from "@klutch/api";
+import { type APIServiceBinding, apiServiceBindings, consumerNamespace } from "@klutch/api";
 import {
   customResourceDefinitions,
   type DynamicObject,
+  isOwnerOfKind,
   type KubeObject,
   type ResourceType,
 } from "@klutch/kube-core";
@@ -81,7 +82,5 @@ export async function listMetadata(
 export function bindingOwner({
   metadata,
 }: KubeObject): { readonly name: string; readonly uid: string } | undefined {
-  return metadata.ownerReferences?.find(
-    ({ kind, apiVersion }) => kind === "APIServiceBinding" && apiVersion.startsWith(`${bindGroup}/`),
-  );
+  return metadata.ownerReferences?.find((owner) => isOwnerOfKind(owner, apiServiceBindings));
 }

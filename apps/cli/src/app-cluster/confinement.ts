@@ -5,13 +5,13 @@ import {
   konnectorPolicyName,
   konnectorScopeOf,
 } from "@klutch/api";
+import { discoverResource } from "@klutch/kube";
 import {
+  contains,
   type DynamicObject,
   validatingAdmissionPolicies,
   validatingAdmissionPolicyBindings,
 } from "@klutch/kube-core";
-import { discoverResource } from "@klutch/kube";
-import { contains } from "@klutch/sync";
 import type { Consumer } from "../clusters.ts";
 import type { CliContext } from "../context.ts";
 import { applyManifests } from "./konnector.ts";

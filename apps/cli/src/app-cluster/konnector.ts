@@ -7,7 +7,6 @@ import {
   konnectorName,
   konnectorRepository,
   type Manifest,
-  type Resource,
 } from "@klutch/api";
 import {
   clusterRoleBindings,
@@ -17,6 +16,7 @@ import {
   isRecord,
   type KubeObject,
   namespaces,
+  type ResourceType,
   roleBindings,
   roles,
   serviceAccounts,
@@ -86,7 +86,7 @@ export async function konnectorImage(consumer: Consumer, signal: AbortSignal): P
   return typeof container?.["image"] === "string" ? container["image"] : "";
 }
 
-const resourceOfKind: Readonly<Record<string, Resource>> = {
+const resourceOfKind: Readonly<Record<string, ResourceType>> = {
   Namespace: namespaces,
   ServiceAccount: serviceAccounts,
   ClusterRole: clusterRoles,

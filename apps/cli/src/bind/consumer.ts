@@ -13,6 +13,7 @@ import {
   customResourceDefinitions,
   type DynamicObject,
   falseCondition,
+  isOwnerOfKind,
   isRecord,
   type KubeObject,
   namespaces,
@@ -144,10 +145,7 @@ export async function existingBinding(
     );
   }
   const owned = crd?.metadata.ownerReferences?.some(
-    (owner) =>
-      owner.kind === "APIServiceBinding" &&
-      owner.name === name &&
-      owner.apiVersion.startsWith(`${bindGroup}/`),
+    (owner) => owner.name === name && isOwnerOfKind(owner, apiServiceBindings),
   );
   if (crd !== undefined && owned !== true) {
     throw new CliError(

@@ -1,12 +1,12 @@
 /** The APIs that a command is about: named by a manifest or by a provider's answer, which is foreign input either way. */
 import { checkApiName, crdNameOf, type ExportRequestResponse, printable } from "@klutch/api";
+import { isDnsSubdomain } from "@klutch/kube-core";
 import type { CliContext } from "../context.ts";
 import { CliError, nothingChanged } from "../errors.ts";
 import type { ClaimAnswer } from "../options.ts";
 
 /** More APIs than this in one go nobody can judge. */
 const maxApis = 20;
-const requestName = /^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$/;
 
 /** Throws `CliError` unless every request is for APIs that a provider may offer. `origin` is where they came from. */
 export function checkRequests(requests: readonly ExportRequestResponse[], origin: string): void {
@@ -15,7 +15,7 @@ export function checkRequests(requests: readonly ExportRequestResponse[], origin
   };
   const seen = new Set<string>();
   for (const { metadata, spec } of requests) {
-    if (metadata.name !== "" && !requestName.test(metadata.name)) {
+    if (metadata.name !== "" && !isDnsSubdomain(metadata.name)) {
       refuse(`its request is named "${printable(metadata.name)}", which is no name of an object.`);
     }
     for (const { group = "", resource } of spec.resources) {

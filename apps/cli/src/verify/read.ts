@@ -18,6 +18,7 @@ import {
   type ListOptions,
   resourceTypeOf,
 } from "@klutch/kube";
+import { effectiveClaims, type InvariantSnapshot, mappingOf, syncedVersion, type Tenant } from "@klutch/sync";
 import {
   customResourceDefinitions,
   type DynamicObject,
@@ -26,14 +27,6 @@ import {
   type ResourceType,
   secrets,
 } from "@klutch/kube-core";
-import {
-  effectiveClaims,
-  type InvariantSnapshot,
-  mappingOf,
-  syncedVersion,
-  type SyncObject,
-  type Tenant,
-} from "@klutch/sync";
 import { bindingOwner } from "../app-cluster/bound-resource.ts";
 import type { Consumer } from "../clusters.ts";
 import type { CliContext } from "../context.ts";
@@ -101,8 +94,8 @@ export async function readSnapshot(
   };
   const exported = new Set(exports.map(({ metadata }) => metadata.name));
   const { bindings, bound, leftOut } = sortBindings(everyBinding, identity, exported);
-  const consumerObjects: Record<string, readonly SyncObject[]> = {};
-  const providerObjects: Record<string, readonly SyncObject[]> = {};
+  const consumerObjects: Record<string, readonly DynamicObject[]> = {};
+  const providerObjects: Record<string, readonly DynamicObject[]> = {};
   const own = ownNamespaces(mappings, allNamespaces ?? [], tenant);
   for (const one of exports) {
     const name = one.metadata.name ?? "";
@@ -277,7 +270,7 @@ function ownNamespaces(
 async function readOrphanedApis(
   { consumer, signal }: Reader,
   bindings: readonly APIServiceBinding[],
-  objects: Record<string, readonly SyncObject[]>,
+  objects: Record<string, readonly DynamicObject[]>,
 ): Promise<DynamicObject[]> {
   const options = { metadataOnly: true, signal };
   const all = await listAll<DynamicObject>(consumer.client, customResourceDefinitions, options);
@@ -299,8 +292,8 @@ async function readClaimed(
   bound: readonly APIServiceBinding[],
   exports: readonly APIServiceExport[],
   { own, tenant }: { readonly own: OwnNamespaces; readonly tenant: Tenant },
-  consumerObjects: Record<string, readonly SyncObject[]>,
-  providerObjects: Record<string, readonly SyncObject[]>,
+  consumerObjects: Record<string, readonly DynamicObject[]>,
+  providerObjects: Record<string, readonly DynamicObject[]>,
 ): Promise<readonly ComparedResource[]> {
   const { consumer, provider, signal, notes } = reader;
   const claims = bound.flatMap(({ metadata, spec }) => {

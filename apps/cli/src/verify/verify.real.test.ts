@@ -206,7 +206,7 @@ test("verify: wrong arguments are named with what would be right", async () => {
   const missing = await world.run([...args, "-n", "cluster-z"]);
   assert.match(missing.stderr(), /error: The control plane has no namespace cluster-z\. Pass --namespace/);
   const none = await world.run(args);
-  assert.match(none.stderr(), /has no namespace; pass --namespace/);
+  assert.match(none.stderr(), /has no namespace\. Pass --namespace/);
   const format = await world.run([...args, "-n", "cluster-a", "-o", "yaml"]);
   assert.match(format.stderr(), /-o "yaml" is not known; use json/);
   const gone = await world.run(["verify", world.paths.app]);

@@ -1,8 +1,7 @@
 /** The kubeconfig that an agent gets in a Secret. */
-import { falseCondition, type NewCondition, trueCondition } from "@klutch/kube-core";
 import { type ClusterConfig, KubeconfigError } from "@klutch/kube";
 import type { ReadYourWritesCache } from "@klutch/kube-runtime";
-import { jsonHash } from "@klutch/sync";
+import { falseCondition, jsonHash, type NewCondition, trueCondition } from "@klutch/kube-core";
 import { secretText } from "../decode.ts";
 
 /** How soon a Secret that cannot be read is read again. */

@@ -1,11 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { WatchEvent } from "@klutch/kube";
-import type { DynamicObject } from "@klutch/kube-core";
+import { type DynamicObject, secrets as type } from "@klutch/kube-core";
 import { fakeClient } from "@klutch/kube-testing";
 import { rotatingClient } from "./rotating-client.ts";
 
-const type = { group: "", version: "v1", plural: "secrets", kind: "Secret", namespaced: true };
 const ref = { namespace: "a", name: "b" };
 const object = (name: string): DynamicObject => ({ apiVersion: "v1", kind: "Secret", metadata: { name } });
 

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { readFile } from "node:fs/promises";
 import { createServer } from "node:https";
 import { join } from "node:path";
-import type { DynamicObject, ResourceType } from "@klutch/kube-core";
+import { apiServices, type DynamicObject, type ResourceType } from "@klutch/kube-core";
 import { type TestCluster, waitFor } from "@klutch/kube-testing";
 
 /** Answers until it is disposed. */
@@ -12,13 +12,6 @@ export interface AggregatedServer extends AsyncDisposable {
   readonly requests: readonly string[];
 }
 
-const apiServices: ResourceType = {
-  group: "apiregistration.k8s.io",
-  version: "v1",
-  plural: "apiservices",
-  kind: "APIService",
-  namespaced: false,
-};
 const services: ResourceType = {
   group: "",
   version: "v1",

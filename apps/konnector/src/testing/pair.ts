@@ -1,9 +1,14 @@
 /** Short questions that tests ask about one API between the two clusters. */
 import { apiServiceBindings, consumerNamespace } from "@klutch/api";
-import { type DynamicObject, findCondition, isTrue, type ResourceType } from "@klutch/kube-core";
+import {
+  conditionsOf,
+  type DynamicObject,
+  findCondition,
+  isTrue,
+  type ResourceType,
+} from "@klutch/kube-core";
 import { isNotFound } from "@klutch/kube";
 import { waitFor } from "@klutch/kube-testing";
-import { conditionsOf } from "../decode.ts";
 import { tenantNamespace } from "./provider-side.ts";
 import type { World } from "./world.ts";
 

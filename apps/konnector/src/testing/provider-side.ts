@@ -17,6 +17,7 @@ import {
 import {
   clusterRoleBindings,
   clusterRoles,
+  conditionsOf,
   customResourceDefinitions,
   type DynamicObject,
   isTrue,
@@ -28,7 +29,6 @@ import {
 } from "@klutch/kube-core";
 import { formatKubeconfig, parseYaml, serviceAccountToken } from "@klutch/kube";
 import { roleBindingObject, roleObject, secretObject, type TestCluster, waitFor } from "@klutch/kube-testing";
-import { conditionsOf } from "../decode.ts";
 
 /** The cluster namespace. */
 export const tenantNamespace = "cluster-test";

@@ -17,11 +17,18 @@ import {
   renewalKeyAnnotation,
   renewalUrlAnnotation,
 } from "@klutch/api";
-import { type DynamicObject, findCondition, namespaces, secrets, serviceAccounts } from "@klutch/kube-core";
+import {
+  conditionsOf,
+  type DynamicObject,
+  findCondition,
+  namespaces,
+  secrets,
+  serviceAccounts,
+} from "@klutch/kube-core";
 import { ApiError, createKubeClient, parseForeignKubeconfig } from "@klutch/kube";
 import { metricNames, waitFor } from "@klutch/kube-testing";
 import { metricsOf } from "@klutch/telemetry";
-import { conditionsOf, secretText } from "../decode.ts";
+import { secretText } from "../decode.ts";
 import { startGate } from "../testing/gate.ts";
 import { pairOf } from "../testing/pair.ts";
 import {

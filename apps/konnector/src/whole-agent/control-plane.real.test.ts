@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { apiServiceBindings, apiServiceExports, clusterBindings, consumerNamespace } from "@klutch/api";
 import {
+  conditionsOf,
   customResourceDefinitions,
   type DynamicObject,
   findCondition,
@@ -12,7 +13,6 @@ import {
 import { systemRuntime } from "@klutch/kube-runtime";
 import { secretObject, waitFor } from "@klutch/kube-testing";
 import { createMetrics, silentLogger } from "@klutch/telemetry";
-import { conditionsOf } from "../decode.ts";
 import { runAgent } from "../konnector.ts";
 import { dropExportRules, rewriteExport } from "../testing/hostile-provider.ts";
 import { pairOf } from "../testing/pair.ts";

@@ -8,10 +8,17 @@ import {
   consumerNamespace,
   kubeconfigKey,
 } from "@klutch/api";
-import { type DynamicObject, findCondition, namespaces, secrets, serviceAccounts } from "@klutch/kube-core";
+import {
+  conditionsOf,
+  type DynamicObject,
+  findCondition,
+  namespaces,
+  secrets,
+  serviceAccounts,
+} from "@klutch/kube-core";
 import { ApiError, createKubeClient, parseForeignKubeconfig } from "@klutch/kube";
 import { waitFor } from "@klutch/kube-testing";
-import { conditionsOf, secretText } from "../decode.ts";
+import { secretText } from "../decode.ts";
 import { startGate } from "../testing/gate.ts";
 import { pairOf } from "../testing/pair.ts";
 import {

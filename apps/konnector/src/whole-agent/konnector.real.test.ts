@@ -12,7 +12,9 @@ import {
 } from "@klutch/api";
 import {
   clusterRoles,
+  conditionsOf,
   type DynamicObject,
+  events,
   findCondition,
   isTrue,
   type ResourceType,
@@ -21,7 +23,6 @@ import {
 import { isNotFound } from "@klutch/kube";
 import { metricNames, secretObject, waitFor } from "@klutch/kube-testing";
 import { metricsOf } from "@klutch/telemetry";
-import { conditionsOf } from "../decode.ts";
 import { exportCrd, installCrd, prepareTenant, tenantNamespace } from "../testing/provider-side.ts";
 import {
   bindApi,
@@ -231,7 +232,6 @@ test("a claim stays until its upstream is really gone", async () => {
     return found?.metadata.deletionTimestamp;
   });
   assert.deepEqual((await onConsumer(widgets.type, "one"))?.metadata.finalizers, [syncerFinalizer]);
-  const events = { group: "", version: "v1", plural: "events", kind: "Event", namespaced: true };
   await waitFor("an event that says what it waits for", async () => {
     const { items } = await consumer.client.list<DynamicObject>(events, below);
     return items.some((event) => event["reason"] === "WaitingForDeletion");

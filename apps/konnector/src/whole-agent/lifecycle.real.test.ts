@@ -14,6 +14,7 @@ import {
   consumerNamespace,
 } from "@klutch/api";
 import {
+  conditionsOf,
   customResourceDefinitions,
   type DynamicObject,
   findCondition,
@@ -25,7 +26,7 @@ import {
 } from "@klutch/kube-core";
 import { reservePorts } from "@klutch/engines";
 import { secretObject, waitFor } from "@klutch/kube-testing";
-import { conditionsOf, secretText } from "../decode.ts";
+import { secretText } from "../decode.ts";
 import {
   exportCrd,
   freshKubeconfig,

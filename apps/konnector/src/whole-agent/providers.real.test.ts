@@ -8,6 +8,7 @@ import {
   unreachableSinceAnnotation,
 } from "@klutch/api";
 import {
+  conditionsOf,
   customResourceDefinitions,
   type DynamicObject,
   events,
@@ -17,7 +18,6 @@ import {
   secrets,
 } from "@klutch/kube-core";
 import { secretObject, waitFor } from "@klutch/kube-testing";
-import { conditionsOf } from "../decode.ts";
 import { startGate } from "../testing/gate.ts";
 import { pairOf, serviceNamespace } from "../testing/pair.ts";
 import { exportCrd, installCrd, prepareTenant, tenantNamespace } from "../testing/provider-side.ts";

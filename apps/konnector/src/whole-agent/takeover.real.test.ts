@@ -19,6 +19,7 @@ import {
 import {
   clusterRoleBindings,
   clusterRoles,
+  conditionsOf,
   customResourceDefinitions,
   type DynamicObject,
   events,
@@ -28,7 +29,6 @@ import {
   secrets,
 } from "@klutch/kube-core";
 import { secretObject, waitFor } from "@klutch/kube-testing";
-import { conditionsOf } from "../decode.ts";
 import { pairOf, serviceNamespace } from "../testing/pair.ts";
 import {
   exportCrd,

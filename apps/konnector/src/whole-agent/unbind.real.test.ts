@@ -13,9 +13,14 @@ import {
   unbindFinalizer,
   unbindPolicyAnnotation,
 } from "@klutch/api";
-import { customResourceDefinitions, type DynamicObject, findCondition, namespaces } from "@klutch/kube-core";
+import {
+  conditionsOf,
+  customResourceDefinitions,
+  type DynamicObject,
+  findCondition,
+  namespaces,
+} from "@klutch/kube-core";
 import { waitFor } from "@klutch/kube-testing";
-import { conditionsOf } from "../decode.ts";
 import { pairOf, serviceNamespace } from "../testing/pair.ts";
 import { exportCrd, installCrd, prepareTenant, tenantNamespace } from "../testing/provider-side.ts";
 import {

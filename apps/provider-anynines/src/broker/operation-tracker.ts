@@ -3,7 +3,7 @@ import { ExternalError, type Managed, type Observation } from "@klutch/crossplan
 import type { Clock } from "@klutch/kube";
 import { isConcurrency, isGone, type LastOperation, type Outcome, OsbError } from "@klutch/osb";
 import type { AnnotationChanges, CriticalAnnotations } from "../critical-annotations.ts";
-import { type BrokerOperation, operationAnnotation, recordedOperation } from "./operation.ts";
+import { type BrokerOperation, operationAnnotation, recordedOperation } from "../operation.ts";
 
 /** How often a running operation is asked for when the broker does not say. */
 const defaultPollMs = 2_000;

@@ -21,7 +21,7 @@ export function checkServiceType(
   );
 }
 
-/** The broker of an instance or a binding. A ProviderConfig that is missing means that nobody serves the type. */
+/** The broker of an instance or a binding. A ProviderConfig that is missing means that no broker serves the type. */
 export async function brokerOf(brokers: Brokers, managed: Managed, signal: AbortSignal): Promise<Broker> {
   const name = configNameOf(managed);
   const type = typeOf(managed);

@@ -88,7 +88,7 @@ class MemoryBroker {
   } as unknown as OsbClient;
 }
 
-/** The object at the API server, and one pass as the managed reconciler makes it. */
+/** The object at the API server, and one reconcile of it. */
 class Stored {
   #managed: ServiceInstance;
 
@@ -114,8 +114,8 @@ class Stored {
     return this.#managed.status?.atProvider?.instanceId;
   }
 
-  /** As a version without our notes left an instance whose provision failed and whose spec was corrected. */
-  forgetNotes(): void {
+  /** As a version without our annotations left an instance whose provision failed and whose spec was corrected. */
+  forgetAnnotations(): void {
     this.#managed = { ...this.#managed, metadata: { ...this.#managed.metadata, annotations: {} } };
   }
 
@@ -136,7 +136,7 @@ class Stored {
     };
   }
 
-  async pass(
+  async reconcile(
     broker: MemoryBroker,
   ): Promise<{ readonly ready: string; readonly message?: string | undefined }> {
     const client = new ServiceInstanceClient({
@@ -175,13 +175,13 @@ test("a repair that is ended before or after any of its steps goes on, and one g
   for (let at = 1; ; at++) {
     const broker = new MemoryBroker();
     const stored = new Stored({ bad: true });
-    while ((await stored.pass(broker)).ready !== "unavailable");
+    while ((await stored.reconcile(broker)).ready !== "unavailable");
     stored.edit({ bad: false });
     broker.crashes = new Crashes(at);
-    for (let passes = 0; ; passes++) {
-      assert.ok(passes < 20, `the instance never became ready after an end at step ${at}`);
+    for (let reconciles = 0; ; reconciles++) {
+      assert.ok(reconciles < 20, `the instance never became ready after an end at step ${at}`);
       try {
-        if ((await stored.pass(broker)).ready === "available") break;
+        if ((await stored.reconcile(broker)).ready === "available") break;
       } catch (error) {
         if (!(error instanceof Crash)) throw error;
       }
@@ -196,23 +196,23 @@ test("a repair that is ended before or after any of its steps goes on, and one g
 test("a failed instance that was stuck before repairs were known is repaired too", async () => {
   const broker = new MemoryBroker();
   const stored = new Stored({ bad: true });
-  while ((await stored.pass(broker)).ready !== "unavailable");
-  stored.forgetNotes();
+  while ((await stored.reconcile(broker)).ready !== "unavailable");
+  stored.forgetAnnotations();
   stored.edit({ bad: false });
-  let passes = 0;
-  while ((await stored.pass(broker)).ready !== "available") assert.ok(++passes < 10);
+  let reconciles = 0;
+  while ((await stored.reconcile(broker)).ready !== "available") assert.ok(++reconciles < 10);
   assert.deepEqual([...broker.instances.keys()], [stored.instanceId]);
 });
 
 test("what was once in use is never cleared away, whatever state is noted of it", async () => {
   const broker = new MemoryBroker();
   const stored = new Stored({ bad: false });
-  while ((await stored.pass(broker)).ready !== "available");
+  while ((await stored.reconcile(broker)).ready !== "available");
   const [id = ""] = broker.instances.keys();
-  stored.forgetNotes();
+  stored.forgetAnnotations();
   stored.edit({ bad: true });
   stored.report({ state: "failed" });
   broker.osb.fetchInstance = () => Promise.reject(gone(404));
-  for (let pass = 0; pass < 5; pass++) await stored.pass(broker);
+  for (let time = 0; time < 5; time++) await stored.reconcile(broker);
   assert.deepEqual([...broker.instances.keys()], [id]);
 });

@@ -33,7 +33,8 @@ export interface InstanceClientOptions extends Omit<InstanceObserverOptions, "st
 
 /**
  * Lives for one reconcile. The instance's id follows from the managed resource, and each call is recorded before it is made, so every
- * call can be repeated after a crash. The service of an instance cannot be changed, and a bound instance is not deleted.
+ * call can be repeated after a crash. A lost instance is never made anew without a person's permission, its service cannot be changed, and
+ * while it is bound it is not deleted.
  */
 export class ServiceInstanceClient implements ExternalClient {
   readonly #broker: Broker;

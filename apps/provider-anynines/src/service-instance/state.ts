@@ -5,7 +5,7 @@ import type { Clock } from "@klutch/kube";
 import { wholeSeconds } from "@klutch/kube-core";
 import type { OsbClient } from "@klutch/osb";
 import { OperationTracker } from "../broker/operation-tracker.ts";
-import type { BrokerOperation } from "../broker/operation.ts";
+import type { BrokerOperation } from "../operation.ts";
 import {
   type AnnotationChanges,
   CriticalAnnotations,

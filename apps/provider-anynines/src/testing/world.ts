@@ -10,6 +10,7 @@ import {
   serviceInstances,
 } from "@klutch/api";
 import {
+  conditionsOf,
   customResourceDefinitions,
   type DynamicObject,
   isRecord,
@@ -18,12 +19,12 @@ import {
   type ResourceType,
   secrets,
 } from "@klutch/kube-core";
-import { reservePorts, startPostgres, startProcess } from "@klutch/engines";
 import { type KubeClient } from "@klutch/kube";
 import { startCluster, waitFor } from "@klutch/kube-testing";
 import { Client } from "pg";
-import { runProvider } from "./run-provider.ts";
+import { type BrokerProcess, startBroker } from "./broker.ts";
 import { type Front, startFront } from "./front.ts";
+import { runProvider } from "./run-provider.ts";
 
 /** A condition as tests read it. */
 export interface SeenCondition {
@@ -36,6 +37,9 @@ export interface SeenCondition {
 /** The provider itself runs only between `run` and the call of what it returns. */
 export interface World extends AsyncDisposable {
   readonly client: KubeClient;
+  /** Of the control plane, as text. */
+  readonly kubeconfig: string;
+  readonly broker: BrokerProcess;
   readonly front: Front;
   /** Runs the provider in this process until the returned function is called. */
   run(options?: { readonly pollIntervalMs?: number; readonly confirmLossMs?: number }): () => Promise<void>;
@@ -57,31 +61,25 @@ export interface World extends AsyncDisposable {
 
 export const configName = "postgresql-service-broker";
 
+/** Options of a world. */
+export interface WorldOptions {
+  /** Whether the control plane has a controller manager, which collects garbage. Default false. */
+  readonly controllerManager?: boolean | undefined;
+  /** Whether the provider talks to the broker through `front`. Default true. */
+  readonly throughFront?: boolean | undefined;
+}
+
 /** Starts all; takes some seconds. */
-export async function startWorld(name: string): Promise<World> {
+export async function startWorld(name: string, options: WorldOptions = {}): Promise<World> {
+  const { controllerManager = false, throughFront = true } = options;
   await using starting = new AsyncDisposableStack();
-  const cluster = starting.use(await startCluster({ name }));
-  const postgres = starting.use(await startPostgres());
+  const cluster = starting.use(await startCluster({ name, controllerManager }));
   const folder = await mkdtemp(join(tmpdir(), `klutch-${name}-`));
   starting.defer(() => rm(folder, { recursive: true, force: true }));
-  const brokerPort = starting.use(await reservePorts(1)).ports[0] ?? 0;
-  const broker = await startProcess({
-    name: "broker",
-    command: process.execPath,
-    args: [join(import.meta.dirname, "../../../broker/src/main.ts")],
-    env: {
-      BROKER_POSTGRES_URL: postgres.url,
-      BROKER_USERNAME: "u",
-      BROKER_PASSWORD: "p",
-      BROKER_SECRET_KEY: "0123456789abcdef0123456789abcdef",
-      BROKER_LISTEN: `127.0.0.1:${brokerPort}`,
-    },
-    logFile: join(folder, "broker.log"),
-    ready: async () => (await fetch(`http://127.0.0.1:${brokerPort}/healthz`)).ok,
-  });
-  starting.use(broker);
-  const front = starting.use(await startFront(() => brokerPort));
-  await fill(cluster.client, front.port);
+  const broker = starting.use(await startBroker(folder));
+  const { postgres } = broker;
+  const front = starting.use(await startFront(() => broker.port));
+  await fill(cluster.client, throughFront ? front.port : broker.port);
   const stack = starting.move();
   const sql = async (uri: string, statement: string): Promise<readonly unknown[]> => {
     const connected = new Client({ connectionString: uri });
@@ -95,6 +93,8 @@ export async function startWorld(name: string): Promise<World> {
   return {
     ...observers(cluster.client),
     client: cluster.client,
+    kubeconfig: cluster.kubeconfig,
+    broker,
     front,
     sql,
     run: (options) => run(cluster.client, options),
@@ -117,7 +117,8 @@ async function fill(client: KubeClient, port: number): Promise<void> {
     apiVersion: "v1",
     kind: "Secret",
     metadata: { namespace: "team", name: "broker" },
-    data: { username: Buffer.from("u").toString("base64"), password: Buffer.from("p").toString("base64") },
+    // Files and editors leave a line break at the end.
+    data: { username: Buffer.from("u\n").toString("base64"), password: Buffer.from("p").toString("base64") },
   });
   const key = (name: string): object => ({ secretRef: { namespace: "team", name: "broker", key: name } });
   await client.create<DynamicObject>(providerConfigs, {
@@ -150,7 +151,7 @@ function observers(client: KubeClient): Pick<World, "condition" | "gone" | "cred
       waitFor(
         `${type.kind} ${name} to be ${wanted.type}=${wanted.status ?? "any"} ${wanted.message?.source ?? ""}`,
         async () => {
-          const all = conditionsOf(await status(type, name));
+          const all = seenConditionsOf(await status(type, name));
           const found = all.find((one) => one.type === wanted.type);
           const fits =
             found !== undefined &&
@@ -183,18 +184,13 @@ function observers(client: KubeClient): Pick<World, "condition" | "gone" | "cred
   };
 }
 
-function conditionsOf(status: Readonly<Record<string, unknown>>): readonly SeenCondition[] {
-  const list = Array.isArray(status["conditions"]) ? status["conditions"] : [];
-  return list.filter(isRecord).map((one) => ({
-    type: textOf(one["type"]),
-    status: textOf(one["status"]),
-    reason: textOf(one["reason"]),
-    message: textOf(one["message"]),
+function seenConditionsOf(status: Readonly<Record<string, unknown>>): readonly SeenCondition[] {
+  return conditionsOf({ status }).map(({ type, status: state, reason = "", message = "" }) => ({
+    type,
+    status: state,
+    reason,
+    message,
   }));
-}
-
-function textOf(value: unknown): string {
-  return typeof value === "string" ? value : "";
 }
 
 const labels = (name: string): Record<string, string> => ({

@@ -8,6 +8,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type KubeClient, systemClock } from "@klutch/kube";
 import {
+  controllerReference,
   deployments,
   type DynamicObject,
   isRecord,
@@ -94,7 +95,7 @@ async function serveRevision(
 }
 
 async function applyStubDeployment(client: KubeClient, revision: DynamicObject): Promise<void> {
-  const { name = "", uid = "" } = revision.metadata;
+  const { name = "" } = revision.metadata;
   if ((await client.find(deployments, { namespace: crossplaneNamespace, name })) !== undefined) return;
   const labels = { "pkg.crossplane.io/revision": name };
   const object: DynamicObject = {
@@ -103,16 +104,7 @@ async function applyStubDeployment(client: KubeClient, revision: DynamicObject):
     metadata: {
       namespace: crossplaneNamespace,
       name,
-      ownerReferences: [
-        {
-          apiVersion: revision.apiVersion,
-          kind: revision.kind,
-          name,
-          uid,
-          controller: true,
-          blockOwnerDeletion: true,
-        },
-      ],
+      ownerReferences: [controllerReference(revision)],
     },
     spec: {
       replicas: 0,

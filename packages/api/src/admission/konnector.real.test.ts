@@ -3,6 +3,7 @@ import { after, test } from "node:test";
 import { createKubeClient, isForbidden, type KubeClient } from "@klutch/kube";
 import {
   clusterRoles,
+  configMaps,
   customResourceDefinitions,
   type DynamicObject,
   type KubeObject,
@@ -29,13 +30,6 @@ const agent: KubeClient = createKubeClient(
 );
 after(() => agent[Symbol.asyncDispose]());
 
-const configMaps: ResourceType = {
-  group: "",
-  version: "v1",
-  plural: "configmaps",
-  kind: "ConfigMap",
-  namespaced: true,
-};
 const widgets: ResourceType = {
   group: "example.org",
   version: "v1",

@@ -2,6 +2,7 @@
  * The second line behind the konnector's roles: what its account may write in an app cluster, whatever RBAC says. The plugin writes it
  * with what people bound and accepted; no account that RBAC confines can change it.
  */
+import { isDnsSubdomain } from "@klutch/kube-core";
 import { checkApiFullName } from "../foreign/api-name.ts";
 import type { AnsweredPermissionClaim } from "../kinds/permission-claim.ts";
 import type { Manifest } from "../konnector-manifests.ts";
@@ -73,8 +74,7 @@ export function konnectorPolicyManifests({ apis, claims, secretTypes }: Konnecto
   for (const type of secretTypes)
     if (!/^[-./\w]+$/.test(type)) throw new RangeError(`${JSON.stringify(type)} is no type of a Secret`);
   for (const name of [...apis, ...claims])
-    if (!/^[a-z0-9]([-.a-z0-9]*[a-z0-9])?$/.test(name))
-      throw new RangeError(`${JSON.stringify(name)} is no name of a resource`);
+    if (!isDnsSubdomain(name)) throw new RangeError(`${JSON.stringify(name)} is no name of a resource`);
   return accountPolicyManifests({
     name: konnectorPolicyName,
     account: { namespace: consumerNamespace, name: konnectorName },

@@ -1,10 +1,8 @@
 /** Which APIs may be shared at all. The same rule for whoever offers, binds or syncs one. */
+import { isDnsLabel, maxLabelLength, maxSubdomainLength } from "@klutch/kube-core";
 import { bindGroup } from "../names.ts";
-import { isDnsLabel } from "./text.ts";
 
 const resourceLabel = /^[a-z]([-a-z0-9]*[a-z0-9])?$/;
-const labelLimit = 63;
-const groupLimit = 253;
 /** Groups of Kubernetes itself; every other one of it is a single word. */
 const kubernetesDomains: readonly string[] = ["k8s.io", "kubernetes.io"];
 
@@ -14,10 +12,10 @@ const kubernetesDomains: readonly string[] = ["k8s.io", "kubernetes.io"];
  */
 export function checkApiName(group: string, plural: string): string | undefined {
   const name = `resource ${quoted(plural)} of group ${quoted(group)}`;
-  if (plural.length > labelLimit || !resourceLabel.test(plural))
-    return `${name} is no API that can be shared: a resource is named by a DNS label of at most ${labelLimit} characters, such as "widgets"`;
+  if (plural.length > maxLabelLength || !resourceLabel.test(plural))
+    return `${name} is no API that can be shared: a resource is named by a DNS label of at most ${maxLabelLength} characters, such as "widgets"`;
   const labels = group.split(".");
-  if (group.length > groupLimit || !labels.every(isDnsLabel)) {
+  if (group.length > maxSubdomainLength || !labels.every(isDnsLabel)) {
     const what = group === "" ? "it is built into Kubernetes" : "the group is not a DNS name";
     return `${name} is no API that can be shared: ${what}`;
   }
@@ -45,5 +43,5 @@ export function checkApiFullName(name: string): string | undefined {
 }
 
 function quoted(text: string): string {
-  return JSON.stringify(text.length > groupLimit ? `${text.slice(0, groupLimit)}…` : text);
+  return JSON.stringify(text.length > maxSubdomainLength ? `${text.slice(0, maxSubdomainLength)}…` : text);
 }

@@ -1,4 +1,5 @@
 /** A ClusterBinding as a stranger's server gives it: what the provider calls itself, and where this cluster's credential is. */
+import { isDnsSubdomain } from "@klutch/kube-core";
 import type { ClusterBindingStatus } from "../kinds/cluster-binding.ts";
 import type { LocalSecretKeyRef } from "../kinds/common.ts";
 import { kubeconfigKey } from "../names.ts";
@@ -19,9 +20,7 @@ export interface ForeignClusterBinding {
 }
 
 const prettyNameLimit = 128;
-const nameLimit = 253;
 const statusTextLimit = 1024;
-const secretName = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/;
 
 /** Reads one. Never throws, whatever the value is. */
 export function parseClusterBinding(object: unknown): ForeignClusterBinding {
@@ -40,7 +39,7 @@ export function parseClusterBinding(object: unknown): ForeignClusterBinding {
 function secretRefOf(value: unknown): LocalSecretKeyRef | undefined {
   const fields = recordOf(value);
   const name = textOf(fields?.["name"]);
-  const isName = name !== undefined && name.length <= nameLimit && secretName.test(name);
+  const isName = name !== undefined && isDnsSubdomain(name);
   return isName && fields?.["key"] === kubeconfigKey ? { name, key: kubeconfigKey } : undefined;
 }
 

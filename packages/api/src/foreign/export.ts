@@ -2,6 +2,7 @@
  * An APIServiceExport as a stranger wrote it. What comes out is either a spec that the rest may trust or a sentence why there is none:
  * no other part reads exports. The server that they come from belongs to the other side, so its own validation proves nothing.
  */
+import { isDnsLabel } from "@klutch/kube-core";
 import { accepts, describeProblem, problemsOf } from "@klutch/schema";
 import {
   type APIServiceExportSpec,
@@ -31,7 +32,6 @@ const versionLimit = 64;
 const nameListLimit = 64;
 const claimLimit = 128;
 const kind = /^[A-Za-z]([-A-Za-z0-9]{0,61}[A-Za-z0-9])?$/;
-const shortName = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/;
 /** Part of the schema's own language, where null may mean something. */
 const opaque: ReadonlySet<string> = new Set(["openAPIV3Schema"]);
 
@@ -86,7 +86,7 @@ function namesProblem(names: Readonly<Record<string, unknown>>): string | undefi
   for (const field of ["shortNames", "categories"]) {
     const list = listOf(names[field]);
     if (list.length > nameListLimit) return `spec.names.${field}: has more than ${nameListLimit} items`;
-    const value = list.find((item) => typeof item === "string" && !shortName.test(item));
+    const value = list.find((item) => typeof item === "string" && !isDnsLabel(item));
     if (value !== undefined) return wrong(field, value);
   }
   return undefined;

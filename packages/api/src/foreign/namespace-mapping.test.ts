@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { parseNamespaceMapping } from "./namespace-mapping.ts";
-import { isDnsLabel } from "./text.ts";
+import { isDnsLabel } from "@klutch/kube-core";
 import { mutationsOf } from "./testing/mutations.ts";
 
 const good = {

@@ -1,6 +1,6 @@
 /** An APIServiceNamespace as a stranger's server gives it. Both of its names become parts of paths and of other names. */
 import { recordOf } from "./read.ts";
-import { isDnsLabel } from "./text.ts";
+import { isDnsLabel } from "@klutch/kube-core";
 
 /** A mapping that was read. */
 export interface ForeignMapping {

@@ -1,5 +1,5 @@
 /** Small readers for values of which nothing is known. */
-import type { Condition } from "@klutch/kube-core";
+import { type Condition, isRecord } from "@klutch/kube-core";
 import { plainText } from "./text.ts";
 
 /** A JSON object as a record; undefined for anything else. */
@@ -76,8 +76,4 @@ export function withoutNulls(value: unknown, opaque: ReadonlySet<string> = new S
       .filter(([, field]) => field !== null)
       .map(([name, field]) => [name, opaque.has(name) ? field : withoutNulls(field, opaque)]),
   );
-}
-
-function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

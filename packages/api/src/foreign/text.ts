@@ -19,12 +19,6 @@ const shortForms: Readonly<Record<string, string>> = {
 
 /** Of a piece of foreign text in a line of ours. */
 const defaultMaxLength = 1000;
-const labelLimit = 63;
-
-/** Whether the text is a DNS label (RFC 1123), as names of namespaces are. */
-export function isDnsLabel(text: string): boolean {
-  return text.length <= labelLimit && /^[a-z0-9](?:[a-z0-9-]*[a-z0-9])?$/.test(text);
-}
 
 /** The text on one line, without control characters, and not longer than `limit` characters. Default 1024. */
 export function plainText(text: string, limit = 1024): string {

@@ -1,4 +1,5 @@
 /** APIServiceBinding: an API of a provider, bound in an app cluster. */
+import type { Condition, KubeObject } from "@klutch/kube-core";
 import {
   type CustomResourceDefinition,
   customResourceDefinition,
@@ -10,14 +11,12 @@ import {
 import { bindGroup } from "../names.ts";
 import {
   ageColumn,
-  type ApiObject,
   bindCategories,
   type ClusterSecretKeyRef,
   clusterSecretKeyRef,
   conditions,
   readyColumn,
 } from "./common.ts";
-import type { Condition } from "@klutch/kube-core";
 import { type AnsweredPermissionClaim, answeredPermissionClaim } from "./permission-claim.ts";
 
 export interface APIServiceBindingSpec {
@@ -31,7 +30,7 @@ export interface APIServiceBindingStatus {
 }
 
 /** Named like the CRD and the export: `<resource>.<group>`. */
-export interface APIServiceBinding extends ApiObject {
+export interface APIServiceBinding extends KubeObject {
   readonly spec: APIServiceBindingSpec;
   readonly status?: APIServiceBindingStatus | undefined;
 }

@@ -1,4 +1,5 @@
 /** APIServiceExportRequest: an app cluster asks for APIs. */
+import type { Condition, KubeObject } from "@klutch/kube-core";
 import {
   anyObject,
   type CustomResourceDefinition,
@@ -10,16 +11,7 @@ import {
   string,
 } from "@klutch/schema";
 import { bindGroup } from "../names.ts";
-import {
-  ageColumn,
-  type ApiObject,
-  bindCategories,
-  conditions,
-  groupField,
-  readyColumn,
-  resourceField,
-} from "./common.ts";
-import type { Condition } from "@klutch/kube-core";
+import { ageColumn, bindCategories, conditions, groupField, readyColumn, resourceField } from "./common.ts";
 import { type PermissionClaim, permissionClaim } from "./permission-claim.ts";
 
 /** One API that is asked for. */
@@ -41,7 +33,7 @@ export interface APIServiceExportRequestStatus {
   readonly conditions?: readonly Condition[] | undefined;
 }
 
-export interface APIServiceExportRequest extends ApiObject {
+export interface APIServiceExportRequest extends KubeObject {
   readonly spec: APIServiceExportRequestSpec;
   readonly status?: APIServiceExportRequestStatus | undefined;
 }

@@ -1,4 +1,5 @@
 /** APIServiceExportTemplate: makes a CRD of the provider available for binding. */
+import type { KubeObject } from "@klutch/kube-core";
 import {
   type CustomResourceDefinition,
   customResourceDefinition,
@@ -8,7 +9,7 @@ import {
   string,
 } from "@klutch/schema";
 import { templateGroup } from "../names.ts";
-import { ageColumn, type ApiObject, bindCategories, groupField, resourceField } from "./common.ts";
+import { ageColumn, bindCategories, groupField, resourceField } from "./common.ts";
 import { type PermissionClaim, permissionClaim } from "./permission-claim.ts";
 
 /** The API that is offered. The capital A of its field is on the wire. */
@@ -23,7 +24,7 @@ export interface APIServiceExportTemplateSpec {
   readonly permissionClaims?: readonly PermissionClaim[] | undefined;
 }
 
-export interface APIServiceExportTemplate extends ApiObject {
+export interface APIServiceExportTemplate extends KubeObject {
   readonly spec: APIServiceExportTemplateSpec;
   readonly status?: Readonly<Record<string, never>> | undefined;
 }

@@ -1,4 +1,5 @@
 /** APIServiceExport: the schema of an API as one app cluster gets it. */
+import type { Condition, KubeObject } from "@klutch/kube-core";
 import {
   anyObject,
   boolean,
@@ -12,8 +13,7 @@ import {
   string,
 } from "@klutch/schema";
 import { bindGroup } from "../names.ts";
-import { ageColumn, type ApiObject, bindCategories, conditions } from "./common.ts";
-import type { Condition } from "@klutch/kube-core";
+import { ageColumn, bindCategories, conditions } from "./common.ts";
 import { type PermissionClaim, permissionClaim } from "./permission-claim.ts";
 
 /** Names of a CRD. */
@@ -83,7 +83,7 @@ export interface APIServiceExportStatus {
 }
 
 /** Lives in the cluster namespace, named like the CRD. */
-export interface APIServiceExport extends ApiObject {
+export interface APIServiceExport extends KubeObject {
   readonly spec: APIServiceExportSpec;
   readonly status?: APIServiceExportStatus | undefined;
 }

@@ -1,4 +1,5 @@
 /** APIServiceNamespace: maps a namespace of an app cluster to one of the provider. */
+import type { KubeObject } from "@klutch/kube-core";
 import {
   type CustomResourceDefinition,
   customResourceDefinition,
@@ -7,7 +8,7 @@ import {
   string,
 } from "@klutch/schema";
 import { bindGroup } from "../names.ts";
-import { ageColumn, type ApiObject, bindCategories } from "./common.ts";
+import { ageColumn, bindCategories } from "./common.ts";
 
 export interface APIServiceNamespaceStatus {
   /** Name of the service namespace, once it exists. */
@@ -15,7 +16,7 @@ export interface APIServiceNamespaceStatus {
 }
 
 /** Named like the consumer's namespace. The konnector creates it, the backend fills the status. */
-export interface APIServiceNamespace extends ApiObject {
+export interface APIServiceNamespace extends KubeObject {
   readonly spec?: Readonly<Record<string, never>> | undefined;
   readonly status?: APIServiceNamespaceStatus | undefined;
 }

@@ -1,4 +1,5 @@
 /** AppClusterBinding: binds an app cluster from the provider's side, without an agent in it. */
+import type { Condition, KubeObject } from "@klutch/kube-core";
 import {
   boolean,
   type CustomResourceDefinition,
@@ -11,7 +12,6 @@ import { type ContainerOverrides, containerOverrides } from "../container-overri
 import { bindGroup } from "../names.ts";
 import {
   ageColumn,
-  type ApiObject,
   bindCategories,
   type ClusterSecretKeyRef,
   clusterSecretKeyRef,
@@ -20,7 +20,6 @@ import {
   groupResource,
   readyColumn,
 } from "./common.ts";
-import type { Condition } from "@klutch/kube-core";
 
 export interface AppClusterBindingSpec {
   readonly kubeconfigSecretRef: ClusterSecretKeyRef;
@@ -38,7 +37,7 @@ export interface AppClusterBindingStatus {
   readonly conditions?: readonly Condition[] | undefined;
 }
 
-export interface AppClusterBinding extends ApiObject {
+export interface AppClusterBinding extends KubeObject {
   readonly spec: AppClusterBindingSpec;
   readonly status?: AppClusterBindingStatus | undefined;
 }

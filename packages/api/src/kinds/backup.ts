@@ -8,14 +8,8 @@ import {
   type Schema,
   string,
 } from "@klutch/schema";
-import type { ApiObject } from "./common.ts";
-import {
-  type ManagedCondition,
-  managedConditions,
-  managedCrd,
-  type ManagedSpec,
-  managedSpecFields,
-} from "./managed-common.ts";
+import type { KubeObject, StandardCondition } from "@klutch/kube-core";
+import { managedConditions, managedCrd, type ManagedSpec, managedSpecFields } from "./managed-common.ts";
 
 /** What to back up. The snake case is on the wire. */
 export interface BackupParameters {
@@ -37,12 +31,12 @@ export interface BackupObservation {
   readonly downloadable?: boolean | undefined;
 }
 
-export interface Backup extends ApiObject {
+export interface Backup extends KubeObject {
   readonly spec: ManagedSpec & { readonly forProvider: BackupParameters };
   readonly status?:
     | {
         readonly atProvider?: BackupObservation | undefined;
-        readonly conditions?: readonly ManagedCondition[] | undefined;
+        readonly conditions?: readonly StandardCondition[] | undefined;
       }
     | undefined;
 }
@@ -61,12 +55,12 @@ export interface RestoreObservation {
   readonly finishedAt?: string | undefined;
 }
 
-export interface Restore extends ApiObject {
+export interface Restore extends KubeObject {
   readonly spec: ManagedSpec & { readonly forProvider: RestoreParameters };
   readonly status?:
     | {
         readonly atProvider?: RestoreObservation | undefined;
-        readonly conditions?: readonly ManagedCondition[] | undefined;
+        readonly conditions?: readonly StandardCondition[] | undefined;
       }
     | undefined;
 }

@@ -1,4 +1,5 @@
 /** ClusterBinding: one app cluster, seen from the provider. */
+import type { Condition, KubeObject } from "@klutch/kube-core";
 import {
   anyObject,
   type CustomResourceDefinition,
@@ -10,14 +11,12 @@ import {
 import { bindGroup } from "../names.ts";
 import {
   ageColumn,
-  type ApiObject,
   bindCategories,
   conditions,
   type LocalSecretKeyRef,
   localSecretKeyRef,
   readyColumn,
 } from "./common.ts";
-import type { Condition } from "@klutch/kube-core";
 
 export interface ClusterBindingSpec {
   readonly kubeconfigSecretRef: LocalSecretKeyRef;
@@ -37,7 +36,7 @@ export interface ClusterBindingStatus {
 }
 
 /** The only one of its cluster namespace, called `cluster`. */
-export interface ClusterBinding extends ApiObject {
+export interface ClusterBinding extends KubeObject {
   readonly spec: ClusterBindingSpec;
   readonly status?: ClusterBindingStatus | undefined;
 }

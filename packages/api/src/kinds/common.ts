@@ -2,41 +2,6 @@
 import type { Condition } from "@klutch/kube-core";
 import { list, object, oneOf, type Schema, string } from "@klutch/schema";
 
-/** `metadata`, structurally that of @klutch/kube, which this package may not import. */
-export interface Metadata {
-  readonly name?: string | undefined;
-  readonly generateName?: string | undefined;
-  readonly namespace?: string | undefined;
-  readonly uid?: string | undefined;
-  readonly resourceVersion?: string | undefined;
-  readonly generation?: number | undefined;
-  readonly creationTimestamp?: string | undefined;
-  readonly deletionTimestamp?: string | undefined;
-  readonly deletionGracePeriodSeconds?: number | undefined;
-  readonly labels?: Readonly<Record<string, string>> | undefined;
-  readonly annotations?: Readonly<Record<string, string>> | undefined;
-  readonly finalizers?: readonly string[] | undefined;
-  readonly ownerReferences?: readonly OwnerReference[] | undefined;
-  readonly managedFields?: readonly unknown[] | undefined;
-}
-
-/** `metadata.ownerReferences[]`. */
-export interface OwnerReference {
-  readonly apiVersion: string;
-  readonly kind: string;
-  readonly name: string;
-  readonly uid: string;
-  readonly controller?: boolean | undefined;
-  readonly blockOwnerDeletion?: boolean | undefined;
-}
-
-/** What every object of a kind has. */
-export interface ApiObject {
-  readonly apiVersion: string;
-  readonly kind: string;
-  readonly metadata: Metadata;
-}
-
 /** Names a resource; the core group is "". */
 export interface GroupResource {
   readonly group?: string | undefined;

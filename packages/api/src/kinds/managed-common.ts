@@ -1,4 +1,5 @@
 /** What the provider's managed resources share: the fields of Crossplane's resource model v1. */
+import type { KubeObject, StandardCondition } from "@klutch/kube-core";
 import {
   type CrdOptions,
   type CustomResourceDefinition,
@@ -13,18 +14,6 @@ import {
   string,
 } from "@klutch/schema";
 import { dataservicesGroup } from "../names.ts";
-import type { ApiObject } from "./common.ts";
-
-/** A condition of a managed resource; no severity, unlike the bind kinds'. */
-export interface ManagedCondition {
-  readonly type: string;
-  readonly status: string;
-  /** RFC 3339. */
-  readonly lastTransitionTime: string;
-  readonly reason: string;
-  readonly message?: string | undefined;
-  readonly observedGeneration?: number | undefined;
-}
 
 /** Names a Secret. */
 export interface SecretReference {
@@ -74,9 +63,9 @@ export interface ManagedSpec {
 export type ManagementAction = "Observe" | "Create" | "Update" | "Delete" | "LateInitialize" | "*";
 
 /** A managed resource of any kind. */
-export interface ManagedResource extends ApiObject {
+export interface ManagedResource extends KubeObject {
   readonly spec: ManagedSpec;
-  readonly status?: { readonly conditions?: readonly ManagedCondition[] | undefined } | undefined;
+  readonly status?: { readonly conditions?: readonly StandardCondition[] | undefined } | undefined;
 }
 
 const reference = (description: string): Schema<ConfigReference> =>
@@ -129,7 +118,7 @@ export const managedSpecFields: {
   ),
 };
 
-export const managedConditions: Schema<readonly ManagedCondition[]> = list(
+export const managedConditions: Schema<readonly StandardCondition[]> = list(
   object(
     {
       type: string({ description: "The aspect." }),

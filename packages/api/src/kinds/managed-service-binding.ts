@@ -9,14 +9,8 @@ import {
   type Schema,
   string,
 } from "@klutch/schema";
-import type { ApiObject } from "./common.ts";
-import {
-  type ManagedCondition,
-  managedConditions,
-  managedCrd,
-  type ManagedSpec,
-  managedSpecFields,
-} from "./managed-common.ts";
+import type { KubeObject, StandardCondition } from "@klutch/kube-core";
+import { managedConditions, managedCrd, type ManagedSpec, managedSpecFields } from "./managed-common.ts";
 import type { OriginatingIdentity } from "./service-instance.ts";
 
 export interface ServiceBindingParameters {
@@ -49,14 +43,14 @@ export interface ServiceBindingObservation {
   readonly connectionDetails?: readonly ConnectionDetail[] | undefined;
 }
 
-export interface ManagedServiceBinding extends ApiObject {
+export interface ManagedServiceBinding extends KubeObject {
   readonly spec: ManagedSpec & { readonly forProvider: ServiceBindingParameters };
   readonly status?:
     | {
         readonly atProvider?: ServiceBindingObservation | undefined;
         /** Key of the broker's operation that runs. */
         readonly pendingOperation?: string | undefined;
-        readonly conditions?: readonly ManagedCondition[] | undefined;
+        readonly conditions?: readonly StandardCondition[] | undefined;
       }
     | undefined;
 }

@@ -10,10 +10,9 @@ import {
   type Schema,
   string,
 } from "@klutch/schema";
-import type { ApiObject } from "./common.ts";
+import type { KubeObject, StandardCondition } from "@klutch/kube-core";
 import {
   dataservicesCrd,
-  type ManagedCondition,
   managedConditions,
   type SecretKeySelector,
   secretKeySelector,
@@ -46,7 +45,7 @@ export interface ProviderConfigSpec {
 }
 
 export interface ProviderConfigStatus {
-  readonly conditions?: readonly ManagedCondition[] | undefined;
+  readonly conditions?: readonly StandardCondition[] | undefined;
   readonly users?: number | undefined;
   readonly health?:
     | {
@@ -57,7 +56,7 @@ export interface ProviderConfigStatus {
     | undefined;
 }
 
-export interface ProviderConfig extends ApiObject {
+export interface ProviderConfig extends KubeObject {
   readonly spec: ProviderConfigSpec;
   readonly status?: ProviderConfigStatus | undefined;
 }
@@ -133,7 +132,7 @@ export const providerConfigCrd: CustomResourceDefinition = dataservicesCrd({
   ],
 });
 
-export interface ProviderConfigUsage extends ApiObject {
+export interface ProviderConfigUsage extends KubeObject {
   readonly providerConfigRef: { readonly name: string };
   readonly resourceRef: {
     readonly apiVersion: string;

@@ -8,14 +8,8 @@ import {
   type Schema,
   string,
 } from "@klutch/schema";
-import type { ApiObject } from "./common.ts";
-import {
-  type ManagedCondition,
-  managedConditions,
-  managedCrd,
-  type ManagedSpec,
-  managedSpecFields,
-} from "./managed-common.ts";
+import type { KubeObject, StandardCondition } from "@klutch/kube-core";
+import { managedConditions, managedCrd, type ManagedSpec, managedSpecFields } from "./managed-common.ts";
 
 /** Who asks, for the broker's records (OSB "Originating Identity"). */
 export interface OriginatingIdentity {
@@ -46,14 +40,14 @@ export interface ServiceInstanceObservation {
   readonly parameters?: Readonly<Record<string, unknown>> | undefined;
 }
 
-export interface ServiceInstance extends ApiObject {
+export interface ServiceInstance extends KubeObject {
   readonly spec: ManagedSpec & { readonly forProvider: ServiceInstanceParameters };
   readonly status?:
     | {
         readonly atProvider?: ServiceInstanceObservation | undefined;
         /** Key of the broker's operation that runs. */
         readonly pendingOperation?: string | undefined;
-        readonly conditions?: readonly ManagedCondition[] | undefined;
+        readonly conditions?: readonly StandardCondition[] | undefined;
       }
     | undefined;
 }

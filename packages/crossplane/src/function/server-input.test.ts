@@ -9,6 +9,7 @@ import { after, test } from "node:test";
 import { connect as connectTls } from "node:tls";
 import { Code, ConnectError, createClient } from "@connectrpc/connect";
 import { createGrpcTransport } from "@connectrpc/connect-node";
+import { ListenError } from "@klutch/kube-runtime";
 import { type Logger, silentLogger } from "@klutch/telemetry";
 import { FunctionRunnerService } from "../gen/run_function_pb.js";
 import { clientAuth, createAuthority, issue, serverAuth } from "../testing/certificates.ts";
@@ -95,9 +96,10 @@ for (const [what, changes, problem] of [
 
 test("a port that is taken is an error and not a server that nobody reaches", async () => {
   await using first = await serve();
-  await assert.rejects(serve({ port: first.port }), {
-    code: "Listen",
-    message: new RegExp(`127\\.0\\.0\\.1:${first.port}: another program uses this port`),
+  await assert.rejects(serve({ port: first.port }), (error) => {
+    assert.ok(error instanceof ListenError && error.cause instanceof Error);
+    assert.match(error.message, new RegExp(`the function cannot listen on 127\\.0\\.0\\.1:${first.port}: `));
+    return "code" in error.cause && error.cause.code === "EADDRINUSE";
   });
 });
 

@@ -1,10 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import type { StandardCondition } from "@klutch/kube-core";
 import fc from "fast-check";
 import { type NewCondition, notSynced, readyCondition, synced, withConditions } from "./conditions.ts";
-import type { Managed, ManagedCondition } from "./external.ts";
+import type { Managed } from "./external.ts";
 
-function managed(conditions: readonly ManagedCondition[], generation?: number): Managed {
+function managed(conditions: readonly StandardCondition[], generation?: number): Managed {
   const metadata = { name: "box", generation };
   return { apiVersion: "example.org/v1", kind: "Crate", metadata, spec: {}, status: { conditions } };
 }
@@ -42,7 +43,7 @@ test("a condition of somebody else stays as it is", () => {
 test("whatever happens, each type stands once, in order, and its time is that of its last change", () => {
   fc.assert(
     fc.property(fc.array(change, { minLength: 1, maxLength: 20 }), (changes) => {
-      let conditions: readonly ManagedCondition[] = [];
+      let conditions: readonly StandardCondition[] = [];
       const expected = new Map<string, { readonly text: string; readonly since: string }>();
       for (const [index, next] of changes.entries()) {
         const now = `t${index}`;

@@ -1,8 +1,9 @@
 /** Conditions of managed resources. */
-import type { Managed, ManagedCondition, Observation } from "./external.ts";
+import { type StandardCondition, withCondition } from "@klutch/kube-core";
+import type { Managed, Observation } from "./external.ts";
 
 /** A condition without its time. */
-export type NewCondition = Omit<ManagedCondition, "lastTransitionTime">;
+export type NewCondition = Omit<StandardCondition, "lastTransitionTime">;
 
 const readyReasons = {
   available: ["True", "Available"],
@@ -28,28 +29,15 @@ export function notSynced(message: string): NewCondition {
 /** `Synced` is False because people asked for a pause. */
 export const paused: NewCondition = { type: "Synced", status: "False", reason: "ReconcilePaused" };
 
-/** The managed resource's conditions with `changes` in them; times move only when status, reason or message do. */
+/** The managed resource's conditions with `changes` in them and the generation that was seen; `now` is RFC 3339. */
 export function withConditions(
   managed: Managed,
   changes: readonly NewCondition[],
   now: string,
-): readonly ManagedCondition[] {
-  const conditions = new Map(
-    (managed.status?.conditions ?? []).map((condition) => [condition.type, condition]),
-  );
-  const observedGeneration = managed.metadata.generation;
-  for (const change of changes) {
-    const previous = conditions.get(change.type);
-    const unchanged =
-      previous?.status === change.status &&
-      previous.reason === change.reason &&
-      previous.message === change.message;
-    const lastTransitionTime = unchanged ? previous.lastTransitionTime : now;
-    conditions.set(change.type, {
-      ...change,
-      lastTransitionTime,
-      ...(observedGeneration === undefined ? {} : { observedGeneration }),
-    });
-  }
-  return [...conditions.values()].toSorted((left, right) => (left.type < right.type ? -1 : 1));
+): readonly StandardCondition[] {
+  const { generation: observedGeneration } = managed.metadata;
+  return changes.reduce<readonly StandardCondition[]>((conditions, change) => {
+    const seen = observedGeneration === undefined ? change : { ...change, observedGeneration };
+    return withCondition(conditions, seen, now);
+  }, managed.status?.conditions ?? []);
 }

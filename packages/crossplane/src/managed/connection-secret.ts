@@ -1,20 +1,8 @@
 /** Publishes connection details as a Secret that the managed resource owns. */
 import { isAlreadyExists, type KubeClient } from "@klutch/kube";
-import type { KubeObject, ResourceType } from "@klutch/kube-core";
+import { controllerReference, isControlledBy, jsonEqual, type Secret, secrets } from "@klutch/kube-core";
 import { type ConnectionDetails, ExternalError, type Managed } from "./external.ts";
 
-interface SecretObject extends KubeObject {
-  readonly type?: string | undefined;
-  readonly data?: Readonly<Record<string, string>> | undefined;
-}
-
-const secrets: ResourceType = {
-  group: "",
-  version: "v1",
-  plural: "secrets",
-  kind: "Secret",
-  namespaced: true,
-};
 const secretType = "connection.crossplane.io/v1alpha1";
 
 /**
@@ -30,7 +18,7 @@ export async function publishConnection(
   const ref = managed.spec.writeConnectionSecretToRef;
   if (ref === undefined || details === undefined || Object.keys(details).length === 0) return;
   const wanted = secretOf(managed, ref, details);
-  const present = await client.find<SecretObject>(secrets, ref, options);
+  const present = await client.find<Secret>(secrets, ref, options);
   if (present === undefined) {
     try {
       await client.create(secrets, wanted, options);
@@ -40,12 +28,12 @@ export async function publishConnection(
     }
     return;
   }
-  if (!isOwned(present, managed)) {
+  if (!isControlledBy(present, managed.metadata.uid)) {
     throw new ExternalError(
       `cannot create or update connection secret: refusing to modify uncontrolled secret of type ${JSON.stringify(present.type ?? "")}`,
     );
   }
-  if (sameData(present.data ?? {}, wanted.data ?? {})) return;
+  if (jsonEqual(present.data ?? {}, wanted.data ?? {})) return;
   await client.replace(secrets, { ...present, data: wanted.data }, options);
 }
 
@@ -57,8 +45,8 @@ export async function removeConnection(
 ): Promise<void> {
   const ref = managed.spec.writeConnectionSecretToRef;
   if (ref === undefined) return;
-  const present = await client.find<SecretObject>(secrets, ref, options);
-  if (present === undefined || !isOwned(present, managed)) return;
+  const present = await client.find<Secret>(secrets, ref, options);
+  if (present === undefined || !isControlledBy(present, managed.metadata.uid)) return;
   await client.delete(secrets, ref, { ...options, preconditions: { uid: present.metadata.uid } });
 }
 
@@ -72,20 +60,11 @@ export async function connectionIsMissing(
   return ref !== undefined && (await client.find(secrets, ref, options)) === undefined;
 }
 
-function isOwned(secret: SecretObject, managed: Managed): boolean {
-  return (
-    secret.metadata.ownerReferences?.some(
-      ({ uid, controller }) => controller === true && uid === managed.metadata.uid,
-    ) === true
-  );
-}
-
 function secretOf(
   managed: Managed,
   ref: { name: string; namespace: string },
   details: ConnectionDetails,
-): SecretObject {
-  const { name = "", uid = "" } = managed.metadata;
+): Secret {
   const data = Object.entries(details).map(
     ([key, value]) => [key, Buffer.from(value).toString("base64")] as const,
   );
@@ -96,22 +75,8 @@ function secretOf(
     metadata: {
       name: ref.name,
       namespace: ref.namespace,
-      ownerReferences: [
-        {
-          apiVersion: managed.apiVersion,
-          kind: managed.kind,
-          name,
-          uid,
-          controller: true,
-          blockOwnerDeletion: true,
-        },
-      ],
+      ownerReferences: [controllerReference(managed)],
     },
     data: Object.fromEntries(data),
   };
-}
-
-function sameData(left: Readonly<Record<string, string>>, right: Readonly<Record<string, string>>): boolean {
-  const keys = Object.keys(left);
-  return keys.length === Object.keys(right).length && keys.every((key) => left[key] === right[key]);
 }

@@ -1,19 +1,9 @@
 /** What a managed kind must bring: how to observe and change its external resource. */
-import type { KubeObject } from "@klutch/kube-core";
+import type { KubeObject, StandardCondition } from "@klutch/kube-core";
 import { DelayedRetryError } from "@klutch/kube-runtime";
 
 /** The name of the external resource, as Crossplane shows it. */
 export const externalNameAnnotation = "crossplane.io/external-name";
-
-/** A condition of a managed resource (Crossplane's resource model). */
-export interface ManagedCondition {
-  readonly type: string;
-  readonly status: string;
-  readonly reason: string;
-  readonly message?: string | undefined;
-  readonly lastTransitionTime: string;
-  readonly observedGeneration?: number | undefined;
-}
 
 /** A managed resource, as far as the reconciler reads it. */
 export interface Managed extends KubeObject {
@@ -23,7 +13,7 @@ export interface Managed extends KubeObject {
     readonly managementPolicies?: readonly string[] | undefined;
     readonly writeConnectionSecretToRef?: { readonly name: string; readonly namespace: string } | undefined;
   };
-  readonly status?: { readonly conditions?: readonly ManagedCondition[] | undefined } | undefined;
+  readonly status?: { readonly conditions?: readonly StandardCondition[] | undefined } | undefined;
 }
 
 /** Connection details: keys and values of the Secret. */

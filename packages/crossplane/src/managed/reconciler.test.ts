@@ -159,7 +159,7 @@ test("an external name that was chosen stays, and foreign finalizers are neither
   assert.equal(world.effects.count, before, "nothing is done with what only others hold");
 });
 
-test("an object that vanishes during a pass is forgotten", async () => {
+test("an object that vanishes during a reconcile is forgotten", async () => {
   const effects = new Effects(new Map(), async (count) => {
     if (effects.log[count - 1] !== "create crate") return;
     await world.patch({ metadata: { finalizers: null } });
@@ -173,7 +173,7 @@ test("an object that vanishes during a pass is forgotten", async () => {
   assert.equal(effects.count, before);
 });
 
-test("who records something works with the object as it is afterwards", async () => {
+test("who updates critical annotations works with the object as it is afterwards", async () => {
   await using world = new World();
   await settled(world);
   const id = (await world.managed())?.metadata.annotations?.[idAnnotation];

@@ -1,25 +1,10 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { createKubeClient } from "@klutch/kube";
-import { type DynamicObject, keyOf, type KubeObject, type ResourceType } from "@klutch/kube-core";
+import { configMaps, type DynamicObject, keyOf, type KubeObject, namespaces } from "@klutch/kube-core";
 import { startCluster, startFaultProxy, waitFor } from "@klutch/kube-testing";
 import { Informer } from "./informer.ts";
 import type { Change } from "./store.ts";
-
-const configMaps: ResourceType = {
-  group: "",
-  version: "v1",
-  plural: "configmaps",
-  kind: "ConfigMap",
-  namespaced: true,
-};
-const namespaces: ResourceType = {
-  group: "",
-  version: "v1",
-  plural: "namespaces",
-  kind: "Namespace",
-  namespaced: false,
-};
 
 const stack = new AsyncDisposableStack();
 after(() => stack.disposeAsync());

@@ -1,14 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ApiError, type KubeClient, systemRandom, type WatchEvent } from "@klutch/kube";
-import type { DynamicObject } from "@klutch/kube-core";
+import { type DynamicObject, secrets as type } from "@klutch/kube-core";
 import { fakeClient, waitFor } from "@klutch/kube-testing";
 import { silentLogger } from "@klutch/telemetry";
 import { CachePool, objectsIn } from "./pool.ts";
 import { isNewer } from "./resource-version.ts";
 import { type DigestRules, type ObjectDigest, withoutManagedFields } from "./digested-object.ts";
-
-const type = { group: "", version: "v1", plural: "secrets", kind: "Secret", namespaced: true };
 
 function object(name: string, resourceVersion: string, uid = "u"): DynamicObject {
   return { apiVersion: "v1", kind: "Secret", metadata: { namespace: "a", name, resourceVersion, uid } };

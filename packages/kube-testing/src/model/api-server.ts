@@ -7,7 +7,7 @@
  * subresources, graceful deletion, deleteCollection, whole numbers beyond 2^53, conflicts of names between definitions.
  */
 import type { Clock, KubeClient, Random, WatchOptions } from "@klutch/kube";
-import type { ResourceType } from "@klutch/kube-core";
+import { namespaces, type ResourceType, wholeSeconds } from "@klutch/kube-core";
 import { builtinResources } from "./builtin.ts";
 import { createModelClient, type ModelClientOptions } from "./client.ts";
 import { collectGarbage, type ControllerOptions, emptyNamespace, startControllers } from "./controllers.ts";
@@ -56,7 +56,7 @@ export class ApiServerModel {
     this.#random = options.random ?? seededRandom(options.uidSeed);
     const context = {
       store: this.#store,
-      now: () => new Date(this.#clock.now()).toISOString().replace(/\.\d+Z$/, "Z"),
+      now: () => wholeSeconds(this.#clock.now()),
       newUid: () => this.#newUid(),
       random: this.#random,
     };
@@ -164,11 +164,3 @@ export class ApiServerModel {
     return `${hex(this.#options.uidSeed, 8)}-0000-4000-8000-${hex(++this.#uids, 12)}`;
   }
 }
-
-const namespaces: ResourceType = {
-  group: "",
-  version: "v1",
-  plural: "namespaces",
-  kind: "Namespace",
-  namespaced: false,
-};

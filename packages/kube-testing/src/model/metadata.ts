@@ -1,4 +1,5 @@
 /** `metadata` as the server reads and checks it. */
+import { isDnsLabel, isDnsSubdomain } from "@klutch/kube-core";
 import {
   isList,
   isObject,
@@ -61,8 +62,6 @@ export function isBlank(value: Json): boolean {
   return value === null || value === "";
 }
 
-const subdomain = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/;
-const label = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/;
 const qualified = /^([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]$/;
 const labelValue = /^(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?$/;
 const pathSegment = /^(?!\.\.?$)[^/%]+$/;
@@ -103,18 +102,12 @@ export function metaProblems(object: JsonObject, rule: NameRule): readonly strin
 
 function isName(name: string, rule: NameRule): boolean {
   if (rule === "pathSegment") return pathSegment.test(name);
-  return rule === "label"
-    ? name.length <= 63 && label.test(name)
-    : name.length <= 253 && subdomain.test(name);
+  return rule === "label" ? isDnsLabel(name) : isDnsSubdomain(name);
 }
 
 function isQualified(key: string): boolean {
   const slash = key.indexOf("/");
   const name = key.slice(slash + 1);
   const prefix = key.slice(0, Math.max(slash, 0));
-  return (
-    name.length <= 63 &&
-    qualified.test(name) &&
-    (slash < 0 || (prefix.length <= 253 && subdomain.test(prefix)))
-  );
+  return name.length <= 63 && qualified.test(name) && (slash < 0 || isDnsSubdomain(prefix));
 }

@@ -2,7 +2,13 @@
 import assert from "node:assert/strict";
 import { after, before, suite, test } from "node:test";
 import { ApiError, discoverResource, isNotFound, type KubeClient, systemClock } from "@klutch/kube";
-import { type DynamicObject, jsonEqual, type KubeObject } from "@klutch/kube-core";
+import {
+  customResourceDefinitions as crds,
+  type DynamicObject,
+  jsonEqual,
+  type KubeObject,
+  namespaces,
+} from "@klutch/kube-core";
 import { startCluster, type TestCluster } from "../cluster.ts";
 import { waitFor } from "../wait-for.ts";
 import { ApiServerModel } from "./api-server.ts";
@@ -10,14 +16,6 @@ import { isList, isObject, type Json, type JsonObject, objectAt, toWire } from "
 import { compareServers } from "./testing/differential.ts";
 import { configMaps, definitionOf, gadgets, secrets, widgets } from "./testing/compared-types.ts";
 
-const crds = {
-  group: "apiextensions.k8s.io",
-  version: "v1",
-  plural: "customresourcedefinitions",
-  kind: "CustomResourceDefinition",
-  namespaced: false,
-};
-const namespaces = { group: "", version: "v1", plural: "namespaces", kind: "Namespace", namespaced: false };
 const namespace = "sim";
 const seeds = [3, 8];
 const operationsPerSeed = 250;

@@ -14,7 +14,7 @@ import {
   WatchStalledError,
   type WriteGuard,
 } from "@klutch/kube";
-import type { KubeObject } from "@klutch/kube-core";
+import { customResourceDefinitions as crds, type KubeObject, namespaces } from "@klutch/kube-core";
 import { VirtualClock } from "../virtual-clock.ts";
 import { ApiServerModel } from "./api-server.ts";
 import { type Fault, type FaultSource, seededFaults } from "./faults.ts";
@@ -28,14 +28,6 @@ const configMap = (name: string, data: Record<string, string> = {}, labels?: Rec
   metadata: { name, namespace, labels },
   data,
 });
-const crds = {
-  group: "apiextensions.k8s.io",
-  version: "v1",
-  plural: "customresourcedefinitions",
-  kind: "CustomResourceDefinition",
-  namespaced: false,
-};
-const namespaces = { group: "", version: "v1", plural: "namespaces", kind: "Namespace", namespaced: false };
 
 interface World {
   readonly clock: VirtualClock;

@@ -1,12 +1,12 @@
 /** Objects for the tests of this package. */
-import { boundAnnotation, type Metadata, syncerFinalizer } from "@klutch/api";
+import { boundAnnotation, syncerFinalizer } from "@klutch/api";
+import type { DynamicObject, ObjectMeta } from "@klutch/kube-core";
 import type { Tenant } from "../namespaces.ts";
-import type { SyncObject } from "../types.ts";
 
 export const tenant: Tenant = { namespace: "cluster-a", namespaceUid: "tenant-uid" };
 
 /** A widget of the consumer with our marks, unless `metadata` says otherwise. */
-export function consumerWidget(spec: unknown, metadata: Metadata = {}): SyncObject {
+export function consumerWidget(spec: unknown, metadata: ObjectMeta = {}): DynamicObject {
   return {
     apiVersion: "example.org/v1",
     kind: "Widget",
@@ -23,7 +23,7 @@ export function consumerWidget(spec: unknown, metadata: Metadata = {}): SyncObje
 }
 
 /** A widget of the provider that we made. */
-export function providerWidget(spec: unknown, metadata: Metadata = {}): SyncObject {
+export function providerWidget(spec: unknown, metadata: ObjectMeta = {}): DynamicObject {
   return {
     apiVersion: "example.org/v1",
     kind: "Widget",

@@ -1,7 +1,7 @@
 /** The objects of one provider's bound APIs: one object reconciler for each API. */
 import type { APIServiceExportSpec } from "@klutch/api";
-import { type DynamicObject, keyOf } from "@klutch/kube-core";
-import { type Isolation, jsonHash, type SyncedType, syncedType, type UnbindPolicy } from "@klutch/sync";
+import { type Isolation, type SyncedType, syncedType, type UnbindPolicy } from "@klutch/sync";
+import { type DynamicObject, jsonHash, keyOf } from "@klutch/kube-core";
 import type { ConsumerCluster, Environment, ProviderCluster } from "../../clusters.ts";
 import type { EventRecorder } from "../../events.ts";
 import type { BindingStatus } from "../binding-status/binding-status.ts";

@@ -9,11 +9,18 @@
  * | status  | conditions of the binding where they arise (`BindingStatus`); last the export's status   |
  */
 import type { APIServiceExportSpec, ForeignExport } from "@klutch/api";
-import { alarmCondition, type DynamicObject, isTrue, keyOf } from "@klutch/kube-core";
 import { Controller, type ReadYourWritesCache, type ReconcileResult } from "@klutch/kube-runtime";
-import { isOwnedBy, unbindPolicyOf } from "@klutch/sync";
+import { unbindPolicyOf } from "@klutch/sync";
+import {
+  alarmCondition,
+  conditionsOf,
+  type DynamicObject,
+  isOwnedBy,
+  isTrue,
+  keyOf,
+} from "@klutch/kube-core";
 import type { BindingCluster, ConsumerCluster, Environment, ProviderCluster } from "../../clusters.ts";
-import { asBinding, conditionsOf } from "../../decode.ts";
+import { asBinding } from "../../decode.ts";
 import type { EventRecorder } from "../../events.ts";
 import type { Part } from "../../lifecycle.ts";
 import type { BindingStatus } from "../binding-status/binding-status.ts";

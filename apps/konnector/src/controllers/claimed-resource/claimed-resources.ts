@@ -1,8 +1,8 @@
 /** The claimed resources of one provider: one reconciler for each resource, whatever number of APIs claim it. */
 import { isBuiltInGroup } from "@klutch/api";
-import { keyOfRef, type ObjectRef, type ResourceType } from "@klutch/kube-core";
+import { jsonHash, keyOfRef, type ObjectRef, type ResourceType } from "@klutch/kube-core";
 import type { ReadYourWritesCache } from "@klutch/kube-runtime";
-import { type CompiledPermissionClaim, compilePermissionClaim, jsonHash } from "@klutch/sync";
+import { type CompiledPermissionClaim, compilePermissionClaim } from "@klutch/sync";
 import type { ConsumerCluster, Environment, ProviderCluster } from "../../clusters.ts";
 import { asBinding } from "../../decode.ts";
 import type { EventRecorder } from "../../events.ts";

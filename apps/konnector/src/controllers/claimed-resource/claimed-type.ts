@@ -1,7 +1,7 @@
 /** The resources that accepted permission claims name, as the app cluster serves them. */
 import type { PermissionClaim } from "@klutch/api";
 import { discoverResource, type KubeClient } from "@klutch/kube";
-import type { ResourceType } from "@klutch/kube-core";
+import { configMaps, type ResourceType, secrets } from "@klutch/kube-core";
 
 /** A claimed resource, and whether its status is written apart. */
 export interface ClaimedType extends ResourceType {
@@ -14,14 +14,12 @@ export interface HonouredClaim {
   readonly type: ClaimedType;
 }
 
-const core = { group: "", version: "v1", namespaced: true, statusSubresource: false };
-
 /** Asks the app cluster once for each claimed resource; Secrets and ConfigMaps are known. */
 export class ClaimedTypes {
   readonly #client: KubeClient;
   readonly #known = new Map<string, ClaimedType>([
-    ["secrets./v1", { ...core, plural: "secrets", kind: "Secret" }],
-    ["configmaps./v1", { ...core, plural: "configmaps", kind: "ConfigMap" }],
+    ["secrets./v1", { ...secrets, statusSubresource: false }],
+    ["configmaps./v1", { ...configMaps, statusSubresource: false }],
   ]);
 
   /** `client` of the app cluster. */

@@ -4,7 +4,6 @@ import { isAlreadyExists, isNotFound, type KubeClient } from "@klutch/kube";
 import type { DynamicObject, ObjectRef, ResourceType } from "@klutch/kube-core";
 import { StaleCacheError } from "@klutch/kube-runtime";
 import type { ClaimedStep, Side } from "@klutch/sync";
-import { asDynamic } from "../../decode.ts";
 
 /** Where steps are carried out. */
 export interface ClaimedExecution {
@@ -50,7 +49,7 @@ async function create(
   signal: AbortSignal,
 ): Promise<"done" | "exists"> {
   try {
-    onAnswer(on, await clients[on].create(type, asDynamic(content), { fieldManager, signal }));
+    onAnswer(on, await clients[on].create(type, content, { fieldManager, signal }));
     return "done";
   } catch (error) {
     if (isAlreadyExists(error)) return "exists";
@@ -64,7 +63,7 @@ async function replace(
   signal: AbortSignal,
 ): Promise<void> {
   const client = clients[step.on];
-  const content = asDynamic(step.content);
+  const content = step.content;
   if (!step.recreate) {
     onAnswer(step.on, await client.replace(type, content, { fieldManager, signal }));
     return;

@@ -4,7 +4,6 @@
  */
 import { claimedFromLabel, crdNameOf, resourceOwnerAnnotation } from "@klutch/api";
 import { ApiError } from "@klutch/kube";
-import { type DynamicObject, keyOf, keyOfRef, type ObjectRef, refOf } from "@klutch/kube-core";
 import {
   Controller,
   type InformerHandle,
@@ -18,12 +17,12 @@ import {
   type CompiledPermissionClaim,
   consumerNameOf,
   isSelected,
-  jsonHash,
   type Mapping,
   unrestrictedClaim,
   planClaimed,
   providerRefOf,
 } from "@klutch/sync";
+import { type DynamicObject, jsonHash, keyOf, keyOfRef, type ObjectRef, refOf } from "@klutch/kube-core";
 import type { ConsumerCluster, Environment, ProviderCluster } from "../../clusters.ts";
 import type { EventRecorder } from "../../events.ts";
 import type { Part } from "../../lifecycle.ts";

@@ -2,6 +2,7 @@
 import { apiServiceExports, type ForeignExport } from "@klutch/api";
 import { isInvalid, type KubeClient } from "@klutch/kube";
 import {
+  conditionsOf,
   type DynamicObject,
   falseCondition,
   isRecord,
@@ -12,7 +13,6 @@ import {
 } from "@klutch/kube-core";
 import type { ReadYourWritesCache } from "@klutch/kube-runtime";
 import type { Environment } from "../../clusters.ts";
-import { conditionsOf } from "../../decode.ts";
 
 /** What the provider learns of its export. */
 export interface ExportInUse {

@@ -16,6 +16,7 @@ import {
 } from "@klutch/api";
 import { ApiError, isInvalid } from "@klutch/kube";
 import {
+  conditionsOf,
   customResourceDefinitions,
   type DynamicObject,
   falseCondition,
@@ -25,7 +26,6 @@ import {
 import type { ReadYourWritesCache } from "@klutch/kube-runtime";
 import { type CrdPlan, planCrd } from "@klutch/sync";
 import type { ConsumerCluster } from "../../clusters.ts";
-import { asDynamic, conditionsOf } from "../../decode.ts";
 import type { BindingStatus } from "../binding-status/binding-status.ts";
 import { heldChange } from "./schema-guard.ts";
 import { servedElsewhere } from "./served-elsewhere.ts";
@@ -165,7 +165,7 @@ async function execute(context: CrdReconcile, plan: WritePlan): Promise<boolean>
   if (plan.do === "nothing") return true;
   const { consumer, crds, signal } = context;
   const { client } = consumer;
-  const crd = asDynamic(plan.crd);
+  const crd = plan.crd;
   try {
     crds.wrote(
       plan.do === "create"

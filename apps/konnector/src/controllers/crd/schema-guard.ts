@@ -5,15 +5,14 @@
 import { setImmediate as turn } from "node:timers/promises";
 import { type APIServiceBinding, releaseSchemaAnnotation } from "@klutch/api";
 import { type KubeClient, resourceTypeOf } from "@klutch/kube";
-import type { DynamicObject } from "@klutch/kube-core";
 import {
   type AffectedObject,
   breakingVersionChanges,
   crdHashAnnotation,
   isUndecidable,
   SchemaTrial,
-  type SyncObject,
 } from "@klutch/sync";
+import type { DynamicObject } from "@klutch/kube-core";
 
 /** So many objects and changes are named in the condition. */
 const namedLimit = 5;
@@ -24,8 +23,8 @@ const objectsBetweenTurns = 10;
 
 /** A CRD of the app cluster that is to be replaced. */
 export interface SchemaChange {
-  readonly current: SyncObject | undefined;
-  readonly wanted: SyncObject;
+  readonly current: DynamicObject | undefined;
+  readonly wanted: DynamicObject;
 }
 
 /** Why the CRD may not be replaced now, for the condition; undefined when it may. `consumer` lists the objects that exist. */

@@ -3,10 +3,15 @@
  * missing because their CRD is, or was, were deleted by nobody.
  */
 import { crdNameOf } from "@klutch/api";
-import { customResourceDefinitions, type DynamicObject, isTrue, type ResourceType } from "@klutch/kube-core";
+import {
+  conditionsOf,
+  customResourceDefinitions,
+  type DynamicObject,
+  isTrue,
+  type ResourceType,
+} from "@klutch/kube-core";
 import type { Clock } from "@klutch/kube";
 import type { ConsumerCluster } from "../../clusters.ts";
-import { conditionsOf } from "../../decode.ts";
 import type { DeletionBreaker } from "./deletion-breaker.ts";
 
 /** What was found. */

@@ -1,11 +1,9 @@
 /** The store of pairs that is fast: of most pairs it knows from digests that they are in sync, and reads neither object. */
 import { syncerFinalizer } from "@klutch/api";
-import type { DynamicObject } from "@klutch/kube-core";
 import { readLive } from "@klutch/kube-runtime";
 import {
   type DigestVerdict,
   isBound,
-  isDeleting,
   judgeDigests,
   providerDigest,
   reduceManagedFields,
@@ -13,6 +11,7 @@ import {
   settledOf,
   type Step,
 } from "@klutch/sync";
+import { type DynamicObject, isDeleting } from "@klutch/kube-core";
 import type { BoundDigest } from "../../digests.ts";
 import type { PlacedPair } from "./pair-places.ts";
 import {

@@ -1,7 +1,7 @@
 /** What happens to a claim, in words for the person who wrote it. */
 import { ApiError, TransportError } from "@klutch/kube";
-import { type DynamicObject, keyOf, keyOfRef } from "@klutch/kube-core";
-import type { Mapping, Ref, Step, Waiting } from "@klutch/sync";
+import type { Mapping, Step, Waiting } from "@klutch/sync";
+import { type DynamicObject, keyOf, keyOfRef, type ObjectRef } from "@klutch/kube-core";
 import type { EventRecorder } from "../../events.ts";
 
 const texts: Readonly<Record<Waiting, readonly ["Normal" | "Warning", string, string]>> = {
@@ -46,7 +46,7 @@ export async function tellWaiting(
   events: EventRecorder,
   about: DynamicObject,
   waiting: Waiting,
-  { objects, mapping }: { readonly objects: readonly Ref[]; readonly mapping: Mapping },
+  { objects, mapping }: { readonly objects: readonly ObjectRef[]; readonly mapping: Mapping },
 ): Promise<void> {
   if (waiting === "mapping" && mapping.state === "pending" && mapping.why !== undefined) {
     const text = `${mapping.why}, so it is not used; ask the provider`;

@@ -12,7 +12,6 @@ import {
 import { findSurely, type ReadYourWritesCache, StaleCacheError } from "@klutch/kube-runtime";
 import { handOver, type Step, unmarkPatch } from "@klutch/sync";
 import type { ConsumerCluster, ProviderCluster } from "../../clusters.ts";
-import { asDynamic } from "../../decode.ts";
 import type { BoundDigest } from "../../digests.ts";
 import type { NamespaceMappings } from "../service-namespace/namespace-mappings.ts";
 import type { MultiNamespaceInformer } from "../service-namespace/multi-namespace-informer.ts";
@@ -138,7 +137,7 @@ async function applyProvider(
   const metadata = uid === undefined ? content.metadata : { ...content.metadata, uid };
   const answer = await provider.client.apply<DynamicObject>(
     type,
-    { ...asDynamic(content), metadata },
+    { ...content, metadata },
     { fieldManager, force: true, signal },
   );
   providerInformer.wrote(answer);
@@ -222,13 +221,13 @@ async function createConsumer(
   signal: AbortSignal,
 ): Promise<undefined> {
   try {
-    const answer = await consumer.client.create<DynamicObject>(type, asDynamic(content), {
+    const answer = await consumer.client.create<DynamicObject>(type, content, {
       fieldManager,
       signal,
     });
     consumerCache.wrote(answer);
   } catch (error) {
-    if (isAlreadyExists(error)) throw new StaleCacheError(`${type.kind} ${keyOf(asDynamic(content))}`);
+    if (isAlreadyExists(error)) throw new StaleCacheError(`${type.kind} ${keyOf(content)}`);
     throw error;
   }
 }

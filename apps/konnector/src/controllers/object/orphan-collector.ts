@@ -1,8 +1,8 @@
 /** Carries out the interlock of `planOrphan` for one session: live looks, grace time, breaker. */
 import { boundAnnotation, fieldManager } from "@klutch/api";
-import type { DynamicObject, ObjectRef, ResourceType } from "@klutch/kube-core";
 import { findSurely, type ReconcileResult } from "@klutch/kube-runtime";
-import { judgeAbsence, planOrphan, type SyncObject } from "@klutch/sync";
+import { judgeAbsence, planOrphan } from "@klutch/sync";
+import type { DynamicObject, ObjectRef, ResourceType } from "@klutch/kube-core";
 import { confirmCluster } from "../../cluster-uid.ts";
 import type { ConsumerCluster, Environment, ProviderCluster } from "../../clusters.ts";
 import type { CrdGuard } from "./crd-guard.ts";
@@ -16,7 +16,7 @@ export interface Orphan {
   readonly key: string;
   /** All claims that the object may serve: while one of them is there, it is no orphan. */
   readonly consumerRefs: readonly ObjectRef[];
-  readonly orphan: SyncObject;
+  readonly orphan: DynamicObject;
   readonly breaker: DeletionBreaker;
   readonly crd: CrdGuard;
 }

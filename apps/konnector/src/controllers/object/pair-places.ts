@@ -1,5 +1,4 @@
 /** Which two objects belong together, and where they stand or will stand, as the caches of both clusters show it. */
-import { type ObjectRef, refOf, type ResourceType } from "@klutch/kube-core";
 import type { ReadYourWritesCache } from "@klutch/kube-runtime";
 import {
   claimNameOf,
@@ -11,9 +10,9 @@ import {
   isSystemNamespace,
   type Mapping,
   providerRefOf,
-  type Ref,
   upstreamNamesOf,
 } from "@klutch/sync";
+import { type ObjectRef, refOf, type ResourceType } from "@klutch/kube-core";
 import type { Environment, ProviderCluster } from "../../clusters.ts";
 import type { BoundDigest } from "../../digests.ts";
 import type { NamespaceMappings } from "../service-namespace/namespace-mappings.ts";
@@ -35,12 +34,12 @@ export interface PairPlacesOptions {
 export interface PlacedPair {
   readonly key: string;
   /** The claim's, also when it is not there. */
-  readonly ref: Ref;
+  readonly ref: ObjectRef;
   /** As in sync's `ObservedPair`, like those that follow. */
-  readonly target: Ref | undefined;
-  readonly unseen?: readonly Ref[] | undefined;
+  readonly target: ObjectRef | undefined;
+  readonly unseen?: readonly ObjectRef[] | undefined;
   readonly isOthers?: boolean | undefined;
-  readonly second?: Ref | undefined;
+  readonly second?: ObjectRef | undefined;
   readonly mapping: Mapping;
   readonly consumer: BoundDigest | undefined;
   readonly provider: BoundDigest | undefined;

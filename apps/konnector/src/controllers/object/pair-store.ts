@@ -1,12 +1,10 @@
 /** What is known of the pairs of one bound resource: whether they are in sync, and otherwise what a plan is made of. */
-import { apiVersionOf, type DynamicObject, type ResourceType } from "@klutch/kube-core";
 import type { ReadYourWritesCache } from "@klutch/kube-runtime";
 import {
   type AppliedRecord,
   appliedPart,
   defaultMetadataRule,
   type Isolation,
-  jsonEqual,
   needsApply,
   type ObservedPair,
   recordOf,
@@ -14,6 +12,7 @@ import {
   type Step,
   type UnbindPolicy,
 } from "@klutch/sync";
+import { apiVersionOf, type DynamicObject, jsonEqual, type ResourceType } from "@klutch/kube-core";
 import type { ConsumerCluster, ProviderCluster } from "../../clusters.ts";
 import type { BoundDigest } from "../../digests.ts";
 import type { DeletionBreaker } from "./deletion-breaker.ts";

@@ -1,0 +1,216 @@
+/** Both stores of pairs on the same caches, which follow two models of API servers. */
+import { fieldManager } from "@klutch/api";
+import { ApiError, type KubeClient } from "@klutch/kube";
+import { type DynamicObject, jsonEqual, keyOfRef, type ObjectRef, refOfObject } from "@klutch/kube-core";
+import { CachePool, type DigestRules, type InformerHandle } from "@klutch/kube-runtime";
+import { seededRandom } from "@klutch/kube-testing";
+import {
+  appliedPart,
+  type Digest,
+  isBound,
+  type Mapping,
+  type PairPlan,
+  planPair,
+  planStatusDown,
+  planUnbind,
+  type Step,
+  type UnbindPolicy,
+} from "@klutch/sync";
+import { silentLogger } from "@klutch/telemetry";
+import { type BoundDigest, consumerDigests, providerDigests } from "../../../digests.ts";
+import { DigestPairStore } from "../digest-store.ts";
+import { executeStep, type ExecutionContext } from "../execute.ts";
+import { NaivePairStore } from "../naive-store.ts";
+import { PairPlaces } from "../pair-places.ts";
+import type { PairStore, PairStoreOptions } from "../pair-store.ts";
+import { carryOut, type ObjectDeed, type PairServers, places, startPairServers } from "./pair-servers.ts";
+
+/** What happens. */
+export type Deed =
+  | ObjectDeed
+  | { readonly do: "restart" }
+  | { readonly do: "dropPayloads" }
+  | { readonly do: "hold"; readonly isHeld: boolean }
+  | { readonly do: "map"; readonly state: Mapping["state"] }
+  | { readonly do: "bind"; readonly unbinding: UnbindPolicy | undefined };
+
+/** What one store says of a pair, and the plan that follows. */
+export interface Answer {
+  readonly observed: Awaited<ReturnType<PairStore["observe"]>>;
+  readonly plan: PairPlan;
+}
+
+/** What both say of one pair at the same time. */
+export interface Answers {
+  readonly fast: Answer;
+  readonly naive: Answer;
+}
+
+interface Stores {
+  readonly fast: PairStore;
+  readonly naive: PairStore;
+}
+
+const { signal } = new AbortController();
+const nothing: PairPlan = { steps: [] };
+const mapped: Mapping = { state: "ready", providerNamespace: places.mirror };
+
+/** Starts it, with caches that are filled. */
+export async function createPairWorld(namespaced: boolean): Promise<PairWorld> {
+  const world = new PairWorld(await startPairServers(namespaced));
+  await world.catchUp();
+  return world;
+}
+
+/** Made by `createPairWorld`. */
+export class PairWorld implements AsyncDisposable {
+  readonly #servers: PairServers;
+  readonly #consumer: InformerHandle<BoundDigest>;
+  readonly #provider: InformerHandle<BoundDigest>;
+  #mapping: Mapping = mapped;
+  #isHeld = false;
+  #unbinding: UnbindPolicy | undefined;
+  #stores: Stores;
+
+  constructor(servers: PairServers) {
+    this.#servers = servers;
+    const { clock, type } = servers;
+    const open = (client: KubeClient, digests: DigestRules<Digest>): InformerHandle<BoundDigest> => {
+      const pool = new CachePool({ client, digests, logger: silentLogger, clock, random: seededRandom(1) });
+      return pool.acquireDigested({ type });
+    };
+    this.#consumer = open(servers.consumer, consumerDigests);
+    this.#provider = open(servers.provider, providerDigests);
+    this.#stores = this.#newStores();
+  }
+
+  /** Does it, and lets both caches catch up. What a server refuses has no effect. */
+  async carryOut(deed: Deed): Promise<void> {
+    if (deed.do === "hold") this.#isHeld = deed.isHeld;
+    else if (deed.do === "map") this.#mapping = deed.state === "ready" ? mapped : { state: deed.state };
+    else if (deed.do === "bind") this.#unbinding = deed.unbinding;
+    else if (deed.do === "restart" || deed.do === "dropPayloads") this.#dropPayloads();
+    else {
+      await carryOut(this.#servers, deed).catch((error: unknown) => {
+        if (!(error instanceof ApiError)) throw error;
+      });
+    }
+    if (deed.do === "bind" || deed.do === "restart") this.#stores = this.#newStores();
+    await this.catchUp();
+  }
+
+  /** Lets both caches show what their servers have. */
+  async catchUp(): Promise<void> {
+    const { clock } = this.#servers;
+    await clock.run({ untilMs: clock.monotonic() + 1_000 });
+  }
+
+  /** What both stores say of the claim of this name. */
+  async ask(name: string): Promise<Answers> {
+    const key = this.#servers.type.namespaced ? `${places.app}/${name}` : name;
+    return { naive: await this.#ask(this.#stores.naive, key), fast: await this.#ask(this.#stores.fast, key) };
+  }
+
+  /** Carries out the plan of the fast store; both remember it. */
+  async execute({ fast, naive }: Answers): Promise<void> {
+    if (typeof fast.observed === "string" || typeof naive.observed === "string") return;
+    let written: DynamicObject | undefined;
+    for (const step of fast.plan.steps) {
+      const answer = await executeStep(this.#parts(), step, signal);
+      if (answer !== undefined) {
+        this.#stores.fast.rememberWrite(fast.observed, step, answer);
+        this.#stores.naive.rememberWrite(naive.observed, step, answer);
+      }
+      if (step.do === "applyProvider" || step.do === "patchProvider") written = answer;
+    }
+    const { consumer, provider } = fast.observed;
+    const upstream = written ?? provider;
+    if (fast.plan.waiting !== undefined || consumer === undefined || upstream === undefined) return;
+    if (!isBound(upstream)) return;
+    this.#stores.fast.rememberSynced(fast.observed, written);
+    this.#stores.naive.rememberSynced(naive.observed, written);
+  }
+
+  /** Whether the server says that the upstream object would be the same after it. */
+  async changesNothing({ content }: Extract<Step, { readonly do: "applyProvider" }>): Promise<boolean> {
+    const { provider, type } = this.#servers;
+    const before = await provider.find<DynamicObject>(type, refOfObject(content), { signal });
+    if (before === undefined) return false;
+    const options = { fieldManager, force: true, dryRun: true, signal };
+    const after = await provider.apply<DynamicObject>(type, { ...content }, options);
+    return jsonEqual(appliedPart(before), appliedPart(after));
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#consumer[Symbol.asyncDispose]();
+    await this.#provider[Symbol.asyncDispose]();
+  }
+
+  async #ask(store: PairStore, key: string): Promise<Answer> {
+    const observed = await store.observe(key, signal);
+    if (typeof observed === "string") return { observed, plan: nothing };
+    if (observed.onlyStatusDiffers === true) return { observed, plan: planStatusDown(observed) };
+    const plan = this.#unbinding === undefined ? planPair(observed) : planUnbind(observed, this.#unbinding);
+    return { observed, plan };
+  }
+
+  #dropPayloads(): void {
+    for (const { cache } of [this.#consumer, this.#provider])
+      for (const { payload } of cache.informer.list()) payload.drop();
+  }
+
+  #newStores(): Stores {
+    const options = this.#parts();
+    return { fast: new DigestPairStore(options), naive: new NaivePairStore(options) };
+  }
+
+  /** What the stores and the executor need. Of each part only what they use is there. */
+  #parts(): PairStoreOptions & ExecutionContext {
+    const { type, tenant, consumer, provider } = this.#servers;
+    const [{ cache: consumerCache }, { cache }] = [this.#consumer, this.#provider];
+    const providerInformer = {
+      get: (ref: ObjectRef) => cache.get(keyOfRef(ref)),
+      isSynced: () => cache.informer.synced,
+      wrote: (object: DynamicObject) => cache.wrote(object),
+    };
+    const isHeld = (): boolean => this.#isHeld;
+    const placing = {
+      type,
+      isolation: "Prefixed",
+      provider: { client: provider, tenant } as never,
+      namespaces: this.#namespaces() as never,
+      environment: { timing: { providerObjectsLimit: 0 } } as never,
+      consumerCache,
+      providerInformer,
+    } as const;
+    return {
+      ...placing,
+      providerType: type,
+      unbinding: this.#unbinding,
+      statusSubresource: true,
+      consumer: { client: consumer } as never,
+      places: new PairPlaces(placing),
+      breaker: {
+        get isHeld() {
+          return isHeld();
+        },
+      },
+      confirmProvider: () => Promise.resolve(),
+      wasSeenGoing: () => false,
+      onWrite: () => undefined,
+    };
+  }
+
+  #namespaces(): object {
+    return {
+      mapping: () => this.#mapping,
+      consumerNamespaceOf: () => places.app,
+      isPresent: () => true,
+      population: () => 0,
+      ask: () => {
+        this.#mapping = mapped;
+        return Promise.resolve();
+      },
+    };
+  }
+}

@@ -1,0 +1,60 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { ManagedServiceBinding, ServiceInstance, ServiceInstanceObservation } from "@klutch/api";
+import { NotYetError } from "@klutch/crossplane";
+import { bindableInstance } from "./bindable-instance.ts";
+
+const binding: ManagedServiceBinding = {
+  apiVersion: "dataservices.anynines.com/v1",
+  kind: "ServiceBinding",
+  metadata: { name: "b", labels: { "crossplane.io/claim-namespace": "team" } },
+  spec: { forProvider: { instanceName: "db", acceptsIncomplete: true } },
+};
+const complete: ServiceInstanceObservation = {
+  instanceId: "i",
+  serviceId: "s",
+  planId: "p",
+  state: "provisioned",
+};
+
+function instance(atProvider: ServiceInstanceObservation, metadata: object = {}): ServiceInstance {
+  const forProvider = {
+    acceptsIncomplete: true,
+    serviceName: "s",
+    planName: "p",
+    organizationGuid: "o",
+    spaceGuid: "s",
+  };
+  return {
+    apiVersion: "dataservices.anynines.com/v1",
+    kind: "ServiceInstance",
+    metadata: { name: "one", ...metadata },
+    spec: { forProvider },
+    status: { atProvider },
+  };
+}
+
+const waits = (found: ServiceInstance | undefined, message: RegExp): void =>
+  assert.throws(
+    () => bindableInstance(binding, found),
+    (error) => error instanceof NotYetError && error.requeueAfterMs === 60_000 && message.test(error.message),
+  );
+
+test("a provisioned instance is bound by its ids at the broker", () => {
+  assert.deepEqual(bindableInstance(binding, instance(complete)), {
+    instanceId: "i",
+    serviceID: "s",
+    planID: "p",
+  });
+});
+
+test("a binding waits for an instance that is not there yet, and for one that is not ready", () => {
+  waits(undefined, /no instance db in namespace team/);
+  for (const missing of ["instanceId", "serviceId", "planId"] as const)
+    waits(instance({ ...complete, [missing]: undefined }), /not ready: db/);
+  waits(instance({ ...complete, state: "deploying" }), /not ready: db/);
+});
+
+test("nothing is bound to an instance that is being deleted", () => {
+  waits(instance(complete, { deletionTimestamp: "2026-01-01T00:00:00Z" }), /db is being deleted/);
+});

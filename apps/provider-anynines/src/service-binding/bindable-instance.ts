@@ -1,0 +1,29 @@
+/** Whether a binding can be made to the instance that it names. */
+import {
+  claimNamespaceLabel,
+  type ManagedServiceBinding,
+  type ServiceBindingObservation,
+  type ServiceInstance,
+} from "@klutch/api";
+import { NotYetError } from "@klutch/crossplane";
+
+/** The instance's ids at the broker. Throws `NotYetError` until it is provisioned, and once it is deleted. */
+export function bindableInstance(
+  { metadata, spec }: ManagedServiceBinding,
+  instance: ServiceInstance | undefined,
+): Pick<ServiceBindingObservation, "instanceId" | "serviceID" | "planID"> {
+  const { instanceName } = spec.forProvider;
+  const notYet = (message: string): NotYetError => new NotYetError(message, { requeueAfterMs: 60_000 });
+  if (instance === undefined) {
+    const namespace = metadata.labels?.[claimNamespaceLabel] ?? "";
+    throw notYet(
+      `data service instance was not found: no instance ${instanceName} in namespace ${namespace}`,
+    );
+  }
+  if (instance.metadata.deletionTimestamp !== undefined)
+    throw notYet(`the instance ${instanceName} is being deleted`);
+  const { instanceId, serviceId, planId, state } = instance.status?.atProvider ?? {};
+  const known = instanceId !== undefined && serviceId !== undefined && planId !== undefined;
+  if (!known || state !== "provisioned") throw notYet(`service instance is not ready: ${instanceName}`);
+  return { instanceId, serviceID: serviceId, planID: planId };
+}

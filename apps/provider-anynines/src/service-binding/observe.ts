@@ -1,0 +1,178 @@
+/**
+ * Observes one binding at its broker.
+ *
+ * | recorded operation | what is asked                                        | then                                             |
+ * |--------------------|------------------------------------------------------|--------------------------------------------------|
+ * | none               | the credentials, if they can be fetched or are missing | available, to be made, or missing              |
+ * | calling            | nothing                                              | the same call again, because its answer is not known |
+ * | polling            | the operation                                        | in progress, failed, or at rest again            |
+ * | failed             | nothing                                              | said as it is until the spec changes             |
+ */
+import type { ServiceInstance } from "@klutch/api";
+import type { CallOptions, Observation } from "@klutch/crossplane";
+import type { Clock } from "@klutch/kube";
+import { isGone } from "@klutch/osb";
+import type { Broker } from "../broker/brokers.ts";
+import { inProgress } from "../broker/operation-tracker.ts";
+import { missingChange, missingOf } from "../critical-annotations.ts";
+import { stepLoss } from "../loss.ts";
+import type { BindingState } from "./state.ts";
+
+/** What is observed, and with what. */
+export interface BindingObserverOptions {
+  readonly state: BindingState;
+  readonly broker: Broker;
+  readonly clock: Clock;
+  /** The instance that the binding names, in the same claim namespace. */
+  readonly instance: () => ServiceInstance | undefined;
+  /** Whether the Secret that should hold the credentials is missing. */
+  readonly secretIsMissing: (options: CallOptions) => Promise<boolean>;
+  /** Time between two observations of which both must say that the broker does not know the binding. */
+  readonly confirmLossMs: number;
+}
+
+/** Observes as often as asked; what it learns goes to the state. */
+export class BindingObserver {
+  readonly #options: BindingObserverOptions;
+  readonly #state: BindingState;
+
+  constructor(options: BindingObserverOptions) {
+    this.#options = options;
+    this.#state = options.state;
+  }
+
+  async observe(options: CallOptions): Promise<Observation> {
+    switch (this.#state.operation?.phase) {
+      case "calling":
+        return this.#observeUnanswered();
+      case "polling":
+        return this.#observeOperation(options);
+      case "failed":
+        return this.#observeFailure();
+      case undefined:
+        return this.#observeAtRest(options);
+    }
+  }
+
+  /** A call was on its way when the process ended or the connection broke: the same call again tells. */
+  #observeUnanswered(): Observation {
+    const { isDeleting, atProvider } = this.#state;
+    const ready = isDeleting ? "unavailable" : "creating";
+    return this.#state.observation({ exists: isDeleting, ready }, atProvider.state);
+  }
+
+  /** The broker accepted and works. */
+  async #observeOperation(options: CallOptions): Promise<Observation> {
+    const state = this.#state;
+    const deleting = state.operation?.type === "delete";
+    const last = await state.operations.poll();
+    if (last === "gone") {
+      await state.operations.clear();
+      return state.observation({ exists: false, ready: deleting ? "deleting" : "unavailable" }, "Deleted");
+    }
+    if (last.state === "in progress") {
+      const progress = inProgress(deleting ? "deleting" : "creating", last);
+      return state.observation(
+        { exists: true, upToDate: true, ...progress },
+        deleting ? "Deleting" : "Pending",
+      );
+    }
+    if (last.state === "failed") {
+      await state.operations.fail(last.description);
+      return this.#observeFailure();
+    }
+    await state.operations.clear();
+    if (deleting) return state.observation({ exists: false, ready: "deleting" }, "Deleted");
+    state.updateAtProvider({ state: "Created" });
+    await this.#fetch(options);
+    return this.#observeAtRest(options);
+  }
+
+  /** The broker said that it failed. A create is tried again when the spec changed. */
+  #observeFailure(): Observation {
+    const { operation, managed, isDeleting } = this.#state;
+    const { type = "operation", description = "the broker gave no reason", generation } = operation ?? {};
+    const message = `${type} failed: ${description}`;
+    const again = type === "create" && generation !== managed.metadata.generation && !isDeleting;
+    return this.#state.observation(
+      { exists: !again, upToDate: true, ready: "unavailable", message },
+      "Pending",
+    );
+  }
+
+  async #observeAtRest(options: CallOptions): Promise<Observation> {
+    const state = this.#state;
+    const known = state.atProvider.state;
+    if (known !== "Created")
+      return state.observation({ exists: false, ready: state.isDeleting ? "deleting" : "creating" }, known);
+    if (state.isDeleting) return state.observation({ exists: true, ready: "unavailable" }, known);
+    const isRetrievable = await this.#isRetrievable(options);
+    const isMissing = state.connection === undefined && (await this.#options.secretIsMissing(options));
+    const found = isRetrievable || isMissing ? await this.#fetch(options) : "fetched";
+    if (found === "unknown" && isRetrievable) return this.#observeMissing(options);
+    if (found !== "fetched" && isMissing) {
+      // The broker does not tell the credentials: binding again does.
+      return state.observation({ exists: false, ready: "unavailable" }, "Pending");
+    }
+    await state.annotations.write(missingChange(undefined));
+    return state.observation({ exists: true, upToDate: true, ready: "available" }, "Created");
+  }
+
+  /**
+   * The broker does not know the binding: its credentials are dead, so they are taken away and new ones are made; nothing is lost
+   * with them. Not while the instance is missing too: then the broker may look at other data, and the credentials still work.
+   */
+  async #observeMissing(options: CallOptions): Promise<Observation> {
+    const state = this.#state;
+    const keep = { exists: true, upToDate: true, ready: "unavailable" } as const;
+    if (await this.#instanceIsMissing(options)) {
+      const { instanceName } = state.managed.spec.forProvider;
+      const message = `the instance ${instanceName} is lost at its broker, and this binding with it; see the instance`;
+      return state.observation({ ...keep, message }, "Created");
+    }
+    const { clock, confirmLossMs } = this.#options;
+    const step = stepLoss(state.annotations.missing, clock.now(), confirmLossMs);
+    await state.annotations.write(missingChange(step.missing));
+    if (!step.missing.confirmed) {
+      const message = "the broker does not know the binding any more; it is asked once more";
+      return state.observation({ ...keep, message, pollAfterMs: step.observeAgainMs }, "Created");
+    }
+    return state.observation({ exists: false, ready: "creating", revoked: true }, "Created");
+  }
+
+  async #instanceIsMissing(options: CallOptions): Promise<boolean> {
+    const { broker } = this.#options;
+    const instance = this.#options.instance();
+    const { instanceId, serviceId } = instance?.status?.atProvider ?? {};
+    if (instance === undefined || instanceId === undefined) return true;
+    if (missingOf(instance.metadata.annotations) !== undefined) return true;
+    const { services } = await broker.catalog(options);
+    if (services.find(({ id }) => id === serviceId)?.instancesRetrievable !== true) return false;
+    try {
+      await broker.osb.fetchInstance(instanceId, options);
+      return false;
+    } catch (error) {
+      if (isGone(error)) return true;
+      throw error;
+    }
+  }
+
+  async #isRetrievable(options: CallOptions): Promise<boolean> {
+    const { services } = await this.#options.broker.catalog(options);
+    return services.find(({ id }) => id === this.#state.atProvider.serviceID)?.bindingsRetrievable === true;
+  }
+
+  /** Fetches the credentials from the broker; `withheld` when it knows the binding but has none for us. */
+  async #fetch(options: CallOptions): Promise<"fetched" | "withheld" | "unknown"> {
+    const { instanceId, bindingId } = this.#state.ref;
+    try {
+      const { credentials } = await this.#options.broker.osb.fetchBinding(instanceId, bindingId, options);
+      if (credentials === undefined) return "withheld";
+      this.#state.adopt(credentials);
+      return "fetched";
+    } catch (error) {
+      if (isGone(error)) return "unknown";
+      throw error;
+    }
+  }
+}

@@ -1,0 +1,109 @@
+/** What is known of one binding during a reconcile: from the managed resource, from its critical annotations, and from the broker. */
+import { instanceTypeLabel, type ManagedServiceBinding, type ServiceBindingObservation } from "@klutch/api";
+import type { ConnectionDetails, CriticalAnnotationUpdate, Observation } from "@klutch/crossplane";
+import type { Clock } from "@klutch/kube";
+import type { OsbClient } from "@klutch/osb";
+import { serviceOfType } from "@klutch/services";
+import type { BrokerOperation } from "../operation.ts";
+import { OperationTracker } from "../broker/operation-tracker.ts";
+import { CriticalAnnotations } from "../critical-annotations.ts";
+import { flattenCredentials } from "./connection.ts";
+
+/** What the state is read from and written through. */
+export interface BindingStateOptions {
+  readonly managed: ManagedServiceBinding;
+  readonly broker: { readonly osb: Pick<OsbClient, "lastOperation"> };
+  readonly updateCriticalAnnotations: CriticalAnnotationUpdate;
+  readonly clock: Clock;
+}
+
+/** How a broker is told which binding is meant. */
+export interface BindingRef {
+  readonly instanceId: string;
+  readonly bindingId: string;
+  readonly serviceId: string;
+  readonly planId: string;
+}
+
+/** Lives for one reconcile. What must outlive it is written to the critical annotations, and to the status by the reconciler. */
+export class BindingState {
+  readonly managed: ManagedServiceBinding;
+  readonly annotations: CriticalAnnotations;
+  /** The recorded operation at the broker. */
+  readonly operations: OperationTracker;
+  #atProvider: ServiceBindingObservation;
+  #connection: ConnectionDetails | undefined;
+
+  constructor({ managed, broker, updateCriticalAnnotations, clock }: BindingStateOptions) {
+    this.managed = managed;
+    this.annotations = new CriticalAnnotations(managed, updateCriticalAnnotations);
+    this.#atProvider = managed.status?.atProvider ?? { state: "Pending" };
+    this.operations = new OperationTracker({
+      managed,
+      annotations: this.annotations,
+      clock,
+      poll: (operation) => {
+        const { instanceId = "", serviceID: serviceId, planID: planId } = this.#atProvider;
+        return broker.osb.lastOperation({
+          instanceId,
+          bindingId: this.ref.bindingId,
+          operation,
+          serviceId,
+          planId,
+        });
+      },
+    });
+  }
+
+  get atProvider(): ServiceBindingObservation {
+    return this.#atProvider;
+  }
+
+  /** Fresh from the broker, if this reconcile fetched them. */
+  get connection(): ConnectionDetails | undefined {
+    return this.#connection;
+  }
+
+  get operation(): BrokerOperation | undefined {
+    return this.operations.current;
+  }
+
+  get isDeleting(): boolean {
+    return this.managed.metadata.deletionTimestamp !== undefined;
+  }
+
+  /** The binding's id is the managed resource's UID. */
+  get ref(): BindingRef {
+    const { instanceId = "", serviceID: serviceId = "", planID: planId = "" } = this.#atProvider;
+    return { instanceId, bindingId: this.managed.metadata.uid ?? "", serviceId, planId };
+  }
+
+  updateAtProvider(fields: Partial<ServiceBindingObservation>): void {
+    this.#atProvider = { ...this.#atProvider, ...fields };
+  }
+
+  /** The broker made the binding and told its credentials. */
+  adopt(credentials: Readonly<Record<string, unknown>>): void {
+    const connection = flattenCredentials(credentials);
+    const service = serviceOfType(this.managed.metadata.labels?.[instanceTypeLabel] ?? "");
+    this.#connection = connection;
+    this.updateAtProvider({
+      state: "Created",
+      connectionDetails: service?.connectionDetails(connection) ?? [],
+    });
+  }
+
+  /** The observation with the status as it is with a new state, and with the credentials, if they are known. */
+  observation(
+    finding: Omit<Observation, "upToDate"> & { readonly upToDate?: boolean | undefined },
+    state: string,
+  ): Observation {
+    this.updateAtProvider({ state });
+    return {
+      ...finding,
+      upToDate: finding.upToDate ?? false,
+      connection: this.#connection,
+      status: { atProvider: this.#atProvider },
+    };
+  }
+}
