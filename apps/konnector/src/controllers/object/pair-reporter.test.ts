@@ -32,7 +32,7 @@ function start(): {
   const clock = new VirtualClock();
   const told: string[] = [];
   const lags: number[] = [];
-  const metrics = { lag: { observe: (seconds: number) => lags.push(seconds) } };
+  const metrics = { lag: { labels: () => ({ observe: (seconds: number) => lags.push(seconds) }) } };
   const environment = { clock, metrics, timing: { tellAfterMs: 5_000 } } as unknown as Environment;
   const events = {
     note: (_about: unknown, reason: string) => void told.push(reason),
