@@ -7,7 +7,9 @@ import { join } from "node:path";
 import { after, test } from "node:test";
 import { managedServiceBindings, providerConfigs, providerConfigUsages, serviceInstances } from "@klutch/api";
 import { type DynamicObject, isRecord, secrets } from "@klutch/kube-core";
-import { waitFor } from "@klutch/kube-testing";
+import { reservePorts, startProcess } from "@klutch/engines";
+import { metricNames, waitFor } from "@klutch/kube-testing";
+import { metricsOf } from "@klutch/telemetry";
 import { binding, configName, instance, startWorld } from "./testing/world.ts";
 
 const stack = new AsyncDisposableStack();
@@ -199,4 +201,44 @@ test("the health of the backend stands in the ProviderConfig", async () => {
   } finally {
     await stop();
   }
+});
+
+test("the processes of provider and broker have the metrics of the catalogue", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "klutch-provider-"));
+  stack.defer(() => rm(folder, { recursive: true, force: true }));
+  const kubeconfig = join(folder, "kubeconfig");
+  await writeFile(kubeconfig, world.kubeconfig, { mode: 0o600 });
+  await using reserved = await reservePorts(1);
+  const address = `127.0.0.1:${reserved.ports[0]}`;
+  const flags = ["--leader-election", "--namespace=default", `--health-probe-bind-address=${address}`];
+  await using provider = await startProcess({
+    name: "provider",
+    command: process.execPath,
+    args: [join(import.meta.dirname, "main.ts"), "--poll=1s", ...flags],
+    env: { KUBECONFIG: kubeconfig },
+    logFile: join(folder, "provider.log"),
+    ready: async () => (await fetch(`http://${address}/readyz`)).ok,
+  });
+  const scrape = async (where: string): Promise<string> => (await fetch(`http://${where}/metrics`)).text();
+  await client.create(serviceInstances, instance("counted"));
+  await world.condition(serviceInstances, "counted", ready);
+  const ofProvider = await scrape(address);
+  const ofBroker = await scrape(`127.0.0.1:${broker.probePort}`);
+  for (const [name, text] of [
+    ["provider-anynines", ofProvider],
+    ["broker", ofBroker],
+  ] as const) {
+    assert.deepEqual(
+      metricNames(text),
+      metricsOf(name)
+        .map((metric) => metric.name)
+        .toSorted(),
+    );
+  }
+  assert.match(ofProvider, /^leader_election_master_status\{name="crossplane-\S+"\} 1$/m);
+  assert.match(ofProvider, /^klutch_broker_requests_total\{operation="provision",code="202"\} 1$/m);
+  assert.match(ofBroker, /^klutch_broker_served_requests_total\{operation="provision",code="202"\} [1-9]/m);
+  await client.delete(serviceInstances, { name: "counted" });
+  await world.gone(serviceInstances, { name: "counted" });
+  await provider.stop();
 });

@@ -18,6 +18,8 @@ export interface BackendProcessOptions {
 export interface BackendProcess extends AsyncDisposable {
   /** Of its login and its renewal. */
   readonly url: string;
+  /** Of its probes and metrics. */
+  readonly probeUrl: string;
 }
 
 const main = join(import.meta.dirname, "..", "..", "..", "apps", "backend", "src", "main.ts");
@@ -54,5 +56,5 @@ export async function startBackendProcess(
   });
   stack.use(running);
   const owned = stack.move();
-  return { url: url ?? "", [Symbol.asyncDispose]: () => owned.disposeAsync() };
+  return { url: url ?? "", probeUrl: probe ?? "", [Symbol.asyncDispose]: () => owned.disposeAsync() };
 }

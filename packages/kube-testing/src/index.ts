@@ -3,6 +3,7 @@ export { type BackendProcess, type BackendProcessOptions, startBackendProcess } 
 export { type ClusterOptions, startCluster, startClusters, type TestCluster } from "./cluster.ts";
 export { type FakeAnswers, fakeClient } from "./fake-client.ts";
 export { type FaultProxy, startFaultProxy } from "./fault-proxy.ts";
+export { metricNames } from "./metric-names.ts";
 export { ApiServerModel, type ApiServerModelOptions } from "./model/api-server.ts";
 export type { ModelClientOptions } from "./model/client.ts";
 export {

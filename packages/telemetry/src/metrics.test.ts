@@ -144,7 +144,11 @@ test("each observation counts in all buckets that are not below it", async () =>
   );
 });
 
-test("figures of the process are added only when they are wanted", async () => {
-  assert.match(await createMetrics({ processMetrics: true }).text(), /^process_cpu_seconds_total /m);
+test("figures of the process are added only when they are wanted, and none is named as what it is not", async () => {
+  const text = await createMetrics({ processMetrics: true }).text();
+  assert.match(text, /^process_cpu_seconds_total /m);
+  const types = [...text.matchAll(/^# TYPE (\S+) (\S+)$/gm)];
+  assert.ok(types.length > 20);
+  for (const [, name = "", type] of types) assert.equal(name.endsWith("_total"), type === "counter", name);
   assert.equal(await createMetrics().text(), "\n");
 });

@@ -11,6 +11,7 @@ import {
   renewalKeyAnnotation,
   renewalUrlAnnotation,
 } from "@klutch/api";
+import { ApiError, createKubeClient, parseForeignKubeconfig } from "@klutch/kube";
 import {
   conditionsOf,
   type DynamicObject,
@@ -20,8 +21,8 @@ import {
   secretText,
   serviceAccounts,
 } from "@klutch/kube-core";
-import { ApiError, createKubeClient, parseForeignKubeconfig } from "@klutch/kube";
-import { startBackendProcess, waitFor } from "@klutch/kube-testing";
+import { metricNames, startBackendProcess, waitFor } from "@klutch/kube-testing";
+import { metricsOf } from "@klutch/telemetry";
 import { startGate } from "../testing/gate.ts";
 import { pairOf } from "../testing/pair.ts";
 import {
@@ -169,4 +170,16 @@ test("another key than the registered one does not bring it back either", async 
     { timeoutMs: 60_000 },
   );
   assert.equal(secretText(await held(), kubeconfigKey), before);
+});
+
+test("the backend's process has the metrics of the catalogue", async () => {
+  const metrics = await (await fetch(`${backend.probeUrl}/metrics`)).text();
+  assert.deepEqual(
+    metricNames(metrics),
+    metricsOf("backend")
+      .map(({ name }) => name)
+      .toSorted(),
+  );
+  assert.match(metrics, /^klutch_cluster_bindings 1$/m);
+  assert.match(metrics, /^controller_runtime_max_concurrent_reconciles\{controller="exports"\} 4$/m);
 });

@@ -21,7 +21,8 @@ import {
   secrets,
 } from "@klutch/kube-core";
 import { isNotFound } from "@klutch/kube";
-import { secretObject, waitFor } from "@klutch/kube-testing";
+import { metricNames, secretObject, waitFor } from "@klutch/kube-testing";
+import { metricsOf } from "@klutch/telemetry";
 import { exportCrd, installCrd, prepareTenant, tenantNamespace } from "../testing/provider-side.ts";
 import {
   bindApi,
@@ -311,5 +312,23 @@ test("probes and metrics answer", async () => {
   assert.equal(health.status, 200);
   assert.deepEqual(await health.json(), { leaderElection: "ok" });
   await waitFor("readiness", async () => (await get("/readyz")).ok);
-  assert.match(await (await get("/metrics")).text(), /klutch_sync_writes_total\{resource="widgets"/);
+  const metrics = await (await get("/metrics")).text();
+  assert.match(metrics, /^klutch_sync_writes_total\{resource="widgets"/m);
+  assert.match(metrics, /^klutch_bindings\{state="ready"\} \d/m);
+  assert.match(metrics, /^klutch_claims\{resource="widgets",state="in_sync"\} \d/m);
+  assert.match(metrics, /^klutch_credential_expiration_timestamp_seconds\{host="127\.0\.0\.1:\d+"\} \d{10}/m);
+  assert.match(
+    metrics,
+    /^controller_runtime_reconcile_total\{controller="sync widgets\.\S+",result="success"\} \d/m,
+  );
+});
+
+test("the metrics are those of the catalogue", async () => {
+  const response = await fetch(`http://127.0.0.1:${konnector.probePort}/metrics`);
+  assert.deepEqual(
+    metricNames(await response.text()),
+    metricsOf("konnector")
+      .map(({ name }) => name)
+      .toSorted(),
+  );
 });

@@ -5,6 +5,8 @@ import { reservePorts, startPostgres, startProcess } from "@klutch/engines";
 /** The broker and its database server. It has the user `u` with the password `p`. */
 export interface BrokerProcess extends AsyncDisposable {
   readonly port: number;
+  /** Of its probes and metrics. */
+  readonly probePort: number;
   readonly postgres: { readonly url: string; readonly port: number };
   kill(): Promise<void>;
   /** After `kill`. */
@@ -15,7 +17,7 @@ export interface BrokerProcess extends AsyncDisposable {
 export async function startBroker(folder: string): Promise<BrokerProcess> {
   await using starting = new AsyncDisposableStack();
   const postgres = starting.use(await startPostgres());
-  const port = starting.use(await reservePorts(1)).ports[0] ?? 0;
+  const [port = 0, probePort = 0] = starting.use(await reservePorts(2)).ports;
   const start = () =>
     startProcess({
       name: "broker",
@@ -27,6 +29,7 @@ export async function startBroker(folder: string): Promise<BrokerProcess> {
         BROKER_PASSWORD: "p",
         BROKER_SECRET_KEY: "0123456789abcdef0123456789abcdef",
         BROKER_LISTEN: `127.0.0.1:${port}`,
+        BROKER_PROBE_LISTEN: `127.0.0.1:${probePort}`,
       },
       logFile: join(folder, "broker.log"),
       ready: async () => (await fetch(`http://127.0.0.1:${port}/healthz`)).ok,
@@ -36,6 +39,7 @@ export async function startBroker(folder: string): Promise<BrokerProcess> {
   const stack = starting.move();
   return {
     port,
+    probePort,
     postgres,
     kill: () => running.kill(),
     async start() {

@@ -6,7 +6,8 @@ import { join } from "node:path";
 import { after, test } from "node:test";
 import { createClient } from "@connectrpc/connect";
 import { createGrpcTransport } from "@connectrpc/connect-node";
-import { type Logger, silentLogger } from "@klutch/telemetry";
+import { metricNames } from "@klutch/kube-testing";
+import { createMetrics, type Logger, metricsOf, silentLogger } from "@klutch/telemetry";
 import { FunctionRunnerService } from "../gen/run_function_pb.js";
 import {
   clientAuth,
@@ -27,6 +28,7 @@ const own = await issue(authority, serverAuth);
 await writeFile(join(folder, "tls.crt"), own.cert);
 await writeFile(join(folder, "tls.key"), own.key);
 await writeFile(join(folder, "ca.crt"), authority.cert);
+const metrics = createMetrics();
 let composed = 0;
 const reasons: unknown[] = [];
 const logger: Logger = {
@@ -43,6 +45,7 @@ const server = stack.use(
     port: 0,
     certificatesFolder: folder,
     logger,
+    metrics,
   }),
 );
 const baseUrl = `https://localhost:${server.port}`;
@@ -108,4 +111,19 @@ test("a refused connection is closed before its first request", async () => {
 
 test("who is refused does not disturb who is not", async () => {
   assert.equal(await call(good), "t");
+});
+
+test("calls are counted, with the metrics of the catalogue", async () => {
+  await call(good);
+  const text = await metrics.text();
+  const labels =
+    'grpc_type="unary",grpc_service="apiextensions.fn.proto.v1.FunctionRunnerService",grpc_method="RunFunction"';
+  assert.match(text, new RegExp(`^grpc_server_handled_total\\{${labels},grpc_code="OK"\\} [1-9]`, "m"));
+  assert.match(text, new RegExp(`^grpc_server_handling_seconds_count\\{${labels}\\} [1-9]`, "m"));
+  assert.deepEqual(
+    metricNames(text),
+    metricsOf("function-klutch")
+      .map(({ name }) => name)
+      .toSorted(),
+  );
 });

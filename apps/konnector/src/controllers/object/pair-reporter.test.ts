@@ -5,8 +5,8 @@ import type { DynamicObject } from "@klutch/kube-core";
 import { VirtualClock } from "@klutch/kube-testing";
 import type { Step } from "@klutch/sync";
 import type { RuntimeDependencies } from "../../clusters.ts";
-import type { PairObservation } from "./pair-store.ts";
 import { PairReporter } from "./pair-reporter.ts";
+import type { PairObservation } from "./pair-store.ts";
 
 const type = { group: "example.org", version: "v1", plural: "widgets", kind: "Widget", namespaced: true };
 const key = "app/w";
@@ -32,7 +32,7 @@ function start(): {
   const clock = new VirtualClock();
   const recorded: string[] = [];
   const lags: number[] = [];
-  const metrics = { lag: { observe: (seconds: number) => lags.push(seconds) } };
+  const metrics = { lag: { labels: () => ({ observe: (seconds: number) => lags.push(seconds) }) } };
   const runtime = { clock, metrics, timing: { recordAfterMs: 5_000 } } as unknown as RuntimeDependencies;
   const events = {
     recordRoutine: (_about: unknown, reason: string) => void recorded.push(reason),
