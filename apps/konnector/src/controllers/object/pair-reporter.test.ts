@@ -32,7 +32,7 @@ function start(): {
   const clock = new VirtualClock();
   const recorded: string[] = [];
   const lags: number[] = [];
-  const metrics = { lag: { observe: (seconds: number) => lags.push(seconds) } };
+  const metrics = { lag: { labels: () => ({ observe: (seconds: number) => lags.push(seconds) }) } };
   const runtime = { clock, metrics, timing: { recordAfterMs: 5_000 } } as unknown as RuntimeDependencies;
   const events = {
     recordRoutine: (_about: unknown, reason: string) => void recorded.push(reason),
