@@ -4,17 +4,28 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type RunningProcess, startProcess } from "@klutch/engines";
 import { deployments, type DynamicObject, isRecord } from "@klutch/kube-core";
-import type { TestCluster } from "@klutch/kube-testing";
-import { accountKubeconfig } from "./accounts.ts";
+import { accountKubeconfig, type AdminCluster } from "./accounts.ts";
 import { appProcess } from "./node-process.ts";
-import type { SandboxContext } from "./context.ts";
+import type { Supervision } from "./supervise.ts";
 
 const deployment = { namespace: "klutch-bind", name: "konnector" };
 const account = { namespace: "klutch-bind", name: "konnector" };
-const pollMs = 500;
 
-/** Looks after one app cluster until the sandbox ends. */
-export async function superviseKonnectors(context: SandboxContext, cluster: TestCluster): Promise<void> {
+/** What is needed of the sandbox. */
+export interface KonnectorContext extends Supervision {
+  readonly state: { readonly folder: string };
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Looks after one app cluster until the sandbox ends. What does not start is tried again. `pollMs`: how often the Deployment is read;
+ * default 500.
+ */
+export async function superviseKonnectors(
+  context: KonnectorContext,
+  cluster: AdminCluster,
+  pollMs = 500,
+): Promise<void> {
   let running: readonly RunningProcess[] = [];
   let kubeconfig: string | undefined;
   let generation: number | undefined;
@@ -28,20 +39,22 @@ export async function superviseKonnectors(context: SandboxContext, cluster: Test
         // The account comes with the Deployment.
         kubeconfig ??= await accountKubeconfig(cluster, account, await logFolder(context), context);
         running = await startReplicas(context, cluster, object, kubeconfig);
+        generation = wanted;
       } catch (error) {
         context.progress.say(`the konnector of ${cluster.config.name} did not start: ${String(error)}`);
         running = [];
+        generation = undefined;
       }
-      generation = wanted;
     }
-    await sleep(died ? 5 * pollMs : pollMs, undefined, { signal: context.signal }).catch(() => undefined);
+    const failed = died || (wanted !== undefined && generation !== wanted);
+    await sleep(failed ? 5 * pollMs : pollMs, undefined, { signal: context.signal }).catch(() => undefined);
   }
   await Promise.all(running.map((process) => process.stop()));
 }
 
 async function startReplicas(
-  context: SandboxContext,
-  cluster: TestCluster,
+  context: KonnectorContext,
+  cluster: AdminCluster,
   object: DynamicObject | undefined,
   kubeconfig: string,
 ): Promise<readonly RunningProcess[]> {
@@ -62,7 +75,7 @@ async function startReplicas(
   );
 }
 
-async function logFolder(context: SandboxContext): Promise<string> {
+async function logFolder(context: KonnectorContext): Promise<string> {
   const folder = join(context.state.folder, "konnectors");
   await mkdir(folder, { recursive: true });
   return folder;

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { backendRules, binderRules, controlPlaneConnectorRules, type PolicyRule } from "./rbac.ts";
+import { backendRules, binderRules, controlPlaneConnectorRules } from "./rbac.ts";
+import type { PolicyRule } from "@klutch/kube-core";
 
 const rights = (rules: readonly PolicyRule[]): readonly string[] =>
   rules.flatMap(({ apiGroups = [], resources = [], verbs }) =>

@@ -12,10 +12,10 @@ import {
   type GrantedExport,
   konnectorClusterRules,
   konnectorNamespaceRules,
-  type PolicyRule,
   rejectedClaims,
   rejectedClaimsAnnotation,
 } from "./rbac.ts";
+import type { PolicyRule } from "@klutch/kube-core";
 
 const everything = { backendRules, binderRules, konnectorClusterRules, konnectorNamespaceRules };
 /** One line a right: "verb resource.group". */

@@ -1,18 +1,10 @@
 /** The rights of each part, as data; backend, CLI and the manifests in deploy/ all take them from here. */
+import type { PolicyRule } from "@klutch/kube-core";
 import { isBuiltInGroup } from "./foreign/api-name.ts";
 import { bindGroup, templateGroup } from "./names.ts";
 import { crdNameOf } from "./naming.ts";
 import type { APIServiceExport } from "./kinds/api-service-export.ts";
 import type { AnsweredPermissionClaim, PermissionClaim } from "./kinds/permission-claim.ts";
-
-/** `rules[]` of a Role or ClusterRole. */
-export interface PolicyRule {
-  readonly apiGroups?: readonly string[] | undefined;
-  readonly resources?: readonly string[] | undefined;
-  readonly resourceNames?: readonly string[] | undefined;
-  readonly nonResourceURLs?: readonly string[] | undefined;
-  readonly verbs: readonly string[];
-}
 
 const read = ["get", "list", "watch"] as const;
 const all = [...read, "create", "update", "patch", "delete"] as const;

@@ -1,5 +1,14 @@
 /** Kubernetes without I/O: objects, resources, names and the rules that hold for all of them. Knows no Klutch kind. */
 export { boundedName } from "./bounded-name.ts";
+export type {
+  Deployment,
+  Immutable,
+  Lease,
+  PolicyRule,
+  Role,
+  RoleBinding,
+  Secret,
+} from "./built-in-kinds.ts";
 export { canonicalJson, jsonHash } from "./canonical-json.ts";
 export * from "./conditions.ts";
 export { contains, containsEqualLists } from "./contains.ts";
@@ -27,6 +36,7 @@ export { parseQuantity, sameQuantity } from "./quantity.ts";
 export { keyOf, keyOfRef, type ObjectRef, refOf, refOfObject } from "./reference.ts";
 export { apiVersionOf, describe, type ResourceType } from "./resource-type.ts";
 export * from "./resources.ts";
+export { secretText } from "./secret-text.ts";
 export { soundMetadata } from "./sound-metadata.ts";
 export { microTime, wholeSeconds } from "./time.ts";
 export { isOfOtherKind, stamped, withoutType } from "./stamp.ts";

@@ -12,7 +12,7 @@ import {
   systemClock,
   type WriteGuard,
 } from "@klutch/kube";
-import { type KubeObject, leases, microTime } from "@klutch/kube-core";
+import { type Lease, leases, microTime } from "@klutch/kube-core";
 import { type Logger, silentLogger } from "@klutch/telemetry";
 
 /** Options of an elector. Times in milliseconds. */
@@ -33,16 +33,6 @@ export interface LeaderElectorOptions {
   readonly renewPeriodMs?: number | undefined;
   readonly clock?: Clock | undefined;
   readonly logger?: Logger | undefined;
-}
-
-interface Lease extends KubeObject {
-  readonly spec: {
-    readonly holderIdentity?: string | undefined;
-    readonly leaseDurationSeconds?: number | undefined;
-    readonly acquireTime?: string | undefined;
-    readonly renewTime?: string | undefined;
-    readonly leaseTransitions?: number | undefined;
-  };
 }
 
 /**
@@ -166,14 +156,14 @@ export class LeaderElector implements WriteGuard {
     const version = lease.metadata.resourceVersion ?? "";
     const now = this.#clock.monotonic();
     if (this.#observed?.version !== version) this.#observed = { version, at: now };
-    const durationMs = (lease.spec.leaseDurationSeconds ?? 0) * 1000;
+    const durationMs = (lease.spec?.leaseDurationSeconds ?? 0) * 1000;
     return now - this.#observed.at > durationMs;
   }
 
   #leaseObject(previous: Lease | undefined): Lease {
     const { namespace, name, identity } = this.#options;
     const now = microTime(this.#clock.now());
-    const isRenewal = previous?.spec.holderIdentity === identity;
+    const isRenewal = previous?.spec?.holderIdentity === identity;
     return {
       apiVersion: "coordination.k8s.io/v1",
       kind: "Lease",
@@ -181,10 +171,10 @@ export class LeaderElector implements WriteGuard {
       spec: {
         holderIdentity: identity,
         leaseDurationSeconds: Math.round(this.#leaseDurationMs / 1000),
-        acquireTime: isRenewal ? previous.spec.acquireTime : now,
+        acquireTime: isRenewal ? previous.spec?.acquireTime : now,
         renewTime: now,
         leaseTransitions:
-          (previous?.spec.leaseTransitions ?? 0) + (isRenewal || previous === undefined ? 0 : 1),
+          (previous?.spec?.leaseTransitions ?? 0) + (isRenewal || previous === undefined ? 0 : 1),
       },
     };
   }
@@ -216,7 +206,7 @@ export class LeaderElector implements WriteGuard {
     const { client, namespace, name, identity } = this.#options;
     try {
       const lease = await client.find<Lease>(leases, { namespace, name });
-      if (lease?.spec.holderIdentity !== identity) return;
+      if (lease?.spec?.holderIdentity !== identity) return;
       await client.replace(leases, {
         ...lease,
         spec: { ...lease.spec, holderIdentity: "", leaseDurationSeconds: 1 },

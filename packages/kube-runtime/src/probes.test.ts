@@ -70,7 +70,7 @@ test("metrics are served as Prometheus reads them, and a collector that fails is
 
 test("a port that is taken is an error, and the first server goes on", async () => {
   await using first = await serve();
-  await assert.rejects(serve({ port: first.port }), Error);
+  await assert.rejects(serve({ port: first.port }), { code: "Listen" });
   assert.equal((await ask(first, "/healthz"))[0], 200);
 });
 

@@ -127,7 +127,7 @@ test("a change that is called harmless refuses no value and drops no field of an
         }
       },
     ),
-    { numRuns: 10_000 },
+    { numRuns: 5_000 },
   );
-  assert.ok(harmless > 5_000, `only ${harmless} values were compared`);
+  assert.ok(harmless > 2_500, `only ${harmless} values were compared`);
 });

@@ -47,3 +47,33 @@ test("lines below the level are not written", () => {
   logger.warn("yes");
   assert.equal(lines.length, 1);
 });
+
+test("a chain of causes that leads back to itself, or is very long, ends and does not end the process", () => {
+  const { lines, logger } = capture();
+  const circle = new Error("one");
+  circle.cause = new Error("two", { cause: circle });
+  logger.error("failed", { error: circle });
+  let long = new Error("0");
+  for (let depth = 1; depth < 100_000; depth++) long = new Error(`${depth}`, { cause: long });
+  logger.error("failed", { error: long });
+  assert.equal(lines.length, 2);
+  assert.match(JSON.stringify(lines[0]), /"one".*"two"/);
+});
+
+test("whatever is thrown is logged as text, and never more than its text", () => {
+  const { lines, logger } = capture();
+  for (const error of ["text", 7, undefined, null, { status: 404, token: "hunter2" }])
+    logger.warn("failed", { error });
+  assert.equal(lines.length, 5);
+  assert.doesNotMatch(JSON.stringify(lines), /hunter2/);
+  assert.match(JSON.stringify(lines[0]), /"error":"text"/);
+});
+
+test("fields of a child are in each of its lines and in no line of its parent", () => {
+  const { lines, logger } = capture();
+  const child = logger.child({ controller: "a" }).child({ key: "ns/b" });
+  child.warn("one");
+  logger.warn("two");
+  assert.match(JSON.stringify(lines[0]), /"controller":"a","key":"ns\/b"/);
+  assert.doesNotMatch(JSON.stringify(lines[1]), /controller|key/);
+});

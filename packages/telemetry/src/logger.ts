@@ -64,12 +64,20 @@ function wrap(target: pino.Logger): Logger {
   };
 }
 
+/** So many causes of an error are logged: a chain may be long, or lead back to itself. */
+const mostCauses = 10;
+
 /**
  * Message chain and stack of an error; never its enumerable fields, which may hold a request, and no cause that is not itself an error:
  * libraries put whole queries and bodies there.
  */
 function describeError(error: unknown): unknown {
+  return describeChain(error, mostCauses);
+}
+
+function describeChain(error: unknown, causes: number): unknown {
   if (!(error instanceof Error)) return String(error);
   const { name, message, stack, cause } = error;
-  return { name, message, stack, ...(cause instanceof Error ? { cause: describeError(cause) } : {}) };
+  const goesOn = cause instanceof Error && causes > 0;
+  return { name, message, stack, ...(goesOn ? { cause: describeChain(cause, causes - 1) } : {}) };
 }

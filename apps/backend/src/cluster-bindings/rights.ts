@@ -7,7 +7,6 @@ import {
   clusterWideExportRules,
   exportRules,
   type GrantedExport,
-  type PolicyRule,
 } from "@klutch/api";
 import {
   clusterRoleBindings,
@@ -15,6 +14,7 @@ import {
   type KubeObject,
   namespaces,
   ownerReference,
+  type PolicyRule,
   type ResourceType,
 } from "@klutch/kube-core";
 import type { KubeClient } from "@klutch/kube";

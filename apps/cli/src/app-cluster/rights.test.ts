@@ -6,8 +6,8 @@ import {
   consumerNamespace,
   konnectorClusterRules,
   konnectorNamespaceRules,
-  type PolicyRule,
 } from "@klutch/api";
+import type { PolicyRule } from "@klutch/kube-core";
 import {
   bindsKonnector,
   expectedManifests,

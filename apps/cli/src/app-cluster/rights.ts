@@ -11,8 +11,8 @@ import {
   konnectorName,
   konnectorNamespaceRules,
   type Manifest,
-  type PolicyRule,
 } from "@klutch/api";
+import type { PolicyRule } from "@klutch/kube-core";
 import { describeRule } from "./rule-text.ts";
 
 /** A role that something binds to the konnector's account. */

@@ -1,5 +1,5 @@
 /** Rules of RBAC in words. */
-import type { PolicyRule } from "@klutch/api";
+import type { PolicyRule } from "@klutch/kube-core";
 
 /** `get, list on secrets`, `… on widgets.example.org/status`, or `… on secrets (only one, two)`. */
 export function describeRule({

@@ -1,25 +1,10 @@
 /** Whether a konnector works for an app cluster: its Deployment, and the lease that the one which works renews. */
 import { consumerNamespace, konnectorName } from "@klutch/api";
-import { deployments, type KubeObject, leases, pods } from "@klutch/kube-core";
+import { type Deployment, deployments, type Lease, leases, pods } from "@klutch/kube-core";
 import { isForbidden } from "@klutch/kube";
 import type { Consumer } from "../clusters.ts";
 import type { CliContext } from "../context.ts";
 import { type Finding, note, ok, problem, type Section } from "./diagnosis.ts";
-
-interface Deployment extends KubeObject {
-  readonly spec?: { readonly replicas?: number | undefined } | undefined;
-  readonly status?: { readonly availableReplicas?: number | undefined } | undefined;
-}
-
-interface Lease extends KubeObject {
-  readonly spec?:
-    | {
-        readonly holderIdentity?: string | undefined;
-        readonly leaseDurationSeconds?: number | undefined;
-        readonly renewTime?: string | undefined;
-      }
-    | undefined;
-}
 
 /** Looks at both. */
 export async function checkKonnector({ signal, clock }: CliContext, consumer: Consumer): Promise<Section> {

@@ -1,16 +1,12 @@
 /** The konnector's rights as the app cluster has them, and their repair. */
-import {
-  type APIServiceBinding,
-  bindingRoleName,
-  konnectorPolicyName,
-  type Manifest,
-  type PolicyRule,
-} from "@klutch/api";
+import { type APIServiceBinding, bindingRoleName, konnectorPolicyName, type Manifest } from "@klutch/api";
 import {
   clusterRoleBindings,
   clusterRoles,
   keyOfRef,
-  type KubeObject,
+  type PolicyRule,
+  type Role,
+  type RoleBinding,
   roleBindings,
   roles,
 } from "@klutch/kube-core";
@@ -30,21 +26,6 @@ import {
   wildcardsIn,
 } from "../app-cluster/rights.ts";
 import { removeRole } from "../app-cluster/binding-role.ts";
-
-interface RoleObject extends KubeObject {
-  readonly rules?: readonly PolicyRule[] | null | undefined;
-}
-
-interface RoleBindingObject extends KubeObject {
-  readonly roleRef: { readonly kind: string; readonly name: string };
-  readonly subjects?:
-    | readonly {
-        readonly kind: string;
-        readonly name: string;
-        readonly namespace?: string | undefined;
-      }[]
-    | undefined;
-}
 
 /** What was found, and what would repair it. */
 export interface RightsReport {
@@ -144,14 +125,14 @@ function grantFindings(
 interface FoundRoles {
   readonly grants: readonly Grant[];
   readonly clusterRoleNames: ReadonlySet<string>;
-  readonly allRoles: ReadonlyMap<string, RoleObject>;
+  readonly allRoles: ReadonlyMap<string, Role>;
 }
 
 async function readGrants({ signal }: CliContext, { client }: Consumer): Promise<FoundRoles> {
   const [clusterWide, namespaced, clusterRoleList] = await Promise.all([
-    Array.fromAsync(client.listAll<RoleBindingObject>(clusterRoleBindings, { signal })),
-    Array.fromAsync(client.listAll<RoleBindingObject>(roleBindings, { signal })),
-    Array.fromAsync(client.listAll<RoleObject>(clusterRoles, { signal })),
+    Array.fromAsync(client.listAll<RoleBinding>(clusterRoleBindings, { signal })),
+    Array.fromAsync(client.listAll<RoleBinding>(roleBindings, { signal })),
+    Array.fromAsync(client.listAll<Role>(clusterRoles, { signal })),
   ]);
   const allRoles = new Map(clusterRoleList.map((role) => [`ClusterRole ${role.metadata.name}`, role]));
   const grants: Grant[] = [];
@@ -161,7 +142,7 @@ async function readGrants({ signal }: CliContext, { client }: Consumer): Promise
     const isNamespaced = roleRef.kind === "Role";
     const role = isNamespaced ? `Role ${namespace}/${roleRef.name}` : `ClusterRole ${roleRef.name}`;
     if (isNamespaced) {
-      const found = await client.find<RoleObject>(roles, { namespace, name: roleRef.name }, { signal });
+      const found = await client.find<Role>(roles, { namespace, name: roleRef.name }, { signal });
       if (found !== undefined) allRoles.set(role, found);
     }
     grants.push({
@@ -177,7 +158,7 @@ async function readGrants({ signal }: CliContext, { client }: Consumer): Promise
 
 function isDrifted(
   manifest: Manifest,
-  allRoles: ReadonlyMap<string, RoleObject>,
+  allRoles: ReadonlyMap<string, Role>,
   grants: readonly Grant[],
 ): boolean {
   const label = labelOf(manifest);

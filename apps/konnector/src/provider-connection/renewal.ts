@@ -15,10 +15,9 @@ import {
   signText,
 } from "@klutch/api";
 import { type ClusterConfig, parseForeignKubeconfig } from "@klutch/kube";
-import { type DynamicObject, keyOfRef, type ObjectRef, secrets } from "@klutch/kube-core";
+import { type DynamicObject, keyOfRef, type ObjectRef, secrets, secretText } from "@klutch/kube-core";
 import { Backoff, type ReadYourWritesCache } from "@klutch/kube-runtime";
 import type { ConsumerCluster, RuntimeDependencies } from "../clusters.ts";
-import { secretText } from "../decode.ts";
 import { aborted, type Startable } from "../lifecycle.ts";
 import { ensureClusterKey, readClusterKey } from "./cluster-key.ts";
 import { type JsonAnswer, postJson } from "./post-json.ts";

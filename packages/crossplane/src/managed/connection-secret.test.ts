@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { present, secretRef, secretType, World } from "../testing/managed-world.ts";
+import { secrets } from "@klutch/kube-core";
+import { present, secretRef, World } from "../testing/managed-world.ts";
 import { connectionIsMissing } from "./connection-secret.ts";
 import type { ExternalClient, Observation } from "./external.ts";
 
@@ -76,10 +77,10 @@ test("details that change, are tampered with or deleted are put right at the nex
   password = "two";
   await world.clock.advance(2 * minute);
   assert.deepEqual((await world.secret())?.data, { password: "dHdv" });
-  await world.user.mergePatch(secretType, secretRef, { data: { extra: "eA==" } });
+  await world.user.mergePatch(secrets, secretRef, { data: { extra: "eA==" } });
   await world.clock.advance(2 * minute);
   assert.deepEqual((await world.secret())?.data, { password: "dHdv" });
-  await world.user.delete(secretType, secretRef);
+  await world.user.delete(secrets, secretRef);
   await world.clock.advance(2 * minute);
   assert.deepEqual((await world.secret())?.data, { password: "dHdv" });
   assert.equal(written(), 4);
@@ -99,7 +100,7 @@ test("somebody else's Secret is neither changed nor deleted, and the condition s
     type: "Opaque",
     data: { a: "YQ==" },
   };
-  await world.user.create(secretType, foreign);
+  await world.user.create(secrets, foreign);
   await start(world);
   const problem = 'refusing to modify uncontrolled secret of type "Opaque"';
   assert.equal(
@@ -107,12 +108,12 @@ test("somebody else's Secret is neither changed nor deleted, and the condition s
     `False ReconcileError cannot create or update connection secret: ${problem}`,
   );
   assert.deepEqual((await world.secret())?.data, { a: "YQ==" });
-  await world.user.delete(secretType, secretRef);
+  await world.user.delete(secrets, secretRef);
   await world.clock.advance(2 * minute);
   assert.equal(await world.condition("Synced"), "True ReconcileSuccess");
   assert.deepEqual((await world.secret())?.data, { password: "cA==" });
-  await world.user.delete(secretType, secretRef);
-  await world.user.create(secretType, foreign);
+  await world.user.delete(secrets, secretRef);
+  await world.user.create(secrets, foreign);
   isDeleted = true;
   await world.delete();
   await world.clock.advance(2 * minute);
@@ -123,7 +124,7 @@ test("somebody else's Secret is neither changed nor deleted, and the condition s
 test("an owner that is not the controller may not change it, nor may an object of the same name that came before", async () => {
   await using world = worldWith(() => ({ ...present, connection: { password: "p" } }));
   const owner = { apiVersion: "example.org/v1", kind: "Crate", name: "box", uid: "of-an-earlier-box" };
-  await world.user.create(secretType, {
+  await world.user.create(secrets, {
     apiVersion: "v1",
     kind: "Secret",
     metadata: { ...secretRef, ownerReferences: [{ ...owner, controller: true }] },
@@ -152,6 +153,6 @@ test("a Secret is missing only where one is asked for", async () => {
   assert.equal(await connectionIsMissing(world.user, managed, { signal }), true);
   const without = { ...managed, spec: {} };
   assert.equal(await connectionIsMissing(world.user, without, { signal }), false);
-  await world.user.create(secretType, { apiVersion: "v1", kind: "Secret", metadata: secretRef });
+  await world.user.create(secrets, { apiVersion: "v1", kind: "Secret", metadata: secretRef });
   assert.equal(await connectionIsMissing(world.user, managed, { signal }), false);
 });

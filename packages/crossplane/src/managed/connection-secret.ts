@@ -1,12 +1,7 @@
 /** Publishes connection details as a Secret that the managed resource owns. */
 import { isAlreadyExists, type KubeClient } from "@klutch/kube";
-import { controllerReference, isControlledBy, jsonEqual, type KubeObject, secrets } from "@klutch/kube-core";
+import { controllerReference, isControlledBy, jsonEqual, type Secret, secrets } from "@klutch/kube-core";
 import { type ConnectionDetails, ExternalError, type Managed } from "./external.ts";
-
-interface SecretObject extends KubeObject {
-  readonly type?: string | undefined;
-  readonly data?: Readonly<Record<string, string>> | undefined;
-}
 
 const secretType = "connection.crossplane.io/v1alpha1";
 
@@ -23,7 +18,7 @@ export async function publishConnection(
   const ref = managed.spec.writeConnectionSecretToRef;
   if (ref === undefined || details === undefined || Object.keys(details).length === 0) return;
   const wanted = secretOf(managed, ref, details);
-  const present = await client.find<SecretObject>(secrets, ref, options);
+  const present = await client.find<Secret>(secrets, ref, options);
   if (present === undefined) {
     try {
       await client.create(secrets, wanted, options);
@@ -50,7 +45,7 @@ export async function removeConnection(
 ): Promise<void> {
   const ref = managed.spec.writeConnectionSecretToRef;
   if (ref === undefined) return;
-  const present = await client.find<SecretObject>(secrets, ref, options);
+  const present = await client.find<Secret>(secrets, ref, options);
   if (present === undefined || !isControlledBy(present, managed.metadata.uid)) return;
   await client.delete(secrets, ref, { ...options, preconditions: { uid: present.metadata.uid } });
 }
@@ -69,7 +64,7 @@ function secretOf(
   managed: Managed,
   ref: { name: string; namespace: string },
   details: ConnectionDetails,
-): SecretObject {
+): Secret {
   const data = Object.entries(details).map(
     ([key, value]) => [key, Buffer.from(value).toString("base64")] as const,
   );

@@ -4,7 +4,7 @@
  */
 import assert from "node:assert/strict";
 import type { KubeClient } from "@klutch/kube";
-import { keyOf, type KubeObject, type ResourceType } from "@klutch/kube-core";
+import { keyOf, type KubeObject, type ResourceType, type Secret, secrets } from "@klutch/kube-core";
 import { Controller, Informer } from "@klutch/kube-runtime";
 import { ApiServerModel, type FaultSource, seededRandom, VirtualClock } from "@klutch/kube-testing";
 import { keysOfManagedChange } from "../managed/changes.ts";
@@ -19,25 +19,12 @@ export interface CrateObject extends Managed {
   readonly status?: (NonNullable<Managed["status"]> & { readonly size?: number | undefined }) | undefined;
 }
 
-/** A Secret. */
-export interface SecretObject extends KubeObject {
-  readonly type?: string | undefined;
-  readonly data?: Readonly<Record<string, string>> | undefined;
-}
-
 export const crateType: ResourceType = {
   group: "example.org",
   version: "v1",
   plural: "crates",
   kind: "Crate",
   namespaced: false,
-};
-export const secretType: ResourceType = {
-  group: "",
-  version: "v1",
-  plural: "secrets",
-  kind: "Secret",
-  namespaced: true,
 };
 /** Where the external client records the id before it creates. */
 export const idAnnotation = "example.org/crate-id";
@@ -151,8 +138,8 @@ export class World implements AsyncDisposable {
     return this.user.find<CrateObject>(crateType, { name: "box" });
   }
 
-  async secret(): Promise<SecretObject | undefined> {
-    return this.user.find<SecretObject>(secretType, secretRef);
+  async secret(): Promise<Secret | undefined> {
+    return this.user.find<Secret>(secrets, secretRef);
   }
 
   /** `status reason`, and the message if there is one, of a condition; undefined without it. */

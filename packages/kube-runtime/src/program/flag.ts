@@ -1,4 +1,5 @@
 /** A flag as data: what it is called, what it says, what it takes. Help, documentation and the reader use the same table. */
+import { parseDuration } from "@klutch/kube-core";
 
 /** One flag, or one environment variable that has no flag. */
 export interface Flag<T> {
@@ -123,18 +124,15 @@ export function address(words: FlagWords & { readonly default: string }): Flag<A
   };
 }
 
-const millisecondsOf: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 };
-
-/** A duration of one unit (`ms`, `s`, `m`, `h`), read to milliseconds. */
+/** A duration as Go writes it, read to milliseconds. */
 export function duration(words: FlagWords & { readonly default: string }): Flag<number> {
   return {
     value: "duration",
     ...words,
     read([given = ""]) {
-      const { number = "", unit = "" } = /^(?<number>\d+)(?<unit>ms|s|m|h)$/.exec(given)?.groups ?? {};
-      const factor = millisecondsOf[unit];
-      if (factor === undefined) throw new FlagFault("must be a duration such as 90s, 1m or 24h");
-      return Number(number) * factor;
+      const result = parseDuration(given);
+      if (result === undefined) throw new FlagFault("must be a duration such as 90s, 1m or 24h");
+      return result;
     },
   };
 }

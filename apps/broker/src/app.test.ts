@@ -1,0 +1,169 @@
+import assert from "node:assert/strict";
+import { after, test } from "node:test";
+import { inspect } from "node:util";
+import { type LogFields, type Logger, silentLogger } from "@klutch/telemetry";
+import { createApp } from "./app.ts";
+import { plans, serviceId } from "./catalog.ts";
+import { Databases } from "./databases.ts";
+import { Maintenance } from "./maintenance.ts";
+import { BrokerService } from "./service.ts";
+import { Store } from "./store.ts";
+
+/** Nothing listens there: what gets as far as the database fails, and everything else must not get that far. */
+const url = new URL("postgres://nobody:hunter2@127.0.0.1:1/none");
+const logged: (LogFields | undefined)[] = [];
+const logger: Logger = { ...silentLogger, error: (_message, fields) => void logged.push(fields) };
+const maintenance = new Maintenance(url, logger);
+after(() => maintenance[Symbol.asyncDispose]());
+const databases = new Databases({ maintenance, url, secretKey: "0123456789abcdef0123456789abcdef" });
+const service = new BrokerService({ store: new Store(maintenance.pool), databases, logger });
+const app = createApp({ service, username: "user", password: "pässwört:1", logger });
+
+const basic = (text: string): string => `Basic ${Buffer.from(text).toString("base64")}`;
+const good = { authorization: basic("user:pässwört:1"), "x-broker-api-version": "2.17" };
+const instance = "/v2/service_instances/i1";
+const provision = {
+  service_id: serviceId,
+  plan_id: plans[0]?.id,
+  organization_guid: "o",
+  space_guid: "s",
+};
+
+interface Answer {
+  readonly status: number;
+  readonly error: string;
+  readonly description: string;
+}
+
+async function send(
+  method: string,
+  path: string,
+  options: { readonly headers?: Record<string, string>; readonly body?: string } = {},
+): Promise<Answer> {
+  const response = await app.request(path, {
+    method,
+    headers: { ...good, ...options.headers },
+    ...(options.body === undefined ? {} : { body: options.body }),
+  });
+  const answer: unknown = await response.json();
+  assert.ok(typeof answer === "object" && answer !== null);
+  const fields = new Map<string, unknown>(Object.entries(answer));
+  return {
+    status: response.status,
+    error: String(fields.get("error")),
+    description: String(fields.get("description")),
+  };
+}
+
+test("only the right name and password get in, and health needs none", async () => {
+  for (const authorization of [
+    "",
+    basic("user:"),
+    basic("user:pässwört"),
+    basic("user:pässwört:12"),
+    basic("User:pässwört:1"),
+    basic(":"),
+    "Basic",
+    "Bearer x",
+    good.authorization.toLowerCase(),
+  ]) {
+    const { status, error } = await send("GET", "/v2/catalog", { headers: { authorization } });
+    assert.deepEqual([status, error], [401, "Unauthorized"], authorization);
+  }
+  assert.equal((await app.request("/v2/catalog", { headers: good })).status, 200);
+  assert.equal((await app.request("/healthz")).status, 200);
+});
+
+test("a wrong password is told before anything about the request is", async () => {
+  for (const path of ["/v2/nothing", instance, `${instance}/last_operation`]) {
+    assert.equal(
+      (await send("PUT", path, { headers: { authorization: basic("a:b") }, body: "{" })).status,
+      401,
+    );
+  }
+});
+
+test("versions from 2.13 on are spoken, and the answer to another one says which", async () => {
+  for (const [version, status] of [
+    ["2.13", 200],
+    ["2.17", 200],
+    ["2.100", 200],
+    ["2.12", 412],
+    ["1.99", 412],
+    ["3.0", 412],
+    ["2", 412],
+    ["2.17 ", 200],
+    ["2.x", 412],
+    ["", 412],
+  ] as const) {
+    const headers = { ...good, "x-broker-api-version": version };
+    assert.equal((await app.request("/v2/catalog", { headers })).status, status, version);
+  }
+  const { description } = await send("GET", "/v2/catalog", { headers: { "x-broker-api-version": "2.1" } });
+  assert.equal(description, "X-Broker-API-Version is 2.1; 2.13 or newer is needed");
+});
+
+test("what runs longer than an answer is only begun for who can wait", async () => {
+  for (const method of ["PUT", "PATCH", "DELETE"]) {
+    for (const query of ["", "?accepts_incomplete=false", "?accepts_incomplete=1"]) {
+      const { status, error } = await send(method, `${instance}${query}`, { body: "{}" });
+      assert.deepEqual([status, error], [422, "AsyncRequired"], `${method} ${query}`);
+    }
+  }
+});
+
+const async = "?accepts_incomplete=true";
+const refused: readonly (readonly [string, string, number, RegExp])[] = [
+  ["no JSON", "{", 400, /body is not a JSON object/],
+  ["a list", "[]", 400, /body is not a JSON object/],
+  ["null", "null", 400, /body is not a JSON object/],
+  ["nothing", "", 400, /body is not a JSON object/],
+  ["no service", "{}", 400, /service_id/],
+  ["another service", JSON.stringify({ ...provision, service_id: "x" }), 400, /service_id/],
+  ["an unknown plan", JSON.stringify({ ...provision, plan_id: "x" }), 400, /plan_id/],
+  ["no organization", JSON.stringify({ ...provision, organization_guid: 7 }), 400, /organization_guid/],
+  [
+    "an unknown parameter",
+    JSON.stringify({ ...provision, parameters: { fsync: "off" } }),
+    400,
+    /parameters\.fsync/,
+  ],
+  ["a body of 300 kilobytes", JSON.stringify({ ...provision, x: "x".repeat(300_000) }), 413, /256 KiB/],
+];
+for (const [what, body, status, description] of refused) {
+  test(`a provision with ${what} is refused before the database is asked`, async () => {
+    const before = logged.length;
+    const answer = await send("PUT", `${instance}${async}`, { body });
+    assert.equal(answer.status, status);
+    assert.match(answer.description, description);
+    assert.equal(logged.length, before);
+  });
+}
+
+test("an identifier is printable and short; what is not, is refused", async () => {
+  for (const id of ["a%20b", "%C3%BC", "%0A", "x".repeat(256), "%00"]) {
+    const { status, description } = await send("GET", `/v2/service_instances/${id}`);
+    assert.equal(status, 400, id);
+    assert.match(description, /the instance id must have 1 to 255 printable characters/);
+    const binding = await send("PUT", `${instance}/service_bindings/${id}`, { body: "{}" });
+    assert.match(binding.description, /the binding id/);
+  }
+});
+
+test("a failure of the broker's own says nothing of its server, and its log does", async () => {
+  logged.length = 0;
+  const answer = await send("PUT", `${instance}${async}`, { body: JSON.stringify(provision) });
+  assert.deepEqual(answer, {
+    status: 500,
+    error: "InternalServerError",
+    description: "the broker failed; see its log",
+  });
+  const text = inspect(logged);
+  assert.match(text, /ECONNREFUSED/);
+  assert.doesNotMatch(text, /hunter2/);
+});
+
+test("a path that there is not is a 404 that is no instance's", async () => {
+  const { status, error } = await send("GET", "/v2/service_plans");
+  assert.deepEqual([status, error], [404, "NotFound"]);
+});

@@ -1,0 +1,88 @@
+import assert from "node:assert/strict";
+import { mkdtemp, readFile, rm, stat } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, test } from "node:test";
+import type { KubeClient } from "@klutch/kube";
+import type { DynamicObject } from "@klutch/kube-core";
+import { fakeClient, waitFor } from "@klutch/kube-testing";
+import { accountKubeconfig, type AdminCluster, ensureAccount } from "./accounts.ts";
+import { type KonnectorContext, superviseKonnectors } from "./konnectors.ts";
+
+const folder = await mkdtemp(join(tmpdir(), "klutch-konnectors-"));
+after(() => rm(folder, { recursive: true, force: true }));
+
+const deployment: DynamicObject = {
+  apiVersion: "apps/v1",
+  kind: "Deployment",
+  metadata: { name: "konnector", namespace: "klutch-bind", generation: 1 },
+  spec: { replicas: 0 },
+};
+
+/** A cluster whose answers to requests for a token are up to the test. */
+function clusterWith(token: KubeClient["request"]): AdminCluster {
+  const client = { ...fakeClient({ find: async () => deployment }), request: token };
+  return { client, config: { name: "app-a", server: "https://127.0.0.1:1", auth: { kind: "none" } } };
+}
+
+class Context implements KonnectorContext, AsyncDisposable {
+  readonly said: string[] = [];
+  readonly stop: AbortController = new AbortController();
+  readonly stack: AsyncDisposableStack = new AsyncDisposableStack();
+  readonly state = { folder } as const;
+  readonly progress = {
+    step: <T>(_name: string, run: () => Promise<T>): Promise<T> => run(),
+    say: (line: string): void => void this.said.push(line),
+    elapsed: (): number => 0,
+  } as const;
+
+  get signal(): AbortSignal {
+    return this.stop.signal;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.stop.abort(new Error("the test ended"));
+    await this.stack.disposeAsync();
+  }
+}
+
+test("a konnector whose account is not there yet is started when it is, without a change of its Deployment", async () => {
+  let asked = 0;
+  const cluster = clusterWith(async () => {
+    asked++;
+    if (asked < 3) throw new Error("serviceaccounts konnector not found");
+    return { status: { token: "t", expirationTimestamp: "2027-01-01T00:00:00Z" } };
+  });
+  await using context = new Context();
+  const running = superviseKonnectors(context, cluster, 1);
+  await waitFor("the account's token", () => asked === 3);
+  await waitFor("the kubeconfig", () => stat(join(folder, "konnectors", "app-a-konnector.kubeconfig")));
+  assert.equal(context.said.length, 2);
+  assert.match(context.said[0] ?? "", /the konnector of app-a did not start: .*not found/);
+  context.stop.abort(new Error("the sandbox stops"));
+  await running;
+  assert.equal(asked, 3, "it was started once");
+});
+
+test("a token is for its owner's eyes only, stands beside the kubeconfig, and is never in it", async () => {
+  await using context = new Context();
+  const cluster = clusterWith(async () => ({ status: { token: "hunter2", expirationTimestamp: "" } }));
+  const path = await accountKubeconfig(cluster, { namespace: "ns", name: "part" }, folder, context);
+  const text = await readFile(path, "utf8");
+  assert.doesNotMatch(text, /hunter2/);
+  assert.match(text, /app-a-part\.token/);
+  assert.match(text, /namespace: ns/);
+  const token = join(folder, "app-a-part.token");
+  assert.equal(await readFile(token, "utf8"), "hunter2");
+  for (const file of [path, token]) assert.equal((await stat(file)).mode & 0o777, 0o600);
+});
+
+test("an account that is there is taken as it is; any other refusal is an error", async () => {
+  const refused = (reason: string): KubeClient =>
+    fakeClient({
+      create: async () => {
+        throw Object.assign(new Error(reason), { reason });
+      },
+    });
+  await assert.rejects(ensureAccount(refused("Forbidden"), "ns", "part"), /Forbidden/);
+});

@@ -1,0 +1,36 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import fc from "fast-check";
+import { buildGroups, engineDefinition, engineDefinitions, engineNames } from "./catalog.ts";
+
+test("every name is defined once, and another one is an error that says which", () => {
+  assert.equal(new Set(engineNames).size, engineNames.length);
+  for (const name of engineNames) assert.equal(engineDefinition(name).name, name);
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion
+  assert.throws(() => engineDefinition("kube-scheduler" as "etcd"), /unknown engine kube-scheduler/);
+});
+
+test("each chosen server is built once, with those of its module and settings only, in the order of the catalogue", () => {
+  fc.assert(
+    fc.property(fc.shuffledSubarray([...engineDefinitions]), (chosen) => {
+      const groups = buildGroups(chosen);
+      const built = groups.flat();
+      assert.deepEqual(new Set(built), new Set(chosen));
+      assert.equal(built.length, chosen.length);
+      for (const group of groups) {
+        const [first] = group;
+        for (const { module, linkerSettings } of group) {
+          assert.equal(module, first?.module);
+          assert.deepEqual(linkerSettings, first?.linkerSettings);
+        }
+      }
+      const firsts = groups.map((group) => engineDefinitions.findIndex((engine) => engine === group[0]));
+      assert.deepEqual(
+        firsts,
+        firsts.toSorted((left, right) => left - right),
+      );
+      const keys = groups.map(([first]) => JSON.stringify([first?.module, first?.linkerSettings]));
+      assert.equal(new Set(keys).size, keys.length, "one call of the compiler could have built two groups");
+    }),
+  );
+});
