@@ -16,7 +16,6 @@ import {
   kubeconfigKey,
 } from "@klutch/api";
 import {
-  clusterRoleBindings,
   clusterRoles,
   customResourceDefinitions,
   type DynamicObject,
@@ -26,7 +25,6 @@ import {
   type ObjectRef,
   type ResourceType,
   roleBindings,
-  roles,
   serviceAccounts,
 } from "@klutch/kube-core";
 import {
@@ -39,7 +37,15 @@ import {
   serviceAccountToken,
 } from "@klutch/kube";
 import { reservePorts, type RunningProcess, startProcess } from "@klutch/engines";
-import { startCluster, type TestCluster, waitFor } from "@klutch/kube-testing";
+import {
+  anyObject,
+  crdObject,
+  startBackendProcess,
+  startCluster,
+  type TestCluster,
+  waitFor,
+} from "@klutch/kube-testing";
+import { installRights } from "../install.ts";
 
 /** Where bound objects may be used: in namespaces of the tenants, or in the whole control plane. */
 export type Scope = "Namespaced" | "Cluster";
@@ -76,26 +82,10 @@ export interface BoundWorld extends AsyncDisposable {
 const tree = join(import.meta.dirname, "..", "..");
 const program = (name: string): string => join(tree, "apps", name, "src", "main.ts");
 const backendAccount = { namespace: "klutch-backend", name: "klutch-backend" };
-const open = { type: "object", "x-kubernetes-preserve-unknown-fields": true };
-const databaseCrd = {
-  apiVersion: "apiextensions.k8s.io/v1",
-  kind: "CustomResourceDefinition",
-  metadata: { name: databasesName },
-  spec: {
-    group: "example.org",
-    scope: "Namespaced",
-    names: { plural: "databases", singular: "database", kind: "Database", listKind: "DatabaseList" },
-    versions: [
-      {
-        name: "v1",
-        served: true,
-        storage: true,
-        subresources: { status: {} },
-        schema: { openAPIV3Schema: { type: "object", properties: { spec: open, status: open } } },
-      },
-    ],
-  },
-};
+const databaseCrd = crdObject(databases, {
+  properties: { spec: anyObject, status: anyObject },
+  hasStatus: true,
+});
 const template: DynamicObject = {
   apiVersion: "example-backend.klutch.anynines.com/v1alpha1",
   kind: "APIServiceExportTemplate",
@@ -128,7 +118,7 @@ export async function startBoundWorld(scope: Scope): Promise<BoundWorld> {
   await installControlPlane(controlPlane.client);
   stack.use(await startBackend(controlPlane, scope));
   for (const tenant of Object.values(tenants)) await logIn(controlPlane.client, tenant);
-  await installAll(appCluster.client, konnectorManifests({ image: "none" }));
+  await installRights(appCluster.client, konnectorManifests({ image: "none" }));
   const admin = await writeKubeconfig(appCluster, "admin.kubeconfig", appCluster.config);
   const run = promisify(execFile);
   const kubectlBind = async (...args: readonly string[]): Promise<string> => {
@@ -165,45 +155,17 @@ async function installControlPlane(client: KubeClient): Promise<void> {
   for (const object of [...bindCrds, databaseCrd])
     await client.create<KubeObject>(customResourceDefinitions, object);
   const shipped = parseYamlDocuments(await readFile(join(tree, "deploy", "backend-rbac.yaml"), "utf8"));
-  await installAll(
+  await installRights(
     client,
     shipped.map((object) => decodeObject<KubeObject>(object, "backend-rbac.yaml")),
   );
   await waitFor("templates to be served", () => client.create(apiServiceExportTemplates, template));
 }
 
-const installable = [namespaces, serviceAccounts, clusterRoles, clusterRoleBindings, roles, roleBindings];
-
-/** Applies what decides about rights; the Deployments' parts are played by processes. */
-async function installAll(client: KubeClient, objects: readonly KubeObject[]): Promise<void> {
-  for (const object of objects) {
-    const type = installable.find(({ kind }) => kind === object.kind);
-    if (type !== undefined) await client.apply(type, object, { fieldManager: "installer", force: true });
-  }
-}
-
 async function startBackend(cluster: TestCluster, scope: Scope): Promise<AsyncDisposable> {
-  const stack = new AsyncDisposableStack();
-  const { ports } = stack.use(await reservePorts(2));
-  const config = await accountConfig(cluster, backendAccount);
-  const kubeconfig = await writeKubeconfig(cluster, "backend.kubeconfig", config);
-  const args = [
-    program("backend"),
-    `--kubeconfig=${kubeconfig}`,
-    "--control-plane-mode",
-    `--consumer-scope=${scope}`,
-    `--listen-address=127.0.0.1:${ports[0]}`,
-    `--probe-port=${ports[1]}`,
-  ];
-  const running = await startProcess({
-    name: "backend",
-    command: process.execPath,
-    args,
-    logFile: join(cluster.dataDir, "backend.log"),
-    ready: async () => (await fetch(`http://127.0.0.1:${ports[1]}/readyz`)).ok,
-  });
-  stack.use(running);
-  return stack;
+  const kubeconfig = formatKubeconfig(await accountConfig(cluster, backendAccount));
+  const flags = ["--control-plane-mode", `--consumer-scope=${scope}`];
+  return startBackendProcess(cluster, { kubeconfig, servesLogin: false, flags });
 }
 
 /** What a person's login makes of the backend; the rights come from its controllers. */

@@ -7,16 +7,12 @@ import {
   apiServiceExports,
   apiServiceExportTemplates,
   apiServiceNamespaces,
-  bindCrds,
-  binderName,
-  binderRules,
   type ClusterBinding,
   clusterBindings,
   decodeBindingResponse,
 } from "@klutch/api";
 import {
   clusterRoleBindings,
-  clusterRoles,
   customResourceDefinitions,
   type DynamicObject,
   findCondition,
@@ -32,7 +28,7 @@ import {
   parseForeignKubeconfig,
   systemClock,
 } from "@klutch/kube";
-import { roleObject, startCluster, waitFor } from "@klutch/kube-testing";
+import { crdObject, startCluster, waitFor } from "@klutch/kube-testing";
 import { createMetrics, Secret, silentLogger } from "@klutch/telemetry";
 import type { Clock } from "@klutch/kube";
 import { createBackend } from "./backend.ts";
@@ -44,6 +40,7 @@ import { createCredentialIssuer } from "./provisioning/credentials.ts";
 import { clusterNamespaceName } from "./provisioning/tenant.ts";
 import { confinedClient } from "./testing/confined.ts";
 import { backendParts } from "./testing/parts.ts";
+import { databases, installProvider, ownClaim, templateObject } from "./testing/provider.ts";
 import { runBackend } from "./testing/run-backend.ts";
 
 const stack = new AsyncDisposableStack();
@@ -52,45 +49,14 @@ const cluster = stack.use(await startCluster({ name: "backend", controllerManage
 const { client, config: admin } = cluster;
 const confined = stack.use(await confinedClient(cluster));
 
-const databases = {
-  group: "example.org",
-  version: "v1",
-  plural: "databases",
-  kind: "Database",
-  namespaced: true,
-};
-const crd = (properties: object): DynamicObject => ({
-  apiVersion: "apiextensions.k8s.io/v1",
-  kind: "CustomResourceDefinition",
-  metadata: { name: "databases.example.org" },
-  spec: {
-    group: "example.org",
-    scope: "Namespaced",
-    names: { plural: "databases", singular: "database", kind: "Database", listKind: "DatabaseList" },
-    versions: [
-      {
-        name: "v1",
-        served: true,
-        storage: true,
-        schema: { openAPIV3Schema: { type: "object", properties } },
-      },
-    ],
-  },
+const crd = (properties: Readonly<Record<string, unknown>>): DynamicObject =>
+  crdObject(databases, { properties });
+const spec = (fields: object): Readonly<Record<string, unknown>> => ({
+  spec: { type: "object", properties: fields },
 });
-const spec = (fields: object): object => ({ spec: { type: "object", properties: fields } });
-for (const object of [...bindCrds, crd(spec({ size: { type: "integer" } }))]) {
-  await client.create<KubeObject>(customResourceDefinitions, object);
-}
-await client.create(clusterRoles, roleObject({ name: binderName }, binderRules));
-const template = (resource: string): DynamicObject => ({
-  apiVersion: "example-backend.klutch.anynines.com/v1alpha1",
-  kind: "APIServiceExportTemplate",
-  metadata: { namespace: "default", name: resource },
-  spec: {
-    APIServiceSelector: { group: "example.org", resource },
-    permissionClaims: [{ group: "", resource: "secrets", version: "v1", selector: { owner: "Provider" } }],
-  },
-});
+await installProvider(client, [crd(spec({ size: { type: "integer" } }))]);
+const template = (resource: string): DynamicObject =>
+  templateObject("example.org", resource, [ownClaim("secrets")]);
 await waitFor("templates to be served", () =>
   client.create(apiServiceExportTemplates, template("databases")),
 );

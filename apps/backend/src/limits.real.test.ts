@@ -4,16 +4,12 @@ import {
   type APIServiceExportRequest,
   apiServiceExportRequests,
   apiServiceNamespaces,
-  bindCrds,
   binderName,
-  binderRules,
   type ClusterBinding,
   clusterBindings,
   identityAnnotation,
 } from "@klutch/api";
 import {
-  clusterRoles,
-  customResourceDefinitions,
   type DynamicObject,
   findCondition,
   isRecord,
@@ -22,21 +18,21 @@ import {
   serviceAccounts,
 } from "@klutch/kube-core";
 import { systemClock } from "@klutch/kube";
-import { roleObject, startCluster, waitFor } from "@klutch/kube-testing";
+import { startCluster, waitFor } from "@klutch/kube-testing";
 import { createMetrics, silentLogger } from "@klutch/telemetry";
 import { createBackend } from "./backend.ts";
 import { readConfig } from "./config.ts";
 import { UserError } from "./errors.ts";
 import { ensureTenant } from "./provisioning/tenant.ts";
 import { backendParts } from "./testing/parts.ts";
+import { installProvider } from "./testing/provider.ts";
 import { runBackend } from "./testing/run-backend.ts";
 
 const stack = new AsyncDisposableStack();
 after(() => stack.disposeAsync());
 const cluster = stack.use(await startCluster({ name: "limits" }));
 const { client } = cluster;
-for (const object of bindCrds) await client.create<KubeObject>(customResourceDefinitions, object);
-await client.create(clusterRoles, roleObject({ name: binderName }, binderRules));
+await installProvider(client);
 await waitFor("the kinds", async () => (await client.list(apiServiceNamespaces)) !== undefined);
 
 const abort = new AbortController();

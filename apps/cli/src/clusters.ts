@@ -1,7 +1,7 @@
 /** The two clusters of a command. They have different types, so that one cannot be passed for the other. */
 import { readFile } from "node:fs/promises";
 import { consumerNamespace, kubeconfigKey } from "@klutch/api";
-import { type DynamicObject, secrets } from "@klutch/kube-core";
+import { type DynamicObject, secrets, secretText } from "@klutch/kube-core";
 import {
   type ClusterConfig,
   createKubeClient,
@@ -99,8 +99,5 @@ export async function remoteKubeconfig(
 
 /** The kubeconfig in a Secret. */
 export function kubeconfigOf(secret: DynamicObject): string | undefined {
-  const { data } = secret;
-  if (typeof data !== "object" || data === null) return undefined;
-  const value: unknown = Object.entries(data).find(([key]) => key === kubeconfigKey)?.[1];
-  return typeof value === "string" ? Buffer.from(value, "base64").toString("utf8") : undefined;
+  return secretText(secret, kubeconfigKey);
 }

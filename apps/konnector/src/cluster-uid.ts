@@ -2,7 +2,7 @@
 import { type DynamicObject, namespaces } from "@klutch/kube-core";
 import type { KubeClient } from "@klutch/kube";
 import { Backoff } from "@klutch/kube-runtime";
-import type { Environment } from "./clusters.ts";
+import type { RuntimeDependencies } from "./clusters.ts";
 import { WrongClusterError } from "./errors.ts";
 
 /** UID of kube-system; asks once. Throws what the app cluster answered. */
@@ -14,7 +14,7 @@ export async function askClusterUid(client: KubeClient, signal: AbortSignal): Pr
 /** UID of kube-system; waits until the app cluster answers. Throws when aborted first. */
 export async function clusterUid(
   client: KubeClient,
-  { clock, random, logger }: Environment,
+  { clock, random, logger }: RuntimeDependencies,
   signal: AbortSignal,
 ): Promise<string> {
   const backoff = new Backoff({ baseMs: 200, capMs: 10_000, random });

@@ -36,7 +36,7 @@ export interface ProviderCluster {
 
 /** Times in milliseconds, and limits. */
 export interface Timing {
-  /** Between two live looks before something is deleted upward that nobody was seen to delete. Default 10 000. */
+  /** Between two live reads before something is deleted on the provider that nobody was seen to delete. Default 10 000. */
   readonly graceMs: number;
   /** Unannounced upstream deletions within a minute and provider; more are held. Default 25. */
   readonly breakerLimit: number;
@@ -47,14 +47,14 @@ export interface Timing {
    * nothing is adopted. 0: any number. Default 1000.
    */
   readonly providerObjectsLimit: number;
-  /** A provider that cannot be reached for longer is told on bindings and claims. Default 10 000. */
+  /** A provider that cannot be reached for longer is reported on bindings and claims. Default 10 000. */
   readonly unreachableAfterMs: number;
   /** A heartbeat is due after this. Default 150 000: half of the interval that is promised to the backend. */
   readonly heartbeatMs: number;
   /** After this without filled caches the bindings say so. Default 30 000. */
   readonly syncTimeoutMs: number;
-  /** A claim's wait is told as an event when it lasts longer. Default 5 000. */
-  readonly tellAfterMs: number;
+  /** A claim's wait is recorded as an event when it lasts longer. Default 5 000. */
+  readonly recordAfterMs: number;
 }
 
 /** The defaults. */
@@ -66,11 +66,11 @@ export const defaultTiming: Timing = {
   unreachableAfterMs: 10_000,
   heartbeatMs: 150_000,
   syncTimeoutMs: 30_000,
-  tellAfterMs: 5_000,
+  recordAfterMs: 5_000,
 };
 
 /** What every part of the agent gets. */
-export interface Environment {
+export interface RuntimeDependencies {
   readonly logger: Logger;
   readonly metrics: KonnectorMetrics;
   readonly clock: Clock;

@@ -23,7 +23,7 @@ const about: DynamicObject = {
 
 test("an event in the provider's words has one line, no control characters, a bounded text and a plain reason", async () => {
   const { events, written } = recorder();
-  await events.tell(about, "Warning", "Bad\u001b[31mReason", `one\ntwo\u001b[2J${"x".repeat(100_000)}`);
+  await events.record(about, "Warning", "Bad\u001b[31mReason", `one\ntwo\u001b[2J${"x".repeat(100_000)}`);
   const [event] = written;
   assert.equal(event?.["reason"], "Other");
   const message = String(event?.["message"]);
@@ -33,18 +33,18 @@ test("an event in the provider's words has one line, no control characters, a bo
 
 test("however many warnings the provider causes, only some become events, and later ones again", async () => {
   const { events, written, clock } = recorder();
-  for (let index = 0; index < 10_000; index++) events.warn(about, "Odd", `number ${index}`);
+  for (let index = 0; index < 10_000; index++) events.recordWarning(about, "Odd", `number ${index}`);
   assert.equal(written.length, 50);
   await clock.advance(60_000);
-  for (let index = 0; index < 10_000; index++) events.warn(about, "Odd", `later ${index}`);
+  for (let index = 0; index < 10_000; index++) events.recordWarning(about, "Odd", `later ${index}`);
   assert.equal(written.length, 80);
-  await events.tell(about, "Warning", "DeletionHeld", "what needs attention is told all the same");
+  await events.record(about, "Warning", "DeletionHeld", "what needs attention is told all the same");
   assert.equal(written.length, 81);
 });
 
 test("a warning that was told already costs nothing of the budget", () => {
   const { events, written } = recorder();
-  for (let index = 0; index < 1_000; index++) events.warn(about, "Odd", "the same");
-  events.warn(about, "Odd", "another");
+  for (let index = 0; index < 1_000; index++) events.recordWarning(about, "Odd", "the same");
+  events.recordWarning(about, "Odd", "another");
   assert.equal(written.length, 2);
 });

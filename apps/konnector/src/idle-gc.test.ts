@@ -1,19 +1,22 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { VirtualClock } from "@klutch/kube-testing";
-import { tidyWhenQuiet } from "./idle-gc.ts";
+import { collectWhenIdle } from "./idle-gc.ts";
 
 test("memory is given back once after a backlog, when it is quiet, and not for small work", async () => {
   const clock = new VirtualClock();
   const stop = new AbortController();
-  let looks = 0;
+  let reconciles = 0;
   let collections = 0;
-  const running = tidyWhenQuiet({ clock, looks: () => looks, collect: () => collections++ }, stop.signal);
-  looks = 100;
+  const running = collectWhenIdle(
+    { clock, reconciles: () => reconciles, collect: () => collections++ },
+    stop.signal,
+  );
+  reconciles = 100;
   await clock.advance(30_000);
   assert.equal(collections, 0);
   for (let second = 0; second < 30; second++) {
-    looks += 100;
+    reconciles += 100;
     await clock.advance(1_000);
   }
   assert.equal(collections, 0);

@@ -5,27 +5,27 @@
 import type { Clock } from "@klutch/kube";
 
 /** What is needed to know when. */
-export interface TidyOptions {
+export interface IdleGcOptions {
   readonly clock: Clock;
-  /** How many pairs were looked at so far. */
-  readonly looks: () => number;
+  /** Reconciles of pairs so far. */
+  readonly reconciles: () => number;
   readonly collect: () => void;
 }
 
-const lookEveryMs = 5_000;
-/** Fewer looks leave nothing worth a pause of some 50 ms. */
+const checkEveryMs = 5_000;
+/** Fewer reconciles leave nothing worth a pause of some 50 ms. */
 const worthwhile = 500;
 
 /** Watches until the signal aborts. */
-export async function tidyWhenQuiet(
-  { clock, looks, collect }: TidyOptions,
+export async function collectWhenIdle(
+  { clock, reconciles, collect }: IdleGcOptions,
   signal: AbortSignal,
 ): Promise<void> {
-  let collectedAt = looks();
+  let collectedAt = reconciles();
   let before = collectedAt;
   while (!signal.aborted) {
-    await clock.sleep(lookEveryMs, { signal }).catch(() => undefined);
-    const now = looks();
+    await clock.sleep(checkEveryMs, { signal }).catch(() => undefined);
+    const now = reconciles();
     if (now === before && now - collectedAt >= worthwhile) {
       collect();
       collectedAt = now;

@@ -18,7 +18,7 @@ import {
   type Runtime,
 } from "@klutch/kube-runtime";
 import { clusterUid } from "./cluster-uid.ts";
-import { type ConsumerCluster, defaultTiming, type Environment, type Timing } from "./clusters.ts";
+import { type ConsumerCluster, defaultTiming, type RuntimeDependencies, type Timing } from "./clusters.ts";
 import type { KonnectorConfig } from "./config.ts";
 import { AppClusterSecretReconciler } from "./controllers/app-cluster-secret/reconciler.ts";
 import { ProviderSecretReconciler } from "./controllers/provider-secret/reconciler.ts";
@@ -41,8 +41,8 @@ export interface AgentPartOptions {
 
 /** The agent as a part of a process. */
 export interface AgentPart {
-  /** How many pairs it has looked at. */
-  readonly looks: () => number;
+  /** Reconciles of pairs so far. */
+  readonly reconciles: () => number;
 }
 
 /** What `connectKonnector` needs. */
@@ -69,7 +69,7 @@ export function addAgent(manager: Manager, options: AgentPartOptions): AgentPart
   const { logger, metrics, clock, random } = manager.runtime;
   const { massDeletionLimit, providerObjectsLimit } = config;
   const timing = { ...defaultTiming, massDeletionLimit, providerObjectsLimit, ...options.timing };
-  const environment: Environment = {
+  const runtime: RuntimeDependencies = {
     logger,
     clock,
     random,
@@ -85,8 +85,8 @@ export function addAgent(manager: Manager, options: AgentPartOptions): AgentPart
     onFailure: "restart",
     problem: () => [...pool.problems(), ...(running?.problems() ?? [])].join(", ") || undefined,
     async start({ signal }) {
-      const bindingType = await bindingResource(client, environment, config.installCrd, signal);
-      await using agent = await createAgent({ config, connection, pool, bindingType, environment }, signal);
+      const bindingType = await bindingResource(client, runtime, config.installCrd, signal);
+      await using agent = await createAgent({ config, connection, pool, bindingType, runtime }, signal);
       running = agent;
       try {
         await agent.start({ signal });
@@ -95,7 +95,7 @@ export function addAgent(manager: Manager, options: AgentPartOptions): AgentPart
       }
     },
   });
-  return { looks: () => environment.metrics.looks.count };
+  return { reconciles: () => runtime.metrics.reconcileCount.count };
 }
 
 /** What `runAgent` needs. */
@@ -123,26 +123,26 @@ interface CreateAgentOptions {
   readonly connection: ClusterConnection;
   readonly pool: ClusterCaches;
   readonly bindingType: ResourceType;
-  readonly environment: Environment;
+  readonly runtime: RuntimeDependencies;
 }
 
 async function createAgent(
   options: CreateAgentOptions,
   signal: AbortSignal,
 ): Promise<ProviderSecretReconciler | AppClusterSecretReconciler> {
-  const { config, connection, pool, bindingType, environment } = options;
+  const { config, connection, pool, bindingType, runtime } = options;
   const { client } = connection;
   const create = (other: ClusterConfig): KubeClient => connection.clientFor(other);
   const { controlPlane } = config;
   if (controlPlane === undefined) {
-    const uid = await clusterUid(client, environment, signal);
+    const uid = await clusterUid(client, runtime, signal);
     const consumer: ConsumerCluster = { side: "consumer", client, pool, uid };
     const bindingCluster = { side: "binding", client, pool, bindingType } as const;
     return new ProviderSecretReconciler({
       consumer,
       bindingCluster,
       createProviderClient: create,
-      environment,
+      runtime,
     });
   }
   return new AppClusterSecretReconciler({
@@ -151,7 +151,7 @@ async function createAgent(
     providerConfig: connection.config,
     createProviderClient: create,
     createConsumerClient: create,
-    environment,
+    runtime,
   });
 }
 
@@ -161,7 +161,7 @@ async function createAgent(
  */
 async function bindingResource(
   client: KubeClient,
-  { logger, clock }: Environment,
+  { logger, clock }: RuntimeDependencies,
   install: boolean,
   signal: AbortSignal,
 ): Promise<ResourceType> {
@@ -180,7 +180,7 @@ async function bindingResource(
     return { ...apiServiceBindings, namespaced: !isClusterScoped };
   } catch (error) {
     if (!isForbidden(error)) throw error;
-    logger.warn("not allowed to look at the CustomResourceDefinition of bindings", { name, error });
+    logger.warn("not allowed to read the CustomResourceDefinition of bindings", { name, error });
     return apiServiceBindings;
   }
 }

@@ -10,8 +10,8 @@ export interface KonnectorMetrics {
   readonly refusals: Labelled<"resource" | "reason", Counter>;
   /** Swaps of credentials. */
   readonly rotations: Counter;
-  /** Looks at pairs so far, of all resources; not shown. */
-  readonly looks: { count: number };
+  /** Reconciles of pairs so far, of all resources; not shown. */
+  readonly reconcileCount: { count: number };
 }
 
 /** Those of a registry. */
@@ -22,6 +22,6 @@ export function konnectorMetrics(registry: Metrics): KonnectorMetrics {
     lag: registry.histogram(syncMetrics.syncLag),
     refusals: registry.counter(syncMetrics.claimedRefusals),
     rotations: registry.counter(syncMetrics.credentialRotations).labels({}),
-    looks: { count: 0 },
+    reconcileCount: { count: 0 },
   };
 }

@@ -22,9 +22,3 @@ export function textAt(value: unknown, ...path: readonly string[]): string | und
 export function keyOf({ metadata }: DynamicObject): string {
   return `${metadata.namespace}/${metadata.name}`;
 }
-
-/** A text of a Secret. */
-export function secretText(object: DynamicObject, key: string): string | undefined {
-  const encoded = textAt(object, "data", key);
-  return encoded === undefined ? undefined : Buffer.from(encoded, "base64").toString();
-}

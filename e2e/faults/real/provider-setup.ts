@@ -1,16 +1,16 @@
 /** What plugin and backend would have made in both clusters for one bound API with a claim on Secrets, made by hand. */
 import {
   type APIServiceBinding,
-  type APIServiceExport,
   apiServiceBindings,
+  type APIServiceExport,
   apiServiceExports,
   apiServiceNamespaces,
   bindCrds,
+  binderName,
+  binderRules,
   bindingRoleManifests,
   bindingRoleName,
   bindingRules,
-  binderName,
-  binderRules,
   clusterBindingName,
   clusterBindings,
   consumerNamespace,
@@ -18,14 +18,12 @@ import {
   exportRules,
   konnectorManifests,
   kubeconfigKey,
-  type Manifest,
   type PermissionClaim,
   serviceNamespaceAnnotation,
   serviceNamespaceName,
   serviceNamespaceOwner,
 } from "@klutch/api";
 import {
-  clusterRoleBindings,
   clusterRoles,
   customResourceDefinitions,
   type DynamicObject,
@@ -33,14 +31,21 @@ import {
   namespaces,
   type ResourceType,
   roleBindings,
-  roles,
   secrets,
   serviceAccounts,
 } from "@klutch/kube-core";
 import { type ClusterConfig, formatKubeconfig, type KubeClient, serviceAccountToken } from "@klutch/kube";
-import { roleBindingObject, roleObject, secretObject, waitFor } from "@klutch/kube-testing";
+import {
+  anyObject,
+  crdObject,
+  roleBindingObject,
+  roleObject,
+  secretObject,
+  waitFor,
+} from "@klutch/kube-testing";
 import { textAt } from "./decode.ts";
 import { claimNamespaces } from "./plan.ts";
+import { installRights } from "../../install.ts";
 
 /** The cluster namespace of the app cluster. */
 export const clusterNamespace = "cluster-faults";
@@ -59,26 +64,7 @@ export const widgetsName = "widgets.faults.klutch.example";
 
 const binder = { namespace: clusterNamespace, name: binderName };
 const tenantRole = `${binderName}-${clusterNamespace}`;
-const open = { type: "object", "x-kubernetes-preserve-unknown-fields": true };
-const widgetCrd = {
-  apiVersion: "apiextensions.k8s.io/v1",
-  kind: "CustomResourceDefinition",
-  metadata: { name: widgetsName },
-  spec: {
-    group: widgets.group,
-    scope: "Namespaced",
-    names: { plural: "widgets", singular: "widget", kind: "Widget", listKind: "WidgetList" },
-    versions: [
-      {
-        name: "v1",
-        served: true,
-        storage: true,
-        subresources: { status: {} },
-        schema: { openAPIV3Schema: { type: "object", properties: { spec: open, status: open } } },
-      },
-    ],
-  },
-};
+const widgetCrd = crdObject(widgets, { properties: { spec: anyObject, status: anyObject }, hasStatus: true });
 const secretsClaim: PermissionClaim = {
   group: "",
   resource: "secrets",
@@ -134,7 +120,7 @@ export async function setUpConsumer(client: KubeClient, kubeconfig: string): Pro
     await create(namespaces, { apiVersion: "v1", kind: "Namespace", metadata: { name } });
   }
   const group = { group: widgets.group, resource: widgets.plural };
-  await install(client, [
+  await installRights(client, [
     ...konnectorManifests({ image: "none" }),
     ...bindingRoleManifests(bindingRoleName(widgetsName), bindingRules(group, [secretsClaim])),
   ]);
@@ -186,16 +172,6 @@ type Create = (type: ResourceType, object: KubeObject) => Promise<void>;
 
 function createWith(client: KubeClient): Create {
   return async (type, object) => void (await client.create(type, object));
-}
-
-const installable = [namespaces, serviceAccounts, clusterRoles, clusterRoleBindings, roles, roleBindings];
-
-async function install(client: KubeClient, manifests: readonly Manifest[]): Promise<void> {
-  for (const manifest of manifests) {
-    const type = installable.find(({ kind }) => kind === manifest.kind);
-    // The Deployment's part is played by processes of ours.
-    if (type !== undefined) await client.apply(type, manifest, { fieldManager: "faults", force: true });
-  }
 }
 
 function bind(namespace: string, name: string): DynamicObject {

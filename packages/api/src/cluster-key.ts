@@ -10,11 +10,23 @@ import {
   sign,
   verify,
 } from "node:crypto";
+import type { DynamicObject } from "@klutch/kube-core";
 
 /** Name of the Secret in the namespace `klutch-bind`. */
 export const clusterKeySecret = "klutch-cluster-key";
 /** Its key: the private key, PKCS #8 in PEM. */
 export const clusterKeyDataKey = "private-key";
+
+/** The Secret that holds the private key. */
+export function clusterKeySecretObject(namespace: string, privatePem: string): DynamicObject {
+  return {
+    apiVersion: "v1",
+    kind: "Secret",
+    metadata: { namespace, name: clusterKeySecret },
+    type: "Opaque",
+    data: { [clusterKeyDataKey]: Buffer.from(privatePem).toString("base64") },
+  };
+}
 
 /** A new private key in PEM. */
 export function newClusterKey(): string {

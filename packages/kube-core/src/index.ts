@@ -36,6 +36,7 @@ export { parseQuantity, sameQuantity } from "./quantity.ts";
 export { keyOf, keyOfRef, type ObjectRef, refOf, refOfObject } from "./reference.ts";
 export { apiVersionOf, describe, type ResourceType } from "./resource-type.ts";
 export * from "./resources.ts";
+export { secretText } from "./secret-text.ts";
 export { soundMetadata } from "./sound-metadata.ts";
 export { microTime, wholeSeconds } from "./time.ts";
 export { isOfOtherKind, stamped, withoutType } from "./stamp.ts";

@@ -89,7 +89,7 @@ export class Controller {
 
   /**
    * Enqueues the keys that `keysOf` names for each change. Default: the object's own key. Default priority: `normal`, of what was
-   * there before `resync`.
+   * there before `low`.
    */
   watch<T extends Cached>(
     informer: Informer<T>,

@@ -1,5 +1,5 @@
 /** Ordinary objects that many tests make. */
-import type { DynamicObject, ObjectRef } from "@klutch/kube-core";
+import type { DynamicObject, ObjectRef, ResourceType } from "@klutch/kube-core";
 
 const rbac = "rbac.authorization.k8s.io";
 
@@ -33,5 +33,41 @@ export function roleBindingObject(
     metadata: { namespace, name },
     roleRef: { apiGroup: rbac, ...role },
     subjects: [{ kind: "ServiceAccount", ...account }],
+  };
+}
+
+/** A field that may hold any object. */
+export const anyObject = { type: "object", "x-kubernetes-preserve-unknown-fields": true } as const;
+
+/** A CRD with one version. Its objects have just these properties, by default none. */
+export function crdObject(
+  { group, version, plural, kind, namespaced }: ResourceType,
+  options: {
+    readonly properties?: Readonly<Record<string, unknown>> | undefined;
+    /** Whether the status is a subresource. Default false. */
+    readonly hasStatus?: boolean | undefined;
+  } = {},
+): DynamicObject {
+  const { properties, hasStatus = false } = options;
+  return {
+    apiVersion: "apiextensions.k8s.io/v1",
+    kind: "CustomResourceDefinition",
+    metadata: { name: `${plural}.${group}` },
+    spec: {
+      group,
+      scope: namespaced ? "Namespaced" : "Cluster",
+      names: { plural, singular: kind.toLowerCase(), kind, listKind: `${kind}List` },
+      versions: [
+        {
+          name: version,
+          served: true,
+          storage: true,
+          schema: {
+            openAPIV3Schema: { type: "object", ...(properties === undefined ? {} : { properties }) },
+          },
+          ...(hasStatus ? { subresources: { status: {} } } : {}),
+        },
+      ],
+    },
   };
 }

@@ -33,8 +33,7 @@ export type Send = (request: SendRequest) => Promise<string>;
 const maxThrottledTries = 5;
 const defaultRetryAfterMs = 1000;
 
-/** The sender of one client. */
-export function createSender(parts: {
+interface SenderParts {
   readonly transport: Transport;
   readonly flow: FlowControl | undefined;
   readonly clock: Clock;
@@ -42,14 +41,18 @@ export function createSender(parts: {
   readonly measure: Measure;
   readonly writeGuard: WriteGuard | undefined;
   readonly limits?: BodyLimits | undefined;
-}): Send {
+}
+
+/** The sender of one client. */
+export function createSender(parts: SenderParts): Send {
+  const eitherOf = createEitherOf();
   const { measure } = parts;
   return async (request) => {
     for (let attempt = 1; ; attempt++) {
       const permit = await parts.flow?.acquire(request.signal);
       const started = parts.clock.monotonic();
       try {
-        const text = await sendGuarded(parts.transport, request, parts.writeGuard, parts.limits);
+        const text = await sendGuarded(parts, request, eitherOf);
         const latencyMs = parts.clock.monotonic() - started;
         permit?.done(request.isList === true ? {} : { latencyMs });
         measure(request.method, 200, latencyMs);
@@ -88,11 +91,11 @@ function throttledFor(error: unknown, random: Random): number | undefined {
 }
 
 async function sendGuarded(
-  transport: Transport,
+  { transport, writeGuard: guard, limits = {} }: Pick<SenderParts, "transport" | "writeGuard" | "limits">,
   request: SendRequest,
-  guard: WriteGuard | undefined,
-  { object = bodyLimits.object, page = bodyLimits.page }: BodyLimits = {},
+  eitherOf: EitherOf,
 ): Promise<string> {
+  const { object = bodyLimits.object, page = bodyLimits.page } = limits;
   const { what, body, isWrite, isList, signal, ...wire } = request;
   const guarded = guard !== undefined && (isWrite ?? request.method !== "GET");
   if (guarded) guard.assertMayWrite();
@@ -106,14 +109,17 @@ async function sendGuarded(
   throw decodeError(response.status, text, response.retryAfter, what);
 }
 
-/** The last combination: one controller sends thousands of requests with the same two signals, and each combination costs. */
-let combined:
-  | { readonly left: AbortSignal; readonly right: AbortSignal; readonly both: AbortSignal }
-  | undefined;
+type EitherOf = (left: AbortSignal | undefined, right: AbortSignal) => AbortSignal;
 
-function eitherOf(left: AbortSignal | undefined, right: AbortSignal): AbortSignal {
-  if (left === undefined) return right;
-  if (combined?.left !== left || combined.right !== right)
-    combined = { left, right, both: AbortSignal.any([left, right]) };
-  return combined.both;
+/** Remembers its last combination: one controller sends thousands of requests with the same two signals, and each combination costs. */
+function createEitherOf(): EitherOf {
+  let last:
+    | { readonly left: AbortSignal; readonly right: AbortSignal; readonly both: AbortSignal }
+    | undefined;
+  return (left, right) => {
+    if (left === undefined) return right;
+    if (last?.left !== left || last.right !== right)
+      last = { left, right, both: AbortSignal.any([left, right]) };
+    return last.both;
+  };
 }

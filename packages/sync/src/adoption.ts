@@ -57,7 +57,7 @@ export function adoptedContent(
   };
 }
 
-/** The JSON patch that leaves to us just what `markConsumer` applies; every other field of the claim is nobody's after it. */
+/** The JSON patch that leaves to us just what `addFinalizer` applies; every other field of the claim is nobody's after it. */
 export function handOver(claim: DynamicObject): readonly object[] {
   const { uid, resourceVersion, managedFields = [] } = claim.metadata;
   const others = managedFields.filter(

@@ -85,7 +85,7 @@ class History {
     });
     for (const step of steps) {
       if (step.do === "deleteProvider") this.#delete(step.ref.name);
-      if (step.do === "releaseConsumer") this.#claims.delete(name);
+      if (step.do === "removeFinalizer") this.#claims.delete(name);
       if (step.do === "applyProvider" && claim !== undefined) {
         if (place.upstream !== undefined)
           assert.equal(place.upstream.madeFor, claim.id, `${name} takes what was made for another`);

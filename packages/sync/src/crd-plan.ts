@@ -14,8 +14,8 @@ import {
   isRecord,
   isTrue,
   jsonHash,
-  ownerReference,
   type OwnerReference,
+  ownerReference,
   type ResourceType,
 } from "@klutch/kube-core";
 import { keepStoredVersions, versionsOf } from "./schema-rollout.ts";

@@ -1,7 +1,7 @@
 /** Where things of a tenant stand on the provider, as a snapshot shows it. */
 import { type APIServiceExport, clusterNamespaceAnnotation, serviceNamespaceAnnotation } from "@klutch/api";
 import { type DynamicObject, type ObjectRef, refOfObject } from "@klutch/kube-core";
-import { claimNameOf, type ClusterScopedView, clusterScopedPlace } from "./cluster-scoped.ts";
+import { claimNameOf, clusterScopedPlace, type ClusterScopedView } from "./cluster-scoped.ts";
 import { providerDigest } from "./digest.ts";
 import type { BoundApi, InvariantSnapshot } from "./invariants-snapshot.ts";
 import { type Isolation, type Mapping, mappingOf, providerRefOf, type Tenant } from "./namespaces.ts";

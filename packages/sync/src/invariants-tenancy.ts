@@ -6,8 +6,8 @@ import {
   serviceNamespaceOwner,
 } from "@klutch/api";
 import { type DynamicObject, keyOf } from "@klutch/kube-core";
-import type { InvariantSnapshot, Violation } from "./invariants-snapshot.ts";
 import type { Places } from "./invariants-places.ts";
+import type { InvariantSnapshot, Violation } from "./invariants-snapshot.ts";
 import { mappingOf } from "./namespaces.ts";
 
 /** Two namespaces of the consumer on one of the provider: their objects would meet. */

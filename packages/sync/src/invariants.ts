@@ -18,7 +18,7 @@ import { appliedPart, isBound, isToBeNamed, providerContent } from "./content.ts
 import { effectiveClaims } from "./crd-plan.ts";
 import { ownedFields, surplusPaths } from "./fields.ts";
 import { checkClaimed } from "./invariants-claimed.ts";
-import { isOurs, isolationOf, type Places, placesIn, placesOf } from "./invariants-places.ts";
+import { isolationOf, isOurs, type Places, placesIn, placesOf } from "./invariants-places.ts";
 import type { BoundApi, InvariantSnapshot, Violation } from "./invariants-snapshot.ts";
 import { checkMappings, checkTenancy } from "./invariants-tenancy.ts";
 import { defaultMetadataRule } from "./metadata-rules.ts";

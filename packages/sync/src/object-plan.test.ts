@@ -36,7 +36,7 @@ const kinds = (steps: readonly Step[]): readonly string[] => steps.map((step) =>
 
 test("a new claim is marked first and then applied", () => {
   const { steps } = plan({ consumer: consumerWidget({ a: 1 }, { finalizers: undefined }) });
-  assert.deepEqual(kinds(steps), ["markConsumer", "applyProvider"]);
+  assert.deepEqual(kinds(steps), ["addFinalizer", "applyProvider"]);
 });
 
 test("an unmapped namespace is asked for, a pending one is waited for", () => {
@@ -130,7 +130,7 @@ test("the finalizer stays while the upstream lives, also while it is being delet
   const gone = plan({ consumer });
   assert.deepEqual(gone.steps, [
     {
-      do: "releaseConsumer",
+      do: "removeFinalizer",
       ref: { namespace: "app", name: "w" },
       uid: "consumer-uid",
       confirmGone: [{ namespace: "cluster-a-app", name: "w" }],
@@ -147,14 +147,14 @@ test("nothing is written into a dying upstream object of the same name, but its 
 
 test("a claim without a mapping is released at once when it is deleted, one with a pending mapping waits", () => {
   const consumer = consumerWidget({}, deleting);
-  assert.deepEqual(kinds(plan({ consumer, mapping: { state: "missing" } }).steps), ["releaseConsumer"]);
+  assert.deepEqual(kinds(plan({ consumer, mapping: { state: "missing" } }).steps), ["removeFinalizer"]);
   assert.equal(plan({ consumer, mapping: { state: "pending" } }).waiting, "mapping");
 });
 
 test("an upstream object that is not ours survives the deletion of a claim of its name", () => {
   const provider = providerWidget({}, { annotations: {} });
   const [step, ...rest] = plan({ consumer: consumerWidget({}, deleting), provider }).steps;
-  assert.equal(step?.do, "releaseConsumer");
+  assert.equal(step?.do, "removeFinalizer");
   assert.deepEqual(rest, []);
 });
 
@@ -244,7 +244,7 @@ test("a cluster-scoped upstream of another tenant is never touched, whatever its
     consumer: { ...consumer, metadata: { ...consumer.metadata, ...deleting } },
     provider: foreign,
   });
-  assert.deepEqual(kinds(dying.steps), ["releaseConsumer"]);
+  assert.deepEqual(kinds(dying.steps), ["removeFinalizer"]);
   const [step] = plan({ ref, consumer }).steps;
   assert.ok(step?.do === "applyProvider");
   assert.equal(step.content.metadata.name, "cluster-a-w");

@@ -61,13 +61,13 @@ export interface ObservedPair {
 export type Step =
   | { readonly do: "createMapping"; readonly consumerNamespace: string }
   /** Finalizer and `bound` mark by server-side apply; `uid` keeps it from creating an object. */
-  | { readonly do: "markConsumer"; readonly ref: ObjectRef; readonly uid: string }
+  | { readonly do: "addFinalizer"; readonly ref: ObjectRef; readonly uid: string }
   | { readonly do: "applyProvider"; readonly content: DynamicObject; readonly uid: string | undefined }
   | { readonly do: "patchProvider"; readonly ref: ObjectRef; readonly patch: object }
   | { readonly do: "deleteProvider"; readonly ref: ObjectRef; readonly uid: string }
-  /** Only after live looks show that nothing is at these places. */
+  /** Only after live reads show that nothing is at these places. */
   | {
-      readonly do: "releaseConsumer";
+      readonly do: "removeFinalizer";
       readonly ref: ObjectRef;
       readonly uid: string;
       readonly confirmGone: readonly ObjectRef[];
@@ -143,7 +143,7 @@ function planDeletion(observed: ObservedPair, consumer: DynamicObject): PairPlan
   // A cache that has not seen an object proves nothing; one that shows somebody else's object does.
   const target = provider === undefined ? targetOf(observed) : undefined;
   const confirmGone = observed.unseen ?? (target === undefined ? [] : [target]);
-  return { steps: [{ do: "releaseConsumer", ref, uid, confirmGone }] };
+  return { steps: [{ do: "removeFinalizer", ref, uid, confirmGone }] };
 }
 
 function planAlive(observed: ObservedPair, consumer: DynamicObject): PairPlan {
@@ -163,7 +163,7 @@ function planAlive(observed: ObservedPair, consumer: DynamicObject): PairPlan {
   const steps: Step[] = [];
   const uid = consumer.metadata.uid ?? "";
   if (consumer.metadata.finalizers?.includes(syncerFinalizer) !== true) {
-    steps.push({ do: "markConsumer", ref, uid });
+    steps.push({ do: "addFinalizer", ref, uid });
   }
   if (consumer.metadata.annotations?.[restoredAnnotation] !== undefined) {
     steps.push({ do: "handOverConsumer", ref, uid });

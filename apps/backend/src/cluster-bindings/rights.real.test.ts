@@ -7,9 +7,7 @@ import {
   apiServiceExports,
   apiServiceExportTemplates,
   apiServiceNamespaces,
-  bindCrds,
   binderName,
-  binderRules,
   clusterBindings,
   identityAnnotation,
   type PermissionClaim,
@@ -26,9 +24,10 @@ import {
   serviceAccounts,
 } from "@klutch/kube-core";
 import { systemClock } from "@klutch/kube";
-import { roleObject, startCluster, waitFor } from "@klutch/kube-testing";
+import { crdObject, roleObject, startCluster, waitFor } from "@klutch/kube-testing";
 import { createMetrics, silentLogger } from "@klutch/telemetry";
 import { confinedClient } from "../testing/confined.ts";
+import { databases, installProvider, ownClaim, templateObject } from "../testing/provider.ts";
 import { createBackend } from "../backend.ts";
 import { readConfig } from "../config.ts";
 import { runBackend as run } from "../testing/run-backend.ts";
@@ -39,37 +38,13 @@ const cluster = stack.use(await startCluster({ name: "rights" }));
 const { client, config: admin } = cluster;
 const confined = stack.use(await confinedClient(cluster));
 
-const crd = (plural: string, kind: string): DynamicObject => ({
-  apiVersion: "apiextensions.k8s.io/v1",
-  kind: "CustomResourceDefinition",
-  metadata: { name: `${plural}.example.org` },
-  spec: {
-    group: "example.org",
-    scope: "Namespaced",
-    names: { plural, singular: kind.toLowerCase(), kind, listKind: `${kind}List` },
-    versions: [{ name: "v1", served: true, storage: true, schema: { openAPIV3Schema: { type: "object" } } }],
-  },
-});
-for (const object of [...bindCrds, crd("databases", "Database"), crd("things", "Thing")]) {
-  await client.create<KubeObject>(customResourceDefinitions, object);
-}
-await client.create(clusterRoles, roleObject({ name: binderName }, binderRules));
-
-const claimOf = (resource: string, group = ""): PermissionClaim => ({
-  group,
-  resource,
-  version: "v1",
-  selector: { owner: "Provider" },
-});
-const template = (...permissionClaims: readonly PermissionClaim[]): DynamicObject => ({
-  apiVersion: "example-backend.klutch.anynines.com/v1alpha1",
-  kind: "APIServiceExportTemplate",
-  metadata: { namespace: "default", name: "databases" },
-  spec: { APIServiceSelector: { group: "example.org", resource: "databases" }, permissionClaims },
-});
+const things = { ...databases, plural: "things", kind: "Thing" };
+await installProvider(client, [crdObject(databases), crdObject(things)]);
 const templateRef = { namespace: "default", name: "databases" };
-const shipped = [claimOf("secrets"), claimOf("configmaps"), claimOf("things", "example.org")];
-await waitFor("templates to be served", () => client.create(apiServiceExportTemplates, template(...shipped)));
+const shipped = [ownClaim("secrets"), ownClaim("configmaps"), ownClaim("things", "example.org")];
+await waitFor("templates to be served", () =>
+  client.create(apiServiceExportTemplates, templateObject("example.org", "databases", shipped)),
+);
 const setTemplate = (...permissionClaims: readonly PermissionClaim[]): Promise<KubeObject> =>
   client.mergePatch(apiServiceExportTemplates, templateRef, { spec: { permissionClaims } });
 
@@ -231,7 +206,7 @@ test("a backend that goes from scope Cluster to Namespaced takes back what held 
 test("claims of a template that change reach exports and rights, in both directions", async () => {
   const service = await tenant("follows");
   assert.deepEqual(await claimsOf("follows"), ["secrets", "configmaps", "things"]);
-  await setTemplate(claimOf("secrets"));
+  await setTemplate(ownClaim("secrets"));
   await waitFor("fewer claims", async () => (await claimsOf("follows")).join() === "secrets");
   await waitFor("fewer rights", async () => (await verbs("follows", "configmaps", service)) === "");
   assert.equal(await verbs("follows", "things.example.org", service), "");
@@ -242,7 +217,7 @@ test("claims of a template that change reach exports and rights, in both directi
 });
 
 test("a claim that the app cluster rejected gives no right, until it is accepted", async () => {
-  const service = await tenant("picky", [claimOf("secrets")]);
+  const service = await tenant("picky", [ownClaim("secrets")]);
   await waitFor("the rights", async () => (await verbs("picky", "secrets", service)) === all);
   assert.equal(await verbs("picky", "configmaps", service), "");
   assert.equal(await verbs("picky", "things.example.org", service), "");
@@ -261,8 +236,8 @@ test("a claim that the app cluster rejected gives no right, until it is accepted
 test("a claim that no template has gives no right, whatever a request says", async () => {
   const service = await tenant("greedy", [
     ...shipped,
-    claimOf("pods"),
-    claimOf("roles", "rbac.authorization.k8s.io"),
+    ownClaim("pods"),
+    ownClaim("roles", "rbac.authorization.k8s.io"),
   ]);
   await waitFor("the rights", async () => (await verbs("greedy", "secrets", service)) === all);
   assert.equal(await verbs("greedy", "pods", service), "");
@@ -278,7 +253,7 @@ test("a CRD that is gone for a while costs no export, and its return repairs it"
     /^False CustomResourceDefinitionNotFound .*databases\.example\.org/.test(await inSync("patient")),
   );
   assert.equal((await exported("patient")).metadata.uid, uid);
-  await client.create<KubeObject>(customResourceDefinitions, crd("databases", "Database"));
+  await client.create<KubeObject>(customResourceDefinitions, crdObject(databases));
   await waitFor("ProviderInSync again", async () => (await inSync("patient")).startsWith("True"));
   assert.equal((await exported("patient")).metadata.uid, uid);
 });
@@ -295,7 +270,7 @@ test("without its template an API takes no new objects and no claimed ones, and 
     async () => (await verbs("withdrawn", "databases.example.org", service)) === left,
   );
   assert.deepEqual(await claimsOf("withdrawn"), []);
-  await client.create(apiServiceExportTemplates, template(...shipped));
+  await client.create(apiServiceExportTemplates, templateObject("example.org", "databases", shipped));
   await waitFor("all rights again", async () => (await verbs("withdrawn", "secrets", service)) === all);
   await waitFor(
     "new objects again",

@@ -2,28 +2,14 @@
 import assert from "node:assert/strict";
 import { defaultLimits } from "../limits.ts";
 import { after, test } from "node:test";
-import {
-  apiServiceExportTemplates,
-  bindCrds,
-  binderName,
-  binderRules,
-  decodeBindingResponse,
-  kubeconfigKey,
-} from "@klutch/api";
-import {
-  clusterRoles,
-  customResourceDefinitions,
-  type DynamicObject,
-  type KubeObject,
-  namespaces,
-  secrets,
-  serviceAccounts,
-} from "@klutch/kube-core";
+import { apiServiceExportTemplates, binderName, decodeBindingResponse, kubeconfigKey } from "@klutch/api";
+import { type DynamicObject, namespaces, secrets, serviceAccounts } from "@klutch/kube-core";
 import { ApiError, createKubeClient, parseForeignKubeconfig, systemClock } from "@klutch/kube";
-import { roleObject, startCluster, waitFor } from "@klutch/kube-testing";
+import { crdObject, startCluster, waitFor } from "@klutch/kube-testing";
 import type { Session } from "../login/login-flow.ts";
 import { confinedClient } from "../testing/confined.ts";
 import { backendParts } from "../testing/parts.ts";
+import { databases, installProvider, templateObject } from "../testing/provider.ts";
 import { createBind } from "./bind.ts";
 import { createCredentialIssuer, expiresAnnotation } from "./credentials.ts";
 
@@ -36,26 +22,9 @@ const stop = new AbortController();
 stack.defer(() => stop.abort(new Error("the tests are over")));
 const { signal } = stop;
 
-const crd: KubeObject = {
-  apiVersion: "apiextensions.k8s.io/v1",
-  kind: "CustomResourceDefinition",
-  metadata: { name: "databases.example.org" },
-  spec: {
-    group: "example.org",
-    scope: "Namespaced",
-    names: { plural: "databases", singular: "database", kind: "Database", listKind: "DatabaseList" },
-    versions: [{ name: "v1", served: true, storage: true, schema: { openAPIV3Schema: { type: "object" } } }],
-  },
-};
-for (const object of [...bindCrds, crd]) await client.create<KubeObject>(customResourceDefinitions, object);
-await client.create(clusterRoles, roleObject({ name: binderName }, binderRules));
+await installProvider(client, [crdObject(databases)]);
 await waitFor("templates to be served", () =>
-  client.create<DynamicObject>(apiServiceExportTemplates, {
-    apiVersion: "example-backend.klutch.anynines.com/v1alpha1",
-    kind: "APIServiceExportTemplate",
-    metadata: { namespace: "default", name: "databases" },
-    spec: { APIServiceSelector: { group: "example.org", resource: "databases" } },
-  }),
+  client.create(apiServiceExportTemplates, templateObject("example.org", "databases")),
 );
 const parts = await backendParts(client, signal, stack);
 const external = { server: admin.server, ca: admin.ca, tlsServerName: undefined };

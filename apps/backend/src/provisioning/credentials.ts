@@ -1,6 +1,6 @@
 /** Short-lived credentials of an app cluster: a kubeconfig in the Secret that the konnector copies. */
 import { binderName, kubeconfigKey } from "@klutch/api";
-import { type DynamicObject, isRecord, secrets } from "@klutch/kube-core";
+import { type DynamicObject, secrets, secretText } from "@klutch/kube-core";
 import {
   type Clock,
   type ClusterConfig,
@@ -71,7 +71,7 @@ export function createCredentialIssuer(parts: {
       const kubeconfig = kubeconfigFor(namespace, await lastingToken(client, namespace, clock, signal));
       const secret = await present(namespace, signal);
       const expires = secret?.metadata.annotations?.[expiresAnnotation];
-      if (kubeconfigOf(secret) !== kubeconfig || expires !== undefined) {
+      if (secretText(secret, kubeconfigKey) !== kubeconfig || expires !== undefined) {
         await write(namespace, kubeconfig, undefined, signal);
       }
       return { kubeconfig, renewInMs: lastingRecheckMs };
@@ -104,7 +104,7 @@ export function createCredentialIssuer(parts: {
     issue,
     async ensure(namespace, options) {
       const secret = await present(namespace, options.signal);
-      const text = kubeconfigOf(secret);
+      const text = secretText(secret, kubeconfigKey);
       const leftMs = Date.parse(secret?.metadata.annotations?.[expiresAnnotation] ?? "") - clock.now();
       // The address is part of the credential: a moved API server needs a new kubeconfig at once.
       return text !== undefined && leftMs > halfMs && text.includes(external.server)
@@ -112,10 +112,4 @@ export function createCredentialIssuer(parts: {
         : issue(namespace, options);
     },
   };
-}
-
-function kubeconfigOf(secret: DynamicObject | undefined): string | undefined {
-  const data = secret?.["data"];
-  const value = isRecord(data) ? data[kubeconfigKey] : undefined;
-  return typeof value === "string" ? Buffer.from(value, "base64").toString("utf8") : undefined;
 }

@@ -3,7 +3,7 @@
  * absence, and before going back to the existing backend, which renews nothing.
  */
 import { binderName } from "@klutch/api";
-import { type DynamicObject, isRecord, secrets, serviceAccounts } from "@klutch/kube-core";
+import { type DynamicObject, secrets, secretText, serviceAccounts } from "@klutch/kube-core";
 import { type Clock, isAlreadyExists, type KubeClient } from "@klutch/kube";
 import { Secret } from "@klutch/telemetry";
 import { AccountMissingError } from "./account-missing.ts";
@@ -27,8 +27,8 @@ export async function lastingToken(
     const secret = await client.find<DynamicObject>(secrets, ref, { signal });
     // One of an account of the same name that was deleted is about to go.
     const isOwn = secret?.metadata.annotations?.[accountUid] === account.metadata.uid;
-    const token = isOwn && isRecord(secret?.["data"]) ? secret["data"]["token"] : undefined;
-    if (typeof token === "string") return new Secret(Buffer.from(token, "base64").toString("utf8"));
+    const token = isOwn ? secretText(secret, "token") : undefined;
+    if (token !== undefined) return new Secret(token);
     if (secret === undefined) await create(client, namespace, signal);
     await clock.sleep(pollMs, { signal });
   }

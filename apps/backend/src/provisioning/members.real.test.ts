@@ -3,7 +3,6 @@ import assert from "node:assert/strict";
 import { defaultLimits } from "../limits.ts";
 import { after, test } from "node:test";
 import {
-  bindCrds,
   clusterBindings,
   clusterKeyAnnotation,
   identityAnnotation,
@@ -11,11 +10,12 @@ import {
   newClusterKey,
   publicKeyOf,
 } from "@klutch/api";
-import { customResourceDefinitions, type KubeObject, namespaces } from "@klutch/kube-core";
+import { type KubeObject, namespaces } from "@klutch/kube-core";
 import { systemClock } from "@klutch/kube";
 import { startCluster, waitFor } from "@klutch/kube-testing";
 import { confinedClient } from "../testing/confined.ts";
 import { backendParts } from "../testing/parts.ts";
+import { installProvider } from "../testing/provider.ts";
 import { membersOf } from "./members.ts";
 import { ensureTenant, type TenantIdentity } from "./tenant.ts";
 
@@ -24,7 +24,7 @@ after(() => stack.disposeAsync());
 const cluster = stack.use(await startCluster({ name: "members" }));
 const { client } = cluster;
 const confined = stack.use(await confinedClient(cluster));
-for (const object of bindCrds) await client.create<KubeObject>(customResourceDefinitions, object);
+await installProvider(client);
 await waitFor("ClusterBindings to be served", () => client.list(clusterBindings));
 const stop = new AbortController();
 stack.defer(() => stop.abort(new Error("the tests are over")));

@@ -3,9 +3,7 @@ import assert from "node:assert/strict";
 import { defaultLimits } from "../limits.ts";
 import { after, test } from "node:test";
 import {
-  bindCrds,
   binderName,
-  binderRules,
   clusterBindingName,
   clusterBindings,
   decodeRenewed,
@@ -16,23 +14,16 @@ import {
   renewalUrlOf,
   signText,
 } from "@klutch/api";
-import {
-  clusterRoles,
-  customResourceDefinitions,
-  type DynamicObject,
-  isRecord,
-  type KubeObject,
-  namespaces,
-  serviceAccounts,
-} from "@klutch/kube-core";
+import { type DynamicObject, isRecord, namespaces, serviceAccounts } from "@klutch/kube-core";
 import { ApiError, createKubeClient, parseForeignKubeconfig, systemClock } from "@klutch/kube";
-import { roleObject, startCluster, waitFor } from "@klutch/kube-testing";
+import { startCluster, waitFor } from "@klutch/kube-testing";
 import { createMetrics, Secret, silentLogger } from "@klutch/telemetry";
 import { createBackend } from "../backend.ts";
 import { readConfig } from "../config.ts";
 import { createSealer } from "../sealed-cookie.ts";
 import { confinedClient } from "../testing/confined.ts";
 import { backendParts } from "../testing/parts.ts";
+import { installProvider } from "../testing/provider.ts";
 import { ensureTenant } from "./tenant.ts";
 import { runBackend } from "../testing/run-backend.ts";
 
@@ -41,8 +32,7 @@ after(() => stack.disposeAsync());
 const cluster = stack.use(await startCluster({ name: "renewal", controllerManager: true }));
 const { client, config: admin } = cluster;
 const confined = stack.use(await confinedClient(cluster));
-for (const object of bindCrds) await client.create<KubeObject>(customResourceDefinitions, object);
-await client.create(clusterRoles, roleObject({ name: binderName }, binderRules));
+await installProvider(client);
 await waitFor("ClusterBindings to be served", () => client.list(clusterBindings));
 
 const stop = new AbortController();

@@ -26,9 +26,8 @@ import {
   roleBindings,
 } from "@klutch/kube-core";
 import { formatYaml } from "@klutch/kube";
-import { roleObject, startClusters, waitFor } from "@klutch/kube-testing";
+import { crdObject, roleObject, startBackendProcess, startClusters, waitFor } from "@klutch/kube-testing";
 import { runCli } from "../program.ts";
-import { startBackendProcess } from "../testing/backend-process.ts";
 import { createTenant, prepareConsumer, prepareProvider, requestFor } from "../testing/provider-side.ts";
 import { refuseBinding } from "../testing/refuse-binding.ts";
 import { scriptedRun } from "../testing/script.ts";
@@ -55,17 +54,10 @@ const claimed: readonly PermissionClaim[] = ["secrets", "configmaps"].map((resou
 
 await prepareProvider(provider);
 await prepareConsumer(consumer);
-await client.create<DynamicObject>(customResourceDefinitions, {
-  apiVersion: "apiextensions.k8s.io/v1",
-  kind: "CustomResourceDefinition",
-  metadata: { name },
-  spec: {
-    group,
-    scope: "Namespaced",
-    names: { plural: "widgets", singular: "widget", kind: "Widget", listKind: "WidgetList" },
-    versions: [{ name: "v1", served: true, storage: true, schema: { openAPIV3Schema: { type: "object" } } }],
-  },
-});
+await client.create<DynamicObject>(
+  customResourceDefinitions,
+  crdObject({ group, version: "v1", plural: "widgets", kind: "Widget", namespaced: true }),
+);
 await client.create(clusterRoles, roleObject({ name: binderName }, binderRules));
 await waitFor("templates to be served", () =>
   client.create<DynamicObject>(apiServiceExportTemplates, {
@@ -85,7 +77,7 @@ await client.create<DynamicObject>(clusterBindings, {
 });
 // The backend has its own.
 await client.delete(roleBindings, { namespace: tenant, name: binderName });
-stack.use(await startBackendProcess(provider));
+stack.use(await startBackendProcess(provider, { flags: ["--lease-namespace=default"] }));
 await client.create<DynamicObject>(apiServiceNamespaces, {
   apiVersion: "klutch.anynines.com/v1alpha1",
   kind: "APIServiceNamespace",

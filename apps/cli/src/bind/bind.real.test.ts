@@ -34,7 +34,6 @@ import {
 } from "@klutch/kube";
 import { roleObject, startClusters, type TestCluster } from "@klutch/kube-testing";
 import { kubeconfigOf } from "../clusters.ts";
-import { runCli } from "../program.ts";
 import { startBackend } from "../testing/backend.ts";
 import {
   answerRequests,
@@ -43,7 +42,7 @@ import {
   prepareProvider,
   requestFor,
 } from "../testing/provider-side.ts";
-import { type ScriptedRun, scriptedRun } from "../testing/script.ts";
+import { type Finished, type Outside, startRun } from "../testing/run.ts";
 
 let consumer: TestCluster;
 let provider: TestCluster;
@@ -86,17 +85,9 @@ function withBrokenCurrentContext(kubeconfig: string): string {
   });
 }
 
-interface Finished extends ScriptedRun {
-  readonly code: number;
-}
-
-async function kubectlBind(
-  args: readonly string[],
-  options: Parameters<typeof scriptedRun>[0] = {},
-): Promise<Finished> {
-  const run = scriptedRun({ env: { KUBECONFIG: join(folder, "config") }, ...options });
-  const code = await runCli("kubectl-bind", ["--context=app", "--timeout=20s", ...args], run.context);
-  return { ...run, code };
+async function kubectlBind(args: readonly string[], options: Outside = {}): Promise<Finished> {
+  const outside = { env: { KUBECONFIG: join(folder, "config") }, ...options };
+  return startRun("kubectl-bind", ["--context=app", "--timeout=20s", ...args], outside).done;
 }
 
 const apiService = (...more: string[]): string[] => [

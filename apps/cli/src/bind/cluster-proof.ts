@@ -6,6 +6,7 @@ import {
   challengeUrl,
   clusterKeyDataKey,
   clusterKeySecret,
+  clusterKeySecretObject,
   type ClusterProof,
   clusterProofText,
   consumerNamespace,
@@ -15,7 +16,7 @@ import {
   signText,
   WireError,
 } from "@klutch/api";
-import { type DynamicObject, isRecord, secrets } from "@klutch/kube-core";
+import { type DynamicObject, secrets, secretText } from "@klutch/kube-core";
 import { isAlreadyExists } from "@klutch/kube";
 import type { Consumer } from "../clusters.ts";
 import type { CliContext } from "../context.ts";
@@ -54,24 +55,16 @@ export async function proveCluster(
 
 async function ensureKey({ client }: Consumer, signal: AbortSignal): Promise<string> {
   const ref = { namespace: consumerNamespace, name: clusterKeySecret };
-  const present = keyIn(await client.find<DynamicObject>(secrets, ref, { signal }));
+  const present = secretText(await client.find<DynamicObject>(secrets, ref, { signal }), clusterKeyDataKey);
   if (present !== undefined) return present;
   const key = newClusterKey();
-  const data = { [clusterKeyDataKey]: Buffer.from(key).toString("base64") };
-  const secret: DynamicObject = { apiVersion: "v1", kind: "Secret", metadata: ref, type: "Opaque", data };
   try {
-    await client.create(secrets, secret, { signal });
+    await client.create(secrets, clusterKeySecretObject(consumerNamespace, key), { signal });
     return key;
   } catch (error) {
     if (!isAlreadyExists(error)) throw error;
-    return keyIn(await client.get<DynamicObject>(secrets, ref, { signal })) ?? "";
+    return secretText(await client.get<DynamicObject>(secrets, ref, { signal }), clusterKeyDataKey) ?? "";
   }
-}
-
-function keyIn(secret: DynamicObject | undefined): string | undefined {
-  const data = secret?.["data"];
-  const value = isRecord(data) ? data[clusterKeyDataKey] : undefined;
-  return typeof value === "string" ? Buffer.from(value, "base64").toString("utf8") : undefined;
 }
 
 /** Undefined when the backend does not know the route: the login works without. */

@@ -27,12 +27,11 @@ import {
 import { formatYaml, parseYamlDocuments } from "@klutch/kube";
 import { roleObject, startClusters, type TestCluster, waitFor } from "@klutch/kube-testing";
 import { bindingOf } from "./consumer.ts";
-import { runCli } from "../program.ts";
 import { startBackend } from "../testing/backend.ts";
 import { answerWith, claimOn, type Lie, prepareLyingProvider } from "../testing/lying-provider.ts";
 import { createTenant, prepareConsumer, requestFor } from "../testing/provider-side.ts";
 import { refuseBinding } from "../testing/refuse-binding.ts";
-import { type ScriptedRun, scriptedRun } from "../testing/script.ts";
+import { type Finished, type Outside, startRun } from "../testing/run.ts";
 
 let consumer: TestCluster;
 let provider: TestCluster;
@@ -62,22 +61,15 @@ after(async () => {
   await rm(folder, { recursive: true });
 });
 
-interface Finished extends ScriptedRun {
-  readonly code: number;
-}
-
-async function kubectlBind(
-  args: readonly string[],
-  options: Parameters<typeof scriptedRun>[0] = {},
-): Promise<Finished> {
-  const run = scriptedRun({ env: { KUBECONFIG: join(folder, "config") }, ...options });
-  return { ...run, code: await runCli("kubectl-bind", ["--timeout=20s", ...args], run.context) };
+async function kubectlBind(args: readonly string[], options: Outside = {}): Promise<Finished> {
+  const outside = { env: { KUBECONFIG: join(folder, "config") }, ...options };
+  return startRun("kubectl-bind", ["--timeout=20s", ...args], outside).done;
 }
 
 /** `bind apiservice` for an API of the group `test.klutch.dev`, or for a whole request. */
 async function bindService(
   api: string | BindingResponse["requests"][number],
-  options: Parameters<typeof scriptedRun>[0] = {},
+  options: Outside = {},
   ...more: string[]
 ): Promise<Finished> {
   const request = typeof api === "string" ? harmless(api) : api;

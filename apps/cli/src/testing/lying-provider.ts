@@ -1,13 +1,15 @@
 /** A provider whose API server stores any export, and a backend there that answers requests with exports of its own choice. */
 import {
+  type APIServiceExportRequest,
   apiServiceExportRequests,
   apiServiceExports,
   bindCrds,
   crdNameOf,
   type PermissionClaim,
 } from "@klutch/api";
-import { customResourceDefinitions, type DynamicObject, isRecord } from "@klutch/kube-core";
+import { customResourceDefinitions, type DynamicObject } from "@klutch/kube-core";
 import { type TestCluster, waitFor } from "@klutch/kube-testing";
+import { answerEach } from "./provider-side.ts";
 
 /** Serves the kinds of a backend's cluster, without any validation of exports. */
 export async function prepareLyingProvider({ client }: TestCluster): Promise<void> {
@@ -41,39 +43,20 @@ export interface Lie {
 
 /** Answers all requests of the namespace with this export, until disposed. */
 export function answerWith(provider: TestCluster, namespace: string, lie: Lie): AsyncDisposable {
-  const controller = new AbortController();
-  const { signal } = controller;
-  const run = async (): Promise<void> => {
-    for await (const event of provider.client.watch<DynamicObject>(apiServiceExportRequests, {
-      namespace,
-      sendInitialEvents: true,
-      signal,
-    })) {
-      if (event.type !== "ADDED") continue;
-      const ref = { namespace, name: event.object.metadata.name ?? "" };
-      const exported = { namespace, name: apiOf(event.object) };
-      await provider.client.delete(apiServiceExports, exported);
-      await provider.client.create<DynamicObject>(apiServiceExports, exportOf(exported, lie));
-      const status = { status: { phase: "Succeeded" } };
-      await provider.client.mergePatch(apiServiceExportRequests, ref, status, { subresource: "status" });
-    }
-  };
-  const running = run().catch((error: unknown) => {
-    if (!signal.aborted) throw error;
+  return answerEach(provider, namespace, async (request) => {
+    const ref = { namespace, name: request.metadata.name ?? "" };
+    const exported = { namespace, name: apiOf(request) };
+    await provider.client.delete(apiServiceExports, exported);
+    await provider.client.create<DynamicObject>(apiServiceExports, exportOf(exported, lie));
+    const status = { status: { phase: "Succeeded" } };
+    await provider.client.mergePatch(apiServiceExportRequests, ref, status, { subresource: "status" });
   });
-  return {
-    async [Symbol.asyncDispose]() {
-      controller.abort(new Error("the test is over"));
-      await running;
-    },
-  };
 }
 
 /** The first API of a request. */
-function apiOf({ spec }: DynamicObject): string {
-  const resources = isRecord(spec) && Array.isArray(spec["resources"]) ? spec["resources"] : [];
-  const first: unknown = resources[0];
-  return isRecord(first) ? `${String(first["resource"])}.${String(first["group"])}` : "";
+function apiOf({ spec }: APIServiceExportRequest): string {
+  const [first] = spec.resources;
+  return first === undefined ? "" : crdNameOf(first);
 }
 
 function exportOf(ref: { readonly namespace: string; readonly name: string }, lie: Lie): DynamicObject {

@@ -57,6 +57,15 @@ export function answerRequests(
   namespace: string,
   refused: Readonly<Record<string, string>> = {},
 ): AsyncDisposable {
+  return answerEach(provider, namespace, (request) => answer(provider, request, refused));
+}
+
+/** Calls `reply` for every request of the namespace, one after the other, until disposed. */
+export function answerEach(
+  provider: TestCluster,
+  namespace: string,
+  reply: (request: APIServiceExportRequest) => Promise<void>,
+): AsyncDisposable {
   const controller = new AbortController();
   const { signal } = controller;
   const run = async (): Promise<void> => {
@@ -65,7 +74,7 @@ export function answerRequests(
       sendInitialEvents: true,
       signal,
     })) {
-      if (event.type === "ADDED") await answer(provider, event.object, refused);
+      if (event.type === "ADDED") await reply(event.object);
     }
   };
   const running = run().catch((error: unknown) => {

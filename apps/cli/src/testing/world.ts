@@ -12,22 +12,10 @@ import type { Condition } from "@klutch/kube-core";
 import { startClusters, type TestCluster, waitFor } from "@klutch/kube-testing";
 import { confineKonnector } from "../app-cluster/confinement.ts";
 import { applyManifests } from "../app-cluster/konnector.ts";
-import { runCli } from "../program.ts";
 import { asConsumer, bindApi, type BoundPair, syncedClaim } from "./bound-pair.ts";
 import { createTenant, prepareConsumer, prepareProvider } from "./provider-side.ts";
-import { type ScriptedRun, scriptedRun } from "./script.ts";
-
-/** A command that has ended. */
-export interface Finished extends ScriptedRun {
-  readonly code: number;
-}
-
-/** A command that runs; `done` gives its end. */
-export interface Started extends ScriptedRun {
-  readonly done: Promise<Finished>;
-}
-
-type Outside = Parameters<typeof scriptedRun>[0];
+import { type Finished, type Outside, type Started, startRun } from "./run.ts";
+import { scriptedRun } from "./script.ts";
 
 /** Two API servers with one bound API between them, on which commands of `klutch` run. */
 export interface KlutchWorld extends AsyncDisposable {
@@ -70,8 +58,7 @@ export async function startKlutchWorld(): Promise<KlutchWorld> {
   await syncedClaim(consumer, provider, widgets, "one");
   await syncedClaim(consumer, provider, widgets, "two");
   const start: KlutchWorld["start"] = (args, outside = {}, program = "klutch") => {
-    const run = scriptedRun({ env: { KUBECONFIG: paths.app }, ...outside });
-    return { ...run, done: runCli(program, args, run.context).then((code) => ({ ...run, code })) };
+    return startRun(program, args, { env: { KUBECONFIG: paths.app }, ...outside });
   };
   const run: KlutchWorld["run"] = (...given) => start(...given).done;
   const refOf = (name: string): { namespace: string; name: string } => ({

@@ -1,6 +1,6 @@
 /** doctor, release and unbind on real API servers; the konnector's part is played by hand (testing/bound-pair.ts). */
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { after, test } from "node:test";
 import {
   apiServiceBindings,
   bindingRoleName,
@@ -25,21 +25,14 @@ import {
   validatingAdmissionPolicies,
   validatingAdmissionPolicyBindings,
 } from "@klutch/kube-core";
-import { roleBindingObject, roleObject, type TestCluster, waitFor } from "@klutch/kube-testing";
+import { roleBindingObject, roleObject, waitFor } from "@klutch/kube-testing";
 import { CliError } from "../errors.ts";
 import { type ScriptedRun } from "../testing/script.ts";
-import { bindApi, type BoundPair } from "../testing/bound-pair.ts";
-import { type KlutchWorld, startKlutchWorld } from "../testing/world.ts";
+import { bindApi } from "../testing/bound-pair.ts";
+import { startKlutchWorld } from "../testing/world.ts";
 
-let world: KlutchWorld;
-let consumer: TestCluster;
-let provider: TestCluster;
-let widgets: BoundPair;
-
-before(async () => {
-  world = await startKlutchWorld();
-  ({ consumer, provider, widgets } = world);
-});
+const world = await startKlutchWorld();
+const { consumer, provider, widgets } = world;
 after(() => world[Symbol.asyncDispose]());
 
 test("doctor: a cluster without a live konnector has problems, one with it and Ready bindings has none", async () => {

@@ -1,6 +1,6 @@
 /** `klutch verify` on two real API servers; the konnector's part is played by hand (testing/bound-pair.ts). */
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { after, test } from "node:test";
 import {
   apiServiceBindings,
   type APIServiceExport,
@@ -19,21 +19,14 @@ import {
   roles,
   secrets,
 } from "@klutch/kube-core";
-import { roleBindingObject, roleObject, type TestCluster } from "@klutch/kube-testing";
+import { roleBindingObject, roleObject } from "@klutch/kube-testing";
 import { runCli } from "../program.ts";
-import { bindApi, type BoundPair } from "../testing/bound-pair.ts";
+import { bindApi } from "../testing/bound-pair.ts";
 import { scriptedRun } from "../testing/script.ts";
-import { type KlutchWorld, startKlutchWorld } from "../testing/world.ts";
+import { startKlutchWorld } from "../testing/world.ts";
 
-let world: KlutchWorld;
-let consumer: TestCluster;
-let provider: TestCluster;
-let widgets: BoundPair;
-
-before(async () => {
-  world = await startKlutchWorld();
-  ({ consumer, provider, widgets } = world);
-});
+const world = await startKlutchWorld();
+const { consumer, provider, widgets } = world;
 after(() => world[Symbol.asyncDispose]());
 
 test("verify: all invariants hold, and the counts are shown", async () => {

@@ -12,12 +12,12 @@ import {
   type NewCondition,
   type ObjectRef,
   secrets,
+  secretText,
   trueCondition,
 } from "@klutch/kube-core";
 import type { ReadYourWritesCache } from "@klutch/kube-runtime";
 import type { Logger } from "@klutch/telemetry";
 import type { ConsumerCluster, ProviderCluster } from "../clusters.ts";
-import { secretText } from "../decode.ts";
 import { issuedAt } from "./credential.ts";
 import type { ProviderConnection } from "./provider-connection.ts";
 

@@ -1,9 +1,8 @@
 /** The key of this app cluster, in a Secret of the agent's namespace; made when it is first needed, never replaced. */
-import { clusterKeyDataKey, clusterKeySecret, newClusterKey } from "@klutch/api";
-import { type DynamicObject, secrets } from "@klutch/kube-core";
+import { clusterKeyDataKey, clusterKeySecret, clusterKeySecretObject, newClusterKey } from "@klutch/api";
+import { type DynamicObject, secrets, secretText } from "@klutch/kube-core";
 import { isAlreadyExists } from "@klutch/kube";
 import type { ConsumerCluster } from "../clusters.ts";
-import { secretText } from "../decode.ts";
 
 /** The private key in PEM; undefined when there is none. */
 export async function readClusterKey(
@@ -24,15 +23,8 @@ export async function ensureClusterKey(
   const present = await readClusterKey(consumer, namespace, signal);
   if (present !== undefined) return present;
   const key = newClusterKey();
-  const secret: DynamicObject = {
-    apiVersion: "v1",
-    kind: "Secret",
-    metadata: { namespace, name: clusterKeySecret },
-    type: "Opaque",
-    data: { [clusterKeyDataKey]: Buffer.from(key).toString("base64") },
-  };
   try {
-    await consumer.client.create(secrets, secret, { signal });
+    await consumer.client.create(secrets, clusterKeySecretObject(namespace, key), { signal });
     return key;
   } catch (error) {
     if (!isAlreadyExists(error)) throw error;

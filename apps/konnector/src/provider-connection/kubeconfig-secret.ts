@@ -1,8 +1,7 @@
 /** The kubeconfig that an agent gets in a Secret. */
 import { type ClusterConfig, KubeconfigError } from "@klutch/kube";
+import { falseCondition, jsonHash, type NewCondition, secretText, trueCondition } from "@klutch/kube-core";
 import type { ReadYourWritesCache } from "@klutch/kube-runtime";
-import { falseCondition, jsonHash, type NewCondition, trueCondition } from "@klutch/kube-core";
-import { secretText } from "../decode.ts";
 
 /** How soon a Secret that cannot be read is read again. */
 export const unreadableRetryMs = 2_000;

@@ -3,7 +3,7 @@ import type { ClusterConfig, KubeClient } from "@klutch/kube";
 import { keyOfRef, type ObjectRef } from "@klutch/kube-core";
 import { CachePool, type ReadYourWritesCache } from "@klutch/kube-runtime";
 import { syncMetrics } from "@klutch/telemetry";
-import type { ConsumerCluster, Environment } from "../clusters.ts";
+import type { ConsumerCluster, RuntimeDependencies } from "../clusters.ts";
 import { type ClusterCaches, providerDigests, providerObjectsOfOneKind } from "../digests.ts";
 import type { Part } from "../lifecycle.ts";
 import { failureText, proveCredential } from "./credential.ts";
@@ -28,7 +28,7 @@ export interface ProviderConnectionOptions {
   readonly consumer: ConsumerCluster;
   /** Told what the provider has too many of; undefined when it has no longer. */
   readonly onLimit: (message: string | undefined) => void;
-  readonly environment: Environment;
+  readonly runtime: RuntimeDependencies;
 }
 
 /** What two kubeconfigs must share so that one may replace the other without a new connection. */
@@ -51,15 +51,15 @@ export class ProviderConnection implements Part {
   #rotated = new AbortController();
 
   constructor(options: ProviderConnectionOptions) {
-    const { config, createClient, onLimit, environment } = options;
-    const { logger, clock, random } = environment;
+    const { config, createClient, onLimit, runtime } = options;
+    const { logger, clock, random } = runtime;
     this.#options = options;
     this.address = addressOf(config);
     this.namespace = config.namespace ?? "";
     this.#renewal = this.#createRenewal();
     this.#expiry = expiryOf(config);
     const { host } = new URL(config.server);
-    this.#shown = environment.metrics.registry.read(syncMetrics.credentialExpiration, () =>
+    this.#shown = runtime.metrics.registry.read(syncMetrics.credentialExpiration, () =>
       this.#expiry === undefined ? [] : [{ labels: { host }, value: this.#expiry }],
     );
     this.client = rotatingClient(createClient(config), () => this.#renewal?.refused());
@@ -86,19 +86,19 @@ export class ProviderConnection implements Part {
 
   /** Uses other credentials from now on; address and namespace are the same. */
   async rotate(config: ClusterConfig): Promise<void> {
-    const { createClient, environment } = this.#options;
+    const { createClient, runtime } = this.#options;
     await this.client.rotate(createClient(config));
-    environment.metrics.rotations.inc();
+    runtime.metrics.rotations.inc();
     this.#expiry = expiryOf(config);
     this.#renewal?.rotated();
     this.#rotated.abort(new Error("there are new credentials"));
-    environment.logger.info("using new credentials of the provider", { server: config.server });
+    runtime.logger.info("using new credentials of the provider", { server: config.server });
   }
 
   /** Waits before the next attempt, but not when there are new credentials since the last wait. */
   async pause(timeMs: number, signal: AbortSignal): Promise<void> {
     const woken = AbortSignal.any([signal, this.#rotated.signal]);
-    await this.#options.environment.clock.sleep(timeMs, { signal: woken }).catch(() => undefined);
+    await this.#options.runtime.clock.sleep(timeMs, { signal: woken }).catch(() => undefined);
     if (this.#rotated.signal.aborted) this.#rotated = new AbortController();
   }
 
@@ -130,11 +130,11 @@ export class ProviderConnection implements Part {
   }
 
   #createRenewal(): Renewal | undefined {
-    const { credentials, consumer, environment } = this.#options;
+    const { credentials, consumer, runtime } = this.#options;
     if (credentials === undefined) return undefined;
     const { secretRef, cache } = credentials;
     const prove = (candidate: ClusterConfig, signal: AbortSignal): Promise<string> =>
       this.prove(candidate, signal);
-    return new Renewal({ secretRef, cache, consumer, environment, prove });
+    return new Renewal({ secretRef, cache, consumer, runtime, prove });
   }
 }

@@ -15,10 +15,9 @@ import {
   signText,
 } from "@klutch/api";
 import { type ClusterConfig, parseForeignKubeconfig } from "@klutch/kube";
-import { type DynamicObject, keyOfRef, type ObjectRef, secrets } from "@klutch/kube-core";
+import { type DynamicObject, keyOfRef, type ObjectRef, secrets, secretText } from "@klutch/kube-core";
 import { Backoff, type ReadYourWritesCache } from "@klutch/kube-runtime";
-import type { ConsumerCluster, Environment } from "../clusters.ts";
-import { secretText } from "../decode.ts";
+import type { ConsumerCluster, RuntimeDependencies } from "../clusters.ts";
 import { aborted, type Startable } from "../lifecycle.ts";
 import { ensureClusterKey, readClusterKey } from "./cluster-key.ts";
 import { type JsonAnswer, postJson } from "./post-json.ts";
@@ -29,7 +28,7 @@ export interface RenewalOptions {
   /** The Secret in the app cluster with the provider's kubeconfig. */
   readonly secretRef: ObjectRef;
   readonly cache: ReadYourWritesCache;
-  readonly environment: Environment;
+  readonly runtime: RuntimeDependencies;
   /** Tries a kubeconfig with one request. */
   readonly prove: (config: ClusterConfig, signal: AbortSignal) => Promise<string>;
 }
@@ -73,12 +72,12 @@ export class Renewal implements Startable {
 
   /** Makes sure that this cluster has a key and remembers the URL; gives back the public key. Undefined when that fails. */
   async offer(url: string, signal: AbortSignal): Promise<string | undefined> {
-    const { secretRef, environment } = this.#options;
+    const { secretRef, runtime } = this.#options;
     try {
       return await this.#remember(url, signal);
     } catch (error) {
       signal.throwIfAborted();
-      environment.logger.warn("the app cluster does not keep the key for renewals", { ...secretRef, error });
+      runtime.logger.warn("the app cluster does not keep the key for renewals", { ...secretRef, error });
       return undefined;
     }
   }
@@ -99,7 +98,7 @@ export class Renewal implements Startable {
   }
 
   async start({ signal }: { readonly signal: AbortSignal }): Promise<void> {
-    const { clock, random, logger } = this.#options.environment;
+    const { clock, random, logger } = this.#options.runtime;
     const backoff = new Backoff({ baseMs: 1_000, capMs: 60_000, random });
     const ended = aborted(signal);
     while (!signal.aborted) {
@@ -120,7 +119,7 @@ export class Renewal implements Startable {
   }
 
   async #renew(signal: AbortSignal): Promise<void> {
-    const { consumer, secretRef, cache, environment } = this.#options;
+    const { consumer, secretRef, cache, runtime } = this.#options;
     const present = cache.get(keyOfRef(secretRef));
     const text = secretText(present, kubeconfigKey);
     const url = checkedRenewalUrl(present?.metadata.annotations?.[renewalUrlAnnotation]);
@@ -134,7 +133,7 @@ export class Renewal implements Startable {
       data: { [kubeconfigKey]: Buffer.from(renewed).toString("base64") },
     };
     cache.wrote(await consumer.client.mergePatch<DynamicObject>(secrets, secretRef, patch, { signal }));
-    environment.logger.info("renewed the provider's credential", { ...secretRef });
+    runtime.logger.info("renewed the provider's credential", { ...secretRef });
   }
 
   /** A kubeconfig for the same server and namespace as `current`, proven by one request. */

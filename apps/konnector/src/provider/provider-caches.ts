@@ -3,7 +3,7 @@ import { apiServiceExports, apiServiceNamespaces, clusterBindings } from "@klutc
 import { isUnauthorized } from "@klutch/kube";
 import { namespaces } from "@klutch/kube-core";
 import type { ReadYourWritesCache } from "@klutch/kube-runtime";
-import type { ConsumerCluster, Environment } from "../clusters.ts";
+import type { ConsumerCluster, RuntimeDependencies } from "../clusters.ts";
 import type { ClusterCaches } from "../digests.ts";
 import { NotFilledError } from "../errors.ts";
 import type { ProviderConnection } from "../provider-connection/provider-connection.ts";
@@ -25,7 +25,7 @@ const mappingLimit = 10_000;
 export async function openProviderCaches(
   { pool, namespace }: ProviderConnection,
   consumer: ConsumerCluster,
-  environment: Environment,
+  runtime: RuntimeDependencies,
   signal: AbortSignal,
 ): Promise<ProviderCaches> {
   await using stack = new AsyncDisposableStack();
@@ -35,8 +35,8 @@ export async function openProviderCaches(
   const mappings = open({ type: apiServiceNamespaces, namespace, maxObjects: mappingLimit });
   const own = open({ type: clusterBindings, namespace });
   const consumerNamespaces = open({ type: namespaces, metadataOnly: true }, consumer.pool);
-  await filled([exports, mappings, own], "the provider", environment, signal);
-  await filled([consumerNamespaces], "the app cluster", environment, signal);
+  await filled([exports, mappings, own], "the provider", runtime, signal);
+  await filled([consumerNamespaces], "the app cluster", runtime, signal);
   const opened = stack.move();
   return {
     exports,
@@ -50,7 +50,7 @@ export async function openProviderCaches(
 async function filled(
   caches: readonly ReadYourWritesCache[],
   cluster: "the provider" | "the app cluster",
-  { clock, timing }: Environment,
+  { clock, timing }: RuntimeDependencies,
   signal: AbortSignal,
 ): Promise<void> {
   const timeout = new AbortController();

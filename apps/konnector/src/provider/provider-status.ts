@@ -2,7 +2,7 @@
 import type { NewCondition } from "@klutch/kube-core";
 import type { BindingStatus } from "../controllers/binding-status/binding-status.ts";
 
-/** Reports to all bindings of one provider, and tells a binding that joins later what is known already. */
+/** Reports to all bindings of one provider, also of one that joins later. */
 export class ProviderStatus {
   readonly #status: BindingStatus;
   #bindings: readonly string[] = [];

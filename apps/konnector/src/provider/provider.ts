@@ -2,7 +2,7 @@
 import type { ClusterConfig, KubeClient } from "@klutch/kube";
 import { falseCondition, trueCondition } from "@klutch/kube-core";
 import { Backoff, type ReadYourWritesCache } from "@klutch/kube-runtime";
-import type { BindingCluster, ConsumerCluster, Environment, ProviderCluster } from "../clusters.ts";
+import type { BindingCluster, ConsumerCluster, RuntimeDependencies, ProviderCluster } from "../clusters.ts";
 import type { BindingStatus } from "../controllers/binding-status/binding-status.ts";
 import { BindingReconciler } from "../controllers/binding/reconciler.ts";
 import { ClusterBindingReconciler } from "../controllers/cluster-binding/reconciler.ts";
@@ -37,7 +37,7 @@ export interface ProviderOptions {
   /** Those of all providers. */
   readonly bindings: ReadYourWritesCache;
   readonly status: BindingStatus;
-  readonly environment: Environment;
+  readonly runtime: RuntimeDependencies;
 }
 
 /** Tries again, with growing waits, until the provider answers and is the one that the bindings were made with. */
@@ -52,17 +52,17 @@ export class Provider implements Part {
   #limit: string | undefined;
 
   constructor(options: ProviderOptions) {
-    const { config, createClient, credentials, consumer, environment, status } = options;
+    const { config, createClient, credentials, consumer, runtime, status } = options;
     this.#options = options;
     this.#status = new ProviderStatus(status);
-    this.#events = createEventRecorder(consumer.client, environment.clock, environment.logger);
+    this.#events = createEventRecorder(consumer.client, runtime.clock, runtime.logger);
     this.#connection = new ProviderConnection({
       config,
       createClient,
       credentials,
       consumer,
       onLimit: (message) => this.#reportLimit(message),
-      environment,
+      runtime,
     });
   }
 
@@ -97,7 +97,7 @@ export class Provider implements Part {
   }
 
   async #keepServing(signal: AbortSignal): Promise<void> {
-    const { random, logger, timing } = this.#options.environment;
+    const { random, logger, timing } = this.#options.runtime;
     const backoff = new Backoff({ baseMs: 500, capMs: timing.syncTimeoutMs, random });
     while (!signal.aborted) {
       try {
@@ -114,15 +114,15 @@ export class Provider implements Part {
 
   /** Works until the signal aborts; throws when the provider cannot be reached or its caches do not fill. */
   async #serve(signal: AbortSignal): Promise<void> {
-    const { consumer, environment } = this.#options;
+    const { consumer, runtime } = this.#options;
     const { client, pool, namespace } = this.#connection;
     const identity = await this.#connection.readIdentity(signal);
     this.#assertPinned(identity);
     const tenant = { namespace, namespaceUid: identity.namespaceUid };
     const provider: ProviderCluster = { side: "provider", client, pool, tenant };
-    await using caches = await openProviderCaches(this.#connection, consumer, environment, signal);
+    await using caches = await openProviderCaches(this.#connection, consumer, runtime, signal);
     const { mappings, consumerNamespaces } = caches;
-    const { clock, logger } = environment;
+    const { clock, logger } = runtime;
     const proofOf = (name: string): Promise<string | undefined> => readOwner(client, name, signal);
     using namespaces = new NamespaceMappings({
       mappings,
@@ -143,13 +143,13 @@ export class Provider implements Part {
         mappings,
         consumerNamespaces,
         namespaces,
-        environment,
+        runtime,
       }),
       new WarningMirror({
         provider,
         namespaces,
-        warn: (...warning) => bindings.objects.warn(...warning),
-        environment,
+        recordWarning: (...warning) => bindings.objects.recordWarning(...warning),
+        runtime,
       }),
       this.#createReachability(caches, bindings),
     ];
@@ -170,11 +170,11 @@ export class Provider implements Part {
     caches: ProviderCaches,
     namespaces: NamespaceMappings,
   ): BindingReconciler {
-    const { consumer, bindingCluster, bindings, status, environment } = this.#options;
+    const { consumer, bindingCluster, bindings, status, runtime } = this.#options;
     return new BindingReconciler({
       consumer,
       provider,
-      confirmProvider: createProviderGuard(provider.client, provider.tenant, environment.clock),
+      confirmProvider: createProviderGuard(provider.client, provider.tenant, runtime.clock),
       identity: formatIdentity(identity),
       bindingCluster,
       bindings,
@@ -182,26 +182,26 @@ export class Provider implements Part {
       namespaces,
       status,
       events: this.#events,
-      environment,
+      runtime,
     });
   }
 
   #createClusterBinding(provider: ProviderCluster, caches: ProviderCaches): ClusterBindingReconciler {
-    const { consumer, credentials, environment } = this.#options;
+    const { consumer, credentials, runtime } = this.#options;
     return new ClusterBindingReconciler({
       consumer,
       provider,
       connection: this.#connection,
       clusterBindings: caches.clusterBindings,
       credentials,
-      environment,
+      runtime,
       report: (condition) => this.#status.report(condition),
       reportPrettyName: (name) => this.#status.reportPrettyName(name),
     });
   }
 
   #createReachability({ exports }: ProviderCaches, bindings: BindingReconciler): Startable {
-    const { clock, timing } = this.#options.environment;
+    const { clock, timing } = this.#options.runtime;
     const options = {
       clock,
       cache: exports,
@@ -220,9 +220,9 @@ export class Provider implements Part {
   }
 
   #reportOutage(outage: Outage | undefined): void {
-    const { bindingCluster, bindings, environment } = this.#options;
-    reportOutage(outage, this.#status, this.#connection, environment.logger);
-    annotateOutage(outage, this.#status.bindings, bindingCluster, bindings, environment.logger);
+    const { bindingCluster, bindings, runtime } = this.#options;
+    reportOutage(outage, this.#status, this.#connection, runtime.logger);
+    annotateOutage(outage, this.#status.bindings, bindingCluster, bindings, runtime.logger);
   }
 
   #reportFailure(error: unknown): void {

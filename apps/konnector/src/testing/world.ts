@@ -97,7 +97,7 @@ export async function startKonnector(world: World, options: StartOptions = {}): 
     ...systemRuntime({ logger: options.logger ?? silentLogger, metrics: createMetrics() }),
     probes: { host: "127.0.0.1", port: 0 },
     signal: stop.signal,
-    timing: { graceMs: 300, tellAfterMs: 200, ...options.timing },
+    timing: { graceMs: 300, recordAfterMs: 200, ...options.timing },
     onListening: listening.resolve,
     createClient: (config: ClusterConfig, clientOptions) =>
       counting(createKubeClient(config, clientOptions), { writes, watches, reads }),

@@ -1,11 +1,5 @@
 /** The konnector after any absence, between real API servers and with the backend as a process of its own. */
 import assert from "node:assert/strict";
-import { type ChildProcess, spawn } from "node:child_process";
-import { once } from "node:events";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { createServer } from "node:net";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { after, test } from "node:test";
 import {
   apiServiceExportTemplates,
@@ -23,12 +17,12 @@ import {
   findCondition,
   namespaces,
   secrets,
+  secretText,
   serviceAccounts,
 } from "@klutch/kube-core";
 import { ApiError, createKubeClient, parseForeignKubeconfig } from "@klutch/kube";
-import { metricNames, waitFor } from "@klutch/kube-testing";
+import { metricNames, startBackendProcess, waitFor } from "@klutch/kube-testing";
 import { metricsOf } from "@klutch/telemetry";
-import { secretText } from "../decode.ts";
 import { startGate } from "../testing/gate.ts";
 import { pairOf } from "../testing/pair.ts";
 import {
@@ -43,7 +37,6 @@ import { bindApi, startKonnector, startWorld, testApi, widget } from "../testing
 const world = await startWorld({ backend: true });
 const { consumer, provider } = world;
 const { above, binding, untilReady, create } = pairOf(world);
-const folder = await mkdtemp(join(tmpdir(), "klutch-coming-back-"));
 const widgets = testApi("widgets", "Widget");
 const gate = await startGate(provider.url);
 const gated = (kubeconfig: string): string => kubeconfig.replace(provider.url, gate.url);
@@ -62,51 +55,14 @@ await provider.client.create(apiServiceExportTemplates, {
   spec: { APIServiceSelector: { group: widgets.type.group, resource: widgets.type.plural } },
 });
 await exportCrd(provider, widgets.crd);
-const port = await freePort();
-const probePort = await freePort();
-const backend = await startBackend();
+const backend = await startBackendProcess(provider, {
+  flags: [`--external-address=${gate.url}`, "--lease-namespace=default"],
+});
 after(async () => {
-  backend.kill("SIGTERM");
-  await once(backend, "exit");
+  await backend[Symbol.asyncDispose]();
   await gate[Symbol.asyncDispose]();
   await world[Symbol.asyncDispose]();
-  await rm(folder, { recursive: true });
 });
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const address = server.address();
-  server.close();
-  await once(server, "close");
-  return typeof address === "object" && address !== null ? address.port : 0;
-}
-
-/** The real backend; nobody logs in here, so its identity provider is nowhere. */
-async function startBackend(): Promise<ChildProcess> {
-  const kubeconfig = join(folder, "provider");
-  await writeFile(kubeconfig, provider.kubeconfig);
-  const main = join(import.meta.dirname, "..", "..", "..", "backend", "src", "main.ts");
-  const child = spawn(
-    process.execPath,
-    [
-      main,
-      `--kubeconfig=${kubeconfig}`,
-      `--external-address=${gate.url}`,
-      "--oidc-issuer-url=http://127.0.0.1:1",
-      "--oidc-issuer-client-id=x",
-      "--oidc-issuer-client-secret=x",
-      `--oidc-callback-url=http://127.0.0.1:${port}/callback`,
-      `--cookie-signing-key=${Buffer.alloc(32, 9).toString("base64")}`,
-      `--listen-address=127.0.0.1:${port}`,
-      `--probe-port=${probePort}`,
-      "--lease-namespace=default",
-    ],
-    { stdio: ["ignore", "pipe", "inherit"] },
-  );
-  await waitFor("the backend", () => fetch(`http://127.0.0.1:${port}/export`), { timeoutMs: 30_000 });
-  return child;
-}
 
 const own = { namespace: consumerNamespace, name: "kubeconfig-test" };
 const held = async (): Promise<DynamicObject> => consumer.client.get<DynamicObject>(secrets, own);
@@ -149,7 +105,7 @@ test("while its credential works, the konnector registers a key that never leave
   await bindApi(world, widgets.name, first);
   await untilReady(widgets.name);
   await waitFor("the key to be registered", registered);
-  assert.equal((await held()).metadata.annotations?.[renewalUrlAnnotation], `http://127.0.0.1:${port}/renew`);
+  assert.equal((await held()).metadata.annotations?.[renewalUrlAnnotation], `${backend.url}/renew`);
   await untilSynced("before");
 });
 
@@ -217,7 +173,7 @@ test("another key than the registered one does not bring it back either", async 
 });
 
 test("the backend's process has the metrics of the catalogue", async () => {
-  const metrics = await (await fetch(`http://127.0.0.1:${probePort}/metrics`)).text();
+  const metrics = await (await fetch(`${backend.probeUrl}/metrics`)).text();
   assert.deepEqual(
     metricNames(metrics),
     metricsOf("backend")

@@ -14,11 +14,11 @@ import {
   findCondition,
   namespaces,
   secrets,
+  secretText,
   serviceAccounts,
 } from "@klutch/kube-core";
 import { ApiError, createKubeClient, parseForeignKubeconfig } from "@klutch/kube";
 import { waitFor } from "@klutch/kube-testing";
-import { secretText } from "../decode.ts";
 import { startGate } from "../testing/gate.ts";
 import { pairOf } from "../testing/pair.ts";
 import {

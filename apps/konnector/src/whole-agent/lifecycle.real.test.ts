@@ -23,10 +23,10 @@ import {
   leases,
   namespaces,
   secrets,
+  secretText,
 } from "@klutch/kube-core";
 import { reservePorts } from "@klutch/engines";
 import { secretObject, waitFor } from "@klutch/kube-testing";
-import { secretText } from "../decode.ts";
 import {
   exportCrd,
   freshKubeconfig,

@@ -19,7 +19,6 @@ export interface CrateObject extends Managed {
   readonly status?: (NonNullable<Managed["status"]> & { readonly size?: number | undefined }) | undefined;
 }
 
-/** A Secret. */
 export const crateType: ResourceType = {
   group: "example.org",
   version: "v1",

@@ -27,11 +27,19 @@ import {
   serviceAccountToken,
   systemClock,
 } from "@klutch/kube";
-import { roleBindingObject, roleObject, startCluster, type TestCluster, waitFor } from "@klutch/kube-testing";
+import {
+  crdObject,
+  roleBindingObject,
+  roleObject,
+  startCluster,
+  type TestCluster,
+  waitFor,
+} from "@klutch/kube-testing";
 import { createMetrics, Secret, silentLogger } from "@klutch/telemetry";
 import { type Backend, createBackend } from "../../backend.ts";
 import { readConfig } from "../../config.ts";
 import { confinedClient } from "../../testing/confined.ts";
+import { ownClaim, templateObject } from "../../testing/provider.ts";
 import { runBackend } from "../../testing/run-backend.ts";
 
 /** What the tests work with. */
@@ -80,28 +88,12 @@ export function kubeconfigSecret(
   return { apiVersion: "v1", kind: "Secret", metadata, data };
 }
 
-const crd = (plural: string, kind: string): DynamicObject => ({
-  apiVersion: "apiextensions.k8s.io/v1",
-  kind: "CustomResourceDefinition",
-  metadata: { name: `${plural}.mangodb.com` },
-  spec: {
-    group: "mangodb.com",
-    scope: "Namespaced",
-    names: { plural, singular: plural.slice(0, -1), kind, listKind: `${kind}List` },
-    versions: [{ name: "v1", served: true, storage: true, schema: { openAPIV3Schema: { type: "object" } } }],
-  },
-});
+const crd = (plural: string, kind: string): DynamicObject =>
+  crdObject({ group: "mangodb.com", version: "v1", plural, kind, namespaced: true });
 
 /** Offers a resource of mangodb.com with a claim on Secrets. */
-export const template = (resource: string): DynamicObject => ({
-  apiVersion: "example-backend.klutch.anynines.com/v1alpha1",
-  kind: "APIServiceExportTemplate",
-  metadata: { namespace: "default", name: resource },
-  spec: {
-    APIServiceSelector: { group: "mangodb.com", resource },
-    permissionClaims: [{ group: "", resource: "secrets", version: "v1", selector: { owner: "Provider" } }],
-  },
-});
+export const template = (resource: string): DynamicObject =>
+  templateObject("mangodb.com", resource, [ownClaim("secrets")]);
 
 export async function startControlPlaneWorld(): Promise<ControlPlaneWorld> {
   await using stack = new AsyncDisposableStack();

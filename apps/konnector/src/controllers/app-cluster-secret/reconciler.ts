@@ -6,7 +6,7 @@ import { type ClusterConfig, type KubeClient, parseForeignKubeconfig } from "@kl
 import { falseCondition, keyOf, secrets } from "@klutch/kube-core";
 import { CachePool, Controller, type InformerHandle, type ReconcileResult } from "@klutch/kube-runtime";
 import { askClusterUid } from "../../cluster-uid.ts";
-import type { BindingCluster, ConsumerCluster, Environment } from "../../clusters.ts";
+import type { BindingCluster, ConsumerCluster, RuntimeDependencies } from "../../clusters.ts";
 import { type ClusterCaches, consumerDigests } from "../../digests.ts";
 import { type Part, Running, startAll } from "../../lifecycle.ts";
 import { failureText } from "../../provider-connection/credential.ts";
@@ -33,7 +33,7 @@ export interface AppClusterSecretOptions {
   readonly createProviderClient: (config: ClusterConfig) => KubeClient;
   /** Makes a client for the app cluster; its writes must be fenced. */
   readonly createConsumerClient: (config: ClusterConfig) => KubeClient;
-  readonly environment: Environment;
+  readonly runtime: RuntimeDependencies;
 }
 
 interface Connection {
@@ -58,7 +58,7 @@ export class AppClusterSecretReconciler implements Part {
 
   constructor(options: AppClusterSecretOptions) {
     this.#options = options;
-    const { bindingCluster, environment, mode } = options;
+    const { bindingCluster, runtime, mode } = options;
     const { pool, bindingType, namespace } = bindingCluster;
     this.#bindings = pool.acquire({ type: bindingType, namespace });
     this.#secret = pool.acquire({
@@ -66,12 +66,12 @@ export class AppClusterSecretReconciler implements Part {
       namespace: mode.secretNamespace,
       fieldSelector: `metadata.name=${mode.secretName}`,
     });
-    this.#status = new BindingStatus(bindingCluster, this.#bindings.cache, environment);
-    const { logger, clock, random } = environment;
+    this.#status = new BindingStatus(bindingCluster, this.#bindings.cache, runtime);
+    const { logger, clock, random } = runtime;
     this.#controller = new Controller({
       name: "app-cluster",
       workers: 1,
-      metrics: environment.metrics.registry,
+      metrics: runtime.metrics.registry,
       logger,
       clock,
       random,
@@ -151,7 +151,7 @@ export class AppClusterSecretReconciler implements Part {
     if (this.#connection?.address === addressOf(config)) {
       await this.#connection.client.rotate(this.#options.createConsumerClient(config));
       this.#textHash = textHash;
-      this.#options.environment.metrics.rotations.inc();
+      this.#options.runtime.metrics.rotations.inc();
       return;
     }
     await this.#disconnect();
@@ -160,9 +160,9 @@ export class AppClusterSecretReconciler implements Part {
   }
 
   async #connect(config: ClusterConfig, signal: AbortSignal): Promise<void> {
-    const { environment, bindingCluster, createConsumerClient, createProviderClient, providerConfig } =
+    const { runtime, bindingCluster, createConsumerClient, createProviderClient, providerConfig } =
       this.#options;
-    const { logger, clock, random } = environment;
+    const { logger, clock, random } = runtime;
     const client = rotatingClient(createConsumerClient(config));
     const pool = new CachePool({ client, digests: consumerDigests, logger, clock, random });
     try {
@@ -175,7 +175,7 @@ export class AppClusterSecretReconciler implements Part {
         bindingCluster,
         bindings: this.#bindings.cache,
         status: this.#status,
-        environment,
+        runtime,
       });
       this.#connection = {
         address: addressOf(config),

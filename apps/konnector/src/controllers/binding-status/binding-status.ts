@@ -16,7 +16,7 @@ import {
 } from "@klutch/kube-core";
 import { Controller, type ReadYourWritesCache } from "@klutch/kube-runtime";
 import { type Sample, syncMetrics } from "@klutch/telemetry";
-import type { BindingCluster, Environment } from "../../clusters.ts";
+import type { BindingCluster, RuntimeDependencies } from "../../clusters.ts";
 import { asBinding } from "../../decode.ts";
 import type { Startable } from "../../lifecycle.ts";
 
@@ -31,20 +31,20 @@ interface Facts {
 export class BindingStatus implements Startable {
   readonly #cluster: BindingCluster;
   readonly #bindings: ReadYourWritesCache;
-  readonly #environment: Environment;
+  readonly #runtime: RuntimeDependencies;
   readonly #facts = new Map<string, Facts>();
   readonly #controller: Controller;
   readonly #handlers = new Set<(key: string) => void>();
 
-  constructor(cluster: BindingCluster, bindings: ReadYourWritesCache, environment: Environment) {
+  constructor(cluster: BindingCluster, bindings: ReadYourWritesCache, runtime: RuntimeDependencies) {
     this.#cluster = cluster;
     this.#bindings = bindings;
-    this.#environment = environment;
-    const { logger, clock, random } = environment;
+    this.#runtime = runtime;
+    const { logger, clock, random } = runtime;
     this.#controller = new Controller({
       name: "binding-status",
       workers: 1,
-      metrics: environment.metrics.registry,
+      metrics: runtime.metrics.registry,
       logger,
       clock,
       random,
@@ -54,7 +54,7 @@ export class BindingStatus implements Startable {
 
   async start({ signal }: { readonly signal: AbortSignal }): Promise<void> {
     using _subscription = this.#controller.watch(this.#bindings.informer);
-    using _shown = this.#environment.metrics.registry.read(syncMetrics.bindings, () =>
+    using _shown = this.#runtime.metrics.registry.read(syncMetrics.bindings, () =>
       countStates([...this.#bindings.informer.list()].map(asBinding)),
     );
     await this.#controller.start({ signal });
@@ -119,7 +119,7 @@ export class BindingStatus implements Startable {
     const facts = this.#facts.get(key);
     if (facts === undefined) return;
     const binding = asBinding(cached);
-    const now = this.#environment.clock.now();
+    const now = this.#runtime.clock.now();
     const conditions = setConditions(
       binding.status?.conditions?.filter(({ type }) => !facts.retracted.has(type)),
       [...pendingConditions(binding, facts), ...facts.conditions.values()],

@@ -1,7 +1,6 @@
 /** Unbinding without the provider: claims become plain objects, and what is upstream is left as it is. For providers that are gone for good. */
 import { unbindPolicyAnnotation } from "@klutch/api";
 import { isNotFound, type KubeClient, resourceTypeOf } from "@klutch/kube";
-import { isMarked, unmarkPatch } from "@klutch/sync";
 import {
   customResourceDefinitions,
   type DynamicObject,
@@ -10,6 +9,7 @@ import {
   refOf,
   type ResourceType,
 } from "@klutch/kube-core";
+import { isMarked, unmarkPatch } from "@klutch/sync";
 import type { BindingCluster, ConsumerCluster } from "../../clusters.ts";
 import { removeFinalizer } from "./finalizer.ts";
 

@@ -1,9 +1,10 @@
 /** The objects of one provider's bound APIs: one object reconciler for each API. */
 import type { APIServiceExportSpec } from "@klutch/api";
-import { type Isolation, type SyncedType, syncedType, type UnbindPolicy } from "@klutch/sync";
 import { type DynamicObject, jsonHash, keyOf } from "@klutch/kube-core";
-import type { ConsumerCluster, Environment, ProviderCluster } from "../../clusters.ts";
+import { type Isolation, type SyncedType, syncedType, type UnbindPolicy } from "@klutch/sync";
+import type { ConsumerCluster, ProviderCluster, RuntimeDependencies } from "../../clusters.ts";
 import type { EventRecorder } from "../../events.ts";
+import { Running } from "../../lifecycle.ts";
 import type { BindingStatus } from "../binding-status/binding-status.ts";
 import type { DeletionBreaker } from "../object/deletion-breaker.ts";
 import { OrphanCollector } from "../object/orphan-collector.ts";
@@ -21,7 +22,7 @@ export interface BoundObjectsOptions {
   readonly namespaces: NamespaceMappings;
   readonly status: BindingStatus;
   readonly events: EventRecorder;
-  readonly environment: Environment;
+  readonly runtime: RuntimeDependencies;
 }
 
 /** How one API is synced; another shape needs another reconciler. */
@@ -44,7 +45,7 @@ export interface StartedObjects {
 
 interface RunningApi {
   readonly signature: string;
-  readonly reconciler: ObjectReconciler;
+  readonly reconciler: Running<ObjectReconciler>;
 }
 
 /** Starts and ends object reconcilers, each with the breaker of its API. Not for concurrent use. */
@@ -57,9 +58,9 @@ export class BoundObjects implements AsyncDisposable {
 
   constructor(options: BoundObjectsOptions) {
     this.#options = options;
-    const { consumer, provider, status, environment } = options;
-    this.#orphans = new OrphanCollector(consumer, provider, environment);
-    this.#holds = new DeletionHolds(status, environment);
+    const { consumer, provider, status, runtime } = options;
+    this.#orphans = new OrphanCollector(consumer, provider, runtime);
+    this.#holds = new DeletionHolds(status, runtime);
   }
 
   /**
@@ -83,7 +84,7 @@ export class BoundObjects implements AsyncDisposable {
     const { isolation, requeueAfterMs } = await isolationInForce(client, spec, signal);
     const clusterWide = spec.informerScope === "Cluster";
     await this.#ensure(name, keyOf(binding), { synced, isolation, unbinding, clusterWide });
-    if (this.#holds.adjust(binding, crd)) this.#running.get(name)?.reconciler.resync();
+    if (this.#holds.adjust(binding, crd)) this.#running.get(name)?.reconciler.part.resync();
     return { isSynced: true, requeueAfterMs };
   }
 
@@ -94,20 +95,26 @@ export class BoundObjects implements AsyncDisposable {
 
   /** Objects that unbinding has not finished with; undefined while that cannot be known. */
   remaining(name: string): number | undefined {
-    return this.#running.get(name)?.reconciler.remaining();
+    return this.#running.get(name)?.reconciler.part.remaining();
   }
 
   /** Keys that wait or are worked on, over all APIs. */
   get pending(): number {
-    return this.#running.values().reduce((sum, { reconciler }) => sum + reconciler.pending, 0);
+    return this.#running.values().reduce((sum, { reconciler }) => sum + reconciler.part.pending, 0);
   }
 
   /** Records a Warning on the claim with this key, of whichever bound API has the kind. */
-  async warn(kind: string, apiVersion: string, key: string, reason: string, message: string): Promise<void> {
+  async recordWarning(
+    kind: string,
+    apiVersion: string,
+    key: string,
+    reason: string,
+    message: string,
+  ): Promise<void> {
     for (const { reconciler } of this.#running.values()) {
-      const { type } = reconciler;
+      const { type } = reconciler.part;
       if (type.kind === kind && apiVersion.startsWith(`${type.group}/`))
-        await reconciler.tell(key, reason, message);
+        await reconciler.part.recordWarning(key, reason, message);
     }
   }
 
@@ -120,9 +127,9 @@ export class BoundObjects implements AsyncDisposable {
     if (this.#running.get(name)?.signature === signature) return;
     await this.#end(name);
     const reconciler = this.#createReconciler(shape, this.#holds.breakerOf(name, bindingKey));
-    this.#running.set(name, { signature, reconciler });
+    this.#running.set(name, { signature, reconciler: new Running(reconciler) });
     const { synced, unbinding } = shape;
-    const { logger } = this.#options.environment;
+    const { logger } = this.#options.runtime;
     logger.info("syncing", { resource: name, version: synced.type.version, unbinding });
   }
 
@@ -131,11 +138,11 @@ export class BoundObjects implements AsyncDisposable {
     if (running === undefined) return;
     this.#running.delete(name);
     await running.reconciler[Symbol.asyncDispose]();
-    this.#options.environment.logger.info("no longer syncing", { resource: name });
+    this.#options.runtime.logger.info("no longer syncing", { resource: name });
   }
 
   #createReconciler(shape: SyncShape, breaker: DeletionBreaker): ObjectReconciler {
-    const { consumer, provider, confirmProvider, namespaces, events, environment } = this.#options;
+    const { consumer, provider, confirmProvider, namespaces, events, runtime } = this.#options;
     const { synced, isolation, unbinding, clusterWide } = shape;
     return new ObjectReconciler({
       type: synced.type,
@@ -150,7 +157,7 @@ export class BoundObjects implements AsyncDisposable {
       orphans: this.#orphans,
       breaker,
       events,
-      environment,
+      runtime,
     });
   }
 }

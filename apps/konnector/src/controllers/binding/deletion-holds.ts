@@ -1,7 +1,7 @@
 /** The breakers of the bound APIs, and their condition `DeletionHeld` on the bindings. */
 import { releaseDeletionsAnnotation } from "@klutch/api";
 import { alarmCondition, type DynamicObject, findCondition, keyOf } from "@klutch/kube-core";
-import type { Environment } from "../../clusters.ts";
+import type { RuntimeDependencies } from "../../clusters.ts";
 import { asBinding } from "../../decode.ts";
 import type { BindingStatus } from "../binding-status/binding-status.ts";
 import { DeletionBreaker, isReleased } from "../object/deletion-breaker.ts";
@@ -9,17 +9,17 @@ import { DeletionBreaker, isReleased } from "../object/deletion-breaker.ts";
 /** One breaker for each API, from its first use until it is forgotten. */
 export class DeletionHolds {
   readonly #status: BindingStatus;
-  readonly #environment: Environment;
+  readonly #runtime: RuntimeDependencies;
   readonly #breakers = new Map<string, DeletionBreaker>();
 
-  constructor(status: BindingStatus, environment: Environment) {
+  constructor(status: BindingStatus, runtime: RuntimeDependencies) {
     this.#status = status;
-    this.#environment = environment;
+    this.#runtime = runtime;
   }
 
   /** The breaker of the API; `key` is that of the binding that reports a hold. */
   breakerOf(name: string, key: string): DeletionBreaker {
-    const { clock, timing } = this.#environment;
+    const { clock, timing } = this.#runtime;
     const breaker =
       this.#breakers.get(name) ??
       new DeletionBreaker({
@@ -61,7 +61,7 @@ export class DeletionHolds {
   }
 
   #report(key: string, why: string | undefined): void {
-    const { logger } = this.#environment;
+    const { logger } = this.#runtime;
     if (why === undefined) {
       this.#status.retract(key, "DeletionHeld");
       logger.info("upstream deletions go on", { binding: key });

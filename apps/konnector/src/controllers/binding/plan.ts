@@ -1,7 +1,7 @@
 /** What becomes of one API of a provider: bound, unbound, or let go. */
 import type { APIServiceExportSpec, ForeignExport } from "@klutch/api";
-import { identityChange, type UnbindPolicy, unbindPolicyOf } from "@klutch/sync";
 import { alarmCondition, type DynamicObject, isOwnedBy, type NewCondition } from "@klutch/kube-core";
+import { identityChange, type UnbindPolicy, unbindPolicyOf } from "@klutch/sync";
 
 /** What is seen of one API. */
 export interface ObservedApi {

@@ -9,8 +9,6 @@
  * | status  | conditions of the binding where they arise (`BindingStatus`); last the export's status   |
  */
 import type { APIServiceExportSpec, ForeignExport } from "@klutch/api";
-import { Controller, type ReadYourWritesCache, type ReconcileResult } from "@klutch/kube-runtime";
-import { unbindPolicyOf } from "@klutch/sync";
 import {
   alarmCondition,
   conditionsOf,
@@ -19,7 +17,14 @@ import {
   isTrue,
   keyOf,
 } from "@klutch/kube-core";
-import type { BindingCluster, ConsumerCluster, Environment, ProviderCluster } from "../../clusters.ts";
+import { Controller, type ReadYourWritesCache, type ReconcileResult } from "@klutch/kube-runtime";
+import { unbindPolicyOf } from "@klutch/sync";
+import type {
+  BindingCluster,
+  ConsumerCluster,
+  ProviderCluster,
+  RuntimeDependencies,
+} from "../../clusters.ts";
 import { asBinding } from "../../decode.ts";
 import type { EventRecorder } from "../../events.ts";
 import type { Part } from "../../lifecycle.ts";
@@ -53,7 +58,7 @@ export interface BindingReconcilerOptions {
   readonly namespaces: NamespaceMappings;
   readonly status: BindingStatus;
   readonly events: EventRecorder;
-  readonly environment: Environment;
+  readonly runtime: RuntimeDependencies;
 }
 
 type PlanOf<D extends BindingPlan["do"]> = Extract<BindingPlan, { readonly do: D }>;
@@ -73,14 +78,13 @@ export class BindingReconciler implements Part {
   readonly #objects: BoundObjects;
 
   constructor(options: BindingReconcilerOptions) {
-    const { consumer, provider, confirmProvider, bindings, namespaces, status, events, environment } =
-      options;
-    const { logger, clock, random } = environment;
+    const { consumer, provider, confirmProvider, bindings, namespaces, status, events, runtime } = options;
+    const { logger, clock, random } = runtime;
     this.#options = options;
     this.#controller = new Controller({
       name: "bound-apis",
       workers: 1,
-      metrics: environment.metrics.registry,
+      metrics: runtime.metrics.registry,
       logger,
       clock,
       random,
@@ -95,7 +99,7 @@ export class BindingReconciler implements Part {
       namespaces,
       bindings,
       events,
-      environment,
+      runtime,
     });
     this.#objects = new BoundObjects({
       consumer,
@@ -104,7 +108,7 @@ export class BindingReconciler implements Part {
       namespaces,
       status,
       events,
-      environment,
+      runtime,
     });
   }
 
@@ -120,12 +124,12 @@ export class BindingReconciler implements Part {
   }
 
   /** The objects that are synced. */
-  get objects(): Pick<BoundObjects, "pending" | "warn"> {
+  get objects(): Pick<BoundObjects, "pending" | "recordWarning"> {
     return this.#objects;
   }
 
   async start({ signal }: { readonly signal: AbortSignal }): Promise<void> {
-    const { bindings, exports, status, consumer, provider, environment } = this.#options;
+    const { bindings, exports, status, consumer, provider, runtime } = this.#options;
     const nameOf = ({ object }: { readonly object: DynamicObject }): readonly string[] => [
       object.metadata.name ?? "",
     ];
@@ -133,7 +137,7 @@ export class BindingReconciler implements Part {
     using _two = this.#controller.watch(bindings.informer, nameOf);
     using _three = status.onReport((key) => this.#controller.enqueue(apiOf(key)));
     const stalls = {
-      clock: environment.clock,
+      clock: runtime.clock,
       consumer: consumer.pool,
       provider: provider.pool,
       bindings: () => this.#bindings(),
@@ -252,10 +256,10 @@ export class BindingReconciler implements Part {
 
   /** Nothing of the API is left in this cluster but what people keep. */
   async #finish(name: string, binding: DynamicObject, signal: AbortSignal): Promise<void> {
-    const { bindingCluster, bindings, environment } = this.#options;
+    const { bindingCluster, bindings, runtime } = this.#options;
     await this.#stop(name);
     await removeFinalizer(bindingCluster, bindings.get(keyOf(binding)) ?? binding, signal);
-    environment.logger.info("unbound", { resource: name, policy: unbindPolicyOf(binding) });
+    runtime.logger.info("unbound", { resource: name, policy: unbindPolicyOf(binding) });
   }
 
   async #stop(name: string): Promise<void> {
@@ -270,10 +274,10 @@ export class BindingReconciler implements Part {
     crd: DynamicObject | undefined,
     signal: AbortSignal,
   ): Promise<void> {
-    const { provider, exports, environment, status } = this.#options;
+    const { provider, exports, runtime, status } = this.#options;
     const schemaInSync = key === undefined ? undefined : status.reported(key, "SchemaInSync");
     const observed = { exported, isBound: key !== undefined, schemaInSync, crd };
-    await writeExportStatus(observed, provider.client, exports.cache, environment, signal);
+    await writeExportStatus(observed, provider.client, exports.cache, runtime, signal);
   }
 
   /** The binding of the API to this provider; one that is abandoned is let go of without the provider. */

@@ -3,7 +3,7 @@ import { isBuiltInGroup } from "@klutch/api";
 import { jsonHash, keyOfRef, type ObjectRef, type ResourceType } from "@klutch/kube-core";
 import type { ReadYourWritesCache } from "@klutch/kube-runtime";
 import { type CompiledPermissionClaim, compilePermissionClaim } from "@klutch/sync";
-import type { ConsumerCluster, Environment, ProviderCluster } from "../../clusters.ts";
+import type { ConsumerCluster, ProviderCluster, RuntimeDependencies } from "../../clusters.ts";
 import { asBinding } from "../../decode.ts";
 import type { EventRecorder } from "../../events.ts";
 import { Running } from "../../lifecycle.ts";
@@ -21,7 +21,7 @@ export interface ClaimedResourcesOptions {
   /** All of the app cluster: the Secrets that they name stay there. */
   readonly bindings: ReadYourWritesCache;
   readonly events: EventRecorder;
-  readonly environment: Environment;
+  readonly runtime: RuntimeDependencies;
 }
 
 interface AcceptedClaims {
@@ -84,7 +84,7 @@ export class ClaimedResources implements AsyncDisposable {
   }
 
   #createReconciler({ type, permissionClaims, clusterWide }: Wanted): ClaimedResourceReconciler {
-    const { consumer, provider, confirmProvider, namespaces, events, environment } = this.#options;
+    const { consumer, provider, confirmProvider, namespaces, events, runtime } = this.#options;
     const isPrivate = (ref: ObjectRef): boolean => isSecret(type) && this.#isKubeconfig(ref);
     return new ClaimedResourceReconciler({
       type,
@@ -96,7 +96,7 @@ export class ClaimedResources implements AsyncDisposable {
       namespaces,
       isPrivate,
       events,
-      environment,
+      runtime,
     });
   }
 

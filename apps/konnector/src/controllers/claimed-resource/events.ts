@@ -20,7 +20,7 @@ export async function recordRefusal(
   { conflict, refusedType }: ClaimedPlan,
 ): Promise<void> {
   if (conflict === true && pair.consumer !== undefined) {
-    await recorder.tell(
+    await recorder.record(
       pair.consumer,
       "Warning",
       "NameTaken",
@@ -29,7 +29,7 @@ export async function recordRefusal(
   }
   if (refusedType === undefined) return;
   refusals.labels({ resource: type.plural, reason: "SecretTypeRefused" }).inc();
-  recorder.warn(
+  recorder.recordWarning(
     pair.consumer ?? wouldBe(type, pair.consumerRef),
     "SecretTypeRefused",
     `Secret ${pair.consumerRef.name} is not copied, because its type is ${refusedType}. Types that are copied: ${crossingSecretTypes.join(", ")}, servicebinding.io/*. Another type needs a permission claim with the field selector type=<type>`,
@@ -44,7 +44,7 @@ export function recordTooMany(
 ): void {
   refusals.labels({ resource: type.plural, reason: "TooManyObjects" }).inc();
   const where = ref.namespace === undefined ? "" : ` into namespace ${ref.namespace}`;
-  recorder.warn(
+  recorder.recordWarning(
     wouldBe(type, ref),
     "TooManyObjects",
     `at most ${limit} of the provider's ${type.plural} are copied${where}; the others stay at the provider. Ask the provider to remove some, or raise the konnector's --provider-objects-limit`,

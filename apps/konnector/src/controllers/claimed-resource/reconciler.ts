@@ -4,6 +4,7 @@
  */
 import { claimedFromLabel, crdNameOf, resourceOwnerAnnotation } from "@klutch/api";
 import { ApiError } from "@klutch/kube";
+import { type DynamicObject, jsonHash, keyOf, keyOfRef, type ObjectRef, refOf } from "@klutch/kube-core";
 import {
   Controller,
   type InformerHandle,
@@ -18,16 +19,15 @@ import {
   consumerNameOf,
   isSelected,
   type Mapping,
-  unrestrictedClaim,
   planClaimed,
   providerRefOf,
+  unrestrictedClaim,
 } from "@klutch/sync";
-import { type DynamicObject, jsonHash, keyOf, keyOfRef, type ObjectRef, refOf } from "@klutch/kube-core";
-import type { ConsumerCluster, Environment, ProviderCluster } from "../../clusters.ts";
+import type { ConsumerCluster, ProviderCluster, RuntimeDependencies } from "../../clusters.ts";
 import type { EventRecorder } from "../../events.ts";
 import type { Part } from "../../lifecycle.ts";
-import type { NamespaceMappings } from "../service-namespace/namespace-mappings.ts";
 import { MultiNamespaceInformer } from "../service-namespace/multi-namespace-informer.ts";
+import type { NamespaceMappings } from "../service-namespace/namespace-mappings.ts";
 import type { ClaimedType } from "./claimed-type.ts";
 import { CopyQuota } from "./copy-quota.ts";
 import { type ClaimedEvents, recordRefusal, recordTooMany } from "./events.ts";
@@ -48,7 +48,7 @@ export interface ClaimedResourceOptions {
   /** Whether an object of the app cluster is the agent's own and stays there. */
   readonly isPrivate: (ref: ObjectRef) => boolean;
   readonly events: EventRecorder;
-  readonly environment: Environment;
+  readonly runtime: RuntimeDependencies;
 }
 
 /** One object on both sides, as the caches or a live read show it. */
@@ -73,13 +73,13 @@ export class ClaimedResourceReconciler implements Part {
   readonly #subscriptions = new DisposableStack();
 
   constructor(options: ClaimedResourceOptions) {
-    const { type, consumer, provider, namespaces, environment, clusterWide } = options;
-    const { logger, clock, random, metrics, timing } = environment;
+    const { type, consumer, provider, namespaces, runtime, clusterWide } = options;
+    const { logger, clock, random, metrics, timing } = runtime;
     this.#options = options;
     this.#controller = new Controller({
       name: `claims ${type.plural}.${type.group}`,
       workers: "adaptive",
-      metrics: environment.metrics.registry,
+      metrics: runtime.metrics.registry,
       logger,
       clock,
       random,
@@ -173,7 +173,7 @@ export class ClaimedResourceReconciler implements Part {
     }
     const isCopy = step.do === "create" && step.on === "consumer";
     if (isCopy && !this.#quota.admit(consumerKey)) {
-      recordTooMany(this.#events, pair.consumerRef, this.#options.environment.timing.providerObjectsLimit);
+      recordTooMany(this.#events, pair.consumerRef, this.#options.runtime.timing.providerObjectsLimit);
       return "noPlace";
     }
     const outcome = await this.#execute(step, isCopy ? consumerKey : undefined, signal);
@@ -187,13 +187,13 @@ export class ClaimedResourceReconciler implements Part {
     place: string | undefined,
     signal: AbortSignal,
   ): Promise<"done" | "exists"> {
-    const { type, environment } = this.#options;
+    const { type, runtime } = this.#options;
     try {
       const outcome = await this.#controller.observeLatency(`${step.do} ${step.on}`, () =>
         executeClaimed(this.#execution, step, signal),
       );
       if (outcome === "done")
-        environment.metrics.writes.labels({ resource: type.plural, step: `claimed-${step.do}` }).inc();
+        runtime.metrics.writes.labels({ resource: type.plural, step: `claimed-${step.do}` }).inc();
       return outcome;
     } catch (error) {
       // A copy whose creation was not answered may be there.

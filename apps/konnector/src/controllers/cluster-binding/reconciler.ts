@@ -21,7 +21,7 @@ import {
   trueCondition,
 } from "@klutch/kube-core";
 import { Controller, type ReadYourWritesCache, type ReconcileResult } from "@klutch/kube-runtime";
-import type { ConsumerCluster, Environment, ProviderCluster } from "../../clusters.ts";
+import type { ConsumerCluster, RuntimeDependencies, ProviderCluster } from "../../clusters.ts";
 import type { Part } from "../../lifecycle.ts";
 import { bringCredential, ConsumerWriteError } from "../../provider-connection/bring-credential.ts";
 import type { CredentialStore, ProviderConnection } from "../../provider-connection/provider-connection.ts";
@@ -37,7 +37,7 @@ export interface ClusterBindingOptions {
   readonly clusterBindings: ReadYourWritesCache;
   /** Absent in control-plane mode, where the agent has its own account. */
   readonly credentials: CredentialStore | undefined;
-  readonly environment: Environment;
+  readonly runtime: RuntimeDependencies;
   /** For all bindings to this provider. */
   readonly report: (condition: NewCondition) => void;
   readonly reportPrettyName: (prettyName: string) => void;
@@ -53,11 +53,11 @@ export class ClusterBindingReconciler implements Part {
 
   constructor(options: ClusterBindingOptions) {
     this.#options = options;
-    const { logger, clock, random } = options.environment;
+    const { logger, clock, random } = options.runtime;
     this.#controller = new Controller({
       name: "heartbeat",
       workers: 1,
-      metrics: options.environment.metrics.registry,
+      metrics: options.runtime.metrics.registry,
       logger,
       clock,
       random,
@@ -86,7 +86,7 @@ export class ClusterBindingReconciler implements Part {
   }
 
   async #reconcile(signal: AbortSignal): Promise<ReconcileResult | undefined> {
-    const { provider, clusterBindings: own, environment, report, reportPrettyName } = this.#options;
+    const { provider, clusterBindings: own, runtime, report, reportPrettyName } = this.#options;
     const cached = own.get(`${provider.tenant.namespace}/${clusterBindingName}`);
     if (cached === undefined) {
       report(failed("the provider has no ClusterBinding for this cluster; run kubectl bind again"));
@@ -103,7 +103,7 @@ export class ClusterBindingReconciler implements Part {
       throw error;
     }
     report(trueCondition("Heartbeating"));
-    return { requeueAfterMs: environment.timing.heartbeatMs };
+    return { requeueAfterMs: runtime.timing.heartbeatMs };
   }
 
   /** What there is to say of the provider's credential; `unknown` until its Secret is seen, which starts another reconcile. */
@@ -111,7 +111,7 @@ export class ClusterBindingReconciler implements Part {
     { kubeconfigSecretRef }: ForeignClusterBinding,
     signal: AbortSignal,
   ): Promise<readonly NewCondition[] | "unknown"> {
-    const { consumer, provider, connection, credentials, environment } = this.#options;
+    const { consumer, provider, connection, credentials, runtime } = this.#options;
     if (credentials === undefined) return [];
     if (kubeconfigSecretRef === undefined) {
       const message = `spec.kubeconfigSecretRef of ClusterBinding ${provider.tenant.namespace}/${clusterBindingName} does not name a Secret and a key of it. The credential in use is kept`;
@@ -121,7 +121,7 @@ export class ClusterBindingReconciler implements Part {
     const hint = await this.#providerSecret.open(name);
     const { secretRef, cache } = credentials;
     if (!hint.informer.synced || !cache.informer.synced) return "unknown";
-    const { logger } = environment;
+    const { logger } = runtime;
     return [
       await bringCredential(
         { consumer, provider, connection, hint, name, key, secretRef, cache, logger },
@@ -135,14 +135,14 @@ export class ClusterBindingReconciler implements Part {
     conditions: readonly NewCondition[],
     signal: AbortSignal,
   ): Promise<void> {
-    const { provider, connection, clusterBindings: own, environment } = this.#options;
+    const { provider, connection, clusterBindings: own, runtime } = this.#options;
     const { status, renewalUrl, resourceVersion } = binding;
-    const now = environment.clock.now();
+    const now = runtime.clock.now();
     const renewalKey =
       renewalUrl === undefined || !this.#keepsKeys
         ? undefined
         : await connection.offerKey(renewalUrl, signal);
-    const { heartbeatMs } = environment.timing;
+    const { heartbeatMs } = runtime.timing;
     const next = statusOf(binding, { conditions, renewalKey, now, heartbeatMs });
     if (jsonEqual(next, status)) return;
     const ref = { namespace: provider.tenant.namespace, name: clusterBindingName };

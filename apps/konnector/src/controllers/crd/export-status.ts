@@ -12,7 +12,7 @@ import {
   trueCondition,
 } from "@klutch/kube-core";
 import type { ReadYourWritesCache } from "@klutch/kube-runtime";
-import type { Environment } from "../../clusters.ts";
+import type { RuntimeDependencies } from "../../clusters.ts";
 
 /** What the provider learns of its export. */
 export interface ExportInUse {
@@ -29,7 +29,7 @@ export async function writeExportStatus(
   inUse: ExportInUse,
   provider: KubeClient,
   exports: ReadYourWritesCache,
-  { clock, logger }: Pick<Environment, "clock" | "logger">,
+  { clock, logger }: Pick<RuntimeDependencies, "clock" | "logger">,
   signal: AbortSignal,
 ): Promise<void> {
   const { exported, crd } = inUse;

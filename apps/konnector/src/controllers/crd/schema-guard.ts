@@ -5,6 +5,7 @@
 import { setImmediate as turn } from "node:timers/promises";
 import { type APIServiceBinding, releaseSchemaAnnotation } from "@klutch/api";
 import { type KubeClient, resourceTypeOf } from "@klutch/kube";
+import type { DynamicObject } from "@klutch/kube-core";
 import {
   type AffectedObject,
   breakingVersionChanges,
@@ -12,7 +13,6 @@ import {
   isUndecidable,
   SchemaTrial,
 } from "@klutch/sync";
-import type { DynamicObject } from "@klutch/kube-core";
 
 /** So many objects and changes are named in the condition. */
 const namedLimit = 5;

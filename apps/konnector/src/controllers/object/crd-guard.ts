@@ -3,6 +3,7 @@
  * missing because their CRD is, or was, were deleted by nobody.
  */
 import { crdNameOf } from "@klutch/api";
+import type { Clock } from "@klutch/kube";
 import {
   conditionsOf,
   customResourceDefinitions,
@@ -10,7 +11,6 @@ import {
   isTrue,
   type ResourceType,
 } from "@klutch/kube-core";
-import type { Clock } from "@klutch/kube";
 import type { ConsumerCluster } from "../../clusters.ts";
 import type { DeletionBreaker } from "./deletion-breaker.ts";
 

@@ -1,6 +1,6 @@
 /**
  * Holds upstream deletions that look like an accident: the CRD itself is being deleted, or many claims go at once and most
- * of them are gone. What is held is told by the binding's condition `DeletionHeld`; it outlives restarts there, and a later
+ * of them are gone. What is held is said by the binding's condition `DeletionHeld`; it outlives restarts there, and a later
  * `release-deletions` annotation ends it.
  */
 import type { Condition } from "@klutch/kube-core";
@@ -53,7 +53,7 @@ export class DeletionBreaker {
     while ((this.#peaks[0]?.at ?? now) < now - windowMs && this.#peaks.length > 1) this.#peaks.shift();
   }
 
-  /** How many there were when this process began to look, those included that were being deleted already. */
+  /** How many there were when this process began, those included that were being deleted already. */
   setInitial(population: number): void {
     this.#peaks.push({ at: this.#options.clock.monotonic(), alive: population });
   }

@@ -1,5 +1,6 @@
 /** The store of pairs that is fast: of most pairs it knows from digests that they are in sync, and reads neither object. */
 import { syncerFinalizer } from "@klutch/api";
+import { type DynamicObject, isDeleting } from "@klutch/kube-core";
 import { readLive } from "@klutch/kube-runtime";
 import {
   type DigestVerdict,
@@ -11,7 +12,6 @@ import {
   settledOf,
   type Step,
 } from "@klutch/sync";
-import { type DynamicObject, isDeleting } from "@klutch/kube-core";
 import type { BoundDigest } from "../../digests.ts";
 import type { PlacedPair } from "./pair-places.ts";
 import {
@@ -86,7 +86,7 @@ export class DigestPairStore implements PairStore {
     return judgeDigests(consumer, provider, memory.synced, memory.status, syncerFinalizer);
   }
 
-  /** As much content as the decision looks at. */
+  /** As much content as the decision needs. */
   async #read(
     placed: PlacedPair,
     verdict: "needsBoth" | "claimChanged",

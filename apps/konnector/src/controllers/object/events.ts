@@ -1,7 +1,7 @@
 /** What happens to a claim, in words for the person who wrote it. */
 import { ApiError, TransportError } from "@klutch/kube";
-import type { Mapping, Step, Waiting } from "@klutch/sync";
 import { type DynamicObject, keyOf, keyOfRef, type ObjectRef } from "@klutch/kube-core";
+import type { Mapping, Step, Waiting } from "@klutch/sync";
 import type { EventRecorder } from "../../events.ts";
 
 const texts: Readonly<Record<Waiting, readonly ["Normal" | "Warning", string, string]>> = {
@@ -39,10 +39,10 @@ const texts: Readonly<Record<Waiting, readonly ["Normal" | "Warning", string, st
 };
 
 /**
- * Tells what a claim waits for, once. `objects` are those it is about, where the claim's name does not say it; `mapping` is that of its
+ * Records what a claim waits for, once. `objects` are those it is about, where the claim's name does not say it; `mapping` is that of its
  * namespace.
  */
-export async function tellWaiting(
+export async function recordWaiting(
   events: EventRecorder,
   about: DynamicObject,
   waiting: Waiting,
@@ -50,16 +50,16 @@ export async function tellWaiting(
 ): Promise<void> {
   if (waiting === "mapping" && mapping.state === "pending" && mapping.why !== undefined) {
     const text = `${mapping.why}, so it is not used; ask the provider`;
-    await events.tell(about, "Warning", "NamespaceRefused", text);
+    await events.record(about, "Warning", "NamespaceRefused", text);
     return;
   }
   const [type, reason, message] = texts[waiting];
   const named = objects.length === 0 ? "" : ` (${objects.map(keyOfRef).join(" and ")})`;
-  await events.tell(about, type, reason, message + named);
+  await events.record(about, type, reason, message + named);
 }
 
-/** The ordinary life of a claim: accepted, placed, synced. `memory` keeps the last from being told with each new status. */
-export function noteStep(
+/** The ordinary life of a claim: accepted, placed, synced. `memory` keeps the last from being recorded with each new status. */
+export function recordStep(
   events: EventRecorder,
   step: Step,
   {
@@ -71,24 +71,28 @@ export function noteStep(
 ): void {
   if (consumer === undefined) return;
   if (step.do === "createMapping") {
-    events.note(consumer, "Accepted", "the provider was asked for a namespace that mirrors this one");
+    events.recordRoutine(
+      consumer,
+      "Accepted",
+      "the provider was asked for a namespace that mirrors this one",
+    );
   } else if (step.do === "applyProvider" && provider === undefined) {
-    events.note(consumer, "Placed", `created at the provider as ${keyOf(step.content)}`);
+    events.recordRoutine(consumer, "Placed", `created at the provider as ${keyOf(step.content)}`);
   } else if (step.do === "writeStatus" && consumer.status === undefined && memory.isSynced !== true) {
     memory.isSynced = true;
     const text = `the provider's first status has arrived, ${Math.round(lagMs)} ms after it was seen`;
-    events.note(consumer, "Synced", text);
+    events.recordRoutine(consumer, "Synced", text);
   }
 }
 
-/** Attempts after which a failure is told that may pass by itself. */
-const tellAfterFailures = 3;
+/** Attempts after which a failure is recorded that may pass by itself. */
+const recordAfterFailures = 3;
 
 /**
- * Tells why a write did not succeed: at once when a server refused it for what it says, after some attempts when it may pass by
+ * Records why a write did not succeed: at once when a server refused it for what it says, after some attempts when it may pass by
  * itself. `failures` counts the attempts of this claim.
  */
-export async function tellFailure(
+export async function recordFailure(
   events: EventRecorder,
   step: Step,
   consumer: DynamicObject | undefined,
@@ -98,27 +102,27 @@ export async function tellFailure(
   if (consumer === undefined) return;
   const where = onConsumer.has(step.do) ? "this cluster" : "the provider";
   if (error instanceof ApiError && (error.status === 422 || error.status === 403)) {
-    // The object was made anew meanwhile; the next look sees the new one.
+    // The object was made anew meanwhile; the next reconcile sees the new one.
     if (error.message.includes("metadata.uid")) return;
     const text = `${where} refused the object: ${error.message}. It is tried again. Change the object, or ask the provider.`;
-    await events.tell(consumer, "Warning", "SyncRefused", text);
+    await events.record(consumer, "Warning", "SyncRefused", text);
     return;
   }
-  if (failures < tellAfterFailures) return;
+  if (failures < recordAfterFailures) return;
   if (error instanceof TransportError) {
     const text = `${where} cannot be reached; this change is kept and sent as soon as it can be`;
-    await events.tell(consumer, "Warning", "WaitingForConnection", text);
+    await events.record(consumer, "Warning", "WaitingForConnection", text);
   } else if (error instanceof ApiError && error.status !== 409) {
-    await events.tell(consumer, "Warning", "SyncFailed", `${where}: ${error.message}. It is tried again.`);
+    await events.record(consumer, "Warning", "SyncFailed", `${where}: ${error.message}. It is tried again.`);
   }
 }
 
 const onConsumer: ReadonlySet<Step["do"]> = new Set([
-  "markConsumer",
+  "addFinalizer",
   "unmarkConsumer",
   "createConsumer",
   "handOverConsumer",
   "deleteConsumer",
-  "releaseConsumer",
+  "removeFinalizer",
   "writeStatus",
 ]);

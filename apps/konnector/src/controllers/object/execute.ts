@@ -13,15 +13,15 @@ import { findSurely, type ReadYourWritesCache, StaleCacheError } from "@klutch/k
 import { handOver, type Step, unmarkPatch } from "@klutch/sync";
 import type { ConsumerCluster, ProviderCluster } from "../../clusters.ts";
 import type { BoundDigest } from "../../digests.ts";
-import type { NamespaceMappings } from "../service-namespace/namespace-mappings.ts";
 import type { MultiNamespaceInformer } from "../service-namespace/multi-namespace-informer.ts";
+import type { NamespaceMappings } from "../service-namespace/namespace-mappings.ts";
 
 /** Where steps are carried out. */
 export interface ExecutionContext {
   readonly type: ResourceType;
   /** The resource on the provider: another scope than `type` under isolation Namespaced. */
   readonly providerType: ResourceType;
-  /** Whether the provider itself told that the upstream object of this claim is gone, and has not shown another since. */
+  /** Whether the provider itself showed that the upstream object of this claim is gone, and has not shown another since. */
   readonly wasSeenGoing: (ref: ObjectRef) => boolean;
   /** Throws when the provider is not the one it was. */
   readonly confirmProvider: (signal: AbortSignal) => Promise<void>;
@@ -55,16 +55,16 @@ function write(
   switch (step.do) {
     case "createMapping":
       return createMapping(context, step.consumerNamespace, signal);
-    case "markConsumer":
-      return markConsumer(context, step, signal);
+    case "addFinalizer":
+      return addFinalizer(context, step, signal);
     case "applyProvider":
       return applyProvider(context, step, signal);
     case "patchProvider":
       return patchProvider(context, step, signal);
     case "deleteProvider":
       return deleteProvider(context, step, signal);
-    case "releaseConsumer":
-      return releaseConsumer(context, step, signal);
+    case "removeFinalizer":
+      return removeFinalizer(context, step, signal);
     case "writeStatus":
       return writeStatus(context, step, signal);
     case "createConsumer":
@@ -105,9 +105,9 @@ async function createMapping(
   });
 }
 
-async function markConsumer(
+async function addFinalizer(
   { consumer, type, consumerCache }: ExecutionContext,
-  { ref, uid }: StepOf<"markConsumer">,
+  { ref, uid }: StepOf<"addFinalizer">,
   signal: AbortSignal,
 ): Promise<DynamicObject> {
   const content: DynamicObject = {
@@ -163,9 +163,9 @@ async function deleteProvider(
 }
 
 /** The finalizer goes only when the live provider shows that nothing of ours is left. */
-async function releaseConsumer(
+async function removeFinalizer(
   context: ExecutionContext,
-  { ref, uid, confirmGone }: StepOf<"releaseConsumer">,
+  { ref, uid, confirmGone }: StepOf<"removeFinalizer">,
   signal: AbortSignal,
 ): Promise<undefined> {
   const { consumer, provider, type, providerType, consumerCache, providerInformer, confirmProvider } =

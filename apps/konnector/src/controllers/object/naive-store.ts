@@ -13,7 +13,7 @@ import {
 
 /**
  * Needs nothing of the caches but metadata, and remembers only what servers made of its writes. It says of no pair that it is in sync:
- * the plan finds nothing to do. Two reads for each look, so it is no match for many pairs; it shows what the fast store has to do.
+ * the plan finds nothing to do. Two reads for each reconcile, so it is no match for many pairs; it shows what the fast store has to do.
  */
 export class NaivePairStore implements PairStore {
   readonly #options: PairStoreOptions;

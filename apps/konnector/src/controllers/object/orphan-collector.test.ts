@@ -4,7 +4,7 @@ import { ApiError, type KubeClient } from "@klutch/kube";
 import type { DynamicObject, ObjectRef, ResourceType } from "@klutch/kube-core";
 import { VirtualClock } from "@klutch/kube-testing";
 import { createMetrics, silentLogger } from "@klutch/telemetry";
-import { defaultTiming, type Environment } from "../../clusters.ts";
+import { defaultTiming, type RuntimeDependencies } from "../../clusters.ts";
 import { konnectorMetrics } from "../../metrics.ts";
 import { CrdGuard } from "./crd-guard.ts";
 import { DeletionBreaker } from "./deletion-breaker.ts";
@@ -50,11 +50,17 @@ function setUp({ crdCreatedAt = "2026-01-01T00:00:00Z", absence }: Setup = {}) {
   };
   const metrics = konnectorMetrics(createMetrics());
   const random = (): number => 0;
-  const environment: Environment = { logger: silentLogger, metrics, clock, random, timing: defaultTiming };
+  const runtime: RuntimeDependencies = {
+    logger: silentLogger,
+    metrics,
+    clock,
+    random,
+    timing: defaultTiming,
+  };
   const consumer = { side: "consumer", client: below as unknown as KubeClient, uid: "kube-system" } as never;
   const provider = { side: "provider", client: above as unknown as KubeClient } as never;
   const breaker = new DeletionBreaker({ clock, limit: 100, onChange: () => {} });
-  const collector = new OrphanCollector(consumer, provider, environment);
+  const collector = new OrphanCollector(consumer, provider, runtime);
   const guard = new CrdGuard(consumer, type, clock);
   const look = (name: string): Promise<unknown> => {
     const orphan: DynamicObject = {

@@ -1,10 +1,10 @@
-/** Carries out the interlock of `planOrphan` for one session: live looks, grace time, breaker. */
+/** Carries out the interlock of `planOrphan` for one provider: live reads, grace time, breaker. */
 import { boundAnnotation, fieldManager } from "@klutch/api";
+import type { DynamicObject, ObjectRef, ResourceType } from "@klutch/kube-core";
 import { findSurely, type ReconcileResult } from "@klutch/kube-runtime";
 import { judgeAbsence, planOrphan } from "@klutch/sync";
-import type { DynamicObject, ObjectRef, ResourceType } from "@klutch/kube-core";
 import { confirmCluster } from "../../cluster-uid.ts";
-import type { ConsumerCluster, Environment, ProviderCluster } from "../../clusters.ts";
+import type { ConsumerCluster, ProviderCluster, RuntimeDependencies } from "../../clusters.ts";
 import type { CrdGuard } from "./crd-guard.ts";
 import type { DeletionBreaker } from "./deletion-breaker.ts";
 
@@ -27,14 +27,14 @@ const breakerWindowMs = 60_000;
 export class OrphanCollector {
   readonly #consumer: ConsumerCluster;
   readonly #provider: ProviderCluster;
-  readonly #environment: Environment;
+  readonly #runtime: RuntimeDependencies;
   readonly #missingSince = new Map<string, number>();
   #deletions: number[] = [];
 
-  constructor(consumer: ConsumerCluster, provider: ProviderCluster, environment: Environment) {
+  constructor(consumer: ConsumerCluster, provider: ProviderCluster, runtime: RuntimeDependencies) {
     this.#consumer = consumer;
     this.#provider = provider;
-    this.#environment = environment;
+    this.#runtime = runtime;
   }
 
   /** The claim is there, or its upstream is gone: a later absence starts anew. */
@@ -42,7 +42,7 @@ export class OrphanCollector {
     if (this.#missingSince.size > 0) this.#missingSince.delete(idOf(type, key));
   }
 
-  /** Nobody looks at objects of this resource any more. */
+  /** Objects of this resource are no longer synced. */
   forgetAll(type: ResourceType): void {
     const prefix = idOf(type, "");
     for (const id of this.#missingSince.keys()) if (id.startsWith(prefix)) this.#missingSince.delete(id);
@@ -50,7 +50,7 @@ export class OrphanCollector {
 
   /** One orphan; deletes it only when the interlock allows. */
   async reconcile(orphan: Orphan, signal: AbortSignal): Promise<ReconcileResult | undefined> {
-    const { clock, timing, logger } = this.#environment;
+    const { clock, timing, logger } = this.#runtime;
     const id = idOf(orphan.type, orphan.key);
     const meaning = await this.#judge(orphan, signal);
     if (meaning === "gone") {
@@ -124,7 +124,7 @@ export class OrphanCollector {
   /** Takes our mark off, so that the object is adopted: its claim comes back. */
   async #restore({ type, providerType, key, orphan }: Orphan, signal: AbortSignal): Promise<undefined> {
     const { name = "", namespace, uid } = orphan.metadata;
-    this.#environment.logger.info("the claim went with an earlier CustomResourceDefinition, restoring it", {
+    this.#runtime.logger.info("the claim went with an earlier CustomResourceDefinition, restoring it", {
       resource: type.plural,
       key,
     });
@@ -146,8 +146,8 @@ export class OrphanCollector {
 
   async #delete({ type, providerType, key, orphan }: Orphan, signal: AbortSignal): Promise<void> {
     const { name = "", namespace, uid } = orphan.metadata;
-    this.#deletions.push(this.#environment.clock.monotonic());
-    this.#environment.logger.info("the claim is gone, deleting what it left on the provider", {
+    this.#deletions.push(this.#runtime.clock.monotonic());
+    this.#runtime.logger.info("the claim is gone, deleting what it left on the provider", {
       resource: type.plural,
       key,
       namespace,

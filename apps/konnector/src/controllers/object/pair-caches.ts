@@ -8,7 +8,7 @@ import {
   type ReadYourWritesCache,
 } from "@klutch/kube-runtime";
 import { isBound, isMarked, type Isolation, type UnbindPolicy, upstreamNamesOf } from "@klutch/sync";
-import type { ConsumerCluster, Environment, ProviderCluster } from "../../clusters.ts";
+import type { ConsumerCluster, RuntimeDependencies, ProviderCluster } from "../../clusters.ts";
 import type { BoundDigest } from "../../digests.ts";
 import type { NamespaceMappings } from "../service-namespace/namespace-mappings.ts";
 import { MultiNamespaceInformer } from "../service-namespace/multi-namespace-informer.ts";
@@ -26,7 +26,7 @@ export interface PairCachesOptions {
   readonly provider: ProviderCluster;
   readonly namespaces: NamespaceMappings;
   readonly breaker: DeletionBreaker;
-  readonly environment: Environment;
+  readonly runtime: RuntimeDependencies;
   readonly enqueue: (key: string, priority: Priority) => void;
 }
 
@@ -43,7 +43,7 @@ export class PairCaches implements AsyncDisposable {
   readonly #subscriptions = new DisposableStack();
 
   constructor(options: PairCachesOptions) {
-    const { type, providerType, consumer, provider, namespaces, environment, clusterWide, enqueue } = options;
+    const { type, providerType, consumer, provider, namespaces, runtime, clusterWide, enqueue } = options;
     this.#options = options;
     const isInside = type.namespaced !== providerType.namespaced;
     this.#handle = consumer.pool.acquireDigested({ type });
@@ -62,7 +62,7 @@ export class PairCaches implements AsyncDisposable {
       clusterWide: !isInside && (clusterWide || !type.namespaced),
       onlyNamespace: isInside ? provider.tenant.namespace : undefined,
       namespaces,
-      logger: environment.logger,
+      logger: runtime.logger,
       onChange: (change, priority) => this.#providerChanged(change, priority),
       // Of cluster-scoped ones nothing is decided before everything is seen.
       onSynced: (namespace) => (type.namespaced ? this.#wakeAbsent(namespace) : this.wakeAll()),
@@ -88,7 +88,7 @@ export class PairCaches implements AsyncDisposable {
       for (const key of this.places.claimKeysOf(object)) this.#options.enqueue(key, "low");
   }
 
-  /** Whether the provider itself told that the upstream object of this claim is gone, and has not shown another since. */
+  /** Whether the provider itself showed that the upstream object of this claim is gone, and has not shown another since. */
   wasSeenGoing(ref: ObjectRef): boolean {
     return this.#gone.has(keyOfRef(ref));
   }
@@ -109,13 +109,8 @@ export class PairCaches implements AsyncDisposable {
     return Math.max(claims.length, upstream.length);
   }
 
-  /** Wakes nobody from now on. */
-  stop(): void {
-    this.#subscriptions.dispose();
-  }
-
   async [Symbol.asyncDispose](): Promise<void> {
-    this.stop();
+    this.#subscriptions.dispose();
     await this.providerInformer[Symbol.asyncDispose]();
     await this.#handle[Symbol.asyncDispose]();
   }

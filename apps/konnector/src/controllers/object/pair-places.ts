@@ -1,4 +1,5 @@
 /** Which two objects belong together, and where they stand or will stand, as the caches of both clusters show it. */
+import { type ObjectRef, refOf, type ResourceType } from "@klutch/kube-core";
 import type { ReadYourWritesCache } from "@klutch/kube-runtime";
 import {
   claimNameOf,
@@ -12,11 +13,10 @@ import {
   providerRefOf,
   upstreamNamesOf,
 } from "@klutch/sync";
-import { type ObjectRef, refOf, type ResourceType } from "@klutch/kube-core";
-import type { Environment, ProviderCluster } from "../../clusters.ts";
+import type { ProviderCluster, RuntimeDependencies } from "../../clusters.ts";
 import type { BoundDigest } from "../../digests.ts";
-import type { NamespaceMappings } from "../service-namespace/namespace-mappings.ts";
 import type { MultiNamespaceInformer } from "../service-namespace/multi-namespace-informer.ts";
+import type { NamespaceMappings } from "../service-namespace/namespace-mappings.ts";
 
 /** What is needed to place objects. */
 export interface PairPlacesOptions {
@@ -27,7 +27,7 @@ export interface PairPlacesOptions {
   readonly namespaces: NamespaceMappings;
   readonly consumerCache: Pick<ReadYourWritesCache<BoundDigest>, "get">;
   readonly providerInformer: Pick<MultiNamespaceInformer<BoundDigest>, "get" | "isSynced">;
-  readonly environment: Environment;
+  readonly runtime: RuntimeDependencies;
 }
 
 /** A pair as the caches show it. */
@@ -123,10 +123,10 @@ export class PairPlaces {
   /** The provider's own objects do not come down into namespaces of Kubernetes and Klutch or such as are not there, and not in any number. */
   #mayComeDown({ namespace }: ObjectRef, upstream: BoundDigest): boolean {
     if (isBound(upstream)) return true;
-    const { namespaces, environment } = this.#options;
+    const { namespaces, runtime } = this.#options;
     if (namespace !== undefined && (isSystemNamespace(namespace) || !namespaces.isPresent(namespace)))
       return false;
-    const { providerObjectsLimit: limit } = environment.timing;
+    const { providerObjectsLimit: limit } = runtime.timing;
     return limit === 0 || namespaces.population(namespace ?? "") < limit;
   }
 }

@@ -4,7 +4,7 @@ import { TransportError } from "@klutch/kube";
 import type { DynamicObject } from "@klutch/kube-core";
 import { VirtualClock } from "@klutch/kube-testing";
 import type { Step } from "@klutch/sync";
-import type { Environment } from "../../clusters.ts";
+import type { RuntimeDependencies } from "../../clusters.ts";
 import type { PairObservation } from "./pair-store.ts";
 import { PairReporter } from "./pair-reporter.ts";
 
@@ -26,20 +26,20 @@ const status: Step = { do: "writeStatus", ref: { namespace: "app", name: "w" }, 
 function start(): {
   readonly reporter: PairReporter;
   readonly clock: VirtualClock;
-  readonly told: string[];
+  readonly recorded: string[];
   readonly lags: number[];
 } {
   const clock = new VirtualClock();
-  const told: string[] = [];
+  const recorded: string[] = [];
   const lags: number[] = [];
   const metrics = { lag: { labels: () => ({ observe: (seconds: number) => lags.push(seconds) }) } };
-  const environment = { clock, metrics, timing: { tellAfterMs: 5_000 } } as unknown as Environment;
+  const runtime = { clock, metrics, timing: { recordAfterMs: 5_000 } } as unknown as RuntimeDependencies;
   const events = {
-    note: (_about: unknown, reason: string) => void told.push(reason),
-    tell: (_about: unknown, _type: unknown, reason: string) => Promise.resolve(void told.push(reason)),
-    warn: () => undefined,
+    recordRoutine: (_about: unknown, reason: string) => void recorded.push(reason),
+    record: (_about: unknown, _type: unknown, reason: string) => Promise.resolve(void recorded.push(reason)),
+    recordWarning: () => undefined,
   };
-  return { reporter: new PairReporter({ type, events, environment }), clock, told, lags };
+  return { reporter: new PairReporter({ type, events, runtime }), clock, recorded, lags };
 }
 
 test("how long a pair differed is measured once, from the first time that it was seen", async () => {
@@ -53,20 +53,20 @@ test("how long a pair differed is measured once, from the first time that it was
   assert.deepEqual(lags, [2]);
 });
 
-test("a pair that is gone is not measured, and its next first status is told again", () => {
-  const { reporter, told, lags } = start();
+test("a pair that is gone is not measured, and its next first status is recorded again", () => {
+  const { reporter, recorded, lags } = start();
   reporter.differs(key, 0);
   reporter.carriedOut(pair, status);
   reporter.carriedOut(pair, status);
-  assert.deepEqual(told, ["Synced"]);
+  assert.deepEqual(recorded, ["Synced"]);
   reporter.forget(key);
   reporter.synced(key);
   reporter.carriedOut(pair, status);
-  assert.deepEqual([told.length, lags.length], [2, 0]);
+  assert.deepEqual([recorded.length, lags.length], [2, 0]);
 });
 
-test("a wait is told when it is long, and begins anew after the pair waited for nothing", async () => {
-  const { reporter, clock, told } = start();
+test("a wait is recorded when it is long, and begins anew after the pair waited for nothing", async () => {
+  const { reporter, clock, recorded } = start();
   const wait = (): Promise<unknown> => reporter.waits(pair, claim, "providerDeletion");
   reporter.differs(key, 0);
   assert.deepEqual(await wait(), { requeueAfterMs: 5_000 });
@@ -76,11 +76,11 @@ test("a wait is told when it is long, and begins anew after the pair waited for 
   assert.deepEqual(await wait(), { requeueAfterMs: 5_000 });
   await clock.advance(5_000);
   assert.equal(await wait(), undefined);
-  assert.deepEqual(told, ["WaitingForDeletion"]);
+  assert.deepEqual(recorded, ["WaitingForDeletion"]);
 });
 
-test("a failure that may pass by itself is told with the third attempt, counted until the pair is in sync", async () => {
-  const { reporter, told } = start();
+test("a failure that may pass by itself is recorded with the third attempt, counted until the pair is in sync", async () => {
+  const { reporter, recorded } = start();
   const fail = (): Promise<void> => reporter.failed(pair, status, new TransportError("Reset", "cut off"));
   reporter.differs(key, 0);
   await fail();
@@ -89,7 +89,7 @@ test("a failure that may pass by itself is told with the third attempt, counted 
   reporter.differs(key, 0);
   await fail();
   await fail();
-  assert.deepEqual(told, []);
+  assert.deepEqual(recorded, []);
   await fail();
-  assert.deepEqual(told, ["WaitingForConnection"]);
+  assert.deepEqual(recorded, ["WaitingForConnection"]);
 });

@@ -2,16 +2,16 @@
 import type { DynamicObject, ResourceType } from "@klutch/kube-core";
 import type { ReconcileResult } from "@klutch/kube-runtime";
 import type { Step, Waiting } from "@klutch/sync";
-import type { Environment } from "../../clusters.ts";
+import type { RuntimeDependencies } from "../../clusters.ts";
 import type { EventRecorder } from "../../events.ts";
 import type { PairObservation } from "./pair-store.ts";
-import { noteStep, tellFailure, tellWaiting } from "./events.ts";
+import { recordStep, recordFailure, recordWaiting } from "./events.ts";
 
-/** Where it is told. */
+/** Where it is recorded. */
 export interface PairReporterOptions {
   readonly type: ResourceType;
   readonly events: EventRecorder;
-  readonly environment: Environment;
+  readonly runtime: RuntimeDependencies;
 }
 
 /** Of a pair that is not in sync. Times are monotonic milliseconds. */
@@ -21,11 +21,11 @@ interface Difference {
   waitingSince: number | undefined;
 }
 
-/** Remembers pairs only while they differ, and which claims were told of their first status. Lost without harm on restart. */
+/** Remembers pairs only while they differ, and on which claims the first status was recorded. Lost without harm on restart. */
 export class PairReporter {
   readonly #options: PairReporterOptions;
   readonly #differences = new Map<string, Difference>();
-  readonly #toldOfStatus = new Set<string>();
+  readonly #firstStatusRecorded = new Set<string>();
 
   constructor(options: PairReporterOptions) {
     this.#options = options;
@@ -47,7 +47,7 @@ export class PairReporter {
     const difference = this.#differences.get(key);
     if (difference === undefined) return;
     this.#differences.delete(key);
-    const { metrics, clock } = this.#options.environment;
+    const { metrics, clock } = this.#options.runtime;
     const seconds = (clock.monotonic() - difference.since) / 1000;
     metrics.lag.labels({ resource: this.#options.type.plural }).observe(seconds);
   }
@@ -55,16 +55,16 @@ export class PairReporter {
   /** Neither object is there any more. */
   forget(key: string): void {
     this.#differences.delete(key);
-    this.#toldOfStatus.delete(key);
+    this.#firstStatusRecorded.delete(key);
   }
 
   /** A step was carried out. */
   carriedOut({ placed: { key }, ...objects }: PairObservation, step: Step): void {
-    const { events, environment } = this.#options;
-    const now = environment.clock.monotonic();
-    const memory = { isSynced: this.#toldOfStatus.has(key) };
-    noteStep(events, step, objects, memory, now - (this.#differences.get(key)?.since ?? now));
-    if (memory.isSynced) this.#toldOfStatus.add(key);
+    const { events, runtime } = this.#options;
+    const now = runtime.clock.monotonic();
+    const memory = { isSynced: this.#firstStatusRecorded.has(key) };
+    recordStep(events, step, objects, memory, now - (this.#differences.get(key)?.since ?? now));
+    if (memory.isSynced) this.#firstStatusRecorded.add(key);
   }
 
   /** A step was not carried out. */
@@ -72,7 +72,7 @@ export class PairReporter {
     const difference = this.#differences.get(key);
     const failures = (difference?.failures ?? 0) + 1;
     if (difference !== undefined) difference.failures = failures;
-    await tellFailure(this.#options.events, step, consumer, error, failures);
+    await recordFailure(this.#options.events, step, consumer, error, failures);
   }
 
   /** The pair waits for nothing. */
@@ -81,22 +81,22 @@ export class PairReporter {
     if (difference !== undefined) difference.waitingSince = undefined;
   }
 
-  /** The pair waits: its claim is told when that takes long. */
+  /** The pair waits: that is recorded on its claim when it takes long. */
   async waits(
     { placed: { key }, target, second, mapping }: PairObservation,
     claim: DynamicObject,
     waiting: Waiting,
   ): Promise<ReconcileResult | undefined> {
-    const { events, environment } = this.#options;
-    const { clock, timing } = environment;
+    const { events, runtime } = this.#options;
+    const { clock, timing } = runtime;
     const now = clock.monotonic();
     const difference = this.#differences.get(key);
     const since = difference?.waitingSince ?? now;
     if (difference !== undefined) difference.waitingSince = since;
-    const leftMs = since + timing.tellAfterMs - now;
+    const leftMs = since + timing.recordAfterMs - now;
     if (leftMs > 0) return { requeueAfterMs: leftMs };
     const objects = target === undefined || second === undefined ? [] : [target, second];
-    await tellWaiting(events, claim, waiting, { objects, mapping });
+    await recordWaiting(events, claim, waiting, { objects, mapping });
     return undefined;
   }
 }

@@ -1,8 +1,9 @@
 /** What is known of the pairs of one bound resource: whether they are in sync, and otherwise what a plan is made of. */
+import { apiVersionOf, type DynamicObject, jsonEqual, type ResourceType } from "@klutch/kube-core";
 import type { ReadYourWritesCache } from "@klutch/kube-runtime";
 import {
-  type AppliedRecord,
   appliedPart,
+  type AppliedRecord,
   defaultMetadataRule,
   type Isolation,
   needsApply,
@@ -12,11 +13,10 @@ import {
   type Step,
   type UnbindPolicy,
 } from "@klutch/sync";
-import { apiVersionOf, type DynamicObject, jsonEqual, type ResourceType } from "@klutch/kube-core";
 import type { ConsumerCluster, ProviderCluster } from "../../clusters.ts";
 import type { BoundDigest } from "../../digests.ts";
-import type { DeletionBreaker } from "./deletion-breaker.ts";
 import type { MultiNamespaceInformer } from "../service-namespace/multi-namespace-informer.ts";
+import type { DeletionBreaker } from "./deletion-breaker.ts";
 import type { PairPlaces, PlacedPair } from "./pair-places.ts";
 
 /**

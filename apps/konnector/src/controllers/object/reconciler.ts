@@ -12,18 +12,19 @@ import {
   type UnbindPolicy,
 } from "@klutch/sync";
 import { type Sample, syncMetrics } from "@klutch/telemetry";
-import type { ConsumerCluster, Environment, ProviderCluster } from "../../clusters.ts";
+import type { ConsumerCluster, ProviderCluster, RuntimeDependencies } from "../../clusters.ts";
 import type { EventRecorder } from "../../events.ts";
+import type { Part } from "../../lifecycle.ts";
 import type { NamespaceMappings } from "../service-namespace/namespace-mappings.ts";
 import { CrdGuard } from "./crd-guard.ts";
 import type { DeletionBreaker } from "./deletion-breaker.ts";
 import { DigestPairStore } from "./digest-store.ts";
 import { executeStep, type ExecutionContext } from "./execute.ts";
+import { NaivePairStore } from "./naive-store.ts";
 import type { OrphanCollector } from "./orphan-collector.ts";
 import { PairCaches } from "./pair-caches.ts";
 import { PairReporter } from "./pair-reporter.ts";
 import { type PairObservation, type PairStore, stubOf } from "./pair-store.ts";
-import { NaivePairStore } from "./naive-store.ts";
 
 /** Which resource is synced, and between whom. */
 export interface ObjectReconcilerOptions {
@@ -43,11 +44,11 @@ export interface ObjectReconcilerOptions {
   /** Throws when the provider is not the one it was. */
   readonly confirmProvider: (signal: AbortSignal) => Promise<void>;
   readonly events: EventRecorder;
-  readonly environment: Environment;
+  readonly runtime: RuntimeDependencies;
 }
 
-/** Runs from construction until it is disposed. */
-export class ObjectReconciler implements AsyncDisposable {
+/** observe → plan → execute → remember, for each pair. After its work has ended nothing of it is written any more. */
+export class ObjectReconciler implements Part {
   readonly #options: ObjectReconcilerOptions;
   readonly #providerType: ResourceType;
   readonly #caches: PairCaches;
@@ -56,12 +57,10 @@ export class ObjectReconciler implements AsyncDisposable {
   readonly #controller: Controller;
   readonly #execution: ExecutionContext;
   readonly #crd: CrdGuard;
-  readonly #abort = new AbortController();
-  readonly #running: Promise<void>;
 
   constructor(options: ObjectReconcilerOptions) {
-    const { type, isolation, consumer, environment } = options;
-    const { logger, clock, random, metrics } = environment;
+    const { type, isolation, consumer, runtime } = options;
+    const { logger, clock, random, metrics } = runtime;
     this.#options = options;
     const isInside = !type.namespaced && isolation === "Namespaced";
     this.#providerType = isInside ? { ...type, namespaced: true } : type;
@@ -83,13 +82,12 @@ export class ObjectReconciler implements AsyncDisposable {
     });
     const { claims: consumerCache, providerInformer, places } = this.#caches;
     const shared = { ...options, providerType: this.#providerType, consumerCache, providerInformer, places };
-    this.#store = environment.naiveStore === true ? new NaivePairStore(shared) : new DigestPairStore(shared);
+    this.#store = runtime.naiveStore === true ? new NaivePairStore(shared) : new DigestPairStore(shared);
     this.#execution = {
       ...shared,
       wasSeenGoing: (ref) => this.#caches.wasSeenGoing(ref),
       onWrite: (step) => metrics.writes.labels({ resource: type.plural, step }).inc(),
     };
-    this.#running = this.#run(this.#abort.signal);
   }
 
   get type(): ResourceType {
@@ -107,27 +105,19 @@ export class ObjectReconciler implements AsyncDisposable {
     return unbinding === undefined ? undefined : this.#caches.remaining(unbinding);
   }
 
-  /** Looks at everything again: something that all pairs depend on has changed. */
+  /** Reconciles everything again: something that all pairs depend on has changed. */
   resync(): void {
     this.#caches.wakeAll();
   }
 
-  /** Tells about one of the claims, if it is there. */
-  async tell(key: string, reason: string, message: string): Promise<void> {
+  /** Records a Warning on one of the claims, if it is there. */
+  async recordWarning(key: string, reason: string, message: string): Promise<void> {
     const { events, type } = this.#options;
     const claim = this.#caches.claims.get(key);
-    if (claim !== undefined) events.warn(stubOf(type, claim), reason, message);
+    if (claim !== undefined) events.recordWarning(stubOf(type, claim), reason, message);
   }
 
-  async [Symbol.asyncDispose](): Promise<void> {
-    this.#abort.abort(new Error("the resource is no longer bound"));
-    this.#caches.stop();
-    await this.#running;
-    this.#options.orphans.forgetAll(this.#options.type);
-    await this.#caches[Symbol.asyncDispose]();
-  }
-
-  async #run(signal: AbortSignal): Promise<void> {
+  async start({ signal }: { readonly signal: AbortSignal }): Promise<void> {
     try {
       const { informer } = this.#caches.claims;
       await informer.whenSynced({ signal });
@@ -135,7 +125,7 @@ export class ObjectReconciler implements AsyncDisposable {
     } catch (error) {
       if (!signal.aborted) throw error;
     }
-    const { metrics } = this.#options.environment;
+    const { metrics } = this.#options.runtime;
     using _shown = metrics.registry.read(syncMetrics.claims, () => this.#countClaims());
     await this.#controller.start({ signal });
   }
@@ -151,10 +141,15 @@ export class ObjectReconciler implements AsyncDisposable {
     ];
   }
 
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#options.orphans.forgetAll(this.#options.type);
+    await this.#caches[Symbol.asyncDispose]();
+  }
+
   async #measured(key: string, { signal }: ReconcileContext): Promise<ReconcileResult | undefined> {
-    const { metrics, clock } = this.#options.environment;
+    const { metrics, clock } = this.#options.runtime;
     const started = clock.monotonic();
-    metrics.looks.count++;
+    metrics.reconcileCount.count++;
     try {
       return await this.#reconcile(key, started, signal);
     } catch (error) {
@@ -202,7 +197,7 @@ export class ObjectReconciler implements AsyncDisposable {
     step: Step,
     signal: AbortSignal,
   ): Promise<DynamicObject | undefined> {
-    // Counted here, when it is really about to happen; the next look tells that it is held.
+    // Counted here, when it is really about to happen; the next reconcile records that it is held.
     if (step.do === "deleteProvider" && !(await this.#crd.mayDelete(this.#options.breaker, signal)))
       return undefined;
     try {
@@ -229,7 +224,7 @@ export class ObjectReconciler implements AsyncDisposable {
     orphans.forget(type, key);
   }
 
-  /** What the pair waits for comes as a change; only people are told, and orphans are looked at, after a time. */
+  /** What the pair waits for comes as a change; only an event is recorded, and orphans are reconciled, after a time. */
   async #wait(
     observed: PairObservation,
     { waiting }: PairPlan,

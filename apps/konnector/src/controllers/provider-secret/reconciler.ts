@@ -2,7 +2,7 @@
 import { type ClusterConfig, type KubeClient, parseForeignKubeconfig } from "@klutch/kube";
 import { falseCondition, keyOf, keyOfRef, type NewCondition, refOf, secrets } from "@klutch/kube-core";
 import { Controller, type InformerHandle, type ReconcileResult } from "@klutch/kube-runtime";
-import type { BindingCluster, ConsumerCluster, Environment } from "../../clusters.ts";
+import type { BindingCluster, ConsumerCluster, RuntimeDependencies } from "../../clusters.ts";
 import { asBinding } from "../../decode.ts";
 import { type Part, Running, startAll } from "../../lifecycle.ts";
 import { readKubeconfig, unreadableRetryMs } from "../../provider-connection/kubeconfig-secret.ts";
@@ -17,7 +17,7 @@ export interface ProviderSecretOptions {
   readonly bindingCluster: BindingCluster;
   /** Makes a client for a provider; its writes must be fenced. */
   readonly createProviderClient: (config: ClusterConfig) => KubeClient;
-  readonly environment: Environment;
+  readonly runtime: RuntimeDependencies;
 }
 
 /** One referenced Secret and what came of it. */
@@ -39,14 +39,14 @@ export class ProviderSecretReconciler implements Part {
 
   constructor(options: ProviderSecretOptions) {
     this.#options = options;
-    const { bindingCluster, environment } = options;
-    const { logger, clock, random } = environment;
+    const { bindingCluster, runtime } = options;
+    const { logger, clock, random } = runtime;
     this.#bindings = bindingCluster.pool.acquire({ type: bindingCluster.bindingType });
-    this.#status = new BindingStatus(bindingCluster, this.#bindings.cache, environment);
+    this.#status = new BindingStatus(bindingCluster, this.#bindings.cache, runtime);
     this.#controller = new Controller({
       name: "providers",
       workers: 1,
-      metrics: environment.metrics.registry,
+      metrics: runtime.metrics.registry,
       logger,
       clock,
       random,
@@ -144,7 +144,7 @@ export class ProviderSecretReconciler implements Part {
       return;
     }
     await secret.provider?.[Symbol.asyncDispose]();
-    const { consumer, bindingCluster, createProviderClient, environment } = this.#options;
+    const { consumer, bindingCluster, createProviderClient, runtime } = this.#options;
     const provider = new Provider({
       config,
       createClient: createProviderClient,
@@ -153,14 +153,14 @@ export class ProviderSecretReconciler implements Part {
       bindingCluster,
       bindings: this.#bindings.cache,
       status: this.#status,
-      environment,
+      runtime,
     });
     secret.provider = new Running(provider);
   }
 
   #watchSecret(secretKey: string): NamedSecret {
     const { namespace, name } = refOf(secretKey);
-    const { consumer, environment } = this.#options;
+    const { consumer, runtime } = this.#options;
     const fieldSelector = `metadata.name=${name}`;
     const handle = consumer.pool.acquire({ type: secrets, namespace, fieldSelector });
     const subscription = this.#controller.watch(handle.cache.informer, () => [secretKey]);
@@ -168,7 +168,7 @@ export class ProviderSecretReconciler implements Part {
     this.#secrets.set(secretKey, secret);
     handle.cache.informer.whenSynced().then(
       () => this.#controller.enqueue(secretKey),
-      (error: unknown) => environment.logger.debug("a Secret watch was closed", { secretKey, error }),
+      (error: unknown) => runtime.logger.debug("a Secret watch was closed", { secretKey, error }),
     );
     return secret;
   }

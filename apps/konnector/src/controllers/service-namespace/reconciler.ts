@@ -8,7 +8,7 @@ import { type DynamicObject, namespaces } from "@klutch/kube-core";
 import { Controller, findSurely, type ReadYourWritesCache, type ReconcileResult } from "@klutch/kube-runtime";
 import { mappingOf, planMappingRelease } from "@klutch/sync";
 import { confirmCluster } from "../../cluster-uid.ts";
-import type { ConsumerCluster, Environment, ProviderCluster } from "../../clusters.ts";
+import type { ConsumerCluster, RuntimeDependencies, ProviderCluster } from "../../clusters.ts";
 import type { Startable } from "../../lifecycle.ts";
 import type { NamespaceMappings } from "./namespace-mappings.ts";
 
@@ -21,7 +21,7 @@ export interface ServiceNamespaceOptions {
   readonly consumerNamespaces: ReadYourWritesCache;
   /** The mappings as far as they count. */
   readonly namespaces: NamespaceMappings;
-  readonly environment: Environment;
+  readonly runtime: RuntimeDependencies;
 }
 
 /**
@@ -36,11 +36,11 @@ export class ServiceNamespaceReconciler implements Startable {
 
   constructor(options: ServiceNamespaceOptions) {
     this.#options = options;
-    const { logger, clock, random } = options.environment;
+    const { logger, clock, random } = options.runtime;
     this.#controller = new Controller({
       name: "mappings",
       workers: 1,
-      metrics: options.environment.metrics.registry,
+      metrics: options.runtime.metrics.registry,
       logger,
       clock,
       random,
@@ -56,8 +56,8 @@ export class ServiceNamespaceReconciler implements Startable {
   }
 
   async #reconcile(name: string, signal: AbortSignal): Promise<ReconcileResult | undefined> {
-    const { consumerNamespaces, environment } = this.#options;
-    const { graceMs } = environment.timing;
+    const { consumerNamespaces, runtime } = this.#options;
+    const { graceMs } = runtime.timing;
     const mapping = this.#mapping(name);
     const since = this.#missingSince.get(name);
     const plan =
@@ -66,7 +66,7 @@ export class ServiceNamespaceReconciler implements Startable {
         : planMappingRelease({
             cachedNamespaceExists: consumerNamespaces.get(name) !== undefined,
             missingSince: since,
-            now: environment.clock.monotonic(),
+            now: runtime.clock.monotonic(),
             graceMs,
           });
     if (mapping === undefined || plan === "keep") {
@@ -79,7 +79,7 @@ export class ServiceNamespaceReconciler implements Startable {
       return { requeueAfterMs: graceMs };
     }
     if (since === undefined) {
-      this.#missingSince.set(name, environment.clock.monotonic());
+      this.#missingSince.set(name, runtime.clock.monotonic());
       return { requeueAfterMs: graceMs };
     }
     if (this.#holdsSomething(name, mapping)) return { requeueAfterMs: graceMs };
@@ -103,13 +103,13 @@ export class ServiceNamespaceReconciler implements Startable {
 
   /** With the mapping goes all that is in the service namespace. What is left there is released as orphans first, which has its breaker. */
   #holdsSomething(name: string, mapping: DynamicObject): boolean {
-    const { provider, namespaces: map, environment } = this.#options;
+    const { provider, namespaces: map, runtime } = this.#options;
     const isUnseen = map.mapping(name).state === "ready" && map.providerNamespaceOf(name) === undefined;
     if (isUnseen) return true;
     const mapped = mappingOf(mapping);
     const objects = mapped.state === "ready" ? provider.pool.countDigested(mapped.providerNamespace) : 0;
     if (objects === 0) return false;
-    environment.logger.debug("the namespace is gone, but not what it had on the provider", {
+    runtime.logger.debug("the namespace is gone, but not what it had on the provider", {
       namespace: name,
       objects,
     });
@@ -117,9 +117,9 @@ export class ServiceNamespaceReconciler implements Startable {
   }
 
   async #release(name: string, mapping: DynamicObject, signal: AbortSignal): Promise<void> {
-    const { provider, environment } = this.#options;
+    const { provider, runtime } = this.#options;
     this.#missingSince.delete(name);
-    environment.logger.info("the namespace is gone, releasing its mapping", { namespace: name });
+    runtime.logger.info("the namespace is gone, releasing its mapping", { namespace: name });
     const ref = { namespace: provider.tenant.namespace, name };
     const { uid } = mapping.metadata;
     await provider.client.delete(apiServiceNamespaces, ref, { preconditions: { uid }, signal });

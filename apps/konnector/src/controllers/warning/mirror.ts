@@ -1,11 +1,11 @@
 /** Follows Warning events in the service namespaces of one tenant and records them on the claims they are about. */
-import type { Environment, ProviderCluster } from "../../clusters.ts";
+import type { RuntimeDependencies, ProviderCluster } from "../../clusters.ts";
 import { aborted, type Startable } from "../../lifecycle.ts";
 import type { NamespaceMappings } from "../service-namespace/namespace-mappings.ts";
 import { followWarnings, type Warning } from "./follow.ts";
 
 /** Records a Warning on the claim with this key (`namespace/name`) of this kind, if there is one. */
-export type WarningSink = (
+export type RecordWarning = (
   kind: string,
   apiVersion: string,
   key: string,
@@ -17,8 +17,8 @@ export type WarningSink = (
 export interface WarningMirrorOptions {
   readonly provider: ProviderCluster;
   readonly namespaces: NamespaceMappings;
-  readonly warn: WarningSink;
-  readonly environment: Environment;
+  readonly recordWarning: RecordWarning;
+  readonly runtime: RuntimeDependencies;
 }
 
 interface Followed {
@@ -58,8 +58,8 @@ export class WarningMirror implements Startable {
   }
 
   #follow(namespace: string): void {
-    const { provider, environment } = this.#options;
-    const { clock, random, logger } = environment;
+    const { provider, runtime } = this.#options;
+    const { clock, random, logger } = runtime;
     const abort = new AbortController();
     const running = followWarnings(
       {
@@ -76,11 +76,15 @@ export class WarningMirror implements Startable {
   }
 
   #record({ apiVersion, kind, namespace, name, reason, message }: Warning): void {
-    const { namespaces, warn, environment } = this.#options;
+    const { namespaces, recordWarning, runtime } = this.#options;
     const consumerNamespace = namespace === undefined ? undefined : namespaces.consumerNamespaceOf(namespace);
     if (consumerNamespace === undefined) return;
-    warn(kind, apiVersion, `${consumerNamespace}/${name}`, reason, `on the provider: ${message}`).catch(
-      (error: unknown) => environment.logger.debug("a warning could not be recorded", { error }),
-    );
+    recordWarning(
+      kind,
+      apiVersion,
+      `${consumerNamespace}/${name}`,
+      reason,
+      `on the provider: ${message}`,
+    ).catch((error: unknown) => runtime.logger.debug("a warning could not be recorded", { error }));
   }
 }

@@ -179,7 +179,7 @@ export class PairWorld implements AsyncDisposable {
       isolation: "Prefixed",
       provider: { client: provider, tenant } as never,
       namespaces: this.#namespaces() as never,
-      environment: { timing: { providerObjectsLimit: 0 } } as never,
+      runtime: { timing: { providerObjectsLimit: 0 } } as never,
       consumerCache,
       providerInformer,
     } as const;

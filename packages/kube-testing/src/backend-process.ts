@@ -1,0 +1,60 @@
+/** The shipped backend as a process of its own, at a control plane whose tenants a test makes: nobody logs in there. */
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { reservePorts, startProcess } from "@klutch/engines";
+import type { TestCluster } from "./cluster.ts";
+
+/** What may be different. */
+export interface BackendProcessOptions {
+  /** What it connects with. Default: the cluster's administrator. */
+  readonly kubeconfig?: string | undefined;
+  /** Whether login, binding page and renewal are served; its identity provider is nowhere. Default true. */
+  readonly servesLogin?: boolean | undefined;
+  /** More flags. */
+  readonly flags?: readonly string[] | undefined;
+}
+
+/** A backend that runs until it is disposed. */
+export interface BackendProcess extends AsyncDisposable {
+  /** Of its login and its renewal. */
+  readonly url: string;
+  /** Of its probes and metrics. */
+  readonly probeUrl: string;
+}
+
+const main = join(import.meta.dirname, "..", "..", "..", "apps", "backend", "src", "main.ts");
+
+/** Resolves when the backend answers. Its log is `backend.log` in the cluster's folder. */
+export async function startBackendProcess(
+  cluster: TestCluster,
+  { kubeconfig = cluster.kubeconfig, servesLogin = true, flags = [] }: BackendProcessOptions = {},
+): Promise<BackendProcess> {
+  await using stack = new AsyncDisposableStack();
+  const { ports } = stack.use(await reservePorts(2));
+  const [url, probe] = ports.map((port) => `http://127.0.0.1:${port}`);
+  const file = join(cluster.dataDir, "backend.kubeconfig");
+  await writeFile(file, kubeconfig, { mode: 0o600 });
+  const login = [
+    "--oidc-issuer-url=http://127.0.0.1:1",
+    "--oidc-issuer-client-id=x",
+    "--oidc-issuer-client-secret=x",
+    `--oidc-callback-url=${url}/callback`,
+    `--cookie-signing-key=${Buffer.alloc(32, 9).toString("base64")}`,
+  ];
+  const common = [
+    `--kubeconfig=${file}`,
+    `--listen-address=127.0.0.1:${ports[0]}`,
+    `--probe-port=${ports[1]}`,
+  ];
+  const running = await startProcess({
+    name: "backend",
+    command: process.execPath,
+    args: [main, ...common, ...(servesLogin ? login : []), ...flags],
+    logFile: join(cluster.dataDir, "backend.log"),
+    // Without its identity provider it never calls itself ready.
+    ready: async () => (await fetch(servesLogin ? `${url}/export` : `${probe}/readyz`)).ok,
+  });
+  stack.use(running);
+  const owned = stack.move();
+  return { url: url ?? "", probeUrl: probe ?? "", [Symbol.asyncDispose]: () => owned.disposeAsync() };
+}
