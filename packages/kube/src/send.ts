@@ -1,5 +1,5 @@
 /** Sends one short request: flow control, write guard, metrics, and a bounded wait when the server says "later". */
-import { bodyLimits, type BodyLimits } from "./body-text.ts";
+import { type BodyLimits, bodyLimits } from "./body-text.ts";
 import type { Clock } from "./clock.ts";
 import { decodeError } from "./decode.ts";
 import { ApiError, isTooManyRequests, TransportError } from "./errors.ts";
@@ -45,8 +45,8 @@ interface SenderParts {
 
 /** The sender of one client. */
 export function createSender(parts: SenderParts): Send {
-  const eitherOf = createEitherOf();
   const { measure } = parts;
+  const eitherOf = createEitherOf();
   return async (request) => {
     for (let attempt = 1; ; attempt++) {
       const permit = await parts.flow?.acquire(request.signal);

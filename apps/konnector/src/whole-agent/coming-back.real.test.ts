@@ -11,6 +11,7 @@ import {
   renewalKeyAnnotation,
   renewalUrlAnnotation,
 } from "@klutch/api";
+import { ApiError, createKubeClient, parseForeignKubeconfig } from "@klutch/kube";
 import {
   conditionsOf,
   type DynamicObject,
@@ -20,7 +21,6 @@ import {
   secretText,
   serviceAccounts,
 } from "@klutch/kube-core";
-import { ApiError, createKubeClient, parseForeignKubeconfig } from "@klutch/kube";
 import { metricNames, startBackendProcess, waitFor } from "@klutch/kube-testing";
 import { metricsOf } from "@klutch/telemetry";
 import { startGate } from "../testing/gate.ts";

@@ -202,14 +202,14 @@ export class BindingReconciler implements Part {
       consumer,
       crds,
       status,
-      bindingExists: (uid) => this.#bindingExists(uid),
+      bindingExists: (uid) => [...bindings.informer.list()].some(({ metadata }) => metadata.uid === uid),
       signal,
     });
     const found = crds.get(name);
     const crd = isOwnedBy(found, binding.metadata.uid) ? found : undefined;
     const requeueAfterMs = await this.#sync(name, binding, outcome.spec, crd, signal);
     if (exported !== undefined) await this.#writeExportStatus(exported, keyOf(binding), crd, signal);
-    return requeueAfter(requeueAfterMs, outcome.requeueAfterMs);
+    return { requeueAfterMs: requeueAfterMs ?? outcome.requeueAfterMs };
   }
 
   /** Syncs the objects as the export, the CRD and the answered permission claims allow; resolves to the time until they may allow more. */
@@ -287,10 +287,6 @@ export class BindingReconciler implements Part {
     return binding === undefined || isAbandoned(binding) ? undefined : binding;
   }
 
-  #bindingExists(uid: string): boolean {
-    return [...this.#options.bindings.informer.list()].some(({ metadata }) => metadata.uid === uid);
-  }
-
   *#bindings(): IterableIterator<DynamicObject> {
     for (const key of this.#bindingKeys.values()) {
       const binding = this.#options.bindings.get(key);
@@ -301,9 +297,3 @@ export class BindingReconciler implements Part {
 
 /** A binding has the name of its API. */
 const apiOf = (bindingKey: string): string => bindingKey.slice(bindingKey.indexOf("/") + 1);
-
-/** The first that is set. */
-function requeueAfter(...times: readonly (number | undefined)[]): ReconcileResult | undefined {
-  const requeueAfterMs = times.find((time) => time !== undefined);
-  return requeueAfterMs === undefined ? undefined : { requeueAfterMs };
-}

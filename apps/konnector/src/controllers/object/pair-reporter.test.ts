@@ -5,8 +5,8 @@ import type { DynamicObject } from "@klutch/kube-core";
 import { VirtualClock } from "@klutch/kube-testing";
 import type { Step } from "@klutch/sync";
 import type { RuntimeDependencies } from "../../clusters.ts";
-import type { PairObservation } from "./pair-store.ts";
 import { PairReporter } from "./pair-reporter.ts";
+import type { PairObservation } from "./pair-store.ts";
 
 const type = { group: "example.org", version: "v1", plural: "widgets", kind: "Widget", namespaced: true };
 const key = "app/w";

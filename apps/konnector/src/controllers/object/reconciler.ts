@@ -130,6 +130,11 @@ export class ObjectReconciler implements Part {
     await this.#controller.start({ signal });
   }
 
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#options.orphans.forgetAll(this.#options.type);
+    await this.#caches[Symbol.asyncDispose]();
+  }
+
   /** From two sizes: scraping must not cost more with more claims. */
   #countClaims(): readonly Sample<"resource" | "state">[] {
     const resource = this.#options.type.plural;
@@ -139,11 +144,6 @@ export class ObjectReconciler implements Part {
       { labels: { resource, state: "in_sync" }, value: Math.max(0, all - differing) },
       { labels: { resource, state: "pending" }, value: differing },
     ];
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    this.#options.orphans.forgetAll(this.#options.type);
-    await this.#caches[Symbol.asyncDispose]();
   }
 
   async #measured(key: string, { signal }: ReconcileContext): Promise<ReconcileResult | undefined> {
