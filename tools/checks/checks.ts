@@ -1,4 +1,5 @@
 /** All checks of this repository, those first that name the quickest way out. */
+import { architectureCheck } from "./architecture.ts";
 import { arrowCheck } from "./arrow-check.ts";
 import type { Check } from "./check.ts";
 import { citationChecks } from "./citations.ts";
@@ -11,6 +12,7 @@ import { roomChecks } from "./room-check.ts";
 export const checks: readonly Check[] = [
   ...programChecks,
   arrowCheck,
+  architectureCheck,
   ...roomChecks,
   ...fileChecks,
   ...driftChecks,
