@@ -113,7 +113,9 @@ function flagChanges(old: SchemaView, next: SchemaView, reader: SchemaReader): r
   };
   flag(old.nullable, next.nullable, "takes null");
   flag(old.preservesUnknown, next.preservesUnknown, "keeps unknown fields");
-  flag(unknownFields(old) !== undefined, unknownFields(next) !== undefined, "takes fields of any name");
+  // From or to no type is told as a change of the type.
+  if ((old.type === undefined) === (next.type === undefined))
+    flag(unknownFields(old) !== undefined, unknownFields(next) !== undefined, "takes fields of any name");
   if (reader.textOf(old.default) !== reader.textOf(next.default))
     changes.push(["compatible", `default changes from ${show(old.default)} to ${show(next.default)}`]);
   return changes;
@@ -211,9 +213,10 @@ function propertyChanges(
   return [...removed, ...others];
 }
 
-/** What a field that is not among the properties may hold; undefined when it is pruned. */
+/** What a field that is not among the properties may hold; undefined when it is pruned. Without a type nothing is pruned. */
 function unknownFields(view: SchemaView): JsonSchema | undefined {
-  return view.additionalProperties ?? (view.preservesUnknown ? {} : undefined);
+  const isOpen = view.preservesUnknown || (view.type === undefined && !view.integerOrString);
+  return view.additionalProperties ?? (isOpen ? {} : undefined);
 }
 
 /** Without another pair of views for what both leave open. */
