@@ -1,13 +1,14 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { aborted, Running, type Startable, startAll } from "./lifecycle.ts";
+import { untilAborted } from "@klutch/kube-runtime";
+import { Running, type Startable, startAll } from "./lifecycle.ts";
 
 /** A part that says what happens to it. */
 function recordingPart(name: string, log: string[]): Startable & AsyncDisposable {
   return {
     async start({ signal }) {
       log.push(`${name} works`);
-      await aborted(signal);
+      await untilAborted(signal);
       log.push(`${name} ends`);
     },
     async [Symbol.asyncDispose]() {

@@ -38,14 +38,6 @@ export class Running<P extends Part> implements AsyncDisposable {
   }
 }
 
-/** Resolves when the signal aborts. */
-export function aborted(signal: AbortSignal): Promise<void> {
-  const { promise, resolve } = Promise.withResolvers<void>();
-  signal.addEventListener("abort", () => resolve(), { once: true });
-  if (signal.aborted) resolve();
-  return promise;
-}
-
 /** Starts parts that need each other: when one fails, the others are ended. Resolves or rejects when all have ended. */
 export async function startAll(parts: readonly Startable[], signal: AbortSignal): Promise<void> {
   const failed = new AbortController();

@@ -16,9 +16,9 @@ import {
 } from "@klutch/api";
 import { type ClusterConfig, parseForeignKubeconfig } from "@klutch/kube";
 import { type DynamicObject, keyOfRef, type ObjectRef, secrets, secretText } from "@klutch/kube-core";
-import { Backoff, type ReadYourWritesCache } from "@klutch/kube-runtime";
+import { Backoff, type ReadYourWritesCache, untilAborted } from "@klutch/kube-runtime";
 import type { ConsumerCluster, RuntimeDependencies } from "../clusters.ts";
-import { aborted, type Startable } from "../lifecycle.ts";
+import type { Startable } from "../lifecycle.ts";
 import { ensureClusterKey, readClusterKey } from "./cluster-key.ts";
 import { type JsonAnswer, postJson } from "./post-json.ts";
 
@@ -100,7 +100,7 @@ export class Renewal implements Startable {
   async start({ signal }: { readonly signal: AbortSignal }): Promise<void> {
     const { clock, random, logger } = this.#options.runtime;
     const backoff = new Backoff({ baseMs: 1_000, capMs: 60_000, random });
-    const ended = aborted(signal);
+    const ended = untilAborted(signal);
     while (!signal.aborted) {
       if (!this.#isRefused) {
         backoff.reset();

@@ -1,6 +1,7 @@
 /** Follows Warning events in the service namespaces of one tenant and records them on the claims they are about. */
 import type { RuntimeDependencies, ProviderCluster } from "../../clusters.ts";
-import { aborted, type Startable } from "../../lifecycle.ts";
+import { untilAborted } from "@klutch/kube-runtime";
+import type { Startable } from "../../lifecycle.ts";
 import type { NamespaceMappings } from "../service-namespace/namespace-mappings.ts";
 import { followWarnings, type Warning } from "./follow.ts";
 
@@ -39,7 +40,7 @@ export class WarningMirror implements Startable {
   async start({ signal }: { readonly signal: AbortSignal }): Promise<void> {
     using _ = this.#options.namespaces.onChange(() => this.#adjust());
     this.#adjust();
-    await aborted(signal);
+    await untilAborted(signal);
     const all = [...this.#followed.values()];
     this.#followed.clear();
     for (const { abort } of all) abort.abort(signal.reason);
