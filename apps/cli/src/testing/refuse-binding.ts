@@ -42,12 +42,15 @@ export async function refuseBinding(consumer: TestCluster, name: string): Promis
     metadata: { name: "refuse" },
     spec: { policyName: "refuse", validationActions: ["Deny"] },
   });
-  await waitFor("the policy", async () => {
+  const binding = bindingOf(name, "s", []);
+  // In a namespace that is there: in another one the server refuses it before it asks the policy.
+  const probe = { ...binding, metadata: { ...binding.metadata, namespace: "default" } };
+  await waitFor("the policy to be in force", async () => {
     try {
-      await consumer.client.create(apiServiceBindings, bindingOf(name, "s", []), { dryRun: true });
+      await consumer.client.create(apiServiceBindings, probe, { dryRun: true });
       return false;
     } catch (error) {
-      return error instanceof ApiError;
+      return error instanceof ApiError && error.message.includes("not here");
     }
   });
   return {
