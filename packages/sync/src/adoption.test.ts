@@ -9,7 +9,7 @@ import {
 } from "@klutch/api";
 import type { DynamicObject } from "@klutch/kube-core";
 import { adoptedContent, handOver } from "./adoption.ts";
-import { judgeDigests, consumerDigest, providerDigest, settledOf } from "./digest.ts";
+import { compareDigests, consumerDigest, providerDigest, lastSyncedOf } from "./digest.ts";
 import { defaultMetadataRule } from "./metadata-rules.ts";
 import { planPair } from "./object-plan.ts";
 import { appliedBy, consumerWidget, fieldsOf, providerWidget, tenant } from "./testing/objects.ts";
@@ -119,7 +119,7 @@ test("a claim that was made from its upstream object is handed over, also after 
   });
   assert.deepEqual(plan.steps, [{ do: "handOverConsumer", ref, uid: "consumer-uid" }]);
   const digests = [consumerDigest(consumer, defaultMetadataRule), providerDigest(provider)] as const;
-  assert.equal(judgeDigests(...digests, settledOf(...digests), undefined, syncerFinalizer), "needsBoth");
+  assert.equal(compareDigests(...digests, lastSyncedOf(...digests), undefined, syncerFinalizer), "needsBoth");
 });
 
 test("handing over leaves us our marks, others theirs, and the status its writer", () => {

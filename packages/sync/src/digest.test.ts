@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { boundAnnotation, fieldManager, syncerFinalizer } from "@klutch/api";
 import { type DynamicObject, jsonHash, type ObjectMeta } from "@klutch/kube-core";
-import { consumerDigest, type Digest, judgeDigests, providerDigest, settledOf } from "./digest.ts";
+import { consumerDigest, type Digest, compareDigests, providerDigest, lastSyncedOf } from "./digest.ts";
 import { defaultMetadataRule } from "./metadata-rules.ts";
 
 function thing(spec: unknown, metadata: ObjectMeta, status?: unknown): DynamicObject {
@@ -31,8 +31,8 @@ const own = applied({ "f:spec": { "f:size": {} } });
 const judge = (
   consumer: Digest,
   provider: Digest,
-  settled = settledOf(onConsumer({ size: 1 }), onProvider({ size: 1 }, [own])),
-): string => judgeDigests(consumer, provider, settled, undefined, syncerFinalizer);
+  lastSynced = lastSyncedOf(onConsumer({ size: 1 }), onProvider({ size: 1 }, [own])),
+): string => compareDigests(consumer, provider, lastSynced, undefined, syncerFinalizer);
 
 test("what others add on the provider, late initialisation among it, does not count", () => {
   const other = { manager: "crossplane", operation: "Update", fieldsV1: { "f:spec": { "f:ref": {} } } };
@@ -49,7 +49,7 @@ test("a changed claim needs only the claim, unless an older agent's fields must 
   const legacy = { manager: "konnector", operation: "Update", fieldsV1: { "f:spec": { "f:size": {} } } };
   const provider = onProvider({ size: 1 }, [legacy]);
   assert.equal(
-    judge(onConsumer({ size: 2 }), provider, settledOf(onConsumer({ size: 1 }), provider)),
+    judge(onConsumer({ size: 2 }), provider, lastSyncedOf(onConsumer({ size: 1 }), provider)),
     "needsBoth",
   );
 });
@@ -60,9 +60,9 @@ test("a status on the provider that the claim does not show is written down, and
     onProvider({ size: 1 }, [own], { a: 2, b: 1 }),
   ];
   assert.equal(judge(consumer, provider), "statusDiffers");
-  const projected = { wanted: jsonHash({ a: 2, b: 1 }), observed: jsonHash({ a: 1 }) };
-  const settled = settledOf(consumer, provider);
-  assert.equal(judgeDigests(consumer, provider, settled, projected, syncerFinalizer), "inSync");
+  const lastWrittenStatus = { wanted: jsonHash({ a: 2, b: 1 }), observed: jsonHash({ a: 1 }) };
+  const lastSynced = lastSyncedOf(consumer, provider);
+  assert.equal(compareDigests(consumer, provider, lastSynced, lastWrittenStatus, syncerFinalizer), "inSync");
   assert.equal(judge(consumer, onProvider({ size: 1 }, [own])), "inSync");
 });
 
@@ -74,7 +74,7 @@ test("another object of the same name, a missing finalizer and a deletion need a
     judge(onConsumer({ size: 1 }, undefined, { deletionTimestamp: "2026-01-01T00:00:00Z" }), provider),
     "needsBoth",
   );
-  assert.equal(judgeDigests(undefined, provider, undefined, undefined, syncerFinalizer), "needsBoth");
+  assert.equal(compareDigests(undefined, provider, undefined, undefined, syncerFinalizer), "needsBoth");
 });
 
 test("a pair that nobody has looked at yet is in sync when what we hold on the provider is what goes up", () => {
@@ -94,7 +94,7 @@ test("a pair that nobody has looked at yet is in sync when what we hold on the p
     managers = [applied({ ...metadataSet, "f:spec": set })],
   ) => onProvider(spec, managers, undefined, copyMetadata);
   const first = (provider: Digest): string =>
-    judgeDigests(claim, provider, undefined, undefined, syncerFinalizer);
+    compareDigests(claim, provider, undefined, undefined, syncerFinalizer);
   const spec = { size: 1, list: [{ name: "a" }], nested: { on: false, late: 1 }, ref: "theirs" };
   assert.equal(first(copy(spec)), "inSync");
   assert.equal(first(copy({ ...spec, size: 2 })), "needsBoth");

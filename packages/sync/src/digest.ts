@@ -91,7 +91,7 @@ function hashOf(status: unknown): string | undefined {
 }
 
 /** Two contents that belong together: with them there was nothing to write to the provider. */
-export interface Settled {
+export interface LastSynced {
   readonly consumerUid: string;
   readonly consumer: string;
   readonly providerUid: string;
@@ -99,7 +99,7 @@ export interface Settled {
 }
 
 /** The record of a pair for which a full comparison found nothing to write to the provider. */
-export function settledOf(consumer: Digest, provider: Digest): Settled {
+export function lastSyncedOf(consumer: Digest, provider: Digest): LastSynced {
   return {
     consumerUid: consumer.metadata.uid ?? "",
     consumer: consumer.content,
@@ -117,12 +117,12 @@ export type DigestVerdict =
   | "claimChanged"
   | "needsBoth";
 
-/** See `DigestVerdict`. `projected` is the last status that was written and what the server made of it. */
-export function judgeDigests(
+/** See `DigestVerdict`. `lastWrittenStatus` is the last status that was written and what the server made of it. */
+export function compareDigests(
   consumer: Digest | undefined,
   provider: Digest | undefined,
-  settled: Settled | undefined,
-  projected: AppliedRecord | undefined,
+  lastSynced: LastSynced | undefined,
+  lastWrittenStatus: AppliedRecord | undefined,
   finalizer: string,
 ): DigestVerdict {
   if (consumer === undefined || provider === undefined) return "needsBoth";
@@ -132,17 +132,17 @@ export function judgeDigests(
   // Those of cluster-scoped objects also carry their tenant's marks.
   const isSame = consumer.metadata.namespace !== undefined && consumer.content === provider.content;
   if (!isSame) {
-    if (settled === undefined) return "needsBoth";
-    if (consumer.metadata.uid !== settled.consumerUid || provider.metadata.uid !== settled.providerUid)
+    if (lastSynced === undefined) return "needsBoth";
+    if (consumer.metadata.uid !== lastSynced.consumerUid || provider.metadata.uid !== lastSynced.providerUid)
       return "needsBoth";
-    if (provider.content !== settled.provider) return "needsBoth";
-    if (consumer.content !== settled.consumer)
+    if (provider.content !== lastSynced.provider) return "needsBoth";
+    if (consumer.content !== lastSynced.consumer)
       return provider.hasLegacy === true ? "needsBoth" : "claimChanged";
   }
   if (provider.status === undefined || provider.status === consumer.status) return "inSync";
   const isProjected =
-    projected !== undefined &&
-    projected.wanted === provider.status &&
-    projected.observed === (consumer.status ?? jsonHash(undefined));
+    lastWrittenStatus !== undefined &&
+    lastWrittenStatus.wanted === provider.status &&
+    lastWrittenStatus.observed === (consumer.status ?? jsonHash(undefined));
   return isProjected ? "inSync" : "statusDiffers";
 }

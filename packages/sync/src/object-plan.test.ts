@@ -217,8 +217,8 @@ test("status comes down only when it differs, and stays when a recreated upstrea
 test("a status that the consumer's schema prunes is written once, not on every look", () => {
   const provider = { ...providerWidget({ a: 1 }), status: { phase: "Up", unknown: 1 } };
   const consumer = { ...consumerWidget({ a: 1 }), status: { phase: "Up" } };
-  const projected = recordOf(provider.status, consumer.status);
-  assert.deepEqual(plan({ consumer, provider, projected }), { steps: [] });
+  const lastWrittenStatus = recordOf(provider.status, consumer.status);
+  assert.deepEqual(plan({ consumer, provider, lastWrittenStatus }), { steps: [] });
 });
 
 test("a value that a webhook on the provider rewrites is applied once, not on every look", () => {

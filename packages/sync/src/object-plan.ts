@@ -54,7 +54,7 @@ export interface ObservedPair {
   readonly deletionsHeld?: boolean | undefined;
   /** What earlier writes of this process left behind. */
   readonly applied?: AppliedRecord | undefined;
-  readonly projected?: AppliedRecord | undefined;
+  readonly lastWrittenStatus?: AppliedRecord | undefined;
 }
 
 /** One write. They are carried out in order; the first failure ends the plan. */
@@ -186,9 +186,9 @@ function targetOf({ target, tenant, ref, mapping, isolation }: ObservedPair): Ob
  * stays until the new arrives, so a claim does not flicker when its upstream is recreated.
  */
 function planStatus(observed: ObservedPair, consumer: DynamicObject): readonly Step[] {
-  const { provider, ref, projected } = observed;
+  const { provider, ref, lastWrittenStatus } = observed;
   if (provider?.status === undefined || jsonEqual(consumer.status, provider.status)) return [];
-  if (isSettled(projected, provider.status, consumer.status)) return [];
+  if (isSettled(lastWrittenStatus, provider.status, consumer.status)) return [];
   return [writeStatus(ref, consumer, provider.status)];
 }
 

@@ -5,11 +5,11 @@ import { readLive } from "@klutch/kube-runtime";
 import {
   type DigestVerdict,
   isBound,
-  judgeDigests,
+  compareDigests,
   providerDigest,
   reduceManagedFields,
-  type Settled,
-  settledOf,
+  type LastSynced,
+  lastSyncedOf,
   type Step,
 } from "@klutch/sync";
 import type { BoundDigest } from "../../digests.ts";
@@ -27,7 +27,7 @@ import {
 /** Of one pair; lost without harm on restart. */
 interface PairMemory extends WriteRecords {
   /** The contents of both sides with which there was nothing to write up. */
-  synced: Settled | undefined;
+  synced: LastSynced | undefined;
 }
 
 /**
@@ -54,7 +54,7 @@ export class DigestPairStore implements PairStore {
     const verdict = this.#judge(placed, memory);
     if (verdict === "needsBoth" || verdict === "claimChanged")
       return this.#read(placed, verdict, memory, signal);
-    if (consumer !== undefined && provider !== undefined) memory.synced ??= settledOf(consumer, provider);
+    if (consumer !== undefined && provider !== undefined) memory.synced ??= lastSyncedOf(consumer, provider);
     if (verdict === "statusDiffers") return this.#readStatus(placed, memory, signal);
     release(placed);
     return "inSync";
@@ -69,7 +69,7 @@ export class DigestPairStore implements PairStore {
     if (onlyStatusDiffers === true) return;
     const provider = written === undefined ? placed.provider : providerDigest(written);
     if (placed.consumer !== undefined && provider !== undefined)
-      this.#memoryOf(placed.key).synced = settledOf(placed.consumer, provider);
+      this.#memoryOf(placed.key).synced = lastSyncedOf(placed.consumer, provider);
   }
 
   #memoryOf(key: string): PairMemory {
@@ -83,7 +83,7 @@ export class DigestPairStore implements PairStore {
 
   #judge({ consumer, provider, second }: PlacedPair, memory: PairMemory): DigestVerdict {
     if (this.#options.unbinding !== undefined || second !== undefined) return "needsBoth";
-    return judgeDigests(consumer, provider, memory.synced, memory.status, syncerFinalizer);
+    return compareDigests(consumer, provider, memory.synced, memory.status, syncerFinalizer);
   }
 
   /** As much content as the decision needs. */

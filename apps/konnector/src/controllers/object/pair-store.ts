@@ -93,7 +93,7 @@ export function observationOf(
     consumer,
     provider,
     applied: records?.applied,
-    projected: records?.status,
+    lastWrittenStatus: records?.status,
   };
 }
 
