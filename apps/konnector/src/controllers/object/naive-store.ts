@@ -32,7 +32,7 @@ export class NaivePairStore implements PairStore {
       this.#records.delete(key);
       return "gone";
     }
-    const [below, above] = await Promise.all([
+    const [consumerObject, providerObject] = await Promise.all([
       claim && readLive({ client: consumer.client, type, ref, kept: claim, cache: consumerCache }, signal),
       upstream && target
         ? readLive(
@@ -47,7 +47,7 @@ export class NaivePairStore implements PairStore {
           )
         : undefined,
     ]);
-    return observationOf(placed, below, above, this.#options, this.#records.get(key));
+    return observationOf(placed, consumerObject, providerObject, this.#options, this.#records.get(key));
   }
 
   rememberWrite({ placed: { key } }: PairObservation, step: Step, answer: DynamicObject): void {
