@@ -35,7 +35,8 @@ export function planOrphan(observed: OrphanObservation): OrphanPlan {
 
 /**
  * What the absence of a claim means, given the CRD that is in force in the app cluster. Times are of two clusters' clocks, in whole seconds; an
- * upstream object that is older than the CRD had its claim under an earlier one.
+ * upstream object that is older than the CRD had its claim under an earlier one. So may one of the same second have had: it counts as lost
+ * too, because bringing a claim back does less harm than deleting what it stood for.
  */
 export function judgeAbsence(
   crd: { readonly isInForce: boolean; readonly createdAt: string | undefined },
@@ -43,7 +44,7 @@ export function judgeAbsence(
 ): "nothing" | "lostWithCrd" | "deleted" {
   if (!crd.isInForce) return "nothing";
   const [crdSince, upstreamSince] = [Date.parse(crd.createdAt ?? ""), Date.parse(upstreamCreatedAt ?? "")];
-  return upstreamSince < crdSince ? "lostWithCrd" : "deleted";
+  return upstreamSince <= crdSince ? "lostWithCrd" : "deleted";
 }
 
 /** What is known of the deletions of one API. */

@@ -215,8 +215,9 @@ test("the synced type is read of the CRD in the app cluster, in a version that t
 
 test("a claim that is missing was deleted only if its kind is served, and was when the upstream object was made", () => {
   const inForce = { isInForce: true, createdAt: "2026-01-02T00:00:00Z" };
-  assert.equal(judgeAbsence(inForce, "2026-01-02T00:00:00Z"), "deleted");
+  assert.equal(judgeAbsence(inForce, "2026-01-02T00:00:01Z"), "deleted");
   assert.equal(judgeAbsence(inForce, "2026-01-01T23:59:59Z"), "lostWithCrd");
+  assert.equal(judgeAbsence(inForce, "2026-01-02T00:00:00Z"), "lostWithCrd");
   assert.equal(judgeAbsence({ ...inForce, isInForce: false }, "2026-01-03T00:00:00Z"), "nothing");
   assert.equal(judgeAbsence({ isInForce: false, createdAt: undefined }, undefined), "nothing");
 });

@@ -98,6 +98,10 @@ test("binding again takes over what was left, and adopts what was deleted below 
   });
   const adopted = await waitFor("the other to be adopted", () => below(widgets.type, "two"));
   assert.deepEqual(adopted["spec"], { size: 1 });
+  await waitFor("its mark above", async () => {
+    const { annotations } = (await above(widgets.type, "two"))?.metadata ?? {};
+    return annotations?.[boundAnnotation] === "true";
+  });
 });
 
 test("unbinding with policy Delete deletes claims and upstream objects, and nothing stays undeletable", async () => {
