@@ -183,6 +183,10 @@ test("a namespace that is gone without its claims' deletions keeps its mapping, 
     provider.client.find(apiServiceNamespaces, { namespace: tenantNamespace, name });
   const upstream = (name: string): Promise<unknown> =>
     provider.client.find(widgets.type, { namespace: `${tenantNamespace}-wiped`, name });
+  // What is made in the second of the CRD counts as lost with the one before.
+  const crd = await consumer.client.get(customResourceDefinitions, { name: widgets.name });
+  const made = Date.parse(crd.metadata.creationTimestamp ?? "");
+  await waitFor("a later second", () => Promise.resolve(new Date().getTime() >= made + 1_000));
   for (const name of ["wiped", "empty"]) {
     await consumer.client.create(namespaces, { apiVersion: "v1", kind: "Namespace", metadata: { name } });
     for (const claim of ["a", "b", "c"])
