@@ -9,6 +9,7 @@ import {
 import {
   address,
   ConfigError,
+  identityFlag,
   kubeconfigFlag,
   oneOf,
   optionalText,
@@ -143,11 +144,7 @@ const backendFlags = {
     default: "8081",
   }),
   "lease-namespace": text({ help: "Namespace of the lease", default: "klutch-backend" }),
-  identity: optionalText({
-    help: "The holder of the lease, unique among the replicas; a random name when it is not set",
-    env: "POD_NAME",
-    envOnly: true,
-  }),
+  identity: identityFlag,
   "allowed-redirect": secureUrls({ help: "URL besides this machine's that a login may return to" }),
   "credential-lifetime": lifetime({ help: "Lifetime of an app cluster's credentials", default: "24h" }),
   "max-clusters": limit("App clusters of all people", defaultLimits.clusters),

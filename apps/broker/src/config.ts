@@ -5,6 +5,7 @@ import {
   address,
   type Flag,
   FlagFault,
+  probesFlag,
   type Program,
   requireFlags,
   text,
@@ -34,11 +35,7 @@ const flags = {
     envOnly: true,
     default: "127.0.0.1:0",
   }),
-  "health-probe-bind-address": address({
-    help: "Where /healthz, /readyz and /metrics are served; port 0 chooses a free one",
-    env: "BROKER_PROBE_LISTEN",
-    default: "127.0.0.1:0",
-  }),
+  "health-probe-bind-address": probesFlag({ env: "BROKER_PROBE_LISTEN", default: "127.0.0.1:0" }),
   "postgres-url": credential(
     "BROKER_POSTGRES_URL",
     "URL of a superuser of the PostgreSQL server that holds the instances",

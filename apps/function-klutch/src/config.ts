@@ -1,6 +1,14 @@
 /** Flags and environment of the composition function. */
 import { klutchVersion } from "@klutch/api";
-import { type Address, address, type Program, requireFlags, text, toggle } from "@klutch/kube-runtime";
+import {
+  type Address,
+  address,
+  probesFlag,
+  type Program,
+  requireFlags,
+  text,
+  toggle,
+} from "@klutch/kube-runtime";
 import type { LogLevel } from "@klutch/telemetry";
 
 /** How the function runs. */
@@ -19,10 +27,7 @@ const flags = {
     help: "Folder with tls.crt, tls.key and ca.crt",
     env: "TLS_SERVER_CERTS_DIR",
   }),
-  "health-probe-bind-address": address({
-    help: "Where /healthz, /readyz and /metrics are served; port 0 chooses a free one",
-    default: ":8081",
-  }),
+  "health-probe-bind-address": probesFlag({ default: ":8081" }),
   debug: toggle({ short: "d", help: "Log more" }),
 };
 

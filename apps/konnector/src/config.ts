@@ -4,6 +4,7 @@ import {
   ConfigError,
   type ConfigSource,
   ignored,
+  identityFlag,
   kubeconfigFlag,
   oneOf,
   optional,
@@ -58,11 +59,7 @@ const flags = {
   kubeconfig: kubeconfigFlag,
   "lease-name": text({ help: "Name of the lease that replicas compete for", default: consumerNamespace }),
   "lease-namespace": text({ help: "Namespace of the lease", env: "POD_NAMESPACE", default: "kube-system" }),
-  identity: optionalText({
-    help: "The holder of the lease, unique among the replicas; a random name when it is not set",
-    env: "POD_NAME",
-    envOnly: true,
-  }),
+  identity: identityFlag,
   "control-plane-mode": toggle({
     help: "Run beside the backend: bindings are here, and the app cluster is reached with the kubeconfig of a Secret",
   }),

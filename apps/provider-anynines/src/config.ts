@@ -1,13 +1,13 @@
 /** Flags and environment of the provider; their names are those that Crossplane's providers have. */
 import { klutchVersion } from "@klutch/api";
 import {
-  address,
   type Address,
   type ConfigSource,
   duration,
   ignored,
+  identityFlag,
   kubeconfigFlag,
-  optionalText,
+  probesFlag,
   type Program,
   requireFlags,
   text,
@@ -38,10 +38,7 @@ const flags = {
     help: "Work only while holding the lease, so that several replicas may run",
     env: "LEADER_ELECTION",
   }),
-  "health-probe-bind-address": address({
-    help: "Where /healthz, /readyz and /metrics are served; port 0 chooses a free one",
-    default: ":8081",
-  }),
+  "health-probe-bind-address": probesFlag({ default: ":8081" }),
   sync: { ...ignored({ value: "duration", default: "1h" }), short: "s" },
   poll: duration({ help: "How often each managed resource is compared with its broker", default: "1m" }),
   "max-reconcile-rate": wholeNumber(
@@ -49,11 +46,7 @@ const flags = {
     { least: 1 },
   ),
   namespace: text({ help: "Namespace of the lease", env: "POD_NAMESPACE", default: "crossplane-system" }),
-  identity: optionalText({
-    help: "The holder of the lease, unique among the replicas; a random name when it is not set",
-    env: "POD_NAME",
-    envOnly: true,
-  }),
+  identity: identityFlag,
   kubeconfig: kubeconfigFlag,
   "enable-management-policies": toggle({
     help: "Accepted for existing manifests; management policies always hold",

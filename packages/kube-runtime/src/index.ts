@@ -70,6 +70,7 @@ export { helpText, type ProgramDescription } from "./program/help.ts";
 export { collectGarbage } from "./program/memory.ts";
 export { kubeconfigFlag, ownCluster } from "./program/own-cluster.ts";
 export { ConfigError, type FlagSource, readFlags, requireFlags } from "./program/read-flags.ts";
+export { identityFlag, probesFlag } from "./program/shared-flags.ts";
 export { type ConfigSource, type Program, runProcess } from "./program/run-process.ts";
 export type { Cached, Change, Indexer } from "./cache/store.ts";
 export { type Priority, WorkQueue, type WorkQueueOptions } from "./queue/work-queue.ts";
