@@ -17,13 +17,19 @@ test("types and reasons are found where conditions and events are made", () => {
   const text = `
     falseCondition("Connected", "WrongProvider", "Error", message);
     alarmCondition("DeletionHeld", "MassDeletion", "Warning", why);
-    await events.tell(consumer, "Warning", "SyncFailed", text);
+    await events.record(consumer, "Warning", "SyncFailed", text);
+    events.recordWarning(
+      pair.consumer ?? wouldBe(type, ref),
+      "TooManyObjects",
+      text,
+    );
     const texts = { mapping: ["Normal", "WaitingForNamespace", "wait"] };`;
   assert.deepEqual(reasonsIn([{ path: "a.ts", text }]), [
     "Connected",
     "DeletionHeld",
     "MassDeletion",
     "SyncFailed",
+    "TooManyObjects",
     "WaitingForNamespace",
     "WrongProvider",
   ]);

@@ -57,8 +57,8 @@ export function reasonsIn(files: readonly SourceFile[]): readonly string[] {
     /\balarmCondition\(\s*"(\w+)",\s*"(\w+)"/g,
     /\btrueCondition\(\s*"(\w+)"/g,
     /\b(?:notReady|notHealthy|refuse)\(\s*"([A-Z]\w+)"/g,
-    /\b(?:tell|warn|note)\(\s*[\w.()]+,\s*(?:"(?:Normal|Warning)",\s*)?"(?!Normal|Warning)([A-Z]\w+)"/g,
-    /\["(?:Normal|Warning)", "(\w+)"/g,
+    /\.(?:record|recordRoutine|recordWarning)\(\s*[^"]*?,\s*(?:"(?:Normal|Warning)",\s*)?"(?!Normal|Warning)([A-Z]\w+)"/g,
+    /\[\s*"(?:Normal|Warning)",\s*"(\w+)"/g,
     /\breport\.run\(\s*(?:"(\w+)"|\w+),\s*"(\w+)"/g,
   ]);
 }
