@@ -2,6 +2,7 @@
 import type { DynamicObject, ResourceType } from "@klutch/kube-core";
 import type { ReconcileResult } from "@klutch/kube-runtime";
 import type { Step, Waiting } from "@klutch/sync";
+import type { Histogram } from "@klutch/telemetry";
 import type { RuntimeDependencies } from "../../clusters.ts";
 import type { EventRecorder } from "../../events.ts";
 import type { PairObservation } from "./pair-store.ts";
@@ -24,11 +25,14 @@ interface Difference {
 /** Remembers pairs only while they differ, and on which claims the first status was recorded. Lost without harm on restart. */
 export class PairReporter {
   readonly #options: PairReporterOptions;
+  readonly #lag: Histogram;
   readonly #differences = new Map<string, Difference>();
   readonly #firstStatusRecorded = new Set<string>();
 
   constructor(options: PairReporterOptions) {
     this.#options = options;
+    const { runtime, type } = options;
+    this.#lag = runtime.metrics.lag.labels({ resource: type.plural });
   }
 
   /** Pairs that are known to differ. */
@@ -47,9 +51,7 @@ export class PairReporter {
     const difference = this.#differences.get(key);
     if (difference === undefined) return;
     this.#differences.delete(key);
-    const { metrics, clock } = this.#options.runtime;
-    const seconds = (clock.monotonic() - difference.since) / 1000;
-    metrics.lag.labels({ resource: this.#options.type.plural }).observe(seconds);
+    this.#lag.observe((this.#options.runtime.clock.monotonic() - difference.since) / 1000);
   }
 
   /** Neither object is there any more. */
