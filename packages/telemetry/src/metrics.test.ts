@@ -47,17 +47,20 @@ test("every kind of metric appears in the exposition text with its labels", asyn
       "# HELP requests_total Requests",
       "# TYPE requests_total counter",
       'requests_total{verb="get"} 2',
+      "",
       "# HELP in_flight Requests in flight",
       "# TYPE in_flight gauge",
       "in_flight 3",
+      "",
       "# HELP objects Objects",
       "# TYPE objects gauge",
       'objects{kind="a"} 5',
+      "",
       "# HELP duration_seconds Duration",
       "# TYPE duration_seconds histogram",
-      'duration_seconds_bucket{verb="get",le="0.1"} 1',
-      'duration_seconds_bucket{verb="get",le="1"} 2',
-      'duration_seconds_bucket{verb="get",le="+Inf"} 3',
+      'duration_seconds_bucket{le="0.1",verb="get"} 1',
+      'duration_seconds_bucket{le="1",verb="get"} 2',
+      'duration_seconds_bucket{le="+Inf",verb="get"} 3',
       'duration_seconds_sum{verb="get"} 7.6',
       'duration_seconds_count{verb="get"} 3',
       "",
@@ -136,7 +139,7 @@ test("each observation counts in all buckets that are not below it", async () =>
       for (const value of seen) child.observe(value);
       const text = await metrics.text();
       for (const bound of [0.1, 1]) {
-        const counted = new RegExp(`le="${bound}"\\} (\\d+)`).exec(text)?.[1];
+        const counted = new RegExp(`le="${bound}",verb="get"\\} (\\d+)`).exec(text)?.[1];
         assert.equal(Number(counted), seen.filter((value) => value <= bound).length);
       }
     }),
