@@ -67,43 +67,25 @@ const misnamed = [
 /** Children are bound to their labels once, and shown with a zero from then on: a rate needs a beginning. */
 function metricsIn(registry: Registry): Metrics {
   const registers = [registry];
-  const configure = ({ name, help, labels: labelNames }: MetricDeclaration) => ({
-    name,
-    help,
-    labelNames,
-    registers,
-  });
-  const readings = once((declaration) => {
-    const sources = new Readings(declaration);
-    const gauge: PromGauge = new PromGauge({
-      ...configure(declaration),
-      collect() {
-        gauge.reset();
-        // Without labels, reset leaves a zero that nobody read.
-        gauge.remove({});
-        for (const { labels, value } of sources.samples()) gauge.set(labels, value);
-      },
-    });
-    return sources;
-  });
+  const readings = once((declaration) => readingsOf(declaration, registers));
   return {
     counter: once((declaration) => {
-      const counter = new PromCounter(configure(declaration));
+      const counter = new PromCounter({ ...described(declaration), registers });
       return children(declaration, (labels): Counter => {
         counter.inc(labels, 0);
         return counter.labels(labels);
       });
     }),
     gauge: once((declaration) => {
-      const gauge = new PromGauge(configure(declaration));
+      const gauge = new PromGauge({ ...described(declaration), registers });
       return children(declaration, (labels): Gauge => {
         gauge.set(labels, 0);
         return gauge.labels(labels);
       });
     }),
     histogram: once((declaration) => {
-      const { buckets = [] } = declaration;
-      const histogram = new PromHistogram({ ...configure(declaration), buckets: [...buckets] });
+      const buckets = [...(declaration.buckets ?? [])];
+      const histogram = new PromHistogram({ ...described(declaration), registers, buckets });
       return children(declaration, (labels): Histogram => {
         histogram.zero(labels);
         return histogram.labels(labels);
@@ -112,6 +94,31 @@ function metricsIn(registry: Registry): Metrics {
     read: (declaration, read) => readings(declaration).add(read),
     text: () => registry.metrics(),
   };
+}
+
+/** The sources of a gauge, which are asked at each scrape. */
+function readingsOf(declaration: MetricDeclaration, registers: Registry[]): Readings {
+  const readings = new Readings(declaration);
+  const gauge: PromGauge = new PromGauge({
+    ...described(declaration),
+    registers,
+    collect() {
+      gauge.reset();
+      // Without labels, reset leaves a zero that nobody read.
+      gauge.remove({});
+      for (const { labels, value } of readings.samples()) gauge.set(labels, value);
+    },
+  });
+  return readings;
+}
+
+/** In the library's words. */
+function described({ name, help, labels }: MetricDeclaration): {
+  readonly name: string;
+  readonly help: string;
+  readonly labelNames: readonly string[];
+} {
+  return { name, help, labelNames: labels };
 }
 
 /** Makes one for each name. */
