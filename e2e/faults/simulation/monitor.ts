@@ -128,9 +128,10 @@ export class Monitor {
     return undefined;
   }
 
-  /** A claim is gone only when its upstream is. */
+  /** A claim is gone only when its upstream is, unless the API server removed it despite its finalizer; its end comes as an orphan then. */
   #goneBelow(tenant: SimulatedTenant, type: ResourceType, { metadata }: DynamicObject): void {
-    const { namespace, name = "" } = metadata;
+    const { namespace, name = "", deletionTimestamp } = metadata;
+    if (deletionTimestamp === undefined) return;
     const place =
       namespace === undefined
         ? `${type.plural} /${tenant.namespace}-${name}`
