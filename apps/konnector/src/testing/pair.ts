@@ -17,13 +17,13 @@ export const serviceNamespace: string = `${tenantNamespace}-app`;
 
 /** Questions about the objects of one resource in the namespace `app`, and about bindings. */
 export interface Pair {
-  readonly above: (type: ResourceType, name: string) => Promise<DynamicObject | undefined>;
-  readonly below: (type: ResourceType, name: string) => Promise<DynamicObject | undefined>;
+  readonly onProvider: (type: ResourceType, name: string) => Promise<DynamicObject | undefined>;
+  readonly onConsumer: (type: ResourceType, name: string) => Promise<DynamicObject | undefined>;
   readonly binding: (name: string) => Promise<DynamicObject | undefined>;
   readonly untilReady: (name: string) => Promise<void>;
   /** Waits until the binding's condition has the reason, and gives back its message. */
   readonly untilReason: (name: string, type: string, reason: string) => Promise<string>;
-  /** Creates below, as soon as the resource is served there. */
+  /** Creates in the app cluster, as soon as the resource is served there. */
   readonly create: (type: ResourceType, object: DynamicObject) => Promise<DynamicObject>;
 }
 
@@ -45,8 +45,8 @@ export function pairOf({ consumer, provider }: World): Pair {
   const binding = (name: string): Promise<DynamicObject | undefined> =>
     find(consumer.client, apiServiceBindings, consumerNamespace, name);
   return {
-    above: (type, name) => find(provider.client, type, serviceNamespace, name),
-    below: (type, name) => find(consumer.client, type, "app", name),
+    onProvider: (type, name) => find(provider.client, type, serviceNamespace, name),
+    onConsumer: (type, name) => find(consumer.client, type, "app", name),
     binding,
     async untilReady(name) {
       await waitFor(`${name} to be ready`, async () => isTrue(conditionsOf(await binding(name)), "Ready"));

@@ -36,7 +36,7 @@ import { bindApi, startKonnector, startWorld, testApi, widget } from "../testing
 
 const world = await startWorld({ backend: true });
 const { consumer, provider } = world;
-const { above, binding, untilReady, create } = pairOf(world);
+const { onProvider, binding, untilReady, create } = pairOf(world);
 const widgets = testApi("widgets", "Widget");
 const gate = await startGate(provider.url);
 const gated = (kubeconfig: string): string => kubeconfig.replace(provider.url, gate.url);
@@ -97,7 +97,7 @@ async function endAllTokens(): Promise<void> {
 
 async function untilSynced(name: string): Promise<void> {
   await create(widgets.type, widget(widgets.type, name, {}));
-  await waitFor(`${name} above`, () => above(widgets.type, name), { timeoutMs: 90_000 });
+  await waitFor(`${name} on the provider`, () => onProvider(widgets.type, name), { timeoutMs: 90_000 });
 }
 
 test("while its credential works, the konnector registers a key that never leaves the app cluster", async () => {

@@ -21,7 +21,7 @@ import { startWorld, testApi, widget } from "../testing/world.ts";
 
 const world = await startWorld();
 const { consumer, provider } = world;
-const { above, below, create } = pairOf(world);
+const { onProvider, onConsumer, create } = pairOf(world);
 const widgets = testApi("widgets", "Widget");
 await installCrd(provider, widgets.crd);
 await prepareTenant(provider, ["widgets"]);
@@ -99,7 +99,7 @@ test("with a kubeconfig the API works; the app cluster gets no Klutch kinds, sta
   await provider.client.mergePatch(secrets, appCluster, { data: { kubeconfig } });
   await waitFor("the binding", async () => (await condition("Ready"))?.status === "True");
   await create(widgets.type, widget(widgets.type, "one", { size: 1 }));
-  await waitFor("it above", () => above(widgets.type, "one"));
+  await waitFor("it on the provider", () => onProvider(widgets.type, "one"));
   const crds = await consumer.client.list(customResourceDefinitions);
   assert.deepEqual(
     crds.items.map(({ metadata }) => metadata.name),
@@ -120,7 +120,7 @@ test("a replaced kubeconfig of the app cluster is used at once, without starting
   const kubeconfig = Buffer.from(rotated).toString("base64");
   await provider.client.mergePatch(secrets, appCluster, { data: { kubeconfig } });
   await create(widgets.type, widget(widgets.type, "two", { size: 1 }));
-  await waitFor("it above", () => above(widgets.type, "two"));
+  await waitFor("it on the provider", () => onProvider(widgets.type, "two"));
   assert.ok((await condition("Ready"))?.status === "True");
 });
 
@@ -152,9 +152,9 @@ test("unbinding works from the provider's side", async () => {
     "the binding to go",
     async () => !(await provider.client.find(apiServiceBindings, bindingRef)),
   );
-  const claim = await below(widgets.type, "one");
+  const claim = await onConsumer(widgets.type, "one");
   assert.equal(claim?.metadata.finalizers, undefined);
-  assert.ok(await above(widgets.type, "one"));
+  assert.ok(await onProvider(widgets.type, "one"));
   assert.equal(
     await consumer.client.find(secrets, { namespace: consumerNamespace, name: "kubeconfig-test" }),
     undefined,

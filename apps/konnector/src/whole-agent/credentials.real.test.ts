@@ -32,7 +32,7 @@ import { bindApi, startKonnector, startWorld, testApi, widget } from "../testing
 
 const world = await startWorld();
 const { consumer, provider } = world;
-const { above, untilReady, untilReason, create } = pairOf(world);
+const { onProvider, untilReady, untilReason, create } = pairOf(world);
 const widgets = testApi("widgets", "Widget");
 const gate = await startGate(provider.url);
 const gated = (kubeconfig: string): string => kubeconfig.replace(provider.url, gate.url);
@@ -104,7 +104,7 @@ async function untilSecretIs(reason: string): Promise<string> {
 
 async function untilSynced(name: string): Promise<void> {
   await create(widgets.type, widget(widgets.type, name, {}));
-  await waitFor(`${name} above`, () => above(widgets.type, name), { timeoutMs: 60_000 });
+  await waitFor(`${name} on the provider`, () => onProvider(widgets.type, name), { timeoutMs: 60_000 });
 }
 
 test("a refused credential is told with the cluster that refused it, whose it is and what to do", async () => {

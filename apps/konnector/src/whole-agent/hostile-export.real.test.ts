@@ -24,7 +24,7 @@ import { bindApi, startKonnector, startWorld, testApi, widget } from "../testing
 
 const world = await startWorld();
 const { consumer, provider } = world;
-const { above, below, binding, untilReady, untilReason, create } = pairOf(world);
+const { onProvider, onConsumer, binding, untilReady, untilReason, create } = pairOf(world);
 const widgets = testApi("widgets", "Widget");
 const gadgets = testApi("gadgets", "Gadget");
 const claim: AnsweredPermissionClaim = {
@@ -52,7 +52,7 @@ let rounds = 0;
 const wholeWay = async (): Promise<void> => {
   const name = `round-${++rounds}`;
   await create(gadgets.type, widget(gadgets.type, name, {}));
-  await waitFor("a gadget above", () => above(gadgets.type, name));
+  await waitFor("a gadget on the provider", () => onProvider(gadgets.type, name));
 };
 
 test("an export rewritten to core Secrets is refused: no Secret goes up, none comes down", async () => {
@@ -60,9 +60,9 @@ test("an export rewritten to core Secrets is refused: no Secret goes up, none co
   await bindApi(world, gadgets.name, kubeconfig);
   for (const { name } of [widgets, gadgets]) await untilReady(name);
   await create(widgets.type, widget(widgets.type, "one", { size: 1 }));
-  await waitFor("it above", () => above(widgets.type, "one"));
+  await waitFor("it on the provider", () => onProvider(widgets.type, "one"));
   const open = { type: "object", "x-kubernetes-preserve-unknown-fields": true };
-  await consumer.client.create(secrets, secretObject("kube-system", "canary", { token: "below" }));
+  await consumer.client.create(secrets, secretObject("kube-system", "canary", { token: "consumer" }));
   const token = {
     ...secretObject(tenantNamespace, "bootstrap-token-abcdef", {}),
     type: "bootstrap.kubernetes.io/token",
@@ -170,7 +170,7 @@ test("when the export is as it was, the API works on by itself", async () => {
   await rewriteExport(provider, widgets.name, { spec: { group, names, versions } });
   await untilReady(widgets.name);
   await create(widgets.type, widget(widgets.type, "two", { size: 1 }));
-  await waitFor("it above", () => above(widgets.type, "two"));
+  await waitFor("it on the provider", () => onProvider(widgets.type, "two"));
 });
 
 for (const [what, change] of [
@@ -186,7 +186,7 @@ for (const [what, change] of [
     await rewriteExport(provider, widgets.name, { spec: change });
     const message = await untilReason(widgets.name, "Connected", "APIServiceExportIdentityChanged");
     assert.match(message, new RegExp(`${what}`));
-    const before = await above(widgets.type, "two");
+    const before = await onProvider(widgets.type, "two");
     const size = what.length + 10;
     await consumer.client.mergePatch(widgets.type, { namespace: "app", name: "two" }, { spec: { size } });
     await provider.client.mergePatch(
@@ -197,15 +197,15 @@ for (const [what, change] of [
     );
     const writes = konnector.writes.length;
     await wholeWay();
-    assert.deepEqual((await above(widgets.type, "two"))?.spec, before?.spec);
-    assert.notDeepEqual((await below(widgets.type, "two"))?.status, { said: what });
+    assert.deepEqual((await onProvider(widgets.type, "two"))?.spec, before?.spec);
+    assert.notDeepEqual((await onConsumer(widgets.type, "two"))?.status, { said: what });
     const ofWidgets = konnector.writes.slice(writes).filter((write) => write.endsWith("widgets"));
     assert.deepEqual(ofWidgets, []);
     const removed = { clusterScopedIsolation: null, informerScope: "Namespaced" };
     await rewriteExport(provider, widgets.name, { spec: { ...removed, ...(known.spec as object) } });
     await untilReady(widgets.name);
-    await waitFor("the edit above", async () => {
-      const found = await above(widgets.type, "two");
+    await waitFor("the edit on the provider", async () => {
+      const found = await onProvider(widgets.type, "two");
       return (found?.spec as { size?: number } | undefined)?.size === size;
     });
   });
@@ -213,7 +213,7 @@ for (const [what, change] of [
 
 test("a pattern that takes other engines for ever holds nobody up: its claims are judged and others go on", async () => {
   await create(widgets.type, widget(widgets.type, "victim", { name: `${"a".repeat(60)}!` }));
-  await waitFor("it above", () => above(widgets.type, "victim"));
+  await waitFor("it on the provider", () => onProvider(widgets.type, "victim"));
   const { names, group, versions } = widgets.crd.spec as { names: object; group: string; versions: object[] };
   const pattern = { type: "object", properties: { name: { type: "string", pattern: "^(a+)+$" } } };
   const schema = { openAPIV3Schema: { type: "object", properties: { spec: pattern } } };

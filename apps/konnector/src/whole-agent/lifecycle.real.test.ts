@@ -60,8 +60,8 @@ after(async () => {
   await world[Symbol.asyncDispose]();
 });
 
-const above = { namespace: `${tenantNamespace}-app` };
-const onProvider = (name: string, namespace = above.namespace): Promise<DynamicObject | undefined> =>
+const inProvider = { namespace: `${tenantNamespace}-app` };
+const onProvider = (name: string, namespace = inProvider.namespace): Promise<DynamicObject | undefined> =>
   provider.client.find<DynamicObject>(widgets.type, { namespace, name });
 const onConsumer = (name: string, namespace = "app"): Promise<DynamicObject | undefined> =>
   consumer.client.find<DynamicObject>(widgets.type, { namespace, name });
@@ -82,11 +82,13 @@ test("cluster-scoped objects get the tenant's prefix, mark and owner, and their 
   await create(zones.type, widget(zones.type, "taken", { a: 1 }));
   await create(zones.type, widget(zones.type, "north", { a: 1 }));
   const ref = { name: `${tenantNamespace}-north` };
-  const up = await waitFor("the object above", () => provider.client.find<DynamicObject>(zones.type, ref));
+  const up = await waitFor("the object on the provider", () =>
+    provider.client.find<DynamicObject>(zones.type, ref),
+  );
   assert.equal(up.metadata.annotations?.[clusterNamespaceAnnotation], tenantNamespace);
   assert.equal(up.metadata.ownerReferences?.[0]?.kind, "Namespace");
   await provider.client.mergePatch(zones.type, ref, { status: { ok: true } }, { subresource: "status" });
-  await waitFor("the status below", async () => {
+  await waitFor("the claim's status", async () => {
     const found = await consumer.client.get<DynamicObject>(zones.type, { name: "north" });
     return (found.status as { ok?: boolean } | undefined)?.ok;
   });
@@ -105,8 +107,8 @@ test("a claim costs three writes and none that fail", async () => {
   await waitFor("the namespace mapping", () => onProvider("warm"));
   const before = konnector.writes.length;
   await create(widgets.type, widget(widgets.type, "one", { size: 1 }));
-  await waitFor("the object above", () => onProvider("one"));
-  const ref = { ...above, name: "one" };
+  await waitFor("the object on the provider", () => onProvider("one"));
+  const ref = { ...inProvider, name: "one" };
   await provider.client.mergePatch(widgets.type, ref, { status: { phase: "Up" } }, { subresource: "status" });
   await waitFor("the status", async () => (await onConsumer("one"))?.status);
   const ofTheClaim = konnector.writes.slice(before).filter((write) => !write.endsWith(" events"));
@@ -119,9 +121,9 @@ test("a claim costs three writes and none that fail", async () => {
 
 test("a no-op of the provider (defaulted field, then nothing) causes no write", async () => {
   const before = konnector.writes.length;
-  const ref = { ...above, name: "one" };
+  const ref = { ...inProvider, name: "one" };
   await provider.client.mergePatch(widgets.type, ref, { spec: { defaulted: "x" } });
-  // A later write of the same key is the sign that the event above was handled.
+  // A later write of the same key is the sign that the provider's event was handled.
   await provider.client.mergePatch(widgets.type, ref, { status: { phase: "2" } }, { subresource: "status" });
   await waitFor("the second status", async () => {
     const found = await onConsumer("one");
@@ -139,7 +141,7 @@ test("a restart with synced objects writes nothing", async () => {
     return ready.ok && konnector.watches.includes("consumer widgets");
   });
   await create(widgets.type, widget(widgets.type, "marker", { size: 1 }));
-  await waitFor("a new object above", () => onProvider("marker"));
+  await waitFor("a new object on the provider", () => onProvider("marker"));
   const ofMarker = ["consumer apply widgets", "provider apply widgets"];
   assert.deepEqual(
     konnector.writes.filter((write) => !write.endsWith(" events")),
@@ -198,7 +200,7 @@ test("a mapped namespace that goes takes its upstream along, and nothing crashes
     metadata: { name: "gone" },
   });
   await create(widgets.type, widget(widgets.type, "in-gone", { size: 1 }, { namespace: "gone" }));
-  await waitFor("the object above", () => onProvider("in-gone", `${tenantNamespace}-gone`));
+  await waitFor("the object on the provider", () => onProvider("in-gone", `${tenantNamespace}-gone`));
   await consumer.client.delete(namespaces, { name: "gone" });
   // No controller manager runs: its part of ending a namespace is played here.
   await consumer.client.delete(widgets.type, { namespace: "gone", name: "in-gone" });

@@ -25,7 +25,7 @@ import { bindApi, startKonnector, startWorld, testApi, widget } from "../testing
 
 const world = await startWorld();
 const { consumer, provider } = world;
-const { above, below, binding, untilReady, untilReason, create } = pairOf(world);
+const { onProvider, onConsumer, binding, untilReady, untilReason, create } = pairOf(world);
 const other = "cluster-other";
 const widgets = testApi("widgets", "Widget");
 const gadgets = testApi("gadgets", "Gadget");
@@ -67,20 +67,20 @@ test("two providers serve different APIs of one cluster side by side", async () 
   for (const { name } of [widgets, gadgets]) await untilReady(name);
   await create(widgets.type, widget(widgets.type, "one", { of: "first" }));
   await create(gadgets.type, widget(gadgets.type, "one", { of: "second" }));
-  await waitFor("the first", () => above(widgets.type, "one"));
+  await waitFor("the first", () => onProvider(widgets.type, "one"));
   const ref = { namespace: `${other}-app`, name: "one" };
   await waitFor("the second", () => provider.client.find(gadgets.type, ref));
 });
 
 test("Secrets of the same name from two providers: the first one stays, the other is told", async () => {
   await provider.client.create(secrets, secretObject(serviceNamespace, "creds", { from: "first" }));
-  await waitFor("the copy", () => below(secrets, "creds"));
+  await waitFor("the copy", () => onConsumer(secrets, "creds"));
   await provider.client.create(secrets, secretObject(`${other}-app`, "creds", { from: "second" }));
   await waitFor("the conflict to be told", async () => {
     const found = await consumer.client.list<DynamicObject>(events, { namespace: "app" });
     return found.items.some((event) => event["reason"] === "NameTaken");
   });
-  const data = (await below(secrets, "creds"))?.["data"];
+  const data = (await onConsumer(secrets, "creds"))?.["data"];
   assert.deepEqual(data, { from: Buffer.from("first").toString("base64") });
 });
 
@@ -103,7 +103,7 @@ test("the same API bound again by another provider is refused, and the first bin
   });
   assert.match(refused.message ?? "", /belongs to APIServiceBinding widgets/);
   await create(widgets.type, widget(widgets.type, "two", {}));
-  await waitFor("the first provider to get it", () => above(widgets.type, "two"));
+  await waitFor("the first provider to get it", () => onProvider(widgets.type, "two"));
   assert.equal(
     await provider.client.find(widgets.type, { namespace: `${other}-app`, name: "two" }),
     undefined,
@@ -128,7 +128,7 @@ test("a provider that cannot be reached: since when is told, edits are kept and 
     const found = await consumer.client.list<DynamicObject>(events, { namespace: "app" });
     return found.items.some((event) => event["reason"] === "WaitingForConnection");
   });
-  assert.equal((await below(widgets.type, "one"))?.status, undefined);
+  assert.equal((await onConsumer(widgets.type, "one"))?.status, undefined);
   await create(gadgets.type, widget(gadgets.type, "unhurt", {}));
   await waitFor("the other provider's API to work on", () =>
     provider.client.find(gadgets.type, { namespace: `${other}-app`, name: "unhurt" }),
@@ -137,12 +137,14 @@ test("a provider that cannot be reached: since when is told, edits are kept and 
   await waitFor(
     "the edit",
     async () => {
-      const found = await above(widgets.type, "one");
+      const found = await onProvider(widgets.type, "one");
       return (found?.["spec"] as { edited?: boolean } | undefined)?.edited;
     },
     { timeoutMs: 60_000 },
   );
-  await waitFor("what was made meanwhile", () => above(widgets.type, "meanwhile"), { timeoutMs: 60_000 });
+  await waitFor("what was made meanwhile", () => onProvider(widgets.type, "meanwhile"), {
+    timeoutMs: 60_000,
+  });
   await waitFor(
     "the annotation to go",
     async () =>
@@ -198,7 +200,7 @@ test("versions, scale, columns, deprecation and selectable fields reach the app 
     red.items.map(({ metadata }) => metadata.name),
     ["one"],
   );
-  await waitFor("it above", () => above(fields.type, "one"));
+  await waitFor("it on the provider", () => onProvider(fields.type, "one"));
   const path = `/apis/${fields.type.group}/v1/namespaces/app/fields/one/scale`;
   await consumer.client.request({
     method: "PATCH",
@@ -206,8 +208,8 @@ test("versions, scale, columns, deprecation and selectable fields reach the app 
     body: { spec: { replicas: 4 } },
     contentType: "application/merge-patch+json",
   });
-  await waitFor("the new scale above", async () => {
-    const up = await above(fields.type, "one");
+  await waitFor("the new scale on the provider", async () => {
+    const up = await onProvider(fields.type, "one");
     return (up?.["spec"] as { replicas?: number } | undefined)?.replicas === 4;
   });
 });

@@ -11,7 +11,7 @@ import { agentConfig, bindApi, startKonnector, startWorld, testApi, widget } fro
 
 const world = await startWorld();
 const { consumer, provider } = world;
-const { above, below, untilReady, create } = pairOf(world);
+const { onProvider, onConsumer, untilReady, create } = pairOf(world);
 const widgets = testApi("widgets", "Widget");
 
 /** The API with these fields in spec and status, and no others. */
@@ -52,7 +52,7 @@ test("a field that is set as soon as the app cluster takes it arrives, and so do
   await bindApi(world, widgets.name, kubeconfig);
   await untilReady(widgets.name);
   await create(widgets.type, widget(widgets.type, "one", { size: 1 }));
-  await waitFor("it above", () => above(widgets.type, "one"));
+  await waitFor("it on the provider", () => onProvider(widgets.type, "one"));
   const fields = [...first];
   for (const field of ["color", "depth", "weight", "height"]) {
     fields.push(field);
@@ -60,7 +60,7 @@ test("a field that is set as soon as the app cluster takes it arrives, and so do
     const ref = { namespace: "app", name: "one" };
     // As a person who tries until it works; the server drops what it does not know yet.
     await waitFor(
-      `${field} to be taken below`,
+      `${field} to be taken by the app cluster`,
       async () => {
         const kept = await consumer.client.mergePatch<DynamicObject>(widgets.type, ref, {
           spec: { [field]: 1 },
@@ -70,16 +70,19 @@ test("a field that is set as soon as the app cluster takes it arrives, and so do
       { intervalMs: 1 },
     );
     await waitFor(
-      `${field} above`,
-      async () => numberIn((await above(widgets.type, "one"))?.spec, field) === 1,
+      `${field} on the provider`,
+      async () => numberIn((await onProvider(widgets.type, "one"))?.spec, field) === 1,
     );
     const up = { namespace: serviceNamespace, name: "one" };
     await provider.client.mergePatch(widgets.type, up, { status: { [field]: 2 } }, { subresource: "status" });
-    await waitFor(`${field} in the status below`, async () => {
-      return numberIn((await below(widgets.type, "one"))?.status, field) === 2;
+    await waitFor(`${field} in the claim's status`, async () => {
+      return numberIn((await onConsumer(widgets.type, "one"))?.status, field) === 2;
     });
   }
-  assert.deepEqual((await above(widgets.type, "one"))?.spec, (await below(widgets.type, "one"))?.spec);
+  assert.deepEqual(
+    (await onProvider(widgets.type, "one"))?.spec,
+    (await onConsumer(widgets.type, "one"))?.spec,
+  );
 });
 
 test("the agent's account may change the CRD of what is bound, and of nothing else", async () => {
