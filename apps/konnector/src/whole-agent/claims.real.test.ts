@@ -1,6 +1,6 @@
 /** The konnector between two real API servers: permission claims of every kind, isolation modes, warnings, long names. */
 import assert from "node:assert/strict";
-import { after, test } from "node:test";
+import { test } from "node:test";
 import {
   type AnsweredPermissionClaim,
   apiServiceBindings,
@@ -20,38 +20,16 @@ import {
   secrets,
 } from "@klutch/kube-core";
 import { secretObject, waitFor } from "@klutch/kube-testing";
-import { pairOf, serviceNamespace } from "../testing/pair.ts";
-import {
-  exportCrd,
-  grantClusterWide,
-  installCrd,
-  prepareTenant,
-  tenantNamespace,
-} from "../testing/provider-side.ts";
-import { bindApi, startKonnector, startWorld, testApi, widget } from "../testing/world.ts";
+import { serviceNamespace } from "../testing/pair.ts";
+import { exportCrd, installCrd, tenantNamespace } from "../testing/provider-side.ts";
+import { startTenantWorld } from "../testing/tenant-world.ts";
+import { bindApi, startKonnector, testApi, widget } from "../testing/world.ts";
 
-const world = await startWorld();
-const { consumer, provider } = world;
-const { onProvider, onConsumer, binding, untilReady, untilReason, create } = pairOf(world);
 const widgets = testApi("widgets", "Widget");
 const parts = testApi("parts", "Part");
 const racks = testApi("racks", "Rack");
 const regions = testApi("regions", "Region", { namespaced: false });
 const globals = testApi("globals", "Global", { namespaced: false });
-for (const { crd } of [widgets, parts, racks, regions, globals]) await installCrd(provider, crd);
-for (const { crd } of [parts, regions]) await installCrd(consumer, crd);
-const kubeconfig = await prepareTenant(provider, ["widgets", "parts", "racks", "regions", "globals"]);
-await provider.client.mergePatch(
-  clusterRoles,
-  { name: `klutch-binder-${tenantNamespace}` },
-  {
-    rules: [
-      { apiGroups: ["test.klutch.example"], resources: ["*"], verbs: ["*"] },
-      { apiGroups: [""], resources: ["secrets", "configmaps", "events"], verbs: ["*"] },
-    ],
-  },
-);
-await grantClusterWide(provider);
 const all = { names: ["*"], namespaces: ["*"] };
 const claimed: readonly PermissionClaim[] = [
   {
@@ -70,12 +48,25 @@ const claimed: readonly PermissionClaim[] = [
   { group: parts.type.group, resource: "parts", version: "v1", selector: { ...all, owner: "Provider" } },
   { group: parts.type.group, resource: "regions", version: "v1", selector: { ...all, owner: "Provider" } },
 ];
-await exportCrd(provider, widgets.crd, { informerScope: "Cluster" }, claimed);
-const konnector = await startKonnector(world);
-after(async () => {
-  await konnector[Symbol.asyncDispose]();
-  await world[Symbol.asyncDispose]();
+const world = await startTenantWorld({
+  exported: [{ ...widgets, exportSpec: { informerScope: "Cluster" }, claims: claimed }],
+  installed: [parts, racks, regions, globals],
+  clusterWide: true,
 });
+const { consumer, provider, kubeconfig, cleanup, onProvider, onConsumer } = world;
+const { binding, untilReady, untilReason, create } = world;
+for (const { crd } of [parts, regions]) await installCrd(consumer, crd);
+await provider.client.mergePatch(
+  clusterRoles,
+  { name: `klutch-binder-${tenantNamespace}` },
+  {
+    rules: [
+      { apiGroups: ["test.klutch.example"], resources: ["*"], verbs: ["*"] },
+      { apiGroups: [""], resources: ["secrets", "configmaps", "events"], verbs: ["*"] },
+    ],
+  },
+);
+const konnector = cleanup.use(await startKonnector(world));
 
 const answer = (state: "Accepted" | "Rejected", claims = claimed): readonly AnsweredPermissionClaim[] =>
   claims.map((claim) => ({ ...claim, state }));

@@ -1,6 +1,6 @@
 /** The konnector between two real API servers, of which the provider says what it must not: mappings, labels, Secret types. */
 import assert from "node:assert/strict";
-import { after, test } from "node:test";
+import { test } from "node:test";
 import {
   adoptedAnnotation,
   apiServiceNamespaces,
@@ -10,23 +10,12 @@ import {
 } from "@klutch/api";
 import { type DynamicObject, events, namespaces, secrets } from "@klutch/kube-core";
 import { secretObject, waitFor } from "@klutch/kube-testing";
-import { pairOf, serviceNamespace } from "../testing/pair.ts";
-import {
-  exportCrd,
-  grantClusterWide,
-  installCrd,
-  prepareTenant,
-  tenantNamespace,
-} from "../testing/provider-side.ts";
-import { bindApi, startKonnector, startWorld, testApi, widget } from "../testing/world.ts";
+import { serviceNamespace } from "../testing/pair.ts";
+import { tenantNamespace } from "../testing/provider-side.ts";
+import { startTenantWorld } from "../testing/tenant-world.ts";
+import { bindApi, startKonnector, testApi, widget } from "../testing/world.ts";
 
-const world = await startWorld();
-const { consumer, provider } = world;
-const { onProvider, onConsumer, untilReady, create } = pairOf(world);
 const widgets = testApi("widgets", "Widget");
-await installCrd(provider, widgets.crd);
-const kubeconfig = await prepareTenant(provider, ["widgets"]);
-await grantClusterWide(provider);
 // Whoever has a Secret owns it: both directions are open.
 const claim = {
   group: "",
@@ -34,12 +23,10 @@ const claim = {
   version: "v1",
   selector: { names: ["*"], namespaces: ["*"] },
 } as const;
-await exportCrd(provider, widgets.crd, {}, [claim]);
-const konnector = await startKonnector(world, { timing: { providerObjectsLimit: 5 } });
-after(async () => {
-  await konnector[Symbol.asyncDispose]();
-  await world[Symbol.asyncDispose]();
-});
+const world = await startTenantWorld({ exported: [{ ...widgets, claims: [claim] }], clusterWide: true });
+const { consumer, provider, kubeconfig, cleanup } = world;
+const { onProvider, onConsumer, untilReady, create, createSynced } = world;
+cleanup.use(await startKonnector(world, { timing: { providerObjectsLimit: 5 } }));
 
 const map = (name: string): Promise<DynamicObject> =>
   provider.client.create<DynamicObject>(apiServiceNamespaces, {
@@ -83,8 +70,7 @@ const eventsAbout = async (reason: string): Promise<readonly DynamicObject[]> =>
 test("a binding with one claim in the namespace app works", async () => {
   await bindApi(world, widgets.name, kubeconfig, [{ ...claim, state: "Accepted" }]);
   await untilReady(widgets.name);
-  await create(widgets.type, widget(widgets.type, "one", {}));
-  await waitFor("the upstream object", () => onProvider(widgets.type, "one"));
+  await createSynced(widgets.type, "one");
 });
 
 test("a mapping that the provider makes for kube-system, the agent's or another namespace of Klutch brings nothing there and nothing up", async () => {

@@ -1,6 +1,6 @@
 /** The konnector between two real API servers: binding, both directions, deletion. */
 import assert from "node:assert/strict";
-import { after, test } from "node:test";
+import { test } from "node:test";
 import {
   apiServiceBindings,
   apiServiceExports,
@@ -17,66 +17,38 @@ import {
   events,
   findCondition,
   isTrue,
-  type ResourceType,
   secrets,
 } from "@klutch/kube-core";
 import { isNotFound } from "@klutch/kube";
 import { metricNames, secretObject, waitFor } from "@klutch/kube-testing";
 import { metricsOf } from "@klutch/telemetry";
-import { exportCrd, installCrd, prepareTenant, tenantNamespace } from "../testing/provider-side.ts";
-import {
-  bindApi,
-  createBinding,
-  grantApi,
-  startKonnector,
-  startWorld,
-  testApi,
-  widget,
-} from "../testing/world.ts";
+import { serviceNamespace } from "../testing/pair.ts";
+import { exportCrd, installCrd, providerSecrets, tenantNamespace } from "../testing/provider-side.ts";
+import { startTenantWorld } from "../testing/tenant-world.ts";
+import { bindApi, createBinding, grantApi, startKonnector, testApi, widget } from "../testing/world.ts";
 
-const world = await startWorld();
-const { consumer, provider } = world;
 const widgets = testApi("widgets", "Widget");
 const gadgets = testApi("gadgets", "Gadget", { statusSubresource: false });
-const serviceNamespace = `${tenantNamespace}-app`;
-const claim = {
-  group: "",
-  resource: "secrets",
-  version: "v1",
-  selector: { owner: "Provider", names: ["*"], namespaces: ["*"] },
-} as const;
-
-for (const { crd } of [widgets, gadgets]) await installCrd(provider, crd);
-const kubeconfig = await prepareTenant(provider, ["widgets", "gadgets"]);
-await exportCrd(provider, widgets.crd, {}, [claim]);
-await exportCrd(provider, gadgets.crd);
-const konnector = await startKonnector(world);
-after(async () => {
-  await konnector[Symbol.asyncDispose]();
-  await world[Symbol.asyncDispose]();
+const world = await startTenantWorld({
+  exported: [{ ...widgets, claims: [providerSecrets] }, gadgets],
 });
+const { consumer, provider, kubeconfig, cleanup, onProvider, onConsumer, binding } = world;
+const konnector = cleanup.use(await startKonnector(world));
 
 const inProvider = { namespace: serviceNamespace };
 const inConsumer = { namespace: "app" };
-const onProvider = (type: ResourceType, name: string): Promise<DynamicObject | undefined> =>
-  provider.client.find<DynamicObject>(type, { ...inProvider, name });
-const onConsumer = (type: ResourceType, name: string): Promise<DynamicObject | undefined> =>
-  consumer.client.find<DynamicObject>(type, { ...inConsumer, name });
 
 test("a binding brings the CRD, and its conditions and the export's become True", async () => {
-  await bindApi(world, widgets.name, kubeconfig, [{ ...claim, state: "Accepted" }]);
+  await bindApi(world, widgets.name, kubeconfig, [{ ...providerSecrets, state: "Accepted" }]);
   await bindApi(world, gadgets.name, kubeconfig);
-  const binding = await waitFor("the binding to be ready", async () => {
-    const found = await consumer.client.get<DynamicObject>(apiServiceBindings, {
-      namespace: consumerNamespace,
-      name: widgets.name,
-    });
+  const bound = await waitFor("the binding to be ready", async () => {
+    const found = await binding(widgets.name);
     return isTrue(conditionsOf(found), "Ready") ? found : undefined;
   });
   for (const type of ["SecretValid", "InformersSynced", "Heartbeating", "Connected", "SchemaInSync"]) {
-    assert.equal(findCondition(conditionsOf(binding), type)?.status, "True", type);
+    assert.equal(findCondition(conditionsOf(bound), type)?.status, "True", type);
   }
-  assert.deepEqual((binding.status as { providerPrettyName?: string }).providerPrettyName, "Test");
+  assert.deepEqual((bound.status as { providerPrettyName?: string }).providerPrettyName, "Test");
   await waitFor("the export to be Ready", async () =>
     isTrue(
       conditionsOf(
@@ -199,7 +171,7 @@ test("an answer to a claim takes effect at once, without restart", async () => {
   const ref = { namespace: consumerNamespace, name: widgets.name };
   const answer = async (state: "Accepted" | "Rejected"): Promise<void> => {
     await consumer.client.mergePatch(apiServiceBindings, ref, {
-      spec: { permissionClaims: [{ ...claim, state }] },
+      spec: { permissionClaims: [{ ...providerSecrets, state }] },
     });
   };
   const watched = konnector.watches.filter((watch) => watch === "consumer secrets").length;
@@ -275,12 +247,7 @@ test("while a cluster refuses to list the bound kind, the binding says which, wh
   await createBinding(world, things.name);
   const stalled = (where: RegExp): Promise<unknown> =>
     waitFor(`Stalled ${where}`, async () => {
-      const conditions = conditionsOf(
-        await consumer.client.get<DynamicObject>(apiServiceBindings, {
-          namespace: consumerNamespace,
-          name: things.name,
-        }),
-      );
+      const conditions = conditionsOf(await binding(things.name));
       const found = findCondition(conditions, "Stalled");
       return found?.reason === "Forbidden" && where.test(found.message ?? "") && !isTrue(conditions, "Ready");
     });
@@ -294,13 +261,8 @@ test("while a cluster refuses to list the bound kind, the binding says which, wh
   const added = { apiGroups: ["test.klutch.example"], resources: ["things"], verbs: ["*"] };
   await provider.client.mergePatch(clusterRoles, role, { rules: [...(rules as object[]), added] });
   await waitFor("the binding to be ready", async () => {
-    const found = await consumer.client.get<DynamicObject>(apiServiceBindings, {
-      namespace: consumerNamespace,
-      name: things.name,
-    });
-    return (
-      isTrue(conditionsOf(found), "Ready") && findCondition(conditionsOf(found), "Stalled") === undefined
-    );
+    const conditions = conditionsOf(await binding(things.name));
+    return isTrue(conditions, "Ready") && findCondition(conditions, "Stalled") === undefined;
   });
   await consumer.client.create(things.type, widget(things.type, "late", { size: 1 }));
   await waitFor("the object on the provider", () => onProvider(things.type, "late"));

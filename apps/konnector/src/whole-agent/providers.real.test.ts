@@ -1,6 +1,6 @@
 /** The konnector between real API servers: several providers, one cluster bound twice, a provider that cannot be reached for a while. */
 import assert from "node:assert/strict";
-import { after, test } from "node:test";
+import { test } from "node:test";
 import {
   type AnsweredPermissionClaim,
   apiServiceBindings,
@@ -18,48 +18,33 @@ import {
   secrets,
 } from "@klutch/kube-core";
 import { secretObject, waitFor } from "@klutch/kube-testing";
+import { providerSecret, putKubeconfig } from "../testing/credentials.ts";
 import { startGate } from "../testing/gate.ts";
-import { pairOf, serviceNamespace } from "../testing/pair.ts";
-import { exportCrd, installCrd, prepareTenant, tenantNamespace } from "../testing/provider-side.ts";
-import { bindApi, startKonnector, startWorld, testApi, widget } from "../testing/world.ts";
+import { serviceNamespace } from "../testing/pair.ts";
+import { exportCrd, installCrd, prepareTenant, providerSecrets } from "../testing/provider-side.ts";
+import { startTenantWorld } from "../testing/tenant-world.ts";
+import { bindApi, startKonnector, testApi, widget } from "../testing/world.ts";
 
-const world = await startWorld();
-const { consumer, provider } = world;
-const { onProvider, onConsumer, binding, untilReady, untilReason, create } = pairOf(world);
 const other = "cluster-other";
 const widgets = testApi("widgets", "Widget");
 const gadgets = testApi("gadgets", "Gadget");
 const fields = testApi("fields", "Field");
-const claim: AnsweredPermissionClaim = {
-  group: "",
-  resource: "secrets",
-  version: "v1",
-  selector: { owner: "Provider", names: ["*"], namespaces: ["*"] },
-  state: "Accepted",
-};
-const { state: _state, ...asked } = claim;
-for (const { crd } of [widgets, gadgets]) await installCrd(provider, crd);
-const gate = await startGate(provider.url);
-const [first, second] = [
-  await prepareTenant(provider, ["widgets", "fields"]),
-  await prepareTenant(provider, ["gadgets", "widgets"], other),
-];
-const gated = first.replace(provider.url, gate.url);
-// The agent brings the provider's own copy over.
-await provider.client.mergePatch(
-  secrets,
-  { namespace: tenantNamespace, name: "kubeconfig" },
-  { data: { kubeconfig: Buffer.from(gated).toString("base64") } },
-);
-await exportCrd(provider, widgets.crd, {}, [asked]);
-await exportCrd(provider, gadgets.crd, {}, [asked], other);
-await exportCrd(provider, widgets.crd, {}, [], other);
-const konnector = await startKonnector(world, { timing: { unreachableAfterMs: 500 } });
-after(async () => {
-  await konnector[Symbol.asyncDispose]();
-  await gate[Symbol.asyncDispose]();
-  await world[Symbol.asyncDispose]();
+const claim: AnsweredPermissionClaim = { ...providerSecrets, state: "Accepted" };
+const world = await startTenantWorld({
+  exported: [{ ...widgets, claims: [providerSecrets] }],
+  open: ["fields"],
 });
+const { consumer, provider, cleanup, onProvider, onConsumer } = world;
+const { binding, untilReady, untilReason, create, createSynced } = world;
+const gate = cleanup.use(await startGate(provider.url));
+const gated = world.kubeconfig.replace(provider.url, gate.url);
+// The agent brings the provider's own copy over.
+await putKubeconfig(provider, providerSecret, gated);
+await installCrd(provider, gadgets.crd);
+const second = await prepareTenant(provider, ["gadgets", "widgets"], other);
+await exportCrd(provider, gadgets.crd, {}, [providerSecrets], other);
+await exportCrd(provider, widgets.crd, {}, [], other);
+cleanup.use(await startKonnector(world, { timing: { unreachableAfterMs: 500 } }));
 
 test("two providers serve different APIs of one cluster side by side", async () => {
   await bindApi(world, widgets.name, gated, [claim]);
@@ -102,8 +87,7 @@ test("the same API bound again by another provider is refused, and the first bin
     return connected?.reason === "ForeignCustomResourceDefinition" ? connected : undefined;
   });
   assert.match(refused.message ?? "", /belongs to APIServiceBinding widgets/);
-  await create(widgets.type, widget(widgets.type, "two", {}));
-  await waitFor("the first provider to get it", () => onProvider(widgets.type, "two"));
+  await createSynced(widgets.type, "two");
   assert.equal(
     await provider.client.find(widgets.type, { namespace: `${other}-app`, name: "two" }),
     undefined,

@@ -4,7 +4,7 @@ import { execFile } from "node:child_process";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { after, test } from "node:test";
+import { test } from "node:test";
 import { promisify } from "node:util";
 import {
   apiServiceBindings,
@@ -16,33 +16,20 @@ import {
 import { customResourceDefinitions, type DynamicObject, namespaces } from "@klutch/kube-core";
 import { resolveEngine } from "@klutch/engines";
 import { waitFor } from "@klutch/kube-testing";
-import { pairOf, serviceNamespace } from "../testing/pair.ts";
-import { exportCrd, installCrd, prepareTenant, tenantNamespace } from "../testing/provider-side.ts";
-import {
-  bindApi,
-  type RunningKonnector,
-  startKonnector,
-  startWorld,
-  testApi,
-  widget,
-} from "../testing/world.ts";
+import { serviceNamespace } from "../testing/pair.ts";
+import { tenantNamespace } from "../testing/provider-side.ts";
+import { startTenantWorld } from "../testing/tenant-world.ts";
+import { bindApi, type RunningKonnector, startKonnector, testApi, widget } from "../testing/world.ts";
 
-const world = await startWorld();
-const { consumer, provider } = world;
-const { onProvider, onConsumer, binding, untilReady, untilReason } = pairOf(world);
 const widgets = testApi("widgets", "Widget");
-await installCrd(provider, widgets.crd);
-const kubeconfig = await prepareTenant(provider, ["widgets"]);
-await exportCrd(provider, widgets.crd);
-let konnector: RunningKonnector = await startKonnector(world);
+const world = await startTenantWorld({ exported: [widgets] });
+const { consumer, provider, kubeconfig, cleanup } = world;
+const { onProvider, onConsumer, binding, untilReady, untilReason } = world;
+let konnector: RunningKonnector = cleanup.use(await startKonnector(world));
 const kubectl = await resolveEngine("kubectl");
 const folder = await mkdtemp(join(tmpdir(), "klutch-restore-"));
+cleanup.defer(() => rm(folder, { recursive: true }));
 await writeFile(join(folder, "kubeconfig"), consumer.kubeconfig);
-after(async () => {
-  await konnector[Symbol.asyncDispose]();
-  await world[Symbol.asyncDispose]();
-  await rm(folder, { recursive: true });
-});
 
 /** Applies with the real kubectl, as a user does; rejects when it refuses. */
 async function apply(name: string, spec: object, ...flags: readonly string[]): Promise<void> {
@@ -161,7 +148,7 @@ test("claims that were lost with their CRD while no agent ran are restored, and 
   }
   await consumer.client.delete(customResourceDefinitions, { name: widgets.name });
   await waitFor("the CRD to be gone", isGone);
-  konnector = await startKonnector(world, { identity: "second" });
+  konnector = cleanup.use(await startKonnector(world, { identity: "second" }));
   for (const [name, uid] of uids) {
     await waitFor(`${name} to be back`, () => onConsumer(widgets.type, name), { timeoutMs: 40_000 });
     assert.equal((await onProvider(widgets.type, name))?.metadata.uid, uid, `${name} on the provider`);
@@ -209,7 +196,7 @@ test("a namespace that is gone without its claims' deletions keeps its mapping, 
     await consumer.client.delete(widgets.type, key);
   }
   for (const name of ["wiped", "empty"]) await endNamespace(name);
-  konnector = await startKonnector(world, { identity: "third", timing: { breakerLimit: 1 } });
+  konnector = cleanup.use(await startKonnector(world, { identity: "third", timing: { breakerLimit: 1 } }));
   await untilReason(widgets.name, "DeletionHeld", "MassDeletion");
   await waitFor("the other mapping to be released", async () => (await mapping("empty")) === undefined);
   assert.ok(await mapping("wiped"));

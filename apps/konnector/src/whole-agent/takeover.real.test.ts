@@ -1,6 +1,6 @@
 /** A cluster that a Go konnector of version 1.5 served is taken over: same names, marks and finalizer, and not one write upstream. */
 import assert from "node:assert/strict";
-import { after, test } from "node:test";
+import { test } from "node:test";
 import {
   type AnsweredPermissionClaim,
   apiServiceBindingCrd,
@@ -29,19 +29,11 @@ import {
   secrets,
 } from "@klutch/kube-core";
 import { secretObject, waitFor } from "@klutch/kube-testing";
-import { pairOf, serviceNamespace } from "../testing/pair.ts";
-import {
-  exportCrd,
-  grantClusterWide,
-  installCrd,
-  prepareTenant,
-  tenantNamespace,
-} from "../testing/provider-side.ts";
-import { startKonnector, startWorld, testApi, widget } from "../testing/world.ts";
+import { serviceNamespace } from "../testing/pair.ts";
+import { installCrd, providerSecrets, tenantNamespace } from "../testing/provider-side.ts";
+import { startTenantWorld } from "../testing/tenant-world.ts";
+import { startKonnector, testApi, widget } from "../testing/world.ts";
 
-const world = await startWorld();
-const { consumer, provider } = world;
-const { onProvider, onConsumer } = pairOf(world);
 const asKonnector = { fieldManager: "konnector" };
 const kubeconfigRef = { namespace: consumerNamespace, name: "kubeconfig-x7k2p" };
 const widgets = testApi("widgets", "Widget");
@@ -51,29 +43,24 @@ const clusterScoped = [
   { ...zones, isolation: "None" },
   { ...regions, isolation: "Namespaced" },
 ] as const;
-const claim = {
-  group: "",
-  resource: "secrets",
-  version: "v1",
-  selector: { owner: "Provider", names: ["*"], namespaces: ["*"] },
-} as const;
-for (const { crd } of [widgets, zones, regions]) await installCrd(provider, crd);
-const kubeconfig = await prepareTenant(provider, ["widgets", "zones", "regions"]);
-await grantClusterWide(provider);
-await exportCrd(provider, widgets.crd, {}, [claim]);
-for (const { crd, isolation } of clusterScoped)
-  await exportCrd(provider, crd, { informerScope: "Cluster", clusterScopedIsolation: isolation });
+const world = await startTenantWorld({
+  exported: [
+    { ...widgets, claims: [providerSecrets] },
+    ...clusterScoped.map(({ isolation, ...api }) => ({
+      ...api,
+      exportSpec: { informerScope: "Cluster", clusterScopedIsolation: isolation } as const,
+    })),
+  ],
+  clusterWide: true,
+});
+const { consumer, provider, kubeconfig, cleanup, onProvider, onConsumer } = world;
 await leaveBehind();
 for (const api of clusterScoped) await leaveClusterScoped(api);
 const before = {
   widget: await onProvider(widgets.type, "old"),
   secret: await provider.client.get<DynamicObject>(secrets, { namespace: serviceNamespace, name: "creds" }),
 };
-const konnector = await startKonnector(world);
-after(async () => {
-  await konnector[Symbol.asyncDispose]();
-  await world[Symbol.asyncDispose]();
-});
+const konnector = cleanup.use(await startKonnector(world));
 
 /** A binding as such a konnector and its plugin leave it, with its CRD, and our rights. */
 async function leaveBinding(
@@ -134,7 +121,7 @@ async function leaveBehind(): Promise<void> {
   });
   const { namespace, name } = kubeconfigRef;
   await consumer.client.create(secrets, secretObject(namespace, name, { kubeconfig }));
-  await leaveBinding(widgets, [{ ...claim, state: "Accepted" }]);
+  await leaveBinding(widgets, [{ ...providerSecrets, state: "Accepted" }]);
   await provider.client.create<DynamicObject>(apiServiceNamespaces, {
     apiVersion: "klutch.anynines.com/v1alpha1",
     kind: "APIServiceNamespace",

@@ -1,6 +1,6 @@
 /** The konnector between two real API servers: unbinding, binding again, held deletions, schema changes, other providers. */
 import assert from "node:assert/strict";
-import { after, test } from "node:test";
+import { test } from "node:test";
 import {
   apiServiceBindings,
   apiServiceExports,
@@ -21,33 +21,20 @@ import {
   namespaces,
 } from "@klutch/kube-core";
 import { waitFor } from "@klutch/kube-testing";
-import { pairOf, serviceNamespace } from "../testing/pair.ts";
-import { exportCrd, installCrd, prepareTenant, tenantNamespace } from "../testing/provider-side.ts";
-import {
-  bindApi,
-  type RunningKonnector,
-  startKonnector,
-  startWorld,
-  testApi,
-  widget,
-} from "../testing/world.ts";
+import { serviceNamespace } from "../testing/pair.ts";
+import { tenantNamespace } from "../testing/provider-side.ts";
+import { startTenantWorld } from "../testing/tenant-world.ts";
+import { bindApi, type RunningKonnector, startKonnector, testApi, widget } from "../testing/world.ts";
 
-const world = await startWorld();
-const { consumer, provider } = world;
-const { onProvider, onConsumer, binding, untilReady, untilReason, create } = pairOf(world);
 const widgets = testApi("widgets", "Widget");
 const gadgets = testApi("gadgets", "Gadget");
 const things = testApi("things", "Thing");
 const apis = [widgets, gadgets, things];
-for (const { crd } of apis) await installCrd(provider, crd);
-const kubeconfig = await prepareTenant(provider, ["widgets", "gadgets", "things"]);
-for (const { crd } of apis) await exportCrd(provider, crd);
+const world = await startTenantWorld({ exported: apis });
+const { consumer, provider, kubeconfig, cleanup, onProvider, onConsumer } = world;
+const { binding, untilReady, untilReason, create, createSynced } = world;
 const timing = { massDeletionLimit: 3 };
-let konnector: RunningKonnector = await startKonnector(world, { timing });
-after(async () => {
-  await konnector[Symbol.asyncDispose]();
-  await world[Symbol.asyncDispose]();
-});
+let konnector: RunningKonnector = cleanup.use(await startKonnector(world, { timing }));
 
 const ref = (name: string): { namespace: string; name: string } => ({ namespace: consumerNamespace, name });
 const annotate = async (name: string, annotations: Readonly<Record<string, string>>): Promise<void> => {
@@ -134,10 +121,9 @@ test("mass deletion: most claims at once are held, also over a restart, until th
   const held = await left();
   assert.ok(held.length >= 2, `only ${held.join()} were held`);
   await konnector[Symbol.asyncDispose]();
-  konnector = await startKonnector(world, { identity: "second", timing });
+  konnector = cleanup.use(await startKonnector(world, { identity: "second", timing }));
   await waitFor("the caches", async () => (await fetch(`http://127.0.0.1:${konnector.probePort}/readyz`)).ok);
-  await create(things.type, widget(things.type, "marker", {}));
-  await waitFor("work to go on", () => onProvider(things.type, "marker"));
+  await createSynced(things.type, "marker");
   assert.deepEqual(await left(), held);
   await annotate(gadgets.name, { [releaseDeletionsAnnotation]: new Date().toISOString() });
   await waitFor("the rest to be deleted", async () => (await left()).length === 0);
@@ -145,8 +131,7 @@ test("mass deletion: most claims at once are held, also over a restart, until th
 });
 
 test("deleting the CRD in the app cluster deletes nothing on the provider; unbinding and binding again brings all back", async () => {
-  await create(things.type, widget(things.type, "precious", { size: 7 }));
-  await waitFor("it on the provider", () => onProvider(things.type, "precious"));
+  await createSynced(things.type, "precious", { size: 7 });
   await consumer.client.delete(customResourceDefinitions, { name: things.name });
   const message = await untilReason(things.name, "DeletionHeld", "MassDeletion");
   assert.match(message, /CustomResourceDefinition things\.test\.klutch\.example is being deleted/);
@@ -229,7 +214,7 @@ test("a schema that an existing object does not fit is held, with object and fie
 test("a provider that is not the pinned one is refused, and nothing is written", async () => {
   await konnector[Symbol.asyncDispose]();
   await annotate(things.name, { [providerUidAnnotation]: "namespace=of-another-cluster" });
-  konnector = await startKonnector(world, { identity: "third", timing });
+  konnector = cleanup.use(await startKonnector(world, { identity: "third", timing }));
   const message = await untilReason(things.name, "Connected", "WrongProvider");
   assert.match(message, /was made with of-another-cluster: nothing is synced/);
   assert.deepEqual(
