@@ -12,7 +12,8 @@ import {
 } from "./decode.ts";
 import { isGone, OsbError } from "./errors.ts";
 import { operationOf, type OsbOperation } from "./operation.ts";
-import { type BrokerConfig, type BrokerRequest, type BrokerResponse, createTransport } from "./transport.ts";
+import type { HttpResponse } from "./http.ts";
+import { type BrokerConfig, type BrokerRequest, createTransport } from "./transport.ts";
 import type {
   BindOutcome,
   Catalog,
@@ -100,11 +101,11 @@ export type ObserveCall = (operation: OsbOperation, status: number | undefined, 
 /** A client of the broker; connections are kept until it is disposed. */
 export function createOsbClient(config: BrokerConfig, observe: ObserveCall = () => undefined): OsbClient {
   const transport = createTransport(config);
-  const call = async (wire: BrokerRequest, options: CallOptions = {}): Promise<BrokerResponse> => {
+  const call = async (wire: BrokerRequest, options: CallOptions = {}): Promise<HttpResponse> => {
     const headers = identityHeader(options.identity);
     const startedAt = performance.now();
     let status: number | undefined;
-    let response: BrokerResponse;
+    let response: HttpResponse;
     try {
       response = await transport.send({ ...wire, signal: options.signal, headers });
       ({ status } = response);
@@ -138,7 +139,7 @@ export function createOsbClient(config: BrokerConfig, observe: ObserveCall = () 
   };
 }
 
-type Call = (wire: BrokerRequest, options?: CallOptions) => Promise<BrokerResponse>;
+type Call = (wire: BrokerRequest, options?: CallOptions) => Promise<HttpResponse>;
 
 function instanceVerbs(
   call: Call,
@@ -212,7 +213,7 @@ async function remove(
   }
 }
 
-function outcome(wire: BrokerRequest, response: BrokerResponse): Outcome {
+function outcome(wire: BrokerRequest, response: HttpResponse): Outcome {
   const action = `${wire.method} ${wire.path}`;
   return decodeOutcome(response.status, parseObject(response.text, action), action, response.retryAfterMs);
 }
@@ -241,7 +242,7 @@ function identityHeader(identity: OriginatingIdentity | undefined): Readonly<Rec
   return { "x-broker-api-originating-identity": `${identity.platform} ${value}` };
 }
 
-function errorOf(response: BrokerResponse, action: string): OsbError {
+function errorOf(response: HttpResponse, action: string): OsbError {
   // An HTML page of a proxy is not for people's conditions.
   const body = brokerErrorOf(response.text);
   return new OsbError({
