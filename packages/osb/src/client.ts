@@ -1,81 +1,50 @@
 /** The verbs of a service broker. Each takes the identifiers the caller chose, so repeating one after a crash is safe. */
+import { randomUUID } from "node:crypto";
 import {
-  decodeBind,
   brokerErrorOf,
+  decodeBind,
   decodeBinding,
   decodeCatalog,
   decodeInstance,
   decodeLastOperation,
   decodeOutcome,
+  optionalFlag,
   optionalText,
   parseObject,
 } from "./decode.ts";
 import { isGone, OsbError } from "./errors.ts";
-import { operationOf, type OsbOperation } from "./operation.ts";
 import type { HttpResponse } from "./http.ts";
-import { type BrokerConfig, type BrokerRequest, createTransport } from "./transport.ts";
+import { operationOf, type OsbOperation } from "./operation.ts";
+import type {
+  BindRequest,
+  CallOptions,
+  DeleteRequest,
+  FetchOptions,
+  PollRequest,
+  ProvisionRequest,
+  UpdateRequest,
+} from "./requests.ts";
+import { type BrokerConfig, type BrokerRequest, type BrokerTransport, createTransport } from "./transport.ts";
 import type {
   BindOutcome,
   Catalog,
   FetchedBinding,
   FetchedInstance,
   LastOperation,
-  OriginatingIdentity,
   Outcome,
 } from "./types.ts";
-
-/** Options of every call. */
-export interface CallOptions {
-  readonly signal?: AbortSignal | undefined;
-  readonly identity?: OriginatingIdentity | undefined;
-}
-
-/** Names the plan of an instance. */
-export interface PlanRef {
-  readonly serviceId: string;
-  readonly planId: string;
-}
-
-/** What to provision. */
-export interface ProvisionRequest extends PlanRef {
-  readonly instanceId: string;
-  readonly organizationGuid: string;
-  readonly spaceGuid: string;
-  readonly parameters?: Readonly<Record<string, unknown>> | undefined;
-  readonly context?: Readonly<Record<string, unknown>> | undefined;
-  /** Default true. */
-  readonly acceptsIncomplete?: boolean | undefined;
-}
-
-/** What to change. */
-export interface UpdateRequest extends PlanRef {
-  readonly instanceId: string;
-  readonly parameters?: Readonly<Record<string, unknown>> | undefined;
-  readonly context?: Readonly<Record<string, unknown>> | undefined;
-  readonly acceptsIncomplete?: boolean | undefined;
-}
-
-/** What to delete. */
-export interface DeleteRequest extends PlanRef {
-  readonly instanceId: string;
-  readonly acceptsIncomplete?: boolean | undefined;
-}
-
-/** What to bind. */
-export interface BindRequest extends DeleteRequest {
-  readonly bindingId: string;
-  readonly parameters?: Readonly<Record<string, unknown>> | undefined;
-  readonly context?: Readonly<Record<string, unknown>> | undefined;
-}
-
-/** Which operation to ask for. */
-export interface PollRequest {
-  readonly serviceId?: string | undefined;
-  readonly planId?: string | undefined;
-  readonly instanceId: string;
-  readonly bindingId?: string | undefined;
-  readonly operation?: string | undefined;
-}
+import {
+  bindWire,
+  catalogWire,
+  deprovisionWire,
+  fetchBindingWire,
+  fetchInstanceWire,
+  identityHeaders,
+  lastOperationWire,
+  provisionWire,
+  unbindWire,
+  updateWire,
+} from "./wire.ts";
 
 /** One broker. Methods throw `OsbError` for an error answer and `OsbTransportError` for none that can be used. */
 export interface OsbClient extends AsyncDisposable {
@@ -84,12 +53,17 @@ export interface OsbClient extends AsyncDisposable {
   update(request: UpdateRequest, options?: CallOptions): Promise<Outcome>;
   /** 410 counts as done: it is gone. */
   deprovision(request: DeleteRequest, options?: CallOptions): Promise<Outcome>;
-  fetchInstance(instanceId: string, options?: CallOptions): Promise<FetchedInstance>;
+  /** Throws `NotSent` at brokers before 2.14. */
+  fetchInstance(instanceId: string, options?: FetchOptions): Promise<FetchedInstance>;
   bind(request: BindRequest, options?: CallOptions): Promise<BindOutcome>;
   /** 410 counts as done: it is gone. */
   unbind(request: BindRequest, options?: CallOptions): Promise<Outcome>;
-  fetchBinding(instanceId: string, bindingId: string, options?: CallOptions): Promise<FetchedBinding>;
-  /** 410 while deleting means it is gone; it is thrown as `OsbError`, see `isGone`. */
+  /** Throws `NotSent` at brokers before 2.14. */
+  fetchBinding(instanceId: string, bindingId: string, options?: FetchOptions): Promise<FetchedBinding>;
+  /**
+   * 410 while deleting means it is gone; it is thrown as `OsbError`, see `isGone`. Throws `NotSent` for a binding at brokers
+   * before 2.14, which have no operations on bindings that take time.
+   */
   lastOperation(request: PollRequest, options?: CallOptions): Promise<LastOperation>;
   /** Any path that tells health: 2xx or not. */
   checkHealth(path: string, options?: CallOptions): Promise<void>;
@@ -98,82 +72,83 @@ export interface OsbClient extends AsyncDisposable {
 /** Is told of each request: which verb, the status of the answer or undefined when none came, and how long it took. */
 export type ObserveCall = (operation: OsbOperation, status: number | undefined, tookMs: number) => void;
 
-/** A client of the broker; connections are kept until it is disposed. */
-export function createOsbClient(config: BrokerConfig, observe: ObserveCall = () => undefined): OsbClient {
-  const transport = createTransport(config);
-  const call = async (wire: BrokerRequest, options: CallOptions = {}): Promise<HttpResponse> => {
-    const headers = identityHeader(options.identity);
-    const startedAt = performance.now();
-    let status: number | undefined;
-    let response: HttpResponse;
-    try {
-      response = await transport.send({ ...wire, signal: options.signal, headers });
-      ({ status } = response);
-    } finally {
-      observe(operationOf(wire.method, wire.path), status, performance.now() - startedAt);
-    }
-    if (response.status >= 200 && response.status < 300) return response;
-    throw errorOf(response, `${wire.method} ${wire.path}`);
-  };
+/** Where time and names of requests come from. */
+export interface ClientSources {
+  /** Monotonic, in milliseconds. */
+  readonly now: () => number;
+  /** A new `X-Broker-API-Request-Identity`. */
+  readonly newRequestIdentity: () => string;
+}
+
+const realSources: ClientSources = { now: () => performance.now(), newRequestIdentity: randomUUID };
+
+/**
+ * A client of the broker; connections, the access token and the version that was agreed on are kept until it is disposed.
+ * Throws `OsbTransportError` `NotSent` when the configuration cannot work.
+ */
+export function createOsbClient(
+  config: BrokerConfig,
+  observe: ObserveCall = () => undefined,
+  sources: ClientSources = realSources,
+): OsbClient {
+  const transport = createTransport(config, {
+    now: sources.now,
+    observe: ({ method, path }, status, tookMs) => observe(operationOf(method, path), status, tookMs),
+  });
+  const call = callerOf(transport, sources);
   return {
     async catalog(options) {
-      const response = await call({ method: "GET", path: "/v2/catalog" }, options);
-      return decodeCatalog(parseObject(response.text, "GET /v2/catalog"), "GET /v2/catalog");
+      const { text, action } = await call(catalogWire, options);
+      return decodeCatalog(parseObject(text, action), action);
     },
     ...instanceVerbs(call),
     ...bindingVerbs(call),
     async lastOperation(request, options) {
-      const parent =
-        request.bindingId === undefined
-          ? instancePath(request.instanceId)
-          : bindingPath(request.instanceId, request.bindingId);
-      const path = `${parent}/last_operation`;
-      const query = { service_id: request.serviceId, plan_id: request.planId, operation: request.operation };
-      const { text, retryAfterMs } = await call({ method: "GET", path, query }, options);
-      return decodeLastOperation(parseObject(text, `GET ${path}`), `GET ${path}`, retryAfterMs);
+      const answer = await call((version) => lastOperationWire(request, version), options);
+      return decodeLastOperation(parseObject(answer.text, answer.action), answer.action, answer.retryAfterMs);
     },
     async checkHealth(path, options) {
-      await call({ method: "GET", path: path.startsWith("/") ? path : `/${path}` }, options);
+      await call(() => ({ method: "GET", path: path.startsWith("/") ? path : `/${path}` }), options);
     },
     [Symbol.asyncDispose]: () => transport[Symbol.asyncDispose](),
   };
 }
 
-type Call = (wire: BrokerRequest, options?: CallOptions) => Promise<HttpResponse>;
+interface Answer extends HttpResponse {
+  /** Method and path, for errors. */
+  readonly action: string;
+}
+
+/** Sends, and throws `OsbError` for what is not 2xx. */
+type Call = (build: (version: string) => BrokerRequest, options?: CallOptions) => Promise<Answer>;
+
+function callerOf(transport: BrokerTransport, { newRequestIdentity }: ClientSources): Call {
+  return async (build, options = {}) => {
+    const requestIdentity = options.requestIdentity ?? newRequestIdentity();
+    let action = "";
+    const response = await transport.send((version) => {
+      const wire = build(version);
+      action = `${wire.method} ${wire.path}`;
+      return { ...wire, headers: identityHeaders(options, requestIdentity, version) };
+    }, options.signal);
+    if (response.status >= 200 && response.status < 300) return { ...response, action };
+    throw errorOf(response, action, requestIdentity);
+  };
+}
 
 function instanceVerbs(
   call: Call,
 ): Pick<OsbClient, "provision" | "update" | "deprovision" | "fetchInstance"> {
   return {
-    async provision(request, options) {
-      const wire: BrokerRequest = {
-        method: "PUT",
-        path: instancePath(request.instanceId),
-        query: asyncQuery(request),
-        body: {
-          ...planBody(request),
-          organization_guid: request.organizationGuid,
-          space_guid: request.spaceGuid,
-          parameters: request.parameters,
-          context: request.context,
-        },
-      };
-      return outcome(wire, await call(wire, options));
-    },
-    async update(request, options) {
-      const { parameters, context } = request;
-      const wire: BrokerRequest = {
-        method: "PATCH",
-        path: instancePath(request.instanceId),
-        query: asyncQuery(request),
-        body: { ...planBody(request), parameters, context },
-      };
-      return outcome(wire, await call(wire, options));
-    },
-    deprovision: (request, options) => remove(call, instancePath(request.instanceId), request, options),
-    async fetchInstance(instanceId, options) {
-      const path = instancePath(instanceId);
-      return decodeInstance(parseObject((await call({ method: "GET", path }, options)).text, `GET ${path}`));
+    provision: async (request, options) =>
+      outcomeOf(await call((version) => provisionWire(request, version), options)),
+    update: async (request, options) =>
+      outcomeOf(await call((version) => updateWire(request, version), options)),
+    deprovision: (request, options) => removed(call(() => deprovisionWire(request), options)),
+    async fetchInstance(instanceId, options = {}) {
+      const wire = (version: string): BrokerRequest => fetchInstanceWire(instanceId, options, version);
+      const { text, action } = await call(wire, options);
+      return decodeInstance(parseObject(text, action));
     },
   };
 }
@@ -181,68 +156,34 @@ function instanceVerbs(
 function bindingVerbs(call: Call): Pick<OsbClient, "bind" | "unbind" | "fetchBinding"> {
   return {
     async bind(request, options) {
-      const path = bindingPath(request.instanceId, request.bindingId);
-      const { parameters, context } = request;
-      const body = { ...planBody(request), parameters, context };
-      const response = await call({ method: "PUT", path, query: asyncQuery(request), body }, options);
-      const action = `PUT ${path}`;
-      return decodeBind(response.status, parseObject(response.text, action), action, response.retryAfterMs);
+      const answer = await call((version) => bindWire(request, version), options);
+      const { status, text, action, retryAfterMs } = answer;
+      return decodeBind(status, parseObject(text, action), action, retryAfterMs);
     },
-    unbind: (request, options) =>
-      remove(call, bindingPath(request.instanceId, request.bindingId), request, options),
-    async fetchBinding(instanceId, bindingId, options) {
-      const path = bindingPath(instanceId, bindingId);
-      return decodeBinding(parseObject((await call({ method: "GET", path }, options)).text, `GET ${path}`));
+    unbind: (request, options) => removed(call((version) => unbindWire(request, version), options)),
+    async fetchBinding(instanceId, bindingId, options = {}) {
+      const ids = { instanceId, bindingId };
+      const wire = (version: string): BrokerRequest => fetchBindingWire(ids, options, version);
+      const { text, action } = await call(wire, options);
+      return decodeBinding(parseObject(text, action));
     },
   };
 }
 
-async function remove(
-  call: Call,
-  path: string,
-  request: DeleteRequest,
-  options: CallOptions | undefined,
-): Promise<Outcome> {
-  const query = { ...asyncQuery(request), service_id: request.serviceId, plan_id: request.planId };
-  const wire: BrokerRequest = { method: "DELETE", path, query };
+async function removed(answer: Promise<Answer>): Promise<Outcome> {
   try {
-    return outcome(wire, await call(wire, options));
+    return outcomeOf(await answer);
   } catch (error) {
     if (isGone(error) && error.status === 410) return { kind: "done" };
     throw error;
   }
 }
 
-function outcome(wire: BrokerRequest, response: HttpResponse): Outcome {
-  const action = `${wire.method} ${wire.path}`;
-  return decodeOutcome(response.status, parseObject(response.text, action), action, response.retryAfterMs);
+function outcomeOf({ status, text, action, retryAfterMs }: Answer): Outcome {
+  return decodeOutcome(status, parseObject(text, action), action, retryAfterMs);
 }
 
-function instancePath(instanceId: string): string {
-  return `/v2/service_instances/${encodeURIComponent(instanceId)}`;
-}
-
-function bindingPath(instanceId: string, bindingId: string): string {
-  return `${instancePath(instanceId)}/service_bindings/${encodeURIComponent(bindingId)}`;
-}
-
-function planBody(plan: PlanRef): Readonly<Record<string, string>> {
-  return { service_id: plan.serviceId, plan_id: plan.planId };
-}
-
-function asyncQuery(request: {
-  readonly acceptsIncomplete?: boolean | undefined;
-}): Readonly<Record<string, string>> {
-  return request.acceptsIncomplete === false ? {} : { accepts_incomplete: "true" };
-}
-
-function identityHeader(identity: OriginatingIdentity | undefined): Readonly<Record<string, string>> {
-  if (identity === undefined) return {};
-  const value = Buffer.from(JSON.stringify(identity.value)).toString("base64");
-  return { "x-broker-api-originating-identity": `${identity.platform} ${value}` };
-}
-
-function errorOf(response: HttpResponse, action: string): OsbError {
+function errorOf(response: HttpResponse, action: string, requestIdentity: string): OsbError {
   // An HTML page of a proxy is not for people's conditions.
   const body = brokerErrorOf(response.text);
   return new OsbError({
@@ -252,6 +193,9 @@ function errorOf(response: HttpResponse, action: string): OsbError {
     own: body !== undefined && isJson(response.contentType),
     action,
     retryAfterMs: response.retryAfterMs,
+    instanceUsable: optionalFlag(body ?? {}, "instance_usable"),
+    updateRepeatable: optionalFlag(body ?? {}, "update_repeatable"),
+    requestIdentity,
   });
 }
 

@@ -52,13 +52,23 @@ function service(value: unknown, field: string, action: string): Service {
 function plan(value: unknown, field: string, action: string): Plan {
   const body = object(value, field, action);
   const { maximum_polling_duration: seconds, plan_updateable: updateable } = body;
+  const { bindable, binding_rotatable: rotatable, maintenance_info: maintenance } = body;
+  const version = isObject(maintenance) ? optionalText(maintenance, "version") : "";
   return {
     id: text(body, "id", field, action),
     name: text(body, "name", field, action),
     description: optionalText(body, "description"),
-    ...(typeof seconds === "number" ? { maximumPollingDuration: seconds } : {}),
+    ...(isDuration(seconds) ? { maximumPollingDuration: seconds } : {}),
     ...(typeof updateable === "boolean" ? { planUpdateable: updateable } : {}),
+    ...(typeof bindable === "boolean" ? { bindable } : {}),
+    ...(typeof rotatable === "boolean" ? { bindingRotatable: rotatable } : {}),
+    ...(version === "" ? {} : { maintenanceVersion: version }),
   };
+}
+
+/** Zero would end each operation before it began. */
+function isDuration(value: unknown): value is number {
+  return typeof value === "number" && Number.isSafeInteger(value) && value > 0;
 }
 
 export function decodeOutcome(
@@ -99,7 +109,7 @@ export function decodeLastOperation(
   action: string,
   retryAfterMs: number | undefined,
 ): LastOperation {
-  const { state, instance_usable: usable } = body;
+  const { state, instance_usable: usable, update_repeatable: repeatable } = body;
   if (state !== "in progress" && state !== "succeeded" && state !== "failed") {
     throw garbage(action, "state", `is ${JSON.stringify(state)}, not "in progress", "succeeded" or "failed"`);
   }
@@ -108,6 +118,7 @@ export function decodeLastOperation(
     description: optionalText(body, "description"),
     retryAfterMs,
     ...(typeof usable === "boolean" ? { instanceUsable: usable } : {}),
+    ...(typeof repeatable === "boolean" ? { updateRepeatable: repeatable } : {}),
   };
 }
 
@@ -140,6 +151,12 @@ export function brokerErrorOf(text: string): Json | undefined {
   const { error, description } = value;
   const isEmpty = Object.keys(value).length === 0;
   return isEmpty || typeof error === "string" || typeof description === "string" ? value : undefined;
+}
+
+/** A truth value, or undefined when it is absent or something else. */
+export function optionalFlag(body: Json, name: string): boolean | undefined {
+  const value = body[name];
+  return typeof value === "boolean" ? value : undefined;
 }
 
 /** A text field, or "" when it is absent or something else. */

@@ -1,5 +1,16 @@
 /** What a service broker can do to us. */
 
+/** Values of `error` that the specification defines (OSB 2.17 "Error Codes"). All come with status 422. */
+export const specifiedErrors = [
+  "AsyncRequired",
+  "ConcurrencyError",
+  "RequiresApp",
+  "MaintenanceInfoConflict",
+] as const;
+
+/** An error that the specification defines. */
+export type SpecifiedError = (typeof specifiedErrors)[number];
+
 /** The broker answered with an error (OSB "Service Broker Errors"). */
 export class OsbError extends Error {
   readonly code = "Broker";
@@ -12,6 +23,14 @@ export class OsbError extends Error {
   /** The answer was an error object of a broker, not a page of something that stands before it. */
   readonly own: boolean;
   readonly retryAfterMs: number | undefined;
+  /** `error`, when it is one that the specification defines and came with the status that belongs to it. */
+  readonly specified: SpecifiedError | undefined;
+  /** Of a failed update or deprovisioning: whether the instance is still usable, as far as the broker says. */
+  readonly instanceUsable: boolean | undefined;
+  /** Of a failed update: whether the same one may succeed later, as far as the broker says. */
+  readonly updateRepeatable: boolean | undefined;
+  /** What the request was called in `X-Broker-API-Request-Identity`; for finding it in the broker's log. */
+  readonly requestIdentity: string | undefined;
 
   constructor(fields: {
     status: number;
@@ -20,6 +39,9 @@ export class OsbError extends Error {
     own: boolean;
     action: string;
     retryAfterMs?: number | undefined;
+    instanceUsable?: boolean | undefined;
+    updateRepeatable?: boolean | undefined;
+    requestIdentity?: string | undefined;
   }) {
     const said = [fields.error, fields.description].filter((text) => text !== "").join(": ");
     const bare = `the broker answered ${fields.action} with HTTP ${fields.status}`;
@@ -31,13 +53,28 @@ export class OsbError extends Error {
     this.description = fields.description;
     this.own = fields.own;
     this.retryAfterMs = fields.retryAfterMs;
+    this.specified =
+      fields.status === 422 ? specifiedErrors.find((known) => known === fields.error) : undefined;
+    this.instanceUsable = fields.instanceUsable;
+    this.updateRepeatable = fields.updateRepeatable;
+    this.requestIdentity = fields.requestIdentity;
   }
 }
 
-/** Why there is no usable answer. */
-export type OsbTransportCode = "Unreachable" | "Timeout" | "Tls" | "Garbage" | "TooLarge";
+/**
+ * Why there is no usable answer. `NotSent`: the request or the configuration is not one that can be sent to this broker.
+ * `Login`: there is no access token.
+ */
+export type OsbTransportCode =
+  | "Unreachable"
+  | "Timeout"
+  | "Tls"
+  | "Garbage"
+  | "TooLarge"
+  | "NotSent"
+  | "Login";
 
-/** No answer, or one that the specification does not allow. It is unknown whether the broker did anything. */
+/** No answer, or one that the specification does not allow; `mayHaveLeftOrphan` tells whether the broker may have done anything. */
 export class OsbTransportError extends Error {
   readonly code: OsbTransportCode;
 
@@ -59,7 +96,26 @@ function isGoneStatus(status: number): boolean {
 
 /** 422 ConcurrencyError: another operation on the instance is running. */
 export function isConcurrency(error: unknown): error is OsbError {
-  return error instanceof OsbError && error.status === 422 && error.error === "ConcurrencyError";
+  return isSpecified(error, "ConcurrencyError");
+}
+
+/** 422 AsyncRequired: the plan needs a call with `acceptsIncomplete`. */
+export function isAsyncRequired(error: unknown): error is OsbError {
+  return isSpecified(error, "AsyncRequired");
+}
+
+/** 422 RequiresApp: the binding needs `bindResource.appGuid`. */
+export function isAppRequired(error: unknown): error is OsbError {
+  return isSpecified(error, "RequiresApp");
+}
+
+/** 422 MaintenanceInfoConflict: the catalog has another `maintenance_info.version` for the plan; fetch it again. */
+export function isMaintenanceInfoConflict(error: unknown): error is OsbError {
+  return isSpecified(error, "MaintenanceInfoConflict");
+}
+
+function isSpecified(error: unknown, code: SpecifiedError): error is OsbError {
+  return error instanceof OsbError && error.specified === code;
 }
 
 /** The broker refused the request itself; sending it again will not help. */
@@ -73,12 +129,14 @@ export function isRefusal(error: unknown): error is OsbError {
   );
 }
 
+const neverArrived: ReadonlySet<OsbTransportCode> = new Set(["Unreachable", "Tls", "NotSent", "Login"]);
+
 /**
  * Whether the specification asks to delete what a failed create may have left (OSB 2.17 "Orphan Mitigation"): after time-outs, 5xx,
  * unusable 2xx answers and 408, not after a clear refusal.
  */
 export function mayHaveLeftOrphan(error: unknown): boolean {
-  if (error instanceof OsbTransportError) return error.code !== "Unreachable" && error.code !== "Tls";
+  if (error instanceof OsbTransportError) return !neverArrived.has(error.code);
   return (
     error instanceof OsbError &&
     (error.status >= 500 || error.status === 408 || (error.status >= 200 && error.status < 300))

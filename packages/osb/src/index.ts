@@ -1,29 +1,36 @@
 /** Client of Open Service Broker API brokers; usable without the rest of Klutch. */
+export type { BrokerAuth } from "./auth.ts";
+export { type ClientSources, createOsbClient, type ObserveCall, type OsbClient } from "./client.ts";
 export {
-  type BindRequest,
-  type CallOptions,
-  createOsbClient,
-  type DeleteRequest,
-  type ObserveCall,
-  type OsbClient,
-  type PlanRef,
-  type PollRequest,
-  type ProvisionRequest,
-  type UpdateRequest,
-} from "./client.ts";
-export {
+  isAppRequired,
+  isAsyncRequired,
   isConcurrency,
   isGone,
+  isMaintenanceInfoConflict,
   isRefusal,
   mayHaveLeftOrphan,
   OsbError,
   OsbTransportError,
   type OsbTransportCode,
+  type SpecifiedError,
 } from "./errors.ts";
+export type { TlsSettings } from "./http.ts";
+export type { OAuthConfig } from "./oauth.ts";
 export { operationOf, type OsbOperation } from "./operation.ts";
+export type {
+  BindRequest,
+  CallOptions,
+  DeleteRequest,
+  FetchOptions,
+  PlanRef,
+  PollRequest,
+  ProvisionRequest,
+  UpdateRequest,
+} from "./requests.ts";
 export type { BrokerConfig } from "./transport.ts";
 export type {
   BindOutcome,
+  BindResource,
   Catalog,
   FetchedBinding,
   FetchedInstance,

@@ -1,15 +1,19 @@
 /** Requests to one broker: its address, authentication and version. */
+import { type BrokerAuth, createCredentials } from "./auth.ts";
+import { OsbTransportError } from "./errors.ts";
 import { createHttpClient, type HttpRequest, type HttpResponse, type TlsSettings } from "./http.ts";
+import { apiVersions, nextVersion } from "./version.ts";
 
 /** How to reach a broker. */
 export interface BrokerConfig {
   /** Base URL; a slash at the end does not matter. */
   readonly url: string;
-  readonly auth?:
-    | { readonly kind: "basic"; readonly username: string; readonly password: string }
-    | { readonly kind: "bearer"; readonly token: string }
-    | undefined;
-  /** Default `2.17`. Brokers accept a higher minor version than their own. */
+  /** Default none. */
+  readonly auth?: BrokerAuth | undefined;
+  /**
+   * Default: the newest of 2.17 to 2.13 that the broker does not refuse with 412, remembered while the client lives. A version
+   * that is given is sent as it is and never changed.
+   */
   readonly apiVersion?: string | undefined;
   /** Of one request. Default 60 000. */
   readonly timeoutMs?: number | undefined;
@@ -23,55 +27,102 @@ export interface BrokerRequest {
   readonly query?: Readonly<Record<string, string | undefined>> | undefined;
   readonly body?: unknown;
   readonly headers?: Readonly<Record<string, string>> | undefined;
-  readonly signal?: AbortSignal | undefined;
 }
+
+/** Is told of each request that was sent: the status of the answer, or undefined when none came, and how long it took. */
+export type ObserveRequest = (request: BrokerRequest, status: number | undefined, tookMs: number) => void;
 
 /** Sends requests over kept connections. */
 export interface BrokerTransport extends AsyncDisposable {
-  send(request: BrokerRequest): Promise<HttpResponse>;
+  /**
+   * The answer to what `build` makes for the broker's version. It is called again for each version that is tried, and throws
+   * for one that cannot carry the request. Sent more than once only after 412, which means that nothing was done, and once
+   * with a new token after 401.
+   */
+  send(build: (version: string) => BrokerRequest, signal: AbortSignal | undefined): Promise<HttpResponse>;
 }
 
-export function createTransport(config: BrokerConfig): BrokerTransport {
-  const http = createHttpClient({
-    peer: "the broker",
-    timeoutMs: config.timeoutMs ?? 60_000,
-    tls: config.tls,
-  });
+/** Throws `OsbTransportError` `NotSent` when the configuration cannot work. */
+export function createTransport(
+  config: BrokerConfig,
+  { observe, now }: { readonly observe: ObserveRequest; readonly now: () => number },
+): BrokerTransport {
+  const { tls, timeoutMs = 60_000 } = config;
+  if ((tls?.cert === undefined) !== (tls?.key === undefined))
+    throw new OsbTransportError("NotSent", "a client certificate needs both tls.cert and tls.key");
+  const http = createHttpClient({ peer: "the broker", timeoutMs, tls });
+  const credentials = createCredentials(config.auth, { now, timeoutMs });
   const base = config.url.replace(/\/+$/, "");
+  let version: string = config.apiVersion ?? apiVersions[0];
+
+  const attempt = async (
+    wire: HttpRequest,
+    request: BrokerRequest,
+    authorization: string | undefined,
+  ): Promise<HttpResponse> => {
+    const startedAt = now();
+    let status: number | undefined;
+    try {
+      const headers = authorization === undefined ? wire.headers : { ...wire.headers, authorization };
+      const response = await http.send({ ...wire, headers });
+      ({ status } = response);
+      return response;
+    } finally {
+      observe(request, status, now() - startedAt);
+    }
+  };
+  const authorized = async (
+    request: BrokerRequest,
+    tried: string,
+    signal: AbortSignal | undefined,
+  ): Promise<HttpResponse> => {
+    const wire = { ...wireOf(base, request, tried), signal };
+    const authorization = await credentials.header(signal);
+    const response = await attempt(wire, request, authorization);
+    if (response.status !== 401 || !credentials.refused(authorization)) return response;
+    return attempt(wire, request, await credentials.header(signal));
+  };
   return {
-    send: (wire) =>
-      http.send({
-        method: wire.method,
-        url: `${base}${wire.path}${queryOf(wire)}`,
-        headers: headersOf(config, wire),
-        body: wire.body === undefined ? undefined : JSON.stringify(wire.body),
-        signal: wire.signal,
-        action: `${wire.method} ${wire.path}`,
-      }),
-    [Symbol.asyncDispose]: () => http[Symbol.asyncDispose](),
+    async send(build, signal) {
+      const refused = new Set<string>();
+      for (let tried = version; ; ) {
+        const response = await authorized(build(tried), tried, signal);
+        if (config.apiVersion !== undefined) return response;
+        if (response.status !== 412) {
+          version = tried;
+          return response;
+        }
+        refused.add(tried);
+        const next = nextVersion(refused, response.text);
+        if (next === undefined) return response;
+        tried = next;
+      }
+    },
+    async [Symbol.asyncDispose]() {
+      await Promise.all([http[Symbol.asyncDispose](), credentials[Symbol.asyncDispose]()]);
+    },
+  };
+}
+
+function wireOf(base: string, request: BrokerRequest, version: string): HttpRequest {
+  const { method, path, body } = request;
+  return {
+    method,
+    url: `${base}${path}${queryOf(request)}`,
+    headers: {
+      "x-broker-api-version": version,
+      accept: "application/json",
+      ...request.headers,
+      ...(body === undefined ? {} : { "content-type": "application/json" }),
+    },
+    body: body === undefined ? undefined : JSON.stringify(body),
+    action: `${method} ${path}`,
   };
 }
 
 /** With its question mark, or empty. */
-function queryOf(wire: BrokerRequest): string {
-  const query = new URLSearchParams();
-  for (const [name, value] of Object.entries(wire.query ?? {}))
-    if (value !== undefined) query.set(name, value);
-  return query.size > 0 ? `?${query.toString()}` : "";
-}
-
-function headersOf(config: BrokerConfig, wire: BrokerRequest): Record<string, string> {
-  const { auth } = config;
-  const headers: Record<string, string> = {
-    "x-broker-api-version": config.apiVersion ?? "2.17",
-    accept: "application/json",
-    ...wire.headers,
-  };
-  if (wire.body !== undefined) headers["content-type"] = "application/json";
-  if (auth?.kind === "basic") {
-    headers["authorization"] = `Basic ${Buffer.from(`${auth.username}:${auth.password}`).toString("base64")}`;
-  } else if (auth?.kind === "bearer") {
-    headers["authorization"] = `Bearer ${auth.token}`;
-  }
-  return headers;
+function queryOf({ query = {} }: BrokerRequest): string {
+  const fields = new URLSearchParams();
+  for (const [name, value] of Object.entries(query)) if (value !== undefined) fields.set(name, value);
+  return fields.size > 0 ? `?${fields.toString()}` : "";
 }

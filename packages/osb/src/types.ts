@@ -5,8 +5,14 @@ export interface Plan {
   readonly name: string;
   readonly description: string;
   readonly planUpdateable?: boolean | undefined;
-  /** Seconds. */
+  /** Seconds, a whole number from 1; what else a broker writes counts as nothing said. */
   readonly maximumPollingDuration?: number | undefined;
+  /** Overrides the service's. */
+  readonly bindable?: boolean | undefined;
+  /** Whether a binding can follow another one, see `BindRequest.predecessorBindingId`. */
+  readonly bindingRotatable?: boolean | undefined;
+  /** Version of `maintenance_info`. */
+  readonly maintenanceVersion?: string | undefined;
 }
 
 export interface Service {
@@ -49,6 +55,8 @@ export interface LastOperation {
   readonly retryAfterMs?: number | undefined;
   /** Of a failed update: whether the instance is still usable. */
   readonly instanceUsable?: boolean | undefined;
+  /** Of a failed update: whether the same one may succeed later. */
+  readonly updateRepeatable?: boolean | undefined;
 }
 
 export interface FetchedInstance {
@@ -63,6 +71,17 @@ export interface FetchedBinding {
 
 /** Who asks (header `X-Broker-API-Originating-Identity`). */
 export interface OriginatingIdentity {
+  /** Visible ASCII without spaces, such as `kubernetes`; the same as `context.platform`. */
   readonly platform: string;
+  /** The specification wants an object. */
   readonly value: unknown;
+}
+
+/** What a binding is for. Fields of other names that a platform has an agreement about go along as they are. */
+export interface BindResource {
+  /** The application, or whatever the platform maps to one; brokers that answer `RequiresApp` need it. */
+  readonly appGuid?: string | undefined;
+  /** Address of the application, for route services. */
+  readonly route?: string | undefined;
+  readonly other?: Readonly<Record<string, unknown>> | undefined;
 }

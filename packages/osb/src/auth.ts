@@ -1,0 +1,54 @@
+/** How a client shows a broker who it is. No credential is in an error, and none leaves here but in a header. */
+import { OsbTransportError } from "./errors.ts";
+import { basicHeader, isHeaderToken } from "./header-value.ts";
+import { createTokenSource, type OAuthConfig, type TokenOptions } from "./oauth.ts";
+
+/** Credentials of a broker. A client certificate belongs to `tls` and goes with any of them, or alone. */
+export type BrokerAuth =
+  | { readonly kind: "basic"; readonly username: string; readonly password: string }
+  | { readonly kind: "bearer"; readonly token: string }
+  | OAuthConfig;
+
+/** Values of the header `Authorization`. */
+export interface Credentials extends AsyncDisposable {
+  /** Undefined when there is none to send. Throws `OsbTransportError` `Login`. */
+  header(signal: AbortSignal | undefined): Promise<string | undefined>;
+  /** The broker answered 401 to this value. True when the next `header` may be another one. */
+  refused(header: string | undefined): boolean;
+}
+
+/** Throws `OsbTransportError` `NotSent` for what no header can carry. */
+export function createCredentials(auth: BrokerAuth | undefined, options: TokenOptions): Credentials {
+  switch (auth?.kind) {
+    case undefined:
+      return fixed(undefined);
+    case "basic":
+      return fixed(basicHeader(auth.username, auth.password));
+    case "bearer":
+      if (!isHeaderToken(auth.token))
+        throw new OsbTransportError(
+          "NotSent",
+          "the bearer token is empty or has characters that a header cannot carry, such as a line break",
+        );
+      return fixed(`Bearer ${auth.token}`);
+    case "oauth":
+      return oauth(auth, options);
+  }
+}
+
+function fixed(header: string | undefined): Credentials {
+  return {
+    header: () => Promise.resolve(header),
+    refused: () => false,
+    [Symbol.asyncDispose]: () => Promise.resolve(),
+  };
+}
+
+function oauth(config: OAuthConfig, options: TokenOptions): Credentials {
+  const tokens = createTokenSource(config, options);
+  return {
+    header: async (signal) => `Bearer ${await tokens.get(signal)}`,
+    refused: (header) => header !== undefined && tokens.forget(header.slice("Bearer ".length)),
+    [Symbol.asyncDispose]: () => tokens[Symbol.asyncDispose](),
+  };
+}
