@@ -17,6 +17,15 @@ export {
 export type { TlsSettings } from "./http.ts";
 export type { OAuthConfig } from "./oauth.ts";
 export { operationOf, type OsbOperation } from "./operation.ts";
+export {
+  nextPoll,
+  type PollAnswer,
+  type PollClock,
+  type PollEnd,
+  type PollObservation,
+  type PollOptions,
+  pollOperation,
+} from "./poll.ts";
 export type {
   BindRequest,
   CallOptions,
