@@ -82,7 +82,8 @@ export interface PollOptions {
   readonly clock?: PollClock | undefined;
 }
 
-const realClock: PollClock = {
+/** The time of this machine. */
+export const realClock: PollClock = {
   now: () => performance.now(),
   sleep: async (ms, signal) => {
     try {

@@ -1,0 +1,59 @@
+/** What was found for each rule. */
+import type { Exchange } from "./exchange.ts";
+import { type Rule, type RuleId, ruleIds, rules } from "./rules.ts";
+
+/** A request and its answer, in words that have no secrets. */
+export interface Evidence {
+  readonly sent: string;
+  readonly came: string;
+}
+
+/** One rule's result. */
+export interface Finding extends Rule {
+  readonly id: RuleId;
+  readonly result: "passed" | "failed" | "skipped";
+  /** How often it was tested. */
+  readonly tested: number;
+  /** What was wrong, or why it could not be tested; empty when it passed. */
+  readonly why: string;
+  /** Of the first failure, else of the last test. */
+  readonly evidence: Evidence | undefined;
+}
+
+/** What is kept of a rule. */
+type Entry = Pick<Finding, "result" | "tested" | "why" | "evidence">;
+
+/** Collects judgements. A rule fails with its first failed test, and is skipped when nothing tested it. */
+export class Report {
+  readonly #entries = new Map<RuleId, Entry>();
+
+  /** `why` says what is wrong when `holds` is false. Gives back `holds`. */
+  expect(id: RuleId, exchange: Exchange, holds: boolean, why: string): boolean {
+    const present = this.#entries.get(id);
+    const tested = (present?.tested ?? 0) + 1;
+    const { sent, came } = exchange;
+    if (present?.result === "failed") this.#entries.set(id, { ...present, tested });
+    else if (holds) this.#entries.set(id, { result: "passed", tested, why: "", evidence: { sent, came } });
+    else this.#entries.set(id, { result: "failed", tested, why, evidence: { sent, came } });
+    return holds;
+  }
+
+  /** Says why nothing tests the rule; what was tested stays. */
+  skip(why: string, ...ids: readonly RuleId[]): void {
+    for (const id of ids) if (!this.#entries.has(id)) this.#entries.set(id, skipped(why));
+  }
+
+  /** Takes back what was tested: the rule does not hold for this broker. */
+  forget(id: RuleId, why: string): void {
+    this.#entries.set(id, skipped(why));
+  }
+
+  /** All rules, in their order. `unreached` is why those were not tested that nothing was said of. */
+  findings(unreached: string): readonly Finding[] {
+    return ruleIds.map((id) => ({ id, ...rules[id], ...(this.#entries.get(id) ?? skipped(unreached)) }));
+  }
+}
+
+function skipped(why: string): Entry {
+  return { result: "skipped", tested: 0, why, evidence: undefined };
+}
