@@ -103,6 +103,27 @@ test("versions from 2.13 on are spoken, and the answer to another one says which
   assert.equal(description, "X-Broker-API-Version is 2.1; 2.13 or newer is needed");
 });
 
+test("a request without a version is not a good one, and it is told which are spoken", async () => {
+  const { authorization } = good;
+  const response = await app.request("/v2/catalog", { headers: { authorization } });
+  assert.equal(response.status, 400);
+  assert.match(await response.text(), /X-Broker-API-Version is missing; 2\.13 or newer is needed/);
+});
+
+test("the name of a request comes back with its answer, whatever that is", async () => {
+  const name = "x-broker-api-request-identity";
+  for (const path of ["/v2/catalog", "/v2/nothing"]) {
+    const response = await app.request(path, { headers: { ...good, [name]: "e26cee84" } });
+    assert.equal(response.headers.get(name), "e26cee84");
+  }
+  const unauthorized = await app.request("/v2/catalog", { headers: { [name]: "e26cee84" } });
+  assert.equal(unauthorized.headers.get(name), "e26cee84");
+  for (const wrong of ["", "a b", "x".repeat(256)]) {
+    const response = await app.request("/v2/catalog", { headers: { ...good, [name]: wrong } });
+    assert.equal(response.headers.get(name), null);
+  }
+});
+
 test("what runs longer than an answer is only begun for who can wait", async () => {
   for (const method of ["PUT", "PATCH", "DELETE"]) {
     for (const query of ["", "?accepts_incomplete=false", "?accepts_incomplete=1"]) {

@@ -27,6 +27,7 @@ export function createApp(options: AppOptions): Hono {
   app.onError((error, context) => errorAnswer(error, context, logger));
   app.get("/healthz", (context) => context.json({ status: "ok" }));
   if (options.metrics !== undefined) app.use("/v2/*", counting(options.metrics));
+  app.use("/v2/*", echoRequestIdentity);
   app.use("/v2/*", bodyLimit({ maxSize: 256 * 1024 }));
   app.use("/v2/*", async (context, next) => {
     checkAuthorization(context.req.header("authorization"), options);
@@ -41,6 +42,16 @@ export function createApp(options: AppOptions): Hono {
   );
   return app;
 }
+
+const identityHeader = "x-broker-api-request-identity";
+
+/** The platform finds its request by the name that it gave it. */
+const echoRequestIdentity: MiddlewareHandler = async (context, next) => {
+  await next();
+  const identity = context.req.header(identityHeader);
+  if (identity !== undefined && /^[\x21-\x7e]{1,255}$/.test(identity))
+    context.res.headers.set(identityHeader, identity);
+};
 
 /** Counts each request by its verb and answer. */
 function counting(metrics: Metrics): MiddlewareHandler {
@@ -155,12 +166,14 @@ function checkAuthorization(header: string | undefined, options: AppOptions): vo
 }
 
 function checkVersion(header: string | undefined): void {
+  if (header === undefined)
+    throw new BrokerError(400, "BadRequest", "X-Broker-API-Version is missing; 2.13 or newer is needed");
   const version = /^2\.(\d+)$/.exec(header ?? "");
   if (version === null || Number(version[1]) < 13) {
     throw new BrokerError(
       412,
       "PreconditionFailed",
-      `X-Broker-API-Version is ${header ?? "missing"}; 2.13 or newer is needed`,
+      `X-Broker-API-Version is ${header}; 2.13 or newer is needed`,
     );
   }
 }

@@ -107,6 +107,7 @@ export class BrokerService {
     if (this.#checkPlan(body) !== instance.planId) {
       throw new BrokerError(400, "BadRequest", `plan_id is not the plan of instance ${instanceId}`);
     }
+    checkNoParameters(body);
     const present = await this.#store.binding(id);
     if (present !== undefined && present.instanceId !== instanceId) {
       throw new BrokerError(409, "BindingAlreadyExists", `binding ${id} belongs to another instance`);
@@ -207,6 +208,15 @@ function checkService(input: Input): void {
       `service_id ${JSON.stringify(input["service_id"])} is not in the catalog`,
     );
   }
+}
+
+/** Bindings have no parameters; one that were ignored would look like one that counts. */
+function checkNoParameters({ parameters }: Input): void {
+  if (parameters === undefined || parameters === null) return;
+  const [name] = typeof parameters === "object" ? Object.keys(parameters) : [""];
+  if (name === undefined) return;
+  const field = name === "" ? "parameters" : `parameters.${name}`;
+  throw new BrokerError(400, "InvalidParameters", `${field} is not supported; bindings have no parameters`);
 }
 
 function requireText(input: Input, field: string): string {
