@@ -21,5 +21,6 @@ export {
 export type { Json, JsonObject } from "./model/json.ts";
 export type { ResourceDefinition } from "./model/resources.ts";
 export { anyObject, crdObject, roleBindingObject, roleObject, secretObject } from "./objects.ts";
+export { type ConnectionOrigin, TcpProxy, type TcpProxyOptions } from "./tcp-proxy.ts";
 export { type RunOptions, VirtualClock, type VirtualClockOptions } from "./virtual-clock.ts";
 export { waitFor, type WaitOptions } from "./wait-for.ts";

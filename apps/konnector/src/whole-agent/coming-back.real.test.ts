@@ -21,9 +21,8 @@ import {
   secretText,
   serviceAccounts,
 } from "@klutch/kube-core";
-import { metricNames, startBackendProcess, waitFor } from "@klutch/kube-testing";
+import { metricNames, startBackendProcess, TcpProxy, waitFor } from "@klutch/kube-testing";
 import { metricsOf } from "@klutch/telemetry";
-import { startGate } from "../testing/gate.ts";
 import { pairOf } from "../testing/pair.ts";
 import {
   exportCrd,
@@ -38,7 +37,7 @@ const world = await startWorld({ backend: true });
 const { consumer, provider } = world;
 const { above, binding, untilReady, create } = pairOf(world);
 const widgets = testApi("widgets", "Widget");
-const gate = await startGate(provider.url);
+const gate = await TcpProxy.start(provider.url);
 const gated = (kubeconfig: string): string => kubeconfig.replace(provider.url, gate.url);
 await installCrd(provider, widgets.crd);
 const first = gated(await prepareTenant(provider, ["widgets"]));

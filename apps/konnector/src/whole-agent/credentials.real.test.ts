@@ -18,8 +18,7 @@ import {
   serviceAccounts,
 } from "@klutch/kube-core";
 import { ApiError, createKubeClient, parseForeignKubeconfig } from "@klutch/kube";
-import { waitFor } from "@klutch/kube-testing";
-import { startGate } from "../testing/gate.ts";
+import { TcpProxy, waitFor } from "@klutch/kube-testing";
 import { pairOf } from "../testing/pair.ts";
 import {
   exportCrd,
@@ -34,7 +33,7 @@ const world = await startWorld();
 const { consumer, provider } = world;
 const { above, untilReady, untilReason, create } = pairOf(world);
 const widgets = testApi("widgets", "Widget");
-const gate = await startGate(provider.url);
+const gate = await TcpProxy.start(provider.url);
 const gated = (kubeconfig: string): string => kubeconfig.replace(provider.url, gate.url);
 await installCrd(provider, widgets.crd);
 const first = gated(await prepareTenant(provider, ["widgets"]));

@@ -17,8 +17,7 @@ import {
   type KubeObject,
   secrets,
 } from "@klutch/kube-core";
-import { secretObject, waitFor } from "@klutch/kube-testing";
-import { startGate } from "../testing/gate.ts";
+import { secretObject, TcpProxy, waitFor } from "@klutch/kube-testing";
 import { pairOf, serviceNamespace } from "../testing/pair.ts";
 import { exportCrd, installCrd, prepareTenant, tenantNamespace } from "../testing/provider-side.ts";
 import { bindApi, startKonnector, startWorld, testApi, widget } from "../testing/world.ts";
@@ -39,7 +38,7 @@ const claim: AnsweredPermissionClaim = {
 };
 const { state: _state, ...asked } = claim;
 for (const { crd } of [widgets, gadgets]) await installCrd(provider, crd);
-const gate = await startGate(provider.url);
+const gate = await TcpProxy.start(provider.url);
 const [first, second] = [
   await prepareTenant(provider, ["widgets", "fields"]),
   await prepareTenant(provider, ["gadgets", "widgets"], other),
