@@ -1,6 +1,6 @@
 /** Case `soak`: whether the agent's memory stays flat under churn, and whether both sides agree afterwards. */
 import { setTimeout as sleep } from "node:timers/promises";
-import { type DynamicObject, isRecord, keyOf } from "@klutch/kube-core";
+import { type DynamicObject, keyOf, recordAt } from "@klutch/kube-core";
 import { canary } from "../harness/latency-probe.ts";
 import { memoryOf, type ProcessMemory } from "../harness/process-memory.ts";
 import { untilQuiet } from "../harness/quiet.ts";
@@ -102,7 +102,7 @@ async function contentsOf(
   const contents = new Map<string, string>();
   for await (const { metadata, spec, status, ...object } of objects) {
     const moved = { ...metadata, namespace: place(metadata.namespace ?? "") };
-    const { size, text, blob } = isRecord(spec) ? spec : {};
+    const { size, text, blob } = recordAt(spec);
     contents.set(keyOf({ ...object, metadata: moved }), JSON.stringify([size, text, blob, status ?? null]));
   }
   return contents;

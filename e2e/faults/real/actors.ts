@@ -1,10 +1,9 @@
 /** The people of the app cluster and the controllers of the provider, without any fault between them and their own API server. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { serviceNamespaceName } from "@klutch/api";
-import { type DynamicObject, type ObjectRef, secrets, secretText } from "@klutch/kube-core";
+import { type DynamicObject, type ObjectRef, secrets, secretText, textAt } from "@klutch/kube-core";
 import { ApiError, type KubeClient, TransportError } from "@klutch/kube";
 import { secretObject } from "@klutch/kube-testing";
-import { textAt } from "./decode.ts";
 import type { Ledger, Outcome } from "./ledger.ts";
 import type { Action, Plan, ProviderAction, UserAction } from "./plan.ts";
 import { clusterNamespace, slowFinalizer, widgets } from "./provider-setup.ts";

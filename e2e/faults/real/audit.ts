@@ -3,8 +3,8 @@ import { createReadStream } from "node:fs";
 import { stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
+import { numberAt, textAt, valueAt } from "@klutch/kube-core";
 import { consumerNamespace, konnectorName, binderName } from "@klutch/api";
-import { at, numberAt, textAt } from "./decode.ts";
 import type { AgentRun } from "./agent-slot.ts";
 import { clusterNamespace } from "./provider-setup.ts";
 
@@ -66,7 +66,7 @@ export async function readAudit(logFile: string, from: number): Promise<readonly
   for await (const line of lines) {
     const event = parseLine(line);
     if (event === undefined) continue;
-    const sources = at(event, "sourceIPs");
+    const sources = valueAt(event, "sourceIPs");
     const address: unknown = Array.isArray(sources) ? sources[0] : undefined;
     writes.push({
       verb: textAt(event, "verb") ?? "",

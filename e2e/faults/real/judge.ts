@@ -10,15 +10,18 @@ import {
 import {
   customResourceDefinitions,
   type DynamicObject,
+  keyOf,
   type KubeObject,
   namespaces,
+  numberAt,
   type ResourceType,
   secrets,
+  textAt,
+  valueAt,
 } from "@klutch/kube-core";
 import type { KubeClient } from "@klutch/kube";
 import { checkInvariants, type InvariantSnapshot } from "@klutch/sync";
 import { versionOf } from "./actors.ts";
-import { at, keyOf, numberAt, textAt } from "./decode.ts";
 import type { Ledger } from "./ledger.ts";
 import { claimNamespaces } from "./plan.ts";
 import { clusterNamespace, widgets, widgetsName } from "./provider-setup.ts";
@@ -111,7 +114,7 @@ function judgeClaim(
     ...(shown === revision && above.length === 1
       ? []
       : [`claim ${key} (${id}) has revision ${revision}, above is ${shown} in ${above.length} objects`]),
-    ...(at(above[0], "status") !== undefined &&
+    ...(valueAt(above[0], "status") !== undefined &&
     numberAt(claim, "status", "counter") !== numberAt(above[0], "status", "counter")
       ? [`claim ${key} (${id}) does not show the last status`]
       : []),

@@ -2,8 +2,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { serviceNamespaceName } from "@klutch/api";
 import { ApiError, type KubeClient } from "@klutch/kube";
-import type { DynamicObject } from "@klutch/kube-core";
-import { keyOf, numberAt, textAt } from "./decode.ts";
+import { type DynamicObject, keyOf, numberAt, textAt } from "@klutch/kube-core";
 import type { Ledger } from "./ledger.ts";
 import { claimNamespaces } from "./plan.ts";
 import { clusterNamespace, widgets } from "./provider-setup.ts";

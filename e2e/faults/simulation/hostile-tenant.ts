@@ -21,9 +21,9 @@ import {
 import {
   customResourceDefinitions,
   type DynamicObject,
-  isRecord,
   namespaces,
   ownerReference,
+  recordAt,
   type ResourceType,
   secrets,
 } from "@klutch/kube-core";
@@ -169,7 +169,7 @@ async function change(
   const { namespace, name = "" } = object.metadata;
   const ref = namespace === undefined ? { name } : { namespace, name };
   const field = pick(world, ["metadata", ...fields]);
-  const inside = isRecord(object[field]) ? Object.keys(object[field]) : [];
+  const inside = Object.keys(recordAt(object, field));
   const value = pick(world, [...values, ...lies(world)]);
   const part = inside.length > 0 && world.random() < 0.8 ? { [pick(world, inside)]: value } : value;
   const patch = field === "metadata" ? { metadata: metadataLie(world) } : { [field]: part };

@@ -1,6 +1,6 @@
 /** Watches both sides while faults happen and writes down every promise that is broken at some moment. */
 import { boundAnnotation } from "@klutch/api";
-import { type DynamicObject, isRecord, leases, type ResourceType } from "@klutch/kube-core";
+import { type DynamicObject, leases, numberAt, type ResourceType, textAt } from "@klutch/kube-core";
 import { type KubeClient } from "@klutch/kube";
 import type { ApiServerModel, VirtualClock } from "@klutch/kube-testing";
 import type { AgentWrite } from "./agent.ts";
@@ -51,8 +51,7 @@ export class Monitor {
     for (const { tenant } of this.#watched) {
       running.push(
         follow(tenant.direct, leases, signal, ({ spec }) => {
-          const holder = isRecord(spec) ? spec["holderIdentity"] : "";
-          this.#holders.set(tenant.name, typeof holder === "string" ? holder : "");
+          this.#holders.set(tenant.name, textAt(spec, "holderIdentity") ?? "");
         }),
       );
     }
@@ -143,8 +142,8 @@ export class Monitor {
 
   #below(tenant: SimulatedTenant, object: DynamicObject): void {
     const { uid = "", name = "" } = object.metadata;
-    const count = isRecord(object.status) ? object.status["count"] : undefined;
-    if (typeof count !== "number") return;
+    const count = numberAt(object.status, "count");
+    if (count === undefined) return;
     const before = this.#counts.get(uid) ?? -1;
     if (count < before)
       this.#say(`status goes never back: ${tenant.name} ${name} shows ${count} after ${before}`);

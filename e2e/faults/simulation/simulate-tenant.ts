@@ -3,7 +3,7 @@
  * the other one has stays as its own people made it, and nothing of either is seen by the other.
  */
 import { consumerNameAnnotation } from "@klutch/api";
-import { isRecord, namespaces, secrets } from "@klutch/kube-core";
+import { isRecord, namespaces, recordAt, secrets } from "@klutch/kube-core";
 import { ApiServerModel, seededFaults, seededRandom, VirtualClock } from "@klutch/kube-testing";
 import { checkInvariants } from "@klutch/sync";
 import { type SimulatedAgent, startAgent, type Tamper } from "./agent.ts";
@@ -121,7 +121,7 @@ export async function simulateTenant(
 
 /** Whether what is written bears a mark of ours that names the other tenant. */
 function namesOther(body: unknown, other: SimulatedTenant): boolean {
-  const metadata = isRecord(body) && isRecord(body["metadata"]) ? body["metadata"] : {};
+  const metadata = recordAt(body, "metadata");
   return [metadata["annotations"], metadata["labels"]].some(
     (entries) =>
       isRecord(entries) &&
@@ -146,7 +146,7 @@ function seenAcross(liar: SimulatedTenant, victim: SimulatedTenant, provider: Ap
     objectsOf(provider, type).filter(({ metadata }) => isOf(tenant, metadata.namespace, metadata.name));
   const dataOf = (tenant: SimulatedTenant): readonly string[] =>
     above(tenant, secrets).flatMap(({ data }) =>
-      isRecord(data) ? Object.values(data).filter((value) => typeof value === "string") : [],
+      Object.values(recordAt(data)).filter((value) => typeof value === "string"),
     );
   const own = new Set(dataOf(liar));
   const victims = [

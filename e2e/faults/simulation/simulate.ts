@@ -4,7 +4,7 @@
  * The same seed takes the same course.
  */
 import { apiServiceBindings, consumerNamespace } from "@klutch/api";
-import { type DynamicObject, isRecord, leases, secrets } from "@klutch/kube-core";
+import { type DynamicObject, leases, recordsAt, secrets } from "@klutch/kube-core";
 import { type KubeClient, type Random } from "@klutch/kube";
 import {
   ApiServerModel,
@@ -283,11 +283,8 @@ class Simulation {
     return this.#clusters.flatMap(({ tenant }) =>
       objectsOf(tenant.consumer, apiServiceBindings)
         .filter(({ status }) => {
-          const conditions =
-            isRecord(status) && Array.isArray(status["conditions"]) ? status["conditions"] : [];
-          return !conditions.some(
-            (one) => isRecord(one) && one["type"] === "Ready" && one["status"] === "True",
-          );
+          const conditions = recordsAt(status, "conditions");
+          return !conditions.some((one) => one["type"] === "Ready" && one["status"] === "True");
         })
         .map(
           ({ metadata, status }) =>

@@ -41,3 +41,4 @@ export { secretText } from "./secret-text.ts";
 export { soundMetadata } from "./sound-metadata.ts";
 export { microTime, wholeSeconds } from "./time.ts";
 export { isOfOtherKind, stamped, withoutType } from "./stamp.ts";
+export { listAt, numberAt, recordAt, recordsAt, textAt, valueAt } from "./value-at.ts";

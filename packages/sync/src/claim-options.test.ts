@@ -6,10 +6,10 @@ import {
   type PermissionClaim,
   resourceOwnerAnnotation,
 } from "@klutch/api";
-import type { DynamicObject, ObjectMeta } from "@klutch/kube-core";
+import { type DynamicObject, type ObjectMeta, valueAt } from "@klutch/kube-core";
 import { type ClaimedPlan, type ObservedClaimed, planClaimed } from "./claimed.ts";
 import { claimFaults, compilePermissionClaim, isSelected } from "./compiled-permission-claim.ts";
-import { parseKeyPath, valueAt, withValueAt } from "./field-path.ts";
+import { parseKeyPath, withValueAt } from "./field-path.ts";
 
 const consumerRef = { namespace: "app", name: "s" };
 const providerRef = { namespace: "cluster-a-app", name: "s" };
@@ -265,5 +265,5 @@ test("paths are read with dots and quoted keys, and set without touching the ori
   assert.deepEqual(withValueAt(before, ["a", "c", "d"], 2), { a: { b: 1, c: { d: 2 } } });
   assert.deepEqual(withValueAt(before, ["a", "b"], undefined), { a: {} });
   assert.deepEqual(before, { a: { b: 1 } });
-  assert.equal(valueAt(before, ["a", "x", "y"]), undefined);
+  assert.equal(valueAt(before, "a", "x", "y"), undefined);
 });

@@ -13,9 +13,10 @@ import {
   jsonEqual,
   jsonHash,
   type ObjectRef,
+  valueAt,
 } from "@klutch/kube-core";
 import type { CompiledPermissionClaim, MetadataPropagation } from "./compiled-permission-claim.ts";
-import { type KeyPath, valueAt, withValueAt } from "./field-path.ts";
+import { type KeyPath, withValueAt } from "./field-path.ts";
 import { matchesAny } from "./key-patterns.ts";
 import { mayReachConsumer } from "./metadata-rules.ts";
 import type { Tenant } from "./namespaces.ts";
@@ -82,13 +83,14 @@ function mergedFields(
   if (isProviderOwned) {
     const base =
       permissionClaim.fields.length === 0 ? source : withFieldsOf(present, permissionClaim.fields, source);
-    const kept = permissionClaim.preserving.filter((path) => valueAt(present, path) !== undefined);
+    const kept = permissionClaim.preserving.filter((path) => valueAt(present, ...path) !== undefined);
     return withFieldsOf(base, kept, present);
   }
   // What the provider may change keeps the provider's value, once it has one.
   const kept = permissionClaim.fields.filter(
     (path) =>
-      valueAt(present, path) !== undefined && !permissionClaim.preserving.some((one) => jsonEqual(one, path)),
+      valueAt(present, ...path) !== undefined &&
+      !permissionClaim.preserving.some((one) => jsonEqual(one, path)),
   );
   return withFieldsOf(source, kept, present);
 }
@@ -98,7 +100,7 @@ function withFieldsOf<T extends Readonly<Record<string, unknown>>>(
   paths: readonly KeyPath[],
   from: Readonly<Record<string, unknown>>,
 ): T {
-  return paths.reduce((result, path) => withValueAt(result, path, valueAt(from, path)), object);
+  return paths.reduce((result, path) => withValueAt(result, path, valueAt(from, ...path)), object);
 }
 
 /** Labels or annotations of the copy: what travels from the source, then what the copy's side may set. */
@@ -164,10 +166,11 @@ export function sourcePatch(
   const fields = paths
     .filter((path) => !permissionClaim.preserving.some((kept) => jsonEqual(kept, path)))
     .filter(
-      (path) => valueAt(copy, path) !== undefined && !jsonEqual(valueAt(copy, path), valueAt(source, path)),
+      (path) =>
+        valueAt(copy, ...path) !== undefined && !jsonEqual(valueAt(copy, ...path), valueAt(source, ...path)),
     )
     .reduce<Readonly<Record<string, unknown>>>(
-      (patch, path) => withValueAt(patch, path, valueAt(copy, path)),
+      (patch, path) => withValueAt(patch, path, valueAt(copy, ...path)),
       {},
     );
   const patch = { ...fields, ...(Object.keys(metadata).length === 0 ? {} : { metadata }) };

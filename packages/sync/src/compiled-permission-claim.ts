@@ -1,7 +1,7 @@
 /** What an accepted permission claim allows, in the form that decisions use, and what of a claim cannot be honoured. */
 import type { PermissionClaim } from "@klutch/api";
-import { contains, type DynamicObject, type ObjectRef } from "@klutch/kube-core";
-import { type KeyPath, parseKeyPath, valueAt } from "./field-path.ts";
+import { contains, type DynamicObject, type ObjectRef, valueAt } from "@klutch/kube-core";
+import { type KeyPath, parseKeyPath } from "./field-path.ts";
 
 /** One requirement of a field selector. */
 interface FieldRequirement {
@@ -136,7 +136,7 @@ export function isSelected(
   // A field selector names the consumer's object, so name and namespace are the consumer's on both sides.
   const seen = { ...object, metadata: { ...object?.metadata, ...ref } };
   return claim.fieldSelectors.some((requirements) =>
-    requirements.every(({ path, equals, value }) => (textAt(seen, path) === value) === equals),
+    requirements.every(({ path, equals, value }) => (printedAt(seen, path) === value) === equals),
   );
 }
 
@@ -151,8 +151,8 @@ function parseFieldSelector(text: string): readonly FieldRequirement[] | undefin
   return requirements;
 }
 
-function textAt(object: unknown, path: KeyPath): string {
-  const value = valueAt(object, path);
+function printedAt(object: unknown, path: KeyPath): string {
+  const value = valueAt(object, ...path);
   return typeof value === "string" || typeof value === "number" || typeof value === "boolean"
     ? String(value)
     : "";

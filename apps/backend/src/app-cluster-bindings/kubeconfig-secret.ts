@@ -4,8 +4,8 @@ import {
   containsEqualLists,
   type DynamicObject,
   falseCondition,
-  isRecord,
   type NewCondition,
+  recordAt,
   secrets,
   trueCondition,
 } from "@klutch/kube-core";
@@ -117,5 +117,5 @@ function mirrorRef(owner: Owner): { readonly namespace: string; readonly name: s
 }
 
 function dataOf(secret: DynamicObject): Readonly<Record<string, unknown>> {
-  return isRecord(secret["data"]) ? secret["data"] : {};
+  return recordAt(secret, "data");
 }

@@ -11,10 +11,10 @@ import {
 } from "@klutch/api";
 import {
   falseCondition,
-  isRecord,
   jsonEqual,
   type KubeObject,
   type NewCondition,
+  recordAt,
   trueCondition,
 } from "@klutch/kube-core";
 
@@ -55,8 +55,7 @@ export function guarded(
   patch: Readonly<Record<string, unknown>>,
   resourceVersion: string | undefined,
 ): Readonly<Record<string, unknown>> {
-  const metadata = isRecord(patch["metadata"]) ? patch["metadata"] : {};
-  return { ...patch, metadata: { ...metadata, resourceVersion } };
+  return { ...patch, metadata: { ...recordAt(patch, "metadata"), resourceVersion } };
 }
 
 function sourceOf(crd: KubeObject): ReturnType<typeof exportFromCrd> | { readonly fault: NewCondition } {

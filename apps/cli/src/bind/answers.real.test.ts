@@ -24,6 +24,7 @@ import {
   type DynamicObject,
   isRecord,
   roleBindings,
+  textAt,
 } from "@klutch/kube-core";
 import { formatYaml } from "@klutch/kube";
 import { crdObject, roleObject, startBackendProcess, startClusters, waitFor } from "@klutch/kube-testing";
@@ -89,7 +90,7 @@ const service = await waitFor("the service namespace", async () => {
     namespace: tenant,
     name: "team",
   });
-  return isRecord(status) && typeof status["namespace"] === "string" ? status["namespace"] : undefined;
+  return textAt(status, "namespace");
 });
 
 type Ended = Promise<{ readonly code: number; readonly said: string }>;

@@ -1,5 +1,5 @@
 /** Credentials of another cluster: whether one works, which of two is newer, and what is said when one is refused. */
-import { type DynamicObject, isRecord, namespaces } from "@klutch/kube-core";
+import { type DynamicObject, namespaces, numberAt } from "@klutch/kube-core";
 import { ApiError, type ClusterConfig, isUnauthorized, type KubeClient } from "@klutch/kube";
 
 /** A credential in use, in words for people. */
@@ -47,8 +47,7 @@ export function issuedAt({ auth }: ClusterConfig): number | undefined {
   const [, payload = ""] = auth.token.reveal().split(".");
   try {
     const claims: unknown = JSON.parse(Buffer.from(payload, "base64url").toString("utf8"));
-    const value = isRecord(claims) ? claims["iat"] : undefined;
-    return typeof value === "number" ? value : undefined;
+    return numberAt(claims, "iat");
   } catch {
     return undefined;
   }

@@ -1,6 +1,6 @@
 /** When a credential ends, as far as it says so itself. */
 import type { ClusterConfig } from "@klutch/kube";
-import { isRecord } from "@klutch/kube-core";
+import { numberAt } from "@klutch/kube-core";
 
 /** Seconds since the epoch of a service account's token; undefined for other credentials, and for a token that says nothing. */
 export function expiryOf({ auth }: Pick<ClusterConfig, "auth">): number | undefined {
@@ -8,8 +8,7 @@ export function expiryOf({ auth }: Pick<ClusterConfig, "auth">): number | undefi
   try {
     const [, payload = ""] = auth.token.reveal().split(".");
     const claims: unknown = JSON.parse(Buffer.from(payload, "base64url").toString());
-    const expiry = isRecord(claims) ? claims["exp"] : undefined;
-    return typeof expiry === "number" ? expiry : undefined;
+    return numberAt(claims, "exp");
   } catch {
     // No JSON Web Token: nobody can tell.
     return undefined;

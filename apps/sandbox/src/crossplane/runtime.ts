@@ -12,6 +12,7 @@ import {
   deployments,
   type DynamicObject,
   isRecord,
+  recordAt,
   type ResourceType,
   secrets,
   wholeSeconds,
@@ -64,7 +65,7 @@ async function serveRevision(
   endpoint: string | undefined,
 ): Promise<void> {
   const { name = "", generation } = revision.metadata;
-  const status = isRecord(revision.status) ? revision.status : {};
+  const status = recordAt(revision.status);
   if (!isActive(revision)) return;
   if (conditionOf(revision, "RuntimeHealthy") === "True" && status["endpoint"] === endpoint) return;
   const secretName = `${name}-tls`;
