@@ -52,7 +52,7 @@ export function formatSummaries(summaries: readonly Summary[]): string {
 }
 
 /** `12.3 ms`. */
-export function withUnit(value: number, unit: string): string {
+function withUnit(value: number, unit: string): string {
   if (unit === "") return formatNumber(value);
   return unit.startsWith("/") ? `${formatNumber(value)}${unit}` : `${formatNumber(value)} ${unit}`;
 }

@@ -10,7 +10,7 @@ import type { Logger } from "@klutch/telemetry";
 export const adminDatabase = "klutch_broker";
 
 /** Matches names of instances' databases, and of bindings' logins. */
-export const instanceDatabase = "^i[0-9a-f]{32}$";
+const instanceDatabase = "^i[0-9a-f]{32}$";
 export const bindingLogin = "^u[0-9a-f]{32}$";
 
 /** They come with the connection and win over what is set for a database or a role. */

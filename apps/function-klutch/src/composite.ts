@@ -10,7 +10,7 @@ export interface ClaimIdentity {
 }
 
 /** Name of the only composed resource. */
-export const composedName = "managed";
+const composedName = "managed";
 
 /**
  * The claim of a legacy composite, from the labels Crossplane puts on it; for a namespaced composite, which has no claim, its own

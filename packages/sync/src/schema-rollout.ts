@@ -98,11 +98,6 @@ export class SchemaTrial {
   }
 }
 
-/** The problems of one object alone; see `SchemaTrial`. */
-export function affectedBy(wanted: unknown, object: DynamicObject): AffectedObject | undefined {
-  return new SchemaTrial(wanted).affected(object);
-}
-
 /** Changes that cannot be decided with the objects here: they are rules in CEL or combinations of schemas. */
 export function isUndecidable(change: string): boolean {
   return (

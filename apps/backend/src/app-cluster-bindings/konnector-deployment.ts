@@ -34,7 +34,7 @@ export const konnectorDeployed = "KonnectorDeployed";
 const appliedAnnotation = "klutch.anynines.com/applied-hash";
 
 /** Flags of a konnector that serves this AppClusterBinding. */
-export function konnectorArgs(owner: Owner): readonly string[] {
+function konnectorArgs(owner: Owner): readonly string[] {
   return [
     "--control-plane-mode",
     `--app-cluster-kubeconfig-secret-name=${owner.object.spec.kubeconfigSecretRef.name}`,

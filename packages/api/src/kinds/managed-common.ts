@@ -83,7 +83,6 @@ const reference = (description: string): Schema<ConfigReference> =>
     { default: { name: "default" }, description },
   );
 
-export const secretReference: Schema<SecretReference> = object({ name: string(), namespace: string() });
 export const secretKeySelector: Schema<SecretKeySelector> = object({
   key: string(),
   name: string(),

@@ -60,7 +60,7 @@ export function requireFlags<T extends FlagTable>(flags: T, source: FlagSource):
 }
 
 /** What people type: `--name`, or the name of the variable. */
-export function titleOf(name: string, flag: Flag<unknown>): string {
+function titleOf(name: string, flag: Flag<unknown>): string {
   return flag.envOnly === true ? (flag.env ?? name) : `--${name}`;
 }
 
