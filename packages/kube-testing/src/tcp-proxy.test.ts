@@ -68,6 +68,22 @@ async function startBoth(
   return { echo, proxy, [Symbol.asyncDispose]: () => owned.disposeAsync() };
 }
 
+/** A client whose first piece has come back, and the other end of its connection. */
+async function connected({
+  echo,
+  proxy,
+}: {
+  echo: Echo;
+  proxy: TcpProxy;
+}): Promise<{ client: Client; served: Socket } & Disposable> {
+  const client = new Client(proxy.url);
+  client.socket.write("a");
+  await client.until("A");
+  const served = [...echo.sockets].at(-1);
+  assert.ok(served);
+  return { client, served, [Symbol.dispose]: () => client[Symbol.dispose]() };
+}
+
 /** Long enough for a piece to cross several times. */
 const crossingMs = 60;
 
@@ -92,12 +108,9 @@ test("everything passes through in both directions, and the end of one side is t
 
 test("a cut breaks the connections of now, and the next one works", async () => {
   await using both = await startBoth();
-  const { echo, proxy } = both;
-  using client = new Client(proxy.url);
-  client.socket.write("a");
-  await client.until("A");
-  const [served] = echo.sockets;
-  assert.ok(served);
+  const { proxy } = both;
+  using pair = await connected(both);
+  const { client, served } = pair;
   proxy.cut();
   await Promise.all([client.closed, once(served, "close")]);
   using next = new Client(proxy.url);
@@ -109,9 +122,8 @@ test("while it is shut nothing listens, and it opens again at the same port", as
   await using both = await startBoth();
   const { proxy } = both;
   const { url } = proxy;
-  using client = new Client(url);
-  client.socket.write("a");
-  await client.until("A");
+  using pair = await connected(both);
+  const { client } = pair;
   await proxy.shut();
   await client.closed;
   using refused = new Client(url);
@@ -127,9 +139,8 @@ test("while it is shut nothing listens, and it opens again at the same port", as
 test("while it refuses, a new connection is reset and an open one goes on", async () => {
   await using both = await startBoth();
   const { echo, proxy } = both;
-  using client = new Client(proxy.url);
-  client.socket.write("a");
-  await client.until("A");
+  using pair = await connected(both);
+  const { client } = pair;
   proxy.refuse(true);
   using refused = new Client(proxy.url);
   refused.socket.write("no");
@@ -146,12 +157,9 @@ test("while it refuses, a new connection is reset and an open one goes on", asyn
 
 test("a black hole holds both directions and closes nothing; afterwards everything arrives in order", async () => {
   await using both = await startBoth();
-  const { echo, proxy } = both;
-  using client = new Client(proxy.url);
-  client.socket.write("a");
-  await client.until("A");
-  const [served] = echo.sockets;
-  assert.ok(served);
+  const { proxy } = both;
+  using pair = await connected(both);
+  const { client, served } = pair;
   proxy.blackHole(true);
   client.socket.write("b");
   served.write("-told-");
@@ -165,12 +173,9 @@ test("a black hole holds both directions and closes nothing; afterwards everythi
 
 test("what a black hole holds of a connection that ends is lost", async () => {
   await using both = await startBoth();
-  const { echo, proxy } = both;
-  using client = new Client(proxy.url);
-  client.socket.write("a");
-  await client.until("A");
-  const [served] = echo.sockets;
-  assert.ok(served);
+  const { proxy } = both;
+  using pair = await connected(both);
+  const { client, served } = pair;
   let arrived = "";
   served.on("data", (chunk) => (arrived += chunk.toString()));
   proxy.blackHole(true);
@@ -185,9 +190,8 @@ test("what a black hole holds of a connection that ends is lost", async () => {
 test("a delay holds every piece back both ways; many are under way at once, in order, also when the delay ends", async () => {
   await using both = await startBoth();
   const { proxy } = both;
-  using client = new Client(proxy.url);
-  client.socket.write("a");
-  await client.until("A");
+  using pair = await connected(both);
+  const { client } = pair;
   const delayMs = 50;
   proxy.delay(delayMs);
   const start = performance.now();
@@ -212,13 +216,10 @@ test("a delay holds every piece back both ways; many are under way at once, in o
 
 test("what is under way arrives before the end of its connection does", async () => {
   await using both = await startBoth();
-  const { echo, proxy } = both;
-  using client = new Client(proxy.url);
-  client.socket.write("a");
-  await client.until("A");
+  const { proxy } = both;
+  using pair = await connected(both);
+  const { client, served } = pair;
   proxy.delay(20);
-  const [served] = echo.sockets;
-  assert.ok(served);
   served.end("bye");
   await client.closed;
   assert.equal(client.received, "Abye");
@@ -227,9 +228,8 @@ test("what is under way arrives before the end of its connection does", async ()
 test("a truncated answer arrives half, once", async () => {
   await using both = await startBoth();
   const { proxy } = both;
-  using client = new Client(proxy.url);
-  client.socket.write("a");
-  await client.until("A");
+  using pair = await connected(both);
+  const { client } = pair;
   proxy.truncate();
   client.socket.write("half");
   await client.closed;
