@@ -1,6 +1,6 @@
 /** Time that passes only when a test says so, for simulations and for tests of back-off, leases and deadlines. */
 import { setImmediate as turn } from "node:timers/promises";
-import type { Clock, Random } from "@klutch/kube";
+import { abortableSleep, type Clock, type Random } from "@klutch/kube";
 import { Heap, type HeapEntry } from "@klutch/kube-core";
 
 /** Options of a virtual clock. */
@@ -73,22 +73,7 @@ export class VirtualClock implements Clock {
   }
 
   sleep(delayMs: number, options?: { readonly signal?: AbortSignal | undefined }): Promise<void> {
-    const signal = options?.signal;
-    return new Promise((resolve, reject) => {
-      if (signal?.aborted === true) {
-        reject(abortReason(signal));
-        return;
-      }
-      const onAbort = (): void => {
-        cancel();
-        if (signal !== undefined) reject(abortReason(signal));
-      };
-      const cancel = this.schedule(delayMs, () => {
-        signal?.removeEventListener("abort", onAbort);
-        resolve();
-      });
-      signal?.addEventListener("abort", onAbort, { once: true });
-    });
+    return abortableSleep((wake) => this.schedule(delayMs, wake), options?.signal);
   }
 
   schedule(delayMs: number, callback: () => void): () => void {
@@ -162,8 +147,4 @@ function isEarlier(left: Timer, right: Timer): boolean {
   if (left.dueAt !== right.dueAt) return left.dueAt < right.dueAt;
   if (left.rank !== right.rank) return left.rank < right.rank;
   return left.sequence < right.sequence;
-}
-
-function abortReason(signal: AbortSignal): Error {
-  return signal.reason instanceof Error ? signal.reason : new Error("aborted", { cause: signal.reason });
 }
