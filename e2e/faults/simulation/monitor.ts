@@ -1,5 +1,5 @@
 /** Watches both sides while faults happen and writes down every promise that is broken at some moment. */
-import { boundAnnotation } from "@klutch/api";
+import { boundAnnotation, syncerFinalizer } from "@klutch/api";
 import { type DynamicObject, isRecord, leases, type ResourceType } from "@klutch/kube-core";
 import { type KubeClient } from "@klutch/kube";
 import type { ApiServerModel, VirtualClock } from "@klutch/kube-testing";
@@ -128,9 +128,10 @@ export class Monitor {
     return undefined;
   }
 
-  /** A claim is gone only when its upstream is. */
+  /** A claim is gone only when its upstream is, unless the API server removed it despite its finalizer; its end comes as an orphan then. */
   #goneBelow(tenant: SimulatedTenant, type: ResourceType, { metadata }: DynamicObject): void {
-    const { namespace, name = "" } = metadata;
+    const { namespace, name = "", deletionTimestamp, finalizers } = metadata;
+    if (deletionTimestamp === undefined && finalizers?.includes(syncerFinalizer) === true) return;
     const place =
       namespace === undefined
         ? `${type.plural} /${tenant.namespace}-${name}`

@@ -16,7 +16,7 @@ import {
   secrets,
 } from "@klutch/kube-core";
 import { type ClusterConfig, formatKubeconfig, type KubeClient } from "@klutch/kube";
-import { ApiServerModel, secretObject, type VirtualClock } from "@klutch/kube-testing";
+import { ApiServerModel, secretObject, seededRandom, type VirtualClock } from "@klutch/kube-testing";
 import { Secret } from "@klutch/telemetry";
 import { exportOf, simulatedApis } from "./apis.ts";
 
@@ -57,7 +57,10 @@ export async function createTenant(
 ): Promise<SimulatedTenant> {
   const name = `consumer-${index}`;
   const consumer = new ApiServerModel({ clock, uidSeed: seed * 10 + index });
-  const direct = consumer.client({ clusterName: `${name}-direct`, user: "user" });
+  const random = seededRandom(seed * 10 + index);
+  // A delete may overtake the finalizer of an agent.
+  const deleteMs = (): number => Math.max(0, random() - 0.5) * 200;
+  const direct = consumer.client({ clusterName: `${name}-direct`, user: "user", deleteMs });
   const namespace = `cluster-${index}`;
   await provider.create(namespaces, object("Namespace", { name: namespace }));
   await provider.create(

@@ -41,12 +41,21 @@ export async function act(
   const { direct } = tenant;
   const entry = ledger.get(key) ?? { spec: undefined, deletedAt: undefined };
   ledger.set(key, entry);
+  const end = async (): Promise<void> => {
+    if (!(await direct.delete(api.type, ref))) return;
+    entry.spec = undefined;
+    entry.deletedAt = clock.monotonic();
+  };
   try {
     if (choice < 0.35) {
       const spec = { size, note: `by ${tenant.name}`, ...(random() < 0.5 ? { tags: ["x"] } : {}) };
       const created = await direct.create<DynamicObject>(api.type, objectOf(api, namespace, name, spec));
       entry.spec = created["spec"] as Entry["spec"];
-      return `create ${key} ${size}`;
+      if (random() < 0.75) return `create ${key} ${size}`;
+      // They think better of it while the agent adds its finalizer.
+      await clock.sleep(random() * 100);
+      await end();
+      return `create ${key} ${size} and delete it`;
     }
     if (choice < 0.7) {
       const drop = random() < 0.3 ? { tags: null } : {};
@@ -57,10 +66,7 @@ export async function act(
       return `edit ${key} ${size}`;
     }
     if (choice < 0.93) {
-      if (await direct.delete(api.type, ref)) {
-        entry.spec = undefined;
-        entry.deletedAt = clock.monotonic();
-      }
+      await end();
       return `delete ${key}`;
     }
     await direct.delete(secrets, { namespace, name: `${name}-creds` });

@@ -40,6 +40,8 @@ export interface ModelClientOptions {
   readonly user?: string | undefined;
   /** Asked before every write. Default: writes are always allowed. */
   readonly writeGuard?: WriteGuard | undefined;
+  /** How long the server takes for each delete between looking at the finalizers and removing the object. Default: no time. */
+  readonly deleteMs?: (() => number) | undefined;
 }
 
 /** What a client needs of its server. */
@@ -82,7 +84,7 @@ export function createModelClient(parts: ClientParts): KubeClient {
   return {
     clusterName: options.clusterName,
     ...readVerbs(endpoints, send),
-    ...writeVerbs(endpoints, send, options.user ?? "klutch"),
+    ...writeVerbs(parts, send),
     watch<T extends KubeObject>(type: ResourceType, watchOptions: WatchOptions = {}) {
       return watchWith<T>(parts, send, type, watchOptions);
     },
@@ -156,7 +158,11 @@ function readVerbs(endpoints: Endpoints, send: Send): Pick<KubeClient, "get" | "
 
 type WriteVerbs = "create" | "replace" | "apply" | "mergePatch" | "jsonPatch" | "delete";
 
-function writeVerbs(endpoints: Endpoints, send: Send, user: string): Pick<KubeClient, WriteVerbs> {
+function writeVerbs(
+  { endpoints, clock, options: client }: ClientParts,
+  send: Send,
+): Pick<KubeClient, WriteVerbs> {
+  const { user = "klutch", deleteMs } = client;
   const write = async <T extends KubeObject>(
     verb: Verb,
     type: ResourceType,
@@ -195,9 +201,15 @@ function writeVerbs(endpoints: Endpoints, send: Send, user: string): Pick<KubeCl
       const what = `delete ${describe(type, ref)}`;
       const { signal } = options;
       try {
-        await send({ verb: "delete", type, ref, what, isWrite: true, signal }, () =>
-          endpoints.delete(type, ref, options),
-        );
+        const finish = await send({ verb: "delete", type, ref, what, isWrite: true, signal }, () => {
+          const removal = endpoints.delete(type, ref, options);
+          if (deleteMs === undefined) removal?.();
+          return removal;
+        });
+        if (deleteMs !== undefined && finish !== undefined) {
+          await clock.sleep(deleteMs());
+          finish();
+        }
         return true;
       } catch (error) {
         if (isNotFound(error)) return false;

@@ -19,13 +19,26 @@ export function remove(
   ref: ObjectRef,
   options: DeleteOptions,
 ): void {
+  beginRemoval(context, resource, ref, options)?.();
+}
+
+/**
+ * As `remove`, but an object that nothing holds is removed by the function that is given back. The real server takes its time between the
+ * two, too, and does not look at finalizers again: one that was added in between, and acknowledged, does not keep the object.
+ */
+export function beginRemoval(
+  context: ServerContext,
+  resource: Served,
+  ref: ObjectRef,
+  options: DeleteOptions,
+): (() => void) | undefined {
   const { store } = context;
   const { family } = resource;
   const key = keyOfRef(resource, ref);
   const existing = store.get(family, key);
   if (existing === undefined) throw notFound(resource, ref.name);
   assertPreconditions(resource, existing, options);
-  if (options.dryRun === true) return;
+  if (options.dryRun === true) return undefined;
   const isDeleting = at(existing, "metadata", "deletionTimestamp") !== undefined;
   const finalizers = finalizersAfter(existing, options);
   if (family === "customresourcedefinitions.apiextensions.k8s.io" && !isDeleting) {
@@ -37,8 +50,11 @@ export function remove(
     const deletionTimestamp = at(existing, "metadata", "deletionTimestamp") ?? context.now();
     store.put(family, withFields(withMeta(existing, { deletionTimestamp }), { status }));
   } else {
-    store.remove(family, key);
+    return () => {
+      if (store.get(family, key) !== undefined) store.remove(family, key);
+    };
   }
+  return undefined;
 }
 
 function assertPreconditions(resource: Served, existing: JsonObject, { preconditions }: DeleteOptions): void {

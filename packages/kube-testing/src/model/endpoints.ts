@@ -1,7 +1,7 @@
 /** The verbs as the server carries them out, at one instant and without a network. */
 import type { DeleteOptions, ListOptions } from "@klutch/kube";
 import type { ObjectRef, ResourceType } from "@klutch/kube-core";
-import { remove } from "./deletes.ts";
+import { beginRemoval } from "./deletes.ts";
 import { isObject, type Json, type JsonObject, textAt, toWire, withFields, withMeta } from "./json.ts";
 import { trackApply, trackUpdate } from "./managed-fields.ts";
 import { blankMeta, cleanMeta, isBlank } from "./metadata.ts";
@@ -162,8 +162,9 @@ export class Endpoints {
     return finishCreate(this.#context, resource, next, parameters);
   }
 
-  delete(type: ResourceType, ref: ObjectRef, options: DeleteOptions): void {
-    remove(this.#context, this.resource(type), ref, options);
+  /** Call what it gives back: the object is removed then. Undefined when something holds it. */
+  delete(type: ResourceType, ref: ObjectRef, options: DeleteOptions): (() => void) | undefined {
+    return beginRemoval(this.#context, this.resource(type), ref, options);
   }
 
   #patch(

@@ -203,6 +203,25 @@ test("a deleted namespace goes when its last object is released, and garbage goe
   assert.equal(server.objects(configMaps).length, 0);
 });
 
+test("a finalizer that comes while a delete is carried out does not keep the object, as on a real server", async () => {
+  const clock = new VirtualClock();
+  const server = new ApiServerModel({ clock, uidSeed: 1 });
+  const client = server.client({ clusterName: "test", deleteMs: () => 50 });
+  await client.create(configMaps, configMap("a"));
+  await client.create(configMaps, { ...configMap("held"), metadata: { ...at("held"), finalizers: ["x/y"] } });
+  const deleted = Promise.all([client.delete(configMaps, at("a")), client.delete(configMaps, at("held"))]);
+  await clock.advance(10);
+  const late = await client.mergePatch<KubeObject>(configMaps, at("a"), {
+    metadata: { finalizers: ["x/y"] },
+  });
+  assert.equal(late.metadata.deletionTimestamp, undefined);
+  await clock.advance(50);
+  assert.deepEqual(await deleted, [true, true]);
+  assert.equal(await client.find(configMaps, at("a")), undefined);
+  const held = await client.get<KubeObject>(configMaps, at("held"));
+  assert.notEqual(held.metadata.deletionTimestamp, undefined);
+});
+
 test("a lost answer has taken effect, a lost request has not, and a refusal has neither effect nor doubt", async () => {
   const { client } = world(
     scripted([{ kind: "lost-answer" }, { kind: "lost-request" }, { kind: "error", status: 500 }]),
