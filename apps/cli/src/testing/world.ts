@@ -4,8 +4,17 @@ import {
   apiServiceBindings,
   consumerNamespace,
   konnectorManifests,
+  konnectorName,
 } from "@klutch/api";
-import type { Condition, ObjectRef } from "@klutch/kube-core";
+import {
+  type Condition,
+  deployments,
+  type DynamicObject,
+  leases,
+  microTime,
+  type ObjectRef,
+} from "@klutch/kube-core";
+import { type KubeClient, systemClock } from "@klutch/kube";
 import { waitFor } from "@klutch/kube-testing";
 import { confineKonnector } from "../app-cluster/confinement.ts";
 import { applyManifests } from "../app-cluster/konnector.ts";
@@ -29,6 +38,8 @@ export interface KlutchWorld extends Pick<TwoClusters, "consumer" | "provider">,
   findBinding(name: string): Promise<APIServiceBinding | undefined>;
   patchBinding(name: string, patch: object): Promise<void>;
   setConditions(name: string, conditions: readonly Omit<Condition, "lastTransitionTime">[]): Promise<void>;
+  /** Plays a konnector that is well: both replicas, the lease, and `widgets` is Ready. */
+  makeHealthy(): Promise<void>;
 }
 
 /** Starts it. */
@@ -54,6 +65,12 @@ export async function startKlutchWorld(): Promise<KlutchWorld> {
   };
   const run: KlutchWorld["run"] = (...given) => start(...given).done;
   const refOf = (name: string): ObjectRef => ({ namespace: consumerNamespace, name });
+  const setConditions: KlutchWorld["setConditions"] = async (name, given) => {
+    const lastTransitionTime = "2026-01-01T00:00:00Z";
+    const status = { conditions: given.map((condition) => ({ ...condition, lastTransitionTime })) };
+    const options = { subresource: "status" };
+    await consumer.client.mergePatch(apiServiceBindings, refOf(name), { status }, options);
+  };
   const owned = stack.move();
   return {
     consumer,
@@ -67,12 +84,25 @@ export async function startKlutchWorld(): Promise<KlutchWorld> {
     async patchBinding(name, patch) {
       await consumer.client.mergePatch(apiServiceBindings, refOf(name), patch);
     },
-    async setConditions(name, given) {
-      const lastTransitionTime = "2026-01-01T00:00:00Z";
-      const status = { conditions: given.map((condition) => ({ ...condition, lastTransitionTime })) };
-      const options = { subresource: "status" };
-      await consumer.client.mergePatch(apiServiceBindings, refOf(name), { status }, options);
+    setConditions,
+    async makeHealthy() {
+      await reportReplicas(consumer.client);
+      await setConditions(widgets.name, [{ type: "Ready", status: "True" }]);
     },
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };
+}
+
+/** The Deployment is available, and a replica holds the lease for ten minutes. */
+async function reportReplicas(client: KubeClient): Promise<void> {
+  const status = { status: { replicas: 2, readyReplicas: 2, availableReplicas: 2 } };
+  const ref = { namespace: consumerNamespace, name: konnectorName };
+  await client.mergePatch(deployments, ref, status, { subresource: "status" });
+  const now = microTime(systemClock.now());
+  await client.create<DynamicObject>(leases, {
+    apiVersion: "coordination.k8s.io/v1",
+    kind: "Lease",
+    metadata: { namespace: consumerNamespace, name: consumerNamespace },
+    spec: { holderIdentity: "konnector-0", leaseDurationSeconds: 600, renewTime: now, acquireTime: now },
+  });
 }

@@ -19,7 +19,6 @@ import {
   clusterRoles,
   deployments,
   type DynamicObject,
-  leases,
   namespaces,
   pods,
   validatingAdmissionPolicies,
@@ -44,7 +43,7 @@ test("doctor: a cluster without a live konnector has problems, one with it and R
     sick.stdout(),
     /problem +widgets\.test\.klutch\.dev is not Ready\.\n +No konnector has reported/,
   );
-  await makeHealthy();
+  await world.makeHealthy();
   const healthy = await world.run(["doctor"]);
   assert.equal(healthy.code, 0, healthy.stdout());
   assert.match(healthy.stdout(), /ok +No surplus and no gap; 3 roles for 1 bound API\./);
@@ -73,20 +72,6 @@ test("a konnector that works as a process outside of Pods, as in the sandbox, is
   const full = { status: { replicas: 2, readyReplicas: 2, availableReplicas: 2 } };
   await client.mergePatch(deployments, ref, full, { subresource: "status" });
 });
-
-async function makeHealthy(): Promise<void> {
-  const status = { status: { replicas: 2, readyReplicas: 2, availableReplicas: 2 } };
-  const ref = { namespace: consumerNamespace, name: "konnector" };
-  await consumer.client.mergePatch(deployments, ref, status, { subresource: "status" });
-  const now = new Date(Date.parse(new Date().toISOString())).toISOString().replace("Z", "000Z");
-  await consumer.client.create<DynamicObject>(leases, {
-    apiVersion: "coordination.k8s.io/v1",
-    kind: "Lease",
-    metadata: { namespace: consumerNamespace, name: consumerNamespace },
-    spec: { holderIdentity: "konnector-0", leaseDurationSeconds: 600, renewTime: now, acquireTime: now },
-  });
-  await world.setConditions(widgets.name, [{ type: "Ready", status: "True" }]);
-}
 
 test("doctor names surplus, wildcards, gaps and left roles, and --fix repairs what Klutch writes", async () => {
   const { client } = consumer;
