@@ -9,7 +9,6 @@ import {
   apiServiceNamespaces,
   type ClusterBinding,
   clusterBindings,
-  decodeBindingResponse,
 } from "@klutch/api";
 import {
   clusterRoleBindings,
@@ -30,11 +29,10 @@ import {
 } from "@klutch/kube";
 import { crdObject, namespaceObject, startCluster, waitFor } from "@klutch/kube-testing";
 import { Secret } from "@klutch/telemetry";
-import type { Session } from "./login/login-flow.ts";
 import { clusterNamespaceName } from "./provisioning/tenant.ts";
 import { confinedClient } from "./testing/confined.ts";
 import { databases, installProvider, ownClaim, templateObject } from "./testing/provider.ts";
-import { startProvisioning } from "./testing/provisioning.ts";
+import { sessionOf, startProvisioning } from "./testing/provisioning.ts";
 import { loginFlags, startBackend } from "./testing/start-backend.ts";
 import { askForNamespace, exportRequest, mapNamespace, serviceNamespaceOf } from "./testing/tenants.ts";
 
@@ -64,22 +62,14 @@ const clock: Clock = { ...systemClock, now: () => systemClock.now() + shift.ms }
 const url = "http://127.0.0.1:1";
 const flags = [...loginFlags(url, Buffer.alloc(32, 3)), "--pretty-name=Tests"];
 await startBackend(stack, cluster, { flags, client: confined, clock });
-const { bind, issuer, signal } = await startProvisioning(stack, cluster, { client: confined, clock });
-
-const session = (subject: string): Session => ({
-  issuer: "https://idp.example.org",
-  subject,
-  clusterId: "abc123",
-  sessionId: "s",
-  redirectUrl: "http://localhost:1/callback",
-  csrf: "",
+const { bind, bindDatabases, issuer, signal } = await startProvisioning(stack, cluster, {
+  client: confined,
+  clock,
 });
-const api = { resource: "databases", group: "example.org" };
 
 /** Binds and gives back a client with exactly the credentials that were handed out. */
 async function bound(subject: string): Promise<{ readonly tenant: KubeClient; readonly namespace: string }> {
-  const response = decodeBindingResponse(await bind(session(subject), api));
-  const foreign = parseForeignKubeconfig(Buffer.from(response.kubeconfig, "base64").toString());
+  const foreign = parseForeignKubeconfig(await bindDatabases(subject));
   return { tenant: stack.use(createKubeClient(foreign)), namespace: foreign.namespace ?? "" };
 }
 
@@ -89,13 +79,13 @@ const phase = async (namespace: string, name: string): Promise<string | undefine
 test("logins at the same time make one place for one identity, and another for another", async () => {
   const results = await Promise.all([bound("one"), bound("one"), bound("one"), bound("two")]);
   assert.equal(new Set(results.map(({ namespace }) => namespace)).size, 2);
-  assert.equal(results[0]?.namespace, clusterNamespaceName("cluster", session("one")));
+  assert.equal(results[0]?.namespace, clusterNamespaceName("cluster", sessionOf("one")));
 });
 
 test("an API that is not offered makes nothing at all", async () => {
   const before = (await client.list(namespaces)).items.length;
   await assert.rejects(
-    bind(session("three"), { resource: "unknowns", group: "example.org" }),
+    bind(sessionOf("three"), { resource: "unknowns", group: "example.org" }),
     /is not offered here/,
   );
   assert.equal((await client.list(namespaces)).items.length, before);

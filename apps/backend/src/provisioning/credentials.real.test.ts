@@ -1,11 +1,10 @@
 /** Credentials of an app cluster on a real API server: whatever was revoked or lost, binding again hands out one that works. */
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
-import { apiServiceExportTemplates, binderName, decodeBindingResponse, kubeconfigKey } from "@klutch/api";
+import { apiServiceExportTemplates, binderName, kubeconfigKey } from "@klutch/api";
 import { type DynamicObject, secrets, serviceAccounts } from "@klutch/kube-core";
 import { parseForeignKubeconfig } from "@klutch/kube";
 import { answerTo, crdObject, startCluster, waitFor } from "@klutch/kube-testing";
-import type { Session } from "../login/login-flow.ts";
 import { confinedClient } from "../testing/confined.ts";
 import { databases, installProvider, templateObject } from "../testing/provider.ts";
 import { startProvisioning } from "../testing/provisioning.ts";
@@ -20,25 +19,13 @@ await installProvider(client, [crdObject(databases)]);
 await waitFor("templates to be served", () =>
   client.create(apiServiceExportTemplates, templateObject("example.org", "databases")),
 );
-const { bind, exportTemplates, issuer, signal } = await startProvisioning(stack, cluster, {
+const { bindDatabases, exportTemplates, issuer, signal } = await startProvisioning(stack, cluster, {
   client: confined,
 });
 await waitFor("the offer", () => exportTemplates.find("example.org", "databases"));
 
-const session: Session = {
-  issuer: "https://idp.example.org",
-  subject: "one",
-  clusterId: "abc123",
-  sessionId: "s",
-  redirectUrl: "http://localhost:1/callback",
-  csrf: "",
-};
-
 async function bindAgain(): Promise<{ readonly text: string; readonly namespace: string }> {
-  const response = decodeBindingResponse(
-    await bind(session, { resource: "databases", group: "example.org" }),
-  );
-  const text = Buffer.from(response.kubeconfig, "base64").toString();
+  const text = await bindDatabases("one");
   return { text, namespace: parseForeignKubeconfig(text).namespace ?? "" };
 }
 

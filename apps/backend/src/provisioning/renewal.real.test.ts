@@ -19,7 +19,7 @@ import { Secret } from "@klutch/telemetry";
 import { createSealer } from "../sealed-cookie.ts";
 import { confinedClient } from "../testing/confined.ts";
 import { installProvider } from "../testing/provider.ts";
-import { startProvisioning } from "../testing/provisioning.ts";
+import { sessionOf, startProvisioning } from "../testing/provisioning.ts";
 import { loginFlags, startBackend } from "../testing/start-backend.ts";
 import { ensureTenant } from "./tenant.ts";
 
@@ -37,8 +37,7 @@ const flags = loginFlags("https://backend.example.org", cookieKey);
 const { backend } = await startBackend(stack, cluster, { flags, client: confined });
 const { tenant, signal } = await startProvisioning(stack, cluster, { client: confined });
 
-const tenantOf = (subject: string): Promise<string> =>
-  ensureTenant(tenant, { issuer: "https://idp.example.org", subject, clusterId: "abc123" }, { signal });
+const tenantOf = (subject: string): Promise<string> => ensureTenant(tenant, sessionOf(subject), { signal });
 const bindingOf = (namespace: string): Promise<DynamicObject> =>
   client.get<DynamicObject>(clusterBindings, { namespace, name: clusterBindingName });
 const registered = async (namespace: string): Promise<string | undefined> =>

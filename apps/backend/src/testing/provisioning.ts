@@ -1,12 +1,12 @@
 /** Provisioning without the HTTP side, with caches of its own. */
-import { type APIServiceExportTemplate, apiServiceExportTemplates } from "@klutch/api";
+import { type APIServiceExportTemplate, apiServiceExportTemplates, decodeBindingResponse } from "@klutch/api";
 import { customResourceDefinitions, type KubeObject, namespaces } from "@klutch/kube-core";
 import { type Clock, type KubeClient, systemClock } from "@klutch/kube";
 import { Informer } from "@klutch/kube-runtime";
 import type { TestCluster } from "@klutch/kube-testing";
 import { ExportTemplates } from "../export-templates.ts";
 import { defaultLimits } from "../limits.ts";
-import { type Bind, createBind } from "../provisioning/bind.ts";
+import { type Bind, type BindSession, createBind } from "../provisioning/bind.ts";
 import { createCredentialIssuer, type CredentialIssuer } from "../provisioning/credentials.ts";
 import { byClusterKey, byIdentity, clusterKeysOf, identitiesOf } from "../provisioning/members.ts";
 import type { TenantContext } from "../provisioning/tenant.ts";
@@ -20,6 +20,8 @@ export interface Provisioning {
   readonly issuer: (lifetimeSeconds: number | undefined) => CredentialIssuer;
   /** Hands out credentials of an hour. */
   readonly bind: Bind;
+  /** Binds `databases.example.org` for a person; gives back the kubeconfig that was handed out. */
+  readonly bindDatabases: (subject: string) => Promise<string>;
   /** Aborts with the stack. */
   readonly signal: AbortSignal;
 }
@@ -50,7 +52,16 @@ export async function startProvisioning(
     clock,
   };
   const bind = createBind({ exportTemplates, tenant, credentials: issuer(3600), signal });
-  return { exportTemplates, tenant, issuer, bind, signal };
+  const bindDatabases: Provisioning["bindDatabases"] = async (subject) => {
+    const answer = await bind(sessionOf(subject), { resource: "databases", group: "example.org" });
+    return Buffer.from(decodeBindingResponse(answer).kubeconfig, "base64").toString();
+  };
+  return { exportTemplates, tenant, issuer, bind, bindDatabases, signal };
+}
+
+/** A person who logged in for the app cluster `abc123`. */
+export function sessionOf(subject: string): BindSession {
+  return { issuer: "https://idp.example.org", subject, clusterId: "abc123", sessionId: "s" };
 }
 
 async function startCaches(

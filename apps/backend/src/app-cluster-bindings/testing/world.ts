@@ -188,3 +188,12 @@ async function conditionOf(
 export async function createKubeconfig(client: KubeClient, text: string = goodKubeconfig): Promise<void> {
   await client.create(secrets, kubeconfigSecret(text));
 }
+
+/** Waits until what is told matches; else the error says what was told last. */
+export function until(what: string, tell: () => Promise<string>, expected: RegExp): Promise<string> {
+  return waitFor(what, async () => {
+    const told = await tell();
+    if (!expected.test(told)) throw new Error(told);
+    return told;
+  });
+}
