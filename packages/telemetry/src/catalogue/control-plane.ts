@@ -1,4 +1,4 @@
-/** What the control plane holds. */
+/** What the backend and the provider hold and do, beside requests and reconciles. */
 import type { GaugeDeclaration, ProcessName } from "../declaration.ts";
 
 const ofBackend: readonly ProcessName[] = ["backend"];
