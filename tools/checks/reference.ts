@@ -9,13 +9,13 @@ export const referenceChecks: readonly Check[] = [
     name: "names",
     rule: "every annotation, label and finalizer of ours is in docs/reference/names.md",
     advice: "add it to its table, with what it is on, its value and who writes it",
-    find: (tree) => missingIn(tree, "docs/reference/names.md", namesIn(tree.files(isShipped))),
+    find: (tree) => missingIn(tree, "docs/reference/names.md", namesIn),
   },
   {
     name: "reasons",
     rule: "every type and reason of a condition and every event's reason is in docs/reference/conditions.md",
     advice: "add it to the table of its kind, or of the events",
-    find: (tree) => missingIn(tree, "docs/reference/conditions.md", reasonsIn(tree.files(isShipped))),
+    find: (tree) => missingIn(tree, "docs/reference/conditions.md", reasonsIn),
   },
   {
     name: "links",
@@ -30,12 +30,25 @@ const isPage = (path: string): boolean => /^(docs\/.*|designs\/.*|[^/]+)\.md$/.t
 const isShipped = (path: string): boolean =>
   isHandWritten(path) && /^(packages|services|apps)\//.test(path) && !/\.test\.ts$|\/testing\//.test(path);
 
-/** Those words that the page does not have as code. Few words mean that the patterns no longer fit the source. */
-function missingIn(tree: Tree, path: string, words: readonly string[]): readonly string[] {
-  const text = tree.text(path);
-  if (words.length < 40)
-    return [`only ${words.length} found in the source: the patterns do not fit it any more`];
-  return words.filter((word) => !text.includes(`\`${word}\``));
+/** Finds words in the sources. */
+type FindWords = (files: readonly SourceFile[]) => readonly string[];
+
+/** What the page lacks. Few words mean that the patterns no longer fit the source. */
+function missingIn(tree: Tree, path: string, find: FindWords): readonly string[] {
+  const files = tree.files(isShipped);
+  const count = find(files).length;
+  if (count < 40) return [`only ${count} found in the source: the patterns do not fit it any more`];
+  return undocumented(tree.text(path), files, find);
+}
+
+/** The words that the page does not have as code, each with the first file that has it. */
+export function undocumented(page: string, files: readonly SourceFile[], find: FindWords): readonly string[] {
+  const places = files.flatMap((file) => find([file]).map((word) => [word, file.path] as const));
+  const first = new Map(places.toReversed());
+  return [...first]
+    .filter(([word]) => !page.includes(`\`${word}\``))
+    .map(([word, path]) => `${path}: ${word}`)
+    .toSorted();
 }
 
 /** Names in Klutch's and Crossplane's domains that a constant holds. */

@@ -17,15 +17,9 @@ import {
   secrets,
   secretText,
 } from "@klutch/kube-core";
-import { metricNames, startBackendProcess, TcpProxy, waitFor } from "@klutch/kube-testing";
+import { answerTo, metricNames, startBackendProcess, TcpProxy, waitFor } from "@klutch/kube-testing";
 import { metricsOf } from "@klutch/telemetry";
-import {
-  answerTo,
-  consumerSecret,
-  endTokens,
-  providerSecret,
-  putKubeconfig,
-} from "../testing/credentials.ts";
+import { consumerSecret, endTokens, providerSecret, putKubeconfig } from "../testing/credentials.ts";
 import { freshKubeconfig, tenantNamespace } from "../testing/provider-side.ts";
 import { startTenantWorld } from "../testing/tenant-world.ts";
 import { bindApi, startKonnector, testApi } from "../testing/world.ts";
