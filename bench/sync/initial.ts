@@ -23,14 +23,14 @@ export interface Settled {
 /** Starts the agent and waits until everything is upstream and quiet; tells figures only when `initial` was asked for. */
 export async function measureInitial(context: BenchContext, { world, refs }: Settled): Promise<void> {
   const timeoutMs = context.sizes.timeoutMinutes * 60_000;
-  await using above = await startStopwatch(world.provider.cluster.client, widgets);
+  await using onProvider = await startStopwatch(world.provider.cluster.client, widgets);
   await freeLeases(world.consumer.cluster.client);
   const before = await Promise.all([world.consumer.calls(), world.provider.calls()]);
   const isMeasured = context.wants("initial");
-  const bystanders = isMeasured ? await startBystanders(context, world, above) : undefined;
+  const bystanders = isMeasured ? await startBystanders(context, world, onProvider) : undefined;
   const startedAt = performance.now();
   const arrivals = refs.map(async (ref) => {
-    const at = await above.seen(ref.upstreamKey);
+    const at = await onProvider.seen(ref.upstreamKey);
     bystanders?.synced.push(ref);
     return at - startedAt;
   });
@@ -61,11 +61,11 @@ interface Bystanders {
 async function startBystanders(
   { random, say, report, keep }: BenchContext,
   world: BenchWorld,
-  above: Stopwatch,
+  onProvider: Stopwatch,
 ): Promise<Bystanders> {
   const neighbour = await startNeighbour(world);
   const synced: ClaimRef[] = [];
-  const editor = startEditor(world, above, synced, random);
+  const editor = startEditor(world, onProvider, synced, random);
   const ownDelay = monitorEventLoopDelay({ resolution: 5 });
   ownDelay.enable();
   // Connections and compilers warm up.

@@ -72,10 +72,10 @@ async function measureLargeClaims(context: BenchContext): Promise<void> {
   const { agent, sizes, random } = context;
   await using world = await startBenchWorld({ agent });
   await canary(world, { random, bytes: sizes.specBytes });
-  await using above = await startStopwatch(world.provider.cluster.client, widgets);
+  await using onProvider = await startStopwatch(world.provider.cluster.client, widgets);
   const refs = claimRefs(sizes.largeClaims);
   await createNamespaces(world.consumer.api, claimNamespaces(sizes.largeClaims));
-  const arrivals = Promise.all(refs.map(({ upstreamKey }) => above.seen(upstreamKey)));
+  const arrivals = Promise.all(refs.map(({ upstreamKey }) => onProvider.seen(upstreamKey)));
   await createClaims(world, refs, random, sizes.largeBytes);
   await within(arrivals, sizes.timeoutMinutes * 60_000, "the large claims to arrive", world.problem);
   await untilQuiet(world);

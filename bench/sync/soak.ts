@@ -89,10 +89,10 @@ function memoryTable(samples: readonly Sample[]): string {
 
 /** Claims without an equal upstream object, and upstream objects without a claim. */
 async function differingPairs({ consumer, provider }: BenchWorld): Promise<number> {
-  const below = await contentsOf(consumer.cluster.client.listAll<DynamicObject>(widgets), mirrorOf);
-  const above = await contentsOf(provider.cluster.client.listAll<DynamicObject>(widgets), (name) => name);
-  const keys = new Set([...below.keys(), ...above.keys()]);
-  return [...keys].filter((key) => below.get(key) !== above.get(key)).length;
+  const claims = await contentsOf(consumer.cluster.client.listAll<DynamicObject>(widgets), mirrorOf);
+  const upstreams = await contentsOf(provider.cluster.client.listAll<DynamicObject>(widgets), (name) => name);
+  const keys = new Set([...claims.keys(), ...upstreams.keys()]);
+  return [...keys].filter((key) => claims.get(key) !== upstreams.get(key)).length;
 }
 
 async function contentsOf(
