@@ -1,4 +1,4 @@
-/** What an account may do, as the API server itself tells it: rules by SelfSubjectRulesReview, single answers by SubjectAccessReview. */
+/** What an account may do, as the API server itself answers: rules by SelfSubjectRulesReview, single answers by SubjectAccessReview. */
 import { type ClusterConfig, createKubeClient, type KubeClient } from "@klutch/kube";
 import { type DynamicObject, isRecord, type ResourceType } from "@klutch/kube-core";
 
