@@ -117,7 +117,7 @@ export function claimFaults(
   return [...paths("fields"), ...paths("preserving"), ...selectors, ...scope];
 }
 
-/** Whether a claim covers the object of this consumer reference. Label and field selectors look at `object`. */
+/** Whether a claim covers the object of this consumer reference. Label and field selectors read `object`. */
 export function isSelected(
   claim: CompiledPermissionClaim,
   ref: ObjectRef,
