@@ -64,7 +64,7 @@ export const parameters: readonly Parameter[] = [
   parameter("logErrorVerbosity", "log_error_verbosity", oneOf(["DEFAULT", "VERBOSE", "TERSE"])),
 ];
 
-/** Parameters that only a8s PostgreSQL has. A claim that was written for it is told so. */
+/** Parameters that only a8s PostgreSQL has. A claim that sets one is refused with a text that names it. */
 export const refusedParameters: NonNullable<DataService["refusedParameters"]> = [
   { name: "maxLocksPerTransaction", schema: atLeast(10) },
   { name: "sslCiphers", schema: string() },

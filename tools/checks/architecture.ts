@@ -11,7 +11,7 @@ const page = "docs/architecture.md";
 
 export const architectureCheck: Check = {
   name: "architecture",
-  rule: `${page} tells of the folders, arrows and files that there are`,
+  rule: `${page} names the folders, arrows and files that there are`,
   advice: `change ${page} together with the tree`,
   find: () => {
     const text = sourceFiles((path) => path === page)[0]?.text ?? "";

@@ -39,7 +39,7 @@ export async function proveCredential(
 }
 
 /**
- * Seconds since the epoch at which the token of `config` was made; undefined for one that does not tell. Read from the JSON Web Token
+ * Seconds since the epoch at which the token of `config` was made; undefined for one that does not say. Read from the JSON Web Token
  * (RFC 7519) without verifying it: what it says only decides which of two is tried.
  */
 export function issuedAt({ auth }: ClusterConfig): number | undefined {

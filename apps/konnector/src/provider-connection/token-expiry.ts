@@ -11,7 +11,7 @@ export function expiryOf({ auth }: Pick<ClusterConfig, "auth">): number | undefi
     const expiry = isRecord(claims) ? claims["exp"] : undefined;
     return typeof expiry === "number" ? expiry : undefined;
   } catch {
-    // No JSON Web Token: nobody can tell.
+    // No JSON Web Token: its end is unknown.
     return undefined;
   }
 }

@@ -54,7 +54,7 @@ export class BindingObserver {
     }
   }
 
-  /** A call was on its way when the process ended or the connection broke: the same call again tells. */
+  /** A call was on its way when the process ended or the connection broke: the same call again answers. */
   #observeUnanswered(): Observation {
     const { isDeleting, atProvider } = this.#state;
     const ready = isDeleting ? "unavailable" : "creating";
@@ -111,7 +111,7 @@ export class BindingObserver {
     const found = isRetrievable || isMissing ? await this.#fetch(options) : "fetched";
     if (found === "unknown" && isRetrievable) return this.#observeMissing(options);
     if (found !== "fetched" && isMissing) {
-      // The broker does not tell the credentials: binding again does.
+      // The broker does not give the credentials: binding again does.
       return state.observation({ exists: false, ready: "unavailable" }, "Pending");
     }
     await state.annotations.write(missingChange(undefined));

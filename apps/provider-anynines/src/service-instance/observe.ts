@@ -52,7 +52,7 @@ export class InstanceObserver {
     }
   }
 
-  /** A call was on its way when the process ended or the connection broke: the same call again tells. */
+  /** A call was on its way when the process ended or the connection broke: the same call again answers. */
   #observeUnanswered(): Observation {
     const state = this.#state;
     const known = state.atProvider.state ?? "unknown";
