@@ -39,7 +39,7 @@ export function startEditor(
   const timer = setInterval(() => {
     if (synced.length === 0) return;
     const editing = edit(world, onProvider, anyOf(synced, random), ++size);
-    // Its failure is told by stop().
+    // Its failure is thrown by stop().
     editing.catch(() => undefined);
     open.push(editing);
   }, everyMs);

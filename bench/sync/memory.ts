@@ -21,7 +21,7 @@ const restSeconds = 15;
 export async function measureSettledMemory(context: BenchContext, { world, refs }: Settled): Promise<void> {
   const what = `${refs.length} claims × ${context.sizes.specBytes} bytes`;
   const memory = await atRest(world);
-  tell(context, what, memory, 150);
+  reportMemory(context, what, memory, 150);
 }
 
 /** Secrets of users in the namespaces of claims: the agent has no business with them. */
@@ -79,7 +79,7 @@ async function measureLargeClaims(context: BenchContext): Promise<void> {
   await createClaims(world, refs, random, sizes.largeBytes);
   await within(arrivals, sizes.timeoutMinutes * 60_000, "the large claims to arrive", world.problem);
   await untilQuiet(world);
-  tell(context, `${refs.length} claims × ${sizes.largeBytes} bytes`, await atRest(world), 250);
+  reportMemory(context, `${refs.length} claims × ${sizes.largeBytes} bytes`, await atRest(world), 250);
 }
 
 async function atRest(world: BenchWorld): Promise<ProcessMemory> {
@@ -87,7 +87,7 @@ async function atRest(world: BenchWorld): Promise<ProcessMemory> {
   return memoryOf(world.agent.pid);
 }
 
-function tell(
+function reportMemory(
   { say, report, keep }: BenchContext,
   what: string,
   memory: ProcessMemory,

@@ -184,7 +184,7 @@ test("update.fields on the consumer's objects: the consumer gets the provider's 
   assert.deepEqual(again?.["spec"], { a: 1, address: "10.0.0.1" });
 });
 
-test("read and update patterns say which labels and annotations travel, in each direction", () => {
+test("read and update patterns say which labels and annotations are propagated, in each direction", () => {
   const labels = { keep: "1", "acme.example/a": "2" };
   const fromProvider = settle(
     { ...provider, update: { labels: [{ pattern: "acme.example/*" }] } },

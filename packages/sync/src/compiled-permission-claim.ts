@@ -34,7 +34,7 @@ export interface CompiledPermissionClaim {
   readonly annotations: MetadataPropagation;
 }
 
-/** Key patterns that say which labels or annotations travel; undefined lets all travel, an empty list none. */
+/** Key patterns that say which labels or annotations are propagated; undefined: all, an empty list: none. */
 export interface MetadataPropagation {
   /** From the consumer's own objects to the provider. */
   readonly toProvider: readonly string[] | undefined;

@@ -6,7 +6,7 @@ import fc from "fast-check";
 import { crdHashAnnotation, effectiveClaims, planCrd, syncedType, syncedVersion } from "./crd-plan.ts";
 import { ownedFields, reduceManagedFields, surplusPaths } from "./fields.ts";
 import { keyMatcher, matchesAny } from "./key-patterns.ts";
-import { travels } from "./metadata-rules.ts";
+import { isPropagated } from "./metadata-rules.ts";
 import { consumerNameOf, mappingOf, planMappingRelease, providerRefOf } from "./namespaces.ts";
 import { judgeAbsence, planOrphan } from "./orphans.ts";
 import { appliedBy, fieldsOf, providerWidget } from "./testing/objects.ts";
@@ -51,7 +51,7 @@ test("patterns match any characters at their stars, and only there", () => {
   assert.ok(!matchesAny("notcrossplane.io/x", ["*.crossplane.io/*"]));
   assert.ok(matchesAny("ab", ["a*b"]) && matchesAny("axxb", ["a*b"]) && !matchesAny("a", ["a*a"]));
   fc.assert(fc.property(fc.string(), (text) => matchesAny(text, ["*"])));
-  assert.ok(!travels("a", { allow: keyMatcher(["a"]), deny: keyMatcher(["*"]) }));
+  assert.ok(!isPropagated("a", { allow: keyMatcher(["a"]), deny: keyMatcher(["*"]) }));
 });
 
 test("names of cluster-scoped objects map there and back, and never to another tenant", () => {

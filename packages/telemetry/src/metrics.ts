@@ -11,7 +11,7 @@ import { HistogramChild, type LabelValues, NumberChild, type Sample, Series } fr
 
 /** A counter with its labels. Only ever grows. */
 export interface Counter {
-  /** By 1 unless told. */
+  /** By 1 unless said otherwise. */
   inc(by?: number): void;
 }
 /** A gauge with its labels. */

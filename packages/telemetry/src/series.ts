@@ -17,7 +17,7 @@ const otherValue = "other";
 export class NumberChild {
   value = 0;
 
-  /** By 1 unless told. */
+  /** By 1 unless said otherwise. */
   inc(by = 1): void {
     this.value += by;
   }

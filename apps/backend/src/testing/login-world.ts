@@ -25,7 +25,7 @@ export interface LoginWorld extends AsyncDisposable {
 
 /** Options of `startLoginWorld`. */
 export interface LoginWorldOptions {
-  /** What the backend is told the issuer is; default: the real one. */
+  /** What the backend takes for the issuer; default: the real one. */
   readonly issuerOverride?: string | undefined;
   readonly offers?: readonly OfferedApi[] | undefined;
   readonly allowedRedirects?: readonly string[] | undefined;
