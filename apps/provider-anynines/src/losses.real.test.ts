@@ -23,7 +23,7 @@ const anew = "klutch.anynines.com/provision-anew";
 const proxyPage: Lie = { status: 404, type: "text/html", body: "<html>no such site</html>" };
 const unknown = brokerError(404, "InstanceNotFound", "no such instance");
 
-/** The paths of instances, not of what is below them, are answered with the lie. */
+/** The paths of instances, not of what is under them, are answered with the lie. */
 function forget(ids: readonly unknown[], lie: Lie): void {
   front.lie = ({ method, path }) =>
     method === "GET" && ids.some((id) => path === `/v2/service_instances/${String(id)}`) ? lie : undefined;

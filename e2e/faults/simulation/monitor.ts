@@ -130,7 +130,9 @@ export class Monitor {
 
   /** A claim is gone only when its upstream is, unless the API server removed it despite its finalizer; its end comes as an orphan then. */
   #goneOnConsumer(tenant: SimulatedTenant, type: ResourceType, { metadata }: DynamicObject): void {
-    const { namespace, name = "", deletionTimestamp, finalizers } = metadata;
+    const { namespace, name = "", deletionTimestamp, finalizers, annotations } = metadata;
+    // What is there may be an orphan of an earlier claim until an agent takes care of the new one.
+    if (annotations?.[boundAnnotation] !== "true") return;
     if (deletionTimestamp === undefined && finalizers?.includes(syncerFinalizer) === true) return;
     const place =
       namespace === undefined

@@ -1,5 +1,5 @@
 /** What people do in one app cluster, and a ledger of what the API server acknowledged. */
-import { type DynamicObject, keyOfRef, secrets } from "@klutch/kube-core";
+import { customResourceDefinitions, type DynamicObject, keyOfRef, secrets } from "@klutch/kube-core";
 import { isAlreadyExists, isConflict, isNotFound, type Random } from "@klutch/kube";
 import type { VirtualClock } from "@klutch/kube-testing";
 import { databases, objectOf, type SimulatedApi, zones } from "./apis.ts";
@@ -51,7 +51,7 @@ export async function act(
       const spec = { size, note: `by ${tenant.name}`, ...(random() < 0.5 ? { tags: ["x"] } : {}) };
       const created = await direct.create<DynamicObject>(api.type, objectOf(api, namespace, name, spec));
       entry.spec = created["spec"] as Entry["spec"];
-      if (random() < 0.75) return `create ${key} ${size}`;
+      if (random() < 0.75 || (await isFresh(tenant, api, clock))) return `create ${key} ${size}`;
       // They think better of it while the agent adds its finalizer.
       await clock.sleep(random() * 100);
       await end();
@@ -75,4 +75,15 @@ export async function act(
     if (isNotFound(error) || isAlreadyExists(error) || isConflict(error)) return `nothing to do for ${key}`;
     throw error;
   }
+}
+
+/** A claim of the second in which its CRD was made may come back: it could be one that an earlier CRD took with it. */
+async function isFresh(
+  { direct }: SimulatedTenant,
+  api: SimulatedApi,
+  clock: VirtualClock,
+): Promise<boolean> {
+  const { plural, group } = api.type;
+  const crd = await direct.get(customResourceDefinitions, { name: `${plural}.${group}` });
+  return clock.now() - Date.parse(crd.metadata.creationTimestamp ?? "") < 2_000;
 }

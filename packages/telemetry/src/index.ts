@@ -12,6 +12,7 @@ export type {
   MetricType,
   ProcessName,
 } from "./declaration.ts";
+export type { LabelValues, Labelled } from "./labels.ts";
 export {
   createLogger,
   type LogFields,
@@ -25,8 +26,7 @@ export {
   createMetrics,
   type Gauge,
   type Histogram,
-  type Labelled,
   type Metrics,
 } from "./metrics.ts";
+export type { Sample } from "./readings.ts";
 export { Secret } from "./secret.ts";
-export type { LabelValues, Sample } from "./series.ts";

@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
 import { test } from "node:test";
-import { createLogger, type LoggerOptions } from "./logger.ts";
+import { promisify } from "node:util";
+import { createLogger, type LoggerOptions, silentLogger } from "./logger.ts";
 
 function capture(options: Partial<LoggerOptions> = {}): {
   lines: unknown[];
@@ -76,4 +78,45 @@ test("fields of a child are in each of its lines and in no line of its parent", 
   logger.warn("two");
   assert.match(JSON.stringify(lines[0]), /"controller":"a","key":"ns\/b"/);
   assert.doesNotMatch(JSON.stringify(lines[1]), /controller|key/);
+});
+
+test("each severity writes its own level, with fields or without", () => {
+  const { lines, logger } = capture({ level: "debug" });
+  for (const level of ["debug", "info", "warn", "error"] as const) {
+    logger[level]("bare");
+    logger[level]("with fields", { key: level });
+  }
+  const written = lines.map((line) => {
+    assert.ok(typeof line === "object" && line !== null && "level" in line && "msg" in line);
+    return [line.level, line.msg, "key" in line ? line.key : undefined];
+  });
+  assert.deepEqual(
+    written,
+    ["debug", "info", "warn", "error"].flatMap((level) => [
+      [level, "bare", undefined],
+      [level, "with fields", level],
+    ]),
+  );
+});
+
+test("lines go to standard error unless told, and none is lost when the process ends at once", async () => {
+  const program = `
+    import { createLogger, silentLogger } from ${JSON.stringify(import.meta.resolve("./logger.ts"))};
+    const logger = createLogger({ name: "part" });
+    for (let index = 0; index < 100; index++) logger.info("counted", { index });
+    for (const level of ["debug", "info", "warn", "error"]) silentLogger.child({})[level]("never");
+    process.exit(0);`;
+  const { stdout, stderr } = await promisify(execFile)(process.execPath, [
+    "--input-type=module",
+    "--eval",
+    program,
+  ]);
+  assert.equal(stdout, "");
+  const lines = stderr.trimEnd().split("\n");
+  assert.equal(lines.length, 100);
+  assert.match(lines.at(-1) ?? "", /"logger":"part".*"index":99/);
+});
+
+test("the silent logger is its own child", () => {
+  assert.equal(silentLogger.child({ key: "a" }), silentLogger);
 });

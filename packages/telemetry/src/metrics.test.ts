@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
+import { register } from "prom-client";
 import type { CounterDeclaration, GaugeDeclaration, HistogramDeclaration } from "./declaration.ts";
 import { createMetrics } from "./metrics.ts";
 
@@ -47,17 +48,20 @@ test("every kind of metric appears in the exposition text with its labels", asyn
       "# HELP requests_total Requests",
       "# TYPE requests_total counter",
       'requests_total{verb="get"} 2',
+      "",
       "# HELP in_flight Requests in flight",
       "# TYPE in_flight gauge",
       "in_flight 3",
+      "",
       "# HELP objects Objects",
       "# TYPE objects gauge",
       'objects{kind="a"} 5',
+      "",
       "# HELP duration_seconds Duration",
       "# TYPE duration_seconds histogram",
-      'duration_seconds_bucket{verb="get",le="0.1"} 1',
-      'duration_seconds_bucket{verb="get",le="1"} 2',
-      'duration_seconds_bucket{verb="get",le="+Inf"} 3',
+      'duration_seconds_bucket{le="0.1",verb="get"} 1',
+      'duration_seconds_bucket{le="1",verb="get"} 2',
+      'duration_seconds_bucket{le="+Inf",verb="get"} 3',
       'duration_seconds_sum{verb="get"} 7.6',
       'duration_seconds_count{verb="get"} 3',
       "",
@@ -65,9 +69,56 @@ test("every kind of metric appears in the exposition text with its labels", asyn
   );
 });
 
-test("two registries do not share metrics", async () => {
-  createMetrics().counter(requests).labels({ verb: "get" }).inc();
+test("two registries do not share metrics, and the global one of the library has none", async () => {
+  const metrics = createMetrics({ processMetrics: true });
+  metrics.counter(requests).labels({ verb: "get" }).inc();
+  metrics.gauge(inFlight).labels({}).set(1);
+  metrics.histogram(duration).labels({ verb: "get" }).observe(1);
+  metrics.read(objects, () => []);
   assert.equal((await createMetrics().text()).includes("requests_total"), false);
+  assert.deepEqual(register.getMetricsAsArray(), []);
+});
+
+test("two metrics of different types cannot have one name", () => {
+  const metrics = createMetrics();
+  metrics.counter(requests);
+  assert.throws(() => metrics.gauge({ ...objects, name: requests.name }), /already been registered/);
+});
+
+test("a label that is not given is empty", async () => {
+  const metrics = createMetrics();
+  const counter: CounterDeclaration<string> = { ...requests, labels: ["verb", "host"] };
+  metrics.counter(counter).labels({ host: "a" }).inc();
+  assert.match(await metrics.text(), /^requests_total\{verb="",host="a"\} 1$/m);
+});
+
+test("what is no number is not observed, and spoils nothing", async () => {
+  const metrics = createMetrics();
+  const child = metrics.histogram(duration).labels({ verb: "get" });
+  for (const value of [Number.NaN, Number.POSITIVE_INFINITY]) assert.throws(() => child.observe(value));
+  child.observe(1);
+  assert.match(await metrics.text(), /^duration_seconds_sum\{verb="get"\} 1$/m);
+});
+
+test("levels that are no finite number are shown as Prometheus writes them", async () => {
+  const metrics = createMetrics();
+  const level = metrics.gauge(objects);
+  level.labels({ kind: "most" }).set(Number.POSITIVE_INFINITY);
+  level.labels({ kind: "least" }).set(Number.NEGATIVE_INFINITY);
+  const text = await metrics.text();
+  assert.match(text, /^objects\{kind="most"\} \+Inf$/m);
+  assert.match(text, /^objects\{kind="least"\} -Inf$/m);
+});
+
+test("a source that fails fails the scrape, and the next one is whole again", async () => {
+  const metrics = createMetrics();
+  const broken = metrics.read(objects, () => {
+    throw new Error("no longer known");
+  });
+  metrics.read(objects, () => [{ labels: { kind: "a" }, value: 5 }]);
+  await assert.rejects(metrics.text(), /no longer known/);
+  broken[Symbol.dispose]();
+  assert.match(await metrics.text(), /^objects\{kind="a"\} 5$/m);
 });
 
 test("asking twice for one metric gives the same one instead of failing", async () => {
@@ -136,7 +187,7 @@ test("each observation counts in all buckets that are not below it", async () =>
       for (const value of seen) child.observe(value);
       const text = await metrics.text();
       for (const bound of [0.1, 1]) {
-        const counted = new RegExp(`le="${bound}"\\} (\\d+)`).exec(text)?.[1];
+        const counted = new RegExp(`le="${bound}",verb="get"\\} (\\d+)`).exec(text)?.[1];
         assert.equal(Number(counted), seen.filter((value) => value <= bound).length);
       }
     }),

@@ -1,13 +1,22 @@
-/** Metrics for Prometheus: one registry for each process, no global state. */
-import { collectDefaultMetrics, Registry } from "prom-client";
+/**
+ * Metrics for Prometheus: one registry for each process, no global state. prom-client counts and writes the text. Of our own are the
+ * types of labels, the bounds of labels whose values come from outside, and that several sources may read for one gauge.
+ */
+import {
+  collectDefaultMetrics,
+  Counter as PromCounter,
+  Gauge as PromGauge,
+  Histogram as PromHistogram,
+  Registry,
+} from "prom-client";
 import type {
   CounterDeclaration,
   GaugeDeclaration,
   HistogramDeclaration,
   MetricDeclaration,
 } from "./declaration.ts";
-import { headerOf, histogramLines, numberLine } from "./exposition.ts";
-import { HistogramChild, type LabelValues, NumberChild, type Sample, Series } from "./series.ts";
+import { children, type Labelled } from "./labels.ts";
+import { Readings, type Sample } from "./readings.ts";
 
 /** A counter with its labels. Only ever grows. */
 export interface Counter {
@@ -20,11 +29,8 @@ export interface Gauge {
 }
 /** A histogram with its labels. */
 export interface Histogram {
+  /** Throws when the value is not finite. */
   observe(value: number): void;
-}
-/** Asks for the child with these labels. Keep it: asking costs more than counting. */
-export interface Labelled<L extends string, C> {
-  labels(values: LabelValues<L>): C;
 }
 
 /** A registry and its makers. Asking again for a metric gives the one that exists, so that clients can share it. */
@@ -43,12 +49,12 @@ export interface Metrics {
 
 /** A new, empty registry; `processMetrics` adds CPU, memory and event-loop figures of this process. Default false. */
 export function createMetrics(options: { readonly processMetrics?: boolean } = {}): Metrics {
-  const ofProcess = new Registry();
+  const registry = new Registry();
   if (options.processMetrics === true) {
-    collectDefaultMetrics({ register: ofProcess });
-    for (const name of misnamed) ofProcess.removeSingleMetric(name);
+    collectDefaultMetrics({ register: registry });
+    for (const name of misnamed) registry.removeSingleMetric(name);
   }
-  return new MetricRegistry(ofProcess);
+  return metricsIn(registry);
 }
 
 /** Gauges with the ending of counters, which Prometheus' checks refuse. Each is the sum of the one of its name without `_total`. */
@@ -58,98 +64,69 @@ const misnamed = [
   "nodejs_active_resources_total",
 ];
 
-type Read = () => Iterable<Sample<string>>;
-
-class MetricRegistry implements Metrics {
-  readonly #ofProcess: Registry;
-  readonly #numbers = new Map<string, Series<NumberChild>>();
-  readonly #histograms = new Map<string, Series<HistogramChild>>();
-  readonly #read = new Map<string, { readonly series: Series<NumberChild>; readonly sources: Set<Read> }>();
-
-  constructor(ofProcess: Registry) {
-    this.#ofProcess = ofProcess;
-  }
-
-  counter<L extends string>(declaration: CounterDeclaration<L>): Labelled<L, Counter> {
-    return this.#number(declaration);
-  }
-
-  gauge<L extends string>(declaration: GaugeDeclaration<L>): Labelled<L, Gauge> {
-    return this.#number(declaration);
-  }
-
-  histogram<L extends string>(declaration: HistogramDeclaration<L>): Labelled<L, Histogram> {
-    const { name, buckets = [] } = declaration;
-    const known = this.#histograms.get(name);
-    if (known !== undefined) return known;
-    const series = new Series(declaration, () => new HistogramChild(buckets));
-    this.#histograms.set(name, series);
-    return series;
-  }
-
-  read<L extends string>(declaration: GaugeDeclaration<L>, read: () => Iterable<Sample<L>>): Disposable {
-    const { name } = declaration;
-    const known = this.#read.get(name) ?? {
-      series: new Series(declaration, () => new NumberChild()),
-      sources: new Set<Read>(),
-    };
-    this.#read.set(name, known);
-    // Two sources may be the same function.
-    const source: Read = () => read();
-    known.sources.add(source);
-    return { [Symbol.dispose]: () => void known.sources.delete(source) };
-  }
-
-  async text(): Promise<string> {
-    const own = [...this.#numberLines(), ...this.#readLines(), ...this.#histogramLines()];
-    const ofProcess = await this.#ofProcess.metrics();
-    return `${[...own, ...(ofProcess.trim() === "" ? [] : [ofProcess.trimEnd()])].join("\n")}\n`;
-  }
-
-  #number(declaration: MetricDeclaration): Series<NumberChild> {
-    const known = this.#numbers.get(declaration.name);
-    if (known !== undefined) return known;
-    const series = new Series(declaration, () => new NumberChild());
-    this.#numbers.set(declaration.name, series);
-    return series;
-  }
-
-  *#numberLines(): Iterable<string> {
-    for (const { declaration, children } of this.#numbers.values()) {
-      yield* headerOf(declaration);
-      for (const { values, child } of children.values()) yield numberLine(declaration, values, child.value);
-    }
-  }
-
-  *#readLines(): Iterable<string> {
-    for (const { series, sources } of this.#read.values()) {
-      const { declaration } = series;
-      yield* headerOf(declaration);
-      const combine = combiners[declaration.combine ?? "sum"];
-      const combined = new Map<string, { readonly values: readonly string[]; value: number }>();
-      for (const read of sources) {
-        for (const { labels, value } of read()) {
-          const values = series.valuesOf(labels);
-          const key = values.join("\u0000");
-          const known = combined.get(key);
-          if (known === undefined) combined.set(key, { values, value });
-          else known.value = combine(known.value, value);
-        }
-      }
-      for (const { values, value } of combined.values()) yield numberLine(declaration, values, value);
-    }
-  }
-
-  *#histogramLines(): Iterable<string> {
-    for (const { declaration, children } of this.#histograms.values()) {
-      yield* headerOf(declaration);
-      for (const { values, child } of children.values()) yield* histogramLines(declaration, values, child);
-    }
-  }
+/** Children are bound to their labels once, and shown with a zero from then on: a rate needs a beginning. */
+function metricsIn(registry: Registry): Metrics {
+  const registers = [registry];
+  const readings = once((declaration) => readingsOf(declaration, registers));
+  return {
+    counter: once((declaration) => {
+      const counter = new PromCounter({ ...described(declaration), registers });
+      return children(declaration, (labels): Counter => {
+        counter.inc(labels, 0);
+        return counter.labels(labels);
+      });
+    }),
+    gauge: once((declaration) => {
+      const gauge = new PromGauge({ ...described(declaration), registers });
+      return children(declaration, (labels): Gauge => {
+        gauge.set(labels, 0);
+        return gauge.labels(labels);
+      });
+    }),
+    histogram: once((declaration) => {
+      const buckets = [...(declaration.buckets ?? [])];
+      const histogram = new PromHistogram({ ...described(declaration), registers, buckets });
+      return children(declaration, (labels): Histogram => {
+        histogram.zero(labels);
+        return histogram.labels(labels);
+      });
+    }),
+    read: (declaration, read) => readings(declaration).add(read),
+    text: () => registry.metrics(),
+  };
 }
 
-const combiners = {
-  sum: (left: number, right: number): number => left + right,
-  min: Math.min,
-  max: Math.max,
-} as const;
+/** The sources of a gauge, which are asked at each scrape. */
+function readingsOf(declaration: MetricDeclaration, registers: Registry[]): Readings {
+  const readings = new Readings(declaration);
+  const gauge: PromGauge = new PromGauge({
+    ...described(declaration),
+    registers,
+    collect() {
+      gauge.reset();
+      // Without labels, reset leaves a zero that nobody read.
+      gauge.remove({});
+      for (const { labels, value } of readings.samples()) gauge.set(labels, value);
+    },
+  });
+  return readings;
+}
+
+/** In the library's words. */
+function described({ name, help, labels }: MetricDeclaration): {
+  readonly name: string;
+  readonly help: string;
+  readonly labelNames: readonly string[];
+} {
+  return { name, help, labelNames: labels };
+}
+
+/** Makes one for each name. */
+function once<T>(create: (declaration: MetricDeclaration) => T): (declaration: MetricDeclaration) => T {
+  const known = new Map<string, T>();
+  return (declaration) => {
+    let made = known.get(declaration.name);
+    if (made === undefined) known.set(declaration.name, (made = create(declaration)));
+    return made;
+  };
+}

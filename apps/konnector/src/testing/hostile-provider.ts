@@ -1,10 +1,8 @@
 /** A provider that does not keep to its own schemas, because it runs the API server itself. */
 import { apiServiceExports } from "@klutch/api";
 import { customResourceDefinitions, type DynamicObject, isRecord } from "@klutch/kube-core";
-import { type TestCluster, waitFor } from "@klutch/kube-testing";
+import { anyObject, type TestCluster, waitFor } from "@klutch/kube-testing";
 import { tenantNamespace } from "./provider-side.ts";
-
-const anything = { type: "object", "x-kubernetes-preserve-unknown-fields": true };
 
 /** From now on the provider's APIServiceExports may say anything. */
 export async function dropExportRules({ client }: TestCluster): Promise<void> {
@@ -13,14 +11,14 @@ export async function dropExportRules({ client }: TestCluster): Promise<void> {
   const versions = isRecord(spec) && Array.isArray(spec["versions"]) ? spec["versions"] : [];
   const open = versions.filter(isRecord).map((version) => ({
     ...version,
-    schema: { openAPIV3Schema: { type: "object", "x-kubernetes-preserve-unknown-fields": true } },
+    schema: { openAPIV3Schema: anyObject },
   }));
   await client.mergePatch(customResourceDefinitions, ref, { spec: { versions: open } });
   const probe = {
     apiVersion: "klutch.anynines.com/v1alpha1",
     kind: "APIServiceExport",
     metadata: { namespace: tenantNamespace, name: "probe" },
-    spec: anything,
+    spec: anyObject,
   };
   await waitFor("the rules to be gone", () => client.create(apiServiceExports, probe, { dryRun: true }));
 }

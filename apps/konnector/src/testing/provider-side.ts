@@ -33,6 +33,14 @@ import { roleBindingObject, roleObject, secretObject, type TestCluster, waitFor 
 /** The cluster namespace. */
 export const tenantNamespace = "cluster-test";
 
+/** A permission claim to all Secrets that the provider owns. */
+export const providerSecrets: PermissionClaim = {
+  group: "",
+  resource: "secrets",
+  version: "v1",
+  selector: { owner: "Provider", names: ["*"], namespaces: ["*"] },
+};
+
 /** Applies the shipped CRDs of the bind kinds and waits until they are served. */
 export async function installBindCrds(cluster: TestCluster): Promise<void> {
   const folder = new URL("../../../../deploy/crds/", import.meta.url);

@@ -24,7 +24,14 @@ import {
 } from "@klutch/kube-core";
 import { type ClusterConfig, createKubeClient, type KubeClient, serviceAccountToken } from "@klutch/kube";
 import { systemRuntime } from "@klutch/kube-runtime";
-import { secretObject, startClusters, type TestCluster, waitFor } from "@klutch/kube-testing";
+import {
+  anyObject,
+  crdObject,
+  secretObject,
+  startClusters,
+  type TestCluster,
+  waitFor,
+} from "@klutch/kube-testing";
 import { createMetrics, type Logger, silentLogger } from "@klutch/telemetry";
 import type { Timing } from "../clusters.ts";
 import { runAgent } from "../konnector.ts";
@@ -77,7 +84,10 @@ export interface StartOptions {
 }
 
 /** Starts one; disposing it stops it in order. */
-export async function startKonnector(world: World, options: StartOptions = {}): Promise<RunningKonnector> {
+export async function startKonnector(
+  { consumer }: Pick<World, "consumer">,
+  options: StartOptions = {},
+): Promise<RunningKonnector> {
   const stop = new AbortController();
   const listening = Promise.withResolvers<number>();
   const writes: string[] = [];
@@ -93,7 +103,7 @@ export async function startKonnector(world: World, options: StartOptions = {}): 
       providerObjectsLimit: 1_000,
       controlPlane: undefined,
     },
-    cluster: await agentConfig(world.consumer),
+    cluster: await agentConfig(consumer),
     ...systemRuntime({ logger: options.logger ?? silentLogger, metrics: createMetrics() }),
     probes: { host: "127.0.0.1", port: 0 },
     signal: stop.signal,
@@ -171,7 +181,7 @@ async function install({ client }: TestCluster, manifests: readonly Manifest[]):
 
 /** Does what the plugin does in the app cluster: Secret, rights and binding. */
 export async function bindApi(
-  { consumer }: World,
+  { consumer }: Pick<World, "consumer">,
   name: string,
   kubeconfig: string,
   claims: readonly AnsweredPermissionClaim[] = [],
@@ -228,36 +238,21 @@ export function widget(
   };
 }
 
-/** A resource and its CRD; every object keeps unknown fields of spec and status. */
+/** A resource with its CRD, by whose name it is bound. */
+export interface TestApi {
+  readonly type: ResourceType;
+  readonly crd: KubeObject;
+  readonly name: string;
+}
+
+/** A resource of the test's group; every object keeps unknown fields of spec and status. */
 export function testApi(
   plural: string,
   kind: string,
   options: { readonly namespaced?: boolean; readonly statusSubresource?: boolean } = {},
-): { readonly type: ResourceType; readonly crd: KubeObject; readonly name: string } {
-  const { namespaced = true, statusSubresource = true } = options;
-  const group = "test.klutch.example";
-  const open = { type: "object", "x-kubernetes-preserve-unknown-fields": true };
-  const version = {
-    name: "v1",
-    served: true,
-    storage: true,
-    ...(statusSubresource ? { subresources: { status: {} } } : {}),
-    schema: { openAPIV3Schema: { type: "object", properties: { spec: open, status: open } } },
-  };
-  const name = `${plural}.${group}`;
-  return {
-    name,
-    type: { group, version: "v1", plural, kind, namespaced },
-    crd: {
-      apiVersion: "apiextensions.k8s.io/v1",
-      kind: "CustomResourceDefinition",
-      metadata: { name },
-      spec: {
-        group,
-        scope: namespaced ? "Namespaced" : "Cluster",
-        names: { plural, singular: kind.toLowerCase(), kind, listKind: `${kind}List` },
-        versions: [version],
-      },
-    },
-  };
+): TestApi {
+  const { namespaced = true, statusSubresource: hasStatus = true } = options;
+  const type = { group: "test.klutch.example", version: "v1", plural, kind, namespaced };
+  const crd = crdObject(type, { properties: { spec: anyObject, status: anyObject }, hasStatus });
+  return { name: `${plural}.${type.group}`, type, crd };
 }

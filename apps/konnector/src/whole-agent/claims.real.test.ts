@@ -1,6 +1,6 @@
 /** The konnector between two real API servers: permission claims of every kind, isolation modes, warnings, long names. */
 import assert from "node:assert/strict";
-import { after, test } from "node:test";
+import { test } from "node:test";
 import {
   type AnsweredPermissionClaim,
   apiServiceBindings,
@@ -20,38 +20,16 @@ import {
   secrets,
 } from "@klutch/kube-core";
 import { secretObject, waitFor } from "@klutch/kube-testing";
-import { pairOf, serviceNamespace } from "../testing/pair.ts";
-import {
-  exportCrd,
-  grantClusterWide,
-  installCrd,
-  prepareTenant,
-  tenantNamespace,
-} from "../testing/provider-side.ts";
-import { bindApi, startKonnector, startWorld, testApi, widget } from "../testing/world.ts";
+import { serviceNamespace } from "../testing/pair.ts";
+import { exportCrd, installCrd, tenantNamespace } from "../testing/provider-side.ts";
+import { startTenantWorld } from "../testing/tenant-world.ts";
+import { bindApi, startKonnector, testApi, widget } from "../testing/world.ts";
 
-const world = await startWorld();
-const { consumer, provider } = world;
-const { above, below, binding, untilReady, untilReason, create } = pairOf(world);
 const widgets = testApi("widgets", "Widget");
 const parts = testApi("parts", "Part");
 const racks = testApi("racks", "Rack");
 const regions = testApi("regions", "Region", { namespaced: false });
 const globals = testApi("globals", "Global", { namespaced: false });
-for (const { crd } of [widgets, parts, racks, regions, globals]) await installCrd(provider, crd);
-for (const { crd } of [parts, regions]) await installCrd(consumer, crd);
-const kubeconfig = await prepareTenant(provider, ["widgets", "parts", "racks", "regions", "globals"]);
-await provider.client.mergePatch(
-  clusterRoles,
-  { name: `klutch-binder-${tenantNamespace}` },
-  {
-    rules: [
-      { apiGroups: ["test.klutch.example"], resources: ["*"], verbs: ["*"] },
-      { apiGroups: [""], resources: ["secrets", "configmaps", "events"], verbs: ["*"] },
-    ],
-  },
-);
-await grantClusterWide(provider);
 const all = { names: ["*"], namespaces: ["*"] };
 const claimed: readonly PermissionClaim[] = [
   {
@@ -70,12 +48,25 @@ const claimed: readonly PermissionClaim[] = [
   { group: parts.type.group, resource: "parts", version: "v1", selector: { ...all, owner: "Provider" } },
   { group: parts.type.group, resource: "regions", version: "v1", selector: { ...all, owner: "Provider" } },
 ];
-await exportCrd(provider, widgets.crd, { informerScope: "Cluster" }, claimed);
-const konnector = await startKonnector(world);
-after(async () => {
-  await konnector[Symbol.asyncDispose]();
-  await world[Symbol.asyncDispose]();
+const world = await startTenantWorld({
+  exported: [{ ...widgets, exportSpec: { informerScope: "Cluster" }, claims: claimed }],
+  installed: [parts, racks, regions, globals],
+  clusterWide: true,
 });
+const { consumer, provider, kubeconfig, cleanup, onProvider, onConsumer } = world;
+const { binding, untilReady, untilReason, create } = world;
+for (const { crd } of [parts, regions]) await installCrd(consumer, crd);
+await provider.client.mergePatch(
+  clusterRoles,
+  { name: `klutch-binder-${tenantNamespace}` },
+  {
+    rules: [
+      { apiGroups: ["test.klutch.example"], resources: ["*"], verbs: ["*"] },
+      { apiGroups: [""], resources: ["secrets", "configmaps", "events"], verbs: ["*"] },
+    ],
+  },
+);
+const konnector = cleanup.use(await startKonnector(world));
 
 const answer = (state: "Accepted" | "Rejected", claims = claimed): readonly AnsweredPermissionClaim[] =>
   claims.map((claim) => ({ ...claim, state }));
@@ -93,9 +84,9 @@ test("a rejected required claim stops the binding, and accepting it starts it at
   assert.match(message, /secrets \(rejected\)/);
   await waitFor("the sync to stop", () => konnector.watches.length > 0);
   await create(widgets.type, widget(widgets.type, "one", {}));
-  assert.equal(await above(widgets.type, "one"), undefined);
+  assert.equal(await onProvider(widgets.type, "one"), undefined);
   await answerNow(answer("Accepted"));
-  await waitFor("the sync to start", () => above(widgets.type, "one"));
+  await waitFor("the sync to start", () => onProvider(widgets.type, "one"));
   await untilReady(widgets.name);
 });
 
@@ -122,10 +113,10 @@ test("only what the claim's label and field selectors name crosses", async () =>
   });
   await consumer.client.create(configMaps, map("private"));
   await consumer.client.create(configMaps, map("public"));
-  await waitFor("the Secret below", () => below(secrets, "shared"));
-  await waitFor("the ConfigMap above", () => above(configMaps, "public"));
-  assert.equal(await below(secrets, "hidden"), undefined);
-  assert.equal(await above(configMaps, "private"), undefined);
+  await waitFor("the Secret in the app cluster", () => onConsumer(secrets, "shared"));
+  await waitFor("the ConfigMap on the provider", () => onProvider(configMaps, "public"));
+  assert.equal(await onConsumer(secrets, "hidden"), undefined);
+  assert.equal(await onProvider(configMaps, "private"), undefined);
 });
 
 test("what the provider had in a namespace before it was mapped comes down then", async () => {
@@ -133,7 +124,7 @@ test("what the provider had in a namespace before it was mapped comes down then"
   await provider.client.create(namespaces, namespace(mirror));
   await createShared(mirror, "early");
   await createShared(serviceNamespace, "next");
-  await waitFor("the agent to have seen both", () => below(secrets, "next"));
+  await waitFor("the agent to have seen both", () => onConsumer(secrets, "next"));
   await consumer.client.create(namespaces, namespace("later"));
   await create(widgets.type, widget(widgets.type, "first", {}, { namespace: "later" }));
   const copy = { namespace: "later", name: "early" };
@@ -148,14 +139,14 @@ test("any kind can be claimed: a custom resource comes down with its status", as
   const key = { namespace: serviceNamespace, name: "bolt" };
   await provider.client.mergePatch(parts.type, key, { status: { phase: "Made" } }, { subresource: "status" });
   const copy = await waitFor("the copy with its status", async () => {
-    const found = await below(parts.type, "bolt");
+    const found = await onConsumer(parts.type, "bolt");
     return found?.status === undefined ? undefined : found;
   });
   assert.deepEqual(copy["spec"], { size: 3, extra: true });
   assert.equal(copy.metadata.annotations?.[resourceOwnerAnnotation], "Provider");
   await provider.client.mergePatch(parts.type, key, { spec: { extra: null } });
   await waitFor("the removed field to go", async () => {
-    const found = await below(parts.type, "bolt");
+    const found = await onConsumer(parts.type, "bolt");
     return (found?.["spec"] as { extra?: boolean } | undefined)?.extra === undefined;
   });
 });
@@ -168,9 +159,9 @@ test("a cluster-scoped claimed object comes down under its own name, another ten
   });
   await provider.client.create(regions.type, region(`${tenantNamespace}-north`, tenantNamespace));
   await provider.client.create(regions.type, region("cluster-other-south", "cluster-other"));
-  const copy = await waitFor("the copy", () => below(regions.type, "north"));
+  const copy = await waitFor("the copy", () => onConsumer(regions.type, "north"));
   assert.deepEqual(copy["spec"], { zone: 1 });
-  assert.equal(await below(regions.type, "south"), undefined);
+  assert.equal(await onConsumer(regions.type, "south"), undefined);
 });
 
 test("what is accepted but cannot be honoured is said in the binding, with field and value", async () => {
@@ -191,7 +182,7 @@ test("what is accepted but cannot be honoured is said in the binding, with field
   assert.match(message, /configmaps: update\.fields has "spec\[0\]", expected a path/);
   assert.match(message, /ghosts: this cluster does not serve ghosts of nowhere\.example\/v1/);
   await create(widgets.type, widget(widgets.type, "still", {}));
-  await waitFor("the rest to work on", () => above(widgets.type, "still"));
+  await waitFor("the rest to work on", () => onProvider(widgets.type, "still"));
 });
 
 test("isolation Namespaced puts cluster-scoped objects into the cluster namespace, None keeps their names", async () => {
@@ -208,13 +199,13 @@ test("isolation Namespaced puts cluster-scoped objects into the cluster namespac
   const key = { namespace: tenantNamespace, name: "first" };
   await waitFor("the rack", () => provider.client.find(racks.type, key));
   await provider.client.mergePatch(racks.type, key, { status: { ok: true } }, { subresource: "status" });
-  await waitFor("its status", async () => (await below(local, "first"))?.status);
+  await waitFor("its status", async () => (await onConsumer(local, "first"))?.status);
   await consumer.client.delete(local, { name: "first" });
   await waitFor(
     "both to be gone",
     async () =>
       (await provider.client.find(racks.type, key)) === undefined &&
-      (await below(local, "first")) === undefined,
+      (await onConsumer(local, "first")) === undefined,
   );
   await create(globals.type, widget(globals.type, "world", { a: 1 }));
   const plain = await waitFor("the global", () =>
@@ -230,7 +221,7 @@ test("isolation Namespaced puts cluster-scoped objects into the cluster namespac
 });
 
 test("a warning about the upstream object is told on the claim", async () => {
-  const upstream = await above(widgets.type, "one");
+  const upstream = await onProvider(widgets.type, "one");
   const involvedObject = {
     apiVersion: "test.klutch.example/v1",
     kind: "Widget",
@@ -269,7 +260,7 @@ test("a namespace whose mirror would have too long a name is mapped, and its obj
   const long = "n".repeat(60);
   await consumer.client.create(namespaces, namespace(long));
   await create(widgets.type, widget(widgets.type, "far", {}, { namespace: long }));
-  const found = await waitFor("it above", async () => {
+  const found = await waitFor("it on the provider", async () => {
     const page = await provider.client.list<DynamicObject>(widgets.type);
     return page.items.find(({ metadata }) => metadata.name === "far");
   });

@@ -1,17 +1,14 @@
 /** The konnector after any absence, between real API servers and with the backend as a process of its own. */
 import assert from "node:assert/strict";
-import { after, test } from "node:test";
+import { test } from "node:test";
 import {
   apiServiceExportTemplates,
-  binderName,
   clusterKeySecret,
-  consumerNamespace,
   kubeconfigKey,
   newClusterKey,
   renewalKeyAnnotation,
   renewalUrlAnnotation,
 } from "@klutch/api";
-import { ApiError, createKubeClient, parseForeignKubeconfig } from "@klutch/kube";
 import {
   conditionsOf,
   type DynamicObject,
@@ -19,34 +16,28 @@ import {
   namespaces,
   secrets,
   secretText,
-  serviceAccounts,
 } from "@klutch/kube-core";
 import { metricNames, startBackendProcess, waitFor } from "@klutch/kube-testing";
 import { metricsOf } from "@klutch/telemetry";
-import { startGate } from "../testing/gate.ts";
-import { pairOf } from "../testing/pair.ts";
 import {
-  exportCrd,
-  freshKubeconfig,
-  installCrd,
-  prepareTenant,
-  tenantNamespace,
-} from "../testing/provider-side.ts";
-import { bindApi, startKonnector, startWorld, testApi, widget } from "../testing/world.ts";
+  answerTo,
+  consumerSecret,
+  endTokens,
+  providerSecret,
+  putKubeconfig,
+} from "../testing/credentials.ts";
+import { startGate } from "../testing/gate.ts";
+import { freshKubeconfig, tenantNamespace } from "../testing/provider-side.ts";
+import { startTenantWorld } from "../testing/tenant-world.ts";
+import { bindApi, startKonnector, testApi } from "../testing/world.ts";
 
-const world = await startWorld({ backend: true });
-const { consumer, provider } = world;
-const { above, binding, untilReady, create } = pairOf(world);
 const widgets = testApi("widgets", "Widget");
-const gate = await startGate(provider.url);
+const world = await startTenantWorld({ exported: [widgets], backend: true });
+const { consumer, provider, cleanup, binding, untilReady, createSynced } = world;
+const gate = cleanup.use(await startGate(provider.url));
 const gated = (kubeconfig: string): string => kubeconfig.replace(provider.url, gate.url);
-await installCrd(provider, widgets.crd);
-const first = gated(await prepareTenant(provider, ["widgets"]));
-await provider.client.mergePatch(
-  secrets,
-  { namespace: tenantNamespace, name: kubeconfigKey },
-  { data: { kubeconfig: Buffer.from(first).toString("base64") } },
-);
+const first = gated(world.kubeconfig);
+await putKubeconfig(provider, providerSecret, first);
 // The backend gives rights only on what a template offers.
 await provider.client.create(apiServiceExportTemplates, {
   apiVersion: "example-backend.klutch.anynines.com/v1alpha1",
@@ -54,51 +45,24 @@ await provider.client.create(apiServiceExportTemplates, {
   metadata: { namespace: "default", name: "widgets" },
   spec: { APIServiceSelector: { group: widgets.type.group, resource: widgets.type.plural } },
 });
-await exportCrd(provider, widgets.crd);
-const backend = await startBackendProcess(provider, {
-  flags: [`--external-address=${gate.url}`, "--lease-namespace=default"],
-});
-after(async () => {
-  await backend[Symbol.asyncDispose]();
-  await gate[Symbol.asyncDispose]();
-  await world[Symbol.asyncDispose]();
-});
+const backend = cleanup.use(
+  await startBackendProcess(provider, {
+    flags: [`--external-address=${gate.url}`, "--lease-namespace=default"],
+  }),
+);
 
-const own = { namespace: consumerNamespace, name: "kubeconfig-test" };
-const held = async (): Promise<DynamicObject> => consumer.client.get<DynamicObject>(secrets, own);
+const held = async (): Promise<DynamicObject> => consumer.client.get<DynamicObject>(secrets, consumerSecret);
 const registered = async (): Promise<string | undefined> =>
   (await provider.client.get(namespaces, { name: tenantNamespace })).metadata.annotations?.[
     renewalKeyAnnotation
   ];
 
-async function answerTo(kubeconfig: string): Promise<number> {
-  await using client = createKubeClient(parseForeignKubeconfig(kubeconfig));
-  try {
-    await client.get(namespaces, { name: tenantNamespace });
-    return 200;
-  } catch (error) {
-    if (error instanceof ApiError) return error.status;
-    throw error;
-  }
-}
-
 /** As if so much time had passed that every token had ended. */
-async function endAllTokens(): Promise<void> {
-  const kubeconfig = secretText(await held(), kubeconfigKey) ?? "";
-  const account = { namespace: tenantNamespace, name: binderName };
-  await provider.client.delete(serviceAccounts, account);
-  await provider.client.create(serviceAccounts, {
-    apiVersion: "v1",
-    kind: "ServiceAccount",
-    metadata: account,
-  });
-  await waitFor("the token to end", async () => (await answerTo(kubeconfig)) === 401, { timeoutMs: 30_000 });
-}
+const endAllTokens = async (): Promise<void> =>
+  endTokens(provider, secretText(await held(), kubeconfigKey) ?? "");
 
-async function untilSynced(name: string): Promise<void> {
-  await create(widgets.type, widget(widgets.type, name, {}));
-  await waitFor(`${name} above`, () => above(widgets.type, name), { timeoutMs: 90_000 });
-}
+const untilSynced = (name: string): Promise<unknown> =>
+  createSynced(widgets.type, name, {}, { timeoutMs: 90_000 });
 
 test("while its credential works, the konnector registers a key that never leaves the app cluster", async () => {
   await using _konnector = await startKonnector(world);
@@ -122,11 +86,7 @@ test("a konnector whose credential ends while it runs goes on without a person",
   await untilSynced("running");
   // An ordinary renewal comes first, as it does every day.
   const renewed = gated(await freshKubeconfig(provider));
-  await provider.client.mergePatch(
-    secrets,
-    { namespace: tenantNamespace, name: kubeconfigKey },
-    { data: { kubeconfig: Buffer.from(renewed).toString("base64") } },
-  );
+  await putKubeconfig(provider, providerSecret, renewed);
   await waitFor("it to be brought over", async () => secretText(await held(), kubeconfigKey) === renewed);
   await endAllTokens();
   await gate.shut();
@@ -158,7 +118,7 @@ test("another key than the registered one does not bring it back either", async 
   const annotations = { [renewalKeyAnnotation]: null };
   await provider.client.mergePatch(namespaces, { name: tenantNamespace }, { metadata: { annotations } });
   const data = { "private-key": Buffer.from(newClusterKey()).toString("base64") };
-  await consumer.client.mergePatch(secrets, { ...own, name: clusterKeySecret }, { data });
+  await consumer.client.mergePatch(secrets, { ...consumerSecret, name: clusterKeySecret }, { data });
   const before = secretText(await held(), kubeconfigKey);
   await using _konnector = await startKonnector(world);
   await waitFor(

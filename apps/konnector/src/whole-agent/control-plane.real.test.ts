@@ -1,6 +1,6 @@
 /** The konnector in control-plane mode, between two real API servers: bindings and status on the provider, app cluster by Secret. */
 import assert from "node:assert/strict";
-import { after, test } from "node:test";
+import { test } from "node:test";
 import { apiServiceBindings, apiServiceExports, clusterBindings, consumerNamespace } from "@klutch/api";
 import {
   conditionsOf,
@@ -14,18 +14,15 @@ import { systemRuntime } from "@klutch/kube-runtime";
 import { secretObject, waitFor } from "@klutch/kube-testing";
 import { createMetrics, silentLogger } from "@klutch/telemetry";
 import { runAgent } from "../konnector.ts";
+import { putKubeconfig } from "../testing/credentials.ts";
 import { dropExportRules, rewriteExport } from "../testing/hostile-provider.ts";
-import { pairOf } from "../testing/pair.ts";
-import { exportCrd, installCrd, prepareTenant, tenantNamespace } from "../testing/provider-side.ts";
-import { startWorld, testApi, widget } from "../testing/world.ts";
+import { tenantNamespace } from "../testing/provider-side.ts";
+import { startTenantWorld } from "../testing/tenant-world.ts";
+import { testApi } from "../testing/world.ts";
 
-const world = await startWorld();
-const { consumer, provider } = world;
-const { above, below, create } = pairOf(world);
 const widgets = testApi("widgets", "Widget");
-await installCrd(provider, widgets.crd);
-await prepareTenant(provider, ["widgets"]);
-await exportCrd(provider, widgets.crd);
+const world = await startTenantWorld({ exported: [widgets] });
+const { consumer, provider, cleanup, onProvider, onConsumer, createSynced } = world;
 await dropExportRules(provider);
 const appCluster = { namespace: tenantNamespace, name: "app-cluster" };
 const stop = new AbortController();
@@ -48,11 +45,8 @@ const running = runAgent({
   ...systemRuntime({ logger: silentLogger, metrics: createMetrics() }),
   signal: stop.signal,
 });
-after(async () => {
-  stop.abort(new Error("the test ended"));
-  await running;
-  await world[Symbol.asyncDispose]();
-});
+cleanup.defer(() => running);
+cleanup.defer(() => stop.abort(new Error("the test ended")));
 
 const bindingRef = { namespace: tenantNamespace, name: widgets.name };
 const condition = async (type: string): Promise<ReturnType<typeof findCondition>> =>
@@ -82,8 +76,7 @@ test("a missing or unusable kubeconfig is said in the binding on the provider", 
 test("an app cluster that refuses the kubeconfig is named, and the next kubeconfig is used", async () => {
   const refused = consumer.kubeconfig.replace(/\btoken: .*/, "token: revoked");
   assert.notEqual(refused, consumer.kubeconfig);
-  const kubeconfig = Buffer.from(refused).toString("base64");
-  await provider.client.mergePatch(secrets, appCluster, { data: { kubeconfig } });
+  await putKubeconfig(provider, appCluster, refused);
   const message = await waitFor("the refusal", async () => {
     const told = await condition("InformersSynced");
     return told?.status === "False" && told.reason !== "Pending" ? told.message : undefined;
@@ -95,11 +88,9 @@ test("an app cluster that refuses the kubeconfig is named, and the next kubeconf
 });
 
 test("with a kubeconfig the API works; the app cluster gets no Klutch kinds, status stays on the provider", async () => {
-  const kubeconfig = Buffer.from(consumer.kubeconfig).toString("base64");
-  await provider.client.mergePatch(secrets, appCluster, { data: { kubeconfig } });
+  await putKubeconfig(provider, appCluster, consumer.kubeconfig);
   await waitFor("the binding", async () => (await condition("Ready"))?.status === "True");
-  await create(widgets.type, widget(widgets.type, "one", { size: 1 }));
-  await waitFor("it above", () => above(widgets.type, "one"));
+  await createSynced(widgets.type, "one", { size: 1 });
   const crds = await consumer.client.list(customResourceDefinitions);
   assert.deepEqual(
     crds.items.map(({ metadata }) => metadata.name),
@@ -117,10 +108,8 @@ test("with a kubeconfig the API works; the app cluster gets no Klutch kinds, sta
 
 test("a replaced kubeconfig of the app cluster is used at once, without starting anew", async () => {
   const rotated = consumer.kubeconfig.replace(/current-context: .*/, (line) => `${line}\n# rotated`);
-  const kubeconfig = Buffer.from(rotated).toString("base64");
-  await provider.client.mergePatch(secrets, appCluster, { data: { kubeconfig } });
-  await create(widgets.type, widget(widgets.type, "two", { size: 1 }));
-  await waitFor("it above", () => above(widgets.type, "two"));
+  await putKubeconfig(provider, appCluster, rotated);
+  await createSynced(widgets.type, "two", { size: 1 });
   assert.ok((await condition("Ready"))?.status === "True");
 });
 
@@ -152,9 +141,9 @@ test("unbinding works from the provider's side", async () => {
     "the binding to go",
     async () => !(await provider.client.find(apiServiceBindings, bindingRef)),
   );
-  const claim = await below(widgets.type, "one");
+  const claim = await onConsumer(widgets.type, "one");
   assert.equal(claim?.metadata.finalizers, undefined);
-  assert.ok(await above(widgets.type, "one"));
+  assert.ok(await onProvider(widgets.type, "one"));
   assert.equal(
     await consumer.client.find(secrets, { namespace: consumerNamespace, name: "kubeconfig-test" }),
     undefined,

@@ -1,10 +1,10 @@
 /** The konnector between two real API servers, with a provider that changes what its exports stand for. */
 import assert from "node:assert/strict";
-import { after, test } from "node:test";
+import { test } from "node:test";
 import {
-  type AnsweredPermissionClaim,
   boundAnnotation,
   clusterBindings,
+  type PermissionClaim,
   resourceOwnerAnnotation,
   syncerFinalizer,
 } from "@klutch/api";
@@ -12,57 +12,37 @@ import { customResourceDefinitions, type DynamicObject, namespaces, secrets } fr
 import { secretObject, waitFor } from "@klutch/kube-testing";
 import { serveAggregated } from "../testing/aggregated.ts";
 import { dropExportRules, rewriteExport } from "../testing/hostile-provider.ts";
-import { pairOf } from "../testing/pair.ts";
-import {
-  exportCrd,
-  grantClusterWide,
-  installCrd,
-  prepareTenant,
-  tenantNamespace,
-} from "../testing/provider-side.ts";
-import { bindApi, startKonnector, startWorld, testApi, widget } from "../testing/world.ts";
+import { exportCrd, installCrd, tenantNamespace } from "../testing/provider-side.ts";
+import { startTenantWorld } from "../testing/tenant-world.ts";
+import { bindApi, startKonnector, testApi } from "../testing/world.ts";
 
-const world = await startWorld();
-const { consumer, provider } = world;
-const { above, below, binding, untilReady, untilReason, create } = pairOf(world);
 const widgets = testApi("widgets", "Widget");
 const gadgets = testApi("gadgets", "Gadget");
-const claim: AnsweredPermissionClaim = {
+const asked: PermissionClaim = {
   group: "",
   resource: "secrets",
   version: "v1",
   selector: { owner: "Provider", names: ["*"], namespaces: ["app"] },
-  state: "Accepted",
 };
-const { state: _state, ...asked } = claim;
-for (const { crd } of [widgets, gadgets]) await installCrd(provider, crd);
-const kubeconfig = await prepareTenant(provider, ["widgets", "gadgets", "widgets/status"]);
+const world = await startTenantWorld({ installed: [widgets, gadgets], clusterWide: true });
+const { consumer, provider, kubeconfig, cleanup, onProvider, onConsumer } = world;
+const { binding, untilReady, untilReason, createSynced } = world;
 await dropExportRules(provider);
-await grantClusterWide(provider);
 await exportCrd(provider, widgets.crd, {}, [asked]);
 await exportCrd(provider, gadgets.crd);
-const konnector = await startKonnector(world);
-after(async () => {
-  await konnector[Symbol.asyncDispose]();
-  await world[Symbol.asyncDispose]();
-});
+const konnector = cleanup.use(await startKonnector(world));
 
 /** Something of the other API goes all the way: whatever the session had to do before it, it has looked at. */
 let rounds = 0;
-const wholeWay = async (): Promise<void> => {
-  const name = `round-${++rounds}`;
-  await create(gadgets.type, widget(gadgets.type, name, {}));
-  await waitFor("a gadget above", () => above(gadgets.type, name));
-};
+const wholeWay = (): Promise<unknown> => createSynced(gadgets.type, `round-${++rounds}`);
 
 test("an export rewritten to core Secrets is refused: no Secret goes up, none comes down", async () => {
-  await bindApi(world, widgets.name, kubeconfig, [claim]);
+  await bindApi(world, widgets.name, kubeconfig, [{ ...asked, state: "Accepted" }]);
   await bindApi(world, gadgets.name, kubeconfig);
   for (const { name } of [widgets, gadgets]) await untilReady(name);
-  await create(widgets.type, widget(widgets.type, "one", { size: 1 }));
-  await waitFor("it above", () => above(widgets.type, "one"));
+  await createSynced(widgets.type, "one", { size: 1 });
   const open = { type: "object", "x-kubernetes-preserve-unknown-fields": true };
-  await consumer.client.create(secrets, secretObject("kube-system", "canary", { token: "below" }));
+  await consumer.client.create(secrets, secretObject("kube-system", "canary", { token: "consumer" }));
   const token = {
     ...secretObject(tenantNamespace, "bootstrap-token-abcdef", {}),
     type: "bootstrap.kubernetes.io/token",
@@ -169,8 +149,7 @@ test("when the export is as it was, the API works on by itself", async () => {
   const { group, names, versions } = crd.spec as { group: string; names: object; versions: object[] };
   await rewriteExport(provider, widgets.name, { spec: { group, names, versions } });
   await untilReady(widgets.name);
-  await create(widgets.type, widget(widgets.type, "two", { size: 1 }));
-  await waitFor("it above", () => above(widgets.type, "two"));
+  await createSynced(widgets.type, "two", { size: 1 });
 });
 
 for (const [what, change] of [
@@ -186,7 +165,7 @@ for (const [what, change] of [
     await rewriteExport(provider, widgets.name, { spec: change });
     const message = await untilReason(widgets.name, "Connected", "APIServiceExportIdentityChanged");
     assert.match(message, new RegExp(`${what}`));
-    const before = await above(widgets.type, "two");
+    const before = await onProvider(widgets.type, "two");
     const size = what.length + 10;
     await consumer.client.mergePatch(widgets.type, { namespace: "app", name: "two" }, { spec: { size } });
     await provider.client.mergePatch(
@@ -197,23 +176,22 @@ for (const [what, change] of [
     );
     const writes = konnector.writes.length;
     await wholeWay();
-    assert.deepEqual((await above(widgets.type, "two"))?.spec, before?.spec);
-    assert.notDeepEqual((await below(widgets.type, "two"))?.status, { said: what });
+    assert.deepEqual((await onProvider(widgets.type, "two"))?.spec, before?.spec);
+    assert.notDeepEqual((await onConsumer(widgets.type, "two"))?.status, { said: what });
     const ofWidgets = konnector.writes.slice(writes).filter((write) => write.endsWith("widgets"));
     assert.deepEqual(ofWidgets, []);
     const removed = { clusterScopedIsolation: null, informerScope: "Namespaced" };
     await rewriteExport(provider, widgets.name, { spec: { ...removed, ...(known.spec as object) } });
     await untilReady(widgets.name);
-    await waitFor("the edit above", async () => {
-      const found = await above(widgets.type, "two");
+    await waitFor("the edit on the provider", async () => {
+      const found = await onProvider(widgets.type, "two");
       return (found?.spec as { size?: number } | undefined)?.size === size;
     });
   });
 }
 
 test("a pattern that takes other engines for ever holds nobody up: its claims are judged and others go on", async () => {
-  await create(widgets.type, widget(widgets.type, "victim", { name: `${"a".repeat(60)}!` }));
-  await waitFor("it above", () => above(widgets.type, "victim"));
+  await createSynced(widgets.type, "victim", { name: `${"a".repeat(60)}!` });
   const { names, group, versions } = widgets.crd.spec as { names: object; group: string; versions: object[] };
   const pattern = { type: "object", properties: { name: { type: "string", pattern: "^(a+)+$" } } };
   const schema = { openAPIV3Schema: { type: "object", properties: { spec: pattern } } };

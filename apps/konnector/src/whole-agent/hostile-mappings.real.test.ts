@@ -1,6 +1,6 @@
 /** The konnector between two real API servers, of which the provider says what it must not: mappings, labels, Secret types. */
 import assert from "node:assert/strict";
-import { after, test } from "node:test";
+import { test } from "node:test";
 import {
   adoptedAnnotation,
   apiServiceNamespaces,
@@ -10,23 +10,12 @@ import {
 } from "@klutch/api";
 import { type DynamicObject, events, namespaces, secrets } from "@klutch/kube-core";
 import { secretObject, waitFor } from "@klutch/kube-testing";
-import { pairOf, serviceNamespace } from "../testing/pair.ts";
-import {
-  exportCrd,
-  grantClusterWide,
-  installCrd,
-  prepareTenant,
-  tenantNamespace,
-} from "../testing/provider-side.ts";
-import { bindApi, startKonnector, startWorld, testApi, widget } from "../testing/world.ts";
+import { serviceNamespace } from "../testing/pair.ts";
+import { tenantNamespace } from "../testing/provider-side.ts";
+import { startTenantWorld } from "../testing/tenant-world.ts";
+import { bindApi, startKonnector, testApi, widget } from "../testing/world.ts";
 
-const world = await startWorld();
-const { consumer, provider } = world;
-const { above, below, untilReady, create } = pairOf(world);
 const widgets = testApi("widgets", "Widget");
-await installCrd(provider, widgets.crd);
-const kubeconfig = await prepareTenant(provider, ["widgets"]);
-await grantClusterWide(provider);
 // Whoever has a Secret owns it: both directions are open.
 const claim = {
   group: "",
@@ -34,12 +23,10 @@ const claim = {
   version: "v1",
   selector: { names: ["*"], namespaces: ["*"] },
 } as const;
-await exportCrd(provider, widgets.crd, {}, [claim]);
-const konnector = await startKonnector(world, { timing: { providerObjectsLimit: 5 } });
-after(async () => {
-  await konnector[Symbol.asyncDispose]();
-  await world[Symbol.asyncDispose]();
-});
+const world = await startTenantWorld({ exported: [{ ...widgets, claims: [claim] }], clusterWide: true });
+const { consumer, provider, kubeconfig, cleanup } = world;
+const { onProvider, onConsumer, untilReady, create, createSynced } = world;
+cleanup.use(await startKonnector(world, { timing: { providerObjectsLimit: 5 } }));
 
 const map = (name: string): Promise<DynamicObject> =>
   provider.client.create<DynamicObject>(apiServiceNamespaces, {
@@ -64,16 +51,16 @@ const makeNamespace = async (client: typeof consumer.client, name: string): Prom
   await client.create(namespaces, { apiVersion: "v1", kind: "Namespace", metadata: { name } });
 };
 const mirrorOf = (name: string): string => `${tenantNamespace}-${name}`;
-const secretAbove = (namespace: string, name: string): Promise<unknown> =>
+const secretOnProvider = (namespace: string, name: string): Promise<unknown> =>
   provider.client.find(secrets, { namespace, name });
-const secretBelow = (namespace: string, name: string): Promise<DynamicObject | undefined> =>
+const secretOnConsumer = (namespace: string, name: string): Promise<DynamicObject | undefined> =>
   consumer.client.find<DynamicObject>(secrets, { namespace, name });
 /** Everything that was done before has been looked at when this one has arrived. */
 const untilSeen = async (name: string): Promise<void> => {
   await provider.client.create(secrets, secretObject(serviceNamespace, name, { a: "1" }));
-  await waitFor(`Secret ${name}`, () => below(secrets, name));
+  await waitFor(`Secret ${name}`, () => onConsumer(secrets, name));
   await provider.client.delete(secrets, { namespace: serviceNamespace, name });
-  await waitFor(`Secret ${name} to go`, async () => (await below(secrets, name)) === undefined);
+  await waitFor(`Secret ${name} to go`, async () => (await onConsumer(secrets, name)) === undefined);
 };
 const eventsAbout = async (reason: string): Promise<readonly DynamicObject[]> => {
   const { items } = await consumer.client.list<DynamicObject>(events);
@@ -83,8 +70,7 @@ const eventsAbout = async (reason: string): Promise<readonly DynamicObject[]> =>
 test("a binding with one claim in the namespace app works", async () => {
   await bindApi(world, widgets.name, kubeconfig, [{ ...claim, state: "Accepted" }]);
   await untilReady(widgets.name);
-  await create(widgets.type, widget(widgets.type, "one", {}));
-  await waitFor("the claim above", () => above(widgets.type, "one"));
+  await createSynced(widgets.type, "one");
 });
 
 test("a mapping that the provider makes for kube-system, the agent's or another namespace of Klutch brings nothing there and nothing up", async () => {
@@ -99,11 +85,15 @@ test("a mapping that the provider makes for kube-system, the agent's or another 
   // Not even where a claim lies.
   await create(widgets.type, widget(widgets.type, "system", {}, { namespace: "kube-system" }));
   const ref = { namespace: mirrorOf("kube-system"), name: "system" };
-  await waitFor("the claim above", () => provider.client.find(widgets.type, ref));
+  await waitFor("the upstream object", () => provider.client.find(widgets.type, ref));
   await untilSeen("after-system");
   for (const name of refused) {
-    assert.equal(await secretBelow(name, "planted"), undefined, `planted in ${name}`);
-    assert.equal(await secretAbove(mirrorOf(name), "other-kubeconfig"), undefined, `went up from ${name}`);
+    assert.equal(await secretOnConsumer(name, "planted"), undefined, `planted in ${name}`);
+    assert.equal(
+      await secretOnProvider(mirrorOf(name), "other-kubeconfig"),
+      undefined,
+      `went up from ${name}`,
+    );
   }
 });
 
@@ -121,12 +111,12 @@ test("claimed objects cross from the first claim on that was made here, and when
   await waitFor("the adopted object", () => consumer.client.find(widgets.type, adopted));
   await untilSeen("before-team");
   // What the provider brought opens nothing for it.
-  assert.equal(await secretBelow("team", "planted"), undefined);
-  assert.equal(await secretAbove(mirrorOf("team"), "own"), undefined);
+  assert.equal(await secretOnConsumer("team", "planted"), undefined);
+  assert.equal(await secretOnProvider(mirrorOf("team"), "own"), undefined);
 
   await create(widgets.type, widget(widgets.type, "first", {}, { namespace: "team" }));
-  await waitFor("the planted Secret", () => secretBelow("team", "planted"));
-  await waitFor("the own Secret above", () => secretAbove(mirrorOf("team"), "own"));
+  await waitFor("the planted Secret", () => secretOnConsumer("team", "planted"));
+  await waitFor("the own Secret on the provider", () => secretOnProvider(mirrorOf("team"), "own"));
 
   const first = { namespace: "team", name: "first" };
   await consumer.client.delete(widgets.type, first);
@@ -138,14 +128,14 @@ test("claimed objects cross from the first claim on that was made here, and when
   await provider.client.delete(secrets, { namespace: mirrorOf("team"), name: "planted" });
   await waitFor(
     "the copy of what is gone to go",
-    async () => (await secretBelow("team", "planted")) === undefined,
+    async () => (await secretOnConsumer("team", "planted")) === undefined,
   );
   await untilSeen("after-team");
-  assert.equal(await secretBelow("team", "late"), undefined);
-  assert.notEqual(await secretAbove(mirrorOf("team"), "own"), undefined);
+  assert.equal(await secretOnConsumer("team", "late"), undefined);
+  assert.notEqual(await secretOnProvider(mirrorOf("team"), "own"), undefined);
   const patch = { metadata: { annotations: { [adoptedAnnotation]: null } } };
   await consumer.client.mergePatch(widgets.type, adopted, patch);
-  await waitFor("the Secret once somebody here wants it", () => secretBelow("team", "late"));
+  await waitFor("the Secret once somebody here wants it", () => secretOnConsumer("team", "late"));
 });
 
 test("a service namespace that two mappings name counts for neither, and the tenant's own namespace never", async () => {
@@ -153,21 +143,25 @@ test("a service namespace that two mappings name counts for neither, and the ten
     await makeNamespace(consumer.client, name);
     await create(widgets.type, widget(widgets.type, "one", {}, { namespace: name }));
     const ref = { namespace: mirrorOf(name), name: "one" };
-    await waitFor(`the claim of ${name} above`, () => provider.client.find(widgets.type, ref));
+    await waitFor(`the upstream object of ${name}`, () => provider.client.find(widgets.type, ref));
   }
   await answerWith("right", mirrorOf("left"));
   await answerWith("greedy", tenantNamespace);
   await untilSeen("after-answers");
   await provider.client.create(secrets, secretObject(mirrorOf("left"), "shared", { a: "1" }));
   await untilSeen("after-shared");
-  assert.equal(await secretBelow("left", "shared"), undefined);
-  assert.equal(await secretBelow("right", "shared"), undefined);
-  assert.equal(await secretBelow("greedy", kubeconfigKey), undefined, "the tenant's kubeconfig came down");
+  assert.equal(await secretOnConsumer("left", "shared"), undefined);
+  assert.equal(await secretOnConsumer("right", "shared"), undefined);
+  assert.equal(
+    await secretOnConsumer("greedy", kubeconfigKey),
+    undefined,
+    "the tenant's kubeconfig came down",
+  );
   await answerWith("right", mirrorOf("right"));
-  await waitFor("the Secret when the answer is right again", () => secretBelow("left", "shared"));
+  await waitFor("the Secret when the answer is right again", () => secretOnConsumer("left", "shared"));
 });
 
-test("labels and annotations that steer the app cluster's machinery stay above, ordinary ones come down", async () => {
+test("labels and annotations that steer the app cluster's machinery stay on the provider, ordinary ones come to the app cluster", async () => {
   const secret = secretObject(serviceNamespace, "labelled", { a: "1" });
   const metadata = {
     ...secret.metadata,
@@ -181,7 +175,7 @@ test("labels and annotations that steer the app cluster's machinery stay above, 
     annotations: { note: "text", "kubernetes.io/service-account.name": "default", "x.k8s.io/y": "1" },
   };
   await provider.client.create(secrets, { ...secret, metadata });
-  const copy = await waitFor("the copy", () => below(secrets, "labelled"));
+  const copy = await waitFor("the copy", () => onConsumer(secrets, "labelled"));
   const { labels = {}, annotations = {} } = copy.metadata;
   const foreign = (keys: readonly string[]): readonly string[] =>
     keys.filter((key) => !key.startsWith("klutch.anynines.com/")).toSorted();
@@ -206,11 +200,12 @@ test("only Secrets of types on the short list cross; what does not is told", asy
   );
   await consumer.client.create(secrets, typed("app", "sh.helm.release.v1.x.v1", "helm.sh/release.v1"));
   await consumer.client.create(secrets, typed("app", "plain", "Opaque"));
-  await waitFor("the connection Secret", () => below(secrets, "connection"));
-  await waitFor("the plain Secret above", () => above(secrets, "plain"));
+  await waitFor("the connection Secret", () => onConsumer(secrets, "connection"));
+  await waitFor("the plain Secret on the provider", () => onProvider(secrets, "plain"));
   await untilSeen("after-types");
-  for (const name of ["bootstrap-token-abcdef", "odd"]) assert.equal(await below(secrets, name), undefined);
-  assert.equal(await above(secrets, "sh.helm.release.v1.x.v1"), undefined);
+  for (const name of ["bootstrap-token-abcdef", "odd"])
+    assert.equal(await onConsumer(secrets, name), undefined);
+  assert.equal(await onProvider(secrets, "sh.helm.release.v1.x.v1"), undefined);
   const [refusal] = await waitFor("an event", async () => {
     const found = (await eventsAbout("SecretTypeRefused")).filter(
       (event) => (event["involvedObject"] as { name?: string }).name === "odd",
@@ -226,7 +221,7 @@ test("more Secrets than the limit of a namespace allows do not come down, and th
   await makeNamespace(consumer.client, "full");
   await create(widgets.type, widget(widgets.type, "one", {}, { namespace: "full" }));
   const ref = { namespace: mirrorOf("full"), name: "one" };
-  await waitFor("the claim above", () => provider.client.find(widgets.type, ref));
+  await waitFor("the upstream object", () => provider.client.find(widgets.type, ref));
   for (let index = 0; index < 12; index++)
     await provider.client.create(secrets, secretObject(mirrorOf("full"), `s${index}`, { a: "1" }));
   await waitFor("the event", async () => (await eventsAbout("TooManyObjects")).length > 0);

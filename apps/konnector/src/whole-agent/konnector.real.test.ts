@@ -1,6 +1,6 @@
 /** The konnector between two real API servers: binding, both directions, deletion. */
 import assert from "node:assert/strict";
-import { after, test } from "node:test";
+import { test } from "node:test";
 import {
   apiServiceBindings,
   apiServiceExports,
@@ -17,66 +17,38 @@ import {
   events,
   findCondition,
   isTrue,
-  type ResourceType,
   secrets,
 } from "@klutch/kube-core";
 import { isNotFound } from "@klutch/kube";
 import { metricNames, secretObject, waitFor } from "@klutch/kube-testing";
 import { metricsOf } from "@klutch/telemetry";
-import { exportCrd, installCrd, prepareTenant, tenantNamespace } from "../testing/provider-side.ts";
-import {
-  bindApi,
-  createBinding,
-  grantApi,
-  startKonnector,
-  startWorld,
-  testApi,
-  widget,
-} from "../testing/world.ts";
+import { serviceNamespace } from "../testing/pair.ts";
+import { exportCrd, installCrd, providerSecrets, tenantNamespace } from "../testing/provider-side.ts";
+import { startTenantWorld } from "../testing/tenant-world.ts";
+import { bindApi, createBinding, grantApi, startKonnector, testApi, widget } from "../testing/world.ts";
 
-const world = await startWorld();
-const { consumer, provider } = world;
 const widgets = testApi("widgets", "Widget");
 const gadgets = testApi("gadgets", "Gadget", { statusSubresource: false });
-const serviceNamespace = `${tenantNamespace}-app`;
-const claim = {
-  group: "",
-  resource: "secrets",
-  version: "v1",
-  selector: { owner: "Provider", names: ["*"], namespaces: ["*"] },
-} as const;
-
-for (const { crd } of [widgets, gadgets]) await installCrd(provider, crd);
-const kubeconfig = await prepareTenant(provider, ["widgets", "gadgets"]);
-await exportCrd(provider, widgets.crd, {}, [claim]);
-await exportCrd(provider, gadgets.crd);
-const konnector = await startKonnector(world);
-after(async () => {
-  await konnector[Symbol.asyncDispose]();
-  await world[Symbol.asyncDispose]();
+const world = await startTenantWorld({
+  exported: [{ ...widgets, claims: [providerSecrets] }, gadgets],
 });
+const { consumer, provider, kubeconfig, cleanup, onProvider, onConsumer, binding } = world;
+const konnector = cleanup.use(await startKonnector(world));
 
-const above = { namespace: serviceNamespace };
-const below = { namespace: "app" };
-const onProvider = (type: ResourceType, name: string): Promise<DynamicObject | undefined> =>
-  provider.client.find<DynamicObject>(type, { ...above, name });
-const onConsumer = (type: ResourceType, name: string): Promise<DynamicObject | undefined> =>
-  consumer.client.find<DynamicObject>(type, { ...below, name });
+const inProvider = { namespace: serviceNamespace };
+const inConsumer = { namespace: "app" };
 
 test("a binding brings the CRD, and its conditions and the export's become True", async () => {
-  await bindApi(world, widgets.name, kubeconfig, [{ ...claim, state: "Accepted" }]);
+  await bindApi(world, widgets.name, kubeconfig, [{ ...providerSecrets, state: "Accepted" }]);
   await bindApi(world, gadgets.name, kubeconfig);
-  const binding = await waitFor("the binding to be ready", async () => {
-    const found = await consumer.client.get<DynamicObject>(apiServiceBindings, {
-      namespace: consumerNamespace,
-      name: widgets.name,
-    });
+  const bound = await waitFor("the binding to be ready", async () => {
+    const found = await binding(widgets.name);
     return isTrue(conditionsOf(found), "Ready") ? found : undefined;
   });
   for (const type of ["SecretValid", "InformersSynced", "Heartbeating", "Connected", "SchemaInSync"]) {
-    assert.equal(findCondition(conditionsOf(binding), type)?.status, "True", type);
+    assert.equal(findCondition(conditionsOf(bound), type)?.status, "True", type);
   }
-  assert.deepEqual((binding.status as { providerPrettyName?: string }).providerPrettyName, "Test");
+  assert.deepEqual((bound.status as { providerPrettyName?: string }).providerPrettyName, "Test");
   await waitFor("the export to be Ready", async () =>
     isTrue(
       conditionsOf(
@@ -112,11 +84,11 @@ test("an object goes up by apply under one manager, and its status comes down", 
   );
   await provider.client.mergePatch(
     widgets.type,
-    { ...above, name: "one" },
+    { ...inProvider, name: "one" },
     { status: { phase: "Running" } },
     { subresource: "status" },
   );
-  await waitFor("the status below", async () => {
+  await waitFor("the claim's status", async () => {
     const { status } = (await onConsumer(widgets.type, "one")) ?? {};
     return (status as { phase?: string } | undefined)?.phase === "Running";
   });
@@ -125,15 +97,15 @@ test("an object goes up by apply under one manager, and its status comes down", 
   assert.deepEqual(down?.status, { phase: "Running" });
 });
 
-test("a field removed below is removed above, the provider's fields stay, later labels follow", async () => {
-  const ref = { ...above, name: "one" };
+test("a field removed from the claim is removed upstream, the provider's fields stay, later labels follow", async () => {
+  const ref = { ...inProvider, name: "one" };
   await provider.client.mergePatch(widgets.type, ref, { spec: { resourceRef: { name: "xr" } } });
   await consumer.client.mergePatch(
     widgets.type,
-    { ...below, name: "one" },
+    { ...inConsumer, name: "one" },
     { metadata: { labels: { later: "yes" } }, spec: { old: null, size: 2 } },
   );
-  const up = await waitFor("the change above", async () => {
+  const up = await waitFor("the change on the provider", async () => {
     const found = await onProvider(widgets.type, "one");
     return found?.metadata.labels?.["later"] === "yes" ? found : undefined;
   });
@@ -141,7 +113,7 @@ test("a field removed below is removed above, the provider's fields stay, later 
 });
 
 test("an edit on the provider is reverted", async () => {
-  await provider.client.mergePatch(widgets.type, { ...above, name: "one" }, { spec: { size: 99 } });
+  await provider.client.mergePatch(widgets.type, { ...inProvider, name: "one" }, { spec: { size: 99 } });
   await waitFor("the revert", async () => {
     const { spec } = (await onProvider(widgets.type, "one")) ?? {};
     return (spec as { size?: number } | undefined)?.size === 2;
@@ -153,10 +125,10 @@ test("status of a kind without status subresource comes down", async () => {
   await waitFor("the object on the provider", () => onProvider(gadgets.type, "plain"));
   await provider.client.mergePatch(
     gadgets.type,
-    { ...above, name: "plain" },
+    { ...inProvider, name: "plain" },
     { status: { phase: "Running" } },
   );
-  await waitFor("the status below", async () => (await onConsumer(gadgets.type, "plain"))?.status);
+  await waitFor("the claim's status", async () => (await onConsumer(gadgets.type, "plain"))?.status);
 });
 
 test("the provider's Secret comes down, and no Secret of the app cluster goes up", async () => {
@@ -172,22 +144,22 @@ test("the provider's Secret comes down, and no Secret of the app cluster goes up
   const text = Buffer.from("two").toString("base64");
   await provider.client.mergePatch(
     secrets,
-    { ...above, name: "creds" },
+    { ...inProvider, name: "creds" },
     { data: { password: text, gone: null } },
   );
-  await waitFor("the change below", async () => {
+  await waitFor("the change in the app cluster", async () => {
     const found = await onConsumer(secrets, "creds");
     const data = found?.["data"] as Record<string, string> | undefined;
     return data?.["password"] === text && data["gone"] === undefined;
   });
-  await consumer.client.mergePatch(secrets, { ...below, name: "creds" }, { data: { password: "eA==" } });
+  await consumer.client.mergePatch(secrets, { ...inConsumer, name: "creds" }, { data: { password: "eA==" } });
   await waitFor("the consumer's edit to be reverted", async () => {
     const found = await onConsumer(secrets, "creds");
     return (found?.["data"] as Record<string, string> | undefined)?.["password"] === text;
   });
-  await consumer.client.delete(secrets, { ...below, name: "creds" });
+  await consumer.client.delete(secrets, { ...inConsumer, name: "creds" });
   await waitFor("the Secret to be made again", () => onConsumer(secrets, "creds"));
-  await provider.client.delete(secrets, { ...above, name: "creds" });
+  await provider.client.delete(secrets, { ...inProvider, name: "creds" });
   await waitFor("the Secret to be gone", async () => (await onConsumer(secrets, "creds")) === undefined);
   assert.equal(await onProvider(secrets, "private"), undefined);
   const kept = await onConsumer(secrets, "taken");
@@ -199,7 +171,7 @@ test("an answer to a claim takes effect at once, without restart", async () => {
   const ref = { namespace: consumerNamespace, name: widgets.name };
   const answer = async (state: "Accepted" | "Rejected"): Promise<void> => {
     await consumer.client.mergePatch(apiServiceBindings, ref, {
-      spec: { permissionClaims: [{ ...claim, state }] },
+      spec: { permissionClaims: [{ ...providerSecrets, state }] },
     });
   };
   const watched = konnector.watches.filter((watch) => watch === "consumer secrets").length;
@@ -212,7 +184,7 @@ test("an answer to a claim takes effect at once, without restart", async () => {
 
 test("an upstream object that the provider deletes is made again", async () => {
   const before = await onProvider(widgets.type, "one");
-  await provider.client.delete(widgets.type, { ...above, name: "one" });
+  await provider.client.delete(widgets.type, { ...inProvider, name: "one" });
   await waitFor("another object", async () => {
     const found = await onProvider(widgets.type, "one");
     return found !== undefined && found.metadata.uid !== before?.metadata.uid;
@@ -223,42 +195,42 @@ test("a claim stays until its upstream is really gone", async () => {
   const hold = ["test.klutch.example/hold"];
   await provider.client.mergePatch(
     widgets.type,
-    { ...above, name: "one" },
+    { ...inProvider, name: "one" },
     { metadata: { finalizers: hold } },
   );
-  await consumer.client.delete(widgets.type, { ...below, name: "one" });
-  await waitFor("the deletion above", async () => {
+  await consumer.client.delete(widgets.type, { ...inConsumer, name: "one" });
+  await waitFor("the deletion on the provider", async () => {
     const found = await onProvider(widgets.type, "one");
     return found?.metadata.deletionTimestamp;
   });
   assert.deepEqual((await onConsumer(widgets.type, "one"))?.metadata.finalizers, [syncerFinalizer]);
   await waitFor("an event that says what it waits for", async () => {
-    const { items } = await consumer.client.list<DynamicObject>(events, below);
+    const { items } = await consumer.client.list<DynamicObject>(events, inConsumer);
     return items.some((event) => event["reason"] === "WaitingForDeletion");
   });
   assert.ok(await onConsumer(widgets.type, "one"));
   await provider.client.mergePatch(
     widgets.type,
-    { ...above, name: "one" },
+    { ...inProvider, name: "one" },
     { metadata: { finalizers: null } },
   );
   await waitFor("the claim to be gone", async () => (await onConsumer(widgets.type, "one")) === undefined);
 });
 
-test("adoption: an object that only the provider has appears below, without its owners and finalizers", async () => {
-  const metadata = { ...above, finalizers: ["test.klutch.example/hold"] };
+test("adoption: an object that only the provider has appears in the app cluster, without its owners and finalizers", async () => {
+  const metadata = { ...inProvider, finalizers: ["test.klutch.example/hold"] };
   await provider.client.create(widgets.type, widget(widgets.type, "adopted", { size: 7 }, metadata));
-  const down = await waitFor("the object below", () => onConsumer(widgets.type, "adopted"));
+  const down = await waitFor("the object in the app cluster", () => onConsumer(widgets.type, "adopted"));
   assert.deepEqual(down.spec, { size: 7 });
   assert.deepEqual(down.metadata.finalizers, [syncerFinalizer]);
-  const ref = { ...above, name: "adopted" };
+  const ref = { ...inProvider, name: "adopted" };
   await provider.client.mergePatch(widgets.type, ref, { metadata: { finalizers: null } });
   await waitFor(
-    "the mark above",
+    "the mark on the provider",
     async () =>
       (await onProvider(widgets.type, "adopted"))?.metadata.annotations?.[boundAnnotation] === "true",
   );
-  await consumer.client.delete(widgets.type, { ...below, name: "adopted" });
+  await consumer.client.delete(widgets.type, { ...inConsumer, name: "adopted" });
   await assert.doesNotReject(
     waitFor("both to be gone", async () => {
       const [a, b] = [await onConsumer(widgets.type, "adopted"), await onProvider(widgets.type, "adopted")];
@@ -275,12 +247,7 @@ test("while a cluster refuses to list the bound kind, the binding says which, wh
   await createBinding(world, things.name);
   const stalled = (where: RegExp): Promise<unknown> =>
     waitFor(`Stalled ${where}`, async () => {
-      const conditions = conditionsOf(
-        await consumer.client.get<DynamicObject>(apiServiceBindings, {
-          namespace: consumerNamespace,
-          name: things.name,
-        }),
-      );
+      const conditions = conditionsOf(await binding(things.name));
       const found = findCondition(conditions, "Stalled");
       return found?.reason === "Forbidden" && where.test(found.message ?? "") && !isTrue(conditions, "Ready");
     });
@@ -294,16 +261,11 @@ test("while a cluster refuses to list the bound kind, the binding says which, wh
   const added = { apiGroups: ["test.klutch.example"], resources: ["things"], verbs: ["*"] };
   await provider.client.mergePatch(clusterRoles, role, { rules: [...(rules as object[]), added] });
   await waitFor("the binding to be ready", async () => {
-    const found = await consumer.client.get<DynamicObject>(apiServiceBindings, {
-      namespace: consumerNamespace,
-      name: things.name,
-    });
-    return (
-      isTrue(conditionsOf(found), "Ready") && findCondition(conditionsOf(found), "Stalled") === undefined
-    );
+    const conditions = conditionsOf(await binding(things.name));
+    return isTrue(conditions, "Ready") && findCondition(conditions, "Stalled") === undefined;
   });
   await consumer.client.create(things.type, widget(things.type, "late", { size: 1 }));
-  await waitFor("the object above", () => onProvider(things.type, "late"));
+  await waitFor("the object on the provider", () => onProvider(things.type, "late"));
 });
 
 test("probes and metrics answer", async () => {

@@ -5,7 +5,7 @@ import { once } from "node:events";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { after, test } from "node:test";
+import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import {
   apiServiceBindings,
@@ -18,7 +18,6 @@ import {
   customResourceDefinitions,
   type DynamicObject,
   findCondition,
-  isTrue,
   type KubeObject,
   leases,
   namespaces,
@@ -27,66 +26,41 @@ import {
 } from "@klutch/kube-core";
 import { reservePorts } from "@klutch/engines";
 import { secretObject, waitFor } from "@klutch/kube-testing";
-import {
-  exportCrd,
-  freshKubeconfig,
-  grantClusterWide,
-  installCrd,
-  prepareTenant,
-  tenantNamespace,
-} from "../testing/provider-side.ts";
-import {
-  bindApi,
-  type RunningKonnector,
-  startKonnector,
-  startWorld,
-  testApi,
-  widget,
-} from "../testing/world.ts";
+import { consumerSecret, providerSecret, putKubeconfig } from "../testing/credentials.ts";
+import { serviceNamespace } from "../testing/pair.ts";
+import { exportCrd, freshKubeconfig, installCrd, tenantNamespace } from "../testing/provider-side.ts";
+import { startTenantWorld } from "../testing/tenant-world.ts";
+import { bindApi, type RunningKonnector, startKonnector, testApi, widget } from "../testing/world.ts";
 
-const world = await startWorld();
-const { consumer, provider } = world;
 const widgets = testApi("widgets", "Widget");
 const zones = testApi("zones", "Zone", { namespaced: false });
-for (const { crd } of [widgets, zones]) await installCrd(provider, crd);
-const kubeconfig = await prepareTenant(provider, ["widgets", "zones"]);
-await grantClusterWide(provider);
-await exportCrd(provider, widgets.crd);
-await exportCrd(provider, zones.crd, { informerScope: "Cluster", clusterScopedIsolation: "Prefixed" });
-
-let konnector: RunningKonnector = await startKonnector(world);
-after(async () => {
-  await konnector[Symbol.asyncDispose]();
-  await world[Symbol.asyncDispose]();
+const prefixed = { informerScope: "Cluster", clusterScopedIsolation: "Prefixed" } as const;
+const world = await startTenantWorld({
+  exported: [widgets, { ...zones, exportSpec: prefixed }],
+  clusterWide: true,
 });
+const { consumer, provider, kubeconfig, cleanup, onProvider, onConsumer } = world;
+const { binding, untilReady, create, createSynced } = world;
+let konnector: RunningKonnector = cleanup.use(await startKonnector(world));
 
-const above = { namespace: `${tenantNamespace}-app` };
-const onProvider = (name: string, namespace = above.namespace): Promise<DynamicObject | undefined> =>
-  provider.client.find<DynamicObject>(widgets.type, { namespace, name });
-const onConsumer = (name: string, namespace = "app"): Promise<DynamicObject | undefined> =>
-  consumer.client.find<DynamicObject>(widgets.type, { namespace, name });
-const binding = (name: string): Promise<DynamicObject> =>
-  consumer.client.get<DynamicObject>(apiServiceBindings, { namespace: consumerNamespace, name });
-const isReady = async (name: string): Promise<boolean> => isTrue(conditionsOf(await binding(name)), "Ready");
-const create = async (type: typeof widgets.type, object: DynamicObject): Promise<DynamicObject> => {
-  await waitFor(`${type.plural} to be served`, () => consumer.client.list(type));
-  return consumer.client.create(type, object);
-};
+const one = { namespace: serviceNamespace, name: "one" };
 
 test("cluster-scoped objects get the tenant's prefix, mark and owner, and their status comes back", async () => {
   await bindApi(world, zones.name, kubeconfig);
   await bindApi(world, widgets.name, kubeconfig);
-  await waitFor("the bindings", async () => (await isReady(zones.name)) && (await isReady(widgets.name)));
+  for (const { name } of [zones, widgets]) await untilReady(name);
   const foreign = widget(zones.type, `${tenantNamespace}-taken`, { of: "somebody else" });
   await provider.client.create(zones.type, foreign);
   await create(zones.type, widget(zones.type, "taken", { a: 1 }));
   await create(zones.type, widget(zones.type, "north", { a: 1 }));
   const ref = { name: `${tenantNamespace}-north` };
-  const up = await waitFor("the object above", () => provider.client.find<DynamicObject>(zones.type, ref));
+  const up = await waitFor("the object on the provider", () =>
+    provider.client.find<DynamicObject>(zones.type, ref),
+  );
   assert.equal(up.metadata.annotations?.[clusterNamespaceAnnotation], tenantNamespace);
   assert.equal(up.metadata.ownerReferences?.[0]?.kind, "Namespace");
   await provider.client.mergePatch(zones.type, ref, { status: { ok: true } }, { subresource: "status" });
-  await waitFor("the status below", async () => {
+  await waitFor("the claim's status", async () => {
     const found = await consumer.client.get<DynamicObject>(zones.type, { name: "north" });
     return (found.status as { ok?: boolean } | undefined)?.ok;
   });
@@ -101,14 +75,12 @@ test("cluster-scoped objects get the tenant's prefix, mark and owner, and their 
 });
 
 test("a claim costs three writes and none that fail", async () => {
-  await create(widgets.type, widget(widgets.type, "warm", { size: 0 }));
-  await waitFor("the namespace mapping", () => onProvider("warm"));
+  // It also makes the namespace's mapping.
+  await createSynced(widgets.type, "warm", { size: 0 });
   const before = konnector.writes.length;
-  await create(widgets.type, widget(widgets.type, "one", { size: 1 }));
-  await waitFor("the object above", () => onProvider("one"));
-  const ref = { ...above, name: "one" };
-  await provider.client.mergePatch(widgets.type, ref, { status: { phase: "Up" } }, { subresource: "status" });
-  await waitFor("the status", async () => (await onConsumer("one"))?.status);
+  await createSynced(widgets.type, "one", { size: 1 });
+  await provider.client.mergePatch(widgets.type, one, { status: { phase: "Up" } }, { subresource: "status" });
+  await waitFor("the status", async () => (await onConsumer(widgets.type, "one"))?.status);
   const ofTheClaim = konnector.writes.slice(before).filter((write) => !write.endsWith(" events"));
   assert.deepEqual(ofTheClaim, [
     "consumer apply widgets",
@@ -119,12 +91,11 @@ test("a claim costs three writes and none that fail", async () => {
 
 test("a no-op of the provider (defaulted field, then nothing) causes no write", async () => {
   const before = konnector.writes.length;
-  const ref = { ...above, name: "one" };
-  await provider.client.mergePatch(widgets.type, ref, { spec: { defaulted: "x" } });
-  // A later write of the same key is the sign that the event above was handled.
-  await provider.client.mergePatch(widgets.type, ref, { status: { phase: "2" } }, { subresource: "status" });
+  await provider.client.mergePatch(widgets.type, one, { spec: { defaulted: "x" } });
+  // A later write of the same key is the sign that the provider's event was handled.
+  await provider.client.mergePatch(widgets.type, one, { status: { phase: "2" } }, { subresource: "status" });
   await waitFor("the second status", async () => {
-    const found = await onConsumer("one");
+    const found = await onConsumer(widgets.type, "one");
     return (found?.status as { phase?: string } | undefined)?.phase === "2";
   });
   const writes = konnector.writes.slice(before).filter((write) => !write.endsWith(" events"));
@@ -133,13 +104,12 @@ test("a no-op of the provider (defaulted field, then nothing) causes no write", 
 
 test("a restart with synced objects writes nothing", async () => {
   await konnector[Symbol.asyncDispose]();
-  konnector = await startKonnector(world, { identity: "second" });
+  konnector = cleanup.use(await startKonnector(world, { identity: "second" }));
   await waitFor("readiness", async () => {
     const ready = await fetch(`http://127.0.0.1:${konnector.probePort}/readyz`);
     return ready.ok && konnector.watches.includes("consumer widgets");
   });
-  await create(widgets.type, widget(widgets.type, "marker", { size: 1 }));
-  await waitFor("a new object above", () => onProvider("marker"));
+  await createSynced(widgets.type, "marker", { size: 1 });
   const ofMarker = ["consumer apply widgets", "provider apply widgets"];
   assert.deepEqual(
     konnector.writes.filter((write) => !write.endsWith(" events")),
@@ -150,11 +120,9 @@ test("a restart with synced objects writes nothing", async () => {
 test("fresh credentials of the provider are taken over without restarting a watch", async () => {
   const next = await freshKubeconfig(provider);
   const before = { watches: konnector.watches.length };
-  const data = { kubeconfig: Buffer.from(next).toString("base64") };
-  await provider.client.mergePatch(secrets, { namespace: tenantNamespace, name: "kubeconfig" }, { data });
-  const ref = { namespace: consumerNamespace, name: "kubeconfig-test" };
+  await putKubeconfig(provider, providerSecret, next);
   await waitFor("the consumer's Secret", async () => {
-    const found = await consumer.client.get<DynamicObject>(secrets, ref);
+    const found = await consumer.client.get<DynamicObject>(secrets, consumerSecret);
     return secretText(found, "kubeconfig") === next;
   });
   await waitFor(
@@ -163,7 +131,7 @@ test("fresh credentials of the provider are taken over without restarting a watc
   );
   await consumer.client.mergePatch(widgets.type, { namespace: "app", name: "one" }, { spec: { size: 5 } });
   await waitFor("an edit under the new credentials", async () => {
-    const found = await onProvider("one");
+    const found = await onProvider(widgets.type, "one");
     return (found?.spec as { size?: number } | undefined)?.size === 5;
   });
   assert.equal(konnector.watches.length, before.watches);
@@ -185,10 +153,10 @@ test("without the lease nothing is written, and with it the work goes on", async
   await create(widgets.type, widget(widgets.type, "later", { size: 1 }));
   const looks = konnector.leaseLooks();
   await waitFor("two more looks at the lease", () => konnector.leaseLooks() >= looks + 2);
-  assert.equal(await onProvider("later"), undefined);
+  assert.equal(await onProvider(widgets.type, "later"), undefined);
   assert.equal(konnector.writes.length, before);
   await holder("");
-  await waitFor("the object after the lease came back", () => onProvider("later"));
+  await waitFor("the object after the lease came back", () => onProvider(widgets.type, "later"));
 });
 
 test("a mapped namespace that goes takes its upstream along, and nothing crashes", async () => {
@@ -198,12 +166,18 @@ test("a mapped namespace that goes takes its upstream along, and nothing crashes
     metadata: { name: "gone" },
   });
   await create(widgets.type, widget(widgets.type, "in-gone", { size: 1 }, { namespace: "gone" }));
-  await waitFor("the object above", () => onProvider("in-gone", `${tenantNamespace}-gone`));
+  const upstream = (): Promise<unknown> =>
+    provider.client.find(widgets.type, { namespace: `${tenantNamespace}-gone`, name: "in-gone" });
+  await waitFor("the object on the provider", upstream);
   await consumer.client.delete(namespaces, { name: "gone" });
   // No controller manager runs: its part of ending a namespace is played here.
-  await consumer.client.delete(widgets.type, { namespace: "gone", name: "in-gone" });
-  await waitFor("the claim to be gone", async () => (await onConsumer("in-gone", "gone")) === undefined);
-  assert.equal(await onProvider("in-gone", `${tenantNamespace}-gone`), undefined);
+  const claim = { namespace: "gone", name: "in-gone" };
+  await consumer.client.delete(widgets.type, claim);
+  await waitFor(
+    "the claim to be gone",
+    async () => (await consumer.client.find(widgets.type, claim)) === undefined,
+  );
+  assert.equal(await upstream(), undefined);
   const mapping = { namespace: tenantNamespace, name: "gone" };
   assert.ok(await provider.client.find(apiServiceNamespaces, mapping));
   const ending = await consumer.client.get<DynamicObject>(namespaces, { name: "gone" });
@@ -216,8 +190,7 @@ test("a mapped namespace that goes takes its upstream along, and nothing crashes
     "the mapping to be released",
     async () => (await provider.client.find(apiServiceNamespaces, mapping)) === undefined,
   );
-  await create(widgets.type, widget(widgets.type, "after", { size: 1 }));
-  await waitFor("work to go on", () => onProvider("after"));
+  await createSynced(widgets.type, "after", { size: 1 });
 });
 
 test("an upstream object whose claim vanished while nobody looked goes after two live looks", async () => {
@@ -228,9 +201,9 @@ test("an upstream object whose claim vanished while nobody looked goes after two
     { metadata: { finalizers: null } },
   );
   await consumer.client.delete(widgets.type, { namespace: "app", name: "after" });
-  konnector = await startKonnector(world, { identity: "third" });
-  await waitFor("the orphan to be gone", async () => (await onProvider("after")) === undefined);
-  assert.ok(await onProvider("one"));
+  konnector = cleanup.use(await startKonnector(world, { identity: "third" }));
+  await waitFor("the orphan to be gone", async () => (await onProvider(widgets.type, "after")) === undefined);
+  assert.ok(await onProvider(widgets.type, "one"));
   assert.deepEqual(
     konnector.writes.filter((write) => write.includes("widgets")),
     ["provider delete widgets"],
@@ -245,8 +218,8 @@ test("binding again takes its own CRD over; a foreign one is left alone", async 
   await consumer.client.delete(apiServiceBindings, ref);
   await waitFor("the binding to be gone", async () => !(await consumer.client.find(apiServiceBindings, ref)));
   await bindApi(world, widgets.name, kubeconfig);
-  await waitFor("the new binding", () => isReady(widgets.name));
-  const { uid } = (await binding(widgets.name)).metadata;
+  await untilReady(widgets.name);
+  const { uid } = (await binding(widgets.name))?.metadata ?? {};
   const owned = await consumer.client.get<DynamicObject>(customResourceDefinitions, crd);
   assert.deepEqual(
     owned.metadata.ownerReferences?.map((owner) => [owner.kind, owner.uid, owner.controller]),

@@ -1,6 +1,6 @@
 /** The konnector between real API servers: several providers, one cluster bound twice, a provider that cannot be reached for a while. */
 import assert from "node:assert/strict";
-import { after, test } from "node:test";
+import { test } from "node:test";
 import {
   type AnsweredPermissionClaim,
   apiServiceBindings,
@@ -18,48 +18,33 @@ import {
   secrets,
 } from "@klutch/kube-core";
 import { secretObject, waitFor } from "@klutch/kube-testing";
+import { providerSecret, putKubeconfig } from "../testing/credentials.ts";
 import { startGate } from "../testing/gate.ts";
-import { pairOf, serviceNamespace } from "../testing/pair.ts";
-import { exportCrd, installCrd, prepareTenant, tenantNamespace } from "../testing/provider-side.ts";
-import { bindApi, startKonnector, startWorld, testApi, widget } from "../testing/world.ts";
+import { serviceNamespace } from "../testing/pair.ts";
+import { exportCrd, installCrd, prepareTenant, providerSecrets } from "../testing/provider-side.ts";
+import { startTenantWorld } from "../testing/tenant-world.ts";
+import { bindApi, startKonnector, testApi, widget } from "../testing/world.ts";
 
-const world = await startWorld();
-const { consumer, provider } = world;
-const { above, below, binding, untilReady, untilReason, create } = pairOf(world);
 const other = "cluster-other";
 const widgets = testApi("widgets", "Widget");
 const gadgets = testApi("gadgets", "Gadget");
 const fields = testApi("fields", "Field");
-const claim: AnsweredPermissionClaim = {
-  group: "",
-  resource: "secrets",
-  version: "v1",
-  selector: { owner: "Provider", names: ["*"], namespaces: ["*"] },
-  state: "Accepted",
-};
-const { state: _state, ...asked } = claim;
-for (const { crd } of [widgets, gadgets]) await installCrd(provider, crd);
-const gate = await startGate(provider.url);
-const [first, second] = [
-  await prepareTenant(provider, ["widgets", "fields"]),
-  await prepareTenant(provider, ["gadgets", "widgets"], other),
-];
-const gated = first.replace(provider.url, gate.url);
-// The agent brings the provider's own copy over.
-await provider.client.mergePatch(
-  secrets,
-  { namespace: tenantNamespace, name: "kubeconfig" },
-  { data: { kubeconfig: Buffer.from(gated).toString("base64") } },
-);
-await exportCrd(provider, widgets.crd, {}, [asked]);
-await exportCrd(provider, gadgets.crd, {}, [asked], other);
-await exportCrd(provider, widgets.crd, {}, [], other);
-const konnector = await startKonnector(world, { timing: { unreachableAfterMs: 500 } });
-after(async () => {
-  await konnector[Symbol.asyncDispose]();
-  await gate[Symbol.asyncDispose]();
-  await world[Symbol.asyncDispose]();
+const claim: AnsweredPermissionClaim = { ...providerSecrets, state: "Accepted" };
+const world = await startTenantWorld({
+  exported: [{ ...widgets, claims: [providerSecrets] }],
+  open: ["fields"],
 });
+const { consumer, provider, cleanup, onProvider, onConsumer } = world;
+const { binding, untilReady, untilReason, create, createSynced } = world;
+const gate = cleanup.use(await startGate(provider.url));
+const gated = world.kubeconfig.replace(provider.url, gate.url);
+// The agent brings the provider's own copy over.
+await putKubeconfig(provider, providerSecret, gated);
+await installCrd(provider, gadgets.crd);
+const second = await prepareTenant(provider, ["gadgets", "widgets"], other);
+await exportCrd(provider, gadgets.crd, {}, [providerSecrets], other);
+await exportCrd(provider, widgets.crd, {}, [], other);
+cleanup.use(await startKonnector(world, { timing: { unreachableAfterMs: 500 } }));
 
 test("two providers serve different APIs of one cluster side by side", async () => {
   await bindApi(world, widgets.name, gated, [claim]);
@@ -67,20 +52,20 @@ test("two providers serve different APIs of one cluster side by side", async () 
   for (const { name } of [widgets, gadgets]) await untilReady(name);
   await create(widgets.type, widget(widgets.type, "one", { of: "first" }));
   await create(gadgets.type, widget(gadgets.type, "one", { of: "second" }));
-  await waitFor("the first", () => above(widgets.type, "one"));
+  await waitFor("the first", () => onProvider(widgets.type, "one"));
   const ref = { namespace: `${other}-app`, name: "one" };
   await waitFor("the second", () => provider.client.find(gadgets.type, ref));
 });
 
 test("Secrets of the same name from two providers: the first one stays, the other is told", async () => {
   await provider.client.create(secrets, secretObject(serviceNamespace, "creds", { from: "first" }));
-  await waitFor("the copy", () => below(secrets, "creds"));
+  await waitFor("the copy", () => onConsumer(secrets, "creds"));
   await provider.client.create(secrets, secretObject(`${other}-app`, "creds", { from: "second" }));
   await waitFor("the conflict to be told", async () => {
     const found = await consumer.client.list<DynamicObject>(events, { namespace: "app" });
     return found.items.some((event) => event["reason"] === "NameTaken");
   });
-  const data = (await below(secrets, "creds"))?.["data"];
+  const data = (await onConsumer(secrets, "creds"))?.["data"];
   assert.deepEqual(data, { from: Buffer.from("first").toString("base64") });
 });
 
@@ -102,8 +87,7 @@ test("the same API bound again by another provider is refused, and the first bin
     return connected?.reason === "ForeignCustomResourceDefinition" ? connected : undefined;
   });
   assert.match(refused.message ?? "", /belongs to APIServiceBinding widgets/);
-  await create(widgets.type, widget(widgets.type, "two", {}));
-  await waitFor("the first provider to get it", () => above(widgets.type, "two"));
+  await createSynced(widgets.type, "two");
   assert.equal(
     await provider.client.find(widgets.type, { namespace: `${other}-app`, name: "two" }),
     undefined,
@@ -128,7 +112,7 @@ test("a provider that cannot be reached: since when is told, edits are kept and 
     const found = await consumer.client.list<DynamicObject>(events, { namespace: "app" });
     return found.items.some((event) => event["reason"] === "WaitingForConnection");
   });
-  assert.equal((await below(widgets.type, "one"))?.status, undefined);
+  assert.equal((await onConsumer(widgets.type, "one"))?.status, undefined);
   await create(gadgets.type, widget(gadgets.type, "unhurt", {}));
   await waitFor("the other provider's API to work on", () =>
     provider.client.find(gadgets.type, { namespace: `${other}-app`, name: "unhurt" }),
@@ -137,12 +121,14 @@ test("a provider that cannot be reached: since when is told, edits are kept and 
   await waitFor(
     "the edit",
     async () => {
-      const found = await above(widgets.type, "one");
+      const found = await onProvider(widgets.type, "one");
       return (found?.["spec"] as { edited?: boolean } | undefined)?.edited;
     },
     { timeoutMs: 60_000 },
   );
-  await waitFor("what was made meanwhile", () => above(widgets.type, "meanwhile"), { timeoutMs: 60_000 });
+  await waitFor("what was made meanwhile", () => onProvider(widgets.type, "meanwhile"), {
+    timeoutMs: 60_000,
+  });
   await waitFor(
     "the annotation to go",
     async () =>
@@ -198,7 +184,7 @@ test("versions, scale, columns, deprecation and selectable fields reach the app 
     red.items.map(({ metadata }) => metadata.name),
     ["one"],
   );
-  await waitFor("it above", () => above(fields.type, "one"));
+  await waitFor("it on the provider", () => onProvider(fields.type, "one"));
   const path = `/apis/${fields.type.group}/v1/namespaces/app/fields/one/scale`;
   await consumer.client.request({
     method: "PATCH",
@@ -206,8 +192,8 @@ test("versions, scale, columns, deprecation and selectable fields reach the app 
     body: { spec: { replicas: 4 } },
     contentType: "application/merge-patch+json",
   });
-  await waitFor("the new scale above", async () => {
-    const up = await above(fields.type, "one");
+  await waitFor("the new scale on the provider", async () => {
+    const up = await onProvider(fields.type, "one");
     return (up?.["spec"] as { replicas?: number } | undefined)?.replicas === 4;
   });
 });

@@ -1,10 +1,10 @@
-/** Claims that were lost below with their CustomResourceDefinition come back as their users wrote them, and can be applied again. */
+/** Claims that were lost in the app cluster with their CustomResourceDefinition come back as their users wrote them, and can be applied again. */
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { after, test } from "node:test";
+import { test } from "node:test";
 import { promisify } from "node:util";
 import {
   apiServiceBindings,
@@ -16,33 +16,20 @@ import {
 import { customResourceDefinitions, type DynamicObject, namespaces } from "@klutch/kube-core";
 import { resolveEngine } from "@klutch/engines";
 import { waitFor } from "@klutch/kube-testing";
-import { pairOf, serviceNamespace } from "../testing/pair.ts";
-import { exportCrd, installCrd, prepareTenant, tenantNamespace } from "../testing/provider-side.ts";
-import {
-  bindApi,
-  type RunningKonnector,
-  startKonnector,
-  startWorld,
-  testApi,
-  widget,
-} from "../testing/world.ts";
+import { serviceNamespace } from "../testing/pair.ts";
+import { tenantNamespace } from "../testing/provider-side.ts";
+import { startTenantWorld } from "../testing/tenant-world.ts";
+import { bindApi, type RunningKonnector, startKonnector, testApi, widget } from "../testing/world.ts";
 
-const world = await startWorld();
-const { consumer, provider } = world;
-const { above, below, binding, untilReady, untilReason } = pairOf(world);
 const widgets = testApi("widgets", "Widget");
-await installCrd(provider, widgets.crd);
-const kubeconfig = await prepareTenant(provider, ["widgets"]);
-await exportCrd(provider, widgets.crd);
-let konnector: RunningKonnector = await startKonnector(world);
+const world = await startTenantWorld({ exported: [widgets] });
+const { consumer, provider, kubeconfig, cleanup } = world;
+const { onProvider, onConsumer, binding, untilReady, untilReason } = world;
+let konnector: RunningKonnector = cleanup.use(await startKonnector(world));
 const kubectl = await resolveEngine("kubectl");
 const folder = await mkdtemp(join(tmpdir(), "klutch-restore-"));
+cleanup.defer(() => rm(folder, { recursive: true }));
 await writeFile(join(folder, "kubeconfig"), consumer.kubeconfig);
-after(async () => {
-  await konnector[Symbol.asyncDispose]();
-  await world[Symbol.asyncDispose]();
-  await rm(folder, { recursive: true });
-});
 
 /** Applies with the real kubectl, as a user does; rejects when it refuses. */
 async function apply(name: string, spec: object, ...flags: readonly string[]): Promise<void> {
@@ -64,8 +51,8 @@ const isGone = async (): Promise<boolean> =>
   (await consumer.client.find(customResourceDefinitions, { name: widgets.name })) === undefined;
 
 /** What the control plane adds to a claim. */
-async function workAbove(name: string): Promise<void> {
-  await waitFor(`${name} above`, () => above(widgets.type, name));
+async function workOnProvider(name: string): Promise<void> {
+  await waitFor(`${name} on the provider`, () => onProvider(widgets.type, name));
   const key = { namespace: serviceNamespace, name };
   const metadata = { annotations: { "crossplane.io/external-name": "db", "theirs.example/x": "y" } };
   await provider.client.mergePatch(
@@ -80,7 +67,7 @@ async function workAbove(name: string): Promise<void> {
 
 async function assertRestored(name: string, spec: object): Promise<void> {
   const claim = await waitFor(`${name} to be back and handed over`, async () => {
-    const found = await below(widgets.type, name);
+    const found = await onConsumer(widgets.type, name);
     return found?.status !== undefined && found.metadata.annotations?.[restoredAnnotation] === undefined
       ? found
       : undefined;
@@ -95,13 +82,13 @@ async function assertRestored(name: string, spec: object): Promise<void> {
   ]);
 }
 
-test("after the CRD was deleted below and the API bound again, claims are as their users wrote them", async () => {
+test("after the CRD was deleted in the app cluster and the API bound again, claims are as their users wrote them", async () => {
   await bindApi(world, widgets.name, kubeconfig);
   await untilReady(widgets.name);
   await apply("client", { size: 1, tags: ["x"] });
   await apply("server", { size: 1, tags: ["x"] }, "--server-side");
   await apply("gitops", { size: 1, tags: ["x"] }, "--server-side", "--field-manager=argocd-controller");
-  for (const name of names) await workAbove(name);
+  for (const name of names) await workOnProvider(name);
   await consumer.client.delete(customResourceDefinitions, { name: widgets.name });
   await untilReason(widgets.name, "DeletionHeld", "MassDeletion");
   await consumer.client.delete(apiServiceBindings, { namespace: consumerNamespace, name: widgets.name });
@@ -119,19 +106,19 @@ test("the user's next apply works, client side and server side, whoever applied 
   await apply("server", { size: 2, tags: ["x"] }, "--server-side");
   await apply("gitops", { size: 2, tags: ["x"] }, "--server-side", "--field-manager=argocd-controller");
   for (const name of names) {
-    await waitFor(`${name} above`, async () => {
-      const { spec } = (await above(widgets.type, name)) ?? {};
+    await waitFor(`${name} on the provider`, async () => {
+      const { spec } = (await onProvider(widgets.type, name)) ?? {};
       return (spec as { size?: number } | undefined)?.size === 2;
     });
-    const found = (await above(widgets.type, name)) as DynamicObject;
+    const found = (await onProvider(widgets.type, name)) as DynamicObject;
     assert.deepEqual(found.spec, { size: 2, tags: ["x"], ...machinery });
   }
-  // And what they drop afterwards is dropped above as well.
+  // And what they drop afterwards is dropped on the provider as well.
   await apply("client", { size: 2 });
   await apply("server", { size: 2 }, "--server-side");
   for (const name of ["client", "server"]) {
-    await waitFor(`tags of ${name} to be gone above`, async () => {
-      const { spec } = (await above(widgets.type, name)) ?? {};
+    await waitFor(`tags of ${name} to be gone on the provider`, async () => {
+      const { spec } = (await onProvider(widgets.type, name)) ?? {};
       return (spec as { tags?: unknown } | undefined)?.tags === undefined;
     });
   }
@@ -140,31 +127,31 @@ test("the user's next apply works, client side and server side, whoever applied 
 test("what the provider makes comes down as a claim that its new user can apply", async () => {
   const made = widget(widgets.type, "given", { size: 7 }, { namespace: serviceNamespace });
   await provider.client.create(widgets.type, made, { fieldManager: "kubectl-create" });
-  await waitFor("it below", async () => {
-    const found = await below(widgets.type, "given");
+  await waitFor("it in the app cluster", async () => {
+    const found = await onConsumer(widgets.type, "given");
     return found !== undefined && found.metadata.annotations?.[restoredAnnotation] === undefined;
   });
   await apply("given", { size: 8 }, "--server-side");
-  await waitFor("the edit above", async () => {
-    const { spec } = (await above(widgets.type, "given")) ?? {};
+  await waitFor("the edit on the provider", async () => {
+    const { spec } = (await onProvider(widgets.type, "given")) ?? {};
     return (spec as { size?: number } | undefined)?.size === 8;
   });
 });
 
-test("claims that were lost with their CRD while no agent ran are restored, and nothing is deleted above", async () => {
+test("claims that were lost with their CRD while no agent ran are restored, and nothing is deleted on the provider", async () => {
   await konnector[Symbol.asyncDispose]();
   const uids = new Map<string, string | undefined>();
   for (const name of [...names, "given"]) {
-    uids.set(name, (await above(widgets.type, name))?.metadata.uid);
+    uids.set(name, (await onProvider(widgets.type, name))?.metadata.uid);
     const key = { namespace: "app", name };
     await consumer.client.mergePatch(widgets.type, key, { metadata: { finalizers: null } });
   }
   await consumer.client.delete(customResourceDefinitions, { name: widgets.name });
   await waitFor("the CRD to be gone", isGone);
-  konnector = await startKonnector(world, { identity: "second" });
+  konnector = cleanup.use(await startKonnector(world, { identity: "second" }));
   for (const [name, uid] of uids) {
-    await waitFor(`${name} to be back`, () => below(widgets.type, name), { timeoutMs: 40_000 });
-    assert.equal((await above(widgets.type, name))?.metadata.uid, uid, `${name} above`);
+    await waitFor(`${name} to be back`, () => onConsumer(widgets.type, name), { timeoutMs: 40_000 });
+    assert.equal((await onProvider(widgets.type, name))?.metadata.uid, uid, `${name} on the provider`);
   }
   const deleted = konnector.writes.filter((write) => write === "provider delete widgets");
   assert.deepEqual(deleted, []);
@@ -178,7 +165,7 @@ async function endNamespace(name: string): Promise<void> {
   await consumer.client.request({ method: "PUT", path, body: { ...ending, spec: { finalizers: [] } } });
 }
 
-test("a namespace that is gone without its claims' deletions keeps its mapping, and with it all above, until they are released", async () => {
+test("a namespace that is gone without its claims' deletions keeps its mapping, and with it all upstream objects, until they are released", async () => {
   const mapping = (name: string): Promise<unknown> =>
     provider.client.find(apiServiceNamespaces, { namespace: tenantNamespace, name });
   const upstream = (name: string, namespace = "wiped"): Promise<unknown> =>
@@ -194,9 +181,9 @@ test("a namespace that is gone without its claims' deletions keeps its mapping, 
     await waitFor(`the mapping of ${name}`, () => mapping(name));
   }
   for (const claim of ["a", "b", "c"]) {
-    await waitFor(`${claim} above`, () => upstream(claim));
-    // A delete that meets the agent's finalizer on its way may win, and what is above is an orphan then, as in the other namespace.
-    await waitFor(`the other ${claim} above`, () => upstream(claim, "empty"));
+    await waitFor(`${claim} on the provider`, () => upstream(claim));
+    // A delete that meets the agent's finalizer on its way may win, and the upstream object is an orphan then, as in the other namespace.
+    await waitFor(`the other ${claim} on the provider`, () => upstream(claim, "empty"));
     await consumer.client.delete(widgets.type, { namespace: "empty", name: claim });
     await waitFor(
       `${claim} to be gone`,
@@ -211,7 +198,7 @@ test("a namespace that is gone without its claims' deletions keeps its mapping, 
     await consumer.client.delete(widgets.type, key);
   }
   for (const name of ["wiped", "empty"]) await endNamespace(name);
-  konnector = await startKonnector(world, { identity: "third", timing: { breakerLimit: 1 } });
+  konnector = cleanup.use(await startKonnector(world, { identity: "third", timing: { breakerLimit: 1 } }));
   await untilReason(widgets.name, "DeletionHeld", "MassDeletion");
   await waitFor("the other mapping to be released", async () => (await mapping("empty")) === undefined);
   assert.ok(await mapping("wiped"));

@@ -1,17 +1,15 @@
 /** The konnector between two real API servers, while the provider's schema grows: nothing that is read through the older schema stays. */
 import assert from "node:assert/strict";
-import { after, test } from "node:test";
+import { test } from "node:test";
 import { apiServiceExports, exportFromCrd } from "@klutch/api";
 import { customResourceDefinitions, type DynamicObject, type KubeObject } from "@klutch/kube-core";
 import { createKubeClient, isForbidden } from "@klutch/kube";
 import { waitFor } from "@klutch/kube-testing";
-import { pairOf, serviceNamespace } from "../testing/pair.ts";
-import { exportCrd, installCrd, prepareTenant, tenantNamespace } from "../testing/provider-side.ts";
-import { agentConfig, bindApi, startKonnector, startWorld, testApi, widget } from "../testing/world.ts";
+import { serviceNamespace } from "../testing/pair.ts";
+import { installCrd, tenantNamespace } from "../testing/provider-side.ts";
+import { startTenantWorld } from "../testing/tenant-world.ts";
+import { agentConfig, bindApi, startKonnector, testApi } from "../testing/world.ts";
 
-const world = await startWorld();
-const { consumer, provider } = world;
-const { above, below, untilReady, create } = pairOf(world);
 const widgets = testApi("widgets", "Widget");
 
 /** The API with these fields in spec and status, and no others. */
@@ -26,14 +24,9 @@ function crdWith(fields: readonly string[]): KubeObject {
 }
 
 const first = ["size"];
-await installCrd(provider, crdWith(first));
-const kubeconfig = await prepareTenant(provider, ["widgets"]);
-await exportCrd(provider, crdWith(first));
-const konnector = await startKonnector(world);
-after(async () => {
-  await konnector[Symbol.asyncDispose]();
-  await world[Symbol.asyncDispose]();
-});
+const world = await startTenantWorld({ exported: [{ ...widgets, crd: crdWith(first) }] });
+const { consumer, provider, kubeconfig, cleanup, onProvider, onConsumer, untilReady, createSynced } = world;
+cleanup.use(await startKonnector(world));
 
 const numberIn = (part: unknown, field: string): unknown =>
   (part as Record<string, unknown> | undefined)?.[field];
@@ -51,8 +44,7 @@ async function extend(fields: readonly string[]): Promise<void> {
 test("a field that is set as soon as the app cluster takes it arrives, and so does a new one of the status", async () => {
   await bindApi(world, widgets.name, kubeconfig);
   await untilReady(widgets.name);
-  await create(widgets.type, widget(widgets.type, "one", { size: 1 }));
-  await waitFor("it above", () => above(widgets.type, "one"));
+  await createSynced(widgets.type, "one", { size: 1 });
   const fields = [...first];
   for (const field of ["color", "depth", "weight", "height"]) {
     fields.push(field);
@@ -60,7 +52,7 @@ test("a field that is set as soon as the app cluster takes it arrives, and so do
     const ref = { namespace: "app", name: "one" };
     // As a person who tries until it works; the server drops what it does not know yet.
     await waitFor(
-      `${field} to be taken below`,
+      `${field} to be taken by the app cluster`,
       async () => {
         const kept = await consumer.client.mergePatch<DynamicObject>(widgets.type, ref, {
           spec: { [field]: 1 },
@@ -70,16 +62,19 @@ test("a field that is set as soon as the app cluster takes it arrives, and so do
       { intervalMs: 1 },
     );
     await waitFor(
-      `${field} above`,
-      async () => numberIn((await above(widgets.type, "one"))?.spec, field) === 1,
+      `${field} on the provider`,
+      async () => numberIn((await onProvider(widgets.type, "one"))?.spec, field) === 1,
     );
     const up = { namespace: serviceNamespace, name: "one" };
     await provider.client.mergePatch(widgets.type, up, { status: { [field]: 2 } }, { subresource: "status" });
-    await waitFor(`${field} in the status below`, async () => {
-      return numberIn((await below(widgets.type, "one"))?.status, field) === 2;
+    await waitFor(`${field} in the claim's status`, async () => {
+      return numberIn((await onConsumer(widgets.type, "one"))?.status, field) === 2;
     });
   }
-  assert.deepEqual((await above(widgets.type, "one"))?.spec, (await below(widgets.type, "one"))?.spec);
+  assert.deepEqual(
+    (await onProvider(widgets.type, "one"))?.spec,
+    (await onConsumer(widgets.type, "one"))?.spec,
+  );
 });
 
 test("the agent's account may change the CRD of what is bound, and of nothing else", async () => {

@@ -1,6 +1,6 @@
 /** A cluster that a Go konnector of version 1.5 served is taken over: same names, marks and finalizer, and not one write upstream. */
 import assert from "node:assert/strict";
-import { after, test } from "node:test";
+import { test } from "node:test";
 import {
   type AnsweredPermissionClaim,
   apiServiceBindingCrd,
@@ -29,19 +29,11 @@ import {
   secrets,
 } from "@klutch/kube-core";
 import { secretObject, waitFor } from "@klutch/kube-testing";
-import { pairOf, serviceNamespace } from "../testing/pair.ts";
-import {
-  exportCrd,
-  grantClusterWide,
-  installCrd,
-  prepareTenant,
-  tenantNamespace,
-} from "../testing/provider-side.ts";
-import { startKonnector, startWorld, testApi, widget } from "../testing/world.ts";
+import { serviceNamespace } from "../testing/pair.ts";
+import { installCrd, providerSecrets, tenantNamespace } from "../testing/provider-side.ts";
+import { startTenantWorld } from "../testing/tenant-world.ts";
+import { startKonnector, testApi, widget } from "../testing/world.ts";
 
-const world = await startWorld();
-const { consumer, provider } = world;
-const { above, below } = pairOf(world);
 const asKonnector = { fieldManager: "konnector" };
 const kubeconfigRef = { namespace: consumerNamespace, name: "kubeconfig-x7k2p" };
 const widgets = testApi("widgets", "Widget");
@@ -51,29 +43,24 @@ const clusterScoped = [
   { ...zones, isolation: "None" },
   { ...regions, isolation: "Namespaced" },
 ] as const;
-const claim = {
-  group: "",
-  resource: "secrets",
-  version: "v1",
-  selector: { owner: "Provider", names: ["*"], namespaces: ["*"] },
-} as const;
-for (const { crd } of [widgets, zones, regions]) await installCrd(provider, crd);
-const kubeconfig = await prepareTenant(provider, ["widgets", "zones", "regions"]);
-await grantClusterWide(provider);
-await exportCrd(provider, widgets.crd, {}, [claim]);
-for (const { crd, isolation } of clusterScoped)
-  await exportCrd(provider, crd, { informerScope: "Cluster", clusterScopedIsolation: isolation });
+const world = await startTenantWorld({
+  exported: [
+    { ...widgets, claims: [providerSecrets] },
+    ...clusterScoped.map(({ isolation, ...api }) => ({
+      ...api,
+      exportSpec: { informerScope: "Cluster", clusterScopedIsolation: isolation } as const,
+    })),
+  ],
+  clusterWide: true,
+});
+const { consumer, provider, kubeconfig, cleanup, onProvider, onConsumer } = world;
 await leaveBehind();
 for (const api of clusterScoped) await leaveClusterScoped(api);
 const before = {
-  widget: await above(widgets.type, "old"),
+  widget: await onProvider(widgets.type, "old"),
   secret: await provider.client.get<DynamicObject>(secrets, { namespace: serviceNamespace, name: "creds" }),
 };
-const konnector = await startKonnector(world);
-after(async () => {
-  await konnector[Symbol.asyncDispose]();
-  await world[Symbol.asyncDispose]();
-});
+const konnector = cleanup.use(await startKonnector(world));
 
 /** A binding as such a konnector and its plugin leave it, with its CRD, and our rights. */
 async function leaveBinding(
@@ -134,7 +121,7 @@ async function leaveBehind(): Promise<void> {
   });
   const { namespace, name } = kubeconfigRef;
   await consumer.client.create(secrets, secretObject(namespace, name, { kubeconfig }));
-  await leaveBinding(widgets, [{ ...claim, state: "Accepted" }]);
+  await leaveBinding(widgets, [{ ...providerSecrets, state: "Accepted" }]);
   await provider.client.create<DynamicObject>(apiServiceNamespaces, {
     apiVersion: "klutch.anynines.com/v1alpha1",
     kind: "APIServiceNamespace",
@@ -190,12 +177,12 @@ test("the binding becomes Ready, although its CRD is cluster-scoped", () => unti
 
 test("nothing is written upstream for what is as it should be", async () => {
   await waitFor("the Secret's copy to be marked as this provider's", async () => {
-    const found = await below(secrets, "creds");
+    const found = await onConsumer(secrets, "creds");
     return found?.metadata.labels !== undefined;
   });
   const upstream = konnector.writes.filter((write) => /^provider .* (widgets|secrets)$/.test(write));
   assert.deepEqual(upstream, []);
-  const { metadata } = (await above(widgets.type, "old")) ?? {};
+  const { metadata } = (await onProvider(widgets.type, "old")) ?? {};
   assert.equal(metadata?.resourceVersion, before.widget?.metadata.resourceVersion);
   const creds = await provider.client.get<DynamicObject>(secrets, {
     namespace: serviceNamespace,
@@ -206,7 +193,7 @@ test("nothing is written upstream for what is as it should be", async () => {
 
 for (const { isolation, type, name: binding } of clusterScoped) {
   const prefixed = (name: string): Promise<DynamicObject | undefined> =>
-    above(type, `${tenantNamespace}-${name}`);
+    onProvider(type, `${tenantNamespace}-${name}`);
   const before = new Map<string, DynamicObject>();
   for (const name of ["north", "ghost", "twin"]) {
     const found = await prefixed(name);
@@ -226,8 +213,8 @@ for (const { isolation, type, name: binding } of clusterScoped) {
       if (round === 5) before = ofBindings();
       const size = 10 + round;
       await consumer.client.mergePatch(widgets.type, { namespace: "app", name: "old" }, { spec: { size } });
-      await waitFor("the change above", async () => {
-        const { spec } = (await above(widgets.type, "old")) ?? {};
+      await waitFor("the change on the provider", async () => {
+        const { spec } = (await onProvider(widgets.type, "old")) ?? {};
         return (spec as { size?: number } | undefined)?.size === size;
       });
     }
@@ -239,12 +226,12 @@ for (const { isolation, type, name: binding } of clusterScoped) {
     await waitFor("the one without a claim to be gone", async () => (await prefixed("ghost")) === undefined);
     for (const name of ["north", "twin"]) {
       const now = await prefixed(name);
-      assert.equal(now?.metadata.uid, before.get(name)?.metadata.uid, `${name} above`);
+      assert.equal(now?.metadata.uid, before.get(name)?.metadata.uid, `${name} on the provider`);
       assert.equal(now?.metadata.deletionTimestamp, undefined);
     }
-    assert.equal(await above(type, "north"), undefined, "a second one was made");
+    assert.equal(await onProvider(type, "north"), undefined, "a second one was made");
     await consumer.client.mergePatch(type, { name: "north" }, { spec: { size: 4 } });
-    await waitFor("the edit above", async () => {
+    await waitFor("the edit on the provider", async () => {
       const { spec } = (await prefixed("north")) ?? {};
       return (spec as { size?: number } | undefined)?.size === 4;
     });
@@ -255,12 +242,12 @@ for (const { isolation, type, name: binding } of clusterScoped) {
       { status },
       { subresource: "status" },
     );
-    await waitFor("the status below", async () => (await below(type, "north"))?.status);
-    assert.equal(await above(type, "north"), undefined, "a second one was made");
+    await waitFor("the claim's status", async () => (await onConsumer(type, "north"))?.status);
+    assert.equal(await onProvider(type, "north"), undefined, "a second one was made");
   });
 
   test(`isolation ${isolation}: a claim with two upstream objects keeps both and says so, until it is deleted`, async () => {
-    assert.ok(await above(type, "twin"));
+    assert.ok(await onProvider(type, "twin"));
     const told = await waitFor("the event", async () => {
       const found = await consumer.client.list<DynamicObject>(events);
       return found.items.find(
@@ -275,21 +262,21 @@ for (const { isolation, type, name: binding } of clusterScoped) {
   test(`isolation ${isolation}: a claim that was taken over is deleted with its upstream object`, async () => {
     for (const name of ["north", "twin"]) await consumer.client.delete(type, { name });
     for (const name of ["north", "twin"]) {
-      await waitFor(`${name} to be gone`, async () => (await below(type, name)) === undefined);
+      await waitFor(`${name} to be gone`, async () => (await onConsumer(type, name)) === undefined);
       assert.equal(await prefixed(name), undefined);
-      assert.equal(await above(type, name), undefined);
+      assert.equal(await onProvider(type, name), undefined);
     }
   });
 }
 
-test("a field that the older konnector had brought up is removed when it is removed below", async () => {
+test("a field that the older konnector had synced is removed upstream when it is removed from the claim", async () => {
   await consumer.client.mergePatch(
     widgets.type,
     { namespace: "app", name: "old" },
     { spec: { color: null } },
   );
   const up = await waitFor("the removal", async () => {
-    const found = await above(widgets.type, "old");
+    const found = await onProvider(widgets.type, "old");
     const spec = found?.["spec"] as { color?: string } | undefined;
     return spec?.color === undefined ? found : undefined;
   });
@@ -301,7 +288,8 @@ test("its claims can be deleted, down to the upstream object", async () => {
   await waitFor(
     "both to be gone",
     async () =>
-      (await above(widgets.type, "old")) === undefined && (await below(widgets.type, "old")) === undefined,
+      (await onProvider(widgets.type, "old")) === undefined &&
+      (await onConsumer(widgets.type, "old")) === undefined,
   );
   await consumer.client.get<DynamicObject>(customResourceDefinitions, { name: widgets.name });
 });

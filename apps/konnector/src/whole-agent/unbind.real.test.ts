@@ -1,6 +1,6 @@
 /** The konnector between two real API servers: unbinding, binding again, held deletions, schema changes, other providers. */
 import assert from "node:assert/strict";
-import { after, test } from "node:test";
+import { test } from "node:test";
 import {
   apiServiceBindings,
   apiServiceExports,
@@ -21,33 +21,20 @@ import {
   namespaces,
 } from "@klutch/kube-core";
 import { waitFor } from "@klutch/kube-testing";
-import { pairOf, serviceNamespace } from "../testing/pair.ts";
-import { exportCrd, installCrd, prepareTenant, tenantNamespace } from "../testing/provider-side.ts";
-import {
-  bindApi,
-  type RunningKonnector,
-  startKonnector,
-  startWorld,
-  testApi,
-  widget,
-} from "../testing/world.ts";
+import { serviceNamespace } from "../testing/pair.ts";
+import { tenantNamespace } from "../testing/provider-side.ts";
+import { startTenantWorld } from "../testing/tenant-world.ts";
+import { bindApi, type RunningKonnector, startKonnector, testApi, widget } from "../testing/world.ts";
 
-const world = await startWorld();
-const { consumer, provider } = world;
-const { above, below, binding, untilReady, untilReason, create } = pairOf(world);
 const widgets = testApi("widgets", "Widget");
 const gadgets = testApi("gadgets", "Gadget");
 const things = testApi("things", "Thing");
 const apis = [widgets, gadgets, things];
-for (const { crd } of apis) await installCrd(provider, crd);
-const kubeconfig = await prepareTenant(provider, ["widgets", "gadgets", "things"]);
-for (const { crd } of apis) await exportCrd(provider, crd);
+const world = await startTenantWorld({ exported: apis });
+const { consumer, provider, kubeconfig, cleanup, onProvider, onConsumer } = world;
+const { binding, untilReady, untilReason, create, createSynced } = world;
 const timing = { massDeletionLimit: 3 };
-let konnector: RunningKonnector = await startKonnector(world, { timing });
-after(async () => {
-  await konnector[Symbol.asyncDispose]();
-  await world[Symbol.asyncDispose]();
-});
+let konnector: RunningKonnector = cleanup.use(await startKonnector(world, { timing }));
 
 const ref = (name: string): { namespace: string; name: string } => ({ namespace: consumerNamespace, name });
 const annotate = async (name: string, annotations: Readonly<Record<string, string>>): Promise<void> => {
@@ -71,35 +58,35 @@ test("a binding pins its provider and does not go before it is unbound", async (
 test("unbinding orphans by default: claims become plain objects, upstream ones stay without our mark", async () => {
   for (const name of ["one", "two"]) await create(widgets.type, widget(widgets.type, name, { size: 1 }));
   await waitFor(
-    "both above",
-    async () => (await above(widgets.type, "one")) && (await above(widgets.type, "two")),
+    "both on the provider",
+    async () => (await onProvider(widgets.type, "one")) && (await onProvider(widgets.type, "two")),
   );
   await unbind(widgets.name);
-  const claim = await below(widgets.type, "one");
+  const claim = await onConsumer(widgets.type, "one");
   assert.equal(claim?.metadata.finalizers, undefined);
   assert.equal(claim?.metadata.annotations?.[boundAnnotation], undefined);
-  const upstream = await above(widgets.type, "one");
+  const upstream = await onProvider(widgets.type, "one");
   assert.equal(upstream?.metadata.annotations?.[boundAnnotation], undefined);
   assert.deepEqual(upstream?.["spec"], { size: 1 });
   await consumer.client.delete(widgets.type, { namespace: "app", name: "two" });
-  assert.equal(await below(widgets.type, "two"), undefined);
+  assert.equal(await onConsumer(widgets.type, "two"), undefined);
 });
 
-test("binding again takes over what was left, and adopts what was deleted below meanwhile", async () => {
-  const { uid } = (await above(widgets.type, "one"))?.metadata ?? {};
+test("binding again takes over what was left, and adopts what was deleted in the app cluster meanwhile", async () => {
+  const { uid } = (await onProvider(widgets.type, "one"))?.metadata ?? {};
   await bindApi(world, widgets.name, kubeconfig);
   await untilReady(widgets.name);
   await waitFor("the claim to be taken over", async () =>
-    (await below(widgets.type, "one"))?.metadata.finalizers?.includes(syncerFinalizer),
+    (await onConsumer(widgets.type, "one"))?.metadata.finalizers?.includes(syncerFinalizer),
   );
-  await waitFor("the mark above", async () => {
-    const found = await above(widgets.type, "one");
+  await waitFor("the mark on the provider", async () => {
+    const found = await onProvider(widgets.type, "one");
     return found?.metadata.annotations?.[boundAnnotation] === "true" && found.metadata.uid === uid;
   });
-  const adopted = await waitFor("the other to be adopted", () => below(widgets.type, "two"));
+  const adopted = await waitFor("the other to be adopted", () => onConsumer(widgets.type, "two"));
   assert.deepEqual(adopted["spec"], { size: 1 });
-  await waitFor("its mark above", async () => {
-    const { annotations } = (await above(widgets.type, "two"))?.metadata ?? {};
+  await waitFor("its mark on the provider", async () => {
+    const { annotations } = (await onProvider(widgets.type, "two"))?.metadata ?? {};
     return annotations?.[boundAnnotation] === "true";
   });
 });
@@ -107,8 +94,8 @@ test("binding again takes over what was left, and adopts what was deleted below 
 test("unbinding with policy Delete deletes claims and upstream objects, and nothing stays undeletable", async () => {
   await unbind(widgets.name, "Delete");
   for (const name of ["one", "two"]) {
-    assert.equal(await below(widgets.type, name), undefined);
-    assert.equal(await above(widgets.type, name), undefined);
+    assert.equal(await onConsumer(widgets.type, name), undefined);
+    assert.equal(await onProvider(widgets.type, name), undefined);
   }
   await consumer.client.delete(customResourceDefinitions, { name: widgets.name });
   await waitFor(
@@ -120,33 +107,31 @@ test("unbinding with policy Delete deletes claims and upstream objects, and noth
 test("mass deletion: most claims at once are held, also over a restart, until they are released", async () => {
   const names = ["a", "b", "c", "d", "e", "f"];
   for (const name of names) await create(gadgets.type, widget(gadgets.type, name, { size: 1 }));
-  for (const name of names) await waitFor(`${name} above`, () => above(gadgets.type, name));
+  for (const name of names) await waitFor(`${name} on the provider`, () => onProvider(gadgets.type, name));
   for (const name of names) await consumer.client.delete(gadgets.type, { namespace: "app", name });
   const message = await untilReason(gadgets.name, "DeletionHeld", "MassDeletion");
   assert.match(message, /deleted within a minute and \d of 6 are left/);
   assert.equal(findCondition(conditionsOf(await binding(gadgets.name)), "Ready")?.status, "False");
   const left = async (): Promise<string[]> => {
     const found = await Promise.all(
-      names.map(async (name) => ({ name, object: await above(gadgets.type, name) })),
+      names.map(async (name) => ({ name, object: await onProvider(gadgets.type, name) })),
     );
     return found.filter(({ object }) => object !== undefined).map(({ name }) => name);
   };
   const held = await left();
   assert.ok(held.length >= 2, `only ${held.join()} were held`);
   await konnector[Symbol.asyncDispose]();
-  konnector = await startKonnector(world, { identity: "second", timing });
+  konnector = cleanup.use(await startKonnector(world, { identity: "second", timing }));
   await waitFor("the caches", async () => (await fetch(`http://127.0.0.1:${konnector.probePort}/readyz`)).ok);
-  await create(things.type, widget(things.type, "marker", {}));
-  await waitFor("work to go on", () => above(things.type, "marker"));
+  await createSynced(things.type, "marker");
   assert.deepEqual(await left(), held);
   await annotate(gadgets.name, { [releaseDeletionsAnnotation]: new Date().toISOString() });
   await waitFor("the rest to be deleted", async () => (await left()).length === 0);
   await untilReady(gadgets.name);
 });
 
-test("deleting the CRD below deletes nothing above; unbinding and binding again brings all back", async () => {
-  await create(things.type, widget(things.type, "precious", { size: 7 }));
-  await waitFor("it above", () => above(things.type, "precious"));
+test("deleting the CRD in the app cluster deletes nothing on the provider; unbinding and binding again brings all back", async () => {
+  await createSynced(things.type, "precious", { size: 7 });
   await consumer.client.delete(customResourceDefinitions, { name: things.name });
   const message = await untilReason(things.name, "DeletionHeld", "MassDeletion");
   assert.match(message, /CustomResourceDefinition things\.test\.klutch\.example is being deleted/);
@@ -155,10 +140,10 @@ test("deleting the CRD below deletes nothing above; unbinding and binding again 
     "the CRD to be gone",
     async () => (await consumer.client.find(customResourceDefinitions, { name: things.name })) === undefined,
   );
-  assert.deepEqual((await above(things.type, "precious"))?.["spec"], { size: 7 });
+  assert.deepEqual((await onProvider(things.type, "precious"))?.["spec"], { size: 7 });
   await bindApi(world, things.name, kubeconfig);
   await untilReady(things.name);
-  const back = await waitFor("it to be back", () => below(things.type, "precious"));
+  const back = await waitFor("it to be back", () => onConsumer(things.type, "precious"));
   assert.deepEqual(back["spec"], { size: 7 });
 });
 
@@ -199,7 +184,7 @@ test("a schema that fits all existing objects is rolled out at once, without sto
   await create(things.type, widget(things.type, "after", { size: 1, color: "red" }));
   await waitFor(
     "an object with the new field",
-    async () => (await above(things.type, "after"))?.["spec"] !== undefined,
+    async () => (await onProvider(things.type, "after"))?.["spec"] !== undefined,
   );
   assert.equal(ofOthers(), watches);
 });
@@ -217,7 +202,7 @@ test("a schema that an existing object does not fit is held, with object and fie
     { spec: { size: 8 } },
   );
   await waitFor("the sync to go on meanwhile", async () => {
-    const found = await above(things.type, "precious");
+    const found = await onProvider(things.type, "precious");
     return (found?.["spec"] as { size?: number } | undefined)?.size === 8;
   });
   const hash = /\(release with hash (\S+)\)$/.exec(message)?.[1] ?? "";
@@ -229,7 +214,7 @@ test("a schema that an existing object does not fit is held, with object and fie
 test("a provider that is not the pinned one is refused, and nothing is written", async () => {
   await konnector[Symbol.asyncDispose]();
   await annotate(things.name, { [providerUidAnnotation]: "namespace=of-another-cluster" });
-  konnector = await startKonnector(world, { identity: "third", timing });
+  konnector = cleanup.use(await startKonnector(world, { identity: "third", timing }));
   const message = await untilReason(things.name, "Connected", "WrongProvider");
   assert.match(message, /was made with of-another-cluster: nothing is synced/);
   assert.deepEqual(
@@ -240,9 +225,9 @@ test("a provider that is not the pinned one is refused, and nothing is written",
 
 test("Abandon lets go of the claims without the provider", async () => {
   await unbind(things.name, "Abandon");
-  const claim = await below(things.type, "precious");
+  const claim = await onConsumer(things.type, "precious");
   assert.equal(claim?.metadata.finalizers, undefined);
   await consumer.client.delete(things.type, { namespace: "app", name: "precious" });
-  assert.equal(await below(things.type, "precious"), undefined);
+  assert.equal(await onConsumer(things.type, "precious"), undefined);
   assert.ok(await provider.client.find(things.type, { namespace: serviceNamespace, name: "precious" }));
 });

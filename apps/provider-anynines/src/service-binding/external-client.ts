@@ -2,6 +2,7 @@
 import type { ManagedServiceBinding } from "@klutch/api";
 import type { CallOptions, CriticalAnnotationUpdate, ExternalClient, Observation } from "@klutch/crossplane";
 import { isGone, mayHaveLeftOrphan } from "@klutch/osb";
+import { observeByPhase } from "../broker/observe-by-phase.ts";
 import { toExternalError } from "../broker/operation-tracker.ts";
 import { missingChange } from "../critical-annotations.ts";
 import { bindableInstance } from "./bindable-instance.ts";
@@ -30,12 +31,8 @@ export class ServiceBindingClient implements ExternalClient {
     this.#observer = new BindingObserver({ ...options, state: this.#state });
   }
 
-  async observe(options: CallOptions): Promise<Observation> {
-    try {
-      return await this.#observer.observe(options);
-    } catch (error) {
-      throw toExternalError(error);
-    }
+  observe(options: CallOptions): Promise<Observation> {
+    return observeByPhase(this.#state.operation, this.#observer, options);
   }
 
   async create(options: CallOptions): Promise<void> {

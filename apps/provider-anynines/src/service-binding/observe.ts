@@ -13,6 +13,7 @@ import type { CallOptions, Observation } from "@klutch/crossplane";
 import type { Clock } from "@klutch/kube";
 import { isGone } from "@klutch/osb";
 import type { Broker } from "../broker/brokers.ts";
+import { failureMessage, type PhaseObserver } from "../broker/observe-by-phase.ts";
 import { inProgress } from "../broker/operation-tracker.ts";
 import { missingChange, missingOf } from "../critical-annotations.ts";
 import { stepLoss } from "../loss.ts";
@@ -32,7 +33,7 @@ export interface BindingObserverOptions {
 }
 
 /** Observes as often as asked; what it learns goes to the state. */
-export class BindingObserver {
+export class BindingObserver implements PhaseObserver {
   readonly #options: BindingObserverOptions;
   readonly #state: BindingState;
 
@@ -41,28 +42,13 @@ export class BindingObserver {
     this.#state = options.state;
   }
 
-  async observe(options: CallOptions): Promise<Observation> {
-    switch (this.#state.operation?.phase) {
-      case "calling":
-        return this.#observeUnanswered();
-      case "polling":
-        return this.#observeOperation(options);
-      case "failed":
-        return this.#observeFailure();
-      case undefined:
-        return this.#observeAtRest(options);
-    }
-  }
-
-  /** A call was on its way when the process ended or the connection broke: the same call again answers. */
-  #observeUnanswered(): Observation {
+  observeUnanswered(): Observation {
     const { isDeleting, atProvider } = this.#state;
     const ready = isDeleting ? "unavailable" : "creating";
     return this.#state.observation({ exists: isDeleting, ready }, atProvider.state);
   }
 
-  /** The broker accepted and works. */
-  async #observeOperation(options: CallOptions): Promise<Observation> {
+  async observeOperation(options: CallOptions): Promise<Observation> {
     const state = this.#state;
     const deleting = state.operation?.type === "delete";
     const last = await state.operations.poll();
@@ -79,28 +65,28 @@ export class BindingObserver {
     }
     if (last.state === "failed") {
       await state.operations.fail(last.description);
-      return this.#observeFailure();
+      return this.observeFailure();
     }
     await state.operations.clear();
     if (deleting) return state.observation({ exists: false, ready: "deleting" }, "Deleted");
     state.updateAtProvider({ state: "Created" });
     await this.#fetch(options);
-    return this.#observeAtRest(options);
+    return this.observeAtRest(options);
   }
 
-  /** The broker said that it failed. A create is tried again when the spec changed. */
-  #observeFailure(): Observation {
+  /** A create is tried again when the spec changed. */
+  observeFailure(): Observation {
     const { operation, managed, isDeleting } = this.#state;
-    const { type = "operation", description = "the broker gave no reason", generation } = operation ?? {};
-    const message = `${type} failed: ${description}`;
+    const { type, generation } = operation ?? {};
     const again = type === "create" && generation !== managed.metadata.generation && !isDeleting;
+    const message = failureMessage(operation);
     return this.#state.observation(
       { exists: !again, upToDate: true, ready: "unavailable", message },
       "Pending",
     );
   }
 
-  async #observeAtRest(options: CallOptions): Promise<Observation> {
+  async observeAtRest(options: CallOptions): Promise<Observation> {
     const state = this.#state;
     const known = state.atProvider.state;
     if (known !== "Created")

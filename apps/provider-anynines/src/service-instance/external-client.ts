@@ -9,6 +9,7 @@ import {
 } from "@klutch/crossplane";
 import { isGone, mayHaveLeftOrphan, type OriginatingIdentity } from "@klutch/osb";
 import type { Broker } from "../broker/brokers.ts";
+import { observeByPhase } from "../broker/observe-by-phase.ts";
 import { toExternalError } from "../broker/operation-tracker.ts";
 import { planOf } from "../broker/plan-lookup.ts";
 import { nextInstanceChange } from "../critical-annotations.ts";
@@ -49,12 +50,8 @@ export class ServiceInstanceClient implements ExternalClient {
     this.#observer = new InstanceObserver({ ...options, state: this.#state });
   }
 
-  async observe(options: CallOptions): Promise<Observation> {
-    try {
-      return await this.#observer.observe(options);
-    } catch (error) {
-      throw toExternalError(error);
-    }
+  observe(options: CallOptions): Promise<Observation> {
+    return observeByPhase(this.#state.operation, this.#observer, options);
   }
 
   async create(options: CallOptions): Promise<void> {

@@ -12,6 +12,7 @@ import type { CallOptions, Observation } from "@klutch/crossplane";
 import type { Clock } from "@klutch/kube";
 import { isGone, type LastOperation } from "@klutch/osb";
 import type { Broker } from "../broker/brokers.ts";
+import { failureMessage, type PhaseObserver } from "../broker/observe-by-phase.ts";
 import { inProgress } from "../broker/operation-tracker.ts";
 import { planOf } from "../broker/plan-lookup.ts";
 import { missingChange, nextInstanceChange } from "../critical-annotations.ts";
@@ -30,7 +31,7 @@ export interface InstanceObserverOptions {
 }
 
 /** Observes as often as asked; what it learns goes to the state. */
-export class InstanceObserver {
+export class InstanceObserver implements PhaseObserver {
   readonly #options: InstanceObserverOptions;
   readonly #state: InstanceState;
 
@@ -39,21 +40,7 @@ export class InstanceObserver {
     this.#state = options.state;
   }
 
-  async observe(options: CallOptions): Promise<Observation> {
-    switch (this.#state.operation?.phase) {
-      case "calling":
-        return this.#observeUnanswered();
-      case "polling":
-        return this.#observeOperation(options);
-      case "failed":
-        return this.#observeFailure(options);
-      case undefined:
-        return this.#observeAtRest(options);
-    }
-  }
-
-  /** A call was on its way when the process ended or the connection broke: the same call again answers. */
-  #observeUnanswered(): Observation {
+  observeUnanswered(): Observation {
     const state = this.#state;
     const known = state.atProvider.state ?? "unknown";
     if (state.isDeleting) return state.observation({ exists: true, ready: "unavailable" }, known);
@@ -62,15 +49,14 @@ export class InstanceObserver {
     return state.observation({ exists: true, upToDate: false, ready: "unavailable" }, known);
   }
 
-  /** The broker accepted and works. */
-  async #observeOperation(options: CallOptions): Promise<Observation> {
+  async observeOperation(options: CallOptions): Promise<Observation> {
     const state = this.#state;
     const last = await state.operations.poll(await this.#maximumPollingSeconds(options));
     if (last === "gone") return this.#observeGone(options);
     if (last.state === "in progress") return this.#observeProgress(last);
     if (last.state === "succeeded") return this.#observeSuccess(options);
     await state.operations.fail(last.description);
-    return this.#observeFailure(options);
+    return this.observeFailure(options);
   }
 
   /** While it was worked on, the instance went from the broker. */
@@ -113,7 +99,7 @@ export class InstanceObserver {
     await state.operations.clear(state.isOperationCurrent && !deleting ? state.sentParameters().done : {});
     if (deleting) return state.observation({ exists: false, ready: "deleting" }, "deleted");
     state.updateAtProvider({ state: "provisioned" });
-    return this.#observeAtRest(options);
+    return this.observeAtRest(options);
   }
 
   /** What a failed create left is gone. */
@@ -121,31 +107,30 @@ export class InstanceObserver {
     const state = this.#state;
     await state.operations.clear(nextInstanceChange(state.instanceId));
     state.startNextInstance();
-    return this.#observeAtRest(options);
+    return this.observeAtRest(options);
   }
 
-  /** The broker said that it failed. */
-  async #observeFailure(options: CallOptions): Promise<Observation> {
+  async observeFailure(options: CallOptions): Promise<Observation> {
     const state = this.#state;
-    const { type = "operation", description = "the broker gave no reason" } = state.operation ?? {};
-    const message = `${type} failed: ${description}`;
+    const type = state.operation?.type;
+    const message = failureMessage(state.operation);
     const retry = { exists: false, ready: "creating", message } as const;
     const keep = { exists: true, upToDate: true, ready: "unavailable", message } as const;
     if (state.isDeleting) return state.observation(keep, "failed");
     if (type === "discard") return state.observation(retry, "failed");
     if (type === "update" && state.isOperationCurrent) {
       // The instance is as before; what the broker cannot do is not asked again until the spec changes.
-      const observed = await this.#observeAtRest(options);
+      const observed = await this.observeAtRest(options);
       return { ...observed, upToDate: true, message };
     }
     if (type === "update") {
       await state.operations.clear();
-      return this.#observeAtRest(options);
+      return this.observeAtRest(options);
     }
     return state.observation(state.isOperationCurrent ? keep : retry, "failed");
   }
 
-  async #observeAtRest(options: CallOptions): Promise<Observation> {
+  async observeAtRest(options: CallOptions): Promise<Observation> {
     const state = this.#state;
     const { isDeleting } = state;
     const known = state.atProvider.state;

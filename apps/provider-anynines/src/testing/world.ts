@@ -231,7 +231,7 @@ export function binding(name: string, instanceName: string, type = "postgresql")
   };
 }
 
-/** Changes fields below `spec.forProvider`; null removes one. */
+/** Changes fields under `spec.forProvider`; null removes one. */
 export async function edit(world: World, name: string, forProvider: object): Promise<void> {
   await world.client.mergePatch(serviceInstances, { name }, { spec: { forProvider } });
 }

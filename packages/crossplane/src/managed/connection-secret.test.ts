@@ -156,3 +156,25 @@ test("a Secret is missing only where one is asked for", async () => {
   await world.user.create(secrets, { apiVersion: "v1", kind: "Secret", metadata: secretRef });
   assert.equal(await connectionIsMissing(world.user, managed, { signal }), false);
 });
+
+test("a Secret of ours without any details is filled", async () => {
+  await using world = worldWith(() => ({ ...present, connection: { password: "p" } }));
+  await start(world);
+  await world.user.mergePatch(secrets, secretRef, { data: null });
+  assert.equal((await world.secret())?.data, undefined);
+  await world.clock.advance(2 * minute);
+  assert.deepEqual((await world.secret())?.data, { password: "cA==" });
+});
+
+test("a deletion without a reference leaves every Secret alone", async () => {
+  let exists = true;
+  await using world = worldWith(() => ({ ...present, exists, connection: { password: "p" } }));
+  await start(world);
+  await world.patch({ spec: { writeConnectionSecretToRef: null } });
+  await world.clock.advance(2 * minute);
+  exists = false;
+  await world.delete();
+  await world.clock.advance(2 * minute);
+  assert.equal(await world.managed(), undefined);
+  assert.deepEqual((await world.secret())?.data, { password: "cA==" });
+});

@@ -179,3 +179,31 @@ test("who updates critical annotations works with the object as it is afterwards
   const id = (await world.managed())?.metadata.annotations?.[idAnnotation];
   assert.deepEqual([...world.backend.crates.keys()], [id]);
 });
+
+test("an external name that was removed comes back, and the finalizer is there once", async () => {
+  await using world = new World();
+  await settled(world);
+  await world.patch({ metadata: { annotations: { "crossplane.io/external-name": null } } });
+  await world.clock.advance(2 * minute);
+  const { metadata } = (await world.managed()) ?? {};
+  assert.equal(metadata?.annotations?.["crossplane.io/external-name"], "box");
+  assert.deepEqual(metadata?.finalizers, [managedFinalizer]);
+});
+
+test("a critical annotation that is taken back is gone, and no other", async () => {
+  await using world = new World({
+    reconciler: {
+      connect: async (_managed, { updateCriticalAnnotations }) => {
+        await updateCriticalAnnotations({ [idAnnotation]: undefined });
+        return external({});
+      },
+    },
+  });
+  world.start();
+  await world.create({ annotations: { [idAnnotation]: "crate-1", "example.org/note": "kept" } });
+  await world.clock.advance(minute);
+  assert.deepEqual((await world.managed())?.metadata.annotations, {
+    "crossplane.io/external-name": "box",
+    "example.org/note": "kept",
+  });
+});

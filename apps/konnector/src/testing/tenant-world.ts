@@ -1,0 +1,50 @@
+/** How a test file of the whole agent begins: two clusters, and on the provider a tenant to which APIs are exported. Nothing is bound. */
+import { after } from "node:test";
+import type { APIServiceExportSpec, PermissionClaim } from "@klutch/api";
+import { type Pair, pairOf } from "./pair.ts";
+import { exportCrd, grantClusterWide, installCrd, prepareTenant } from "./provider-side.ts";
+import { startWorld, type TestApi, type World } from "./world.ts";
+
+/** An API with what its export says of it. */
+export interface ExportedApi extends TestApi {
+  /** Default: informer scope Namespaced, and all else as the CRD has it. */
+  readonly exportSpec?: Partial<APIServiceExportSpec> | undefined;
+  /** Default none. */
+  readonly claims?: readonly PermissionClaim[] | undefined;
+}
+
+/** What there is when the file's tests begin. */
+export interface TenantWorldOptions {
+  /** Installed on the provider, open to the tenant, and exported to it. */
+  readonly exported?: readonly ExportedApi[] | undefined;
+  /** Installed on the provider and open to the tenant, not exported. */
+  readonly installed?: readonly TestApi[] | undefined;
+  /** Further resources that are open to the tenant. Default none. */
+  readonly open?: readonly string[] | undefined;
+  /** Whether the tenant also has rights in the whole provider cluster, as consumer scope Cluster gives them. Default false. */
+  readonly clusterWide?: boolean | undefined;
+  /** Whether the file starts a real backend, so that nothing else answers namespaces. Default false. */
+  readonly backend?: boolean | undefined;
+}
+
+/** Two clusters with a tenant, and the short questions about them. */
+export interface TenantWorld extends Pick<World, "consumer" | "provider">, Pair {
+  /** The tenant's, as it is in its Secret on the provider. */
+  readonly kubeconfig: string;
+  /** Ended after the file's last test, the last one first, and the clusters after all of them. */
+  readonly cleanup: AsyncDisposableStack;
+}
+
+/** Starts it for the test file that calls this at its top; it ends with the file. */
+export async function startTenantWorld(options: TenantWorldOptions = {}): Promise<TenantWorld> {
+  const { exported = [], installed = [], open = [], clusterWide = false, backend = false } = options;
+  const cleanup = new AsyncDisposableStack();
+  after(() => cleanup.disposeAsync());
+  const { consumer, provider } = cleanup.use(await startWorld({ backend }));
+  const apis = [...exported, ...installed];
+  for (const { crd } of apis) await installCrd(provider, crd);
+  const kubeconfig = await prepareTenant(provider, [...apis.map(({ type }) => type.plural), ...open]);
+  if (clusterWide) await grantClusterWide(provider);
+  for (const { crd, exportSpec, claims } of exported) await exportCrd(provider, crd, exportSpec, claims);
+  return { consumer, provider, ...pairOf({ consumer, provider }), kubeconfig, cleanup };
+}

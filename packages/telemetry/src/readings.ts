@@ -1,0 +1,51 @@
+/** Gauges that are read when the metrics are scraped. */
+import type { MetricDeclaration } from "./declaration.ts";
+import { keyOf, labelBounds, type LabelValues } from "./labels.ts";
+
+/** One value of a gauge that is read when the metrics are scraped. */
+export interface Sample<L extends string> {
+  readonly labels: LabelValues<L>;
+  readonly value: number;
+}
+
+type Read = () => Iterable<Sample<string>>;
+
+/** The sources of one gauge. */
+export class Readings {
+  readonly #sources = new Set<Read>();
+  readonly #combine: (left: number, right: number) => number;
+  readonly #bound: (values: LabelValues<string>) => LabelValues<string>;
+
+  constructor(declaration: MetricDeclaration) {
+    this.#combine = combiners[declaration.combine ?? "sum"];
+    this.#bound = labelBounds(declaration);
+  }
+
+  /** Reads this one, too, until it is disposed. */
+  add(read: Read): Disposable {
+    // Two sources may be the same function.
+    const source: Read = () => read();
+    this.#sources.add(source);
+    return { [Symbol.dispose]: () => void this.#sources.delete(source) };
+  }
+
+  /** What all sources have now; values with the same labels are combined. */
+  samples(): Iterable<Sample<string>> {
+    const combined = new Map<string, Sample<string>>();
+    for (const read of this.#sources) {
+      for (const { labels: values, value } of read()) {
+        const labels = this.#bound(values);
+        const key = keyOf(labels);
+        const known = combined.get(key);
+        combined.set(key, { labels, value: known === undefined ? value : this.#combine(known.value, value) });
+      }
+    }
+    return combined.values();
+  }
+}
+
+const combiners = {
+  sum: (left: number, right: number): number => left + right,
+  min: Math.min,
+  max: Math.max,
+} as const;
