@@ -11,12 +11,12 @@ import {
   binderName,
   consumerNamespace,
 } from "@klutch/api";
-import { type DynamicObject, type KubeObject, namespaces } from "@klutch/kube-core";
+import { type DynamicObject, namespaces } from "@klutch/kube-core";
 import { formatYaml, type KubeClient } from "@klutch/kube";
-import { seededRandom, type TestCluster, waitFor } from "@klutch/kube-testing";
+import { isAllowed, namespaceObject, seededRandom, type TestCluster, waitFor } from "@klutch/kube-testing";
 import { type BoundWorld, databases, databasesName, startBoundWorld, tenants } from "./bound-world.ts";
 import { type Cell, difference, layOut, matrixLines, without } from "./matrix-text.ts";
-import { discover, isAllowed, rightsOf, rulesAllow, type Served } from "./rights.ts";
+import { discover, rightsOf, rulesAllow, type Served } from "./rights.ts";
 
 const file = join(import.meta.dirname, "access-matrix.txt");
 const rewrite = "KLUTCH_REWRITE_ACCESS_MATRIX=1 npm test -- e2e/security/access-matrix";
@@ -189,11 +189,7 @@ async function bind({ appCluster, controlPlane, ...world }: BoundWorld): Promise
   const remote = await world.kubeconfigFile(tenants.a);
   const flags = ["--accept-permissions", "--skip-konnector"];
   await world.kubectlBind("apiservice", "--remote-kubeconfig", remote, "-f", manifest, ...flags);
-  await appCluster.client.create<KubeObject>(namespaces, {
-    apiVersion: "v1",
-    kind: "Namespace",
-    metadata: { name: "team" },
-  });
+  await appCluster.client.create(namespaces, namespaceObject("team"));
   const object: DynamicObject = {
     apiVersion: "example.org/v1",
     kind: "Database",

@@ -1,4 +1,5 @@
-/** What an account may do, as the API server itself answers: rules by SelfSubjectRulesReview, single answers by SubjectAccessReview. */
+/** What an account may do, as the API server itself answers by SelfSubjectRulesReview, and what those rules mean. */
+import type { AccessQuestion } from "@klutch/kube-testing";
 import { type ClusterConfig, createKubeClient, type KubeClient } from "@klutch/kube";
 import { type DynamicObject, isRecord, type ResourceType } from "@klutch/kube-core";
 
@@ -25,14 +26,13 @@ export interface Served {
   readonly verbs: readonly string[];
 }
 
-/** One question. */
-export interface Question {
-  readonly verb: string;
-  readonly group: string;
-  readonly resource: string;
-  /** Empty: any. */
-  readonly name?: string | undefined;
-}
+const selfSubjectRulesReviews: ResourceType = {
+  group: "authorization.k8s.io",
+  version: "v1",
+  plural: "selfsubjectrulesreviews",
+  kind: "SelfSubjectRulesReview",
+  namespaced: false,
+};
 
 /** No namespace has this name, so what holds there holds in the whole cluster. */
 const nowhere = "no-such-namespace";
@@ -41,7 +41,7 @@ const nowhere = "no-such-namespace";
 export async function rightsOf(config: ClusterConfig, user: string, namespace?: string): Promise<Rights> {
   const impersonate = { user, groups: [] };
   await using client = createKubeClient({ ...config, impersonate }, { flowControl: false });
-  const { status } = await client.create<DynamicObject>(review("SelfSubjectRulesReview"), {
+  const { status } = await client.create<DynamicObject>(selfSubjectRulesReviews, {
     apiVersion: "authorization.k8s.io/v1",
     kind: "SelfSubjectRulesReview",
     metadata: {},
@@ -62,34 +62,11 @@ export async function rightsOf(config: ClusterConfig, user: string, namespace?: 
   };
 }
 
-/** Whether the server's authorizer lets `user` do it. */
-export async function isAllowed(
-  client: KubeClient,
-  user: string,
-  { verb, group, resource, name }: Question,
-  namespace?: string,
-): Promise<boolean> {
-  const [plural = "", subresource] = resource.split("/");
-  const groups = [
-    "system:serviceaccounts",
-    `system:serviceaccounts:${user.split(":")[2]}`,
-    "system:authenticated",
-  ];
-  const { status } = await client.create<DynamicObject>(review("SubjectAccessReview"), {
-    apiVersion: "authorization.k8s.io/v1",
-    kind: "SubjectAccessReview",
-    metadata: {},
-    spec: {
-      user,
-      groups,
-      resourceAttributes: { verb, group, resource: plural, subresource, name, namespace },
-    },
-  });
-  return isRecord(status) && status["allowed"] === true;
-}
-
 /** Whether the rules allow it, by the rules of RBAC. */
-export function rulesAllow(rules: readonly Rule[], { verb, group, resource, name = "" }: Question): boolean {
+export function rulesAllow(
+  rules: readonly Rule[],
+  { verb, group, resource, name = "" }: AccessQuestion,
+): boolean {
   const has = (list: readonly string[], one: string): boolean => list.includes("*") || list.includes(one);
   return rules.some(
     (rule) =>
@@ -129,11 +106,6 @@ export async function discover(client: KubeClient): Promise<readonly Served[]> {
     }
   }
   return [...found.values()];
-}
-
-function review(kind: string): ResourceType {
-  const plural = `${kind.toLowerCase()}s`;
-  return { group: "authorization.k8s.io", version: "v1", plural, kind, namespaced: false };
 }
 
 function records(value: unknown): Readonly<Record<string, unknown>>[] {

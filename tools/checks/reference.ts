@@ -8,13 +8,13 @@ export const referenceChecks: readonly Check[] = [
     name: "names",
     rule: "every annotation, label and finalizer of ours is in docs/reference/names.md",
     advice: "add it to its table, with what it is on, its value and who writes it",
-    find: () => missingIn("docs/reference/names.md", namesIn(shippedSources())),
+    find: () => missingIn("docs/reference/names.md", namesIn),
   },
   {
     name: "reasons",
     rule: "every type and reason of a condition and every event's reason is in docs/reference/conditions.md",
     advice: "add it to the table of its kind, or of the events",
-    find: () => missingIn("docs/reference/conditions.md", reasonsIn(shippedSources())),
+    find: () => missingIn("docs/reference/conditions.md", reasonsIn),
   },
   {
     name: "links",
@@ -35,12 +35,25 @@ function shippedSources(): readonly SourceFile[] {
   );
 }
 
-/** Those words that the page does not have as code. Few words mean that the patterns no longer fit the source. */
-function missingIn(path: string, words: readonly string[]): readonly string[] {
-  const text = sourceFiles((one) => one === path)[0]?.text ?? "";
-  if (words.length < 40)
-    return [`only ${words.length} found in the source: the patterns do not fit it any more`];
-  return words.filter((word) => !text.includes(`\`${word}\``));
+/** Finds words in the sources. */
+type FindWords = (files: readonly SourceFile[]) => readonly string[];
+
+/** What the page lacks. Few words mean that the patterns no longer fit the source. */
+function missingIn(path: string, find: FindWords): readonly string[] {
+  const files = shippedSources();
+  const count = find(files).length;
+  if (count < 40) return [`only ${count} found in the source: the patterns do not fit it any more`];
+  return undocumented(sourceFiles((one) => one === path)[0]?.text ?? "", files, find);
+}
+
+/** The words that the page does not have as code, each with the first file that has it. */
+export function undocumented(page: string, files: readonly SourceFile[], find: FindWords): readonly string[] {
+  const places = files.flatMap((file) => find([file]).map((word) => [word, file.path] as const));
+  const first = new Map(places.toReversed());
+  return [...first]
+    .filter(([word]) => !page.includes(`\`${word}\``))
+    .map(([word, path]) => `${path}: ${word}`)
+    .toSorted();
 }
 
 /** Names in Klutch's and Crossplane's domains that a constant holds. */

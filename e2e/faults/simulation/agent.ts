@@ -84,8 +84,11 @@ export function startAgent(options: AgentOptions): SimulatedAgent {
       leaseNamespace: "klutch-bind",
       identity,
       installCrd: true,
-      massDeletionLimit: 0,
-      providerObjectsLimit: options.providerObjectsLimit ?? 1_000,
+      timing: {
+        graceMs: 3_000,
+        massDeletionLimit: 0,
+        providerObjectsLimit: options.providerObjectsLimit ?? 1_000,
+      },
       controlPlane: undefined,
     },
     cluster: tenant.config,
@@ -94,7 +97,6 @@ export function startAgent(options: AgentOptions): SimulatedAgent {
     signal: stop.signal,
     clock: mortalClock(clock, () => isDead),
     random,
-    timing: { graceMs: 3_000 },
     naiveStore: options.naiveStore,
     createClient: (config: ClusterConfig, clientOptions) => {
       const isProvider = config.server === "https://provider";

@@ -33,8 +33,10 @@ export interface ControllerOptions {
   readonly reconcile: Reconcile;
   /** Keys worked on at the same time; "adaptive": what the servers take, learned from the requests that `observeLatency` sees. Default 4. */
   readonly workers?: number | "adaptive" | undefined;
-  /** First wait after an error other than a conflict; it doubles with each further one, up to a minute. Default 5. */
+  /** First wait after an error other than a conflict; it doubles with each further one, up to `maxDelayMs`. Default 5. */
   readonly baseDelayMs?: number | undefined;
+  /** Longest wait after errors, unless the server asks for a longer one. Default 60 000. */
+  readonly maxDelayMs?: number | undefined;
   readonly logger?: Logger | undefined;
   readonly metrics?: Metrics | undefined;
   readonly clock?: Clock | undefined;
@@ -67,6 +69,7 @@ export class Controller {
       metrics === undefined ? undefined : new ControllerMetrics(options.name, metrics, this.#clock);
     this.#queue = new WorkQueue({
       observer: this.#metrics,
+      maxDelayMs: options.maxDelayMs,
       maxConcurrent:
         concurrency === undefined ? undefined : (priority) => concurrency.maxConcurrent(priority),
       clock: this.#clock,

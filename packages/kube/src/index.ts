@@ -19,6 +19,7 @@ export {
   type TransportErrorCode,
   WatchStalledError,
 } from "./errors.ts";
+export { findOrCreate } from "./find-or-create.ts";
 export type { FlowControlOptions } from "./flow-control.ts";
 export { parseForeignKubeconfig } from "./foreign-kubeconfig.ts";
 export { formatKubeconfig } from "./format-kubeconfig.ts";

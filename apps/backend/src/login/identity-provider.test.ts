@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { exportSPKI, importJWK, type JWTPayload } from "jose";
-import { systemClock } from "@klutch/kube";
+import { type Clock, systemClock } from "@klutch/kube";
 import { Secret } from "@klutch/telemetry";
 import { UserError } from "../errors.ts";
 import {
@@ -19,6 +19,7 @@ const clientSecret = "a-client-secret-that-is-long-enough-for-hs256";
 function identityProvider(
   lying: LyingIdentityProvider,
   options: IdentityProviderOptions = {},
+  clock: Clock = systemClock,
 ): IdentityProvider {
   const config = {
     issuer: lying.issuer,
@@ -27,7 +28,7 @@ function identityProvider(
     callbackUrl: "http://127.0.0.1:1/callback",
     authorizeUrl: undefined,
   };
-  return new IdentityProvider(config, systemClock, options);
+  return new IdentityProvider(config, clock, options);
 }
 
 /** One login, which the identity provider answers with a token of these claims. */
@@ -211,14 +212,7 @@ test("a backend that found no identity provider searches for it until it is ther
       if (waits.length === 3) await lying.comeBack();
     },
   };
-  const config = {
-    issuer: lying.issuer,
-    clientId: lyingClientId,
-    clientSecret: new Secret(clientSecret),
-    callbackUrl: "http://127.0.0.1:1/callback",
-    authorizeUrl: undefined,
-  };
-  const patient = new IdentityProvider(config, clock);
+  const patient = identityProvider(lying, {}, clock);
   await patient.probe({ signal: stop.signal });
   assert.equal(patient.problem, undefined);
   assert.ok(

@@ -17,15 +17,9 @@ import {
   secrets,
   secretText,
 } from "@klutch/kube-core";
-import { metricNames, startBackendProcess, waitFor } from "@klutch/kube-testing";
+import { answerTo, metricNames, startBackendProcess, waitFor } from "@klutch/kube-testing";
 import { metricsOf } from "@klutch/telemetry";
-import {
-  answerTo,
-  consumerSecret,
-  endTokens,
-  providerSecret,
-  putKubeconfig,
-} from "../testing/credentials.ts";
+import { consumerSecret, endTokens, providerSecret, putKubeconfig } from "../testing/credentials.ts";
 import { startGate } from "../testing/gate.ts";
 import { freshKubeconfig, tenantNamespace } from "../testing/provider-side.ts";
 import { startTenantWorld } from "../testing/tenant-world.ts";
