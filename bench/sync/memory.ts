@@ -14,7 +14,7 @@ import type { BenchCase, BenchContext } from "./case.ts";
 import { claimNamespaces, claimRefs, createClaims } from "./claims.ts";
 import type { Settled } from "./initial.ts";
 
-/** A runtime gives memory back late; so long the agent is left alone before it is looked at. */
+/** A runtime gives memory back late; so long the agent is left alone before it is measured. */
 const restSeconds = 15;
 
 /** Many claims of ordinary size. */
