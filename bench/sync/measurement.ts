@@ -9,7 +9,7 @@ export interface Measurement {
   /** `ms`, `s`, `MiB`, `/s`, … or "". */
   readonly unit: string;
   readonly value: number;
-  /** Undefined: told, but nothing is promised. */
+  /** Undefined: reported, but nothing is promised. */
   readonly target?: { readonly atMost: number } | { readonly atLeast: number } | undefined;
 }
 

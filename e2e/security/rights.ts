@@ -1,4 +1,4 @@
-/** What an account may do, as the API server itself tells it by SelfSubjectRulesReview, and what those rules mean. */
+/** What an account may do, as the API server itself answers by SelfSubjectRulesReview, and what those rules mean. */
 import type { AccessQuestion } from "@klutch/kube-testing";
 import { type ClusterConfig, createKubeClient, type KubeClient } from "@klutch/kube";
 import { type DynamicObject, isRecord, listAt, recordsAt, type ResourceType } from "@klutch/kube-core";

@@ -5,7 +5,7 @@ import { createKubeClient, type KubeClient, loadKubeconfig } from "@klutch/kube"
 import { type DynamicObject, listAt, recordAt, recordsAt, secrets } from "@klutch/kube-core";
 import { type Canary, findCanaries, type Found, secretsIn } from "./canaries.ts";
 
-/** What a search found, and how much it looked at. */
+/** What a search found, and how much it read. */
 export interface Search {
   readonly hits: readonly string[];
   readonly canaries: readonly string[];

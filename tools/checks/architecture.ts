@@ -10,7 +10,7 @@ const page = "docs/architecture.md";
 
 export const architectureCheck: Check = {
   name: "architecture",
-  rule: `${page} tells of the folders, arrows and files that there are`,
+  rule: `${page} names the folders, arrows and files that there are`,
   advice: `change ${page} together with the tree`,
   find: (tree) => {
     const text = tree.text(page);

@@ -10,7 +10,7 @@ export interface Outcome {
   readonly seconds: number;
 }
 
-/** Runs all of them at once and tells `report` each outcome as soon as it is known. A check that throws has that as its problem. */
+/** Runs all of them at once and gives `report` each outcome as soon as it is known. A check that throws has that as its problem. */
 export async function runChecks(
   checks: readonly Check[],
   tree: Tree,

@@ -29,7 +29,7 @@ export const safeSettings: string = Object.entries({
   .map(([name, value]) => `-c ${name}=${value}`)
   .join(" ");
 
-/** A strange session may block us for this long, and is looked for as often. */
+/** A strange session may block us for this long, and is searched for as often. */
 const patienceMs = 1_000;
 const attempts = 10;
 

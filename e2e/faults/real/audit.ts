@@ -93,12 +93,12 @@ function parseLine(line: string): unknown {
 
 /** The holder who only takes the lease away. */
 export const thief = "thief";
-/** A leader that has not been told may believe in its lease for so long after its last renewal. */
+/** A leader that does not know it yet may believe in its lease for so long after its last renewal. */
 const renewDeadlineMs = 10_000;
 
 /**
- * Writes of agents that did not hold the lease when their request arrived. Who was robbed may go on until its renew deadline: nobody
- * told it; everybody else waits longer than that, because the thief's lease says so.
+ * Writes of agents that did not hold the lease when their request arrived. Who was robbed may go on until its renew deadline: it
+ * could not know; everybody else waits longer than that, because the thief's lease says so.
  */
 export function writesWithoutLease(
   consumer: readonly AuditedWrite[],

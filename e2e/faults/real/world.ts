@@ -185,7 +185,7 @@ async function startAgents(
   return [await prepare("agent-a"), await prepare("agent-b")];
 }
 
-/** The backend's controller for namespaces; it looks again and again, so that no fault stops it. */
+/** The backend's controller for namespaces; it reconciles again and again, so that no fault stops it. */
 function answering(client: KubeClient): AsyncDisposable {
   const stop = new AbortController();
   const run = async (): Promise<void> => {

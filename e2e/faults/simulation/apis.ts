@@ -18,7 +18,7 @@ const spec = {
     size: { type: "integer" },
     note: text,
     tags: { type: "array", items: text },
-    // Nobody below sets it; the provider fills it in.
+    // Nobody in the app cluster sets it; the provider fills it in.
     resourceRef: text,
     tier: { type: "string", default: "small" },
   },

@@ -51,7 +51,7 @@ export async function follow(
   }
 }
 
-/** The backend's part: service namespaces. The provider puts something of its own into each before the tenant is told of it. */
+/** The backend's part: service namespaces. The provider puts something of its own into each before the mapping shows it to the tenant. */
 export function serveNamespaces(
   client: KubeClient,
   clock: VirtualClock,

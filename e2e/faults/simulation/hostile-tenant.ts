@@ -49,17 +49,17 @@ type Deed = (world: LyingTenant) => Promise<string>;
 
 /** Does one harmful thing; says what. What a server refuses throws. */
 export async function doLie(world: LyingTenant): Promise<string> {
-  const below = [
+  const onConsumer = [
     changeClaim,
     changeClaim,
     changeClaim,
     makeClaim,
     makeClaim,
-    changeBelow,
-    changeBelow,
+    changeOnConsumer,
+    changeOnConsumer,
     makeNamespace,
   ];
-  const above = [
+  const onProvider = [
     answerItself,
     answerItself,
     request,
@@ -68,7 +68,7 @@ export async function doLie(world: LyingTenant): Promise<string> {
     changeUpstream,
     changeUpstream,
   ];
-  return pick(world, [...below, ...above, plantUpstream, removeAbove])(world);
+  return pick(world, [...onConsumer, ...onProvider, plantUpstream, removeOnProvider])(world);
 }
 
 function pick<T>({ random }: LyingTenant, list: readonly T[]): T {
@@ -198,7 +198,7 @@ const makeClaim: Deed = async (world) => {
   return `claims ${api.type.plural} ${namespace}/${name}`;
 };
 
-const changeBelow: Deed = (world) => {
+const changeOnConsumer: Deed = (world) => {
   const type = pick(world, [secrets, secrets, apiServiceBindings, customResourceDefinitions]);
   const all = objectsOf(world.liar.consumer, type).filter(({ metadata }) => metadata.name !== "kubeconfig");
   return change(
@@ -314,7 +314,7 @@ const plantUpstream: Deed = async (world) => {
   return `plants databases ${namespace}/${name}`;
 };
 
-const removeAbove: Deed = async (world) => {
+const removeOnProvider: Deed = async (world) => {
   const type = pick(world, [databases.type, zones.type, apiServiceNamespaces]);
   const own = objectsOf(world.provider, type).filter(({ metadata: { namespace, name = "" } }) =>
     type === apiServiceNamespaces ? namespace === world.liar.namespace : isReached(world, namespace, name),

@@ -31,8 +31,8 @@ export type Severity = "Error" | "Warning" | "Info";
 const ready = "Ready";
 
 /**
- * A condition that says, by being True, that something is held or going on, and why. The severity tells it from good news. It is absent
- * while there is nothing to tell.
+ * A condition that says, by being True, that something is held or going on, and why. The severity distinguishes it from good news. It is absent
+ * while there is nothing to report.
  */
 export function alarmCondition(
   type: string,

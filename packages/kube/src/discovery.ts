@@ -3,7 +3,7 @@ import { isRecord, type KubeObject, recordsAt, type ResourceType, valueAt } from
 import { isNotFound } from "./errors.ts";
 import type { KubeClient } from "./types.ts";
 
-/** What is known of the resource that is looked for. */
+/** What is known of the resource that is searched for. */
 export interface ResourceQuery {
   readonly group: string;
   /** Default: the group's preferred version. */

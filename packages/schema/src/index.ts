@@ -15,6 +15,7 @@ export {
   anyValue,
   boolean,
   type CommonOptions,
+  described,
   embedded,
   type Infer,
   integer,

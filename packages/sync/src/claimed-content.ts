@@ -57,11 +57,11 @@ export function copyContent(
     metadata: {
       ...ref,
       labels: {
-        ...travelling(metadata.labels, copy?.metadata.labels, permissionClaim.labels, on),
+        ...propagated(metadata.labels, copy?.metadata.labels, permissionClaim.labels, on),
         [claimedFromLabel]: tenant.namespaceUid,
       },
       annotations: {
-        ...travelling(metadata.annotations, copy?.metadata.annotations, permissionClaim.annotations, on),
+        ...propagated(metadata.annotations, copy?.metadata.annotations, permissionClaim.annotations, on),
         [resourceOwnerAnnotation]: mark,
         ...(isPayloadOnly(resource) ? {} : { [sourceHashAnnotation]: jsonHash(sourceFields) }),
         ...(isMarkedCluster ? { [clusterNamespaceAnnotation]: tenant.namespace } : {}),
@@ -103,8 +103,8 @@ function withFieldsOf<T extends Readonly<Record<string, unknown>>>(
   return paths.reduce((result, path) => withValueAt(result, path, valueAt(from, ...path)), object);
 }
 
-/** Labels or annotations of the copy: what travels from the source, then what the copy's side may set. */
-function travelling(
+/** Labels or annotations of the copy: what is propagated from the source, then what the copy's side may set. */
+function propagated(
   source: Entries | undefined,
   copy: Entries | undefined,
   propagation: MetadataPropagation,
@@ -112,17 +112,17 @@ function travelling(
 ): Entries {
   const patterns = on === "consumer" ? propagation.toConsumer : propagation.toProvider;
   const own = on === "consumer" ? propagation.copyToProvider : propagation.copyToConsumer;
-  const travels = (key: string): boolean =>
+  const isPropagated = (key: string): boolean =>
     on === "consumer"
       ? mayReachConsumer(key, patterns)
       : !isBookkeeping(key) && (patterns === undefined || matchesAny(key, patterns));
   return {
-    ...filter(source, travels),
+    ...filter(source, isPropagated),
     ...filter(copy, (key) => !isBookkeeping(key) && matchesAny(key, own)),
   };
 }
 
-/** Never travels: Klutch's own marks and what kubectl writes about its last apply. */
+/** Never propagated: Klutch's own marks and what kubectl writes about its last apply. */
 function isBookkeeping(key: string): boolean {
   return key.startsWith("kubectl.kubernetes.io/") || key.startsWith("klutch.anynines.com/");
 }

@@ -34,7 +34,7 @@ export interface CompiledPermissionClaim {
   readonly annotations: MetadataPropagation;
 }
 
-/** Key patterns that say which labels or annotations travel; undefined lets all travel, an empty list none. */
+/** Key patterns that say which labels or annotations are propagated; undefined: all, an empty list: none. */
 export interface MetadataPropagation {
   /** From the consumer's own objects to the provider. */
   readonly toProvider: readonly string[] | undefined;
@@ -117,7 +117,7 @@ export function claimFaults(
   return [...paths("fields"), ...paths("preserving"), ...selectors, ...scope];
 }
 
-/** Whether a claim covers the object of this consumer reference. Label and field selectors look at `object`. */
+/** Whether a claim covers the object of this consumer reference. Label and field selectors read `object`. */
 export function isSelected(
   claim: CompiledPermissionClaim,
   ref: ObjectRef,

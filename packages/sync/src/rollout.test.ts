@@ -151,7 +151,7 @@ test("unbinding: orphans lose our marks, a deletion that was asked for before is
       annotations: { [boundAnnotation]: "true" },
     },
   };
-  const look = {
+  const observed = {
     ref: { namespace: "app", name: "one" },
     mapping: { state: "ready", providerNamespace: "cluster-a-app" } as const,
     tenant,
@@ -161,7 +161,8 @@ test("unbinding: orphans lose our marks, a deletion that was asked for before is
     consumer: DynamicObject | undefined,
     provider: DynamicObject | undefined,
     policy: "Orphan" | "Delete",
-  ): readonly string[] => planUnbind({ ...look, consumer, provider }, policy).steps.map((step) => step.do);
+  ): readonly string[] =>
+    planUnbind({ ...observed, consumer, provider }, policy).steps.map((step) => step.do);
   assert.deepEqual(steps(thing({}, marks), onProvider, "Orphan"), ["patchProvider", "unmarkConsumer"]);
   assert.deepEqual(
     steps(thing({}), { ...onProvider, metadata: { ...onProvider.metadata, annotations: {} } }, "Orphan"),

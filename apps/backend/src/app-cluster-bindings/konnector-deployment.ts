@@ -28,7 +28,7 @@ import { konnectorDeploymentName, type Owner } from "./names.ts";
 import { overrideFaults } from "./override-policy.ts";
 import { strategicMerge } from "./strategic-merge.ts";
 
-/** Condition that tells of the Deployment; also True when none is wanted. */
+/** Condition of the Deployment; also True when none is wanted. */
 export const konnectorDeployed = "KonnectorDeployed";
 /** Hash of what was applied last: a field that is no longer wanted shows only here. */
 const appliedAnnotation = "klutch.anynines.com/applied-hash";
@@ -81,7 +81,7 @@ export function konnectorDeployment(
   };
 }
 
-/** Applies or removes it; writes only when something differs. What the API server refuses is told, not tried again and again. */
+/** Applies or removes it; writes only when something differs. What the API server refuses is reported, not tried again and again. */
 export async function ensureKonnector(
   client: KubeClient,
   owner: Owner,

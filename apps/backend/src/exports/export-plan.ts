@@ -18,10 +18,10 @@ import {
   trueCondition,
 } from "@klutch/kube-core";
 
-/** A merge patch to write, or, when there is nothing to write, what to tell. */
+/** A merge patch to write, or, when there is nothing to write, what to report. */
 export type ExportPlan =
   | { readonly kind: "write"; readonly patch: Readonly<Record<string, unknown>> }
-  | { readonly kind: "tell"; readonly condition: NewCondition };
+  | { readonly kind: "report"; readonly condition: NewCondition };
 
 const inSync = "ProviderInSync";
 
@@ -83,5 +83,5 @@ function notOffered(name: string): NewCondition {
 }
 
 function report(condition: NewCondition): ExportPlan {
-  return { kind: "tell", condition };
+  return { kind: "report", condition };
 }

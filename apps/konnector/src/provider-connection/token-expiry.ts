@@ -8,7 +8,7 @@ export function expiryOf(config: Pick<ClusterConfig, "auth">): number | undefine
 }
 
 /**
- * Seconds since the epoch at which the token of `config` was made; undefined for one that does not tell. Read from the JSON Web Token
+ * Seconds since the epoch at which the token of `config` was made; undefined for one that does not say. Read from the JSON Web Token
  * (RFC 7519) without verifying it: what it says only decides which of two is tried.
  */
 export function issuedAt(config: Pick<ClusterConfig, "auth">): number | undefined {
@@ -22,7 +22,7 @@ function timeIn({ auth }: Pick<ClusterConfig, "auth">, claim: "exp" | "iat"): nu
     const claims: unknown = JSON.parse(Buffer.from(payload, "base64url").toString());
     return numberAt(claims, claim);
   } catch {
-    // No JSON Web Token: nobody can tell.
+    // No JSON Web Token: its end is unknown.
     return undefined;
   }
 }

@@ -30,7 +30,7 @@ const providerRevisions = packageType("ProviderRevision", "providerrevisions");
 const manager = { fieldManager: "klutch-package-runtime", force: true } as const;
 const pollMs = 400;
 
-/** Looks after revisions until the sandbox ends. */
+/** Runs revisions until the sandbox ends. */
 export function runPackageRuntime(context: SandboxContext, certificates: CertificateFolders): Promise<void> {
   return loop(context, async () => {
     const { client } = context.clusters.controlPlane;
