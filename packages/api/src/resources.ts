@@ -39,3 +39,4 @@ export const backups: ResourceType = managed("Backup", "backups");
 export const restores: ResourceType = managed("Restore", "restores");
 export const providerConfigs: ResourceType = managed("ProviderConfig", "providerconfigs");
 export const providerConfigUsages: ResourceType = managed("ProviderConfigUsage", "providerconfigusages");
+export const storeConfigs: ResourceType = managed("StoreConfig", "storeconfigs");

@@ -55,8 +55,11 @@ test("a refused credential is told with the cluster that refused it, whose it is
   await untilReady(widgets.name);
   await untilSynced("before");
   await revoke(first);
-  const message = await untilReason(widgets.name, "Heartbeating", "ProviderUnreachable");
-  assert.match(message, /^the provider at https:\/\/127\.0\.0\.1:\d+ refused the credential/);
+  // The broken connections may be reported first.
+  const message = await waitFor("the refusal to be reported", async () => {
+    const reported = await untilReason(widgets.name, "Heartbeating", "ProviderUnreachable");
+    return /^the provider at https:\/\/127\.0\.0\.1:\d+ refused the credential/.test(reported) && reported;
+  });
   assert.match(message, /Secret klutch-bind\/kubeconfig-test/);
   assert.match(message, /kubectl bind/);
   assert.match(message, /\d+ changes wait/);
