@@ -65,11 +65,11 @@ export interface OsbClient extends AsyncDisposable {
    * before 2.14, which have no operations on bindings that take time.
    */
   lastOperation(request: PollRequest, options?: CallOptions): Promise<LastOperation>;
-  /** Any path that tells health: 2xx or not. */
+  /** Any path that answers for health: 2xx or not. */
   checkHealth(path: string, options?: CallOptions): Promise<void>;
 }
 
-/** Is told of each request: which verb, the status of the answer or undefined when none came, and how long it took. */
+/** Called for each request: which verb, the status of the answer or undefined when none came, and how long it took. */
 export type ObserveCall = (operation: OsbOperation, status: number | undefined, tookMs: number) => void;
 
 /** Where time and names of requests come from. */
