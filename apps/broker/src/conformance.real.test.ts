@@ -5,6 +5,7 @@ import { once } from "node:events";
 import { text } from "node:stream/consumers";
 import { after, test } from "node:test";
 import { fileURLToPath } from "node:url";
+import { waitFor } from "@klutch/kube-testing";
 import { auth, nano, query, startWorld } from "./testing/world.ts";
 
 const world = await startWorld();
@@ -38,12 +39,17 @@ async function check(...args: readonly string[]): Promise<{
   return { code: child.exitCode, ...report };
 }
 
-async function leftInPostgres(): Promise<unknown> {
-  return query(
+interface Left {
+  readonly databases: number;
+  readonly roles: number;
+}
+
+async function leftInPostgres(): Promise<readonly Left[]> {
+  return (await query(
     world.adminUrl,
     `select (select count(*)::int from pg_database where datname ~ '^i[0-9a-f]{32}$') as databases,
             (select count(*)::int from pg_roles where rolname ~ '^[ou][0-9a-f]{32}$') as roles`,
-  );
+  )) as readonly Left[];
 }
 
 test("the broker keeps every rule that can be tested with it, and nothing is left of the checks", async () => {
@@ -68,6 +74,24 @@ test("another plan with parameters keeps them, too", async () => {
     [],
   );
   assert.equal(code, 0);
+  assert.deepEqual(await leftInPostgres(), [{ databases: 0, roles: 0 }]);
+});
+
+test("Ctrl-C in the middle leaves nothing in PostgreSQL", async () => {
+  const child = spawn(process.execPath, [command, "--url", world.brokerUrl, "--username", auth.username], {
+    env: { OSB_PASSWORD: auth.password },
+    stdio: ["ignore", "pipe", "ignore"],
+  });
+  const closed = once(child, "close");
+  const output = text(child.stdout);
+  await waitFor("a database to be made", async () => {
+    const [made] = await leftInPostgres();
+    return made !== undefined && made.databases > 0;
+  });
+  child.kill("SIGINT");
+  await closed;
+  assert.equal(child.exitCode, 130, await output);
+  assert.match(await output, /^Nothing was left at the broker\.$/m);
   assert.deepEqual(await leftInPostgres(), [{ databases: 0, roles: 0 }]);
 });
 

@@ -132,8 +132,9 @@ export function isRefusal(error: unknown): error is OsbError {
 const neverArrived: ReadonlySet<OsbTransportCode> = new Set(["Unreachable", "Tls", "NotSent", "Login"]);
 
 /**
- * Whether the specification asks to delete what a failed create may have left (OSB 2.17 "Orphan Mitigation"): after time-outs, 5xx,
- * unusable 2xx answers and 408, not after a clear refusal.
+ * Whether a failed create may have left something that is to be deleted (OSB 2.17 "Orphan Mitigation"): after time-outs, 5xx and
+ * unusable 2xx answers, not after a clear refusal. Also after 408: the specification takes it for a request that was not received, but
+ * what stands before a broker says it, too, when the broker is slow.
  */
 export function mayHaveLeftOrphan(error: unknown): boolean {
   if (error instanceof OsbTransportError) return !neverArrived.has(error.code);

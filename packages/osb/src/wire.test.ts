@@ -11,6 +11,7 @@ import {
   OsbError,
   OsbTransportError,
 } from "./errors.ts";
+import { createOsbClient } from "./client.ts";
 import { broker, json } from "./testing/fake-broker.ts";
 import { bindWire, fetchInstanceWire, identityHeaders, provisionWire, updateWire } from "./wire.ts";
 
@@ -138,16 +139,29 @@ test("a failed update tells whether the instance is usable and the update repeat
   await assert.rejects(liar.update(instance), { instanceUsable: undefined, updateRepeatable: undefined });
 });
 
-test("each attempt is told to the observer, with the verb of the call", async (t) => {
+test("a request that is sent again in another version is the same one, and each attempt is told to the observer", async (t) => {
   const bodies: string[] = [];
-  const { client } = await broker(t, (request, response) => {
+  const { client, requests } = await broker(t, (request, response) => {
     void text(request).then((body) => {
       bodies.push(body);
-      json(bodies.length === 1 ? 412 : 201, {})(request, response);
+      json(request.headers["x-broker-api-version"] === "2.17" ? 412 : 201, {})(request, response);
     });
   });
   await client.provision(provision);
-  // The same request in another version.
   assert.equal(bodies.length, 2);
   assert.equal(bodies[0], bodies[1]);
+  const seen: [string, number | undefined][] = [];
+  await using observed = createOsbClient(
+    { url: `http://${requests[0]?.headers.host}`, timeoutMs: 5_000 },
+    (operation, status, tookMs) => {
+      assert.ok(tookMs >= 0);
+      seen.push([operation, status]);
+    },
+  );
+  await observed.update(instance);
+  await assert.rejects(observed.catalog({ signal: AbortSignal.abort(new Error("no")) }), /no/);
+  assert.deepEqual(seen.slice(0, 2), [
+    ["update", 412],
+    ["update", 201],
+  ]);
 });
