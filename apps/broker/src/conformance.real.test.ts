@@ -28,10 +28,12 @@ async function check(...args: readonly string[]): Promise<{
   const child = spawn(
     process.execPath,
     [command, "--url", world.brokerUrl, "--username", auth.username, "--json", ...args],
-    { env: { OSB_PASSWORD: auth.password }, stdio: ["ignore", "pipe", "inherit"] },
+    { env: { OSB_PASSWORD: auth.password }, stdio: ["ignore", "pipe", "pipe"] },
   );
   const closed = once(child, "close");
-  const report = JSON.parse(await text(child.stdout)) as {
+  const [output, errors] = await Promise.all([text(child.stdout), text(child.stderr)]);
+  assert.notEqual(output, "", errors);
+  const report = JSON.parse(output) as {
     readonly findings: readonly Finding[];
     readonly stoppedBy: unknown;
   };

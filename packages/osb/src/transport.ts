@@ -1,7 +1,13 @@
 /** Requests to one broker: its address, authentication and version. */
-import { type BrokerAuth, createCredentials } from "./auth.ts";
+import { type BrokerAuth, createCredentials, type Credentials } from "./auth.ts";
 import { OsbTransportError } from "./errors.ts";
-import { createHttpClient, type HttpRequest, type HttpResponse, type TlsSettings } from "./http.ts";
+import {
+  createHttpClient,
+  type HttpClient,
+  type HttpRequest,
+  type HttpResponse,
+  type TlsSettings,
+} from "./http.ts";
 import { apiVersions, nextVersion } from "./version.ts";
 
 /** How to reach a broker. */
@@ -42,51 +48,27 @@ export interface BrokerTransport extends AsyncDisposable {
   send(build: (version: string) => BrokerRequest, signal: AbortSignal | undefined): Promise<HttpResponse>;
 }
 
+/** What a transport is told and tells. */
+export interface TransportOptions {
+  readonly observe: ObserveRequest;
+  /** Monotonic, in milliseconds. */
+  readonly now: () => number;
+}
+
 /** Throws `OsbTransportError` `NotSent` when the configuration cannot work. */
-export function createTransport(
-  config: BrokerConfig,
-  { observe, now }: { readonly observe: ObserveRequest; readonly now: () => number },
-): BrokerTransport {
+export function createTransport(config: BrokerConfig, options: TransportOptions): BrokerTransport {
   const { tls, timeoutMs = 60_000 } = config;
   if ((tls?.cert === undefined) !== (tls?.key === undefined))
     throw new OsbTransportError("NotSent", "a client certificate needs both tls.cert and tls.key");
+  const credentials = createCredentials(config.auth, { now: options.now, timeoutMs });
   const http = createHttpClient({ peer: "the broker", timeoutMs, tls });
-  const credentials = createCredentials(config.auth, { now, timeoutMs });
-  const base = config.url.replace(/\/+$/, "");
+  const send = authorizedSender(config.url, { http, credentials, ...options });
   let version: string = config.apiVersion ?? apiVersions[0];
-
-  const attempt = async (
-    wire: HttpRequest,
-    request: BrokerRequest,
-    authorization: string | undefined,
-  ): Promise<HttpResponse> => {
-    const startedAt = now();
-    let status: number | undefined;
-    try {
-      const headers = authorization === undefined ? wire.headers : { ...wire.headers, authorization };
-      const response = await http.send({ ...wire, headers });
-      ({ status } = response);
-      return response;
-    } finally {
-      observe(request, status, now() - startedAt);
-    }
-  };
-  const authorized = async (
-    request: BrokerRequest,
-    tried: string,
-    signal: AbortSignal | undefined,
-  ): Promise<HttpResponse> => {
-    const wire = { ...wireOf(base, request, tried), signal };
-    const authorization = await credentials.header(signal);
-    const response = await attempt(wire, request, authorization);
-    if (response.status !== 401 || !credentials.refused(authorization)) return response;
-    return attempt(wire, request, await credentials.header(signal));
-  };
   return {
     async send(build, signal) {
       const refused = new Set<string>();
       for (let tried = version; ; ) {
-        const response = await authorized(build(tried), tried, signal);
+        const response = await send(build(tried), tried, signal);
         if (config.apiVersion !== undefined) return response;
         if (response.status !== 412) {
           version = tried;
@@ -101,6 +83,34 @@ export function createTransport(
     async [Symbol.asyncDispose]() {
       await Promise.all([http[Symbol.asyncDispose](), credentials[Symbol.asyncDispose]()]);
     },
+  };
+}
+
+/** Sends in one version; once more with a new token when the broker refuses the present one and there can be another. */
+function authorizedSender(
+  url: string,
+  parts: TransportOptions & { readonly http: HttpClient; readonly credentials: Credentials },
+): (request: BrokerRequest, version: string, signal: AbortSignal | undefined) => Promise<HttpResponse> {
+  const { http, credentials, observe, now } = parts;
+  const base = url.replace(/\/+$/, "");
+  return async (request, version, signal) => {
+    const wire = wireOf(base, request, version);
+    const attempt = async (authorization: string | undefined): Promise<HttpResponse> => {
+      const headers = authorization === undefined ? wire.headers : { ...wire.headers, authorization };
+      const startedAt = now();
+      let status: number | undefined;
+      try {
+        const response = await http.send({ ...wire, headers, signal });
+        ({ status } = response);
+        return response;
+      } finally {
+        observe(request, status, now() - startedAt);
+      }
+    };
+    const authorization = await credentials.header(signal);
+    const response = await attempt(authorization);
+    if (response.status !== 401 || !credentials.refused(authorization)) return response;
+    return attempt(await credentials.header(signal));
   };
 }
 

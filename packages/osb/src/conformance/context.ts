@@ -33,13 +33,23 @@ export interface CheckContext {
   readonly newId: () => string;
 }
 
-/** A request that was begun is ended, so that it is known what it made; the next one is not begun after an abort. */
-export function sender(exchange: Exchanger, signal: AbortSignal): CheckContext["send"] {
+/** How often, and how long at most, a broker that is asked too fast is waited for. */
+const patience = { attempts: 5, longestMs: 60_000, pauseMs: 1_000 } as const;
+
+/**
+ * A request that was begun is ended, so that it is known what it made; the next one is not begun after an abort. One that was
+ * answered with 429 is sent again: it says nothing about a rule.
+ */
+export function sender(exchange: Exchanger, clock: PollClock, signal: AbortSignal): CheckContext["send"] {
   return async (request) => {
-    signal.throwIfAborted();
-    const result = await exchange(request, request.method === "GET" ? signal : undefined);
-    signal.throwIfAborted();
-    return result;
+    for (let attempt = 1; ; attempt++) {
+      signal.throwIfAborted();
+      const result = await exchange(request, request.method === "GET" ? signal : undefined);
+      signal.throwIfAborted();
+      if (result.status !== 429 || attempt === patience.attempts) return result;
+      const waitMs = result.retryAfterMs ?? patience.pauseMs * 2 ** attempt;
+      await clock.sleep(Math.min(waitMs, patience.longestMs), signal);
+    }
   };
 }
 
@@ -115,7 +125,7 @@ export async function askOperation(
     },
   });
   const { status, body, headers } = exchange;
-  if (status === 429 || status === 503) return exchange;
+  if (status === 503) return exchange;
   const { state, description } = objectOf(body);
   const isState = state === "in progress" || state === "succeeded" || state === "failed";
   const why = status === 200 ? "state is none of the three" : "the status is another";

@@ -31,7 +31,13 @@ switch (command.kind) {
       });
     }
     try {
-      const sources = { clock: realClock, newId: randomUUID, signal: stop.signal, hurry: hurry.signal };
+      const sources = {
+        clock: realClock,
+        newId: randomUUID,
+        signal: stop.signal,
+        hurry: hurry.signal,
+        tell: (what: string) => console.error(`… ${what}`),
+      };
       const result = await checkBroker(options, sources);
       const { url } = options;
       console.log(json ? jsonOf(result, { url }) : tableOf(result, { url, verbose }).join("\n"));

@@ -192,6 +192,19 @@ test("a broker that is not there is no failure of a rule, but of the run", async
   assert.match(tableOf(result, { url: "u", verbose: false }).join("\n"), /there is no catalog/);
 });
 
+test("a broker that is asked too fast is waited for, and not blamed", async (t) => {
+  for (const asynchronous of [true, false]) {
+    const { url, memory } = await startFakeServer(t, {
+      asynchronous,
+      limit: (count) => count % 4 === 0,
+    });
+    const result = await runChecks(url);
+    assert.deepEqual(failed(result), []);
+    assert.equal(result.stoppedBy, undefined);
+    assert.equal(memory.things.size, 0);
+  }
+});
+
 test("a plan that the catalog does not have is said with those it has", async (t) => {
   const { url } = await startFakeServer(t);
   const result = await runChecks(url, { choice: { plan: "large" } });

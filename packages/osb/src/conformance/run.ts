@@ -39,6 +39,8 @@ export interface CheckSources {
   readonly signal: AbortSignal;
   /** Ends the deleting, too. */
   readonly hurry: AbortSignal;
+  /** Is told what begins. */
+  readonly tell: (what: string) => void;
 }
 
 /** What came of a run. */
@@ -79,7 +81,7 @@ export async function checkBroker(options: CheckOptions, sources: CheckSources):
     if (!signal.aborted) throw error;
     stoppedBy = "interrupted";
   } finally {
-    leftovers = await emptied(ledger, sender(quiet, hurry), options, sources);
+    leftovers = await emptied(ledger, sender(quiet, clock, hurry), options, sources);
   }
   if (!hasFeature(run.version, "requestIdentity"))
     report.forget("request-identity", "it came with version 2.15");
@@ -100,8 +102,9 @@ interface Run {
 /** Why it ended before its end, or undefined. */
 async function runChecks(run: Run, exchange: Exchanger, quiet: Exchanger): Promise<string | undefined> {
   const { report, ledger, options } = run;
-  const { signal, clock, newId } = run.sources;
-  const send = sender(exchange, signal);
+  const { signal, clock, newId, tell } = run.sources;
+  const send = sender(exchange, clock, signal);
+  tell("catalog and headers");
   await agreeOnVersion(run, quiet);
   const catalog = await checkCatalog({ send, report });
   if (catalog === undefined) return "there is no catalog";
@@ -120,24 +123,29 @@ async function runChecks(run: Run, exchange: Exchanger, quiet: Exchanger): Promi
     signal,
     newId: ids,
   };
+  tell("provisioning");
   await checkRefusedProvisions(context);
   await checkSynchronousProvision(context);
   const instance = await checkProvision(context);
   if (typeof instance === "string") return instance;
+  tell("fetching and updating");
   await checkFetchInstance(context, instance);
   const updated = await checkUpdate(context, instance);
   if (typeof updated === "string") return updated;
   const now = { ...context, plan: { ...plan, planId: updated.planId } };
+  tell("binding");
   const unbound = await checkBindings(now, instance);
-  const cleanup = { ledger, send: sender(quiet, signal), clock, signal, limitMs: options.cleanupMs };
+  const cleanup = { ledger, send: sender(quiet, clock, signal), clock, signal, limitMs: options.cleanupMs };
   const bound = await cleanUp({ ...cleanup, bindingsOnly: true });
   if (bound.length > 0) return `a binding could not be deleted: ${bound[0]?.came}`;
+  tell("deprovisioning");
   return (await checkDeprovision(now, instance)) ?? unbound;
 }
 
 /** The newest version that the broker does not refuse with 412. */
 async function agreeOnVersion(run: Run, exchange: Exchanger): Promise<void> {
-  const send = sender(exchange, run.sources.signal);
+  const { clock, signal } = run.sources;
+  const send = sender(exchange, clock, signal);
   const refused = new Set<string>();
   while (run.options.apiVersion === undefined) {
     const { status, text } = await send({ method: "GET", path: "/v2/catalog" });
@@ -154,8 +162,10 @@ async function emptied(
   ledger: Ledger,
   send: CheckContext["send"],
   { cleanupMs }: CheckOptions,
-  { clock, hurry }: CheckSources,
+  { clock, hurry, tell }: CheckSources,
 ): Promise<readonly Leftover[]> {
+  const { length } = ledger.entries;
+  if (length > 0) tell(`deleting ${length} things that may be left`);
   try {
     return await cleanUp({ ledger, send, clock, signal: hurry, limitMs: cleanupMs });
   } catch (error) {

@@ -72,7 +72,9 @@ function summaryOf({ findings, stoppedBy, leftovers }: CheckResult): readonly st
 export function jsonOf(result: CheckResult, { url }: Pick<TableOptions, "url">): string {
   const { findings, version, plan, stoppedBy, leftovers } = result;
   const offering = plan === undefined ? undefined : { service: plan.serviceName, plan: plan.planName };
-  return JSON.stringify({ url, version, ...offering, stoppedBy, findings, leftovers }, undefined, 2);
+  const json = JSON.stringify({ url, version, ...offering, stoppedBy, findings, leftovers }, undefined, 2);
+  // JSON escapes the older control characters itself.
+  return json.replaceAll(/[\u007f-\u009f]/g, "?");
 }
 
 /** 1: a MUST failed, or something is left. 130: interrupted. 2: not everything could be tested. */

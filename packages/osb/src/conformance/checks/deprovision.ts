@@ -22,14 +22,7 @@ export async function checkDeprovision(
 ): Promise<string | undefined> {
   const { report, plan } = context;
   const { service_id, plan_id } = planFields(plan);
-  const refusals = [
-    ["deprovision-service-id", { plan_id }],
-    ["deprovision-plan-id", { service_id }],
-  ] as const;
-  for (const [rule, query] of refusals) {
-    const refused = await remove(context, ids, { ...incomplete, ...query });
-    report.expect(rule, refused, refused.status === 400, "the status is not 400");
-  }
+  await checkRefusals(context, ids);
   const synchronous = await remove(context, ids, { service_id, plan_id });
   expectAsyncRequired(context, "deprovision-async-required", synchronous, [200]);
   if (synchronous.status === 200) {
@@ -56,6 +49,18 @@ export async function checkDeprovision(
     if (end.kind === "failed") return `the instance could not be deleted: ${end.description}`;
   } else report.skip("the broker deprovisions at once", "deprovision-operation", "deprovision-resent");
   return expectGone(context, ids);
+}
+
+async function checkRefusals(context: CheckContext, ids: CheckedInstance): Promise<void> {
+  const { service_id, plan_id } = planFields(context.plan);
+  const cases = [
+    ["deprovision-service-id", { plan_id }],
+    ["deprovision-plan-id", { service_id }],
+  ] as const;
+  for (const [rule, query] of cases) {
+    const refused = await remove(context, ids, { ...incomplete, ...query });
+    context.report.expect(rule, refused, refused.status === 400, "the status is not 400");
+  }
 }
 
 function remove(

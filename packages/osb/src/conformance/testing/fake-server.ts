@@ -14,6 +14,8 @@ import { credentials, type FakeAnswer, fakeRequest, MemoryBroker } from "./memor
 export interface FakeServerOptions {
   readonly asynchronous?: boolean | undefined;
   readonly alter?: Alter | undefined;
+  /** Whether the request of this number, from 1, is answered with 429 and does nothing. */
+  readonly limit?: (count: number) => boolean;
   /** Takes over the raw answer to the request of this number, from 1; false leaves it to the broker. */
   readonly seize?: (response: ServerResponse, count: number, request: IncomingMessage) => boolean;
 }
@@ -26,11 +28,20 @@ export interface FakeServer {
 
 export async function startFakeServer(t: TestContext, options: FakeServerOptions = {}): Promise<FakeServer> {
   const memory = new MemoryBroker({ asynchronous: options.asynchronous ?? true });
-  const { alter = (answer: FakeAnswer): FakeAnswer => answer, seize = () => false } = options;
+  const {
+    alter = (answer: FakeAnswer): FakeAnswer => answer,
+    seize = () => false,
+    limit = () => false,
+  } = options;
   let count = 0;
   const server = createServer((request, response) => {
     void text(request).then((body) => {
       count++;
+      if (limit(count)) {
+        const identity = String(request.headers["x-broker-api-request-identity"]);
+        response.writeHead(429, { "retry-after": "1", "x-broker-api-request-identity": identity }).end();
+        return;
+      }
       const headers: Record<string, string> = {};
       for (const [name, value] of Object.entries(request.headers)) headers[name] = String(value);
       const asked = fakeRequest(request.method ?? "", request.url ?? "", headers, body);
@@ -84,6 +95,6 @@ export function runChecks(
       wishes: { organizationGuid: "o", spaceGuid: "s", parameters: undefined, bindParameters: undefined },
       ...options,
     },
-    { clock: virtualClock(), newId: randomUUID, signal, hurry },
+    { clock: virtualClock(), newId: randomUUID, signal, hurry, tell: () => undefined },
   );
 }
