@@ -21,6 +21,14 @@ export {
   isRestoreRunning,
   mayHaveHappened,
 } from "./errors.ts";
+export {
+  type CreateIntent,
+  createIntent,
+  findLostBackup,
+  findLostRestore,
+  type LostAnswer,
+  type SearchOptions,
+} from "./lost-answer.ts";
 export { isFinal, type Phase, phaseOf } from "./phase.ts";
 export type { BackupManagerErrorCode } from "./status.ts";
 export type {
