@@ -14,7 +14,7 @@ export type BackupManagerCall =
   | "checkHealth";
 
 /** One call, for its errors. */
-export interface About {
+export interface CallAbout {
   readonly call: BackupManagerCall;
   /** Such as `backup 7 of instance "x"`. */
   readonly subject: string;

@@ -310,6 +310,8 @@ const wrongIds: readonly (readonly [string, (client: BackupManagerClient) => Pro
   ["restore 0", (client) => client.getRestore({ instanceId: "i", restoreId: 0 })],
   ["an empty change", (client) => client.updateBackupConfig("i", {})],
   ["a health path that leads up", (client) => client.checkHealth("/a/../../b")],
+  ["a health path that leads up in disguise", (client) => client.checkHealth("/a/%2E%2e/b")],
+  ["a health path with a fragment", (client) => client.checkHealth("/a#b")],
   ["a health path with a line end", (client) => client.checkHealth("/a\r\nx: y")],
 ];
 for (const [what, run] of wrongIds) {
@@ -343,5 +345,5 @@ test("health is any 2xx at the path, below the base address, with or without a s
   const long = await fakeManager(t, raw(200, "text/html", "x".repeat(20 * 1024 * 1024)));
   await long.client.checkHealth();
   const ill = await fakeManager(t, raw(500, "text/plain", "down"));
-  await assert.rejects(ill.client.checkHealth(), /^BackupManagerError: checkHealth of the backup manager/);
+  await assert.rejects(ill.client.checkHealth(), /^BackupManagerError: checkHealth of path "\/instances": /);
 });

@@ -1,6 +1,6 @@
 /** The calls of a backup manager. */
 import type { Secret } from "@klutch/telemetry";
-import type { About, BackupManagerCall } from "./call.ts";
+import type { CallAbout, BackupManagerCall } from "./call.ts";
 import { type BackupManagerConfig, checkConfig } from "./config.ts";
 import {
   type Context,
@@ -15,8 +15,16 @@ import {
   decodeRestores,
 } from "./decode.ts";
 import { BackupManagerError } from "./errors.ts";
-import { cleanerFor } from "./foreign-text.ts";
-import { backupsPath, configPath, healthPath, instancePath, restoresPath, subjectOf } from "./paths.ts";
+import { type Clean, cleanerFor } from "./foreign-text.ts";
+import {
+  backupsPath,
+  configPath,
+  healthPath,
+  healthSubject,
+  instancePath,
+  restoresPath,
+  subjectOf,
+} from "./paths.ts";
 import { createTransport, type WireRequest, type WireResponse } from "./transport.ts";
 import type {
   Accepted,
@@ -93,8 +101,8 @@ export function createBackupManagerClient(
 ): BackupManagerClient {
   const checked = checkConfig(config);
   const transport = createTransport(checked);
-  const clean = cleanerFor(checked.secrets);
-  const call: Call = async (wire, options, decode, context = { ...wire, clean }) => {
+  const cleanOfConfig = cleanerFor(checked.secrets);
+  const call: Call = async (wire, options, decode, clean = cleanOfConfig) => {
     const startedAt = performance.now();
     let status: number | undefined;
     let response: WireResponse;
@@ -104,6 +112,7 @@ export function createBackupManagerClient(
     } finally {
       observe(wire.call, status, performance.now() - startedAt);
     }
+    const context: Context = { call: wire.call, subject: wire.subject, status: response.status, clean };
     if (response.status < 200 || response.status > 299)
       throw new BackupManagerError(wire, decodeError(response, context));
     return decode(response, context);
@@ -115,7 +124,7 @@ export function createBackupManagerClient(
     async checkHealth(path = "/instances", options) {
       const wire: WireRequest = {
         call: "checkHealth",
-        subject: "the backup manager",
+        subject: healthSubject(path),
         method: "GET",
         path: healthPath(path),
         statusOnly: true,
@@ -131,7 +140,7 @@ type Call = <T>(
   wire: WireRequest,
   options: CallOptions | undefined,
   decode: (response: WireResponse, context: Context) => T,
-  context?: Context,
+  clean?: Clean,
 ) => Promise<T>;
 
 function backupCalls(
@@ -139,20 +148,20 @@ function backupCalls(
 ): Pick<BackupManagerClient, "createBackup" | "listBackups" | "getBackup" | "deleteBackup"> {
   return {
     async createBackup(instanceId, options) {
-      const about: About = { call: "createBackup", subject: subjectOf(instanceId) };
+      const about: CallAbout = { call: "createBackup", subject: subjectOf(instanceId) };
       return call({ ...about, method: "POST", path: backupsPath(instanceId) }, options, decodeCreatedBackup);
     },
     async listBackups(instanceId, options) {
-      const about: About = { call: "listBackups", subject: subjectOf(instanceId) };
+      const about: CallAbout = { call: "listBackups", subject: subjectOf(instanceId) };
       return call({ ...about, method: "GET", path: backupsPath(instanceId) }, options, decodeBackups);
     },
     async getBackup({ instanceId, backupId }, options) {
-      const about: About = { call: "getBackup", subject: subjectOf(instanceId, "backup", backupId) };
+      const about: CallAbout = { call: "getBackup", subject: subjectOf(instanceId, "backup", backupId) };
       const wire: WireRequest = { ...about, method: "GET", path: backupsPath(instanceId, backupId) };
       return call(wire, options, (response, context) => decodeBackup(response, backupId, context));
     },
     async deleteBackup({ instanceId, backupId }, options) {
-      const about: About = { call: "deleteBackup", subject: subjectOf(instanceId, "backup", backupId) };
+      const about: CallAbout = { call: "deleteBackup", subject: subjectOf(instanceId, "backup", backupId) };
       const wire: WireRequest = { ...about, method: "DELETE", path: backupsPath(instanceId, backupId) };
       return call(wire, options, decodeAccepted);
     },
@@ -164,16 +173,16 @@ function restoreCalls(
 ): Pick<BackupManagerClient, "createRestore" | "listRestores" | "getRestore"> {
   return {
     async createRestore({ instanceId, backupId }, options) {
-      const about: About = { call: "createRestore", subject: subjectOf(instanceId, "backup", backupId) };
+      const about: CallAbout = { call: "createRestore", subject: subjectOf(instanceId, "backup", backupId) };
       const path = `${backupsPath(instanceId, backupId)}/restore`;
       return call({ ...about, method: "POST", path }, options, decodeCreatedRestore);
     },
     async listRestores(instanceId, options) {
-      const about: About = { call: "listRestores", subject: subjectOf(instanceId) };
+      const about: CallAbout = { call: "listRestores", subject: subjectOf(instanceId) };
       return call({ ...about, method: "GET", path: restoresPath(instanceId) }, options, decodeRestores);
     },
     async getRestore({ instanceId, restoreId }, options) {
-      const about: About = { call: "getRestore", subject: subjectOf(instanceId, "restore", restoreId) };
+      const about: CallAbout = { call: "getRestore", subject: subjectOf(instanceId, "restore", restoreId) };
       const wire: WireRequest = { ...about, method: "GET", path: restoresPath(instanceId, restoreId) };
       return call(wire, options, (response, context) => decodeRestore(response, restoreId, context));
     },
@@ -186,11 +195,11 @@ function configCalls(
 ): Pick<BackupManagerClient, "getInstanceConfig" | "updateBackupConfig"> {
   return {
     async getInstanceConfig(instanceId, options) {
-      const about: About = { call: "getInstanceConfig", subject: subjectOf(instanceId) };
+      const about: CallAbout = { call: "getInstanceConfig", subject: subjectOf(instanceId) };
       return call({ ...about, method: "GET", path: configPath(instanceId) }, options, decodeInstanceConfig);
     },
     async updateBackupConfig(instanceId, change, options) {
-      const about: About = { call: "updateBackupConfig", subject: subjectOf(instanceId) };
+      const about: CallAbout = { call: "updateBackupConfig", subject: subjectOf(instanceId) };
       const key = change.encryptionKey?.reveal();
       const body = {
         encryption_key: key,
@@ -202,7 +211,7 @@ function configCalls(
       const wire: WireRequest = { ...about, method: "PUT", path: instancePath(instanceId), body };
       // The answer must not tell the key either.
       const clean = cleanerFor(key === undefined ? secrets : [...secrets, key]);
-      return call(wire, options, decodeAccepted, { ...about, clean });
+      return call(wire, options, decodeAccepted, clean);
     },
   };
 }

@@ -4,7 +4,7 @@
  * are not looked at. No error quotes a value: it may be anything.
  */
 import { isRecord } from "@klutch/kube-core";
-import type { About } from "./call.ts";
+import type { CallAbout } from "./call.ts";
 import { BackupManagerTransportError, type ErrorAnswer } from "./errors.ts";
 import { type Clean, longestText } from "./foreign-text.ts";
 import type { WireResponse } from "./transport.ts";
@@ -13,7 +13,9 @@ import type { Accepted, Backup, CreatedBackup, CreatedRestore, InstanceConfig, R
 type Json = Readonly<Record<string, unknown>>;
 
 /** Which answer is read, and how its texts are made safe. */
-export interface Context extends About {
+export interface Context extends CallAbout {
+  /** Of the answer. */
+  readonly status: number;
   readonly clean: Clean;
 }
 
@@ -174,11 +176,11 @@ function listOf(response: WireResponse, context: Context): readonly unknown[] {
   return value;
 }
 
-function jsonOf({ text, contentType, status }: WireResponse, context: Context): unknown {
-  if (text.trim() === "") throw garbage(context, `the body is empty (HTTP ${status})`);
+function jsonOf({ text, contentType }: WireResponse, context: Context): unknown {
+  if (text.trim() === "") throw garbage(context, "the body is empty");
   if (contentType !== "" && !isJson(contentType)) {
     const type = JSON.stringify(context.clean(contentType, 60));
-    const problem = `the answer (HTTP ${status}) is of type ${type}, not JSON; something else than a backup manager may have sent it. Check url and what stands before the manager.`;
+    const problem = `the answer (HTTP ${context.status}) is of type ${type}, not JSON; something else than a backup manager may have sent it. Check url and what stands before the manager.`;
     throw new BackupManagerTransportError("ContentType", context, problem);
   }
   const value = parsed(text);
@@ -211,7 +213,7 @@ function present(fields: object): object {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
 }
 
-function garbage(about: About, problem: string): BackupManagerTransportError {
-  const sentence = `the answer cannot be used: ${problem}. Check that url leads to a backup manager, and look at its log.`;
-  return new BackupManagerTransportError("Garbage", about, sentence);
+function garbage(context: Context, problem: string): BackupManagerTransportError {
+  const sentence = `the answer (HTTP ${context.status}) cannot be used: ${problem}. Check that url leads to a backup manager, and look at its log.`;
+  return new BackupManagerTransportError("Garbage", context, sentence);
 }

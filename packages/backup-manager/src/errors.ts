@@ -1,6 +1,6 @@
 /** What a backup manager can do to its caller. Every message names the call, what happened, and what to do. */
 import { adviceFor } from "./advice.ts";
-import type { About, BackupManagerCall } from "./call.ts";
+import type { CallAbout, BackupManagerCall } from "./call.ts";
 import { type BackupManagerErrorCode, errorCodeOf } from "./status.ts";
 
 /** What is taken from an answer with a status other than 2xx. */
@@ -27,7 +27,7 @@ export class BackupManagerError extends Error {
   /** How long the manager asks to wait, in milliseconds, at most an hour. */
   readonly retryAfterMs: number | undefined;
 
-  constructor({ call, subject }: About, answer: ErrorAnswer) {
+  constructor({ call, subject }: CallAbout, answer: ErrorAnswer) {
     const { status, error, description, own, retryAfterMs } = answer;
     const said = [error, description].filter((text) => text !== "").join(": ");
     const words = said === "" ? "" : `, saying ${JSON.stringify(said)}`;
@@ -73,7 +73,7 @@ export class BackupManagerTransportError extends Error {
 
   constructor(
     code: BackupManagerTransportCode,
-    about: About,
+    about: CallAbout,
     /** What happened and what to do, as sentences. */
     problem: string,
   ) {

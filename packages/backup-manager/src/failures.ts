@@ -1,5 +1,5 @@
 /** What a failure below HTTP means: which of our errors it is. */
-import type { About } from "./call.ts";
+import type { CallAbout } from "./call.ts";
 import { BackupManagerTransportError, type BackupManagerTransportCode } from "./errors.ts";
 
 /** A page instead of JSON is no failure below HTTP. */
@@ -31,7 +31,7 @@ const ofAnswers: readonly (readonly [RegExp, FailureCode])[] = [
  */
 export function brokenAnswer(
   error: unknown,
-  about: About,
+  about: CallAbout,
   timedOutAfterMs: number | undefined,
 ): BackupManagerTransportError {
   if (error instanceof BackupManagerTransportError) return error;

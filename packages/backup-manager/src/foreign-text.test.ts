@@ -14,10 +14,11 @@ test("text that is too long is cut between characters and says so", () => {
   assert.equal(cleanText("x".repeat(1_000_000)).length, longestText);
 });
 
-test("secrets do not show, plain or as they stand in an address, not even where the text is cut", () => {
+test("secrets do not show, plain or as they stand in an address or in JSON, not even where the text is cut", () => {
   const clean = cleanerFor(["p/w ord", "dTpwL3cgb3Jk", "p/w ord and more"]);
   assert.equal(clean("login with p/w ord failed"), "login with [redacted] failed");
   assert.equal(clean("GET http://u:p%2Fw%20ord@host"), "GET http://u:[redacted]@host");
+  assert.equal(cleanerFor(['a"b\\c'])(String.raw`{"key":"a\"b\\c"}`), '{"key":"[redacted]"}');
   assert.equal(clean("Authorization: Basic dTpwL3cgb3Jk"), "Authorization: Basic [redacted]");
   assert.equal(clean("p/w ord and more"), "[redacted]");
   assert.equal(clean("1234567 p/w ord", 12), "1234567 [re…");

@@ -14,12 +14,17 @@ export type Clean = (text: string, limit?: number) => string;
 
 /**
  * A {@link Clean} that knows what must not be shown. The result is one line: each run of control, format, private and invisible
- * characters is one space, each of `secrets` (of four characters or more) is "[redacted]", and what is too long ends with "…".
+ * characters is one space, each of `secrets` (of four characters or more), as it is or escaped as in an address or in JSON, is "[redacted]", and what
+ * is too long ends with "…".
  */
 export function cleanerFor(secrets: readonly string[]): Clean {
   // The longest first: one secret may be a part of another.
   const hidden = secrets
-    .flatMap((secret) => [secret, encodeURIComponent(secret.toWellFormed())])
+    .flatMap((secret) => [
+      secret,
+      encodeURIComponent(secret.toWellFormed()),
+      JSON.stringify(secret).slice(1, -1),
+    ])
     .filter((secret) => secret.length >= shortestSecret)
     .toSorted((a, b) => b.length - a.length);
   const hide = (text: string): string =>

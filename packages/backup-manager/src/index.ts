@@ -1,5 +1,5 @@
 /** Client of the a9s backup manager API; usable without the rest of Klutch. */
-export type { BackupManagerCall } from "./call.ts";
+export type { BackupManagerCall, CallAbout } from "./call.ts";
 export {
   type BackupConfigChange,
   type BackupManagerClient,

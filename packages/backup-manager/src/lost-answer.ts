@@ -28,7 +28,7 @@ export interface SearchOptions {
   readonly nowMs: number;
   /** Ids that belong to other resources. */
   readonly claimed: ReadonlySet<number>;
-  /** How long a request may be on its way before it is lost, in milliseconds. Default 120 000, twice the time of a call. */
+  /** How long a request may be on its way before it is lost, in milliseconds; at least twice the time of a call. Default 120 000. */
   readonly settleMs?: number | undefined;
   /** How far the manager's clock may be off, in milliseconds. Default 300 000. */
   readonly clockSkewMs?: number | undefined;

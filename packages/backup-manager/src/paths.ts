@@ -23,12 +23,20 @@ export function configPath(instanceId: string): string {
   return `${instancePath(instanceId)}/config`;
 }
 
-/** A path that somebody configured, with or without a slash at its begin. Throws `RangeError` for one that leads elsewhere. */
+/**
+ * A path that somebody configured, with or without a slash at its begin; a query may follow it. It is sent as it is. Throws `RangeError` for
+ * one that would be sent otherwise than it is written, such as one that leads up or has a line end in it.
+ */
 export function healthPath(path: string): string {
   const absolute = path.startsWith("/") ? path : `/${path}`;
-  if (!/^[\w/.~!$&'()*+,;=:@%?-]+$/.test(absolute) || /\/\.{1,2}(?:[/?]|$)/.test(absolute))
-    throw new RangeError(`${quoted(path)} cannot be a path of the backup manager`);
+  if (absolute.includes("#") || URL.parse(`http://x${absolute}`)?.href !== `http://x${absolute}`)
+    throw new RangeError(`${healthSubject(path)} cannot be asked for: write it as it is to be sent`);
   return absolute;
+}
+
+/** Such as `path "/instances"`; without a query, which is not for people. */
+export function healthSubject(path: string): string {
+  return `path ${quoted(path.split("?", 1)[0] ?? "")}`;
 }
 
 /** Such as `backup 7 of instance "x"`. */

@@ -83,10 +83,9 @@ test("a body that never ends but always goes on is given up when the time is ove
   const message =
     'getBackup of backup 7 of instance "i": no complete answer came within 500 ms. Try again, or allow more time by timeoutMs.';
   await assert.rejects(client.getBackup({ instanceId: "i", backupId: 7 }), { code: "Timeout", message });
-  await client.checkHealth().catch((error: unknown) => {
-    assert.ok(error instanceof BackupManagerTransportError);
-    assert.equal(error.code, "Timeout");
-  });
+  const started = performance.now();
+  await client.checkHealth();
+  assert.ok(performance.now() - started < 400, "health does not wait for a body");
 });
 
 test("a body of more than eight megabytes is not read to its end", async (t) => {
@@ -179,6 +178,12 @@ test("TLS takes the authority that it is given, under the name that it is given,
     const { client } = await fakeManager(t, json(201, { id: 1 }), { server, tls });
     assert.equal((await client.createBackup("i")).backupId, 1);
   }
+  const named = await fakeManager(t, json(201, { id: 1 }), { server });
+  const url = named.url.replace("127.0.0.1", "localhost");
+  await using byName = createBackupManagerClient({ url, tls: { ca, serverName } });
+  assert.equal((await byName.createBackup("i")).backupId, 1, "the name counts though the host has one, too");
+  await using byHost = createBackupManagerClient({ url, tls: { ca } });
+  await assert.rejects(byHost.createBackup("i"), { code: "Tls" });
   for (const tls of refused) {
     const { client, requests } = await fakeManager(t, json(201, { id: 1 }), { server, tls });
     await assert.rejects(client.createBackup("i"), (error) => {

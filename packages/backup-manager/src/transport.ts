@@ -1,12 +1,12 @@
 /** HTTP to one backup manager: authentication, TLS, limits of time and size. Redirects are not followed. */
 import { Agent, buildConnector, request } from "undici";
-import type { About } from "./call.ts";
+import type { CallAbout } from "./call.ts";
 import type { CheckedConfig } from "./config.ts";
 import { BackupManagerTransportError } from "./errors.ts";
 import { brokenAnswer, ConnectFailure } from "./failures.ts";
 
 /** A request. */
-export interface WireRequest extends About {
+export interface WireRequest extends CallAbout {
   readonly method: "GET" | "POST" | "PUT" | "DELETE";
   /** Below the base address, escaped, with a slash at its begin. */
   readonly path: string;
@@ -56,7 +56,8 @@ export function createTransport(config: CheckedConfig): Transport {
         const { statusCode: status, headers, body } = response;
         const isWanted = wire.statusOnly !== true || status < 200 || status > 299;
         const text = isWanted ? await readLimited(body, wire) : "";
-        if (!isWanted) await body.dump();
+        // Nobody waits for it; the connection is kept when the body is short.
+        if (!isWanted) void body.dump().catch(() => undefined);
         return {
           status,
           text,
@@ -103,7 +104,7 @@ function headersOf({ authorization }: CheckedConfig, { body }: WireRequest): Rec
   };
 }
 
-async function readLimited(body: AsyncIterable<unknown>, about: About): Promise<string> {
+async function readLimited(body: AsyncIterable<unknown>, about: CallAbout): Promise<string> {
   const chunks: Uint8Array[] = [];
   let size = 0;
   for await (const chunk of body) {

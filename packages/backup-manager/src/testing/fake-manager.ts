@@ -7,6 +7,7 @@ import { createServer, type IncomingMessage, type RequestListener, type ServerRe
 import { createServer as createTlsServer } from "node:https";
 import { createServer as createRawServer, type Server, type Socket } from "node:net";
 import type { TestContext } from "node:test";
+import { createServer as createRawTlsServer } from "node:tls";
 import { Secret } from "@klutch/telemetry";
 import { type BackupManagerClient, createBackupManagerClient, type ObserveCall } from "../client.ts";
 import type { BackupManagerConfig } from "../config.ts";
@@ -66,16 +67,18 @@ export async function fakeManager(
 /** A manager below HTTP: what it writes on each connection, once something was asked, is up to the test. */
 export async function rawManager(
   t: TestContext,
-  handle: (socket: Socket) => void,
-  config: Partial<BackupManagerConfig> = {},
+  handle: (socket: Socket, asked: string) => void,
+  { server: pair, observe, ...config }: FakeOptions = {},
 ): Promise<BackupManagerClient> {
   const sockets: Socket[] = [];
-  const server = createRawServer((socket) => {
+  const listener = (socket: Socket): void => {
     sockets.push(socket);
     socket.on("error", () => undefined);
-    socket.once("data", () => handle(socket));
-  });
-  const client = clientOf(`http://127.0.0.1:${await listen(server)}`, config);
+    socket.once("data", (asked) => handle(socket, asked.toString("utf8")));
+  };
+  const server = pair === undefined ? createRawServer(listener) : createRawTlsServer(pair, listener);
+  const url = `${pair === undefined ? "http" : "https"}://127.0.0.1:${await listen(server)}`;
+  const client = clientOf(url, config, observe);
   t.after(async () => {
     await client[Symbol.asyncDispose]();
     for (const socket of sockets) socket.destroy();
