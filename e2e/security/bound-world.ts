@@ -40,6 +40,8 @@ import { reservePorts, type RunningProcess, startProcess } from "@klutch/engines
 import {
   anyObject,
   crdObject,
+  namespaceObject,
+  serviceAccountObject,
   startBackendProcess,
   startCluster,
   type TestCluster,
@@ -171,20 +173,9 @@ async function startBackend(cluster: TestCluster, scope: Scope): Promise<AsyncDi
 /** What a person's login makes of the backend; the rights come from its controllers. */
 export async function logIn(client: KubeClient, tenant: string): Promise<void> {
   const annotations = { [identityAnnotation]: `person-of-${tenant}#${tenant}` };
-  const inside = (name: string): { readonly namespace: string; readonly name: string } => ({
-    namespace: tenant,
-    name,
-  });
-  await client.create<KubeObject>(namespaces, {
-    apiVersion: "v1",
-    kind: "Namespace",
-    metadata: { name: tenant, annotations },
-  });
-  await client.create<KubeObject>(serviceAccounts, {
-    apiVersion: "v1",
-    kind: "ServiceAccount",
-    metadata: inside(binderName),
-  });
+  const inside = (name: string): ObjectRef => ({ namespace: tenant, name });
+  await client.create(namespaces, namespaceObject(tenant, annotations));
+  await client.create(serviceAccounts, serviceAccountObject(inside(binderName)));
   await client.create<KubeObject>(clusterBindings, {
     apiVersion: "klutch.anynines.com/v1alpha1",
     kind: "ClusterBinding",

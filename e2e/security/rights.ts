@@ -1,6 +1,7 @@
-/** What an account may do, as the API server itself tells it: rules by SelfSubjectRulesReview, single answers by SubjectAccessReview. */
+/** What an account may do, as the API server itself answers by SelfSubjectRulesReview, and what those rules mean. */
+import type { AccessQuestion } from "@klutch/kube-testing";
 import { type ClusterConfig, createKubeClient, type KubeClient } from "@klutch/kube";
-import { type DynamicObject, isRecord, type ResourceType } from "@klutch/kube-core";
+import { type DynamicObject, isRecord, listAt, recordsAt, type ResourceType } from "@klutch/kube-core";
 
 /** One rule of RBAC as the review answers it. */
 export interface Rule {
@@ -25,14 +26,13 @@ export interface Served {
   readonly verbs: readonly string[];
 }
 
-/** One question. */
-export interface Question {
-  readonly verb: string;
-  readonly group: string;
-  readonly resource: string;
-  /** Empty: any. */
-  readonly name?: string | undefined;
-}
+const selfSubjectRulesReviews: ResourceType = {
+  group: "authorization.k8s.io",
+  version: "v1",
+  plural: "selfsubjectrulesreviews",
+  kind: "SelfSubjectRulesReview",
+  namespaced: false,
+};
 
 /** No namespace has this name, so what holds there holds in the whole cluster. */
 const nowhere = "no-such-namespace";
@@ -41,7 +41,7 @@ const nowhere = "no-such-namespace";
 export async function rightsOf(config: ClusterConfig, user: string, namespace?: string): Promise<Rights> {
   const impersonate = { user, groups: [] };
   await using client = createKubeClient({ ...config, impersonate }, { flowControl: false });
-  const { status } = await client.create<DynamicObject>(review("SelfSubjectRulesReview"), {
+  const { status } = await client.create<DynamicObject>(selfSubjectRulesReviews, {
     apiVersion: "authorization.k8s.io/v1",
     kind: "SelfSubjectRulesReview",
     metadata: {},
@@ -49,47 +49,24 @@ export async function rightsOf(config: ClusterConfig, user: string, namespace?: 
   });
   if (!isRecord(status) || status["incomplete"] === true) throw new Error(`no complete rules of ${user}`);
   return {
-    rules: records(status["resourceRules"]).map((rule) => ({
-      verbs: texts(rule["verbs"]),
-      groups: texts(rule["apiGroups"]),
-      resources: texts(rule["resources"]),
-      names: texts(rule["resourceNames"]),
+    rules: recordsAt(status, "resourceRules").map((rule) => ({
+      verbs: textsAt(rule, "verbs"),
+      groups: textsAt(rule, "apiGroups"),
+      resources: textsAt(rule, "resources"),
+      names: textsAt(rule, "resourceNames"),
     })),
-    urls: records(status["nonResourceRules"]).map((rule) => ({
-      verbs: texts(rule["verbs"]),
-      paths: texts(rule["nonResourceURLs"]),
+    urls: recordsAt(status, "nonResourceRules").map((rule) => ({
+      verbs: textsAt(rule, "verbs"),
+      paths: textsAt(rule, "nonResourceURLs"),
     })),
   };
 }
 
-/** Whether the server's authorizer lets `user` do it. */
-export async function isAllowed(
-  client: KubeClient,
-  user: string,
-  { verb, group, resource, name }: Question,
-  namespace?: string,
-): Promise<boolean> {
-  const [plural = "", subresource] = resource.split("/");
-  const groups = [
-    "system:serviceaccounts",
-    `system:serviceaccounts:${user.split(":")[2]}`,
-    "system:authenticated",
-  ];
-  const { status } = await client.create<DynamicObject>(review("SubjectAccessReview"), {
-    apiVersion: "authorization.k8s.io/v1",
-    kind: "SubjectAccessReview",
-    metadata: {},
-    spec: {
-      user,
-      groups,
-      resourceAttributes: { verb, group, resource: plural, subresource, name, namespace },
-    },
-  });
-  return isRecord(status) && status["allowed"] === true;
-}
-
 /** Whether the rules allow it, by the rules of RBAC. */
-export function rulesAllow(rules: readonly Rule[], { verb, group, resource, name = "" }: Question): boolean {
+export function rulesAllow(
+  rules: readonly Rule[],
+  { verb, group, resource, name = "" }: AccessQuestion,
+): boolean {
   const has = (list: readonly string[], one: string): boolean => list.includes("*") || list.includes(one);
   return rules.some(
     (rule) =>
@@ -112,8 +89,8 @@ export async function discover(client: KubeClient): Promise<readonly Served[]> {
   const groups = await client.request({ method: "GET", path: "/apis" });
   const paths = [
     { group: "", path: "/api/v1" },
-    ...records(isRecord(groups) ? groups["groups"] : []).flatMap((group) =>
-      records(group["versions"]).map((version) => ({
+    ...recordsAt(groups, "groups").flatMap((group) =>
+      recordsAt(group, "versions").map((version) => ({
         group: String(group["name"]),
         path: `/apis/${String(version["groupVersion"])}`,
       })),
@@ -122,24 +99,15 @@ export async function discover(client: KubeClient): Promise<readonly Served[]> {
   const found = new Map<string, Served>();
   for (const { group, path } of paths) {
     const answer = await client.request({ method: "GET", path });
-    for (const one of records(isRecord(answer) ? answer["resources"] : [])) {
+    for (const one of recordsAt(answer, "resources")) {
       const resource = String(one["name"]);
-      const verbs = [...(found.get(`${resource}.${group}`)?.verbs ?? []), ...texts(one["verbs"])];
+      const verbs = [...(found.get(`${resource}.${group}`)?.verbs ?? []), ...textsAt(one, "verbs")];
       found.set(`${resource}.${group}`, { group, resource, verbs: [...new Set(verbs)] });
     }
   }
   return [...found.values()];
 }
 
-function review(kind: string): ResourceType {
-  const plural = `${kind.toLowerCase()}s`;
-  return { group: "authorization.k8s.io", version: "v1", plural, kind, namespaced: false };
-}
-
-function records(value: unknown): Readonly<Record<string, unknown>>[] {
-  return Array.isArray(value) ? value.filter(isRecord) : [];
-}
-
-function texts(value: unknown): string[] {
-  return Array.isArray(value) ? value.map(String) : [];
+function textsAt(value: unknown, field: string): readonly string[] {
+  return listAt(value, field).map(String);
 }

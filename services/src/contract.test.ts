@@ -11,6 +11,19 @@ import { type CompositeResourceDefinition, instanceXrd, serviceBindingXrd, xrds 
 
 const home = join(import.meta.dirname, "..");
 
+/** In this order; a service that is none of them follows. */
+const bindableOfOld = [
+  "keyvalue",
+  "postgresql",
+  "mongodb",
+  "search",
+  "logme2",
+  "prometheus",
+  "messaging",
+  "mariadb",
+];
+const bindable = new Set([...bindableOfOld, ...services.map(({ type }) => type)]);
+
 /** The references are immutable here, other than in the API that this one follows. */
 const serviceBinding = `
   name xservicebindings.anynines.com
@@ -21,7 +34,7 @@ const serviceBinding = `
   spec: object, required
   spec.instanceRef: string maxLength 253, required
   spec.instanceRef rule: InstanceRef is an immutable field
-  spec.serviceInstanceType: string enum ["keyvalue","postgresql","mongodb","search","logme2","prometheus","messaging","mariadb"], required
+  spec.serviceInstanceType: string enum ${JSON.stringify([...bindable])}, required
   spec.serviceInstanceType rule: ServiceInstanceType is an immutable field
   spec.acceptsIncomplete: boolean
   status: object

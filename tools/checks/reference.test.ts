@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { brokenLinks, namesIn, reasonsIn } from "./reference.ts";
+import { brokenLinks, namesIn, reasonsIn, undocumented } from "./reference.ts";
 
 test("names are found where a constant holds them, and versions of an API are no names", () => {
   const text = `
@@ -32,6 +32,14 @@ test("types and reasons are found where conditions and events are made", () => {
     "TooManyObjects",
     "WaitingForNamespace",
     "WrongProvider",
+  ]);
+});
+
+test("a word that the page does not have as code is reported with the first file that has it", () => {
+  const text = `falseCondition("Connected", "WrongProvider", "Error", message);`;
+  const files = ["b.ts", "c.ts"].map((path) => ({ path, text }));
+  assert.deepEqual(undocumented("| `Connected` | WrongProvider |", files, reasonsIn), [
+    "b.ts: WrongProvider",
   ]);
 });
 

@@ -17,7 +17,7 @@ import { customResourceDefinitions, keyOf, type KubeObject, namespaces } from "@
 import { Hono } from "hono";
 import { type Clock, type ClusterConfig, type KubeClient } from "@klutch/kube";
 import { Controller, Informer, type ManagerPart } from "@klutch/kube-runtime";
-import { type Logger, type Metrics, serverMetrics } from "@klutch/telemetry";
+import { controlPlaneMetrics, type Logger, type Metrics } from "@klutch/telemetry";
 import type { BackendConfig } from "./config.ts";
 import {
   type AnyInformer,
@@ -61,7 +61,7 @@ export interface Backend {
   readonly app: Hono;
   /** Why it should get no requests now, or undefined. */
   problem(): string | undefined;
-  /** Caches, controllers and what looks for the identity provider. */
+  /** Caches, controllers and the search for the identity provider. */
   readonly parts: readonly ManagerPart[];
 }
 
@@ -112,8 +112,8 @@ export function createBackend(options: BackendOptions): Backend {
 }
 
 function showSizes(metrics: Metrics, { bindings, mappings }: Caches): void {
-  metrics.read(serverMetrics.clusterBindings, () => [{ labels: {}, value: bindings.size }]);
-  metrics.read(serverMetrics.serviceNamespaces, () => [{ labels: {}, value: mappings.size }]);
+  metrics.read(controlPlaneMetrics.clusterBindings, () => [{ labels: {}, value: bindings.size }]);
+  metrics.read(controlPlaneMetrics.serviceNamespaces, () => [{ labels: {}, value: mappings.size }]);
 }
 
 /** Asks until the identity provider answers, so that a wrong issuer shows before the first login. */
@@ -267,7 +267,7 @@ function createControllers(
     return owner === undefined ? [] : [owner];
   });
   bindings.watch(caches.bindings);
-  // Mappings that wait are told on the ClusterBinding.
+  // Mappings that wait are reported on the ClusterBinding.
   bindings.watch(caches.mappings, ({ object }) => {
     const namespace = object.metadata.namespace ?? "";
     const isOver =

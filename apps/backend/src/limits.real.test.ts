@@ -4,29 +4,24 @@ import {
   type APIServiceExportRequest,
   apiServiceExportRequests,
   apiServiceNamespaces,
-  binderName,
   type ClusterBinding,
   clusterBindings,
   identityAnnotation,
 } from "@klutch/api";
-import {
-  type DynamicObject,
-  findCondition,
-  isRecord,
-  type KubeObject,
-  namespaces,
-  serviceAccounts,
-} from "@klutch/kube-core";
-import { systemClock } from "@klutch/kube";
+import { namespaces } from "@klutch/kube-core";
 import { startCluster, waitFor } from "@klutch/kube-testing";
-import { createMetrics, silentLogger } from "@klutch/telemetry";
-import { createBackend } from "./backend.ts";
-import { readConfig } from "./config.ts";
 import { UserError } from "./errors.ts";
 import { ensureTenant } from "./provisioning/tenant.ts";
-import { backendParts } from "./testing/parts.ts";
 import { installProvider } from "./testing/provider.ts";
-import { runBackend } from "./testing/run-backend.ts";
+import { startProvisioning } from "./testing/provisioning.ts";
+import { startBackend } from "./testing/start-backend.ts";
+import {
+  askForNamespace,
+  conditionText,
+  createTenant,
+  exportRequest,
+  serviceNamespaceOf,
+} from "./testing/tenants.ts";
 
 const stack = new AsyncDisposableStack();
 after(() => stack.disposeAsync());
@@ -35,63 +30,20 @@ const { client } = cluster;
 await installProvider(client);
 await waitFor("the kinds", async () => (await client.list(apiServiceNamespaces)) !== undefined);
 
-const abort = new AbortController();
-const { signal } = abort;
 const flags = ["--control-plane-mode", "--max-namespaces-per-cluster=2", "--max-requests-per-cluster=2"];
-const backend = createBackend({
-  config: await readConfig(flags, {}),
-  cluster: cluster.config,
-  client,
-  controllerClient: client,
-  logger: silentLogger,
-  metrics: createMetrics(),
-  clock: systemClock,
-  signal,
-});
-const running = runBackend(backend, signal);
-stack.defer(() => running);
-stack.defer(() => abort.abort(new Error("the tests are over")));
-
+await startBackend(stack, cluster, { flags });
 const namespace = "tenant";
-const apiVersion = "klutch.anynines.com/v1alpha1";
-await client.create<KubeObject>(namespaces, {
-  apiVersion: "v1",
-  kind: "Namespace",
-  metadata: { name: namespace },
-});
-await client.create(serviceAccounts, {
-  apiVersion: "v1",
-  kind: "ServiceAccount",
-  metadata: { namespace, name: binderName },
-});
-await client.create<KubeObject>(clusterBindings, {
-  apiVersion,
-  kind: "ClusterBinding",
-  metadata: { namespace, name: "cluster" },
-  spec: { kubeconfigSecretRef: { name: "kubeconfig", key: "kubeconfig" }, providerPrettyName: "Tests" },
-});
+await createTenant(client, namespace);
 
 test("an app cluster maps as many namespaces as allowed; the next one waits, and that is told until there is room", async () => {
-  const mapped = async (name: string): Promise<string | undefined> => {
-    const { status } = await client.get<DynamicObject>(apiServiceNamespaces, { namespace, name });
-    return isRecord(status) && typeof status["namespace"] === "string" ? status["namespace"] : undefined;
-  };
+  const mapped = (name: string): Promise<string | undefined> =>
+    serviceNamespaceOf(client, { namespace, name });
   const limit = async (): Promise<string> => {
     const { status } = await client.get<ClusterBinding>(clusterBindings, { namespace, name: "cluster" });
-    const {
-      status: value = "",
-      reason = "",
-      message = "",
-    } = findCondition(status?.conditions, "WithinLimits") ?? {};
-    return `${value} ${reason} ${message}`;
+    return conditionText(status?.conditions, "WithinLimits");
   };
   for (const name of ["one", "two", "three"]) {
-    await client.create<KubeObject>(apiServiceNamespaces, {
-      apiVersion,
-      kind: "APIServiceNamespace",
-      metadata: { namespace, name },
-      spec: {},
-    });
+    await askForNamespace(client, { namespace, name });
     if (name !== "three") await waitFor(`the mapping of ${name}`, () => mapped(name));
   }
   await waitFor("the condition", async () =>
@@ -108,14 +60,9 @@ test("an app cluster maps as many namespaces as allowed; the next one waits, and
 });
 
 test("one export request too many fails at once and says what to do", async () => {
-  const ask = (name: string): Promise<APIServiceExportRequest> =>
-    client.create<APIServiceExportRequest>(apiServiceExportRequests, {
-      apiVersion,
-      kind: "APIServiceExportRequest",
-      metadata: { namespace, name },
-      spec: { resources: [{ group: "example.org", resource: "databases" }] },
-    });
-  for (const name of ["a", "b", "c"]) await ask(name);
+  for (const name of ["a", "b", "c"]) {
+    await client.create(apiServiceExportRequests, exportRequest({ namespace, name }, "databases"));
+  }
   const read = async (name: string): Promise<APIServiceExportRequest["status"]> =>
     (await client.get<APIServiceExportRequest>(apiServiceExportRequests, { namespace, name })).status;
   await waitFor("the refusal", async () => (await read("c"))?.phase === "Failed");
@@ -127,26 +74,13 @@ test("one export request too many fails at once and says what to do", async () =
 });
 
 test("a person binds as many app clusters as allowed, and the provider has as many as it allows", async () => {
-  const { namespaces: namespaceCache } = await backendParts(client, signal, stack);
+  const { tenant, signal } = await startProvisioning(stack, cluster);
   const bind = async (subject: string, clusterId: string, limits: object): Promise<string> => {
-    const all = {
-      clusters: 100,
-      clustersPerUser: 2,
-      namespacesPerCluster: 1,
-      requestsPerCluster: 1,
-      ...limits,
-    };
-    const context = {
-      client,
-      namespaceCache,
-      prefix: "cluster",
-      prettyName: "Tests",
-      limits: all,
-      clock: systemClock,
-    };
+    const few = { clusters: 100, clustersPerUser: 2, namespacesPerCluster: 1, requestsPerCluster: 1 };
+    const context = { ...tenant, limits: { ...few, ...limits } };
     const identity = { issuer: "https://idp.example.org", subject, clusterId };
     const name = await ensureTenant(context, identity, { signal });
-    await waitFor("the cache", () => namespaceCache.get(name));
+    await waitFor("the cache", () => tenant.namespaceCache.get(name));
     return name;
   };
   const refused =

@@ -26,8 +26,7 @@ test("without flags the defaults of the shipped manifests hold", () => {
     probePort: 8080,
     logLevel: "info",
     installCrd: true,
-    massDeletionLimit: 100,
-    providerObjectsLimit: 1_000,
+    timing: { massDeletionLimit: 100, providerObjectsLimit: 1_000 },
     controlPlane: undefined,
   });
 });
@@ -89,7 +88,7 @@ test("all faults are listed at once", () => {
 });
 
 test("the limit of the provider's objects is a number that is not negative", () => {
-  assert.equal(parse(["--provider-objects-limit=5"]).providerObjectsLimit, 5);
+  assert.equal(parse(["--provider-objects-limit=5"]).timing.providerObjectsLimit, 5);
   for (const wrong of ["-1", "many", "1.5"])
     assert.match(
       faultsOf([`--provider-objects-limit=${wrong}`])[0] ?? "",

@@ -18,6 +18,7 @@ import {
   wholeNumber,
 } from "@klutch/kube-runtime";
 import type { LogLevel } from "@klutch/telemetry";
+import type { Timing } from "./clusters.ts";
 
 /** The agent runs beside the backend and reaches the app cluster with a kubeconfig from a Secret. */
 export interface ControlPlaneMode {
@@ -43,10 +44,8 @@ export interface KonnectorConfig {
   readonly logLevel: LogLevel;
   /** Whether the APIServiceBinding CRD is created when it is absent. Default true. */
   readonly installCrd: boolean;
-  /** See `Timing.massDeletionLimit`. */
-  readonly massDeletionLimit: number;
-  /** See `Timing.providerObjectsLimit`. */
-  readonly providerObjectsLimit: number;
+  /** What flags set of it; the rest has its default. */
+  readonly timing: Partial<Timing>;
   readonly controlPlane: ControlPlaneMode | undefined;
 }
 
@@ -139,8 +138,10 @@ export function parseConfig(source: ConfigSource): KonnectorConfig {
     probePort: values["probe-port"],
     logLevel: values["log-level"] ?? (values.v >= debugVerbosity ? "debug" : "info"),
     installCrd: !values["no-install-crd"],
-    massDeletionLimit: values["mass-deletion-limit"],
-    providerObjectsLimit: values["provider-objects-limit"],
+    timing: {
+      massDeletionLimit: values["mass-deletion-limit"],
+      providerObjectsLimit: values["provider-objects-limit"],
+    },
     controlPlane,
   };
 }

@@ -18,7 +18,7 @@ import {
   type Runtime,
 } from "@klutch/kube-runtime";
 import { clusterUid } from "./cluster-uid.ts";
-import { type ConsumerCluster, defaultTiming, type RuntimeDependencies, type Timing } from "./clusters.ts";
+import { type ConsumerCluster, defaultTiming, type RuntimeDependencies } from "./clusters.ts";
 import type { KonnectorConfig } from "./config.ts";
 import { AppClusterSecretReconciler } from "./controllers/app-cluster-secret/reconciler.ts";
 import { ProviderSecretReconciler } from "./controllers/provider-secret/reconciler.ts";
@@ -28,13 +28,9 @@ import { konnectorMetrics } from "./metrics.ts";
 
 /** What the agent needs besides the Manager's runtime. */
 export interface AgentPartOptions {
-  readonly config: Pick<
-    KonnectorConfig,
-    "installCrd" | "massDeletionLimit" | "providerObjectsLimit" | "controlPlane"
-  >;
+  readonly config: Pick<KonnectorConfig, "installCrd" | "timing" | "controlPlane">;
   /** To the cluster with the bindings: the app cluster, in control-plane mode the control plane. */
   readonly connection: ClusterConnection;
-  readonly timing?: Partial<Timing> | undefined;
   /** Both objects of each pair are read each time, for comparison with the fast way. Default false. */
   readonly naiveStore?: boolean | undefined;
 }
@@ -67,14 +63,12 @@ export function connectKonnector(options: KonnectorConnectionOptions): ClusterCo
 export function addAgent(manager: Manager, options: AgentPartOptions): AgentPart {
   const { config, connection } = options;
   const { logger, metrics, clock, random } = manager.runtime;
-  const { massDeletionLimit, providerObjectsLimit } = config;
-  const timing = { ...defaultTiming, massDeletionLimit, providerObjectsLimit, ...options.timing };
   const runtime: RuntimeDependencies = {
     logger,
     clock,
     random,
     metrics: konnectorMetrics(metrics),
-    timing,
+    timing: { ...defaultTiming, ...config.timing },
     naiveStore: options.naiveStore,
   };
   const { client } = connection;
@@ -103,7 +97,6 @@ export interface AgentRunOptions
   extends Omit<KonnectorConnectionOptions, "config">,
     Pick<ManagerOptions, "probes" | "onListening"> {
   readonly config: KonnectorConnectionOptions["config"] & AgentPartOptions["config"];
-  readonly timing?: Partial<Timing> | undefined;
   /** See `AgentPartOptions`. */
   readonly naiveStore?: boolean | undefined;
   /** Ends the agent; it gives its lease back. */

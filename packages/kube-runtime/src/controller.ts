@@ -10,7 +10,7 @@ import { type Priority, WorkQueue } from "./queue/work-queue.ts";
 
 /** What a reconcile may ask for. */
 export interface ReconcileResult {
-  /** Look again after this time, although nothing changed. */
+  /** Reconcile again after this time, although nothing changed. */
   readonly requeueAfterMs?: number | undefined;
 }
 
@@ -31,10 +31,12 @@ export type Reconcile = (
 export interface ControllerOptions {
   readonly name: string;
   readonly reconcile: Reconcile;
-  /** Keys worked on at the same time; "adaptive": what the servers take, told from the requests that `observeLatency` sees. Default 4. */
+  /** Keys worked on at the same time; "adaptive": what the servers take, learned from the requests that `observeLatency` sees. Default 4. */
   readonly workers?: number | "adaptive" | undefined;
-  /** First wait after an error other than a conflict; it doubles with each further one, up to a minute. Default 5. */
+  /** First wait after an error other than a conflict; it doubles with each further one, up to `maxDelayMs`. Default 5. */
   readonly baseDelayMs?: number | undefined;
+  /** Longest wait after errors, unless the server asks for a longer one. Default 60 000. */
+  readonly maxDelayMs?: number | undefined;
   readonly logger?: Logger | undefined;
   readonly metrics?: Metrics | undefined;
   readonly clock?: Clock | undefined;
@@ -67,6 +69,7 @@ export class Controller {
       metrics === undefined ? undefined : new ControllerMetrics(options.name, metrics, this.#clock);
     this.#queue = new WorkQueue({
       observer: this.#metrics,
+      maxDelayMs: options.maxDelayMs,
       maxConcurrent:
         concurrency === undefined ? undefined : (priority) => concurrency.maxConcurrent(priority),
       clock: this.#clock,
@@ -135,7 +138,7 @@ export class Controller {
     let child: Logger | undefined;
     const context = {
       signal,
-      // Most looks have nothing to say.
+      // Most reconciles have nothing to say.
       get logger() {
         return (child ??= base.child({ key }));
       },
@@ -171,7 +174,7 @@ export class Controller {
     const conflict = isConflict(error);
     const baseMs = conflict ? undefined : this.#baseDelayMs;
     const retryInMs = Math.round(this.#queue.addRateLimited(key, { atLeastMs, baseMs }));
-    // Somebody else was faster: expected, and cured by looking again.
+    // Somebody else was faster: expected, and cured by reconciling again.
     if (conflict) logger.debug("object changed meanwhile, trying again", { retryInMs });
     else logger.warn("reconcile failed, trying again", { error, retryInMs });
     return "error";

@@ -1,6 +1,8 @@
 /** Real API servers for tests, benchmarks and the sandbox, a model of one in virtual time, and faults on demand. */
+export { type AccessQuestion, answerTo, isAllowed } from "./access.ts";
 export { type BackendProcess, type BackendProcessOptions, startBackendProcess } from "./backend-process.ts";
 export { type ClusterOptions, startCluster, startClusters, type TestCluster } from "./cluster.ts";
+export { applyPolicies, unlimitedClient } from "./confined.ts";
 export { type FakeAnswers, fakeClient } from "./fake-client.ts";
 export { type FaultProxy, startFaultProxy } from "./fault-proxy.ts";
 export { metricNames } from "./metric-names.ts";
@@ -20,6 +22,15 @@ export {
 } from "./model/faults.ts";
 export type { Json, JsonObject } from "./model/json.ts";
 export type { ResourceDefinition } from "./model/resources.ts";
-export { anyObject, crdObject, roleBindingObject, roleObject, secretObject } from "./objects.ts";
+export {
+  anyObject,
+  crdObject,
+  namespaceObject,
+  roleBindingObject,
+  roleObject,
+  secretObject,
+  serviceAccountObject,
+} from "./objects.ts";
+export { type ConnectionOrigin, TcpProxy, type TcpProxyOptions } from "./tcp-proxy.ts";
 export { type RunOptions, VirtualClock, type VirtualClockOptions } from "./virtual-clock.ts";
 export { waitFor, type WaitOptions } from "./wait-for.ts";

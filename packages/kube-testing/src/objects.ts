@@ -1,7 +1,17 @@
 /** Ordinary objects that many tests make. */
-import type { DynamicObject, ObjectRef, ResourceType } from "@klutch/kube-core";
+import type { DynamicObject, KubeObject, ObjectRef, ResourceType } from "@klutch/kube-core";
 
 const rbac = "rbac.authorization.k8s.io";
+
+/** A Namespace. */
+export function namespaceObject(name: string, annotations?: Readonly<Record<string, string>>): KubeObject {
+  return { apiVersion: "v1", kind: "Namespace", metadata: { name, annotations } };
+}
+
+/** A ServiceAccount. */
+export function serviceAccountObject(ref: ObjectRef): KubeObject {
+  return { apiVersion: "v1", kind: "ServiceAccount", metadata: ref };
+}
 
 /** A Secret from plain texts. */
 export function secretObject(

@@ -11,7 +11,7 @@ import {
   namespaces,
 } from "@klutch/kube-core";
 import { waitFor } from "@klutch/kube-testing";
-import { createKubeconfig, startControlPlaneWorld } from "./testing/world.ts";
+import { createKubeconfig, startControlPlaneWorld, until } from "./testing/world.ts";
 
 const stack = new AsyncDisposableStack();
 after(() => stack.disposeAsync());
@@ -22,12 +22,6 @@ await createKubeconfig(client);
 const apiExports = [{ group: "mangodb.com", resource: "mangodbs" }];
 const konnector = { namespace: "klutch-bind-default-app", name: "konnector-app" };
 const app = { namespace: "default", name: "app" };
-const until = (what: string, probe: () => Promise<string>, expected: RegExp): Promise<string> =>
-  waitFor(what, async () => {
-    const found = await probe();
-    if (!expected.test(found)) throw new Error(found);
-    return found;
-  });
 const deployment = (): Promise<DynamicObject | undefined> =>
   client.find<DynamicObject>(deployments, konnector);
 const at = (value: unknown, ...path: readonly (string | number)[]): unknown =>

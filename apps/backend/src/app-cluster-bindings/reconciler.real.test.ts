@@ -21,6 +21,7 @@ import {
   roleBindings,
   roles,
   secrets,
+  secretText,
   serviceAccounts,
 } from "@klutch/kube-core";
 import { formatYaml } from "@klutch/kube";
@@ -31,6 +32,7 @@ import {
   goodKubeconfig,
   kubeconfigSecret,
   startControlPlaneWorld,
+  until,
 } from "./testing/world.ts";
 
 const stack = new AsyncDisposableStack();
@@ -45,17 +47,7 @@ const inRoot = (name: string): { readonly namespace: string; readonly name: stri
   namespace: root,
   name,
 });
-const until = (what: string, probe: () => Promise<string>, expected: RegExp): Promise<string> =>
-  waitFor(what, async () => {
-    const found = await probe();
-    if (!expected.test(found)) throw new Error(found);
-    return found;
-  });
-const textIn = (secret: DynamicObject | undefined): string => {
-  const data = secret?.["data"];
-  const value = isRecord(data) ? data["kubeconfig"] : undefined;
-  return typeof value === "string" ? Buffer.from(value, "base64").toString() : "";
-};
+const textIn = (secret: DynamicObject | undefined): string => secretText(secret, "kubeconfig") ?? "";
 const binding = (name: string): Promise<APIServiceBinding | undefined> =>
   client.find<APIServiceBinding>(apiServiceBindings, inRoot(name));
 

@@ -6,36 +6,32 @@ import {
   apiServiceExportRequests,
   apiServiceExports,
   apiServiceExportTemplates,
-  apiServiceNamespaces,
   binderName,
-  clusterBindings,
-  identityAnnotation,
   type PermissionClaim,
 } from "@klutch/api";
 import {
   clusterRoleBindings,
   clusterRoles,
   customResourceDefinitions,
-  type DynamicObject,
-  findCondition,
-  isRecord,
   type KubeObject,
-  namespaces,
-  serviceAccounts,
 } from "@klutch/kube-core";
-import { systemClock } from "@klutch/kube";
-import { crdObject, roleObject, startCluster, waitFor } from "@klutch/kube-testing";
-import { createMetrics, silentLogger } from "@klutch/telemetry";
+import {
+  crdObject,
+  isAllowed,
+  roleBindingObject,
+  roleObject,
+  startCluster,
+  waitFor,
+} from "@klutch/kube-testing";
 import { confinedClient } from "../testing/confined.ts";
 import { databases, installProvider, ownClaim, templateObject } from "../testing/provider.ts";
-import { createBackend } from "../backend.ts";
-import { readConfig } from "../config.ts";
-import { runBackend as run } from "../testing/run-backend.ts";
+import { startBackend } from "../testing/start-backend.ts";
+import { conditionText, createTenant, exportRequest, mapNamespace } from "../testing/tenants.ts";
 
 const stack = new AsyncDisposableStack();
 after(() => stack.disposeAsync());
 const cluster = stack.use(await startCluster({ name: "rights" }));
-const { client, config: admin } = cluster;
+const { client } = cluster;
 const confined = stack.use(await confinedClient(cluster));
 
 const things = { ...databases, plural: "things", kind: "Thing" };
@@ -48,70 +44,24 @@ await waitFor("templates to be served", () =>
 const setTemplate = (...permissionClaims: readonly PermissionClaim[]): Promise<KubeObject> =>
   client.mergePatch(apiServiceExportTemplates, templateRef, { spec: { permissionClaims } });
 
-/** Runs a backend until the returned function is called. */
+/** Starts a backend with these flags; the returned function ends it. */
 async function runBackend(...flags: readonly string[]): Promise<() => Promise<void>> {
-  const abort = new AbortController();
-  const config = await readConfig(["--control-plane-mode", ...flags], {});
-  const common = { config, cluster: admin, client: confined, logger: silentLogger, clock: systemClock };
-  const backend = createBackend({
-    ...common,
-    controllerClient: confined,
-    metrics: createMetrics(),
-    signal: abort.signal,
-  });
-  const running = run(backend, abort.signal);
-  const stop = async (): Promise<void> => {
-    abort.abort(new Error("the test is over"));
-    await running;
-  };
-  stack.defer(stop);
-  await waitFor("the caches", () => backend.problem() === undefined);
-  return stop;
+  const given = { flags: ["--control-plane-mode", ...flags], client: confined };
+  return (await startBackend(stack, cluster, given)).stop;
 }
 
 /** A bound app cluster with one mapped namespace, whose service namespace is given back. */
 async function tenant(namespace: string, permissionClaims?: readonly PermissionClaim[]): Promise<string> {
-  await client.create<KubeObject>(namespaces, {
-    apiVersion: "v1",
-    kind: "Namespace",
-    metadata: { name: namespace, annotations: { [identityAnnotation]: `${namespace}#abc123` } },
-  });
-  const inside = (name: string): KubeObject["metadata"] => ({ namespace, name });
-  await client.create(serviceAccounts, {
-    apiVersion: "v1",
-    kind: "ServiceAccount",
-    metadata: inside(binderName),
-  });
-  const apiVersion = "klutch.anynines.com/v1alpha1";
-  await client.create<KubeObject>(clusterBindings, {
-    apiVersion,
-    kind: "ClusterBinding",
-    metadata: inside("cluster"),
-    spec: { kubeconfigSecretRef: { name: "kubeconfig", key: "kubeconfig" }, providerPrettyName: "Tests" },
-  });
+  await createTenant(client, namespace, `${namespace}#abc123`);
   await ask(namespace, permissionClaims);
-  await client.create<KubeObject>(apiServiceNamespaces, {
-    apiVersion,
-    kind: "APIServiceNamespace",
-    metadata: inside("team"),
-    spec: {},
-  });
-  return waitFor("the service namespace", async () => {
-    const { status } = await client.get<DynamicObject>(apiServiceNamespaces, { namespace, name: "team" });
-    return isRecord(status) && typeof status["namespace"] === "string" ? status["namespace"] : undefined;
-  });
+  return mapNamespace(client, { namespace, name: "team" });
 }
 
 /** Asks for the API as a plugin does; without claims as an existing one may. */
 async function ask(namespace: string, permissionClaims?: readonly PermissionClaim[]): Promise<void> {
   const ref = { namespace, name: "databases" };
   await client.delete(apiServiceExportRequests, ref);
-  await client.create<APIServiceExportRequest>(apiServiceExportRequests, {
-    apiVersion: "klutch.anynines.com/v1alpha1",
-    kind: "APIServiceExportRequest",
-    metadata: ref,
-    spec: { resources: [{ group: "example.org", resource: "databases", permissionClaims }] },
-  });
+  await client.create(apiServiceExportRequests, exportRequest(ref, "databases", permissionClaims));
   await waitFor("the export", async () => {
     const { status } = await client.get<APIServiceExportRequest>(apiServiceExportRequests, ref);
     return status?.phase === "Succeeded";
@@ -122,39 +72,15 @@ const exported = (namespace: string): Promise<APIServiceExport> =>
   client.get<APIServiceExport>(apiServiceExports, { namespace, name: "databases.example.org" });
 const claimsOf = async (namespace: string): Promise<readonly string[]> =>
   ((await exported(namespace)).spec.permissionClaims ?? []).map(({ resource }) => resource);
-const inSync = async (namespace: string): Promise<string> => {
-  const { status } = await exported(namespace);
-  const {
-    status: value = "",
-    reason = "",
-    message = "",
-  } = findCondition(status?.conditions, "ProviderInSync") ?? {};
-  return `${value} ${reason} ${message}`;
-};
+const inSync = async (namespace: string): Promise<string> =>
+  conditionText((await exported(namespace)).status?.conditions, "ProviderInSync");
 
-const reviews = {
-  group: "authorization.k8s.io",
-  version: "v1",
-  plural: "subjectaccessreviews",
-  kind: "SubjectAccessReview",
-  namespaced: false,
-};
-/** `kubectl auth can-i` for an app cluster's account; `in` is a namespace or `*` for all. */
-async function canI(of: string, verb: string, what: string, where: string): Promise<boolean> {
+/** `kubectl auth can-i` for an app cluster's account; `where` is a namespace or `*` for all. */
+function canI(of: string, verb: string, what: string, where: string): Promise<boolean> {
   const [resource = "", ...group] = what.split(".");
-  const resourceAttributes = {
-    verb,
-    resource,
-    group: group.join("."),
-    ...(where === "*" ? {} : { namespace: where }),
-  };
-  const { status } = await client.create<DynamicObject>(reviews, {
-    apiVersion: "authorization.k8s.io/v1",
-    kind: "SubjectAccessReview",
-    metadata: {},
-    spec: { user: `system:serviceaccount:${of}:${binderName}`, resourceAttributes },
-  });
-  return isRecord(status) && status["allowed"] === true;
+  const question = { verb, resource, group: group.join(".") };
+  const user = `system:serviceaccount:${of}:${binderName}`;
+  return isAllowed(client, user, question, where === "*" ? undefined : where);
 }
 /** Every verb that the account has on the resource there. */
 async function verbs(of: string, what: string, where: string): Promise<string> {
@@ -173,13 +99,15 @@ test("with consumer scope Cluster a claim on Secrets opens them in the tenant's 
     { apiGroups: [""], resources: ["secrets", "configmaps"], verbs: ["get", "list"] },
   ]);
   await client.create(clusterRoles, before);
-  await client.create<DynamicObject>(clusterRoleBindings, {
-    apiVersion: "rbac.authorization.k8s.io/v1",
-    kind: "ClusterRoleBinding",
-    metadata: { name: "klutch-binder-wide" },
-    roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name: "klutch-binder-wide" },
-    subjects: [{ kind: "ServiceAccount", name: binderName, namespace: "wide" }],
-  });
+  const account = { namespace: "wide", name: binderName };
+  await client.create(
+    clusterRoleBindings,
+    roleBindingObject(
+      { name: "klutch-binder-wide" },
+      { kind: "ClusterRole", name: "klutch-binder-wide" },
+      account,
+    ),
+  );
   const service = await tenant("wide");
   await waitFor("the rights", async () => (await verbs("wide", "secrets", service)) === all);
   await waitFor("the kind's rights", async () => (await verbs("wide", "databases.example.org", "*")) === all);
@@ -195,7 +123,7 @@ test("with consumer scope Cluster a claim on Secrets opens them in the tenant's 
 });
 
 test("a backend that goes from scope Cluster to Namespaced takes back what held in the whole cluster", async () => {
-  stack.defer(await runBackend());
+  await runBackend();
   await waitFor("the rights to go", async () => (await verbs("wide", "databases.example.org", "*")) === "");
   await waitFor(
     "those inside",

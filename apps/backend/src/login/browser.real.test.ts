@@ -5,10 +5,11 @@ import { accessSync, constants, readFileSync } from "node:fs";
 import { delimiter, join } from "node:path";
 import { after, test } from "node:test";
 import { type Browser, chromium, type Page } from "playwright-core";
+import { startIdentityProvider } from "../testing/identity-provider.ts";
 import { sampleOffer, sampleResponse, startLoginWorld } from "../testing/login-world.ts";
 
 const backup = { ...sampleOffer, resource: "backups", kind: "Backup", description: "", permissionClaims: [] };
-const world = await startLoginWorld({ offers: [sampleOffer, backup] });
+const world = await startLoginWorld({ issuer: startIdentityProvider, offers: [sampleOffer, backup] });
 const browser: Browser = await chromium.launch({
   executablePath: findChromium(),
   args: ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update"],
@@ -81,7 +82,6 @@ async function logIn(page: Page, port: number): Promise<void> {
   await page.fill('input[name="login"]', "someone");
   await page.fill('input[name="password"]', "x");
   await page.click('button[type="submit"]');
-  await page.click('button[type="submit"]');
   await page.waitForURL("**/resources?s=browser1");
 }
 
@@ -98,7 +98,7 @@ for (const colorScheme of ["light", "dark"] as const) {
     const page = await context.newPage();
     const problems: string[] = [];
     page.on("console", (message) => {
-      // Only ours: the identity provider's sign-in page has fonts from elsewhere. Browsers ask for a favicon on their own.
+      // Only ours, not the identity provider's. Browsers ask for a favicon on their own.
       const { url } = message.location();
       if (message.type() === "error" && url.startsWith(world.url) && !url.endsWith("/favicon.ico")) {
         problems.push(message.text());

@@ -55,7 +55,7 @@ async function startDex(): Promise<RunningProcess> {
   return stack.use(dex);
 }
 const first = await startDex();
-const world = stack.use(await startLoginWorld({ issuerOverride: issuer, port }));
+const world = stack.use(await startLoginWorld({ issuer, port }));
 
 async function logIn(browser = new TestBrowser(), stopAt?: string): Promise<Landed> {
   const form = await browser.go(`${world.url}/authorize?s=session1&c=abc123&p=4321`);

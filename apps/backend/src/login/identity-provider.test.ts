@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { exportSPKI, importJWK, type JWTPayload } from "jose";
-import { systemClock } from "@klutch/kube";
+import { type Clock, systemClock } from "@klutch/kube";
 import { Secret } from "@klutch/telemetry";
 import { UserError } from "../errors.ts";
 import {
@@ -19,6 +19,7 @@ const clientSecret = "a-client-secret-that-is-long-enough-for-hs256";
 function identityProvider(
   lying: LyingIdentityProvider,
   options: IdentityProviderOptions = {},
+  clock: Clock = systemClock,
 ): IdentityProvider {
   const config = {
     issuer: lying.issuer,
@@ -27,7 +28,7 @@ function identityProvider(
     callbackUrl: "http://127.0.0.1:1/callback",
     authorizeUrl: undefined,
   };
-  return new IdentityProvider(config, systemClock, options);
+  return new IdentityProvider(config, clock, options);
 }
 
 /** One login, which the identity provider answers with a token of these claims. */
@@ -166,7 +167,7 @@ test("endpoints of the identity provider are https or on this machine", async ()
   }
 });
 
-test("an identity provider that is away is told as such, and logins work when it is back", async () => {
+test("an identity provider that is away is reported as such, and logins work when it is back", async () => {
   await using lying = await startLyingIdentityProvider();
   const provider = identityProvider(lying);
   await lying.goAway();
@@ -196,7 +197,7 @@ test("a proxy's error page in the place of an answer is not the person's fault",
   }
 });
 
-test("a backend that found no identity provider looks for it until it is there, without a login", async () => {
+test("a backend that found no identity provider searches for it until it is there, without a login", async () => {
   await using lying = await startLyingIdentityProvider();
   const provider = identityProvider(lying);
   await lying.goAway();
@@ -211,14 +212,7 @@ test("a backend that found no identity provider looks for it until it is there, 
       if (waits.length === 3) await lying.comeBack();
     },
   };
-  const config = {
-    issuer: lying.issuer,
-    clientId: lyingClientId,
-    clientSecret: new Secret(clientSecret),
-    callbackUrl: "http://127.0.0.1:1/callback",
-    authorizeUrl: undefined,
-  };
-  const patient = new IdentityProvider(config, clock);
+  const patient = identityProvider(lying, {}, clock);
   await patient.probe({ signal: stop.signal });
   assert.equal(patient.problem, undefined);
   assert.ok(

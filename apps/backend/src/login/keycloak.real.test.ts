@@ -13,7 +13,7 @@ const [keycloakPort = 0, port = 0] = stack.use(await reservePorts(2)).ports;
 const first = stack.use(await startKeycloak({ port: keycloakPort }));
 const redirectUri = `http://127.0.0.1:${port}/callback`;
 const realm = await createRealm(first, redirectUri);
-const world = stack.use(await startLoginWorld({ issuerOverride: realm.issuer, port }));
+const world = stack.use(await startLoginWorld({ issuer: realm.issuer, port }));
 const start = `${world.url}/authorize?s=session1&c=abc123&p=4321`;
 
 async function logIn(

@@ -2,11 +2,16 @@ import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { createLogger } from "@klutch/telemetry";
 import { type Landed, TestBrowser } from "../testing/browser.ts";
+import { startIdentityProvider } from "../testing/identity-provider.ts";
 import { type LoginWorld, sampleResponse, startLoginWorld } from "../testing/login-world.ts";
 
 const lines: string[] = [];
 const logger = createLogger({ name: "test", write: (line) => lines.push(line) });
-const world = await startLoginWorld({ logger, allowedRedirects: ["https://console.example.org/bound"] });
+const world = await startLoginWorld({
+  issuer: startIdentityProvider,
+  logger,
+  allowedRedirects: ["https://console.example.org/bound"],
+});
 after(() => world[Symbol.asyncDispose]());
 
 const authorize = (query: string, of: LoginWorld = world): string => `${of.url}/authorize?${query}`;
@@ -18,7 +23,6 @@ async function logIn(browser: TestBrowser, query = started, stopAt?: string): Pr
   if (page.html.includes('name="password"')) {
     page = await browser.submit(page, 'name="password"', { login: "someone", password: "x" }, stopAt);
   }
-  if (page.html.includes('value="consent"')) page = await browser.submit(page, 'value="consent"', {}, stopAt);
   return page;
 }
 
@@ -158,7 +162,7 @@ test("the login asks for PKCE, state and nonce", async () => {
 });
 
 test("a wrong issuer is one clear message, and the reason stays with the operator", async () => {
-  await using wrong = await startLoginWorld({ issuerOverride: `${world.issuer}/elsewhere` });
+  await using wrong = await startLoginWorld({ issuer: `${world.issuer}/elsewhere` });
   const page = await new TestBrowser().go(authorize(started, wrong));
   assert.equal(page.status, 503);
   assert.match(page.html, /identity provider cannot be used/);

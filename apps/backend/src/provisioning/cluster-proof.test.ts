@@ -5,12 +5,16 @@ import { clusterProofText, newClusterKey, publicKeyOf, renewalText, signText } f
 import { Secret } from "@klutch/telemetry";
 import { createSealer } from "../sealed-cookie.ts";
 import { type Landed, TestBrowser } from "../testing/browser.ts";
+import { startIdentityProvider } from "../testing/identity-provider.ts";
 import { startLoginWorld } from "../testing/login-world.ts";
 import { createClusterKeyOf } from "./cluster-proof.ts";
 
 const url = "https://backend.example.org/renew";
 const sealer = createSealer("renewal", { signing: new Secret(Buffer.alloc(32, 5)), encryption: undefined });
-const world = await startLoginWorld({ clusterKeyOf: createClusterKeyOf({ sealer, url }) });
+const world = await startLoginWorld({
+  issuer: startIdentityProvider,
+  clusterKeyOf: createClusterKeyOf({ sealer, url }),
+});
 after(() => world[Symbol.asyncDispose]());
 const login = { sessionId: "session1", clusterId: "abc123" };
 const key = newClusterKey();
@@ -36,7 +40,6 @@ async function begin(browser: TestBrowser, more: Record<string, string>, stopAt?
   if (page.html.includes('name="password"')) {
     page = await browser.submit(page, 'name="password"', { login: "someone", password: "x" }, stopAt);
   }
-  if (page.html.includes('value="consent"')) page = await browser.submit(page, 'value="consent"', {}, stopAt);
   return page;
 }
 

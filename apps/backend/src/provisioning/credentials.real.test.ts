@@ -1,77 +1,32 @@
 /** Credentials of an app cluster on a real API server: whatever was revoked or lost, binding again hands out one that works. */
 import assert from "node:assert/strict";
-import { defaultLimits } from "../limits.ts";
 import { after, test } from "node:test";
-import { apiServiceExportTemplates, binderName, decodeBindingResponse, kubeconfigKey } from "@klutch/api";
-import { type DynamicObject, namespaces, secrets, serviceAccounts } from "@klutch/kube-core";
-import { ApiError, createKubeClient, parseForeignKubeconfig, systemClock } from "@klutch/kube";
-import { crdObject, startCluster, waitFor } from "@klutch/kube-testing";
-import type { Session } from "../login/login-flow.ts";
+import { apiServiceExportTemplates, binderName, kubeconfigKey } from "@klutch/api";
+import { type DynamicObject, secrets, serviceAccounts } from "@klutch/kube-core";
+import { parseForeignKubeconfig } from "@klutch/kube";
+import { answerTo, crdObject, startCluster, waitFor } from "@klutch/kube-testing";
 import { confinedClient } from "../testing/confined.ts";
-import { backendParts } from "../testing/parts.ts";
 import { databases, installProvider, templateObject } from "../testing/provider.ts";
-import { createBind } from "./bind.ts";
-import { createCredentialIssuer, expiresAnnotation } from "./credentials.ts";
+import { startProvisioning } from "../testing/provisioning.ts";
+import { expiresAnnotation } from "./credentials.ts";
 
 const stack = new AsyncDisposableStack();
 after(() => stack.disposeAsync());
 const cluster = stack.use(await startCluster({ name: "credentials", controllerManager: true }));
-const { client, config: admin } = cluster;
+const { client } = cluster;
 const confined = stack.use(await confinedClient(cluster));
-const stop = new AbortController();
-stack.defer(() => stop.abort(new Error("the tests are over")));
-const { signal } = stop;
-
 await installProvider(client, [crdObject(databases)]);
 await waitFor("templates to be served", () =>
   client.create(apiServiceExportTemplates, templateObject("example.org", "databases")),
 );
-const parts = await backendParts(client, signal, stack);
-const external = { server: admin.server, ca: admin.ca, tlsServerName: undefined };
-const credentials = createCredentialIssuer({
+const { bindDatabases, exportTemplates, issuer, signal } = await startProvisioning(stack, cluster, {
   client: confined,
-  external,
-  lifetimeSeconds: 3600,
-  clock: systemClock,
 });
-const tenant = {
-  client: confined,
-  namespaceCache: parts.namespaces,
-  prefix: "cluster",
-  prettyName: "Tests",
-  clock: systemClock,
-  limits: defaultLimits,
-};
-const bind = createBind({ exportTemplates: parts.exportTemplates, tenant, credentials, signal });
-await waitFor("the offer", () => parts.exportTemplates.find("example.org", "databases"));
-
-const session: Session = {
-  issuer: "https://idp.example.org",
-  subject: "one",
-  clusterId: "abc123",
-  sessionId: "s",
-  redirectUrl: "http://localhost:1/callback",
-  csrf: "",
-};
+await waitFor("the offer", () => exportTemplates.find("example.org", "databases"));
 
 async function bindAgain(): Promise<{ readonly text: string; readonly namespace: string }> {
-  const response = decodeBindingResponse(
-    await bind(session, { resource: "databases", group: "example.org" }),
-  );
-  const text = Buffer.from(response.kubeconfig, "base64").toString();
+  const text = await bindDatabases("one");
   return { text, namespace: parseForeignKubeconfig(text).namespace ?? "" };
-}
-
-/** Status of a request with exactly this kubeconfig. */
-async function answerTo({ text, namespace }: Awaited<ReturnType<typeof bindAgain>>): Promise<number> {
-  await using own = createKubeClient(parseForeignKubeconfig(text));
-  try {
-    await own.get(namespaces, { name: namespace });
-    return 200;
-  } catch (error) {
-    if (error instanceof ApiError) return error.status;
-    throw error;
-  }
 }
 
 async function deleteAccount(namespace: string): Promise<void> {
@@ -80,15 +35,15 @@ async function deleteAccount(namespace: string): Promise<void> {
 
 test("after the operator deleted the account, binding again hands out a credential that works", async () => {
   const first = await bindAgain();
-  await waitFor("the first credential", async () => (await answerTo(first)) === 200);
+  await waitFor("the first credential", async () => (await answerTo(first.text)) === 200);
   await deleteAccount(first.namespace);
   const second = await bindAgain();
   assert.equal(second.namespace, first.namespace);
   // The server remembers a good token for some seconds, so that only the end of the wait tells the two apart.
-  await waitFor("the revoked credential to be refused", async () => (await answerTo(first)) === 401, {
+  await waitFor("the revoked credential to be refused", async () => (await answerTo(first.text)) === 401, {
     timeoutMs: 30_000,
   });
-  assert.equal(await answerTo(second), 200);
+  assert.equal(await answerTo(second.text), 200);
 });
 
 test("the copy that the agent reads is the credential that binding again handed out", async () => {
@@ -107,14 +62,14 @@ test("a credential that somebody else put into the Secret is never handed out", 
   const data = { [kubeconfigKey]: Buffer.from(foreign).toString("base64") };
   await client.mergePatch(secrets, { namespace, name: kubeconfigKey }, { data });
   const again = await bindAgain();
-  assert.equal(await answerTo(again), 200);
+  assert.equal(await answerTo(again.text), 200);
 });
 
 test("an account that is gone is not made again by keeping credentials fresh", async () => {
   const { namespace } = await bindAgain();
   await deleteAccount(namespace);
   await client.delete(secrets, { namespace, name: kubeconfigKey });
-  await assert.rejects(credentials.ensure(namespace, { signal }), (error: Error) => {
+  await assert.rejects(issuer(3600).ensure(namespace, { signal }), (error: Error) => {
     assert.match(error.message, new RegExp(`ServiceAccount ${namespace}/${binderName}.*kubectl bind`));
     return true;
   });
@@ -123,24 +78,19 @@ test("an account that is gone is not made again by keeping credentials fresh", a
 
 test("without a lifetime the agents get a token that does not end, also instead of one that would, and not for a revoked one", async () => {
   const { namespace } = await bindAgain();
-  const lasting = createCredentialIssuer({
-    client: confined,
-    external,
-    lifetimeSeconds: undefined,
-    clock: systemClock,
-  });
+  const lasting = issuer(undefined);
   const { kubeconfig } = await lasting.ensure(namespace, { signal });
   const secret = await client.get<DynamicObject>(secrets, { namespace, name: kubeconfigKey });
   assert.equal(secret.metadata.annotations?.[expiresAnnotation], undefined);
-  assert.equal(await answerTo({ text: kubeconfig, namespace }), 200);
+  assert.equal(await answerTo(kubeconfig), 200);
   const { auth } = parseForeignKubeconfig(kubeconfig);
   const payload = auth.kind === "token" ? (auth.token.reveal().split(".")[1] ?? "") : "";
   assert.doesNotMatch(Buffer.from(payload, "base64url").toString(), /"exp"/);
   assert.equal((await lasting.ensure(namespace, { signal })).kubeconfig, kubeconfig);
   await deleteAccount(namespace);
   await assert.rejects(lasting.ensure(namespace, { signal }), /kubectl bind/);
-  const back = await bindAgain();
+  await bindAgain();
   const again = await lasting.ensure(namespace, { signal });
   assert.notEqual(again.kubeconfig, kubeconfig);
-  assert.equal(await answerTo({ text: again.kubeconfig, namespace: back.namespace }), 200);
+  assert.equal(await answerTo(again.kubeconfig), 200);
 });

@@ -1,6 +1,5 @@
 /** Whose tenant a person gets, on a real API server: one for each app cluster whose key was proven, else one of their own. */
 import assert from "node:assert/strict";
-import { defaultLimits } from "../limits.ts";
 import { after, test } from "node:test";
 import {
   clusterBindings,
@@ -11,11 +10,10 @@ import {
   publicKeyOf,
 } from "@klutch/api";
 import { type KubeObject, namespaces } from "@klutch/kube-core";
-import { systemClock } from "@klutch/kube";
 import { startCluster, waitFor } from "@klutch/kube-testing";
 import { confinedClient } from "../testing/confined.ts";
-import { backendParts } from "../testing/parts.ts";
 import { installProvider } from "../testing/provider.ts";
+import { startProvisioning } from "../testing/provisioning.ts";
 import { membersOf } from "./members.ts";
 import { ensureTenant, type TenantIdentity } from "./tenant.ts";
 
@@ -26,18 +24,8 @@ const { client } = cluster;
 const confined = stack.use(await confinedClient(cluster));
 await installProvider(client);
 await waitFor("ClusterBindings to be served", () => client.list(clusterBindings));
-const stop = new AbortController();
-stack.defer(() => stop.abort(new Error("the tests are over")));
-const { signal } = stop;
-const { namespaces: cache } = await backendParts(client, signal, stack);
-const context = {
-  client: confined,
-  namespaceCache: cache,
-  prefix: "cluster",
-  prettyName: "Tests",
-  limits: defaultLimits,
-  clock: systemClock,
-};
+const { tenant, signal } = await startProvisioning(stack, cluster, { client: confined });
+const { namespaceCache: cache } = tenant;
 
 const issuer = "https://idp.example.org";
 const person = (subject: string, clusterId: string, more: Partial<TenantIdentity> = {}): TenantIdentity => ({
@@ -49,7 +37,7 @@ const person = (subject: string, clusterId: string, more: Partial<TenantIdentity
 
 /** Logs in; afterwards the cache knows what was made. */
 async function logIn(identity: TenantIdentity): Promise<string> {
-  const name = await ensureTenant(context, identity, { signal });
+  const name = await ensureTenant(tenant, identity, { signal });
   const { metadata } = await client.get<KubeObject>(namespaces, { name });
   await waitFor("the cache", () => cache.get(name)?.metadata.resourceVersion === metadata.resourceVersion);
   return name;
@@ -70,7 +58,7 @@ test("two people who prove the same app cluster share its tenant, and the second
 test("two people who log in at the same time for a new app cluster get one tenant", async () => {
   const clusterKey = newKey();
   const people = ["clara", "dora"].map((subject) => person(subject, "new111", { clusterKey }));
-  const names = await Promise.all(people.map((identity) => ensureTenant(context, identity, { signal })));
+  const names = await Promise.all(people.map((identity) => ensureTenant(tenant, identity, { signal })));
   assert.equal(new Set(names).size, 1);
 });
 

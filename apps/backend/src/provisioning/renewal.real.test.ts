@@ -1,6 +1,5 @@
 /** Coming back with the key of the app cluster, on a real API server and through the backend's own routes. */
 import assert from "node:assert/strict";
-import { defaultLimits } from "../limits.ts";
 import { after, test } from "node:test";
 import {
   binderName,
@@ -15,68 +14,30 @@ import {
   signText,
 } from "@klutch/api";
 import { type DynamicObject, isRecord, namespaces, serviceAccounts } from "@klutch/kube-core";
-import { ApiError, createKubeClient, parseForeignKubeconfig, systemClock } from "@klutch/kube";
-import { startCluster, waitFor } from "@klutch/kube-testing";
-import { createMetrics, Secret, silentLogger } from "@klutch/telemetry";
-import { createBackend } from "../backend.ts";
-import { readConfig } from "../config.ts";
+import { answerTo, serviceAccountObject, startCluster, waitFor } from "@klutch/kube-testing";
+import { Secret } from "@klutch/telemetry";
 import { createSealer } from "../sealed-cookie.ts";
 import { confinedClient } from "../testing/confined.ts";
-import { backendParts } from "../testing/parts.ts";
 import { installProvider } from "../testing/provider.ts";
+import { sessionOf, startProvisioning } from "../testing/provisioning.ts";
+import { loginFlags, startBackend } from "../testing/start-backend.ts";
 import { ensureTenant } from "./tenant.ts";
-import { runBackend } from "../testing/run-backend.ts";
 
 const stack = new AsyncDisposableStack();
 after(() => stack.disposeAsync());
 const cluster = stack.use(await startCluster({ name: "renewal", controllerManager: true }));
-const { client, config: admin } = cluster;
+const { client } = cluster;
 const confined = stack.use(await confinedClient(cluster));
 await installProvider(client);
 await waitFor("ClusterBindings to be served", () => client.list(clusterBindings));
 
-const stop = new AbortController();
-const { signal } = stop;
 const cookieKey = Buffer.alloc(32, 5);
 const url = "https://backend.example.org/renew";
-const backend = createBackend({
-  config: await readConfig(
-    [
-      "--oidc-issuer-url=http://127.0.0.1:1",
-      "--oidc-issuer-client-id=x",
-      "--oidc-issuer-client-secret=x",
-      "--oidc-callback-url=https://backend.example.org/callback",
-      `--cookie-signing-key=${cookieKey.toString("base64")}`,
-    ],
-    {},
-  ),
-  cluster: admin,
-  client: confined,
-  controllerClient: confined,
-  logger: silentLogger,
-  metrics: createMetrics(),
-  clock: systemClock,
-  signal,
-});
-const running = runBackend(backend, signal);
-stack.defer(() => running);
-stack.defer(() => stop.abort(new Error("the tests are over")));
-await waitFor("the caches", () => !(backend.problem() ?? "").includes("cache"));
-const parts = await backendParts(client, signal, stack);
+const flags = loginFlags("https://backend.example.org", cookieKey);
+const { backend } = await startBackend(stack, cluster, { flags, client: confined });
+const { tenant, signal } = await startProvisioning(stack, cluster, { client: confined });
 
-const tenantOf = (subject: string): Promise<string> =>
-  ensureTenant(
-    {
-      client: confined,
-      namespaceCache: parts.namespaces,
-      prefix: "cluster",
-      prettyName: "Tests",
-      clock: systemClock,
-      limits: defaultLimits,
-    },
-    { issuer: "https://idp.example.org", subject, clusterId: "abc123" },
-    { signal },
-  );
+const tenantOf = (subject: string): Promise<string> => ensureTenant(tenant, sessionOf(subject), { signal });
 const bindingOf = (namespace: string): Promise<DynamicObject> =>
   client.get<DynamicObject>(clusterBindings, { namespace, name: clusterBindingName });
 const registered = async (namespace: string): Promise<string | undefined> =>
@@ -119,18 +80,6 @@ const signed = (namespace: string, key: string, text: string, to = url): object 
 });
 const refused = { status: 403, body: { error: "refused" } };
 
-async function answerTo(kubeconfig: string): Promise<number> {
-  const config = parseForeignKubeconfig(kubeconfig);
-  await using own = createKubeClient(config);
-  try {
-    await own.get(namespaces, { name: config.namespace ?? "" });
-    return 200;
-  } catch (error) {
-    if (error instanceof ApiError) return error.status;
-    throw error;
-  }
-}
-
 const one = await tenantWithKey("one");
 const two = await tenantWithKey("two");
 
@@ -155,7 +104,7 @@ test("the konnector is told where it can come back, and the first key that it of
 test("after every token has ended, the holder of the key gets a credential that works", async () => {
   const account = { namespace: one.namespace, name: binderName };
   await client.delete(serviceAccounts, account);
-  await client.create(serviceAccounts, { apiVersion: "v1", kind: "ServiceAccount", metadata: account });
+  await client.create(serviceAccounts, serviceAccountObject(account));
   // The backend's cache may not show the key yet.
   const body = await waitFor("the renewal", async () => {
     const answer = await post("/renew", signed(one.namespace, one.key, await challenge()));

@@ -1,10 +1,8 @@
-/** The backend's HTTP side on loopback with a real, certified identity provider in the same process. */
-import { createServer, type Server } from "node:http";
+/** The backend's HTTP side on loopback, with the identity provider that a test gives it. */
 import { serve } from "@hono/node-server";
 import { systemClock } from "@klutch/kube";
 import { type Logger, Secret, silentLogger } from "@klutch/telemetry";
 import type { Hono } from "hono";
-import Provider from "oidc-provider";
 import { createApp } from "../login/app.ts";
 import { LoginFlow } from "../login/login-flow.ts";
 import type { BindSession } from "../provisioning/bind.ts";
@@ -12,6 +10,7 @@ import { createSealer } from "../sealed-cookie.ts";
 import type { OfferedApi } from "../export-templates.ts";
 import { IdentityProvider } from "../login/identity-provider.ts";
 import type { ClusterKeyOf } from "../provisioning/cluster-proof.ts";
+import type { OidcClient } from "./identity-provider.ts";
 
 /** What the tests work with. */
 export interface LoginWorld extends AsyncDisposable {
@@ -25,8 +24,8 @@ export interface LoginWorld extends AsyncDisposable {
 
 /** Options of `startLoginWorld`. */
 export interface LoginWorldOptions {
-  /** What the backend is told the issuer is; default: the real one. */
-  readonly issuerOverride?: string | undefined;
+  /** What the backend takes for the issuer; or what starts it, when it needs to know the backend first. */
+  readonly issuer: string | ((stack: AsyncDisposableStack, client: OidcClient) => Promise<string>);
   readonly offers?: readonly OfferedApi[] | undefined;
   readonly allowedRedirects?: readonly string[] | undefined;
   readonly logger?: Logger | undefined;
@@ -53,7 +52,7 @@ export const sampleOffer: OfferedApi = {
 /** What the recorded bind function answers: with characters that a careless URL would lose. */
 export const sampleResponse = "ab+/cd==";
 
-export async function startLoginWorld(options: LoginWorldOptions = {}): Promise<LoginWorld> {
+export async function startLoginWorld(options: LoginWorldOptions): Promise<LoginWorld> {
   await using stack = new AsyncDisposableStack();
   // The port must be known before the application that is served there can be made.
   const served: { app?: Hono } = {};
@@ -65,14 +64,18 @@ export async function startLoginWorld(options: LoginWorldOptions = {}): Promise<
   );
   stack.defer(() => void server.close());
   const url = `http://127.0.0.1:${await listening}`;
-  const issuer = await startIdentityProvider(stack, `${url}/callback`);
+  const callbackUrl = `${url}/callback`;
+  const issuer =
+    typeof options.issuer === "string"
+      ? options.issuer
+      : await options.issuer(stack, { ...oidcClient, callbackUrl });
   const bound: LoginWorld["bound"] = [];
   const cookieKeys = { signing: new Secret(Buffer.alloc(32, 7)), encryption: undefined };
   const oidc = {
-    issuer: options.issuerOverride ?? issuer,
+    issuer,
     clientId: oidcClient.id,
     clientSecret: new Secret(oidcClient.secret),
-    callbackUrl: `${url}/callback`,
+    callbackUrl,
     authorizeUrl: undefined,
   };
   const replica = (): Hono =>
@@ -100,25 +103,4 @@ export async function startLoginWorld(options: LoginWorldOptions = {}): Promise<
   const otherReplica = async (request: Request): Promise<Response> => replica().fetch(request);
   const owned = stack.move();
   return { url, issuer, bound, otherReplica, [Symbol.asyncDispose]: () => owned.disposeAsync() };
-}
-
-async function startIdentityProvider(stack: AsyncDisposableStack, redirectUri: string): Promise<string> {
-  const server: Server = createServer();
-  const { promise, resolve } = Promise.withResolvers<void>();
-  server.listen(0, "127.0.0.1", resolve);
-  await promise;
-  stack.defer(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  const address = server.address();
-  const issuer = `http://127.0.0.1:${typeof address === "object" && address !== null ? address.port : 0}`;
-  const provider = new Provider(issuer, {
-    clients: [{ client_id: oidcClient.id, client_secret: oidcClient.secret, redirect_uris: [redirectUri] }],
-    pkce: { required: () => true },
-    cookies: { keys: ["a-cookie-key-of-the-tests"] },
-  });
-  const handle = provider.callback();
-  server.on("request", (request, response) => void handle(request, response));
-  return issuer;
 }

@@ -1,15 +1,13 @@
 /** What the answers to a provider's permission claims are worth: the real backend runs, and the provider's API server says who may do what. */
 import assert from "node:assert/strict";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { after, test } from "node:test";
 import {
-  type APIServiceExportRequest,
   apiServiceBindings,
+  type APIServiceExportRequest,
   apiServiceExportRequests,
   apiServiceExports,
   apiServiceExportTemplates,
+  type APIServiceNamespace,
   apiServiceNamespaces,
   binderName,
   binderRules,
@@ -18,29 +16,19 @@ import {
   type PermissionClaim,
   rejectedClaimsAnnotation,
 } from "@klutch/api";
-import {
-  clusterRoles,
-  customResourceDefinitions,
-  type DynamicObject,
-  isRecord,
-  roleBindings,
-} from "@klutch/kube-core";
+import { clusterRoles, customResourceDefinitions, type DynamicObject, roleBindings } from "@klutch/kube-core";
 import { formatYaml } from "@klutch/kube";
-import { crdObject, roleObject, startBackendProcess, startClusters, waitFor } from "@klutch/kube-testing";
+import { crdObject, isAllowed, roleObject, startBackendProcess, waitFor } from "@klutch/kube-testing";
 import { runCli } from "../program.ts";
 import { createTenant, prepareConsumer, prepareProvider, requestFor } from "../testing/provider-side.ts";
 import { refuseBinding } from "../testing/refuse-binding.ts";
 import { scriptedRun } from "../testing/script.ts";
+import { startTwoClusters } from "../testing/two-clusters.ts";
 
 const stack = new AsyncDisposableStack();
 after(() => stack.disposeAsync());
-const [consumer, provider] = await startClusters(2);
-assert.ok(consumer !== undefined && provider !== undefined);
-stack.use(consumer);
-stack.use(provider);
+const { consumer, provider, path, write } = stack.use(await startTwoClusters());
 const { client } = provider;
-const folder = await mkdtemp(join(tmpdir(), "klutch-answers-"));
-stack.defer(() => rm(folder, { recursive: true }));
 
 const group = "test.klutch.dev";
 const name = `widgets.${group}`;
@@ -67,8 +55,8 @@ await waitFor("templates to be served", () =>
     spec: { APIServiceSelector: { group, resource: "widgets" }, permissionClaims: claimed },
   }),
 );
-await writeFile(join(folder, "remote"), await createTenant(provider, tenant));
-await writeFile(join(folder, "config"), consumer.kubeconfig);
+await write("remote", await createTenant(provider, tenant));
+await write("config", consumer.kubeconfig);
 await client.create<DynamicObject>(clusterBindings, {
   apiVersion: "klutch.anynines.com/v1alpha1",
   kind: "ClusterBinding",
@@ -85,11 +73,8 @@ await client.create<DynamicObject>(apiServiceNamespaces, {
   spec: {},
 });
 const service = await waitFor("the service namespace", async () => {
-  const { status } = await client.get<DynamicObject>(apiServiceNamespaces, {
-    namespace: tenant,
-    name: "team",
-  });
-  return isRecord(status) && typeof status["namespace"] === "string" ? status["namespace"] : undefined;
+  const ref = { namespace: tenant, name: "team" };
+  return (await client.get<APIServiceNamespace>(apiServiceNamespaces, ref)).status?.namespace;
 });
 
 type Ended = Promise<{ readonly code: number; readonly said: string }>;
@@ -104,37 +89,22 @@ async function bindUntil(
 ): Ended {
   const request = { ...requestFor("widgets"), spec: { resources: [{ group, resource: "widgets" }] } };
   const run = scriptedRun({
-    env: { KUBECONFIG: join(folder, "config") },
+    env: { KUBECONFIG: path("config") },
     answers,
     stdin: formatYaml(request),
     signal,
   });
-  const remote = ["--remote-kubeconfig", join(folder, "remote"), "-f", "-"];
+  const remote = ["--remote-kubeconfig", path("remote"), "-f", "-"];
   const flags = ["--timeout=20s", "--konnector-image=example.test/konnector:v1", ...more];
   const code = await runCli("kubectl-bind", [...flags, "apiservice", ...remote], run.context);
   return { code, said: run.stderr() };
 }
 
-const reviews = {
-  group: "authorization.k8s.io",
-  version: "v1",
-  plural: "subjectaccessreviews",
-  kind: "SubjectAccessReview",
-  namespaced: false,
-};
 /** Whether the tenant's account may read objects of the resource in its service namespace. */
-async function mayGet(resource: string, apiGroup = ""): Promise<boolean> {
-  const { status } = await client.create<DynamicObject>(reviews, {
-    apiVersion: "authorization.k8s.io/v1",
-    kind: "SubjectAccessReview",
-    metadata: {},
-    spec: {
-      user: `system:serviceaccount:${tenant}:${binderName}`,
-      resourceAttributes: { verb: "get", resource, group: apiGroup, namespace: service },
-    },
-  });
-  return isRecord(status) && status["allowed"] === true;
-}
+const mayGet = (resource: string, apiGroup = ""): Promise<boolean> => {
+  const user = `system:serviceaccount:${tenant}:${binderName}`;
+  return isAllowed(client, user, { verb: "get", group: apiGroup, resource }, service);
+};
 const rejected = async (): Promise<string | undefined> => {
   const { metadata } = await client.get(apiServiceExports, { namespace: tenant, name });
   return metadata.annotations?.[rejectedClaimsAnnotation];

@@ -1,9 +1,6 @@
 /** Both commands against two real API servers; the provider's side is made by hand (testing/provider-side.ts). */
 import assert from "node:assert/strict";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { after, before, test } from "node:test";
+import { after, test } from "node:test";
 import {
   type APIServiceBinding,
   apiServiceBindings,
@@ -14,25 +11,18 @@ import {
   consumerNamespace,
 } from "@klutch/api";
 import {
-  clusterRoleBindings,
   clusterRoles,
+  conditionsOf,
   customResourceDefinitions,
-  deployments,
   type DynamicObject,
   isRecord,
+  isTrue,
   type KubeObject,
   namespaces,
   secrets,
-  serviceAccounts,
 } from "@klutch/kube-core";
-import {
-  formatYaml,
-  type KubeClient,
-  parseForeignKubeconfig,
-  parseYaml,
-  parseYamlDocuments,
-} from "@klutch/kube";
-import { roleObject, startClusters, type TestCluster } from "@klutch/kube-testing";
+import { formatYaml, parseForeignKubeconfig, parseYaml, parseYamlDocuments } from "@klutch/kube";
+import { roleObject, waitFor } from "@klutch/kube-testing";
 import { kubeconfigOf } from "../clusters.ts";
 import { startBackend } from "../testing/backend.ts";
 import {
@@ -43,29 +33,18 @@ import {
   requestFor,
 } from "../testing/provider-side.ts";
 import { type Finished, type Outside, startRun } from "../testing/run.ts";
+import { startTwoClusters } from "../testing/two-clusters.ts";
+import { objectLines, writtenByBind } from "../testing/written.ts";
 
-let consumer: TestCluster;
-let provider: TestCluster;
-let folder: string;
+const clusters = await startTwoClusters();
+after(() => clusters[Symbol.asyncDispose]());
+const { consumer, provider, path, write } = clusters;
+await prepareProvider(provider);
 /** Kubeconfig of tenant `cluster-a` at the provider. */
-let tenantKubeconfig: string;
-
-before(async () => {
-  const clusters = await startClusters(2);
-  const [first, second] = clusters;
-  assert.ok(first !== undefined && second !== undefined);
-  [consumer, provider] = [first, second];
-  folder = await mkdtemp(join(tmpdir(), "klutch-cli-"));
-  await prepareProvider(provider);
-  tenantKubeconfig = await createTenant(provider, "cluster-a");
-  await writeFile(join(folder, "remote"), tenantKubeconfig);
-  await writeFile(join(folder, "config"), withBrokenCurrentContext(consumer.kubeconfig));
-  await writeFile(join(folder, "widgets.yaml"), formatYaml(requestFor("widgets")));
-});
-after(async () => {
-  await Promise.all([consumer, provider].map((cluster) => cluster[Symbol.asyncDispose]()));
-  await rm(folder, { recursive: true });
-});
+const tenantKubeconfig = await createTenant(provider, "cluster-a");
+await write("remote", tenantKubeconfig);
+await write("config", withBrokenCurrentContext(consumer.kubeconfig));
+await write("widgets.yaml", formatYaml(requestFor("widgets")));
 
 /** The current context leads nowhere; only `--context app` reaches the cluster. */
 function withBrokenCurrentContext(kubeconfig: string): string {
@@ -86,45 +65,26 @@ function withBrokenCurrentContext(kubeconfig: string): string {
 }
 
 async function kubectlBind(args: readonly string[], options: Outside = {}): Promise<Finished> {
-  const outside = { env: { KUBECONFIG: join(folder, "config") }, ...options };
+  const outside = { env: { KUBECONFIG: path("config") }, ...options };
   return startRun("kubectl-bind", ["--context=app", "--timeout=20s", ...args], outside).done;
 }
 
 const apiService = (...more: string[]): string[] => [
   "apiservice",
   "--remote-kubeconfig",
-  join(folder, "remote"),
+  path("remote"),
   "-f",
-  join(folder, "widgets.yaml"),
+  path("widgets.yaml"),
   ...more,
 ];
 
-/** Everything a bind command could write, as `uid/resourceVersion` lines. */
+/** Everything a bind command could write. */
 async function state(): Promise<string[]> {
-  const lines: string[] = [];
-  const read = async (
-    client: KubeClient,
-    types: readonly Parameters<KubeClient["list"]>[0][],
-  ): Promise<void> => {
-    for (const type of types) {
-      const found = await client.list(type).catch(() => ({ items: [] }));
-      lines.push(
-        ...found.items.map(({ metadata }) => `${type.kind} ${metadata.uid} ${metadata.resourceVersion}`),
-      );
-    }
-  };
-  await read(consumer.client, [
-    namespaces,
-    secrets,
-    serviceAccounts,
-    deployments,
-    clusterRoles,
-    clusterRoleBindings,
-    customResourceDefinitions,
-    apiServiceBindings,
-  ]);
-  await read(provider.client, [namespaces, secrets, apiServiceExportRequests, apiServiceExports]);
-  return lines.toSorted();
+  const types = [namespaces, secrets, apiServiceExportRequests, apiServiceExports];
+  return [
+    ...(await objectLines(consumer.client, [...writtenByBind, customResourceDefinitions])),
+    ...(await objectLines(provider.client, types)),
+  ];
 }
 
 const binding = (name: string): Promise<APIServiceBinding | undefined> =>
@@ -303,11 +263,18 @@ const ownCrd: KubeObject = {
 
 test("an API that is bound to another provider, or that the cluster defines itself, is refused before anything is requested", async () => {
   const other = await createTenant(provider, "cluster-b");
-  await writeFile(join(folder, "other"), other);
-  const args = ["apiservice", "--remote-kubeconfig", join(folder, "other"), "-f"];
+  await write("other", other);
+  const args = ["apiservice", "--remote-kubeconfig", path("other"), "-f"];
   await consumer.client.create(customResourceDefinitions, ownCrd);
+  // Until then the API server itself writes to it.
+  await waitFor("the own CRD to be established", async () =>
+    isTrue(
+      conditionsOf(await consumer.client.get(customResourceDefinitions, { name: "things.own.test" })),
+      "Established",
+    ),
+  );
   const earlier = await state();
-  const bound = await kubectlBind([...args, join(folder, "widgets.yaml")]);
+  const bound = await kubectlBind([...args, path("widgets.yaml")]);
   assert.match(bound.stderr(), /belongs to another service provider/);
   const own = {
     ...requestFor("things"),
@@ -322,7 +289,7 @@ test("an API that is bound to another provider, or that the cluster defines itse
 test("a refusal of the provider is shown in its words, and the request is taken back", async () => {
   await using _backend = answerRequests(provider, "cluster-a", { gizmos: "no template for gizmos" });
   const run = await kubectlBind(
-    ["apiservice", "--remote-kubeconfig", join(folder, "remote"), "-f", "-", "--accept-permissions"],
+    ["apiservice", "--remote-kubeconfig", path("remote"), "-f", "-", "--accept-permissions"],
     { stdin: formatYaml(requestFor("gizmos")) },
   );
   assert.equal(run.code, 1);
@@ -336,7 +303,7 @@ test("a refusal of the provider is shown in its words, and the request is taken 
 
 test("a provider that never answers a request is not waited for without end", async () => {
   const run = await kubectlBind(
-    ["apiservice", "--remote-kubeconfig", join(folder, "remote"), "-f", "-", "--timeout=1s"],
+    ["apiservice", "--remote-kubeconfig", path("remote"), "-f", "-", "--timeout=1s"],
     { stdin: formatYaml(requestFor("gizmos")) },
   );
   assert.equal(run.code, 1);
@@ -344,9 +311,9 @@ test("a provider that never answers a request is not waited for without end", as
 });
 
 test("a revoked kubeconfig: the message names the provider's cluster, not this one's flags", async () => {
-  await writeFile(join(folder, "revoked"), tenantKubeconfig.replace(/\btoken: .*/, "token: revoked"));
-  const revoked = ["--remote-kubeconfig", join(folder, "revoked")];
-  const manifest = ["-f", join(folder, "widgets.yaml")];
+  await write("revoked", tenantKubeconfig.replace(/\btoken: .*/, "token: revoked"));
+  const revoked = ["--remote-kubeconfig", path("revoked")];
+  const manifest = ["-f", path("widgets.yaml")];
   const run = await kubectlBind(["apiservice", ...revoked, ...manifest]);
   assert.equal(run.code, 1);
   assert.match(

@@ -17,7 +17,7 @@ import {
   WireError,
 } from "@klutch/api";
 import { type DynamicObject, secrets, secretText } from "@klutch/kube-core";
-import { isAlreadyExists } from "@klutch/kube";
+import { findOrCreate } from "@klutch/kube";
 import type { Consumer } from "../clusters.ts";
 import type { CliContext } from "../context.ts";
 import type { ProviderDescription } from "./provider.ts";
@@ -53,18 +53,11 @@ export async function proveCluster(
   return { publicKey, challenge, signature: signText(key, clusterProofText(url, login, challenge)) };
 }
 
+/** The private key in PEM; empty when the Secret that is there holds none. */
 async function ensureKey({ client }: Consumer, signal: AbortSignal): Promise<string> {
   const ref = { namespace: consumerNamespace, name: clusterKeySecret };
-  const present = secretText(await client.find<DynamicObject>(secrets, ref, { signal }), clusterKeyDataKey);
-  if (present !== undefined) return present;
-  const key = newClusterKey();
-  try {
-    await client.create(secrets, clusterKeySecretObject(consumerNamespace, key), { signal });
-    return key;
-  } catch (error) {
-    if (!isAlreadyExists(error)) throw error;
-    return secretText(await client.get<DynamicObject>(secrets, ref, { signal }), clusterKeyDataKey) ?? "";
-  }
+  const make = (): DynamicObject => clusterKeySecretObject(consumerNamespace, newClusterKey());
+  return secretText(await findOrCreate(client, secrets, ref, make, { signal }), clusterKeyDataKey) ?? "";
 }
 
 /** Undefined when the backend does not know the route: the login works without. */

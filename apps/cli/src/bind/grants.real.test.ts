@@ -1,9 +1,6 @@
 /** What the plugin grants when the provider lies: a real app cluster, and a provider that answers what it likes (testing/lying-provider.ts). */
 import assert from "node:assert/strict";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { after, before, test } from "node:test";
+import { after, test } from "node:test";
 import {
   type APIServiceBinding,
   apiServiceBindings,
@@ -16,53 +13,36 @@ import {
   apiServices,
   clusterRoleBindings,
   clusterRoles,
-  deployments,
   type DynamicObject,
   isRecord,
   namespaces,
   type ResourceType,
-  secrets,
-  serviceAccounts,
 } from "@klutch/kube-core";
 import { formatYaml, parseYamlDocuments } from "@klutch/kube";
-import { roleObject, startClusters, type TestCluster, waitFor } from "@klutch/kube-testing";
+import { namespaceObject, roleObject, waitFor } from "@klutch/kube-testing";
 import { bindingOf } from "./consumer.ts";
 import { startBackend } from "../testing/backend.ts";
 import { answerWith, claimOn, type Lie, prepareLyingProvider } from "../testing/lying-provider.ts";
 import { createTenant, prepareConsumer, requestFor } from "../testing/provider-side.ts";
 import { refuseBinding } from "../testing/refuse-binding.ts";
 import { type Finished, type Outside, startRun } from "../testing/run.ts";
+import { startTwoClusters } from "../testing/two-clusters.ts";
+import { objectLines, writtenByBind } from "../testing/written.ts";
 
-let consumer: TestCluster;
-let provider: TestCluster;
-let folder: string;
-let tenantKubeconfig: string;
+const clusters = await startTwoClusters();
+after(() => clusters[Symbol.asyncDispose]());
+const { consumer, provider, path, write } = clusters;
 const tenant = "cluster-a";
-
-before(async () => {
-  const [first, second] = await startClusters(2);
-  assert.ok(first !== undefined && second !== undefined);
-  [consumer, provider] = [first, second];
-  folder = await mkdtemp(join(tmpdir(), "klutch-grants-"));
-  await prepareLyingProvider(provider);
-  await prepareConsumer(consumer);
-  await waitFor("the bindings", () => consumer.client.list(apiServiceBindings));
-  tenantKubeconfig = await createTenant(provider, tenant);
-  await writeFile(join(folder, "remote"), tenantKubeconfig);
-  await writeFile(join(folder, "config"), consumer.kubeconfig);
-  await consumer.client.create(namespaces, {
-    apiVersion: "v1",
-    kind: "Namespace",
-    metadata: { name: consumerNamespace },
-  });
-});
-after(async () => {
-  await Promise.all([consumer, provider].map((cluster) => cluster[Symbol.asyncDispose]()));
-  await rm(folder, { recursive: true });
-});
+await prepareLyingProvider(provider);
+await prepareConsumer(consumer);
+await waitFor("the bindings", () => consumer.client.list(apiServiceBindings));
+const tenantKubeconfig = await createTenant(provider, tenant);
+await write("remote", tenantKubeconfig);
+await write("config", consumer.kubeconfig);
+await consumer.client.create(namespaces, namespaceObject(consumerNamespace));
 
 async function kubectlBind(args: readonly string[], options: Outside = {}): Promise<Finished> {
-  const outside = { env: { KUBECONFIG: join(folder, "config") }, ...options };
+  const outside = { env: { KUBECONFIG: path("config") }, ...options };
   return startRun("kubectl-bind", ["--timeout=20s", ...args], outside).done;
 }
 
@@ -73,7 +53,7 @@ async function bindService(
   ...more: string[]
 ): Promise<Finished> {
   const request = typeof api === "string" ? harmless(api) : api;
-  const args = ["apiservice", "--remote-kubeconfig", join(folder, "remote"), "-f", "-", ...more];
+  const args = ["apiservice", "--remote-kubeconfig", path("remote"), "-f", "-", ...more];
   return kubectlBind(args, { stdin: formatYaml(request), ...options });
 }
 
@@ -96,23 +76,7 @@ const browser = (url: string): void => {
 };
 
 /** Everything in the app cluster that a bind command could write. */
-async function state(): Promise<string[]> {
-  const types: readonly ResourceType[] = [
-    namespaces,
-    secrets,
-    serviceAccounts,
-    deployments,
-    clusterRoles,
-    clusterRoleBindings,
-    apiServiceBindings,
-  ];
-  const lists = await Promise.all(types.map((type) => consumer.client.list(type)));
-  return lists
-    .flatMap(({ items }, index) =>
-      items.map(({ metadata }) => `${types[index]?.kind} ${metadata.name} ${metadata.resourceVersion}`),
-    )
-    .toSorted();
-}
+const state = (): Promise<string[]> => objectLines(consumer.client, writtenByBind);
 
 const ruleTexts = async (name: string): Promise<string> =>
   JSON.stringify((await consumer.client.get<DynamicObject>(clusterRoles, { name }))["rules"]);
@@ -322,10 +286,10 @@ test("when the binding cannot be made, the role and the credential of this run g
   await using _provider = answerWith(provider, tenant, {});
   // No binding of this tenant is left that needs its Secret.
   const other = await createTenant(provider, "cluster-cogs");
-  await writeFile(join(folder, "cogs"), other);
+  await write("cogs", other);
   await using _other = answerWith(provider, "cluster-cogs", {});
   const earlier = await state();
-  const args = ["apiservice", "--remote-kubeconfig", join(folder, "cogs"), "-f", "-", "--skip-konnector"];
+  const args = ["apiservice", "--remote-kubeconfig", path("cogs"), "-f", "-", "--skip-konnector"];
   const run = await kubectlBind(args, { stdin: formatYaml(harmless("cogs")) });
   assert.equal(run.code, 1);
   assert.match(run.stderr(), /not here/);

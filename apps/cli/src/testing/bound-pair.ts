@@ -22,11 +22,12 @@ import {
   type DynamicObject,
   type KubeObject,
   namespaces,
+  refOfObject,
   type ResourceType,
   secrets,
 } from "@klutch/kube-core";
-import { isAlreadyExists, type KubeClient } from "@klutch/kube";
-import { type TestCluster, waitFor } from "@klutch/kube-testing";
+import { findOrCreate, type KubeClient } from "@klutch/kube";
+import { anyObject, crdObject, namespaceObject, type TestCluster, waitFor } from "@klutch/kube-testing";
 import { defaultMetadataRule, providerContent } from "@klutch/sync";
 import type { Consumer } from "../clusters.ts";
 import { applyManifests } from "../app-cluster/konnector.ts";
@@ -72,11 +73,7 @@ export async function bindApi(
     new AbortController().signal,
   );
   await provider.client.create<KubeObject>(apiServiceExports, exportObject(tenantNamespace, type));
-  await ensure(
-    consumer.client,
-    { apiVersion: "v1", kind: "Namespace", metadata: { name: claimNamespace } },
-    namespaces,
-  );
+  await ensure(consumer.client, namespaces, namespaceObject(claimNamespace));
   await mapNamespace(provider.client, tenantNamespace);
   for (const { client } of [consumer, provider])
     await waitFor(`${plural} to be served`, () => client.list(type));
@@ -135,29 +132,11 @@ function bindingObject(name: string): APIServiceBinding {
 }
 
 function crdOf(
-  { plural, kind }: ResourceType,
+  type: ResourceType,
   ownerReferences: NonNullable<KubeObject["metadata"]["ownerReferences"]>,
 ): KubeObject {
-  const openAPIV3Schema = { type: "object", "x-kubernetes-preserve-unknown-fields": true };
-  return {
-    apiVersion: "apiextensions.k8s.io/v1",
-    kind: "CustomResourceDefinition",
-    metadata: { name: `${plural}.${group}`, ownerReferences },
-    spec: {
-      group,
-      names: { kind, plural, singular: kind.toLowerCase(), listKind: `${kind}List` },
-      scope: "Namespaced",
-      versions: [
-        {
-          name: "v1",
-          served: true,
-          storage: true,
-          schema: { openAPIV3Schema },
-          subresources: { status: {} },
-        },
-      ],
-    },
-  };
+  const crd = crdObject(type, { properties: { spec: anyObject, status: anyObject }, hasStatus: true });
+  return { ...crd, metadata: { ...crd.metadata, ownerReferences } };
 }
 
 function exportObject(namespace: string, { plural, kind }: ResourceType): KubeObject {
@@ -181,24 +160,20 @@ function exportObject(namespace: string, { plural, kind }: ResourceType): KubeOb
 async function mapNamespace(client: KubeClient, tenantNamespace: string): Promise<void> {
   const annotations = { [serviceNamespaceAnnotation]: `${tenantNamespace}/${claimNamespace}` };
   const name = serviceNamespaceOf(tenantNamespace);
-  await ensure(client, { apiVersion: "v1", kind: "Namespace", metadata: { name, annotations } }, namespaces);
+  await ensure(client, namespaces, namespaceObject(name, annotations));
   const mapping = {
     apiVersion: "klutch.anynines.com/v1alpha1",
     kind: "APIServiceNamespace",
     metadata: { namespace: tenantNamespace, name: claimNamespace },
   };
-  await ensure(client, mapping, apiServiceNamespaces);
+  await ensure(client, apiServiceNamespaces, mapping);
   const ref = { namespace: tenantNamespace, name: claimNamespace };
   const patch = { status: { namespace: name } };
   await client.mergePatch(apiServiceNamespaces, ref, patch, { subresource: "status" });
 }
 
-async function ensure(client: KubeClient, object: KubeObject, type: ResourceType): Promise<void> {
-  try {
-    await client.create(type, object);
-  } catch (error) {
-    if (!isAlreadyExists(error)) throw error;
-  }
+async function ensure(client: KubeClient, type: ResourceType, object: KubeObject): Promise<void> {
+  await findOrCreate(client, type, refOfObject(object), () => object);
 }
 
 /** The client as the commands hold it. Disposing it does nothing. */

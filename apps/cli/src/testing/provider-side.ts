@@ -19,7 +19,14 @@ import {
   serviceAccounts,
 } from "@klutch/kube-core";
 import { formatKubeconfig, serviceAccountToken } from "@klutch/kube";
-import { roleBindingObject, roleObject, type TestCluster, waitFor } from "@klutch/kube-testing";
+import {
+  namespaceObject,
+  roleBindingObject,
+  roleObject,
+  serviceAccountObject,
+  type TestCluster,
+  waitFor,
+} from "@klutch/kube-testing";
 
 /** Serves the kinds that a backend's cluster serves. */
 export async function prepareProvider(provider: TestCluster): Promise<void> {
@@ -36,9 +43,9 @@ export async function prepareConsumer(consumer: TestCluster): Promise<void> {
 /** A tenant with the rights of the shipped role, and its kubeconfig. */
 export async function createTenant(provider: TestCluster, namespace: string): Promise<string> {
   const { client } = provider;
-  await client.create(namespaces, { apiVersion: "v1", kind: "Namespace", metadata: { name: namespace } });
+  await client.create(namespaces, namespaceObject(namespace));
   const account = { namespace, name: binderName };
-  await client.create(serviceAccounts, { apiVersion: "v1", kind: "ServiceAccount", metadata: account });
+  await client.create(serviceAccounts, serviceAccountObject(account));
   await client.create(roles, roleObject(account, binderRules));
   await client.create(roleBindings, roleBindingObject(account, { kind: "Role", name: binderName }, account));
   const { token } = await serviceAccountToken(client, account, { expirationSeconds: 3600 });

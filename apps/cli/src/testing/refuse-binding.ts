@@ -1,24 +1,16 @@
 /** An app cluster whose own admission policy stands in the way. */
 import { apiServiceBindings } from "@klutch/api";
 import { ApiError } from "@klutch/kube";
-import type { DynamicObject, ResourceType } from "@klutch/kube-core";
+import {
+  type DynamicObject,
+  validatingAdmissionPolicies,
+  validatingAdmissionPolicyBindings,
+} from "@klutch/kube-core";
 import { type TestCluster, waitFor } from "@klutch/kube-testing";
 import { bindingOf } from "../bind/consumer.ts";
 
-const policyTypes = ["validatingadmissionpolicies", "validatingadmissionpolicybindings"].map(
-  (plural): ResourceType => ({
-    group: "admissionregistration.k8s.io",
-    version: "v1",
-    plural,
-    kind: plural.endsWith("policies") ? "ValidatingAdmissionPolicy" : "ValidatingAdmissionPolicyBinding",
-    namespaced: false,
-  }),
-);
-
 /** The app cluster refuses bindings of this name, until disposed. */
 export async function refuseBinding(consumer: TestCluster, name: string): Promise<AsyncDisposable> {
-  const [policies, bindings] = policyTypes;
-  if (policies === undefined || bindings === undefined) throw new Error("there are two types");
   const apiVersion = "admissionregistration.k8s.io/v1";
   const rule = {
     apiGroups: ["klutch.anynines.com"],
@@ -26,9 +18,9 @@ export async function refuseBinding(consumer: TestCluster, name: string): Promis
     resources: ["apiservicebindings"],
     operations: ["CREATE"],
   };
-  await consumer.client.create<DynamicObject>(policies, {
+  await consumer.client.create<DynamicObject>(validatingAdmissionPolicies, {
     apiVersion,
-    kind: policies.kind,
+    kind: validatingAdmissionPolicies.kind,
     metadata: { name: "refuse" },
     spec: {
       failurePolicy: "Fail",
@@ -36,9 +28,9 @@ export async function refuseBinding(consumer: TestCluster, name: string): Promis
       validations: [{ expression: `object.metadata.name != '${name}'`, message: "not here" }],
     },
   });
-  await consumer.client.create<DynamicObject>(bindings, {
+  await consumer.client.create<DynamicObject>(validatingAdmissionPolicyBindings, {
     apiVersion,
-    kind: bindings.kind,
+    kind: validatingAdmissionPolicyBindings.kind,
     metadata: { name: "refuse" },
     spec: { policyName: "refuse", validationActions: ["Deny"] },
   });
@@ -55,7 +47,9 @@ export async function refuseBinding(consumer: TestCluster, name: string): Promis
   });
   return {
     async [Symbol.asyncDispose]() {
-      for (const type of policyTypes) await consumer.client.delete(type, { name: "refuse" });
+      for (const type of [validatingAdmissionPolicies, validatingAdmissionPolicyBindings]) {
+        await consumer.client.delete(type, { name: "refuse" });
+      }
     },
   };
 }

@@ -1,26 +1,31 @@
 /** The app cluster and the control plane of a test file, with one bound API, and the commands to run there. */
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import {
   type APIServiceBinding,
   apiServiceBindings,
   consumerNamespace,
   konnectorManifests,
+  konnectorName,
 } from "@klutch/api";
-import type { Condition } from "@klutch/kube-core";
-import { startClusters, type TestCluster, waitFor } from "@klutch/kube-testing";
+import {
+  type Condition,
+  deployments,
+  type DynamicObject,
+  leases,
+  microTime,
+  type ObjectRef,
+} from "@klutch/kube-core";
+import { type KubeClient, systemClock } from "@klutch/kube";
+import { waitFor } from "@klutch/kube-testing";
 import { confineKonnector } from "../app-cluster/confinement.ts";
 import { applyManifests } from "../app-cluster/konnector.ts";
 import { asConsumer, bindApi, type BoundPair, syncedClaim } from "./bound-pair.ts";
 import { createTenant, prepareConsumer, prepareProvider } from "./provider-side.ts";
 import { type Finished, type Outside, type Started, startRun } from "./run.ts";
 import { scriptedRun } from "./script.ts";
+import { startTwoClusters, type TwoClusters } from "./two-clusters.ts";
 
 /** Two API servers with one bound API between them, on which commands of `klutch` run. */
-export interface KlutchWorld extends AsyncDisposable {
-  readonly consumer: TestCluster;
-  readonly provider: TestCluster;
+export interface KlutchWorld extends Pick<TwoClusters, "consumer" | "provider">, AsyncDisposable {
   /** Bound for tenant `cluster-a`, with the claims `one` and `two` in namespace `app` in sync. */
   readonly widgets: BoundPair;
   /** Paths of kubeconfigs. */
@@ -33,26 +38,24 @@ export interface KlutchWorld extends AsyncDisposable {
   findBinding(name: string): Promise<APIServiceBinding | undefined>;
   patchBinding(name: string, patch: object): Promise<void>;
   setConditions(name: string, conditions: readonly Omit<Condition, "lastTransitionTime">[]): Promise<void>;
+  /** Plays a konnector that is well: both replicas, the lease, and `widgets` is Ready. */
+  makeHealthy(): Promise<void>;
 }
 
 /** Starts it. */
 export async function startKlutchWorld(): Promise<KlutchWorld> {
-  const [consumer, provider] = await startClusters(2);
-  if (consumer === undefined || provider === undefined) throw new Error("two clusters were asked for");
-  const folder = await mkdtemp(join(tmpdir(), "klutch-commands-"));
-  const paths = {
-    app: join(folder, "app"),
-    controlPlane: join(folder, "control-plane"),
-    tenant: join(folder, "tenant"),
-  };
-  await writeFile(paths.app, consumer.kubeconfig);
-  await writeFile(paths.controlPlane, provider.kubeconfig);
+  await using stack = new AsyncDisposableStack();
+  const { consumer, provider, write } = stack.use(await startTwoClusters());
   await prepareProvider(provider);
   await prepareConsumer(consumer);
   const manifests = konnectorManifests({ image: "example.test/konnector:v1" });
   await applyManifests(asConsumer(consumer.client), manifests, new AbortController().signal);
   await waitFor("the bindings", () => consumer.client.list(apiServiceBindings));
-  await writeFile(paths.tenant, await createTenant(provider, "cluster-a"));
+  const paths = {
+    app: await write("app", consumer.kubeconfig),
+    controlPlane: await write("control-plane", provider.kubeconfig),
+    tenant: await write("tenant", await createTenant(provider, "cluster-a")),
+  };
   const widgets = await bindApi(consumer, provider, "cluster-a", "widgets");
   await confineKonnector(scriptedRun().context, asConsumer(consumer.client));
   await syncedClaim(consumer, provider, widgets, "one");
@@ -61,10 +64,14 @@ export async function startKlutchWorld(): Promise<KlutchWorld> {
     return startRun(program, args, { env: { KUBECONFIG: paths.app }, ...outside });
   };
   const run: KlutchWorld["run"] = (...given) => start(...given).done;
-  const refOf = (name: string): { namespace: string; name: string } => ({
-    namespace: consumerNamespace,
-    name,
-  });
+  const refOf = (name: string): ObjectRef => ({ namespace: consumerNamespace, name });
+  const setConditions: KlutchWorld["setConditions"] = async (name, given) => {
+    const lastTransitionTime = "2026-01-01T00:00:00Z";
+    const status = { conditions: given.map((condition) => ({ ...condition, lastTransitionTime })) };
+    const options = { subresource: "status" };
+    await consumer.client.mergePatch(apiServiceBindings, refOf(name), { status }, options);
+  };
+  const owned = stack.move();
   return {
     consumer,
     provider,
@@ -77,15 +84,25 @@ export async function startKlutchWorld(): Promise<KlutchWorld> {
     async patchBinding(name, patch) {
       await consumer.client.mergePatch(apiServiceBindings, refOf(name), patch);
     },
-    async setConditions(name, given) {
-      const lastTransitionTime = "2026-01-01T00:00:00Z";
-      const status = { conditions: given.map((condition) => ({ ...condition, lastTransitionTime })) };
-      const options = { subresource: "status" };
-      await consumer.client.mergePatch(apiServiceBindings, refOf(name), { status }, options);
+    setConditions,
+    async makeHealthy() {
+      await reportReplicas(consumer.client);
+      await setConditions(widgets.name, [{ type: "Ready", status: "True" }]);
     },
-    async [Symbol.asyncDispose]() {
-      await Promise.all([consumer, provider].map((cluster) => cluster[Symbol.asyncDispose]()));
-      await rm(folder, { recursive: true });
-    },
+    [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };
+}
+
+/** The Deployment is available, and a replica holds the lease for ten minutes. */
+async function reportReplicas(client: KubeClient): Promise<void> {
+  const status = { status: { replicas: 2, readyReplicas: 2, availableReplicas: 2 } };
+  const ref = { namespace: consumerNamespace, name: konnectorName };
+  await client.mergePatch(deployments, ref, status, { subresource: "status" });
+  const now = microTime(systemClock.now());
+  await client.create<DynamicObject>(leases, {
+    apiVersion: "coordination.k8s.io/v1",
+    kind: "Lease",
+    metadata: { namespace: consumerNamespace, name: consumerNamespace },
+    spec: { holderIdentity: "konnector-0", leaseDurationSeconds: 600, renewTime: now, acquireTime: now },
+  });
 }

@@ -7,7 +7,8 @@ import type { CliContext } from "../context.ts";
 import { CliError } from "../errors.ts";
 import { columns } from "../output.ts";
 import { CheckFailedError, counted } from "../findings.ts";
-import { type ControlPlane, type Reading, readSnapshot } from "./read.ts";
+import { type Reading, readSnapshot } from "./read.ts";
+import type { ControlPlane } from "./reader.ts";
 
 /** Arguments of `verify`. */
 export interface VerifyOptions {

@@ -1,12 +1,12 @@
 /** The key of this app cluster, in a Secret of the agent's namespace; made when it is first needed, never replaced. */
 import { clusterKeyDataKey, clusterKeySecret, clusterKeySecretObject, newClusterKey } from "@klutch/api";
 import { type DynamicObject, secrets, secretText } from "@klutch/kube-core";
-import { isAlreadyExists } from "@klutch/kube";
+import { findOrCreate } from "@klutch/kube";
 import type { ConsumerCluster } from "../clusters.ts";
 
 /** The private key in PEM; undefined when there is none. */
 export async function readClusterKey(
-  { client }: ConsumerCluster,
+  { client }: Pick<ConsumerCluster, "side" | "client">,
   namespace: string,
   signal: AbortSignal,
 ): Promise<string | undefined> {
@@ -14,20 +14,13 @@ export async function readClusterKey(
   return secretText(await client.find<DynamicObject>(secrets, ref, { signal }), clusterKeyDataKey);
 }
 
-/** The private key in PEM, made when there is none. */
+/** The private key in PEM, made with its Secret when there is none. Undefined when the Secret that is there holds none. */
 export async function ensureClusterKey(
-  consumer: ConsumerCluster,
+  { client }: Pick<ConsumerCluster, "side" | "client">,
   namespace: string,
   signal: AbortSignal,
-): Promise<string> {
-  const present = await readClusterKey(consumer, namespace, signal);
-  if (present !== undefined) return present;
-  const key = newClusterKey();
-  try {
-    await consumer.client.create(secrets, clusterKeySecretObject(namespace, key), { signal });
-    return key;
-  } catch (error) {
-    if (!isAlreadyExists(error)) throw error;
-    return (await readClusterKey(consumer, namespace, signal)) ?? key;
-  }
+): Promise<string | undefined> {
+  const ref = { namespace, name: clusterKeySecret };
+  const make = (): DynamicObject => clusterKeySecretObject(namespace, newClusterKey());
+  return secretText(await findOrCreate(client, secrets, ref, make, { signal }), clusterKeyDataKey);
 }

@@ -87,7 +87,8 @@ export class Renewal implements Startable {
     const present = cache.get(keyOfRef(secretRef));
     const isKnown = present?.metadata.annotations?.[renewalUrlAnnotation] === url;
     if (isKnown && this.#offered?.url === url) return this.#offered.publicKey;
-    const publicKey = publicKeyOf(await ensureClusterKey(consumer, secretRef.namespace ?? "", signal));
+    const key = await ensureClusterKey(consumer, secretRef.namespace ?? "", signal);
+    const publicKey = key === undefined ? undefined : publicKeyOf(key);
     if (publicKey === undefined) return undefined;
     if (!isKnown) {
       const patch = { metadata: { annotations: { [renewalUrlAnnotation]: url } } };

@@ -1,8 +1,7 @@
 /** The tenant's credential: where it is kept, whether it works, how it ends. */
 import { binderName, consumerNamespace, kubeconfigKey } from "@klutch/api";
-import { namespaces, secrets, serviceAccounts } from "@klutch/kube-core";
-import { ApiError, createKubeClient, parseForeignKubeconfig } from "@klutch/kube";
-import { type TestCluster, waitFor } from "@klutch/kube-testing";
+import { secrets, serviceAccounts } from "@klutch/kube-core";
+import { answerTo, serviceAccountObject, type TestCluster, waitFor } from "@klutch/kube-testing";
 import { tenantNamespace } from "./provider-side.ts";
 
 type SecretRef = Readonly<Record<"namespace" | "name", string>>;
@@ -22,23 +21,11 @@ export async function putKubeconfig(
   await client.mergePatch(secrets, ref, { data });
 }
 
-/** Status of a request to the provider with exactly this kubeconfig. */
-export async function answerTo(kubeconfig: string): Promise<number> {
-  await using client = createKubeClient(parseForeignKubeconfig(kubeconfig));
-  try {
-    await client.get(namespaces, { name: tenantNamespace });
-    return 200;
-  } catch (error) {
-    if (error instanceof ApiError) return error.status;
-    throw error;
-  }
-}
-
 /** Ends all tokens of the tenant, as an operator does, and waits until this one is refused. Open watches outlive it. */
 export async function endTokens({ client }: TestCluster, kubeconfig: string): Promise<void> {
   const account = { namespace: tenantNamespace, name: binderName };
   await client.delete(serviceAccounts, account);
-  await client.create(serviceAccounts, { apiVersion: "v1", kind: "ServiceAccount", metadata: account });
+  await client.create(serviceAccounts, serviceAccountObject(account));
   await waitFor("the token to be refused", async () => (await answerTo(kubeconfig)) === 401, {
     timeoutMs: 30_000,
   });

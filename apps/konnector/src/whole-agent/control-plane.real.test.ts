@@ -32,8 +32,7 @@ const running = runAgent({
     leaseNamespace: tenantNamespace,
     identity: "test",
     installCrd: false,
-    massDeletionLimit: 100,
-    providerObjectsLimit: 1_000,
+    timing: {},
     controlPlane: {
       secretName: appCluster.name,
       secretNamespace: appCluster.namespace,

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
-import { createKubeClient, isForbidden, type KubeClient, serviceAccountToken } from "@klutch/kube";
+import { isForbidden, type KubeClient, serviceAccountToken } from "@klutch/kube";
 import {
   clusterRoleBindings,
   clusterRoles,
@@ -14,13 +14,12 @@ import {
   roles,
   secrets,
   serviceAccounts,
-  validatingAdmissionPolicies,
-  validatingAdmissionPolicyBindings,
 } from "@klutch/kube-core";
-import { startCluster, waitFor } from "@klutch/kube-testing";
+import { applyPolicies, startCluster, unlimitedClient, waitFor } from "@klutch/kube-testing";
 import { bindCrds } from "../index.ts";
 import * as resources from "../resources.ts";
 import { backendPolicyManifests } from "./backend.ts";
+import { refused } from "./testing/refused.ts";
 
 const cluster = await startCluster({
   name: "backend-policy",
@@ -30,13 +29,7 @@ const cluster = await startCluster({
 after(() => cluster[Symbol.asyncDispose]());
 const admin = cluster.client;
 /** Acts as the backend's account, with the unlimited rights that `escalate` and `bind` could give it. */
-const backend: KubeClient = createKubeClient(
-  {
-    ...cluster.config,
-    impersonate: { user: "system:serviceaccount:klutch-backend:klutch-backend", groups: ["system:masters"] },
-  },
-  { userAgent: "test", flowControl: false },
-);
+const backend: KubeClient = unlimitedClient(cluster, { namespace: "klutch-backend", name: "klutch-backend" });
 after(() => backend[Symbol.asyncDispose]());
 
 const rbac = "rbac.authorization.k8s.io";
@@ -53,14 +46,6 @@ function object(type: ResourceType, metadata: DynamicObject["metadata"], fields:
 const create = (type: ResourceType, metadata: DynamicObject["metadata"], fields?: object): Promise<unknown> =>
   backend.create(type, object(type, metadata, fields));
 
-async function refused(work: Promise<unknown>, reason: RegExp): Promise<void> {
-  await assert.rejects(work, (error: unknown) => {
-    assert.ok(isForbidden(error), String(error));
-    assert.match(error.message, reason);
-    return true;
-  });
-}
-
 for (const name of ["foreign", "klutch-backend", "crossplane-system"])
   await admin.create(namespaces, object(namespaces, { name }));
 for (const crd of bindCrds)
@@ -68,13 +53,7 @@ for (const crd of bindCrds)
     customResourceDefinitions,
     object(customResourceDefinitions, { ...crd.metadata }, { spec: crd.spec }),
   );
-for (const manifest of backendPolicyManifests) {
-  const type =
-    manifest.kind === "ValidatingAdmissionPolicy"
-      ? validatingAdmissionPolicies
-      : validatingAdmissionPolicyBindings;
-  await admin.create(type, manifest);
-}
+await applyPolicies(admin, backendPolicyManifests);
 let attempts = 0;
 await waitFor("the policy to be in force", () =>
   create(namespaces, { name: `probe-${attempts++}` }).then(() => false, isForbidden),

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
-import { createKubeClient, isForbidden, type KubeClient } from "@klutch/kube";
+import { isForbidden, type KubeClient } from "@klutch/kube";
 import {
   clusterRoles,
   configMaps,
@@ -11,23 +11,26 @@ import {
   type ResourceType,
   secrets,
   serviceAccounts,
-  validatingAdmissionPolicies,
-  validatingAdmissionPolicyBindings,
 } from "@klutch/kube-core";
-import { startCluster, waitFor } from "@klutch/kube-testing";
+import {
+  applyPolicies,
+  crdObject,
+  namespaceObject,
+  serviceAccountObject,
+  startCluster,
+  unlimitedClient,
+  waitFor,
+} from "@klutch/kube-testing";
 import { apiServiceBindingCrd } from "../index.ts";
 import * as resources from "../resources.ts";
 import { type KonnectorScope, konnectorPolicyManifests, konnectorScopeOf } from "./konnector.ts";
+import { refused } from "./testing/refused.ts";
 
 const cluster = await startCluster({ name: "konnector-policy" });
 after(() => cluster[Symbol.asyncDispose]());
 const admin = cluster.client;
-const user = "system:serviceaccount:klutch-bind:konnector";
 /** Acts as the agent's account, with the unlimited rights that an older agent's role gives it. */
-const agent: KubeClient = createKubeClient(
-  { ...cluster.config, impersonate: { user, groups: ["system:masters"] } },
-  { userAgent: "test" },
-);
+const agent: KubeClient = unlimitedClient(cluster, { namespace: "klutch-bind", name: "konnector" });
 after(() => agent[Symbol.asyncDispose]());
 
 const widgets: ResourceType = {
@@ -37,53 +40,22 @@ const widgets: ResourceType = {
   kind: "Widget",
   namespaced: true,
 };
-const typeOf: Readonly<Record<string, ResourceType>> = {
-  ValidatingAdmissionPolicy: validatingAdmissionPolicies,
-  ValidatingAdmissionPolicyBinding: validatingAdmissionPolicyBindings,
-};
-
+const gadgets: ResourceType = { ...widgets, plural: "gadgets", kind: "Gadget" };
 /** In force a moment after it was written. */
 async function confine(scope: KonnectorScope, isInForce: () => Promise<boolean>): Promise<void> {
-  for (const manifest of konnectorPolicyManifests(scope)) {
-    const type = typeOf[manifest.kind];
-    assert.ok(type !== undefined, manifest.kind);
-    await admin.apply(type, manifest, { fieldManager: "test", force: true });
-  }
+  await applyPolicies(admin, konnectorPolicyManifests(scope));
   await waitFor("the policy to be in force", isInForce);
 }
 
-function crd(name: string, group = "example.org"): KubeObject & DynamicObject {
-  const kind = name[0]?.toUpperCase() + name.slice(1, -1);
-  return {
-    apiVersion: "apiextensions.k8s.io/v1",
-    kind: "CustomResourceDefinition",
-    metadata: {
-      name: `${name}.${group}`,
-      ownerReferences: [
-        {
-          apiVersion: "klutch.anynines.com/v1alpha1",
-          kind: "APIServiceBinding",
-          name: `${name}.${group}`,
-          uid: "11111111-1111-1111-1111-111111111111",
-        },
-      ],
-    },
-    spec: {
-      group,
-      scope: "Namespaced",
-      names: { plural: name, singular: name.slice(0, -1), kind, listKind: `${kind}List` },
-      versions: [
-        {
-          name: "v1",
-          served: true,
-          storage: true,
-          schema: {
-            openAPIV3Schema: { type: "object", "x-kubernetes-preserve-unknown-fields": true },
-          },
-        },
-      ],
-    },
+function crd(type: ResourceType): DynamicObject {
+  const object = crdObject(type);
+  const owner = {
+    apiVersion: "klutch.anynines.com/v1alpha1",
+    kind: "APIServiceBinding",
+    name: object.metadata.name ?? "",
+    uid: "11111111-1111-1111-1111-111111111111",
   };
+  return { ...object, metadata: { ...object.metadata, ownerReferences: [owner] } };
 }
 
 function secret(namespace: string, name: string, fields: object = {}, annotations = {}): KubeObject {
@@ -92,16 +64,7 @@ function secret(namespace: string, name: string, fields: object = {}, annotation
 
 const owned = { "klutch.anynines.com/resource-owner": "Provider" };
 
-async function refused(work: Promise<unknown>, reason: RegExp): Promise<void> {
-  await assert.rejects(work, (error: unknown) => {
-    assert.ok(isForbidden(error), String(error));
-    assert.match(error.message, reason);
-    return true;
-  });
-}
-
-for (const name of ["klutch-bind", "team"])
-  await admin.create(namespaces, { apiVersion: "v1", kind: "Namespace", metadata: { name } });
+for (const name of ["klutch-bind", "team"]) await admin.create(namespaces, namespaceObject(name));
 await admin.create(customResourceDefinitions, apiServiceBindingCrd);
 
 const kindRefused = /may write only what is bound, accepted claims and its own objects/;
@@ -150,7 +113,7 @@ test("a name that would end the expression is no name of a resource", () => {
 });
 
 test("the agent writes what is bound and claimed, and nothing else, whatever its role says", async () => {
-  await agent.create(customResourceDefinitions, crd("widgets"));
+  await agent.create(customResourceDefinitions, crd(widgets));
   const widget: DynamicObject = {
     apiVersion: "example.org/v1",
     kind: "Widget",
@@ -169,7 +132,7 @@ test("the agent writes what is bound and claimed, and nothing else, whatever its
   await refused(agent.delete(secrets, { namespace: "klutch-bind", name: "kubeconfig-abc" }), /Klutch/);
   const configMap = { apiVersion: "v1", kind: "ConfigMap", metadata: { namespace: "team", name: "c" } };
   await refused(agent.create(configMaps, configMap), kindRefused);
-  const account = { apiVersion: "v1", kind: "ServiceAccount", metadata: { namespace: "team", name: "a" } };
+  const account = serviceAccountObject({ namespace: "team", name: "a" });
   await refused(agent.create(serviceAccounts, account), kindRefused);
   await refused(
     agent.create(clusterRoles, {
@@ -246,7 +209,7 @@ test("a binding's answers stay a person's, and only CRDs of bound APIs are writt
   );
   const crds = customResourceDefinitions;
   const reason = /only CustomResourceDefinitions of bound APIs/;
-  await refused(agent.create(crds, crd("gadgets")), reason);
+  await refused(agent.create(crds, crd(gadgets)), reason);
   await refused(
     agent.mergePatch(crds, { name: "widgets.example.org" }, { metadata: { ownerReferences: null } }),
     reason,

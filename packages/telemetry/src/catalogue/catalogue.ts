@@ -1,6 +1,7 @@
 /** Every metric of our own, by what they belong to, and there by name. A metric that is not here cannot be made by the name of one that is. */
 import type { MetricDeclaration, ProcessName } from "../declaration.ts";
 import * as clients from "./clients.ts";
+import * as controlPlane from "./control-plane.ts";
 import * as controllers from "./controllers.ts";
 import * as servers from "./servers.ts";
 import * as sync from "./sync.ts";
@@ -10,6 +11,7 @@ export const catalogue: readonly MetricDeclaration[] = [
   ...declarationsOf(controllers),
   ...declarationsOf(clients),
   ...declarationsOf(sync),
+  ...declarationsOf(controlPlane),
   ...declarationsOf(servers),
 ];
 

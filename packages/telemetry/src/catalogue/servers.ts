@@ -1,14 +1,8 @@
 /** Requests that a process answers. */
-import type {
-  CounterDeclaration,
-  GaugeDeclaration,
-  HistogramDeclaration,
-  ProcessName,
-} from "../declaration.ts";
+import type { CounterDeclaration, HistogramDeclaration, ProcessName } from "../declaration.ts";
 
 const ofFunction: readonly ProcessName[] = ["function-klutch"];
 const ofBroker: readonly ProcessName[] = ["broker"];
-const ofBackend: readonly ProcessName[] = ["backend"];
 
 export const grpcStarted: CounterDeclaration<"grpc_type" | "grpc_service" | "grpc_method"> = {
   name: "grpc_server_started_total",
@@ -52,20 +46,4 @@ export const brokerServedDuration: HistogramDeclaration<"operation"> = {
   labels: ["operation"],
   buckets: [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60],
   processes: ofBroker,
-};
-
-export const clusterBindings: GaugeDeclaration = {
-  name: "klutch_cluster_bindings",
-  type: "gauge",
-  help: "App clusters that are bound to this control plane",
-  labels: [],
-  processes: ofBackend,
-};
-
-export const serviceNamespaces: GaugeDeclaration = {
-  name: "klutch_service_namespaces",
-  type: "gauge",
-  help: "Namespaces of app clusters that are mapped to this control plane",
-  labels: [],
-  processes: ofBackend,
 };

@@ -29,18 +29,19 @@ import {
 } from "@klutch/kube";
 import {
   crdObject,
+  namespaceObject,
   roleBindingObject,
   roleObject,
+  serviceAccountObject,
   startCluster,
   type TestCluster,
   waitFor,
 } from "@klutch/kube-testing";
-import { createMetrics, Secret, silentLogger } from "@klutch/telemetry";
-import { type Backend, createBackend } from "../../backend.ts";
-import { readConfig } from "../../config.ts";
+import { Secret } from "@klutch/telemetry";
+import type { Backend } from "../../backend.ts";
 import { confinedClient } from "../../testing/confined.ts";
 import { ownClaim, templateObject } from "../../testing/provider.ts";
-import { runBackend } from "../../testing/run-backend.ts";
+import { startBackend } from "../../testing/start-backend.ts";
 
 /** What the tests work with. */
 export interface ControlPlaneWorld extends AsyncDisposable {
@@ -118,21 +119,8 @@ export async function startControlPlaneWorld(): Promise<ControlPlaneWorld> {
   stack.use(guarded.client);
   const shift = { ms: 0 };
   const clock: Clock = { ...systemClock, now: () => systemClock.now() + shift.ms };
-  const abort = new AbortController();
-  const backend = createBackend({
-    config: await readConfig(["--control-plane-mode", "--konnector-image=example.org/konnector:test"], {}),
-    cluster: cluster.config,
-    client: guarded.client,
-    controllerClient: guarded.client,
-    logger: silentLogger,
-    metrics: createMetrics(),
-    clock,
-    signal: abort.signal,
-  });
-  const running = runBackend(backend, abort.signal);
-  stack.defer(() => running);
-  stack.defer(() => abort.abort(new Error("the tests are over")));
-  await waitFor("the caches", () => backend.problem() === undefined);
+  const flags = ["--control-plane-mode", "--konnector-image=example.org/konnector:test"];
+  const { backend } = await startBackend(stack, cluster, { flags, client: guarded.client, clock });
   const owned = stack.move();
   return {
     cluster,
@@ -154,12 +142,8 @@ export async function startControlPlaneWorld(): Promise<ControlPlaneWorld> {
 
 async function createAccount(client: KubeClient): Promise<void> {
   const metadata = { name: account.name };
-  await client.create<DynamicObject>(namespaces, { apiVersion: "v1", kind: "Namespace", metadata });
-  await client.create<DynamicObject>(serviceAccounts, {
-    apiVersion: "v1",
-    kind: "ServiceAccount",
-    metadata: account,
-  });
+  await client.create(namespaces, namespaceObject(account.name));
+  await client.create(serviceAccounts, serviceAccountObject(account));
   for (const [name, rules] of [
     [account.name, backendRules],
     ["klutch-binder", binderRules],
@@ -203,4 +187,13 @@ async function conditionOf(
 /** Makes the app cluster's Secret. */
 export async function createKubeconfig(client: KubeClient, text: string = goodKubeconfig): Promise<void> {
   await client.create(secrets, kubeconfigSecret(text));
+}
+
+/** Waits until what is read matches; else the error says what was read last. */
+export function until(what: string, read: () => Promise<string>, expected: RegExp): Promise<string> {
+  return waitFor(what, async () => {
+    const text = await read();
+    if (!expected.test(text)) throw new Error(text);
+    return text;
+  });
 }

@@ -24,10 +24,7 @@ export interface ServiceNamespaceOptions {
   readonly runtime: RuntimeDependencies;
 }
 
-/**
- * The provider deletes everything in a service namespace whose mapping goes, so a mapping is deleted only after two live 404s of the
- * consumer's namespace, the grace time apart, and when nothing of a bound API is left in it.
- */
+/** Mappings are asked for where a claim needs one (object/execute.ts), never here. */
 export class ServiceNamespaceReconciler implements Startable {
   readonly #options: ServiceNamespaceOptions;
   readonly #controller: Controller;

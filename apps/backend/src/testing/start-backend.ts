@@ -1,0 +1,67 @@
+/** A backend's caches, controllers and routes in the test's own process. */
+import { type Clock, type KubeClient, systemClock } from "@klutch/kube";
+import { Manager, systemRuntime } from "@klutch/kube-runtime";
+import { type TestCluster, waitFor } from "@klutch/kube-testing";
+import { createMetrics, silentLogger } from "@klutch/telemetry";
+import { type Backend, createBackend } from "../backend.ts";
+import { readConfig } from "../config.ts";
+
+/** What is a test's own. */
+export interface BackendOfTest {
+  readonly flags: readonly string[];
+  /** What it connects with. Default: the cluster's administrator. */
+  readonly client?: KubeClient | undefined;
+  readonly clock?: Clock | undefined;
+}
+
+/** A backend at work. */
+export interface RunningBackend {
+  readonly backend: Backend;
+  /** Ends it before the stack does. */
+  readonly stop: () => Promise<void>;
+}
+
+/** Without lease and probes. Resolves when its caches are filled; ends with the stack. */
+export async function startBackend(
+  stack: AsyncDisposableStack,
+  cluster: TestCluster,
+  { flags, client = cluster.client, clock = systemClock }: BackendOfTest,
+): Promise<RunningBackend> {
+  const abort = new AbortController();
+  const { signal } = abort;
+  const metrics = createMetrics();
+  const logger = silentLogger;
+  const clients = { client, controllerClient: client };
+  const config = await readConfig(flags, {});
+  const backend = createBackend({
+    config,
+    cluster: cluster.config,
+    ...clients,
+    logger,
+    metrics,
+    clock,
+    signal,
+  });
+  const manager = new Manager(systemRuntime({ logger, metrics }));
+  manager.add(...backend.parts);
+  const running = manager.start({ signal });
+  const stop = async (): Promise<void> => {
+    abort.abort(new Error("the test is over"));
+    await running;
+  };
+  stack.defer(stop);
+  // An identity provider that is nowhere stays a problem.
+  await waitFor("the caches", () => !(backend.problem() ?? "").includes("cache"));
+  return { backend, stop };
+}
+
+/** Flags of a backend that serves its login; its identity provider is nowhere. */
+export function loginFlags(url: string, cookieKey: Buffer): readonly string[] {
+  return [
+    "--oidc-issuer-url=http://127.0.0.1:1",
+    "--oidc-issuer-client-id=x",
+    "--oidc-issuer-client-secret=x",
+    `--oidc-callback-url=${url}/callback`,
+    `--cookie-signing-key=${cookieKey.toString("base64")}`,
+  ];
+}

@@ -1,0 +1,139 @@
+/** doctor on real API servers; the konnector's part is played by hand (testing/bound-pair.ts). */
+import assert from "node:assert/strict";
+import { after, test } from "node:test";
+import {
+  bindingRoleName,
+  consumerNamespace,
+  konnectorName,
+  konnectorPolicyName,
+  syncerFinalizer,
+} from "@klutch/api";
+import {
+  clusterRoleBindings,
+  clusterRoles,
+  deployments,
+  type DynamicObject,
+  namespaces,
+  pods,
+  validatingAdmissionPolicies,
+  validatingAdmissionPolicyBindings,
+} from "@klutch/kube-core";
+import { roleBindingObject, roleObject } from "@klutch/kube-testing";
+import { startKlutchWorld } from "../testing/world.ts";
+
+const world = await startKlutchWorld();
+const { consumer, widgets } = world;
+after(() => world[Symbol.asyncDispose]());
+
+test("doctor: a cluster without a live konnector has problems, one with it and Ready bindings has none", async () => {
+  const sick = await world.run(["doctor"]);
+  assert.equal(sick.code, 1);
+  assert.match(sick.stdout(), /problem +Deployment klutch-bind\/konnector: 0 of 2 replicas/);
+  assert.match(sick.stdout(), /problem +Lease klutch-bind\/klutch-bind does not exist/);
+  assert.match(
+    sick.stdout(),
+    /problem +widgets\.test\.klutch\.dev is not Ready\.\n +No konnector has reported/,
+  );
+  await world.makeHealthy();
+  const healthy = await world.run(["doctor"]);
+  assert.equal(healthy.code, 0, healthy.stdout());
+  assert.match(healthy.stdout(), /ok +No surplus and no gap; 3 roles for 1 bound API\./);
+  assert.match(healthy.stderr(), /No problems\.\n$/);
+});
+
+test("a konnector that works as a process outside of Pods, as in the sandbox, is no problem; a Pod that is not ready is one", async () => {
+  const { client } = consumer;
+  const ref = { namespace: consumerNamespace, name: konnectorName };
+  const none = { status: { replicas: 0, readyReplicas: 0, availableReplicas: 0 } };
+  await client.mergePatch(deployments, ref, none, { subresource: "status" });
+  const outside = await world.run(["doctor"]);
+  assert.equal(outside.code, 0, outside.stdout());
+  assert.match(
+    outside.stdout(),
+    /note +Deployment .*0 of 2 replicas.* konnector-0 does the work, which is no Pod/,
+  );
+  const pod = { namespace: consumerNamespace, name: "konnector-0" };
+  const containers = [{ name: "konnector", image: "x.test/k:v1" }];
+  const spec = { serviceAccountName: konnectorName, containers };
+  await client.create<DynamicObject>(pods, { apiVersion: "v1", kind: "Pod", metadata: pod, spec });
+  const inside = await world.run(["doctor"]);
+  assert.equal(inside.code, 1);
+  assert.match(inside.stdout(), /problem +Deployment .*0 of 2 replicas are available\.\n/);
+  await client.delete(pods, pod);
+  const full = { status: { replicas: 2, readyReplicas: 2, availableReplicas: 2 } };
+  await client.mergePatch(deployments, ref, full, { subresource: "status" });
+});
+
+test("doctor names surplus, wildcards, gaps and left roles, and --fix repairs what Klutch writes", async () => {
+  const { client } = consumer;
+  const role = (name: string, rules: unknown): DynamicObject => roleObject({ name }, rules);
+  const konnector = { namespace: consumerNamespace, name: konnectorName };
+  const bindTo = (name: string, roleName: string): DynamicObject =>
+    roleBindingObject({ name }, { kind: "ClusterRole", name: roleName }, konnector);
+  const gone = bindingRoleName("gadgets.test.klutch.dev");
+  await client.create(
+    clusterRoles,
+    role(gone, [{ apiGroups: ["test.klutch.dev"], resources: ["gadgets"], verbs: ["get"] }]),
+  );
+  await client.create(clusterRoleBindings, bindTo(gone, gone));
+  await client.create(clusterRoleBindings, bindTo("too-much", "cluster-admin"));
+  const own = bindingRoleName(widgets.name);
+  const rules = [
+    { apiGroups: ["test.klutch.dev"], resources: ["widgets"], verbs: ["get", "deletecollection"] },
+    { apiGroups: [""], resources: ["configmaps"], verbs: ["get", "list"] },
+  ];
+  await client.mergePatch(clusterRoles, { name: own }, { rules });
+  const found = await world.run(["doctor"]);
+  assert.equal(found.code, 1);
+  const text = found.stdout();
+  assert.match(
+    text,
+    /surplus: ClusterRole klutch-bind-konnector:widgets\S+ gives deletecollection on widgets\.test\.klutch\.dev\n/,
+  );
+  assert.match(text, /surplus: ClusterRole klutch-bind-konnector:widgets\S+ gives get, list on configmaps\n/);
+  assert.match(
+    text,
+    /wildcard: ClusterRole cluster-admin gives \* on \* of all API groups\n.*kubectl delete clusterrolebinding too-much\n/,
+  );
+  assert.match(text, /ClusterRole klutch-bind-konnector:gadgets\S+ is left over/);
+  assert.match(text, /ClusterRole klutch-bind-konnector:widgets\S+ is not as Klutch writes it/);
+  await client.delete(clusterRoleBindings, { name: "too-much" });
+  const gap = await world.run(["doctor"]);
+  assert.match(gap.stdout(), /missing: .*list, watch.* on secrets\n/);
+  const fixed = await world.run(["doctor", "--fix"]);
+  assert.equal(fixed.code, 0, fixed.stdout() + fixed.stderr());
+  assert.match(fixed.stderr(), /Deleting ClusterRole and ClusterRoleBinding klutch-bind-konnector:gadgets/);
+  assert.match(fixed.stdout(), /after the repair\n {2}ok +No surplus and no gap/);
+  assert.equal(await client.find(clusterRoles, { name: gone }), undefined);
+  assert.equal((await world.run(["doctor", "--fix"])).code, 0);
+});
+
+test("doctor: an admission policy that is gone or altered is a problem, and --fix writes it for what is bound", async () => {
+  const ref = { name: konnectorPolicyName };
+  const { client } = world.consumer;
+  await client.delete(validatingAdmissionPolicyBindings, ref);
+  await client.mergePatch(validatingAdmissionPolicies, ref, { spec: { failurePolicy: "Ignore" } });
+  const altered = await world.run(["doctor"]);
+  assert.match(altered.stdout(), /ValidatingAdmissionPolicy klutch-konnector does not match what is bound/);
+  await client.delete(validatingAdmissionPolicies, ref);
+  const gone = await world.run(["doctor"]);
+  assert.match(gone.stdout(), /ValidatingAdmissionPolicy klutch-konnector is missing/);
+  assert.equal(gone.code, 1);
+  const fixed = await world.run(["doctor", "--fix"]);
+  assert.equal(fixed.code, 0, fixed.stdout() + fixed.stderr());
+  const policy = await client.get<DynamicObject>(validatingAdmissionPolicies, ref);
+  assert.match(JSON.stringify(policy.spec), new RegExp(`'${widgets.name}'`));
+});
+
+test("no check touched the app cluster's namespace of Klutch or the finalizer of a claim", async () => {
+  const namespace = await consumer.client.get(namespaces, { name: consumerNamespace });
+  assert.equal(namespace.metadata.deletionTimestamp, undefined);
+  const { items } = await consumer.client.list(widgets.type, { namespace: "app" });
+  assert.deepEqual(
+    items.map(({ metadata }) => [metadata.name, metadata.finalizers]),
+    [
+      ["one", [syncerFinalizer]],
+      ["two", [syncerFinalizer]],
+    ],
+  );
+});

@@ -1,0 +1,42 @@
+/** What stands in a cluster, to see whether a command wrote anything. */
+import { apiServiceBindings } from "@klutch/api";
+import {
+  clusterRoleBindings,
+  clusterRoles,
+  deployments,
+  keyOf,
+  namespaces,
+  type ResourceType,
+  secrets,
+  serviceAccounts,
+} from "@klutch/kube-core";
+import { isNotFound, type KubeClient } from "@klutch/kube";
+
+/** What a bind command could write into an app cluster. */
+export const writtenByBind: readonly ResourceType[] = [
+  namespaces,
+  secrets,
+  serviceAccounts,
+  deployments,
+  clusterRoles,
+  clusterRoleBindings,
+  apiServiceBindings,
+];
+
+/** One line for each object, which every write to it changes; sorted. A type that is not served has no line. */
+export async function objectLines(client: KubeClient, types: readonly ResourceType[]): Promise<string[]> {
+  const lines = await Promise.all(types.map((type) => linesOf(client, type)));
+  return lines.flat().toSorted();
+}
+
+async function linesOf(client: KubeClient, type: ResourceType): Promise<string[]> {
+  try {
+    const { items } = await client.list(type);
+    return items.map(
+      (object) => `${type.kind} ${keyOf(object)} ${object.metadata.uid} ${object.metadata.resourceVersion}`,
+    );
+  } catch (error) {
+    if (!isNotFound(error)) throw error;
+    return [];
+  }
+}

@@ -1,0 +1,60 @@
+/** Who may do what, as the API server itself answers it. */
+import { type DynamicObject, isRecord, namespaces, type ResourceType } from "@klutch/kube-core";
+import { ApiError, createKubeClient, type KubeClient, parseForeignKubeconfig } from "@klutch/kube";
+
+/** One question to the authorizer. */
+export interface AccessQuestion {
+  readonly verb: string;
+  readonly group: string;
+  /** `pods` or `pods/exec`. */
+  readonly resource: string;
+  /** Empty: any. */
+  readonly name?: string | undefined;
+}
+
+const subjectAccessReviews: ResourceType = {
+  group: "authorization.k8s.io",
+  version: "v1",
+  plural: "subjectaccessreviews",
+  kind: "SubjectAccessReview",
+  namespaced: false,
+};
+
+/** Whether the authorizer lets a service account (`system:serviceaccount:…`) do it there; without a namespace everywhere. */
+export async function isAllowed(
+  client: KubeClient,
+  user: string,
+  { verb, group, resource, name }: AccessQuestion,
+  namespace?: string,
+): Promise<boolean> {
+  const [plural = "", subresource] = resource.split("/");
+  const groups = [
+    "system:serviceaccounts",
+    `system:serviceaccounts:${user.split(":")[2]}`,
+    "system:authenticated",
+  ];
+  const { status } = await client.create<DynamicObject>(subjectAccessReviews, {
+    apiVersion: "authorization.k8s.io/v1",
+    kind: "SubjectAccessReview",
+    metadata: {},
+    spec: {
+      user,
+      groups,
+      resourceAttributes: { verb, group, resource: plural, subresource, name, namespace },
+    },
+  });
+  return isRecord(status) && status["allowed"] === true;
+}
+
+/** What a server answers to a kubeconfig that asks for its own namespace: 200, or the status of the error. */
+export async function answerTo(kubeconfig: string): Promise<number> {
+  const config = parseForeignKubeconfig(kubeconfig);
+  await using client = createKubeClient(config);
+  try {
+    await client.get(namespaces, { name: config.namespace ?? "" });
+    return 200;
+  } catch (error) {
+    if (error instanceof ApiError) return error.status;
+    throw error;
+  }
+}
