@@ -137,7 +137,7 @@ async function withCredentials(client: KubeClient, work: () => Promise<void>): P
 
 const planted = { namespace: "demo", name: "planted" };
 
-/** Where a search must find the password: its own proof that it looks. */
+/** Where a search must find the password: its own proof that it searches. */
 async function plant(client: KubeClient, secret: typeof planted): Promise<void> {
   const { data } = await client.get<DynamicObject>(secrets, secret);
   const password = isRecord(data) ? Buffer.from(String(data["password"]), "base64").toString("utf8") : "";
@@ -148,7 +148,7 @@ async function plant(client: KubeClient, secret: typeof planted): Promise<void> 
   });
 }
 
-/** Every secret of the sandbox is looked for in everything that is no Secret. */
+/** Every secret of the sandbox is searched in everything that is no Secret. */
 async function assertNoSecretAnywhere(printed: string): Promise<void> {
   const { hits, canaries, places } = await searchSandbox(folder, printed);
   for (const name of [
@@ -162,7 +162,7 @@ async function assertNoSecretAnywhere(printed: string): Promise<void> {
   ]) {
     assert.ok(
       canaries.some((one) => name.test(one)),
-      `nothing was looked for as ${name.source}: ${canaries.join(", ")}`,
+      `nothing was searched as ${name.source}: ${canaries.join(", ")}`,
     );
   }
   assert.ok(places.logs > 10 && places.objects > 300 && places.processes > 10, JSON.stringify(places));
@@ -193,7 +193,7 @@ async function claim(client: KubeClient, name: string, spec: object): Promise<Dy
   return client.create<DynamicObject>(instances, object);
 }
 
-/** A person with the commands of the sandbox's folder is told that all is well, and what was compared. */
+/** A person with the commands of the sandbox's folder reads that all is well, and what was compared. */
 async function assertChecksPass(appA: KubeClient): Promise<void> {
   const all = await appA.list<DynamicObject>(secrets, { namespace: "klutch-bind" });
   const encoded = all.items

@@ -106,7 +106,7 @@ export class AgentProcess implements AsyncDisposable {
     return lines.map((line) => line.slice(0, 400)).join("\n");
   }
 
-  /** Value of one of the agent's own metrics, summed over labels; undefined when it does not tell. */
+  /** Value of one of the agent's own metrics, summed over labels; undefined when it does not show it. */
   async metric(name: string): Promise<number | undefined> {
     const { metricsUrl } = this.#spec;
     if (metricsUrl === undefined) return undefined;

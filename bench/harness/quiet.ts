@@ -3,12 +3,12 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { type CallDifference, callsBetween } from "./calls.ts";
 import type { BenchWorld } from "./world.ts";
 
-const lookEveryMs = 1500;
+const checkEveryMs = 1500;
 /** Requests a second on both clusters together that leases and the like may make for ever. */
 const restingRate = 3;
 
 /**
- * Waits until the agent's account made next to no request in two looks on end. Gives back the monotonic time at which that began.
+ * Waits until the agent's account made next to no request in two intervals on end. Gives back the monotonic time at which that began.
  * Throws when it takes longer than `timeoutMs` (default 10 minutes).
  */
 export async function untilQuiet(world: BenchWorld, timeoutMs = 600_000): Promise<number> {
@@ -17,7 +17,7 @@ export async function untilQuiet(world: BenchWorld, timeoutMs = 600_000): Promis
   let lastAt = performance.now();
   let since: number | undefined;
   for (let quiet = 0; quiet < 2; ) {
-    await sleep(lookEveryMs);
+    await sleep(checkEveryMs);
     const calls = await agentCalls(world);
     const rate = ((calls - last) * 1000) / (performance.now() - lastAt);
     if (rate <= restingRate) since ??= lastAt;
@@ -57,6 +57,6 @@ export async function counted(
 }
 
 async function agentCalls({ consumer, provider }: BenchWorld): Promise<number> {
-  const [above, below] = await Promise.all([provider.calls(), consumer.calls()]);
-  return above.byAgent + below.byAgent;
+  const [ofProvider, ofConsumer] = await Promise.all([provider.calls(), consumer.calls()]);
+  return ofProvider.byAgent + ofConsumer.byAgent;
 }

@@ -25,14 +25,14 @@ export async function prepareBurst(
   count: number,
   contents: WidgetContents,
 ): Promise<PreparedBurst> {
-  const above = await startStopwatch(provider.cluster.client, widgets);
+  const onProvider = await startStopwatch(provider.cluster.client, widgets);
   const mirror = mirrorOf(workNamespace);
   const claims = Array.from({ length: count }, (_, index) =>
     widget(workNamespace, `burst-${index}`, contents),
   );
   return {
     async send(timeoutMs) {
-      const arrivals = claims.map(({ metadata }) => above.seen(`${mirror}/${metadata.name}`));
+      const arrivals = claims.map(({ metadata }) => onProvider.seen(`${mirror}/${metadata.name}`));
       const sentAt: number[] = [];
       const startedAt = performance.now();
       await inParallel(claims, async (claim, index) => {
@@ -47,6 +47,6 @@ export async function prepareBurst(
         each: percentiles(arrivedAt.map((at, index) => at - (sentAt[index] ?? at))),
       };
     },
-    [Symbol.asyncDispose]: () => above[Symbol.asyncDispose](),
+    [Symbol.asyncDispose]: () => onProvider[Symbol.asyncDispose](),
   };
 }

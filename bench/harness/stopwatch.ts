@@ -1,4 +1,4 @@
-/** A watch as a stopwatch: tells when an object first satisfied a condition, as a client of that cluster would see it. */
+/** A watch as a stopwatch: reports when an object first satisfied a condition, as a client of that cluster would see it. */
 import { isGone, type KubeClient } from "@klutch/kube";
 import { type DynamicObject, keyOf, type ResourceType } from "@klutch/kube-core";
 

@@ -22,12 +22,11 @@ import {
   type ResourceType,
 } from "@klutch/kube-core";
 import { formatKubeconfig } from "@klutch/kube";
-import { startClusters, type TestCluster, waitFor } from "@klutch/kube-testing";
+import { startClusters, TcpProxy, type TestCluster, waitFor } from "@klutch/kube-testing";
 import { countApart, createAccount } from "./accounts.ts";
 import { AgentProcess, type AgentSpec } from "./agent-process.ts";
 import { BenchApi } from "./api.ts";
 import { type CallSnapshot, snapshotCalls } from "./calls.ts";
-import { startDistance } from "./distance.ts";
 import { startNamespaceResponder } from "./namespace-responder.ts";
 import {
   clusterNamespace,
@@ -88,7 +87,8 @@ export async function startBenchWorld(options: WorldOptions): Promise<BenchWorld
   await installBindCrds(consumer, provider);
   await createNamespaces(consumerSide.api, [consumerNamespace, workNamespace]);
   const { wayMs = 0 } = options;
-  const distance = wayMs === 0 ? undefined : stack.use(await startDistance(provider.url, wayMs));
+  const distance = wayMs === 0 ? undefined : stack.use(await TcpProxy.start(provider.url));
+  distance?.delay(wayMs / 2);
   const server = distance?.url ?? provider.url;
   const kubeconfig = await prepareProvider(provider.client, { ...provider.config, server });
   stack.use(await startNamespaceResponder(provider.client, providerSide.api));

@@ -19,25 +19,25 @@ async function run(context: BenchContext): Promise<void> {
   const { consumer, provider, problem } = world;
   const contents = { random, bytes: sizes.specBytes };
   await canary(world, contents);
-  await using above = await startStopwatch(provider.cluster.client, widgets);
-  await using below = await startStopwatch(consumer.cluster.client, widgets);
+  await using onProvider = await startStopwatch(provider.cluster.client, widgets);
+  await using onConsumer = await startStopwatch(consumer.cluster.client, widgets);
   // So that the deletions below are no accident in the eyes of an agent that guards against mass deletion.
   const staying = Array.from({ length: 3 * sizes.callClaims }, (_, index) => `stay-${index}`);
-  const settled = staying.map((name) => above.seen(`${mirrorOf(workNamespace)}/${name}`));
+  const settled = staying.map((name) => onProvider.seen(`${mirrorOf(workNamespace)}/${name}`));
   await inParallel(staying, (name) => consumer.api.create(widgets, widget(workNamespace, name, contents)));
   await within(Promise.all(settled), limitMs, "the claims that stay to arrive", problem);
   const names = Array.from({ length: sizes.callClaims }, (_, index) => `calls-${index}`);
   const mirror = mirrorOf(workNamespace);
   const created = await counted(world, async () => {
     for (const name of names) {
-      const arrived = above.seen(`${mirror}/${name}`);
+      const arrived = onProvider.seen(`${mirror}/${name}`);
       await consumer.api.create(widgets, widget(workNamespace, name, contents));
       await within(arrived, limitMs, `${name} to arrive`, problem);
     }
   });
   const reported = await counted(world, async () => {
     for (const name of names) {
-      const returned = below.seen(`${workNamespace}/${name}`, ({ status }) => status !== undefined);
+      const returned = onConsumer.seen(`${workNamespace}/${name}`, ({ status }) => status !== undefined);
       const status = { observed: 1, message: "ready" };
       await provider.api.patch(widgets, { namespace: mirror, name }, { status }, "status");
       await within(returned, limitMs, `the status of ${name}`, problem);
@@ -45,7 +45,7 @@ async function run(context: BenchContext): Promise<void> {
   });
   const deleted = await counted(world, async () => {
     for (const name of names) {
-      const gone = [above.gone(`${mirror}/${name}`), below.gone(`${workNamespace}/${name}`)];
+      const gone = [onProvider.gone(`${mirror}/${name}`), onConsumer.gone(`${workNamespace}/${name}`)];
       await consumer.api.delete(widgets, { namespace: workNamespace, name });
       await within(Promise.all(gone), limitMs, `${name} to go`, problem);
     }
@@ -53,12 +53,10 @@ async function run(context: BenchContext): Promise<void> {
   const count = names.length;
   const phases = { created, reported, deleted };
   for (const [what, phase] of Object.entries(phases)) {
-    const { consumer: below, provider: above } = phase;
+    const callsOfAgent = phase.consumer.byAgent + phase.provider.byAgent;
     const named = totalOf(syncCalls(phase));
     say(`${what}: ${describeCalls(syncCalls(phase), count)} (for each claim)`);
-    say(
-      `  ${below.byAgent + above.byAgent} calls of the agent's account in all, ${named} named here; the rest is its lease`,
-    );
+    say(`  ${callsOfAgent} calls of the agent's account in all, ${named} named here; the rest is its lease`);
   }
   keep("calls", phases);
   const live = [...syncCalls(created), ...syncCalls(reported)];

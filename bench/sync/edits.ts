@@ -11,11 +11,11 @@ const everyMs = 500;
 /** Changes a claim's size; resolves to the milliseconds until the change stands upstream. */
 export async function edit(
   { consumer }: BenchWorld,
-  above: Stopwatch,
+  onProvider: Stopwatch,
   claim: ClaimRef,
   size: number,
 ): Promise<number> {
-  const arrived = above.seen(claim.upstreamKey, ({ spec }) => isRecord(spec) && spec["size"] === size);
+  const arrived = onProvider.seen(claim.upstreamKey, ({ spec }) => isRecord(spec) && spec["size"] === size);
   const startedAt = performance.now();
   await consumer.api.patch(widgets, claim, { spec: { size } });
   return (await arrived) - startedAt;
@@ -30,7 +30,7 @@ export interface Editor {
 /** Edits any of `synced` twice a second; the list may grow meanwhile. */
 export function startEditor(
   world: BenchWorld,
-  above: Stopwatch,
+  onProvider: Stopwatch,
   synced: readonly ClaimRef[],
   random: Random,
 ): Editor {
@@ -38,8 +38,8 @@ export function startEditor(
   let size = 1000;
   const timer = setInterval(() => {
     if (synced.length === 0) return;
-    const editing = edit(world, above, anyOf(synced, random), ++size);
-    // Its failure is told by stop().
+    const editing = edit(world, onProvider, anyOf(synced, random), ++size);
+    // Its failure is thrown by stop().
     editing.catch(() => undefined);
     open.push(editing);
   }, everyMs);

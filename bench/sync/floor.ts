@@ -13,23 +13,23 @@ import type { BenchCase, BenchContext } from "./case.ts";
 
 export const floorCase: BenchCase = { serves: ["floor"], run };
 
-const lanes = 8;
+const workers = 8;
 
 async function run({ agent, sizes, random, say, report }: BenchContext): Promise<void> {
   await using world = await startBenchWorld({ agent });
   // Its work is done by hand here.
   await world.agent.stop();
-  const below = world.consumer.cluster.client;
-  const above = world.provider.cluster.client;
+  const consumer = world.consumer.cluster.client;
+  const provider = world.provider.cluster.client;
   // Without a claim an agent need not have asked for the namespace of the copies.
   const mirror = mirrorOf(workNamespace);
-  if ((await above.find(namespaces, { name: mirror })) === undefined)
+  if ((await provider.find(namespaces, { name: mirror })) === undefined)
     await createNamespaces(world.provider.api, [mirror]);
   const one = async (name: string): Promise<number> => {
     const claim = widget(workNamespace, name, { random, bytes: sizes.specBytes });
     const startedAt = performance.now();
-    await below.create(widgets, claim);
-    await copy(below, above, name, claim);
+    await consumer.create(widgets, claim);
+    await copy(consumer, provider, name, claim);
     return performance.now() - startedAt;
   };
   const alone: number[] = [];
@@ -40,9 +40,9 @@ async function run({ agent, sizes, random, say, report }: BenchContext): Promise
   say(`one at a time: ${formatPercentiles(percentiles(alone))}`);
   const names = Array.from({ length: sizes.burst }, (_, index) => `burst-${index}`);
   const startedAt = performance.now();
-  await inParallel(names, one, lanes);
+  await inParallel(names, one, workers);
   const rate = (sizes.burst * 1000) / (performance.now() - startedAt);
-  say(`${sizes.burst} in ${lanes} lanes: ${rate.toFixed(0)}/s`);
+  say(`${sizes.burst} in ${workers} workers: ${rate.toFixed(0)}/s`);
   const { p50, p99 } = percentiles(alone);
   report({ metric: "floor without an agent: three writes, p50", unit: "ms", value: p50 });
   report({ metric: "floor without an agent: three writes, p99", unit: "ms", value: p99 });
@@ -51,14 +51,18 @@ async function run({ agent, sizes, random, say, report }: BenchContext): Promise
 
 /** The finalizer, then the copy: the order that keeps a claim until its copy is gone. */
 async function copy(
-  below: KubeClient,
-  above: KubeClient,
+  consumer: KubeClient,
+  provider: KubeClient,
   name: string,
   claim: ReturnType<typeof widget>,
 ): Promise<void> {
   const options = { fieldManager, force: true };
   const { apiVersion, kind } = claim;
   const metadata = { namespace: workNamespace, name, finalizers: [syncerFinalizer] };
-  await below.apply(widgets, { apiVersion, kind, metadata }, options);
-  await above.apply(widgets, { ...claim, metadata: { namespace: mirrorOf(workNamespace), name } }, options);
+  await consumer.apply(widgets, { apiVersion, kind, metadata }, options);
+  await provider.apply(
+    widgets,
+    { ...claim, metadata: { namespace: mirrorOf(workNamespace), name } },
+    options,
+  );
 }

@@ -16,21 +16,21 @@ export async function measureIdle(context: BenchContext, { world, refs }: Settle
   const cpuBefore = cpuSecondsOf(agent.pid);
   const startedAt = performance.now();
   await sleep(sizes.idleSeconds * 1000);
-  const below = callsBetween(before.consumer, await consumer.calls());
-  const above = callsBetween(before.provider, await provider.calls());
+  const ofConsumer = callsBetween(before.consumer, await consumer.calls());
+  const ofProvider = callsBetween(before.provider, await provider.calls());
   const seconds = (performance.now() - startedAt) / 1000;
   const cpu = ((cpuSecondsOf(agent.pid) - cpuBefore) * 60) / seconds;
-  const claimWrites = [...below.byKind, ...above.byKind].filter(
+  const claimWrites = [...ofConsumer.byKind, ...ofProvider.byKind].filter(
     (call) => isWrite(call) && call.resource.startsWith(benchGroup),
   );
   say(
-    `app cluster: ${below.byAgent} calls; all that ended there, the server's own too: ${describeCalls(below.byKind)}`,
+    `app cluster: ${ofConsumer.byAgent} calls; all that ended there, the server's own too: ${describeCalls(ofConsumer.byKind)}`,
   );
   say(
-    `control plane: ${above.byAgent} calls; all that ended there, the server's own too: ${describeCalls(above.byKind)}`,
+    `control plane: ${ofProvider.byAgent} calls; all that ended there, the server's own too: ${describeCalls(ofProvider.byKind)}`,
   );
-  keep("idle", { seconds, below, above, cpuSecondsPerMinute: cpu });
-  const rate = (below.byAgent + above.byAgent) / seconds;
+  keep("idle", { seconds, consumer: ofConsumer, provider: ofProvider, cpuSecondsPerMinute: cpu });
+  const rate = (ofConsumer.byAgent + ofProvider.byAgent) / seconds;
   const metric = `idle with ${refs.length} claims: calls`;
   report({ metric, unit: "/s", value: rate, target: { atMost: 0.3 } });
   const writes = totalOf(claimWrites);

@@ -20,17 +20,17 @@ export interface Settled {
   readonly refs: readonly ClaimRef[];
 }
 
-/** Starts the agent and waits until everything is upstream and quiet; tells figures only when `initial` was asked for. */
+/** Starts the agent and waits until everything is upstream and quiet; reports figures only when `initial` was asked for. */
 export async function measureInitial(context: BenchContext, { world, refs }: Settled): Promise<void> {
   const timeoutMs = context.sizes.timeoutMinutes * 60_000;
-  await using above = await startStopwatch(world.provider.cluster.client, widgets);
+  await using onProvider = await startStopwatch(world.provider.cluster.client, widgets);
   await freeLeases(world.consumer.cluster.client);
   const before = await Promise.all([world.consumer.calls(), world.provider.calls()]);
   const isMeasured = context.wants("initial");
-  const bystanders = isMeasured ? await startBystanders(context, world, above) : undefined;
+  const bystanders = isMeasured ? await startBystanders(context, world, onProvider) : undefined;
   const startedAt = performance.now();
   const arrivals = refs.map(async (ref) => {
-    const at = await above.seen(ref.upstreamKey);
+    const at = await onProvider.seen(ref.upstreamKey);
     bystanders?.synced.push(ref);
     return at - startedAt;
   });
@@ -38,7 +38,7 @@ export async function measureInitial(context: BenchContext, { world, refs }: Set
   const arrivedMs = await within(Promise.all(arrivals), timeoutMs, "all claims to arrive", world.problem);
   const seconds = Math.max(...arrivedMs) / 1000;
   context.say(`all ${refs.length} upstream ${seconds.toFixed(1)} s after the start of the agent`);
-  await bystanders?.tell();
+  await bystanders?.stop();
   const quietSeconds = ((await untilQuiet(world, timeoutMs)) - startedAt) / 1000;
   const after = await Promise.all([world.consumer.calls(), world.provider.calls()]);
   const calls = before.flatMap((from, side) => {
@@ -55,24 +55,25 @@ export async function measureInitial(context: BenchContext, { world, refs }: Set
 interface Bystanders {
   /** What the user may edit. */
   readonly synced: ClaimRef[];
-  tell(): Promise<void>;
+  /** Ends it and reports its figures. */
+  stop(): Promise<void>;
 }
 
 async function startBystanders(
   { random, say, report, keep }: BenchContext,
   world: BenchWorld,
-  above: Stopwatch,
+  onProvider: Stopwatch,
 ): Promise<Bystanders> {
   const neighbour = await startNeighbour(world);
   const synced: ClaimRef[] = [];
-  const editor = startEditor(world, above, synced, random);
+  const editor = startEditor(world, onProvider, synced, random);
   const ownDelay = monitorEventLoopDelay({ resolution: 5 });
   ownDelay.enable();
   // Connections and compilers warm up.
   await sleep(1000);
   return {
     synced,
-    async tell() {
+    async stop() {
       const edits = await within(editor.stop(), 120_000, "the last edits to arrive", world.problem);
       const others = await neighbour.stop();
       const own = ownDelay.percentile(99) / 1e6;

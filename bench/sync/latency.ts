@@ -10,13 +10,13 @@ async function run({ agent, sizes, random, say, report, keep }: BenchContext): P
   await using world = await startBenchWorld({ agent });
   const contents = { random, bytes: sizes.specBytes };
   const sample = await probeLatency(world, sizes.latencyCount, contents);
-  const [up, down] = [percentiles(sample.up), percentiles(sample.down)];
-  say(`claim → upstream  ${formatPercentiles(up)}`);
-  say(`status → claim    ${formatPercentiles(down)}`);
+  const [toProvider, toConsumer] = [percentiles(sample.toProvider), percentiles(sample.toConsumer)];
+  say(`claim → upstream  ${formatPercentiles(toProvider)}`);
+  say(`status → claim    ${formatPercentiles(toConsumer)}`);
   keep("latency", sample);
   const unit = "ms";
-  report({ metric: "claim → upstream, p50", unit, value: up.p50, target: { atMost: 10 } });
-  report({ metric: "claim → upstream, p99", unit, value: up.p99, target: { atMost: 20 } });
-  report({ metric: "status → claim, p50", unit, value: down.p50, target: { atMost: 10 } });
-  report({ metric: "status → claim, p99", unit, value: down.p99, target: { atMost: 20 } });
+  report({ metric: "claim → upstream, p50", unit, value: toProvider.p50, target: { atMost: 10 } });
+  report({ metric: "claim → upstream, p99", unit, value: toProvider.p99, target: { atMost: 20 } });
+  report({ metric: "status → claim, p50", unit, value: toConsumer.p50, target: { atMost: 10 } });
+  report({ metric: "status → claim, p99", unit, value: toConsumer.p99, target: { atMost: 20 } });
 }

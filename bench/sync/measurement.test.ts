@@ -16,7 +16,7 @@ test("the median of all runs is held against the target", () => {
   assert.deepEqual([two?.metric, two?.median, two?.all, two?.isMet], ["lag", 20, [10, 30], true]);
 });
 
-test("a missed target is told, and a figure without target is neither met nor missed", () => {
+test("a missed target is reported, and a figure without target is neither met nor missed", () => {
   const table = formatSummaries(summarise([burst(12.345), { metric: "peak", unit: "MiB", value: 200.4 }]));
   assert.match(table, /burst +\| ≥ 200\/s +\| 12\.3\/s +\|  +12\.3 \| NO/);
   assert.match(table, /peak +\| +\| 200 MiB +\|/);

@@ -9,7 +9,7 @@ export interface Measurement {
   /** `ms`, `s`, `MiB`, `/s`, … or "". */
   readonly unit: string;
   readonly value: number;
-  /** Undefined: told, but nothing is promised. */
+  /** Undefined: reported, but nothing is promised. */
   readonly target?: { readonly atMost: number } | { readonly atLeast: number } | undefined;
 }
 
@@ -52,7 +52,7 @@ export function formatSummaries(summaries: readonly Summary[]): string {
 }
 
 /** `12.3 ms`. */
-export function withUnit(value: number, unit: string): string {
+function withUnit(value: number, unit: string): string {
   if (unit === "") return formatNumber(value);
   return unit.startsWith("/") ? `${formatNumber(value)}${unit}` : `${formatNumber(value)} ${unit}`;
 }

@@ -14,14 +14,14 @@ import type { BenchCase, BenchContext } from "./case.ts";
 import { claimNamespaces, claimRefs, createClaims } from "./claims.ts";
 import type { Settled } from "./initial.ts";
 
-/** A runtime gives memory back late; so long the agent is left alone before it is looked at. */
+/** A runtime gives memory back late; so long the agent is left alone before it is measured. */
 const restSeconds = 15;
 
 /** Many claims of ordinary size. */
 export async function measureSettledMemory(context: BenchContext, { world, refs }: Settled): Promise<void> {
   const what = `${refs.length} claims × ${context.sizes.specBytes} bytes`;
   const memory = await atRest(world);
-  tell(context, what, memory, 150);
+  reportMemory(context, what, memory, 150);
 }
 
 /** Secrets of users in the namespaces of claims: the agent has no business with them. */
@@ -72,14 +72,14 @@ async function measureLargeClaims(context: BenchContext): Promise<void> {
   const { agent, sizes, random } = context;
   await using world = await startBenchWorld({ agent });
   await canary(world, { random, bytes: sizes.specBytes });
-  await using above = await startStopwatch(world.provider.cluster.client, widgets);
+  await using onProvider = await startStopwatch(world.provider.cluster.client, widgets);
   const refs = claimRefs(sizes.largeClaims);
   await createNamespaces(world.consumer.api, claimNamespaces(sizes.largeClaims));
-  const arrivals = Promise.all(refs.map(({ upstreamKey }) => above.seen(upstreamKey)));
+  const arrivals = Promise.all(refs.map(({ upstreamKey }) => onProvider.seen(upstreamKey)));
   await createClaims(world, refs, random, sizes.largeBytes);
   await within(arrivals, sizes.timeoutMinutes * 60_000, "the large claims to arrive", world.problem);
   await untilQuiet(world);
-  tell(context, `${refs.length} claims × ${sizes.largeBytes} bytes`, await atRest(world), 250);
+  reportMemory(context, `${refs.length} claims × ${sizes.largeBytes} bytes`, await atRest(world), 250);
 }
 
 async function atRest(world: BenchWorld): Promise<ProcessMemory> {
@@ -87,7 +87,7 @@ async function atRest(world: BenchWorld): Promise<ProcessMemory> {
   return memoryOf(world.agent.pid);
 }
 
-function tell(
+function reportMemory(
   { say, report, keep }: BenchContext,
   what: string,
   memory: ProcessMemory,

@@ -15,10 +15,10 @@ export interface Neighbour {
 
 /** Starts it; a request that fails counts as infinitely slow. */
 export async function startNeighbour({ consumer, provider }: BenchWorld): Promise<Neighbour> {
-  const [below, above] = await Promise.all([startOn(consumer), startOn(provider)]);
+  const [stopOnConsumer, stopOnProvider] = await Promise.all([startOn(consumer), startOn(provider)]);
   return {
     async stop() {
-      return { consumer: await below(), provider: await above() };
+      return { consumer: await stopOnConsumer(), provider: await stopOnProvider() };
     },
   };
 }

@@ -19,8 +19,8 @@ export async function measureNoop(context: BenchContext, { world, refs }: Settle
   const { sizes, say, report, keep } = context;
   const touched = refs.slice(0, sizes.noopObjects);
   const first = await writesFor(world, async () => {
-    await using below = await startStopwatch(world.consumer.cluster.client, widgets);
-    const returned = touched.map(({ key }) => below.seen(key, ({ status }) => status !== undefined));
+    await using onConsumer = await startStopwatch(world.consumer.cluster.client, widgets);
+    const returned = touched.map(({ key }) => onConsumer.seen(key, ({ status }) => status !== undefined));
     await fillIn(world, touched);
     await within(Promise.all(returned), 120_000, "the statuses to return", world.problem);
   });

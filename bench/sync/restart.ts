@@ -39,27 +39,34 @@ async function restartOnce(
   isLeaseFree: boolean,
 ): Promise<Restart> {
   const { consumer, provider, agent } = world;
-  await using above = await startStopwatch(provider.cluster.client, widgets);
+  await using onProvider = await startStopwatch(provider.cluster.client, widgets);
   await agent.kill();
   if (isLeaseFree) await freeLeases(consumer.cluster.client);
   const before = { consumer: await consumer.calls(), provider: await provider.calls() };
   // Made while nobody listens: the agent has to find it.
   const size = isLeaseFree ? 2001 : 2002;
-  const passed = edit(world, above, anyOf(refs, random), size);
+  const passed = edit(world, onProvider, anyOf(refs, random), size);
   const startedAt = performance.now();
   await agent.start();
   await within(passed, limitMs, "the edit to pass after the restart", world.problem);
   const seconds = (performance.now() - startedAt) / 1000;
   await untilQuiet(world);
   const cpuSeconds = cpuSecondsOf(agent.pid);
-  const below = callsBetween(before.consumer, await consumer.calls());
-  const above_ = callsBetween(before.provider, await provider.calls());
-  const calls = [...below.byKind, ...above_.byKind].filter(({ resource }) => resource.startsWith(benchGroup));
+  const ofConsumer = callsBetween(before.consumer, await consumer.calls());
+  const ofProvider = callsBetween(before.provider, await provider.calls());
+  const calls = [...ofConsumer.byKind, ...ofProvider.byKind].filter(({ resource }) =>
+    resource.startsWith(benchGroup),
+  );
   // One write is needed: the edit's.
   const needlessWrites = Math.max(0, totalOf(calls.filter(isWrite)) - 1);
   say(
     `restart, lease ${isLeaseFree ? "free" : "held by the dead"}: ${seconds.toFixed(2)} s; ${describeCalls(calls)}`,
   );
-  keep(`restart, lease ${isLeaseFree ? "free" : "held"}`, { seconds, cpuSeconds, below, above: above_ });
+  keep(`restart, lease ${isLeaseFree ? "free" : "held"}`, {
+    seconds,
+    cpuSeconds,
+    consumer: ofConsumer,
+    provider: ofProvider,
+  });
   return { seconds, needlessWrites, cpuSeconds };
 }

@@ -1,6 +1,6 @@
 /** Case `soak`: whether the agent's memory stays flat under churn, and whether both sides agree afterwards. */
 import { setTimeout as sleep } from "node:timers/promises";
-import { type DynamicObject, isRecord, keyOf } from "@klutch/kube-core";
+import { type DynamicObject, keyOf, recordAt } from "@klutch/kube-core";
 import { canary } from "../harness/latency-probe.ts";
 import { memoryOf, type ProcessMemory } from "../harness/process-memory.ts";
 import { untilQuiet } from "../harness/quiet.ts";
@@ -25,11 +25,11 @@ interface Sample extends ProcessMemory {
 
 const sampleEveryMs = 10_000;
 const tableRows = 12;
-/** So much of the beginning is warm-up and tells nothing about leaks. */
+/** So much of the beginning is warm-up and says nothing about leaks. */
 const warmUpShare = 1 / 3;
 /** Growth that nobody would notice in a day of restarts and upgrades. */
 const flatMiBPerHour = 4;
-/** Between two collections the heap fills: only what stays after them tells of leaks. */
+/** Between two collections the heap fills: only what stays after them shows leaks. */
 const stretches = 10;
 /** In less, caches and compilers are still warming up. */
 const shortestVerdictMinutes = 10;
@@ -50,7 +50,7 @@ async function run(context: BenchContext): Promise<void> {
   say(`${JSON.stringify(churn.done)} in ${sizes.soakMinutes} min\n${memoryTable(samples)}`);
   const isFlat = slope <= flatMiBPerHour || slope - 2 * error <= 0;
   const isLongEnough = sizes.soakMinutes >= shortestVerdictMinutes;
-  const verdict = isLongEnough ? (isFlat ? "flat" : "GROWS") : "too short to tell";
+  const verdict = isLongEnough ? (isFlat ? "flat" : "GROWS") : "too short to say";
   say(
     `slope of the lowest points without the first third ${slope.toFixed(1)} ± ${(2 * error).toFixed(1)} MiB/h: ${verdict}`,
   );
@@ -89,10 +89,10 @@ function memoryTable(samples: readonly Sample[]): string {
 
 /** Claims without an equal upstream object, and upstream objects without a claim. */
 async function differingPairs({ consumer, provider }: BenchWorld): Promise<number> {
-  const below = await contentsOf(consumer.cluster.client.listAll<DynamicObject>(widgets), mirrorOf);
-  const above = await contentsOf(provider.cluster.client.listAll<DynamicObject>(widgets), (name) => name);
-  const keys = new Set([...below.keys(), ...above.keys()]);
-  return [...keys].filter((key) => below.get(key) !== above.get(key)).length;
+  const claims = await contentsOf(consumer.cluster.client.listAll<DynamicObject>(widgets), mirrorOf);
+  const upstreams = await contentsOf(provider.cluster.client.listAll<DynamicObject>(widgets), (name) => name);
+  const keys = new Set([...claims.keys(), ...upstreams.keys()]);
+  return [...keys].filter((key) => claims.get(key) !== upstreams.get(key)).length;
 }
 
 async function contentsOf(
@@ -102,7 +102,7 @@ async function contentsOf(
   const contents = new Map<string, string>();
   for await (const { metadata, spec, status, ...object } of objects) {
     const moved = { ...metadata, namespace: place(metadata.namespace ?? "") };
-    const { size, text, blob } = isRecord(spec) ? spec : {};
+    const { size, text, blob } = recordAt(spec);
     contents.set(keyOf({ ...object, metadata: moved }), JSON.stringify([size, text, blob, status ?? null]));
   }
   return contents;

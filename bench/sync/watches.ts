@@ -42,8 +42,8 @@ export const watchesCase: BenchCase = { serves: ["watches"], once: true, run };
 interface Row extends WatchStep {
   readonly scope: InformerScope;
   readonly claims: number;
-  readonly below: number;
-  readonly above: number;
+  readonly consumer: number;
+  readonly provider: number;
   readonly formula: number;
   /** By cluster and resource. */
   readonly byResource: Readonly<Record<string, number>>;
@@ -61,14 +61,14 @@ async function run(context: BenchContext): Promise<void> {
   const header = ["scope", "exports", "claims", "namespaces", "app cluster", "control plane", "formula"];
   const cells = rows.map((row) => [
     row.scope,
-    ...[row.exports, row.claims, row.namespaces, row.below, row.above, row.formula].map(String),
+    ...[row.exports, row.claims, row.namespaces, row.consumer, row.provider, row.formula].map(String),
   ]);
   say(
     `open watches of the agent; formula of the Go konnector: exports × (1 + claims) [× namespaces]\n${formatTable(header, cells)}`,
   );
   for (const row of rows.filter(({ claims, namespaces }) => claims === 2 && namespaces >= 100)) {
     const metric = `watches, ${row.scope}: ${row.exports} exports, 2 claims, ${row.namespaces} namespaces`;
-    report({ metric, unit: "", value: row.below + row.above });
+    report({ metric, unit: "", value: row.consumer + row.provider });
   }
 }
 
@@ -85,7 +85,7 @@ async function grow(
     permissionClaims,
     started: false,
   });
-  await using above = await startStopwatch(world.provider.cluster.client, widgets);
+  await using onProvider = await startStopwatch(world.provider.cluster.client, widgets);
   // API servers open watches of their own for some seconds after their start.
   const base = await steadyWatches(world);
   await world.agent.start();
@@ -104,7 +104,7 @@ async function grow(
     );
     now.namespaces = step.namespaces;
     await createNamespaces(world.consumer.api, fresh);
-    const arrived = fresh.map((namespace) => above.seen(`${mirrorOf(namespace)}/first`));
+    const arrived = fresh.map((namespace) => onProvider.seen(`${mirrorOf(namespace)}/first`));
     await inParallel(fresh, (namespace) =>
       world.consumer.api.create(widgets, widget(namespace, "first", { random, bytes: 200 })),
     );
@@ -115,13 +115,13 @@ async function grow(
       ...step,
       scope,
       claims,
-      below: totalOn("app cluster", byResource),
-      above: totalOn("control plane", byResource),
+      consumer: totalOn("app cluster", byResource),
+      provider: totalOn("control plane", byResource),
       formula: step.exports * (1 + claims) * factor,
       byResource,
     };
     say(
-      `${scope}, ${step.exports} exports, ${claims} claims, ${step.namespaces} namespaces: ${row.below} + ${row.above}`,
+      `${scope}, ${step.exports} exports, ${claims} claims, ${step.namespaces} namespaces: ${row.consumer} + ${row.provider}`,
     );
     rows.push(row);
   }
@@ -130,7 +130,7 @@ async function grow(
 
 type Watches = Readonly<Record<string, number>>;
 
-/** The counts when they have stayed the same for three looks. */
+/** The counts when they have stayed the same for three readings. */
 async function steadyWatches(world: BenchWorld): Promise<Watches> {
   let last: Watches = {};
   for (let same = 0; same < 3; ) {
@@ -143,12 +143,12 @@ async function steadyWatches(world: BenchWorld): Promise<Watches> {
 }
 
 async function openWatches({ consumer, provider }: BenchWorld): Promise<Watches> {
-  const [below, above] = await Promise.all([consumer.calls(), provider.calls()]);
+  const [ofConsumer, ofProvider] = await Promise.all([consumer.calls(), provider.calls()]);
   const named = (where: string, counts: ReadonlyMap<string, number>): [string, number][] =>
     [...counts].map(([resource, count]) => [`${where} ${resource}`, count]);
   return Object.fromEntries([
-    ...named("app cluster", below.watches),
-    ...named("control plane", above.watches),
+    ...named("app cluster", ofConsumer.watches),
+    ...named("control plane", ofProvider.watches),
   ]);
 }
 

@@ -94,15 +94,15 @@ for (const scope of ["Namespaced", "Cluster"] as const) {
     timeout: 180_000,
   }, async () => {
     await using world = await startBoundWorld(scope);
-    const look = async (phase: Phase): Promise<void> => {
+    const readRights = async (phase: Phase): Promise<void> => {
       await lookAt(world.appCluster, "app cluster", [anyone, konnector], scope, phase);
       await lookAt(world.controlPlane, "control plane", inControlPlane, scope, phase);
     };
-    await look("before bind");
+    await readRights("before bind");
     await bind(world);
-    await look("bound");
+    await readRights("bound");
     await unbind(world);
-    await look("unbound");
+    await readRights("unbound");
   });
 }
 
@@ -128,7 +128,7 @@ const header = [
   "# is beyond `any account`. Unbound: tenant A unbinds and keeps its objects; tenant B takes back its namespace and its request.",
 ];
 
-/** Writes down the rights of the accounts, and asks the authorizer about some of them. */
+/** Records the rights of the accounts, and asks the authorizer about some of them. */
 async function lookAt(
   cluster: TestCluster,
   name: string,
@@ -209,8 +209,8 @@ async function bind({ appCluster, controlPlane, ...world }: BoundWorld): Promise
     const user = userOf(own, binderName);
     await waitFor(`the rights of ${own}`, () => mayUse(controlPlane.client, user, serviceNamespace(own)));
   }
-  const above = { namespace: serviceNamespace(tenants.a), name: "first" };
-  await waitFor("the claim above", () => controlPlane.client.find(databases, above));
+  const upstream = { namespace: serviceNamespace(tenants.a), name: "first" };
+  await waitFor("the upstream object", () => controlPlane.client.find(databases, upstream));
 }
 
 /** Tenant A keeps its objects; tenant B has none and takes back what it asked for. */

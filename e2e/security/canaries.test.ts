@@ -31,7 +31,7 @@ test("a token is found whoever owns it", () => {
   assert.deepEqual(hits, ["a log shows a token"]);
 });
 
-test("of a Secret the token of its kubeconfig and the lines of its private key are looked for, and not what is public", () => {
+test("of a Secret the token of its kubeconfig and the lines of its private key are searched, and not what is public", () => {
   const kubeconfig = "users:\n- name: x\n  user:\n    token: a-long-token-of-somebody\n";
   assert.deepEqual(secretsIn("s", "kubeconfig", kubeconfig), [
     { name: "s", value: "a-long-token-of-somebody" },

@@ -1,4 +1,4 @@
-/** Looks for secrets where none may be: in texts of any kind, as they are and in the usual encodings. Names them, never shows them. */
+/** Searches for secrets where none may be: in texts of any kind, as they are and in the usual encodings. Names them, never shows them. */
 
 /** Something secret with a name for messages. */
 export interface Canary {

@@ -1,7 +1,7 @@
-/** What an account may do, as the API server itself tells it by SelfSubjectRulesReview, and what those rules mean. */
+/** What an account may do, as the API server itself answers by SelfSubjectRulesReview, and what those rules mean. */
 import type { AccessQuestion } from "@klutch/kube-testing";
 import { type ClusterConfig, createKubeClient, type KubeClient } from "@klutch/kube";
-import { type DynamicObject, isRecord, type ResourceType } from "@klutch/kube-core";
+import { type DynamicObject, isRecord, listAt, recordsAt, type ResourceType } from "@klutch/kube-core";
 
 /** One rule of RBAC as the review answers it. */
 export interface Rule {
@@ -49,15 +49,15 @@ export async function rightsOf(config: ClusterConfig, user: string, namespace?: 
   });
   if (!isRecord(status) || status["incomplete"] === true) throw new Error(`no complete rules of ${user}`);
   return {
-    rules: records(status["resourceRules"]).map((rule) => ({
-      verbs: texts(rule["verbs"]),
-      groups: texts(rule["apiGroups"]),
-      resources: texts(rule["resources"]),
-      names: texts(rule["resourceNames"]),
+    rules: recordsAt(status, "resourceRules").map((rule) => ({
+      verbs: textsAt(rule, "verbs"),
+      groups: textsAt(rule, "apiGroups"),
+      resources: textsAt(rule, "resources"),
+      names: textsAt(rule, "resourceNames"),
     })),
-    urls: records(status["nonResourceRules"]).map((rule) => ({
-      verbs: texts(rule["verbs"]),
-      paths: texts(rule["nonResourceURLs"]),
+    urls: recordsAt(status, "nonResourceRules").map((rule) => ({
+      verbs: textsAt(rule, "verbs"),
+      paths: textsAt(rule, "nonResourceURLs"),
     })),
   };
 }
@@ -89,8 +89,8 @@ export async function discover(client: KubeClient): Promise<readonly Served[]> {
   const groups = await client.request({ method: "GET", path: "/apis" });
   const paths = [
     { group: "", path: "/api/v1" },
-    ...records(isRecord(groups) ? groups["groups"] : []).flatMap((group) =>
-      records(group["versions"]).map((version) => ({
+    ...recordsAt(groups, "groups").flatMap((group) =>
+      recordsAt(group, "versions").map((version) => ({
         group: String(group["name"]),
         path: `/apis/${String(version["groupVersion"])}`,
       })),
@@ -99,19 +99,15 @@ export async function discover(client: KubeClient): Promise<readonly Served[]> {
   const found = new Map<string, Served>();
   for (const { group, path } of paths) {
     const answer = await client.request({ method: "GET", path });
-    for (const one of records(isRecord(answer) ? answer["resources"] : [])) {
+    for (const one of recordsAt(answer, "resources")) {
       const resource = String(one["name"]);
-      const verbs = [...(found.get(`${resource}.${group}`)?.verbs ?? []), ...texts(one["verbs"])];
+      const verbs = [...(found.get(`${resource}.${group}`)?.verbs ?? []), ...textsAt(one, "verbs")];
       found.set(`${resource}.${group}`, { group, resource, verbs: [...new Set(verbs)] });
     }
   }
   return [...found.values()];
 }
 
-function records(value: unknown): Readonly<Record<string, unknown>>[] {
-  return Array.isArray(value) ? value.filter(isRecord) : [];
-}
-
-function texts(value: unknown): string[] {
-  return Array.isArray(value) ? value.map(String) : [];
+function textsAt(value: unknown, field: string): readonly string[] {
+  return listAt(value, field).map(String);
 }

@@ -2,10 +2,10 @@
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { createKubeClient, type KubeClient, loadKubeconfig } from "@klutch/kube";
-import { type DynamicObject, isRecord, secrets } from "@klutch/kube-core";
+import { type DynamicObject, listAt, recordAt, recordsAt, secrets } from "@klutch/kube-core";
 import { type Canary, findCanaries, type Found, secretsIn } from "./canaries.ts";
 
-/** What a search found, and how much it looked at. */
+/** What a search found, and how much it read. */
 export interface Search {
   readonly hits: readonly string[];
   readonly canaries: readonly string[];
@@ -37,7 +37,7 @@ export async function searchSandbox(folder: string, printed: string): Promise<Se
 /** Passwords and keys of the sandbox's own servers, and the tokens in its kubeconfigs and beside them. */
 async function keptSecrets(folder: string): Promise<readonly Canary[]> {
   const state: unknown = JSON.parse(await readFile(join(folder, "sandbox.json"), "utf8"));
-  const own = isRecord(state) && isRecord(state["secrets"]) ? Object.entries(state["secrets"]) : [];
+  const own = Object.entries(recordAt(state, "secrets"));
   const files = (await readdir(folder, { recursive: true })).filter((name) =>
     /\.(kubeconfig|token)$/.test(name),
   );
@@ -50,7 +50,7 @@ async function keptSecrets(folder: string): Promise<readonly Canary[]> {
 async function secretsOf(cluster: string, client: KubeClient): Promise<readonly Canary[]> {
   const { items } = await client.list<DynamicObject>(secrets);
   return items.flatMap(({ metadata, data }) =>
-    Object.entries(isRecord(data) ? data : {}).flatMap(([key, value]) => {
+    Object.entries(recordAt(data)).flatMap(([key, value]) => {
       const name = `${key} of Secret ${metadata.namespace}/${metadata.name} in ${cluster}`;
       return secretsIn(name, key, Buffer.from(String(value), "base64").toString("utf8"));
     }),
@@ -59,19 +59,19 @@ async function secretsOf(cluster: string, client: KubeClient): Promise<readonly 
 
 /** Every object but Secrets, with status, annotations and managed fields; events and ConfigMaps too. */
 async function objectsOf(cluster: string, client: KubeClient): Promise<readonly Found[]> {
-  const groups = records(await client.request({ method: "GET", path: "/apis" }), "groups");
+  const groups = recordsAt(await client.request({ method: "GET", path: "/apis" }), "groups");
   const versions = groups.flatMap((group) =>
-    records(group, "versions").map((one) => String(one["groupVersion"])),
+    recordsAt(group, "versions").map((one) => String(one["groupVersion"])),
   );
   const found: Found[] = [];
   for (const path of ["/api/v1", ...versions.map((version) => `/apis/${version}`)]) {
-    const resources = records(await client.request({ method: "GET", path }), "resources");
+    const resources = recordsAt(await client.request({ method: "GET", path }), "resources");
     for (const { name, verbs } of resources) {
-      const isListed = Array.isArray(verbs) && verbs.includes("list");
+      const isListed = listAt(verbs).includes("list");
       if (!isListed || (path === "/api/v1" && name === "secrets")) continue;
       const list = await client.request({ method: "GET", path: `${path}/${String(name)}` });
-      for (const item of records(list, "items")) {
-        const metadata = isRecord(item["metadata"]) ? item["metadata"] : {};
+      for (const item of recordsAt(list, "items")) {
+        const metadata = recordAt(item, "metadata");
         const where = `${String(name)} ${String(metadata["namespace"])}/${String(metadata["name"])} in ${cluster}`;
         found.push({ where, text: JSON.stringify(item) });
       }
@@ -96,9 +96,4 @@ async function argumentsOfProcesses(): Promise<readonly Found[]> {
       text: await readFile(`/proc/${id}/cmdline`, "utf8").catch(() => ""),
     })),
   );
-}
-
-function records(value: unknown, field: string): Readonly<Record<string, unknown>>[] {
-  const list = isRecord(value) ? value[field] : undefined;
-  return Array.isArray(list) ? list.filter(isRecord) : [];
 }

@@ -41,7 +41,7 @@ const changes: readonly ChangeCase[] = [
   ],
   ["another version", instance(), { service: "a9s-mariadb1011" }, /Service is an immutable field/],
   [
-    "everything at once, of which each reason is told",
+    "everything at once, of which each reason is reported",
     instance(),
     { service: "a9s-mariadb1011", plan: "mariadb-single-small" },
     /(?=[^]*only supports ssl plans)(?=[^]*from Non-SSL to SSL)(?=[^]*Service is an immutable field)/,

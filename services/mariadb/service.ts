@@ -23,7 +23,7 @@ export const mariadb: DataService = {
     keeps("ssl", "SSL"),
     staysReplicated("cluster"),
   ],
-  parametersAbout: "Settings of the database server.",
+  parametersAbout: "Settings of the database server. What is not set is as the broker has it.",
   parameters: [
     {
       name: "binlogExpireDays",

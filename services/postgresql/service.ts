@@ -14,12 +14,12 @@ export const postgresql: DataService = {
   offerings,
   plans,
   rules: planRules,
-  parametersAbout: "Settings of the database server.",
+  parametersAbout: "Settings of the database server. What is not set is as the broker has it.",
   parameters,
   refusedParameters,
   fields: {
     expose: oneOf(["Internal", "LoadBalancer"], {
-      description: "Only for databases that run in the cluster.",
+      description: "Not used here: it is for databases that run in the cluster.",
     }),
   },
   credentialKeys: ["host", "hosts", "name", "password", "port", "uri", "username"],

@@ -21,7 +21,7 @@ function template(kind: string, more: object = {}): TemplateManifest {
   };
 }
 
-/** One for each service and one for bindings, whose credentials come down as Secrets that the provider owns. */
+/** One for each service and one for bindings, whose credentials reach the app cluster as Secrets that the provider owns. */
 export const exportTemplates: readonly TemplateManifest[] = [
   ...services.map(({ kind }) => template(kind)),
   template("ServiceBinding", {

@@ -2,7 +2,6 @@
 export { compositions } from "./compositions.ts";
 export {
   brokerParameters,
-  claimResource,
   type DataService,
   functionResource,
   providerConfigName,

@@ -33,8 +33,8 @@ A claim or a change that breaks one of these rules is refused with its message:
 ${bullets([...offered(type, service), ...service.rules].map(messageOf))}
 
 ## Parameters
-| ${code("spec.parameters")} | at the broker | values |
-|---|---|---|
+| ${code("spec.parameters")} | meaning | at the broker | values |
+|---|---|---|---|
 ${parameters.map(rowOf).join("\n")}
 
 ## Credentials
@@ -48,5 +48,7 @@ ${bullets(links)}
 function rowOf({ name, brokerKey, schema }: Parameter): string {
   const lines = contractLines({ properties: { [name]: schema.json } });
   const values = lines.map((line) => line.slice(name.length).replace(/^(: | rule: )/, ""));
-  return `| ${code(name)} | ${code(brokerKey)} | ${values.join("; ").replaceAll("|", "\\|")} |`;
+  const { description } = schema.json;
+  const meaning = typeof description === "string" ? description : "";
+  return `| ${code(name)} | ${meaning} | ${code(brokerKey)} | ${values.join("; ").replaceAll("|", "\\|")} |`;
 }

@@ -64,6 +64,7 @@ function xrd(options: XrdOptions): CompositeResourceDefinition {
                 status: object(
                   {},
                   { managed: anyObject({ description: "What the managed resource reports." }) },
+                  { description: "How it is. Written by Crossplane." },
                 ).json,
               },
               required: ["spec"],
@@ -80,7 +81,9 @@ const immutable = (field: string): Rule => ({
   rule: "self == oldSelf",
   message: `${field} is an immutable field`,
 });
-const acceptsIncomplete = boolean({ description: "The broker may answer before it is done." });
+const acceptsIncomplete = boolean({
+  description: "Whether the broker may answer before it is done. Default true.",
+});
 
 /** Of a service's instances. */
 export function instanceXrd(service: DataService): CompositeResourceDefinition {
@@ -96,8 +99,15 @@ export function instanceXrd(service: DataService): CompositeResourceDefinition {
     columns: service.columns,
     spec: object(
       {
-        service: string({ maxLength: 64, description: "The offering.", rules: [immutable("Service")] }),
-        plan: string({ maxLength: 64, description: "The plan of the offering." }),
+        service: string({
+          maxLength: 64,
+          description: "The offering. It cannot be changed.",
+          rules: [immutable("Service")],
+        }),
+        plan: string({
+          maxLength: 64,
+          description: "The plan of the offering; the page of the service lists them.",
+        }),
       },
       {
         acceptsIncomplete,
@@ -108,7 +118,10 @@ export function instanceXrd(service: DataService): CompositeResourceDefinition {
         ),
         ...fields,
       },
-      { rules: [...offered(service.type, service), ...service.rules, ...refused] },
+      {
+        description: `The ${service.title} instance that is wanted.`,
+        rules: [...offered(service.type, service), ...service.rules, ...refused],
+      },
     ),
   });
 }
@@ -121,15 +134,16 @@ export const serviceBindingXrd: CompositeResourceDefinition = xrd({
     {
       instanceRef: string({
         maxLength: 253,
-        description: "Name of the instance's claim in the same namespace.",
+        description: "Name of the instance's claim in the same namespace. It cannot be changed.",
         rules: [immutable("InstanceRef")],
       }),
       serviceInstanceType: oneOf(instanceTypes, {
-        description: "Which data service the instance is.",
+        description: "Which data service the instance is. It cannot be changed.",
         rules: [immutable("ServiceInstanceType")],
       }),
     },
     { acceptsIncomplete },
+    { description: "Which instance gets credentials. They come to the Secret <name>-creds." },
   ),
 });
 

@@ -5,16 +5,15 @@ import { repositoryRoot } from "../root.ts";
 import { type FolderRule, folderRules } from "./arrows.ts";
 import type { Check } from "./check.ts";
 import { type HouseRule, houseRules } from "./rooms.ts";
-import { sourceFiles } from "./source-files.ts";
 
 const page = "docs/architecture.md";
 
 export const architectureCheck: Check = {
   name: "architecture",
-  rule: `${page} tells of the folders, arrows and files that there are`,
+  rule: `${page} names the folders, arrows and files that there are`,
   advice: `change ${page} together with the tree`,
-  find: () => {
-    const text = sourceFiles((path) => path === page)[0]?.text ?? "";
+  find: (tree) => {
+    const text = tree.text(page);
     return [
       ...wrongParts(text, folderRules),
       ...houseRules.flatMap((rule) => missingRooms(text, rule)),

@@ -2,14 +2,14 @@
 import { dirname, join } from "node:path";
 import { folderOf, folderRules, importsOf, testRule } from "./arrows.ts";
 import type { Check } from "./check.ts";
-import { isHandWritten, isTestSupport, sourceFiles } from "./source-files.ts";
+import { isHandWritten, isTestSupport } from "./source-files.ts";
 
 export const arrowCheck: Check = {
   name: "arrows",
   rule: "imports go only along the arrows of docs/architecture.md",
   advice: "move the code to where the arrows point; who may import whom stands in tools/checks/arrows.ts",
-  find: () =>
-    sourceFiles(isHandWritten).flatMap(({ path, text }) =>
+  find: ({ files }) =>
+    files(isHandWritten).flatMap(({ path, text }) =>
       importsOf(text)
         .map((specifier) => violation(path, specifier))
         .filter((problem) => problem !== undefined)

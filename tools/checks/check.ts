@@ -1,4 +1,5 @@
 /** What a check is: a rule of this repository that a program can hold. */
+import type { Tree } from "./tree.ts";
 
 /** One rule. `npm run check` runs it, and `npm test` does. */
 export interface Check {
@@ -9,5 +10,5 @@ export interface Check {
   /** What to do about a problem. */
   readonly advice: string;
   /** What breaks the rule, one text each; empty when nothing does. */
-  readonly find: () => readonly string[] | Promise<readonly string[]>;
+  readonly find: (tree: Tree) => readonly string[] | Promise<readonly string[]>;
 }

@@ -32,7 +32,7 @@ test("public standards, our own pages and ordinary words may be named", () => {
   );
 });
 
-test("a page is looked for from the root and from where it is named", () => {
+test("a page is searched for from the root and from where it is named", () => {
   const paths = new Set(["docs/a.md", "bench/RESULTS.md", "designs/0001-x.md"]);
   const text = "docs/a.md, RESULTS.md, designs/0001 and designs/0009, b.md, https://x.test/c.md";
   assert.deepEqual(missingPages([{ path: "bench/x.ts", text }], paths), [

@@ -1,7 +1,7 @@
 /** The rules about what a comment, a text or a test name may cite: only what a reader of the repository can look up. */
 import { dirname, join } from "node:path";
 import type { Check } from "./check.ts";
-import { type SourceFile, sourceFiles } from "./source-files.ts";
+import type { SourceFile } from "./source-files.ts";
 
 const isText = (path: string): boolean => /\.(ts|mjs|md|txt|yaml)$/.test(path) && !path.includes("/gen/");
 
@@ -10,16 +10,16 @@ export const citationChecks: readonly Check[] = [
     name: "citations",
     rule: "no comment, text or test name cites what is not in the repository",
     advice: "say the rule or the fact itself, or name a page of docs/reference",
-    find: () => uncitable(sourceFiles(isText)),
+    find: ({ files }) => uncitable(files(isText)),
   },
   {
     name: "pages",
     rule: "every page and design that is named exists",
     advice: "name it from the root of the repository",
-    find: () =>
+    find: ({ files, paths }) =>
       missingPages(
-        sourceFiles((path) => isText(path) && !path.endsWith(".test.ts")),
-        new Set(sourceFiles(() => true).map(({ path }) => path)),
+        files((path) => isText(path) && !path.endsWith(".test.ts")),
+        paths,
       ),
   },
 ];

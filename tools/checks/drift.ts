@@ -1,32 +1,27 @@
 /** The rules about generated files: each is what its source prints, and nothing else says that it is generated. */
-import { generatedFiles } from "../generate/files.ts";
 import type { Check } from "./check.ts";
-import { type SourceFile, sourceFiles } from "./source-files.ts";
+import type { SourceFile } from "./source-files.ts";
 
 export const driftChecks: readonly Check[] = [
   {
     name: "drift",
     rule: "every generated file is what its source prints",
     advice: "npm run generate",
-    find: () => {
-      const generated = generatedFiles();
-      return stale(
-        generated,
-        sourceFiles((path) => generated.has(path)),
-      );
-    },
+    find: ({ files, generated }) =>
+      stale(
+        generated(),
+        files((path) => generated().has(path)),
+      ),
   },
   {
     name: "orphans",
     rule: "no file claims to be generated that is not",
     advice: "delete the file, or print it from a source in tools/generate",
-    find: () => {
-      const generated = generatedFiles();
-      return orphans(
-        generated,
-        sourceFiles((path) => /\.(?:yaml|md)$/.test(path)),
-      );
-    },
+    find: ({ files, generated }) =>
+      orphans(
+        generated(),
+        files((path) => /\.(?:yaml|md)$/.test(path)),
+      ),
   },
 ];
 

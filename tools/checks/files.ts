@@ -1,6 +1,6 @@
 /** The rules about single files: length, words that may not stand in one, and the manifests of the workspaces. */
 import type { Check } from "./check.ts";
-import { isHandWritten, type SourceFile, sourceFiles } from "./source-files.ts";
+import { isHandWritten, type SourceFile } from "./source-files.ts";
 
 /** The longest that a file may be, in lines. */
 export const longestFile = 400;
@@ -14,25 +14,25 @@ export const fileChecks: readonly Check[] = [
     name: "length",
     rule: `no hand-written source file is longer than ${longestFile} lines`,
     advice: "find the second idea in the file and give it a file of its own",
-    find: () => tooLong(sourceFiles(isHandWritten)),
+    find: ({ files }) => tooLong(files(isHandWritten)),
   },
   {
     name: "hosts",
     rule: "no file names a package registry's host or an absolute path of a developer's machine",
     advice: "take the host from the tool's own configuration, and paths from the repository's root",
-    find: () => namingMachines(sourceFiles(isText)),
+    find: ({ files }) => namingMachines(files(isText)),
   },
   {
     name: "markers",
     rule: "unfinished work is written down in docs/known-limits.md, not in the code",
     advice: "finish it, or describe the limit in docs/known-limits.md",
-    find: () => marked(sourceFiles(isHandWritten)),
+    find: ({ files }) => marked(files(isHandWritten)),
   },
   {
     name: "manifests",
     rule: "every workspace has the repository's version, licence and a description of what it is",
     advice: "add the field to its package.json as the other workspaces have it",
-    find: () => incompleteManifests(sourceFiles(isManifest)),
+    find: ({ files }) => incompleteManifests(files(isManifest)),
   },
 ];
 

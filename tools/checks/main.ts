@@ -5,13 +5,15 @@
 import { checks } from "./checks.ts";
 import { countsTable, countLines } from "./counts.ts";
 import { chooseChecks, outcomeText, runChecks } from "./run.ts";
-import { isHandWritten, sourceFiles } from "./source-files.ts";
+import { isHandWritten } from "./source-files.ts";
+import { openTree } from "./tree.ts";
 
 process.exitCode = await main(process.argv.slice(2));
 
 async function main(words: readonly string[]): Promise<number> {
+  const tree = openTree();
   if (words.includes("--counts")) {
-    console.log(countsTable(countLines(sourceFiles(isHandWritten))));
+    console.log(countsTable(countLines(tree.files(isHandWritten))));
     return 0;
   }
   let chosen;
@@ -21,7 +23,7 @@ async function main(words: readonly string[]): Promise<number> {
     console.error(error instanceof Error ? error.message : String(error));
     return 2;
   }
-  const outcomes = await runChecks(chosen, (outcome) => console.log(outcomeText(outcome)));
+  const outcomes = await runChecks(chosen, tree, (outcome) => console.log(outcomeText(outcome)));
   const failed = outcomes.filter(({ problems }) => problems.length > 0).map(({ check }) => check.name);
   if (failed.length === 0) return 0;
   console.log(`\n${failed.length} of ${outcomes.length} checks failed: ${failed.join(", ")}`);

@@ -35,7 +35,7 @@ test("types and reasons are found where conditions and events are made", () => {
   ]);
 });
 
-test("a word that the page does not have as code is told with the first file that has it", () => {
+test("a word that the page does not have as code is reported with the first file that has it", () => {
   const text = `falseCondition("Connected", "WrongProvider", "Error", message);`;
   const files = ["b.ts", "c.ts"].map((path) => ({ path, text }));
   assert.deepEqual(undocumented("| `Connected` | WrongProvider |", files, reasonsIn), [

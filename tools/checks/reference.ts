@@ -1,49 +1,44 @@
 /** The rules that hold docs/reference against the source, and the links between pages against pages and headings. */
 import { join } from "node:path";
 import type { Check } from "./check.ts";
-import { isHandWritten, type SourceFile, sourceFiles } from "./source-files.ts";
+import type { Tree } from "./tree.ts";
+import { isHandWritten, type SourceFile } from "./source-files.ts";
 
 export const referenceChecks: readonly Check[] = [
   {
     name: "names",
     rule: "every annotation, label and finalizer of ours is in docs/reference/names.md",
     advice: "add it to its table, with what it is on, its value and who writes it",
-    find: () => missingIn("docs/reference/names.md", namesIn),
+    find: (tree) => missingIn(tree, "docs/reference/names.md", namesIn),
   },
   {
     name: "reasons",
     rule: "every type and reason of a condition and every event's reason is in docs/reference/conditions.md",
     advice: "add it to the table of its kind, or of the events",
-    find: () => missingIn("docs/reference/conditions.md", reasonsIn),
+    find: (tree) => missingIn(tree, "docs/reference/conditions.md", reasonsIn),
   },
   {
     name: "links",
     rule: "links between pages lead to a page and a heading that exist",
     advice: "name the page as it lies from the page with the link, and the heading in lower case with dashes",
-    find: () => brokenLinks(sourceFiles(isPage), new Set(sourceFiles(() => true).map(({ path }) => path))),
+    find: ({ files, paths }) => brokenLinks(files(isPage), paths),
   },
 ];
 
 const isPage = (path: string): boolean => /^(docs\/.*|designs\/.*|[^/]+)\.md$/.test(path);
 
-function shippedSources(): readonly SourceFile[] {
-  return sourceFiles(
-    (path) =>
-      isHandWritten(path) &&
-      /^(packages|services|apps)\//.test(path) &&
-      !/\.test\.ts$|\/testing\//.test(path),
-  );
-}
+const isShipped = (path: string): boolean =>
+  isHandWritten(path) && /^(packages|services|apps)\//.test(path) && !/\.test\.ts$|\/testing\//.test(path);
 
 /** Finds words in the sources. */
 type FindWords = (files: readonly SourceFile[]) => readonly string[];
 
 /** What the page lacks. Few words mean that the patterns no longer fit the source. */
-function missingIn(path: string, find: FindWords): readonly string[] {
-  const files = shippedSources();
+function missingIn(tree: Tree, path: string, find: FindWords): readonly string[] {
+  const files = tree.files(isShipped);
   const count = find(files).length;
   if (count < 40) return [`only ${count} found in the source: the patterns do not fit it any more`];
-  return undocumented(sourceFiles((one) => one === path)[0]?.text ?? "", files, find);
+  return undocumented(tree.text(path), files, find);
 }
 
 /** The words that the page does not have as code, each with the first file that has it. */

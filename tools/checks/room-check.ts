@@ -1,23 +1,20 @@
 /** Holds the imports inside of the larger parts against the order of rooms.ts, and refuses circles anywhere. */
 import type { Check } from "./check.ts";
-import { circlesOf, type HouseRule, houseRules, importGraph, roomOf } from "./rooms.ts";
-import { isHandWritten, isTestSupport, sourceFiles } from "./source-files.ts";
+import { circlesOf, type HouseRule, houseRules, roomOf } from "./rooms.ts";
+import { isTestSupport } from "./source-files.ts";
 
 export const roomChecks: readonly Check[] = [
   {
     name: "circles",
     rule: "no file imports itself by way of others, not even for types",
     advice: "give what both files need a file of its own below them",
-    find: () => circlesOf(importGraph(sourceFiles(isHandWritten))).map((files) => files.join(" ↔ ")),
+    find: ({ imports }) => circlesOf(imports()).map((files) => files.join(" ↔ ")),
   },
   {
     name: "rooms",
     rule: "the rooms of each part import only downwards",
     advice: "move the code down, or pass it in from above; the order stands in tools/checks/rooms.ts",
-    find: () => {
-      const graph = importGraph(sourceFiles(isHandWritten));
-      return houseRules.flatMap((rule) => roomViolations(rule, graph));
-    },
+    find: ({ imports }) => houseRules.flatMap((rule) => roomViolations(rule, imports())),
   },
 ];
 

@@ -2,7 +2,10 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Check } from "./check.ts";
 import { outputOnFailure, unformattedFiles } from "./programs.ts";
+import { openTree } from "./tree.ts";
 import { chooseChecks, outcomeText, runChecks } from "./run.ts";
+
+const tree = openTree();
 
 const check = (name: string, find: Check["find"]): Check => ({
   name,
@@ -15,6 +18,7 @@ test("a broken rule is printed with each problem and what to do; one that holds 
   const printed: string[] = [];
   const outcomes = await runChecks(
     [check("good", () => []), check("bad", async () => ["a.ts: one\ntwo", "b.ts"])],
+    tree,
     (outcome) => printed.push(outcomeText({ ...outcome, seconds: 1.25 })),
   );
   assert.deepEqual(
@@ -41,6 +45,7 @@ test("a check that cannot run counts as broken, and the others still run", async
       }),
       check("good", () => []),
     ],
+    tree,
     () => {},
   );
   assert.deepEqual(

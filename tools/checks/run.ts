@@ -1,6 +1,7 @@
 /** Runs checks and says what came of them, in words for a terminal. */
 import { setImmediate } from "node:timers/promises";
 import type { Check } from "./check.ts";
+import type { Tree } from "./tree.ts";
 
 /** What running one check came to. */
 export interface Outcome {
@@ -9,9 +10,10 @@ export interface Outcome {
   readonly seconds: number;
 }
 
-/** Runs all of them at once and tells `report` each outcome as soon as it is known. A check that throws has that as its problem. */
+/** Runs all of them at once and gives `report` each outcome as soon as it is known. A check that throws has that as its problem. */
 export async function runChecks(
   checks: readonly Check[],
+  tree: Tree,
   report: (outcome: Outcome) => void,
 ): Promise<readonly Outcome[]> {
   return Promise.all(
@@ -19,7 +21,7 @@ export async function runChecks(
       // One after the other for those that do not wait, so that each has its own time.
       await setImmediate();
       const started = performance.now();
-      const problems = await problemsOf(check);
+      const problems = await problemsOf(check, tree);
       const outcome = { check, problems, seconds: (performance.now() - started) / 1000 };
       report(outcome);
       return outcome;
@@ -27,9 +29,9 @@ export async function runChecks(
   );
 }
 
-async function problemsOf(check: Check): Promise<readonly string[]> {
+async function problemsOf(check: Check, tree: Tree): Promise<readonly string[]> {
   try {
-    return await check.find();
+    return await check.find(tree);
   } catch (error) {
     return [`the check could not run: ${error instanceof Error ? error.message : String(error)}`];
   }

@@ -1,4 +1,4 @@
-/** The tracked and not yet tracked text files of the repository, for the checks. */
+/** The tracked and not yet tracked files of the repository, for the checks. */
 import { execFileSync } from "node:child_process";
 import { existsSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
@@ -11,17 +11,19 @@ export interface SourceFile {
   readonly text: string;
 }
 
-/** Every file that git tracks or would track and that `select` accepts, sorted by path. */
-export function sourceFiles(select: (path: string) => boolean): SourceFile[] {
+/** Every file that git tracks or would track, sorted by path. */
+export function listFiles(): readonly string[] {
   const list = execFileSync("git", ["ls-files", "--cached", "--others", "--exclude-standard", "-z"], {
     cwd: repositoryRoot,
     encoding: "utf8",
     maxBuffer: 64 * 1024 * 1024,
   });
-  return [...new Set(list.split("\0"))]
-    .filter((path) => path !== "" && select(path) && isFile(path))
-    .toSorted()
-    .map((path) => ({ path, text: readFileSync(join(repositoryRoot, path), "utf8") }));
+  return [...new Set(list.split("\0"))].filter((path) => path !== "" && isFile(path)).toSorted();
+}
+
+/** Reads one of them. */
+export function readSource(path: string): SourceFile {
+  return { path, text: readFileSync(join(repositoryRoot, path), "utf8") };
 }
 
 function isFile(path: string): boolean {

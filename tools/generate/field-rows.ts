@@ -1,5 +1,6 @@
 /** A structural schema as rows of a table: one row for each field. */
-import { asRecord, type Json, recordsOf, textOf } from "./json.ts";
+import { recordAt, recordsAt } from "@klutch/kube-core";
+import { type Json, printed } from "./json.ts";
 
 /** A part of a schema that has a place of its own on the page. */
 export interface Shape {
@@ -20,14 +21,14 @@ export interface FieldRow {
 
 /** All fields under `schema`, without apiVersion, kind and metadata. A field that is one of `shapes` only names it. */
 export function fieldRows(schema: unknown, shapes: readonly Shape[], path = ""): readonly FieldRow[] {
-  const record = asRecord(schema);
+  const record = recordAt(schema);
   const required: readonly unknown[] = Array.isArray(record["required"]) ? record["required"] : [];
   const rows: FieldRow[] =
     path === "" ? rulesOf(record).map((meaning) => row("(the object)", "", meaning)) : [];
-  for (const [name, field] of Object.entries(asRecord(record["properties"]))) {
+  for (const [name, field] of Object.entries(recordAt(record, "properties"))) {
     if (path === "" && objectFields.has(name)) continue;
     const own = path === "" ? name : `${path}.${name}`;
-    rows.push(...rowsOf(own, asRecord(field), shapes, required.includes(name)));
+    rows.push(...rowsOf(own, recordAt(field), shapes, required.includes(name)));
   }
   return rows;
 }
@@ -41,15 +42,15 @@ function rowsOf(
   isRequired: boolean,
 ): readonly FieldRow[] {
   const { inner, suffix } = innermost(field);
-  const shape = shapes.find(({ samples }) => samples.some((sample) => isSame(asRecord(sample), inner)));
+  const shape = shapes.find(({ samples }) => samples.some((sample) => isSame(recordAt(sample), inner)));
   const type = shape === undefined ? typeOf(field) : typeOf(field).replace(/object$/, linkTo(shape.title));
   const cell = `\`${path}\``;
   const own = row(isRequired ? `**${cell}**` : cell, type, meaningOf(field));
   if (shape === undefined) return [own, ...fieldRows(inner, shapes, path + suffix)];
-  const extra = Object.entries(asRecord(inner["properties"])).filter(([name]) => shape.extra?.includes(name));
+  const extra = Object.entries(recordAt(inner, "properties")).filter(([name]) => shape.extra?.includes(name));
   return [
     own,
-    ...extra.flatMap(([name, value]) => rowsOf(`${path}${suffix}.${name}`, asRecord(value), shapes, true)),
+    ...extra.flatMap(([name, value]) => rowsOf(`${path}${suffix}.${name}`, recordAt(value), shapes, true)),
   ];
 }
 
@@ -59,7 +60,7 @@ function innermost(field: Json): { readonly inner: Json; readonly suffix: string
     ["items", "[]"],
     ["additionalProperties", "{}"],
   ] as const) {
-    const below = asRecord(field[key]);
+    const below = recordAt(field[key]);
     if (Object.keys(below).length === 0) continue;
     const { inner, suffix } = innermost(below);
     return { inner, suffix: mark + suffix };
@@ -69,31 +70,31 @@ function innermost(field: Json): { readonly inner: Json; readonly suffix: string
 
 /** Whether the two have the same fields; descriptions do not count. */
 function isSame(sample: Json, field: Json): boolean {
-  const names = Object.keys(asRecord(sample["properties"]));
+  const names = Object.keys(recordAt(sample, "properties"));
   if (names.length === 0) return false;
-  return JSON.stringify(asRecord(sample["properties"])) === JSON.stringify(asRecord(field["properties"]));
+  return JSON.stringify(recordAt(sample, "properties")) === JSON.stringify(recordAt(field, "properties"));
 }
 
 function typeOf(field: Json): string {
-  const items = asRecord(field["items"]);
+  const items = recordAt(field, "items");
   if (Object.keys(items).length > 0) return `list of ${typeOf(items)}`;
-  const values = asRecord(field["additionalProperties"]);
+  const values = recordAt(field, "additionalProperties");
   if (Object.keys(values).length > 0) return `map of ${typeOf(values)}`;
   const { enum: values_, type } = field;
   if (Array.isArray(values_)) return values_.map((value) => `\`${String(value)}\``).join(", ");
   if (field["x-kubernetes-int-or-string"] === true) return "integer or string";
-  const format = textOf(field["format"]);
-  return `${textOf(type) || "any"}${format === "" ? "" : ` (${format})`}`;
+  const format = printed(field, "format");
+  return `${printed(type) || "any"}${format === "" ? "" : ` (${format})`}`;
 }
 
 function meaningOf(field: Json): string {
-  const parts = [textOf(field["description"])];
+  const parts = [printed(field, "description")];
   if (field["default"] !== undefined) parts.push(`Default \`${JSON.stringify(field["default"])}\`.`);
-  if (field["pattern"] !== undefined) parts.push(`Pattern \`${escaped(textOf(field["pattern"]))}\`.`);
+  if (field["pattern"] !== undefined) parts.push(`Pattern \`${escaped(printed(field, "pattern"))}\`.`);
   for (const [key, word] of bounds) {
     if (typeof field[key] === "number") parts.push(`${word} ${field[key]}.`);
   }
-  parts.push(...rulesOf(field), ...rulesOf(asRecord(field["items"])));
+  parts.push(...rulesOf(field), ...rulesOf(recordAt(field, "items")));
   return escaped(parts.filter((part) => part !== "").join(" "));
 }
 
@@ -107,7 +108,7 @@ const bounds = [
 ] as const;
 
 function rulesOf(field: Json): readonly string[] {
-  return recordsOf(field["x-kubernetes-validations"]).map(({ message }) => `Rule: “${textOf(message)}”.`);
+  return recordsAt(field, "x-kubernetes-validations").map(({ message }) => `Rule: “${printed(message)}”.`);
 }
 
 function linkTo(title: string): string {

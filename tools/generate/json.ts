@@ -1,17 +1,9 @@
-/** Reading JSON whose shape our own printers guarantee; what is not there is empty. */
+/** Reading JSON whose shape our own printers guarantee. */
+import { textAt } from "@klutch/kube-core";
 
 export type Json = Readonly<Record<string, unknown>>;
 
-export function asRecord(value: unknown): Json {
-  return typeof value === "object" && value !== null && !Array.isArray(value)
-    ? Object.fromEntries(Object.entries(value))
-    : {};
-}
-
-export function recordsOf(value: unknown): readonly Json[] {
-  return Array.isArray(value) ? value.map(asRecord) : [];
-}
-
-export function textOf(value: unknown): string {
-  return typeof value === "string" ? value : "";
+/** The text at the path as it stands on a page; nothing where there is none. */
+export function printed(value: unknown, ...path: readonly string[]): string {
+  return textAt(value, ...path) ?? "";
 }

@@ -1,8 +1,9 @@
 /** `docs/reference/kinds.md`: every field of every kind, from the schemas of its CustomResourceDefinition. */
+import { recordAt, recordsAt, valueAt } from "@klutch/kube-core";
 import { bindCrds, providerCrds } from "@klutch/api";
 import { xrds } from "@klutch/services";
 import { fieldRows, type Shape } from "./field-rows.ts";
-import { asRecord, recordsOf, textOf } from "./json.ts";
+import { printed } from "./json.ts";
 
 /** A kind as the page shows it. */
 interface Kind {
@@ -44,34 +45,34 @@ const intro = [
 ];
 
 function crdKind({ spec }: { readonly spec: unknown }): Kind {
-  const { group, names, scope, versions } = asRecord(spec);
-  const { kind, plural, shortNames, categories } = asRecord(names);
-  const [version] = recordsOf(versions);
-  const schema = asRecord(asRecord(version?.["schema"])["openAPIV3Schema"]);
-  const columns = recordsOf(version?.["additionalPrinterColumns"]).map(({ name }) => textOf(name));
+  const { group, names, scope, versions } = recordAt(spec);
+  const { kind, plural, shortNames, categories } = recordAt(names);
+  const [version] = recordsAt(versions);
+  const schema = recordAt(version, "schema", "openAPIV3Schema");
+  const columns = recordsAt(version, "additionalPrinterColumns").map(({ name }) => printed(name));
   return {
-    title: `${textOf(kind)} (${textOf(group)}/${textOf(version?.["name"])})`,
+    title: `${printed(kind)} (${printed(group)}/${printed(version, "name")})`,
     facts: [
-      `Resource \`${textOf(plural)}\`, ${textOf(scope).toLowerCase()}.`,
+      `Resource \`${printed(plural)}\`, ${printed(scope).toLowerCase()}.`,
       ...(Array.isArray(shortNames) ? [`Short name \`${shortNames.join("`, `")}\`.`] : []),
       ...(Array.isArray(categories) ? [`Categories \`${categories.join("`, `")}\`.`] : []),
       ...(columns.length === 0 ? [] : [`Columns ${columns.join(", ")}.`]),
     ],
-    description: textOf(schema["description"]),
+    description: printed(schema, "description"),
     schema,
   };
 }
 
 function claimKind({ spec }: { readonly spec: unknown }): Kind {
-  const { group, names, claimNames, versions, defaultCompositionRef } = asRecord(spec);
-  const [version] = recordsOf(versions);
-  const schema = asRecord(asRecord(version?.["schema"])["openAPIV3Schema"]);
-  const claim = asRecord(claimNames);
+  const { group, names, claimNames, versions, defaultCompositionRef } = recordAt(spec);
+  const [version] = recordsAt(versions);
+  const schema = recordAt(version, "schema", "openAPIV3Schema");
+  const claim = recordAt(claimNames);
   return {
-    title: `${textOf(claim["kind"])} (${textOf(group)}/${textOf(version?.["name"])}, claim)`,
+    title: `${printed(claim, "kind")} (${printed(group)}/${printed(version, "name")}, claim)`,
     facts: [
-      `Resource \`${textOf(claim["plural"])}\`, namespaced; its composite is \`${textOf(asRecord(names)["kind"])}\`, cluster.`,
-      `Default Composition \`${textOf(asRecord(defaultCompositionRef)["name"])}\`.`,
+      `Resource \`${printed(claim, "plural")}\`, namespaced; its composite is \`${printed(names, "kind")}\`, cluster.`,
+      `Default Composition \`${printed(defaultCompositionRef, "name")}\`.`,
       "Crossplane adds its own fields to both.",
     ],
     description: "A claim of the shipped Configuration.",
@@ -97,11 +98,11 @@ function table(rows: ReturnType<typeof fieldRows>): readonly string[] {
 /** The schema of a field of one of our own kinds. */
 function schemaAt(plural: string, ...path: readonly string[]): unknown {
   const crd = [...bindCrds, ...providerCrds].find(({ metadata }) => metadata.name.startsWith(`${plural}.`));
-  const [version] = recordsOf(asRecord(crd?.spec)["versions"]);
-  const root: unknown = asRecord(version?.["schema"])["openAPIV3Schema"];
+  const [version] = recordsAt(crd?.spec, "versions");
+  const root: unknown = valueAt(version, "schema", "openAPIV3Schema");
   return path.reduce((schema, name) => {
-    const record = asRecord(schema);
-    return name === "[]" ? record["items"] : asRecord(record["properties"])[name];
+    const record = recordAt(schema);
+    return name === "[]" ? record["items"] : recordAt(record, "properties")[name];
   }, root);
 }
 

@@ -16,7 +16,7 @@ a user made. Labels whose values come from outside have a bound: so many differe
 `;
 
 const ofProcess = `## Of the process
-\`process_*\` and \`nodejs_*\` are those of the usual client library for Node.js (prom-client), in every server. Most telling are
+\`process_*\` and \`nodejs_*\` are those of the usual client library for Node.js (prom-client), in every server. Most useful are
 \`process_resident_memory_bytes\`, \`process_cpu_seconds_total\`, \`nodejs_eventloop_lag_p99_seconds\` and \`nodejs_gc_duration_seconds\`.
 `;
 

@@ -22,7 +22,7 @@ test("a filter chooses the paths that contain it, and the kinds are told apart b
   assert.equal(chooseTestFiles(files, []).pure.length, 3);
 });
 
-test("each filter that matches nothing is told, even beside one that does", () => {
+test("each filter that matches nothing is reported, even beside one that does", () => {
   assert.deepEqual(unmatchedFilters(files, []), []);
   assert.deepEqual(unmatchedFilters(files, ["client", "packages/kube-runtme"]), [
     'No test file has "packages/kube-runtme" in its path. Did you mean packages/kube-runtime?',

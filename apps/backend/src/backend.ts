@@ -61,7 +61,7 @@ export interface Backend {
   readonly app: Hono;
   /** Why it should get no requests now, or undefined. */
   problem(): string | undefined;
-  /** Caches, controllers and what looks for the identity provider. */
+  /** Caches, controllers and the search for the identity provider. */
   readonly parts: readonly ManagerPart[];
 }
 
@@ -267,7 +267,7 @@ function createControllers(
     return owner === undefined ? [] : [owner];
   });
   bindings.watch(caches.bindings);
-  // Mappings that wait are told on the ClusterBinding.
+  // Mappings that wait are reported on the ClusterBinding.
   bindings.watch(caches.mappings, ({ object }) => {
     const namespace = object.metadata.namespace ?? "";
     const isOver =

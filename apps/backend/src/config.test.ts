@@ -23,7 +23,7 @@ test("good flags are read; enumerations do not mind case", async () => {
   assert.equal(config.credentialSeconds, 86_400);
 });
 
-test("every fault is told at once, by flag, without the value of a secret", async () => {
+test("every fault is reported at once, by flag, without the value of a secret", async () => {
   const bad = [
     "--oidc-issuer-url=nowhere",
     "--oidc-issuer-client-secret=very-secret",

@@ -8,7 +8,7 @@ import {
   type InformerScope,
   type PermissionClaim,
 } from "@klutch/api";
-import type { KubeObject } from "@klutch/kube-core";
+import { type KubeObject, textAt } from "@klutch/kube-core";
 import type { Informer } from "@klutch/kube-runtime";
 
 /** An API as the page and the binding need it. */
@@ -58,14 +58,12 @@ export class ExportTemplates {
     const snapshot = snapshotOf(crd);
     if (snapshot === undefined) return undefined;
     if (snapshot.scope === "Cluster" && this.#consumerScope !== "Cluster") return undefined;
-    const schema = snapshot.versions[0]?.schema.openAPIV3Schema;
-    const description = schema?.["description"];
     return {
       resource,
       group,
       kind: snapshot.names.kind,
       scope: snapshot.scope,
-      description: typeof description === "string" ? description : "",
+      description: textAt(snapshot.versions[0]?.schema.openAPIV3Schema, "description") ?? "",
       permissionClaims: template.spec.permissionClaims ?? [],
     };
   }

@@ -74,7 +74,7 @@ test("only the right name and password get in, and health needs none", async () 
   assert.equal((await app.request("/healthz")).status, 200);
 });
 
-test("a wrong password is told before anything about the request is", async () => {
+test("a wrong password is reported before anything about the request is", async () => {
   for (const path of ["/v2/nothing", instance, `${instance}/last_operation`]) {
     assert.equal(
       (await send("PUT", path, { headers: { authorization: basic("a:b") }, body: "{" })).status,

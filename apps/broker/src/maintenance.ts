@@ -10,7 +10,7 @@ import type { Logger } from "@klutch/telemetry";
 export const adminDatabase = "klutch_broker";
 
 /** Matches names of instances' databases, and of bindings' logins. */
-export const instanceDatabase = "^i[0-9a-f]{32}$";
+const instanceDatabase = "^i[0-9a-f]{32}$";
 export const bindingLogin = "^u[0-9a-f]{32}$";
 
 /** They come with the connection and win over what is set for a database or a role. */
@@ -29,7 +29,7 @@ export const safeSettings: string = Object.entries({
   .map(([name, value]) => `-c ${name}=${value}`)
   .join(" ");
 
-/** A strange session may block us for this long, and is looked for as often. */
+/** A strange session may block us for this long, and is searched for as often. */
 const patienceMs = 1_000;
 const attempts = 10;
 

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { textAt, valueAt } from "@klutch/kube-core";
 import fc from "fast-check";
 import { claimNameLabel, claimNamespaceLabel } from "@klutch/api";
 import type { ComposeRequest, Json } from "@klutch/crossplane";
 import { bindingResource, functionResource, services } from "@klutch/services";
 import { compose } from "./compose.ts";
-import { at, textAt } from "./composite.ts";
 
 const inputs = [...services.map(functionResource), bindingResource];
 
@@ -72,16 +72,17 @@ test("whatever a composite holds, at most one resource comes of it, and it belon
       composed++;
       assert.deepEqual(Object.keys(resources), ["managed"]);
       const resource = resources["managed"]?.resource;
-      const labels = at(body, "metadata", "labels");
-      const isClaimed = textAt(labels, claimNameLabel) !== "" && textAt(labels, claimNamespaceLabel) !== "";
+      const labels = valueAt(body, "metadata", "labels");
+      const isClaimed =
+        textAt(labels, claimNameLabel) !== undefined && textAt(labels, claimNamespaceLabel) !== undefined;
       const owner = isClaimed
         ? { name: textAt(labels, claimNameLabel), namespace: textAt(labels, claimNamespaceLabel) }
         : { name: textAt(body, "metadata", "name"), namespace: textAt(body, "metadata", "namespace") };
       assert.equal(textAt(resource, "metadata", "labels", claimNameLabel), owner.name);
       assert.equal(textAt(resource, "metadata", "labels", claimNamespaceLabel), owner.namespace);
       // Crossplane gives it a name; one from the claim would let two claims meet.
-      assert.equal(at(resource, "metadata", "name"), undefined);
-      const secret = at(resource, "spec", "writeConnectionSecretToRef");
+      assert.equal(valueAt(resource, "metadata", "name"), undefined);
+      const secret = valueAt(resource, "spec", "writeConnectionSecretToRef");
       if (input === bindingResource)
         assert.deepEqual(secret, { namespace: owner.namespace, name: `${owner.name}-creds` });
       else assert.equal(secret, undefined);
@@ -151,7 +152,7 @@ test("a claim that must be finished at once says so to the provider; anything el
       ["false", true],
     ] as const) {
       const { resources } = compose(requestOf(body(value), input, {}));
-      const answer = at(resources["managed"]?.resource, "spec", "forProvider", "acceptsIncomplete");
+      const answer = valueAt(resources["managed"]?.resource, "spec", "forProvider", "acceptsIncomplete");
       assert.equal(answer, expected);
     }
   }

@@ -1,7 +1,7 @@
 /** What is read of a composite and of a managed resource that exists. */
 import { claimNameLabel, claimNamespaceLabel } from "@klutch/api";
 import type { ComposeCondition, ComposeRequest, ComposeResponse, Json } from "@klutch/crossplane";
-import { conditionsOf, isRecord } from "@klutch/kube-core";
+import { conditionsOf, isRecord, textAt, valueAt } from "@klutch/kube-core";
 
 /** Whose the composite is. */
 export interface ClaimIdentity {
@@ -9,33 +9,23 @@ export interface ClaimIdentity {
   readonly namespace: string;
 }
 
-/** Name of the only composed resource. */
-export const composedName = "managed";
-
-/** Follows `path`; undefined as soon as something is missing. */
-export function at(value: unknown, ...path: readonly string[]): unknown {
-  return path.reduce<unknown>((current, name) => (isRecord(current) ? current[name] : undefined), value);
-}
-
-/** A text at `path`, or "". */
-export function textAt(value: unknown, ...path: readonly string[]): string {
-  const found = at(value, ...path);
-  return typeof found === "string" ? found : "";
-}
+/** Name of the only composed resource, unless one exists under another. */
+const composedName = "managed";
 
 /**
  * The claim of a legacy composite, from the labels Crossplane puts on it; for a namespaced composite, which has no claim, its own
  * name and namespace. Undefined when neither is there.
  */
 export function claimOf(composite: Json): ClaimIdentity | undefined {
-  const name = textAt(composite, "metadata", "labels", claimNameLabel);
-  const namespace = textAt(composite, "metadata", "labels", claimNamespaceLabel);
-  if (name !== "" && namespace !== "") return { name, namespace };
-  const own = {
-    name: textAt(composite, "metadata", "name"),
-    namespace: textAt(composite, "metadata", "namespace"),
-  };
-  return own.name !== "" && own.namespace !== "" ? own : undefined;
+  const labels = valueAt(composite, "metadata", "labels");
+  return (
+    identityOf(textAt(labels, claimNameLabel), textAt(labels, claimNamespaceLabel)) ??
+    identityOf(textAt(composite, "metadata", "name"), textAt(composite, "metadata", "namespace"))
+  );
+}
+
+function identityOf(name: string | undefined, namespace: string | undefined): ClaimIdentity | undefined {
+  return name === undefined || namespace === undefined ? undefined : { name, namespace };
 }
 
 /** Labels of what belongs to the claim. */
@@ -60,17 +50,43 @@ export function answer(
   resource: Json,
   reported: readonly string[],
 ): ComposeResponse {
-  const observed = request.observed[composedName]?.resource;
+  const name = nameOfComposed(request.observed, resource);
+  if (name === undefined) return severalComposed;
+  const observed = request.observed[name]?.resource;
   const conditions = composeConditionsOf(observed);
   const ready = conditions.find(({ type }) => type === "Ready");
-  const values = reported.map((field) => [field, at(observed, "status", "atProvider", field)] as const);
+  const values = reported.map((field) => [field, valueAt(observed, "status", "atProvider", field)] as const);
   const managed: Json = Object.fromEntries<unknown>(values.filter(([, value]) => value !== undefined));
   return {
-    resources: { [composedName]: { resource, ready: ready?.status === "True" } },
-    compositeStatus: { managed: { ...managed, conditions: at(observed, "status", "conditions") ?? [] } },
+    resources: { [name]: { resource, ready: ready?.status === "True" } },
+    compositeStatus: { managed: { ...managed, conditions: valueAt(observed, "status", "conditions") ?? [] } },
     conditions: problemOf(conditions),
   };
 }
+
+/**
+ * Name by which Crossplane knows the managed resource. One that another Composition made keeps the name that it has: under a new name it
+ * would be deleted, and its database with it, and another be made. Undefined when several could be meant.
+ */
+function nameOfComposed(observed: ComposeRequest["observed"], wanted: Json): string | undefined {
+  if (observed[composedName] !== undefined) return composedName;
+  const isOfKind = ({ resource }: { readonly resource: Json }): boolean =>
+    resource["apiVersion"] === wanted["apiVersion"] && resource["kind"] === wanted["kind"];
+  const present = Object.entries(observed).filter(([, composed]) => isOfKind(composed));
+  const [first = composedName, ...others] = present.map(([name]) => name);
+  return others.length === 0 ? first : undefined;
+}
+
+const severalComposed: ComposeResponse = {
+  resources: {},
+  results: [
+    {
+      severity: "fatal",
+      message:
+        "several managed resources of this kind are composed already, and none is called managed; nothing is changed",
+    },
+  ],
+};
 
 /** Brings what the broker said to the claim, word for word. */
 function problemOf(conditions: readonly ComposeCondition[]): readonly ComposeCondition[] {

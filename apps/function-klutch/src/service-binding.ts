@@ -1,8 +1,9 @@
 /** ServiceBinding claim → ServiceBinding of the provider, with its Secret in the claim's namespace. */
+import { textAt, valueAt } from "@klutch/kube-core";
 import { instanceTypeLabel, managedServiceBindings } from "@klutch/api";
 import type { Compose, Json } from "@klutch/crossplane";
 import { providerConfigName } from "@klutch/services";
-import { answer, at, claimLabels, claimOf, noClaim, textAt } from "./composite.ts";
+import { answer, claimLabels, claimOf, noClaim } from "./composite.ts";
 
 const reported = ["serviceBindingID", "state", "connectionDetails"];
 
@@ -10,15 +11,15 @@ export const composeServiceBinding: Compose = (request) => {
   const { composite } = request;
   const claim = claimOf(composite);
   if (claim === undefined) return noClaim;
-  const type = textAt(composite, "spec", "serviceInstanceType");
+  const type = textAt(composite, "spec", "serviceInstanceType") ?? "";
   const resource: Json = {
     apiVersion: `${managedServiceBindings.group}/${managedServiceBindings.version}`,
     kind: managedServiceBindings.kind,
     metadata: { labels: { ...claimLabels(claim), [instanceTypeLabel]: type } },
     spec: {
       forProvider: {
-        instanceName: textAt(composite, "spec", "instanceRef"),
-        acceptsIncomplete: at(composite, "spec", "acceptsIncomplete") !== false,
+        instanceName: textAt(composite, "spec", "instanceRef") ?? "",
+        acceptsIncomplete: valueAt(composite, "spec", "acceptsIncomplete") !== false,
       },
       providerConfigRef: { name: providerConfigName(type) },
       writeConnectionSecretToRef: { namespace: claim.namespace, name: `${claim.name}-creds` },

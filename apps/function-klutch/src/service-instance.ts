@@ -1,9 +1,9 @@
 /** A claim of any data service → ServiceInstance. */
 import { serviceInstances } from "@klutch/api";
 import type { Compose, Json } from "@klutch/crossplane";
-import { isRecord } from "@klutch/kube-core";
+import { isRecord, textAt, valueAt } from "@klutch/kube-core";
 import { brokerParameters, type DataService, providerConfigName } from "@klutch/services";
-import { answer, at, claimLabels, claimOf, noClaim, textAt } from "./composite.ts";
+import { answer, claimLabels, claimOf, noClaim } from "./composite.ts";
 
 /** The one organisation and space that compositions name by default, with every broker. */
 const defaultOrganization = "a1d46b5c-b639-4f43-85c7-e9a0e5f01f75";
@@ -16,7 +16,7 @@ export function composeServiceInstance(service: DataService): Compose {
     const { composite, input } = request;
     const claim = claimOf(composite);
     if (claim === undefined) return noClaim;
-    const claimed = at(composite, "spec", "parameters");
+    const claimed = valueAt(composite, "spec", "parameters");
     const parameters = isRecord(claimed) ? brokerParameters(service, claimed) : {};
     const resource: Json = {
       apiVersion: `${serviceInstances.group}/${serviceInstances.version}`,
@@ -24,11 +24,11 @@ export function composeServiceInstance(service: DataService): Compose {
       metadata: { labels: claimLabels(claim) },
       spec: {
         forProvider: {
-          acceptsIncomplete: at(composite, "spec", "acceptsIncomplete") !== false,
-          serviceName: textAt(composite, "spec", "service"),
-          planName: textAt(composite, "spec", "plan"),
-          organizationGuid: textAt(input, "organizationGuid") || defaultOrganization,
-          spaceGuid: textAt(input, "spaceGuid") || defaultSpace,
+          acceptsIncomplete: valueAt(composite, "spec", "acceptsIncomplete") !== false,
+          serviceName: textAt(composite, "spec", "service") ?? "",
+          planName: textAt(composite, "spec", "plan") ?? "",
+          organizationGuid: textAt(input, "organizationGuid") ?? defaultOrganization,
+          spaceGuid: textAt(input, "spaceGuid") ?? defaultSpace,
           ...(Object.keys(parameters).length === 0 ? {} : { parameters }),
         },
         providerConfigRef: { name: providerConfigName(service.type) },

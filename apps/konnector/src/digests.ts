@@ -28,7 +28,7 @@ export const consumerDigests: DigestRules<Digest> = {
   isMarked,
 };
 
-/** Of upstream objects. Which fields our apply holds is told from `managedFields`, so a part of them stays. */
+/** Of upstream objects. Which fields our apply holds is read from `managedFields`, so a part of them stays. */
 export const providerDigests: DigestRules<Digest> = {
   digest: providerDigest,
   strip: reduceManagedFields,

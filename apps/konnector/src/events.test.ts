@@ -38,11 +38,11 @@ test("however many warnings the provider causes, only some become events, and la
   await clock.advance(60_000);
   for (let index = 0; index < 10_000; index++) events.recordWarning(about, "Odd", `later ${index}`);
   assert.equal(written.length, 80);
-  await events.record(about, "Warning", "DeletionHeld", "what needs attention is told all the same");
+  await events.record(about, "Warning", "DeletionHeld", "what needs attention is recorded all the same");
   assert.equal(written.length, 81);
 });
 
-test("a warning that was told already costs nothing of the budget", () => {
+test("a warning that was recorded already costs nothing of the budget", () => {
   const { events, written } = recorder();
   for (let index = 0; index < 1_000; index++) events.recordWarning(about, "Odd", "the same");
   events.recordWarning(about, "Odd", "another");

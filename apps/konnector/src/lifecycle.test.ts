@@ -25,7 +25,7 @@ test("a running part works at once, and is disposed after its work has ended", a
   assert.deepEqual(log, ["part works", "part ends", "part is disposed"]);
 });
 
-test("parts that need each other end together when one fails, and its error is told", async () => {
+test("parts that need each other end together when one fails, and its error is reported", async () => {
   const log: string[] = [];
   const failing: Startable = { start: () => Promise.reject(new Error("broken")) };
   const { signal } = new AbortController();

@@ -48,7 +48,7 @@ export function isMassLoss({ missing, all, accepted }: Losses): boolean {
   return !accepted && missing >= breakerCount && missing * 2 > all;
 }
 
-/** Whether a confirmed loss may be made good by a new, empty instance; otherwise what to tell people. */
+/** Whether a confirmed loss may be made good by a new, empty instance; otherwise what to report. */
 export function decideLoss(lost: {
   readonly name: string;
   readonly instanceId: string;

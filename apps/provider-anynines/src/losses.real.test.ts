@@ -56,7 +56,7 @@ test("a proxy's page with 404 is an error, not a loss, also for a deletion", asy
     status: "False",
     message: /HTTP 404.*not in the broker's own words/,
   });
-  await waitFor("three looks", () => front.asked.filter(({ path }) => path.endsWith(String(id))).length >= 3);
+  await waitFor("three reads", () => front.asked.filter(({ path }) => path.endsWith(String(id))).length >= 3);
   assert.equal(provisions(), 0);
   front.lie = ({ method }) => (method === "DELETE" ? proxyPage : undefined);
   await client.delete(serviceInstances, { name: "page" });
@@ -92,7 +92,7 @@ test("a lost instance is held until a person names it, and then a new one is mad
     new RegExp(`kubectl annotate serviceinstances.dataservices.anynines.com gone ${anew}=${String(id)}`),
   );
   await annotate("gone", { [anew]: "another-id" });
-  await waitFor("more looks", () => front.asked.filter(({ path }) => path.endsWith(String(id))).length >= 8);
+  await waitFor("more reads", () => front.asked.filter(({ path }) => path.endsWith(String(id))).length >= 8);
   assert.equal(provisions(), 0);
   await annotate("gone", { [anew]: String(id) });
   await world.condition(serviceInstances, "gone", ready);
@@ -116,8 +116,8 @@ test("when most instances of a broker vanish at once, no single permission is en
     message: /3 of \d+ instances.*klutch.anynines.com\/accept-loss/,
   });
   assert.match(message, new RegExp(`providerconfigs.dataservices.anynines.com ${configName}`));
-  const looks = front.asked.length;
-  await waitFor("more looks", () => front.asked.length > looks + 6);
+  const reads = front.asked.length;
+  await waitFor("more reads", () => front.asked.length > reads + 6);
   assert.equal(provisions(), 0);
   const accept = (value: string | null): Promise<unknown> =>
     client.mergePatch(

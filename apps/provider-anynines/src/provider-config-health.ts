@@ -1,4 +1,4 @@
-/** Tells for each ProviderConfig whether its backend answers. Every three minutes, or half a minute while it does not. */
+/** Reports for each ProviderConfig whether its backend answers. Every three minutes, or half a minute while it does not. */
 import { type ProviderConfig, providerConfigs } from "@klutch/api";
 import { wholeSeconds } from "@klutch/kube-core";
 import type { Clock, KubeClient } from "@klutch/kube";

@@ -52,7 +52,7 @@ test("instance and binding live their whole life; nothing is left at the broker"
     await world.gone(serviceInstances, { name: "one" });
     await world.gone(secrets, { namespace: "team", name: "one-b-creds" });
     assert.deepEqual(await world.databases(), []);
-    // The collector looks for new kinds every half minute.
+    // The collector searches for new kinds every half minute.
     await waitFor(
       "usages to be collected",
       async () => (await client.list(providerConfigUsages)).items.length === 0,

@@ -3,7 +3,7 @@ import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type RunningProcess, startProcess } from "@klutch/engines";
-import { deployments, type DynamicObject, isRecord } from "@klutch/kube-core";
+import { deployments, type DynamicObject, listAt, numberAt } from "@klutch/kube-core";
 import { accountKubeconfig, type AdminCluster } from "./accounts.ts";
 import { appProcess } from "./node-process.ts";
 import type { Supervision } from "./supervise.ts";
@@ -99,11 +99,7 @@ export function describeDeployment(object: DynamicObject | undefined): {
   readonly args: readonly string[];
   readonly replicas: number;
 } {
-  const spec = isRecord(object?.spec) ? object.spec : {};
-  const template =
-    isRecord(spec["template"]) && isRecord(spec["template"]["spec"]) ? spec["template"]["spec"] : {};
-  const containers: readonly unknown[] = Array.isArray(template["containers"]) ? template["containers"] : [];
-  const container = containers[0];
-  const args = isRecord(container) && Array.isArray(container["args"]) ? container["args"].map(String) : [];
-  return { args, replicas: typeof spec["replicas"] === "number" ? spec["replicas"] : 1 };
+  const [container] = listAt(object?.spec, "template", "spec", "containers");
+  const args = listAt(container, "args").map(String);
+  return { args, replicas: numberAt(object?.spec, "replicas") ?? 1 };
 }

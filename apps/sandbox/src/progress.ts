@@ -4,7 +4,7 @@
 export interface Progress {
   /** A step that takes time; prints its name and, when done, how long it took. */
   step<T>(name: string, run: () => Promise<T>): Promise<T>;
-  /** Something worth telling inside a step. */
+  /** Something worth reporting inside a step. */
   say(line: string): void;
   /** Seconds since the start. */
   elapsed(): number;

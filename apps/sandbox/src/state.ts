@@ -3,7 +3,7 @@ import { randomBytes } from "node:crypto";
 import { chmod, mkdir, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { isPortFree, removeDataHome, reservePorts, tryFileLock } from "@klutch/engines";
-import { isRecord } from "@klutch/kube-core";
+import { isRecord, recordAt } from "@klutch/kube-core";
 import { waitFor } from "@klutch/kube-testing";
 
 const portNames = [
@@ -114,7 +114,7 @@ async function readKept(file: string): Promise<Readonly<Record<string, unknown>>
 }
 
 async function completePorts(kept: unknown): Promise<Ports> {
-  const known = isRecord(kept) ? kept : {};
+  const known = recordAt(kept);
   await using reserved = await reservePorts(portNames.length);
   const ports = Object.fromEntries(
     portNames.map((name, index) => [name, known[name] ?? reserved.ports[index]]),
@@ -128,7 +128,7 @@ function isPorts(value: Readonly<Record<string, unknown>>): value is Ports {
 }
 
 function completeSecrets(kept: unknown): SandboxSecrets {
-  const known = isRecord(kept) ? kept : {};
+  const known = recordAt(kept);
   const secret = (name: keyof SandboxSecrets): string => {
     const value = known[name];
     return typeof value === "string" ? value : secretMakers[name]();

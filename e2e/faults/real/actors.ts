@@ -1,10 +1,9 @@
 /** The people of the app cluster and the controllers of the provider, without any fault between them and their own API server. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { serviceNamespaceName } from "@klutch/api";
-import { type DynamicObject, type ObjectRef, secrets, secretText } from "@klutch/kube-core";
+import { type DynamicObject, type ObjectRef, secrets, secretText, textAt } from "@klutch/kube-core";
 import { ApiError, type KubeClient, TransportError } from "@klutch/kube";
 import { secretObject } from "@klutch/kube-testing";
-import { textAt } from "./decode.ts";
 import type { Ledger, Outcome } from "./ledger.ts";
 import type { Action, Plan, ProviderAction, UserAction } from "./plan.ts";
 import { clusterNamespace, slowFinalizer, widgets } from "./provider-setup.ts";
@@ -28,11 +27,11 @@ export async function operate(actors: Actors, action: Action): Promise<void> {
   const ref = actors.plan.claims[action.claim];
   const operation = isOperation(action.do) ? operations[action.do] : undefined;
   if (ref === undefined || operation === undefined) throw new Error(`no operation ${action.do}`);
-  const told = await operation(actors, action, ref).catch((error: unknown) => {
+  const result = await operation(actors, action, ref).catch((error: unknown) => {
     if (!(error instanceof ApiError || error instanceof TransportError)) throw error;
     return `${unreachable} (${error.message.slice(0, 80)})`;
   });
-  actors.say(`${action.do} ${ref.namespace}/${ref.name}: ${told}`);
+  actors.say(`${action.do} ${ref.namespace}/${ref.name}: ${result}`);
 }
 
 /** Whether the action is an operation, not a fault. */
@@ -117,7 +116,7 @@ async function onUpstream(
 ): Promise<string> {
   const ref = { namespace: serviceNamespaceName(clusterNamespace, namespace), name };
   const upstream = await provider.find<DynamicObject>(widgets, ref);
-  if (upstream === undefined) return "nothing above";
+  if (upstream === undefined) return "nothing on the provider";
   return (await change(upstream, ref)) ?? "nothing to do";
 }
 
@@ -146,7 +145,7 @@ const operations: Readonly<Record<UserAction | ProviderAction, Operation>> = {
   async recreate(actors, _action, place) {
     const claim = await actors.consumer.find<DynamicObject>(widgets, place);
     if (claim !== undefined) await deleteClaim(actors, claim);
-    for (let look = 0; look < 15; look++) {
+    for (let attempt = 0; attempt < 15; attempt++) {
       if ((await actors.consumer.find(widgets, place)) === undefined) return create(actors, place);
       await sleep(100);
     }

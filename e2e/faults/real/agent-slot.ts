@@ -9,11 +9,11 @@ import {
   type RunningProcess,
   startProcess,
 } from "@klutch/engines";
+import type { ConnectionOrigin } from "@klutch/kube-testing";
 import { connectedProcess } from "./process-ports.ts";
-import type { Origin } from "./tcp-proxy.ts";
 
 /** One start of one agent. Its identity is the holder that it writes into the lease. */
-export interface AgentRun extends Origin {
+export interface AgentRun extends ConnectionOrigin {
   readonly pid: number;
 }
 
@@ -31,8 +31,8 @@ export class AgentRuns {
     this.#runs.push({ identity, pid, address });
   }
 
-  /** For `startTcpProxy`. */
-  async originOf(clientPort: number, proxyPort: number): Promise<Origin | undefined> {
+  /** For `TcpProxy`. */
+  async originOf(clientPort: number, proxyPort: number): Promise<ConnectionOrigin | undefined> {
     // The newest first: process ids come back.
     const newest = this.#runs.slice(-4).toReversed();
     const pids = newest.map(({ pid }) => pid);

@@ -3,8 +3,8 @@ import { createReadStream } from "node:fs";
 import { stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
+import { numberAt, textAt, valueAt } from "@klutch/kube-core";
 import { consumerNamespace, konnectorName, binderName } from "@klutch/api";
-import { at, numberAt, textAt } from "./decode.ts";
 import type { AgentRun } from "./agent-slot.ts";
 import { clusterNamespace } from "./provider-setup.ts";
 
@@ -66,7 +66,7 @@ export async function readAudit(logFile: string, from: number): Promise<readonly
   for await (const line of lines) {
     const event = parseLine(line);
     if (event === undefined) continue;
-    const sources = at(event, "sourceIPs");
+    const sources = valueAt(event, "sourceIPs");
     const address: unknown = Array.isArray(sources) ? sources[0] : undefined;
     writes.push({
       verb: textAt(event, "verb") ?? "",
@@ -93,12 +93,12 @@ function parseLine(line: string): unknown {
 
 /** The holder who only takes the lease away. */
 export const thief = "thief";
-/** A leader that has not been told may believe in its lease for so long after its last renewal. */
+/** A leader that does not know it yet may believe in its lease for so long after its last renewal. */
 const renewDeadlineMs = 10_000;
 
 /**
- * Writes of agents that did not hold the lease when their request arrived. Who was robbed may go on until its renew deadline: nobody
- * told it; everybody else waits longer than that, because the thief's lease says so.
+ * Writes of agents that did not hold the lease when their request arrived. Who was robbed may go on until its renew deadline: it
+ * could not know; everybody else waits longer than that, because the thief's lease says so.
  */
 export function writesWithoutLease(
   consumer: readonly AuditedWrite[],

@@ -68,7 +68,7 @@ function widget(uid: string, id: string, spec: object = {}, more: object = {}): 
   return { apiVersion: "v1", kind: "Widget", metadata, spec: { incarnation: id, ...spec } };
 }
 
-test("an object above that goes without its claim's deletion, a second one and an old spec are seen", () => {
+test("an upstream object that goes without its claim's deletion, a second one and an old spec are seen", () => {
   const ledger = new Ledger(1);
   const { id } = ledger.open("app/w");
   const watch = new UpstreamWatch(ledger);
@@ -80,7 +80,7 @@ test("an object above that goes without its claim's deletion, a second one and a
   watch.gone(widget("1", id));
   const expected = [
     /went back from revision 5 to 4/,
-    /has two objects above/,
+    /has two upstream objects/,
     /no claim's place/,
     /nobody deleted/,
   ];

@@ -10,15 +10,18 @@ import {
 import {
   customResourceDefinitions,
   type DynamicObject,
+  keyOf,
   type KubeObject,
   namespaces,
+  numberAt,
   type ResourceType,
   secrets,
+  textAt,
+  valueAt,
 } from "@klutch/kube-core";
 import type { KubeClient } from "@klutch/kube";
 import { checkInvariants, type InvariantSnapshot } from "@klutch/sync";
 import { versionOf } from "./actors.ts";
-import { at, keyOf, numberAt, textAt } from "./decode.ts";
 import type { Ledger } from "./ledger.ts";
 import { claimNamespaces } from "./plan.ts";
 import { clusterNamespace, widgets, widgetsName } from "./provider-setup.ts";
@@ -81,9 +84,12 @@ export function judge(reading: Reading, ledger: Ledger): readonly string[] {
 
 /** Whether nothing of the seed is left on either side. */
 export function leftovers({ claims, upstreams, copies, sources }: Reading): readonly string[] {
-  const tell = (side: string, objects: readonly DynamicObject[]): string[] =>
+  const describe = (side: string, objects: readonly DynamicObject[]): string[] =>
     objects.map((object) => `${object.kind} ${keyOf(object)} of the ${side} is left`);
-  return [...tell("consumer", [...claims, ...copies]), ...tell("provider", [...upstreams, ...sources])];
+  return [
+    ...describe("consumer", [...claims, ...copies]),
+    ...describe("provider", [...upstreams, ...sources]),
+  ];
 }
 
 function judgeClaim(
@@ -92,27 +98,29 @@ function judgeClaim(
 ): readonly string[] {
   const isIt = (object: DynamicObject): boolean => textAt(object, "spec", "incarnation") === id;
   const claim = claims.find(isIt);
-  const above = upstreams.filter(isIt);
+  const own = upstreams.filter(isIt);
   if (claim === undefined) {
     const lost =
       isCreated && deletion === "none" ? [`claim ${key} (${id}) was created and is not there`] : [];
     return [
       ...lost,
-      ...above.map((object) => `${keyOf(object)} of the provider is there, its claim ${id} is not`),
+      ...own.map((object) => `${keyOf(object)} of the provider is there, its claim ${id} is not`),
     ];
   }
   if (deletion === "acknowledged") return [`claim ${key} (${id}) was deleted and is still there`];
   const revision = numberAt(claim, "spec", "revision") ?? 0;
-  const shown = numberAt(above[0], "spec", "revision");
+  const shown = numberAt(own[0], "spec", "revision");
   return [
     ...(revision < acknowledgedRevision
       ? [`claim ${key} (${id}) has revision ${revision}, but ${acknowledgedRevision} was acknowledged`]
       : []),
-    ...(shown === revision && above.length === 1
+    ...(shown === revision && own.length === 1
       ? []
-      : [`claim ${key} (${id}) has revision ${revision}, above is ${shown} in ${above.length} objects`]),
-    ...(at(above[0], "status") !== undefined &&
-    numberAt(claim, "status", "counter") !== numberAt(above[0], "status", "counter")
+      : [
+          `claim ${key} (${id}) has revision ${revision}, the provider shows ${shown} in ${own.length} objects`,
+        ]),
+    ...(valueAt(own[0], "status") !== undefined &&
+    numberAt(claim, "status", "counter") !== numberAt(own[0], "status", "counter")
       ? [`claim ${key} (${id}) does not show the last status`]
       : []),
   ];
@@ -135,9 +143,11 @@ function judgeSecrets({ copies, sources }: Reading, ledger: Ledger): readonly st
     const source = sources.find((one) => keyOf(one) === place);
     const copy = copies.find((one) => keyOf(one) === key);
     if (version === undefined)
-      return copy === undefined ? [] : [`Secret ${key} was deleted above and is still below`];
+      return copy === undefined
+        ? []
+        : [`Secret ${key} was deleted on the provider and is still on the consumer`];
     if (source === undefined || versionOf(source) < version)
-      return [`Secret ${place} of version ${version} was lost above`];
+      return [`Secret ${place} of version ${version} was lost on the provider`];
     return copy !== undefined && versionOf(copy) === versionOf(source)
       ? []
       : [`Secret ${key} is not what the provider has: ${copy === undefined ? "missing" : versionOf(copy)}`];

@@ -1,6 +1,6 @@
 /** What the API servers acknowledged, and what they may have done without saying so. */
 
-/** One life of a claim, from its creation to its deletion. Its id travels up in the spec. */
+/** One life of a claim, from its creation to its deletion. Its id goes to the provider in the spec. */
 export interface Incarnation {
   readonly id: string;
   readonly key: string;

@@ -2,8 +2,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { serviceNamespaceName } from "@klutch/api";
 import { ApiError, type KubeClient } from "@klutch/kube";
-import type { DynamicObject } from "@klutch/kube-core";
-import { keyOf, numberAt, textAt } from "./decode.ts";
+import { type DynamicObject, keyOf, numberAt, textAt } from "@klutch/kube-core";
 import type { Ledger } from "./ledger.ts";
 import { claimNamespaces } from "./plan.ts";
 import { clusterNamespace, widgets } from "./provider-setup.ts";
@@ -18,7 +17,7 @@ export function observe({ sides }: World, ledger: Ledger): AsyncDisposable {
     follow(sides.consumer.client, stop.signal, claims),
     follow(sides.provider.client, stop.signal, upstreams),
   ]);
-  // Told when it is awaited.
+  // Reported when it is awaited.
   running.catch(() => undefined);
   return {
     async [Symbol.asyncDispose]() {
@@ -28,14 +27,14 @@ export function observe({ sides }: World, ledger: Ledger): AsyncDisposable {
   };
 }
 
-/** Is told what a watch shows. */
+/** Receives what a watch shows. */
 export interface Follower {
   seen(object: DynamicObject): void;
   /** `object` as it was last seen. */
   gone(object: DynamicObject): void;
 }
 
-/** List and watch, again and again; what went while nobody could look is told from the lists. */
+/** List and watch, again and again; what went while nobody watched is seen from the lists. */
 async function follow(client: KubeClient, signal: AbortSignal, follower: Follower): Promise<void> {
   const present = new Map<string, DynamicObject>();
   const see = (object: DynamicObject): void => {
@@ -57,7 +56,7 @@ async function follow(client: KubeClient, signal: AbortSignal, follower: Followe
       }
     } catch (error) {
       if (signal.aborted) return;
-      // Expired versions, killed servers: look again. Anything that is no fault of a server must not be hidden.
+      // Expired versions, killed servers: list again. Anything that is no fault of a server must not be hidden.
       if (!(error instanceof Error)) throw error;
       if (error instanceof ApiError && error.status === 403) throw error;
       await sleep(100);
@@ -96,7 +95,7 @@ export class ClaimWatch implements Follower {
   }
 }
 
-/** Objects above: one for each claim, at its place, deleted only after the claim, and never set back. */
+/** Upstream objects: one for each claim, at its place, deleted only after the claim, and never set back. */
 export class UpstreamWatch implements Follower {
   readonly #ledger: Ledger;
   readonly #revisions = new Map<string, number>();
@@ -116,7 +115,7 @@ export class UpstreamWatch implements Follower {
     this.#present.set(uid, object);
     for (const [otherUid, other] of this.#present) {
       if (otherUid !== uid && textAt(other, "spec", "incarnation") === id) {
-        this.#ledger.report(`claim ${id} has two objects above: ${keyOf(other)} and ${key}`);
+        this.#ledger.report(`claim ${id} has two upstream objects: ${keyOf(other)} and ${key}`);
       }
     }
     const revision = numberAt(object, "spec", "revision") ?? 0;

@@ -33,6 +33,7 @@ import {
   roleBindings,
   secrets,
   serviceAccounts,
+  textAt,
 } from "@klutch/kube-core";
 import { type ClusterConfig, formatKubeconfig, type KubeClient, serviceAccountToken } from "@klutch/kube";
 import {
@@ -43,7 +44,6 @@ import {
   secretObject,
   waitFor,
 } from "@klutch/kube-testing";
-import { textAt } from "./decode.ts";
 import { claimNamespaces } from "./plan.ts";
 import { installRights } from "../../install.ts";
 

@@ -12,7 +12,7 @@ import { observe } from "./observer.ts";
 import { type Action, formatPlan, type Plan, quietActions } from "./plan.ts";
 import { freeLease, type World } from "./world.ts";
 
-/** What a seed that went well has to tell. Times in milliseconds. */
+/** Figures of a seed that went well. Times in milliseconds. */
 export interface SeedResult {
   readonly actionsMs: number;
   /** From the end of the faults until everything held. */

@@ -1,7 +1,7 @@
 /**
  * The fault scenarios for as long as wanted: `node tools/bootstrap.mjs e2e/faults/real/soak.ts -- --seeds 20 --from 1`. One line for
- * each seed; a seed that fails is told in full and makes the exit code 1. `--actions 80` makes the plans longer, `--long`
- * cuts the leader off from its lease for longer than it lasts, `--verbose` tells what was done.
+ * each seed; a seed that fails is printed in full and makes the exit code 1. `--actions 80` makes the plans longer, `--long`
+ * cuts the leader off from its lease for longer than it lasts, `--verbose` prints what was done.
  */
 import { parseArgs } from "node:util";
 import { planOf } from "./plan.ts";

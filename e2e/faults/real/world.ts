@@ -18,6 +18,7 @@ import {
   type FaultProxy,
   startCluster,
   startFaultProxy,
+  TcpProxy,
   type TestCluster,
   waitFor,
 } from "@klutch/kube-testing";
@@ -25,7 +26,6 @@ import { AgentRuns, AgentSlot } from "./agent-slot.ts";
 import { auditArguments } from "./audit.ts";
 import type { ClusterName, Plan } from "./plan.ts";
 import { answerNamespaces, setUpConsumer, setUpProvider, untilServed, widgets } from "./provider-setup.ts";
-import { startTcpProxy, type TcpProxy } from "./tcp-proxy.ts";
 
 type Server = Parameters<TestCluster["kill"]>[0];
 
@@ -94,19 +94,17 @@ export async function startWorld(): Promise<World> {
         ["provider", provider],
       ] as const) {
         const config = plan.route[name] === "http" ? side.watchProxy.config : side.cluster.config;
-        side.wire.route(portOf(config));
+        side.wire.route(config.server);
       }
     },
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };
 }
 
-const portOf = ({ server }: ClusterConfig): number => Number(new URL(server).port);
-
 /** The cluster as the agents reach it. The certificate is of 127.0.0.1, whatever the port. */
 const behind = ({ cluster, wire }: Side): ClusterConfig => ({
   ...cluster.config,
-  server: `https://127.0.0.1:${wire.port}`,
+  server: wire.url,
 });
 
 async function startSide(name: ClusterName, folder: string, runs: AgentRuns): Promise<Side> {
@@ -124,7 +122,7 @@ async function startSide(name: ClusterName, folder: string, runs: AgentRuns): Pr
   );
   const watchProxy = stack.use(await startFaultProxy(cluster));
   const wire = stack.use(
-    await startTcpProxy(portOf(cluster.config), (clientPort, port) => runs.originOf(clientPort, port)),
+    await TcpProxy.start(cluster.url, { originOf: (clientPort, port) => runs.originOf(clientPort, port) }),
   );
   let up: Promise<void> = Promise.resolve();
   const owned = stack.move();
@@ -187,7 +185,7 @@ async function startAgents(
   return [await prepare("agent-a"), await prepare("agent-b")];
 }
 
-/** The backend's controller for namespaces; it looks again and again, so that no fault stops it. */
+/** The backend's controller for namespaces; it reconciles again and again, so that no fault stops it. */
 function answering(client: KubeClient): AsyncDisposable {
   const stop = new AbortController();
   const run = async (): Promise<void> => {

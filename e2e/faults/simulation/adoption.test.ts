@@ -51,7 +51,7 @@ async function plant(name: string): Promise<void> {
 const claims = (): Map<string | undefined, DynamicObject["metadata"]> =>
   new Map(objectsOf(tenant.consumer, zones.type).map(({ metadata }) => [metadata.name, metadata]));
 
-test("what the provider made stays told as that when our other marks are put on it again", async () => {
+test("what the provider made stays known as that when our other marks are put on it again", async () => {
   await clock.advance(5_000);
   await plant(`${tenant.namespace}-made`);
   assert.equal(claims().get("made")?.annotations?.[adoptedAnnotation], "true");
@@ -64,7 +64,7 @@ test("what the provider made stays told as that when our other marks are put on 
   assert.equal(annotations?.[adoptedAnnotation], "true");
 });
 
-test("objects of the cluster come down up to the limit, as those in a namespace do", async () => {
+test("cluster-scoped objects are copied to the consumer up to the limit, as those in a namespace do", async () => {
   for (const name of ["1", "2", "3", "4"]) await plant(`${tenant.namespace}-more-${name}`);
   assert.equal(claims().size, 3);
 });

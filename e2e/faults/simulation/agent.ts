@@ -110,11 +110,11 @@ export function startAgent(options: AgentOptions): SimulatedAgent {
       const side = isProvider ? "provider" : "consumer";
       const tamper: Tamper = options.tamper ?? ((_side, _verb, _type, body) => body);
       const change = <T>(verb: string, type: ResourceType, body: T): T => tamper(side, verb, type, body);
-      const tell: Tell = (verb, type, { namespace, name = "" }, body) =>
+      const onWrite: OnWrite = (verb, type, { namespace, name = "" }, body) =>
         options.onWrite({ identity, side, verb, type, namespace, name, body });
       const distort: Distort = (type, object) =>
         isProvider && options.distort !== undefined ? options.distort(type, object) : object;
-      return observed(client, clientOptions?.writeGuard, mortal, change, distort, tell);
+      return observed(client, clientOptions?.writeGuard, mortal, change, distort, onWrite);
     },
   });
   running.catch((error: unknown) => {
@@ -153,16 +153,16 @@ interface Ref {
   readonly name?: string | undefined;
 }
 
-type Tell = (verb: string, type: ResourceType, ref: Ref, body: unknown) => void;
+type OnWrite = (verb: string, type: ResourceType, ref: Ref, body: unknown) => void;
 
-/** The client with its writes told, and its answers withheld from the dead. */
+/** The client with its writes reported, and its answers withheld from the dead. */
 function observed(
   client: KubeClient,
   guard: WriteGuard | undefined,
   mortal: <T>(promise: Promise<T>) => Promise<T>,
   change: <T>(verb: string, type: ResourceType, body: T) => T,
   distort: Distort,
-  tell: Tell,
+  onWrite: OnWrite,
 ): KubeClient {
   const write = <T>(
     verb: string,
@@ -172,7 +172,7 @@ function observed(
     send: () => Promise<T>,
   ): Promise<T> => {
     // The lease's own client has no guard, and what it writes is no work.
-    if (guard !== undefined) tell(verb, type, ref, body);
+    if (guard !== undefined) onWrite(verb, type, ref, body);
     return mortal(send());
   };
   const list = async <T extends KubeObject>(

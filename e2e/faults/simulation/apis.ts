@@ -1,5 +1,5 @@
 /** The kinds that the simulation syncs: one namespaced with claimed Secrets, one cluster-scoped. */
-import { crdFromExport, exportFromCrd, type PermissionClaim } from "@klutch/api";
+import { exportFromCrd, type PermissionClaim } from "@klutch/api";
 import type { DynamicObject, KubeObject, ResourceType } from "@klutch/kube-core";
 
 /** One API. */
@@ -18,7 +18,7 @@ const spec = {
     size: { type: "integer" },
     note: text,
     tags: { type: "array", items: text },
-    // Nobody below sets it; the provider fills it in.
+    // Nobody in the app cluster sets it; the provider fills it in.
     resourceRef: text,
     tier: { type: "string", default: "small" },
   },
@@ -86,11 +86,6 @@ export function exportOf(
       permissionClaims: claims,
     },
   };
-}
-
-/** The kind as the app cluster gets it, for reading. */
-export function crdBelow({ crd }: SimulatedApi): KubeObject {
-  return crdFromExport(exportFromCrd(crd).spec);
 }
 
 /** An object of an API. */

@@ -10,6 +10,7 @@ import {
   isRecord,
   keyOf,
   namespaces,
+  recordAt,
   type ResourceType,
   secrets,
 } from "@klutch/kube-core";
@@ -50,7 +51,7 @@ export async function follow(
   }
 }
 
-/** The backend's part: service namespaces. The provider puts something of its own into each before the tenant is told of it. */
+/** The backend's part: service namespaces. The provider puts something of its own into each before the mapping shows it to the tenant. */
 export function serveNamespaces(
   client: KubeClient,
   clock: VirtualClock,
@@ -128,9 +129,9 @@ export function runProvider(
       if (type.plural === databases.type.plural)
         await writeSecret(client, ref.namespace ?? "", name, uid ?? "");
     }
-    const spec = isRecord(object["spec"]) ? object["spec"] : {};
+    const spec = recordAt(object, "spec");
     const seen = `${JSON.stringify(spec["size"])} ${JSON.stringify(spec["note"])}`;
-    const status = isRecord(object.status) ? object.status : {};
+    const status = recordAt(object.status);
     if (status["of"] === seen && !isNew) return;
     await client.mergePatch(
       type,

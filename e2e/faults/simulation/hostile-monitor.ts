@@ -1,6 +1,6 @@
 /**
- * What a hostile provider must not reach: outside of bound kinds and accepted permission claims no byte goes up and no write lands. It
- * knows what was promised, not how the agent keeps it.
+ * What a hostile provider must not reach: outside of bound kinds and accepted permission claims no byte goes to the provider, and no
+ * write lands in the app cluster. It knows what was promised, not how the agent keeps it.
  */
 import { adoptedAnnotation, apiServiceBindings, claimedFromLabel, consumerNamespace } from "@klutch/api";
 import { type KubeClient } from "@klutch/kube";
@@ -14,7 +14,7 @@ import { objectsOf } from "./snapshot.ts";
 import { type SimulatedTenant, workNamespaces } from "./tenant.ts";
 
 /** Stands in every Secret of the app clusters that is none of the provider's business. */
-const canary = "the-canary-must-not-be-seen-above";
+const canary = "the-canary-must-not-reach-the-provider";
 const encoded = Buffer.from(canary).toString("base64");
 const ownSecret = "own";
 
@@ -59,7 +59,7 @@ export class HostileMonitor {
     if (why !== undefined) this.#say(why);
     if (side === "provider") {
       if (JSON.stringify(body ?? null).includes(encoded))
-        this.#say(`a secret of the app cluster goes up: ${what}`);
+        this.#say(`a secret of the app cluster goes to the provider: ${what}`);
       return;
     }
     const isBoundKind = simulatedApis.some((api) => api.type.plural === type.plural);
@@ -71,7 +71,7 @@ export class HostileMonitor {
       this.#say(`an object is brought to where it must not be: ${what}`);
   }
 
-  /** Looks at what one app cluster and the provider hold now. */
+  /** Checks what one app cluster and the provider hold now. */
   check({ name: tenantName, consumer }: SimulatedTenant): void {
     const say = (text: string): void => this.#say(`${tenantName}: ${text}`);
     const perNamespace = new Map<string, number>();
@@ -80,27 +80,27 @@ export class HostileMonitor {
       if (labels?.[claimedFromLabel] === undefined) continue;
       const what = `Secret ${namespace}/${name}`;
       perNamespace.set(namespace, (perNamespace.get(namespace) ?? 0) + 1);
-      if (!workNamespaces.includes(namespace)) say(`${what} came down to where nothing lives`);
+      if (!workNamespaces.includes(namespace)) say(`${what} came to where nothing lives`);
       const type = secret["type"] ?? "Opaque";
       if (!crossingTypes.some((one) => one === type)) say(`${what} has the type ${JSON.stringify(type)}`);
-      checkKeys(secret, (key) => say(`${what} brought down ${key}`));
+      checkKeys(secret, (key) => say(`${what} brought ${key}`));
     }
     for (const [namespace, count] of perNamespace)
       if (count > this.#limit) say(`${count} copies in namespace ${namespace}, ${this.#limit} are allowed`);
     for (const { type } of simulatedApis)
       for (const object of objectsOf(consumer, type))
         if (object.metadata.annotations?.[adoptedAnnotation] === "true")
-          checkKeys(object, (key) => say(`${type.plural} ${object.metadata.name ?? ""} brought down ${key}`));
+          checkKeys(object, (key) => say(`${type.plural} ${object.metadata.name ?? ""} brought ${key}`));
     this.#checkOwn(consumer, say);
     for (const event of objectsOf(consumer, events)) {
       const message = String(event["message"]);
       if (control.test(message) || control.test(String(event["reason"])) || message.length > 1024)
         say(`an event shows ${JSON.stringify(message.slice(0, 60))}`);
     }
-    const above = [secrets, ...simulatedApis.map(({ type }) => type)].flatMap((type) =>
+    const onProvider = [secrets, ...simulatedApis.map(({ type }) => type)].flatMap((type) =>
       objectsOf(this.#provider, type),
     );
-    if (JSON.stringify(above).includes(encoded)) say("a secret of the app cluster is above");
+    if (JSON.stringify(onProvider).includes(encoded)) say("a secret of the app cluster is on the provider");
   }
 
   /** What people have in the app cluster is as it was. */

@@ -14,10 +14,11 @@ import {
 import {
   type DynamicObject,
   events,
-  isRecord,
   namespaces,
+  recordAt,
   type ResourceType,
   secrets,
+  textAt,
 } from "@klutch/kube-core";
 import { type KubeClient, type Random } from "@klutch/kube";
 import type { ApiServerModel } from "@klutch/kube-testing";
@@ -171,8 +172,8 @@ async function makeMirror(world: HostileWorld, namespace: string, name: string):
 /** Somewhere that a mapping names, or the tenant's own namespace. */
 function somewhere(world: HostileWorld): string {
   const named = objectsOf(world.provider, apiServiceNamespaces).flatMap(({ status }) => {
-    const namespace = isRecord(status) ? status["namespace"] : undefined;
-    return typeof namespace === "string" && namespace !== "" ? [namespace] : [];
+    const namespace = textAt(status, "namespace");
+    return namespace === undefined ? [] : [namespace];
   });
   return pick(world, [...named, ...named, pick(world, world.tenants).namespace]);
 }
@@ -260,7 +261,7 @@ async function change(
   const { namespace, name = "" } = object.metadata;
   const ref = namespace === undefined ? { name } : { namespace, name };
   const field = pick(world, [...fields, "labels", "annotations", "finalizers"]);
-  const inside = isRecord(object[field]) ? Object.keys(object[field]) : [];
+  const inside = Object.keys(recordAt(object, field));
   const value =
     inside.length > 0 && world.random() < 0.8
       ? { [pick(world, inside)]: pick(world, values) }

@@ -21,9 +21,9 @@ import {
 import {
   customResourceDefinitions,
   type DynamicObject,
-  isRecord,
   namespaces,
   ownerReference,
+  recordAt,
   type ResourceType,
   secrets,
 } from "@klutch/kube-core";
@@ -49,17 +49,17 @@ type Deed = (world: LyingTenant) => Promise<string>;
 
 /** Does one harmful thing; says what. What a server refuses throws. */
 export async function doLie(world: LyingTenant): Promise<string> {
-  const below = [
+  const onConsumer = [
     changeClaim,
     changeClaim,
     changeClaim,
     makeClaim,
     makeClaim,
-    changeBelow,
-    changeBelow,
+    changeOnConsumer,
+    changeOnConsumer,
     makeNamespace,
   ];
-  const above = [
+  const onProvider = [
     answerItself,
     answerItself,
     request,
@@ -68,7 +68,7 @@ export async function doLie(world: LyingTenant): Promise<string> {
     changeUpstream,
     changeUpstream,
   ];
-  return pick(world, [...below, ...above, plantUpstream, removeAbove])(world);
+  return pick(world, [...onConsumer, ...onProvider, plantUpstream, removeOnProvider])(world);
 }
 
 function pick<T>({ random }: LyingTenant, list: readonly T[]): T {
@@ -169,7 +169,7 @@ async function change(
   const { namespace, name = "" } = object.metadata;
   const ref = namespace === undefined ? { name } : { namespace, name };
   const field = pick(world, ["metadata", ...fields]);
-  const inside = isRecord(object[field]) ? Object.keys(object[field]) : [];
+  const inside = Object.keys(recordAt(object, field));
   const value = pick(world, [...values, ...lies(world)]);
   const part = inside.length > 0 && world.random() < 0.8 ? { [pick(world, inside)]: value } : value;
   const patch = field === "metadata" ? { metadata: metadataLie(world) } : { [field]: part };
@@ -198,7 +198,7 @@ const makeClaim: Deed = async (world) => {
   return `claims ${api.type.plural} ${namespace}/${name}`;
 };
 
-const changeBelow: Deed = (world) => {
+const changeOnConsumer: Deed = (world) => {
   const type = pick(world, [secrets, secrets, apiServiceBindings, customResourceDefinitions]);
   const all = objectsOf(world.liar.consumer, type).filter(({ metadata }) => metadata.name !== "kubeconfig");
   return change(
@@ -314,7 +314,7 @@ const plantUpstream: Deed = async (world) => {
   return `plants databases ${namespace}/${name}`;
 };
 
-const removeAbove: Deed = async (world) => {
+const removeOnProvider: Deed = async (world) => {
   const type = pick(world, [databases.type, zones.type, apiServiceNamespaces]);
   const own = objectsOf(world.provider, type).filter(({ metadata: { namespace, name = "" } }) =>
     type === apiServiceNamespaces ? namespace === world.liar.namespace : isReached(world, namespace, name),

@@ -7,7 +7,7 @@ const to = 20;
 const flags = "--hostile --keep-exports";
 const runs = [
   ...Array.from({ length: to - from + 1 }, (_, index) => ({ seed: from + index, withExports: true })),
-  /** A creation whose answer was lost took no place, so one copy too many came down. */
+  /** A creation whose answer was lost took no place, so one copy too many was made. */
   { seed: 1101, withExports: false },
   /** The second try of such a creation was refused because the copy was there, and its place was given away. */
   { seed: 3058, withExports: false },

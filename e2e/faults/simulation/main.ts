@@ -70,7 +70,7 @@ async function runMany(from: number, seeds: number): Promise<number> {
     if (totals.done % 100 === 0)
       console.log(`${totals.done} seeds, ${totals.failed} failed, ${totals.writes} agent writes`);
   };
-  const lane = async (): Promise<void> => {
+  const worker = async (): Promise<void> => {
     while (next < end) {
       const first = next;
       next = Math.min(end, next + batchSize);
@@ -87,7 +87,7 @@ async function runMany(from: number, seeds: number): Promise<number> {
       await once(child, "exit");
     }
   };
-  await Promise.all(Array.from({ length: availableParallelism() }, lane));
+  await Promise.all(Array.from({ length: availableParallelism() }, worker));
   const seconds = (performance.now() - started) / 1000;
   const { done, failed, writes } = totals;
   console.log(`${done} seeds, ${failed} failed, ${writes} agent writes, ${seconds.toFixed(0)} s`);

@@ -1,6 +1,6 @@
-/** Watches both sides while faults happen and writes down every promise that is broken at some moment. */
+/** Watches both sides while faults happen and records every promise that is broken at some moment. */
 import { boundAnnotation, syncerFinalizer } from "@klutch/api";
-import { type DynamicObject, isRecord, leases, type ResourceType } from "@klutch/kube-core";
+import { type DynamicObject, leases, numberAt, type ResourceType, textAt } from "@klutch/kube-core";
 import { type KubeClient } from "@klutch/kube";
 import type { ApiServerModel, VirtualClock } from "@klutch/kube-testing";
 import type { AgentWrite } from "./agent.ts";
@@ -29,7 +29,7 @@ export class Monitor {
   readonly #holders = new Map<string, string>();
   /** Bound upstream objects that are there, as `<plural> <namespace>/<name>`. */
   readonly #present = new Set<string>();
-  readonly #toldGone = new Set<string>();
+  readonly #reportedGone = new Set<string>();
   /** Set when bindings go: then claims stay without upstream objects on purpose. */
   isUnbinding = false;
 
@@ -44,15 +44,14 @@ export class Monitor {
     const running: Promise<void>[] = [];
     for (const { type } of simulatedApis) {
       running.push(
-        follow(provider, type, signal, (object, isGone) => this.#above(type.plural, object, isGone)),
+        follow(provider, type, signal, (object, isGone) => this.#onProvider(type.plural, object, isGone)),
       );
       for (const { tenant } of this.#watched) running.push(this.#whenServed(tenant, type, signal));
     }
     for (const { tenant } of this.#watched) {
       running.push(
         follow(tenant.direct, leases, signal, ({ spec }) => {
-          const holder = isRecord(spec) ? spec["holderIdentity"] : "";
-          this.#holders.set(tenant.name, typeof holder === "string" ? holder : "");
+          this.#holders.set(tenant.name, textAt(spec, "holderIdentity") ?? "");
         }),
       );
     }
@@ -89,12 +88,12 @@ export class Monitor {
       }
     }
     await follow(tenant.direct, type, signal, (object, isGone) => {
-      if (isGone) this.#goneBelow(tenant, type, object);
-      else this.#below(tenant, object);
+      if (isGone) this.#goneOnConsumer(tenant, type, object);
+      else this.#onConsumer(tenant, object);
     });
   }
 
-  #above(plural: string, object: DynamicObject, isGone: boolean): void {
+  #onProvider(plural: string, object: DynamicObject, isGone: boolean): void {
     const { uid = "", namespace, name = "", deletionTimestamp, annotations } = object.metadata;
     const now = this.#clock.monotonic();
     if (!this.#bornAt.has(uid)) this.#bornAt.set(uid, now);
@@ -102,13 +101,13 @@ export class Monitor {
     if (isGone || annotations?.[boundAnnotation] !== "true") this.#present.delete(place);
     else this.#present.add(place);
     if (deletionTimestamp === undefined && !isGone) return;
-    if (this.#toldGone.has(uid) || annotations?.[boundAnnotation] !== "true") return;
+    if (this.#reportedGone.has(uid) || annotations?.[boundAnnotation] !== "true") return;
     const key = this.#claimOf(plural, namespace, name);
     const deletedAt = key?.ledger.get(key.key)?.deletedAt;
     if (deletedAt === undefined || deletedAt < (this.#bornAt.get(uid) ?? 0) - creationSlackMs) {
       this.#say(`no upstream delete without a user's: ${plural} ${namespace ?? ""}/${name} goes`);
     }
-    this.#toldGone.add(uid);
+    this.#reportedGone.add(uid);
   }
 
   #claimOf(
@@ -122,14 +121,14 @@ export class Monitor {
           return { ledger, key: `${plural} ${name.slice(tenant.namespace.length + 1)}` };
         continue;
       }
-      const below = workNamespaces.find((one) => serviceNamespaceOf(tenant, one) === namespace);
-      if (below !== undefined) return { ledger, key: `${plural} ${below}/${name}` };
+      const workNamespace = workNamespaces.find((one) => serviceNamespaceOf(tenant, one) === namespace);
+      if (workNamespace !== undefined) return { ledger, key: `${plural} ${workNamespace}/${name}` };
     }
     return undefined;
   }
 
   /** A claim is gone only when its upstream is, unless the API server removed it despite its finalizer; its end comes as an orphan then. */
-  #goneBelow(tenant: SimulatedTenant, type: ResourceType, { metadata }: DynamicObject): void {
+  #goneOnConsumer(tenant: SimulatedTenant, type: ResourceType, { metadata }: DynamicObject): void {
     const { namespace, name = "", deletionTimestamp, finalizers, annotations } = metadata;
     // What is there may be an orphan of an earlier claim until an agent takes care of the new one.
     if (annotations?.[boundAnnotation] !== "true") return;
@@ -144,10 +143,10 @@ export class Monitor {
     );
   }
 
-  #below(tenant: SimulatedTenant, object: DynamicObject): void {
+  #onConsumer(tenant: SimulatedTenant, object: DynamicObject): void {
     const { uid = "", name = "" } = object.metadata;
-    const count = isRecord(object.status) ? object.status["count"] : undefined;
-    if (typeof count !== "number") return;
+    const count = numberAt(object.status, "count");
+    if (count === undefined) return;
     const before = this.#counts.get(uid) ?? -1;
     if (count < before)
       this.#say(`status goes never back: ${tenant.name} ${name} shows ${count} after ${before}`);
@@ -157,6 +156,6 @@ export class Monitor {
 
 /**
  * A claim that was deleted while its upstream object was being made: the delete is older than the object by so much at most. The watch
- * that would have told of it may be silent for 90 s before it is given up.
+ * that would have shown it may be silent for 90 s before it is given up.
  */
 const creationSlackMs = 100_000;

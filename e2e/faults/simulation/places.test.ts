@@ -38,8 +38,8 @@ test("an agent may write bound kinds, accepted claims and its own objects", () =
   assert.equal(why("consumer", secrets, "klutch-bind", "kubeconfig"), undefined);
 });
 
-test("a write anywhere else is told with its resource and place", () => {
-  const told = [
+test("a write anywhere else is reported with its resource and place", () => {
+  const reports = [
     [
       why("provider", databases.type, "cluster-2-app", "a"),
       /databases\.sim\.klutch\.example cluster-2-app\/a on the provider/,
@@ -61,5 +61,5 @@ test("a write anywhere else is told with its resource and place", () => {
       /databases\.apps app\/a on the consumer/,
     ],
   ] as const;
-  for (const [text, expected] of told) assert.match(text ?? "nothing was told", expected);
+  for (const [text, expected] of reports) assert.match(text ?? "nothing was reported", expected);
 });

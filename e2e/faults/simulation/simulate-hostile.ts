@@ -18,7 +18,7 @@ export interface HostileOptions {
 }
 
 const tenants = 2;
-const lookEveryMs = 5_000;
+const checkEveryMs = 5_000;
 const troubleMs = 60_000;
 const quietMs = 30_000;
 const providerObjectsLimit = 20;
@@ -52,7 +52,7 @@ export async function simulateHostile(seed: number, options: HostileOptions = {}
   const { signal } = stop;
   const story: string[] = [];
   let writes = 0;
-  const tell = (text: string): void => {
+  const record = (text: string): void => {
     story.push(`${(clock.monotonic() / 1000).toFixed(3)} s: ${text}`);
   };
   const start = (tenant: SimulatedTenant, index: number): SimulatedAgent =>
@@ -68,7 +68,7 @@ export async function simulateHostile(seed: number, options: HostileOptions = {}
       onWrite: (write) => {
         writes++;
         const { side, verb, type, namespace = "", name } = write;
-        tell(`${tenant.name} sends ${verb} ${type.plural} ${namespace}/${name} to the ${side}`);
+        record(`${tenant.name} sends ${verb} ${type.plural} ${namespace}/${name} to the ${side}`);
         monitor.wrote(tenant, write);
       },
     });
@@ -88,7 +88,7 @@ export async function simulateHostile(seed: number, options: HostileOptions = {}
     runProvider(client, clock, seededRandom(seed + 3), { next: 1 }, signal),
   ];
   for (const work of background)
-    work.catch((error: unknown) => tell(`a controller of the provider ended: ${String(error)}`));
+    work.catch((error: unknown) => record(`a controller of the provider ended: ${String(error)}`));
   const random = seededRandom(seed);
   const world = {
     client,
@@ -99,10 +99,10 @@ export async function simulateHostile(seed: number, options: HostileOptions = {}
   };
   const harm = async (): Promise<void> => {
     try {
-      tell(`the provider ${await doHarm(world)}`);
+      record(`the provider ${await doHarm(world)}`);
       monitor.noteProvider();
     } catch (error) {
-      tell(
+      record(
         `the provider is refused: ${error instanceof Error ? error.message.slice(0, 120) : String(error)}`,
       );
     }
@@ -111,7 +111,7 @@ export async function simulateHostile(seed: number, options: HostileOptions = {}
     const until = clock.monotonic() + troubleMs;
     while (clock.monotonic() < until) {
       if (random() < 0.6) await harm();
-      else await work(clusters, clock, random, tell);
+      else await work(clusters, clock, random, record);
       await clock.sleep(random() < 0.5 ? random() * 30 : random() * 1_500);
     }
   };
@@ -133,7 +133,7 @@ async function work(
   clusters: readonly Cluster[],
   clock: VirtualClock,
   random: Random,
-  tell: (text: string) => void,
+  record: (text: string) => void,
 ): Promise<void> {
   const cluster = clusters[Math.floor(random() * clusters.length)];
   if (cluster === undefined) return;
@@ -141,7 +141,7 @@ async function work(
   const done = await act(tenant, ledger, clock, random).catch(
     (error: unknown) => `cannot work: ${error instanceof Error ? error.message : String(error)}`,
   );
-  tell(`${tenant.name}: ${done}`);
+  record(`${tenant.name}: ${done}`);
 }
 
 async function watchOver(
@@ -149,8 +149,8 @@ async function watchOver(
   clusters: readonly Cluster[],
   clock: VirtualClock,
 ): Promise<void> {
-  for (let passed = 0; passed < troubleMs; passed += lookEveryMs) {
-    await clock.sleep(lookEveryMs);
+  for (let passed = 0; passed < troubleMs; passed += checkEveryMs) {
+    await clock.sleep(checkEveryMs);
     for (const { tenant } of clusters) monitor.check(tenant);
   }
 }

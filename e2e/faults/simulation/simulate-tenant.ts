@@ -3,7 +3,7 @@
  * the other one has stays as its own people made it, and nothing of either is seen by the other.
  */
 import { consumerNameAnnotation } from "@klutch/api";
-import { isRecord, namespaces, secrets } from "@klutch/kube-core";
+import { isRecord, namespaces, recordAt, secrets } from "@klutch/kube-core";
 import { ApiServerModel, seededFaults, seededRandom, VirtualClock } from "@klutch/kube-testing";
 import { checkInvariants } from "@klutch/sync";
 import { type SimulatedAgent, startAgent, type Tamper } from "./agent.ts";
@@ -17,7 +17,7 @@ import { objectsOf, snapshotOf } from "./snapshot.ts";
 import { createTenant, prepareProvider, type SimulatedTenant } from "./tenant.ts";
 import { act, type Ledger } from "./users.ts";
 
-const lookEveryMs = 2_000;
+const checkEveryMs = 2_000;
 const troubleMs = 60_000;
 const quietLimitMs = 300_000;
 
@@ -35,7 +35,7 @@ export async function simulateTenant(
   const words = new ProviderWords(provider);
   let writes = 0;
   const at = (text: string): string => `${(clock.monotonic() / 1000).toFixed(3)} s: ${text}`;
-  const tell = (text: string): void => void story.push(at(text));
+  const record = (text: string): void => void story.push(at(text));
   const say = (text: string): void => void broken.push(at(text));
   const start = (tenant: SimulatedTenant, index: number): SimulatedAgent =>
     startAgent({
@@ -49,7 +49,7 @@ export async function simulateTenant(
       onWrite: (write) => {
         writes++;
         const { side, verb, type, namespace = "", name } = write;
-        tell(`${tenant.name} sends ${verb} ${type.plural} ${namespace}/${name} to the ${side}`);
+        record(`${tenant.name} sends ${verb} ${type.plural} ${namespace}/${name} to the ${side}`);
         // Where the liar's agent writes in the liar's own cluster is the liar's own affair.
         const why = index === 1 && side === "consumer" ? undefined : misplaced(tenant, write, words);
         if (why !== undefined) say(`${tenant.name}: ${why}`);
@@ -75,24 +75,24 @@ export async function simulateTenant(
   const world = { liar, victim, client, provider, random };
   const refused = (error: unknown): string =>
     `is refused: ${error instanceof Error ? error.message.slice(0, 160) : String(error)}`;
-  const look = (): void => {
+  const check = (): void => {
     for (const text of seenAcross(liar, victim, provider)) say(text);
   };
   const trouble = async (): Promise<void> => {
     const until = clock.monotonic() + troubleMs;
     while (clock.monotonic() < until) {
       const choice = random();
-      if (choice < 0.6) tell(`the liar ${await doLie(world).catch(refused)}`);
+      if (choice < 0.6) record(`the liar ${await doLie(world).catch(refused)}`);
       else if (choice < 0.9)
-        tell(`${victim.name}: ${await act(victim, ledger, clock, random).catch(refused)}`);
-      else tell(`${liar.name}: ${await act(liar, liarsLedger, clock, random).catch(refused)}`);
+        record(`${victim.name}: ${await act(victim, ledger, clock, random).catch(refused)}`);
+      else record(`${liar.name}: ${await act(liar, liarsLedger, clock, random).catch(refused)}`);
       await clock.sleep(random() < 0.5 ? random() * 30 : random() * 1_500);
     }
   };
   const watchOver = async (): Promise<void> => {
-    for (let passed = 0; passed < troubleMs; passed += lookEveryMs) {
-      await clock.sleep(lookEveryMs);
-      look();
+    for (let passed = 0; passed < troubleMs; passed += checkEveryMs) {
+      await clock.sleep(checkEveryMs);
+      check();
     }
   };
   await clock.resolve(Promise.all([trouble(), watchOver()]));
@@ -106,10 +106,10 @@ export async function simulateTenant(
           `${victim.name} ${invariant}: ${side} ${object}: ${message}`,
       ),
   ];
-  for (let passed = 0; passed < quietLimitMs && open().length > 0; passed += lookEveryMs)
-    await clock.advance(lookEveryMs);
+  for (let passed = 0; passed < quietLimitMs && open().length > 0; passed += checkEveryMs)
+    await clock.advance(checkEveryMs);
   for (const text of open()) say(`after the lies ended, ${text}`);
-  look();
+  check();
   for (const agent of agents) {
     if (agent.failure() !== undefined) say(`${agent.identity} ended: ${String(agent.failure())}`);
     agent.kill();
@@ -121,7 +121,7 @@ export async function simulateTenant(
 
 /** Whether what is written bears a mark of ours that names the other tenant. */
 function namesOther(body: unknown, other: SimulatedTenant): boolean {
-  const metadata = isRecord(body) && isRecord(body["metadata"]) ? body["metadata"] : {};
+  const metadata = recordAt(body, "metadata");
   return [metadata["annotations"], metadata["labels"]].some(
     (entries) =>
       isRecord(entries) &&
@@ -142,11 +142,11 @@ function seenAcross(liar: SimulatedTenant, victim: SimulatedTenant, provider: Ap
     namespace === undefined
       ? name.startsWith(`${tenant}-`)
       : namespace === tenant || namespace.startsWith(`${tenant}-`);
-  const above = (tenant: SimulatedTenant, type: (typeof types)[number]): ReturnType<typeof objectsOf> =>
+  const onProvider = (tenant: SimulatedTenant, type: (typeof types)[number]): ReturnType<typeof objectsOf> =>
     objectsOf(provider, type).filter(({ metadata }) => isOf(tenant, metadata.namespace, metadata.name));
   const dataOf = (tenant: SimulatedTenant): readonly string[] =>
-    above(tenant, secrets).flatMap(({ data }) =>
-      isRecord(data) ? Object.values(data).filter((value) => typeof value === "string") : [],
+    onProvider(tenant, secrets).flatMap(({ data }) =>
+      Object.values(recordAt(data)).filter((value) => typeof value === "string"),
     );
   const own = new Set(dataOf(liar));
   const victims = [
@@ -170,9 +170,9 @@ function seenAcross(liar: SimulatedTenant, victim: SimulatedTenant, provider: Ap
   const liars = ['"by the liar"', `"by ${liar.name}"`];
   const seen = types.flatMap((type) => [
     ...found(`in the liar's cluster`, objectsOf(liar.consumer, type), type, victims, "other's"),
-    ...found(`on the provider in the liar's place`, above(liar, type), type, victims, "other's"),
+    ...found(`on the provider in the liar's place`, onProvider(liar, type), type, victims, "other's"),
     ...found(`in the other's cluster`, objectsOf(victim.consumer, type), type, liars, "liar's"),
-    ...found(`on the provider in the other's place`, above(victim, type), type, liars, "liar's"),
+    ...found(`on the provider in the other's place`, onProvider(victim, type), type, liars, "liar's"),
   ]);
   const strange = objectsOf(victim.consumer, namespaces)
     .map(({ metadata }) => metadata.name ?? "")

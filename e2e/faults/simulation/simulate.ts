@@ -4,7 +4,7 @@
  * The same seed takes the same course.
  */
 import { apiServiceBindings, consumerNamespace } from "@klutch/api";
-import { type DynamicObject, isRecord, leases, secrets } from "@klutch/kube-core";
+import { type DynamicObject, leases, recordsAt, secrets } from "@klutch/kube-core";
 import { type KubeClient, type Random } from "@klutch/kube";
 import {
   ApiServerModel,
@@ -38,7 +38,7 @@ export interface SimulationResult {
 
 const troubleMs = 60_000;
 const quietLimitMs = 900_000;
-const lookEveryMs = 5_000;
+const checkEveryMs = 5_000;
 const tenants = 2;
 
 /** How agents differ from those that are shipped. */
@@ -178,15 +178,15 @@ class Simulation {
         onWrite: (write) => {
           this.#writes++;
           const { side, verb, type, namespace = "", name } = write;
-          this.#tell(`${identity} sends ${verb} ${type.plural} ${namespace}/${name} to the ${side}`);
+          this.#record(`${identity} sends ${verb} ${type.plural} ${namespace}/${name} to the ${side}`);
           this.#monitor?.wrote(tenant, write);
         },
       }),
     );
-    this.#tell(`${identity} starts`);
+    this.#record(`${identity} starts`);
   }
 
-  #tell(text: string): void {
+  #record(text: string): void {
     this.#story.push(`${(this.#clock.monotonic() / 1000).toFixed(3)} s: ${text}`);
   }
 
@@ -198,9 +198,9 @@ class Simulation {
       if (cluster === undefined) continue;
       if (this.#random() < 0.8) {
         const { tenant, ledger } = cluster;
-        this.#tell(`${tenant.name}: ${await act(tenant, ledger, this.#clock, this.#random)}`);
+        this.#record(`${tenant.name}: ${await act(tenant, ledger, this.#clock, this.#random)}`);
       } else this.#fail(cluster);
-      // Bursts and pauses, not an even beat.
+      // Bursts and pauses, not an even rhythm.
       await this.#clock.sleep(this.#random() < 0.5 ? this.#random() * 30 : this.#random() * 2_500);
     }
   }
@@ -212,27 +212,27 @@ class Simulation {
     if (choice < 0.3) {
       const agent = cluster.agents.shift();
       agent?.kill();
-      this.#tell(`${agent?.identity} is killed`);
+      this.#record(`${agent?.identity} is killed`);
       if (cluster.agents.length === 0) this.#start(cluster);
     } else if (choice < 0.4) {
       if (cluster.agents.length < 2) this.#start(cluster);
     } else if (choice < 0.6) {
       faults.partition(link, true);
       const ms = this.#random() * 25_000;
-      this.#tell(`${link} is cut for ${Math.round(ms)} ms`);
+      this.#record(`${link} is cut for ${Math.round(ms)} ms`);
       this.#clock.schedule(ms, () => faults.partition(link, false));
     } else if (choice < 0.75) {
-      this.#tell(`${link}: connections are reset`);
+      this.#record(`${link}: connections are reset`);
       (link.endsWith("provider") ? this.#provider : tenant.consumer).disconnect(link);
     } else if (choice < 0.85) {
-      this.#tell("the history is compacted");
+      this.#record("the history is compacted");
       tenant.consumer.compact();
       this.#provider.compact();
     } else if (choice < 0.95) {
       this.#steal(tenant);
     } else {
       const ms = (this.#random() - 0.5) * 600_000;
-      this.#tell(`the wall clock jumps by ${Math.round(ms)} ms`);
+      this.#record(`the wall clock jumps by ${Math.round(ms)} ms`);
       this.#clock.skew(ms);
     }
   }
@@ -244,7 +244,7 @@ class Simulation {
       if (this.#stolen.has(name)) return;
       this.#stolen.add(name);
       this.#clock.schedule(60_000, () => this.#stolen.delete(name));
-      this.#tell(`${name}: the lease is stolen`);
+      this.#record(`${name}: the lease is stolen`);
       const spec = { holderIdentity: "thief", leaseDurationSeconds: 3600 };
       await direct.mergePatch(leases, ref, { spec });
       // Longer than a lease lasts: until then the robbed one may believe that it holds it.
@@ -264,17 +264,17 @@ class Simulation {
       cluster.faults.stop();
       if (cluster.agents.length === 0) this.#start(cluster);
     }
-    this.#tell("no more faults");
+    this.#record("no more faults");
   }
 
   async #untilQuiet(when: string, problems: () => readonly string[]): Promise<void> {
     const untilMs = this.#clock.monotonic() + quietLimitMs;
     let left = problems();
     while (left.length > 0 && this.#clock.monotonic() < untilMs) {
-      await this.#clock.advance(lookEveryMs);
+      await this.#clock.advance(checkEveryMs);
       left = problems();
     }
-    this.#tell(`${when}: ${left.length} problems`);
+    this.#record(`${when}: ${left.length} problems`);
     for (const problem of left) this.broken.push(`convergence ${when}: ${problem}`);
   }
 
@@ -283,11 +283,8 @@ class Simulation {
     return this.#clusters.flatMap(({ tenant }) =>
       objectsOf(tenant.consumer, apiServiceBindings)
         .filter(({ status }) => {
-          const conditions =
-            isRecord(status) && Array.isArray(status["conditions"]) ? status["conditions"] : [];
-          return !conditions.some(
-            (one) => isRecord(one) && one["type"] === "Ready" && one["status"] === "True",
-          );
+          const conditions = recordsAt(status, "conditions");
+          return !conditions.some((one) => one["type"] === "Ready" && one["status"] === "True");
         })
         .map(
           ({ metadata, status }) =>

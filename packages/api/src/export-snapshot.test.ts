@@ -121,7 +121,7 @@ const refusals: readonly (readonly [string, { metadata: { name: string }; spec?:
   ],
 ];
 for (const [what, source, message] of refusals) {
-  test(`what ${what} cannot be exported, and the reason is told`, () => {
+  test(`what ${what} cannot be exported, and the reason is reported`, () => {
     assert.throws(
       () => exportFromCrd(source),
       (error) => {

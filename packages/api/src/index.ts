@@ -20,7 +20,6 @@ export { base62Hash } from "./hash.ts";
 export * from "./kinds/api-service-binding.ts";
 export {
   type APIServiceExport,
-  apiServiceExportCrd,
   type APIServiceExportSpec,
   type APIServiceExportStatus,
   type ClusterScopedIsolation,

@@ -21,7 +21,7 @@ export const unbindFinalizer = "klutch.anynines.com/unbind";
 export const unbindPolicyAnnotation = "klutch.anynines.com/unbind-policy";
 /** On an APIServiceBinding: the hash of a breaking schema that may be rolled out (the condition's message names it). */
 export const releaseSchemaAnnotation = "klutch.anynines.com/release-schema";
-/** On an APIServiceBinding: a new value lets the mass deletion go on that the condition DeletionHeld tells of. */
+/** On an APIServiceBinding: a new value lets the mass deletion go on that the condition DeletionHeld reports. */
 export const releaseDeletionsAnnotation = "klutch.anynines.com/release-deletions";
 /** On an APIServiceBinding: UID of the provider's kube-system namespace, pinned at the first contact. */
 export const providerUidAnnotation = "klutch.anynines.com/provider-uid";
@@ -32,7 +32,7 @@ export const claimedFromLabel = "klutch.anynines.com/claimed-from";
 
 /** `Cluster` on a template: app clusters get the namespaced kind as a cluster-scoped one, kept apart by isolation Namespaced. */
 export const consumerScopeAnnotation = "klutch.anynines.com/consumer-scope";
-/** Name in the app cluster of a cluster-scoped object, where its upstream name does not tell it. */
+/** Name in the app cluster of a cluster-scoped object, where its upstream name does not say it. */
 export const consumerNameAnnotation = "klutch.anynines.com/consumer-name";
 /** "true" on the provider's claimed objects that were handed out once and are not made again when the consumer deletes its copy. */
 export const deliveredAnnotation = "klutch.anynines.com/delivered";

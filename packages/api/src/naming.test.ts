@@ -44,7 +44,7 @@ test("a service namespace for a long name is a valid, readable label that does n
   );
 });
 
-test("whom a service namespace belongs to is told by a value that two tenants cannot share", () => {
+test("whom a service namespace belongs to is known by a value that two tenants cannot share", () => {
   const tenants = [
     ["cluster-a", "b-c"],
     ["cluster-a-b", "c"],

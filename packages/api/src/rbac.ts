@@ -71,7 +71,7 @@ export function clusterWideExportRules(exports: readonly GrantedExport[]): reado
 }
 
 /** The claims of an export that were not rejected. */
-export function grantedClaims({ spec, metadata }: GrantedExport): readonly PermissionClaim[] {
+function grantedClaims({ spec, metadata }: GrantedExport): readonly PermissionClaim[] {
   const rejected = new Set((metadata?.annotations?.[rejectedClaimsAnnotation] ?? "").split(","));
   return (spec.permissionClaims ?? []).filter((claim) => !rejected.has(claimName(claim)));
 }

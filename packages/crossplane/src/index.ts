@@ -23,5 +23,4 @@ export {
   NotYetError,
   type Observation,
 } from "./managed/external.ts";
-export { managedFinalizer } from "./managed/plan.ts";
 export { createManagedReconcile, type ManagedReconcilerOptions } from "./managed/reconciler.ts";

@@ -96,7 +96,7 @@ test("servers of one module are built by one call of the compiler, which says ho
   assert.ok(said.every((line) => line.startsWith("kube-apiserver, kube-controller-manager, kubectl v1.")));
 });
 
-test("two processes' worth of callers build an engine once, and the second is told that it waits", async () => {
+test("two processes' worth of callers build an engine once, and the second learns that it waits", async () => {
   const log = join(folder, "builds");
   const script = goScript(`echo x >> ${log}; sleep 0.5; echo built > "$out"`);
   const options = {

@@ -51,15 +51,15 @@ test("a lock whose owner was killed is free at once", async () => {
   assert.ok(lock);
 });
 
-test("whoever has to wait is told once, and an abort ends the waiting", async () => {
+test("whoever has to wait is notified once, and an abort ends the waiting", async () => {
   const path = join(folder, "wait");
   await using _held = await acquireFileLock(path);
   const abort = new AbortController();
-  let told = 0;
-  const waiting = acquireFileLock(path, { signal: abort.signal, onWait: () => told++ });
+  let notified = 0;
+  const waiting = acquireFileLock(path, { signal: abort.signal, onWait: () => notified++ });
   setTimeout(() => abort.abort(new Error("enough")), 60);
   await assert.rejects(waiting, /enough|aborted/);
-  assert.equal(told, 1);
+  assert.equal(notified, 1);
 });
 
 test("what cannot be locked is an error that names it, not a lock", async () => {

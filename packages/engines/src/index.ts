@@ -2,12 +2,11 @@
 export { engineNames, type EngineName } from "./catalog.ts";
 export { cacheFolder } from "./environment.ts";
 export { EngineError, type EngineErrorCode } from "./errors.ts";
-export { acquireFileLock, tryFileLock } from "./file-lock.ts";
+export { tryFileLock } from "./file-lock.ts";
 export { type KeycloakServer, resolveKeycloak, startKeycloak } from "./keycloak.ts";
 export {
   type PostgresServer,
   preparePostgres,
-  resolvePostgres,
   startPostgres,
   type StartPostgresOptions,
 } from "./postgres.ts";

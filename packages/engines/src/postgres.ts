@@ -38,9 +38,7 @@ export interface StartPostgresOptions {
 }
 
 /** Folder with `bin/initdb` and `bin/postgres`, readable by the user that the server runs as. Copied once into the cache. */
-export async function resolvePostgres(
-  options: { readonly cacheFolder?: string | undefined } = {},
-): Promise<string> {
+async function resolvePostgres(options: { readonly cacheFolder?: string | undefined } = {}): Promise<string> {
   const { folder: source, version } = await platformPackage();
   const base = await programsFolder(join(options.cacheFolder ?? cacheFolder, "postgres"));
   const target = join(base, version);

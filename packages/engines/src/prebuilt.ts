@@ -24,7 +24,7 @@ export interface PinnedArchive {
 }
 
 /** Base URL that means: do not try, build. */
-export const noMirror = "off";
+const noMirror = "off";
 
 /** A host that does not answer at once is not waited for: building takes minutes, not hours. */
 const answerWithinMs = 4_000;

@@ -20,7 +20,7 @@ const shell = (name: string, script: string) => ({
   logFile: join(folder, `${name}.log`),
 });
 
-/** Looks until it is true; fails the test otherwise. */
+/** Waits until it is true; fails the test otherwise. */
 async function eventually(what: string, isTrue: () => boolean | Promise<boolean>): Promise<void> {
   const deadline = performance.now() + 15_000;
   while (!(await isTrue())) {
@@ -97,7 +97,7 @@ test("a probe that never answers does not hide that the server died or that nobo
   await assert.rejects(starting, /stopped by the user/);
 });
 
-test("stop asks first and kills what does not listen; the exit code tells which", async () => {
+test("stop asks first and kills what does not listen; the exit code says which", async () => {
   const polite = await startProcess({
     ...shell(
       "polite",

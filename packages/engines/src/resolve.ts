@@ -78,7 +78,7 @@ async function obtainAll(missing: readonly Place[], options: ResolveOptions): Pr
   const packagesOf = (index: number): Promise<readonly string[]> => {
     const engines = (groups[index] ?? []).map(({ engine }) => engine);
     const packages = downloads.get(index) ?? downloadModules(engines, goOptions);
-    // A failure is told where the group is built.
+    // A failure is reported where the group is built.
     packages.catch(() => undefined);
     downloads.set(index, packages);
     return packages;

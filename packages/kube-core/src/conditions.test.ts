@@ -121,9 +121,9 @@ test("an alarm is bad news by being True: Ready is False for its reason", () => 
 });
 
 test("a True condition without a severity is good news, whatever it says", () => {
-  const told = { type: "Found", status: "True", reason: "ByName", message: "it is there" };
-  assert.deepEqual(summarizeReady([told]), trueCondition("Ready"));
-  assert.deepEqual(summarizeReady([{ ...told, severity: "" }]), trueCondition("Ready"));
+  const found = { type: "Found", status: "True", reason: "ByName", message: "it is there" };
+  assert.deepEqual(summarizeReady([found]), trueCondition("Ready"));
+  assert.deepEqual(summarizeReady([{ ...found, severity: "" }]), trueCondition("Ready"));
 });
 
 test("an alarm weighs as much as a False condition of its severity", () => {

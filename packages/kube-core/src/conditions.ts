@@ -1,6 +1,7 @@
 /** Conditions: what is known about an object, one entry for each aspect. In Cluster API's style, with a severity. */
 import { isRecord } from "./is-record.ts";
 import { wholeSeconds } from "./time.ts";
+import { listAt } from "./value-at.ts";
 
 /** A condition as Cluster API has it: with a severity that is set only while the condition is bad news. */
 export interface Condition {
@@ -30,8 +31,8 @@ export type Severity = "Error" | "Warning" | "Info";
 const ready = "Ready";
 
 /**
- * A condition that says, by being True, that something is held or going on, and why. The severity tells it from good news. It is absent
- * while there is nothing to tell.
+ * A condition that says, by being True, that something is held or going on, and why. The severity distinguishes it from good news. It is absent
+ * while there is nothing to report.
  */
 export function alarmCondition(
   type: string,
@@ -75,9 +76,7 @@ export function isTrue(conditions: readonly NewCondition[] | undefined, type: st
  * is left out. Texts of a stranger's server are as they are: `parseExport` and its like in api clean them.
  */
 export function conditionsOf(object: { readonly status?: unknown } | undefined): readonly NewCondition[] {
-  const status = object?.status;
-  const list: unknown = isRecord(status) ? status["conditions"] : undefined;
-  return Array.isArray(list) ? list.filter(isCondition) : [];
+  return listAt(object?.status, "conditions").filter(isCondition);
 }
 
 function isCondition(value: unknown): value is NewCondition {

@@ -7,7 +7,7 @@ type Holds = (observed: unknown, wanted: unknown) => boolean;
 
 /**
  * Whether everything in `wanted` is in `observed`. Objects may hold more fields: defaults, other writers' fields. A field that is
- * `undefined` is not wanted. Lists must have the same length, because without the schema an additional item cannot be told from a foreign
+ * `undefined` is not wanted. Lists must have the same length, because without the schema an additional item cannot be distinguished from a foreign
  * one; their items may hold more fields as well.
  */
 export function contains(observed: unknown, wanted: unknown): boolean {

@@ -15,6 +15,7 @@ export { contains, containsEqualLists } from "./contains.ts";
 export { isDnsLabel, isDnsSubdomain, maxLabelLength, maxSubdomainLength } from "./dns-name.ts";
 export { parseDuration } from "./duration.ts";
 export { parseExactJson } from "./exact-json.ts";
+export { Heap, type HeapEntry } from "./heap.ts";
 export { isRecord } from "./is-record.ts";
 export { jsonEqual } from "./json-equal.ts";
 export {
@@ -32,7 +33,7 @@ export {
   ownerReference,
 } from "./owner-reference.ts";
 export { collectionPath, objectPath } from "./paths.ts";
-export { parseQuantity, sameQuantity } from "./quantity.ts";
+export { sameQuantity } from "./quantity.ts";
 export { keyOf, keyOfRef, type ObjectRef, refOf, refOfObject } from "./reference.ts";
 export { apiVersionOf, describe, type ResourceType } from "./resource-type.ts";
 export * from "./resources.ts";
@@ -40,3 +41,4 @@ export { secretText } from "./secret-text.ts";
 export { soundMetadata } from "./sound-metadata.ts";
 export { microTime, wholeSeconds } from "./time.ts";
 export { isOfOtherKind, stamped, withoutType } from "./stamp.ts";
+export { listAt, numberAt, recordAt, recordsAt, textAt, valueAt } from "./value-at.ts";

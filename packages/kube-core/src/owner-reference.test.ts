@@ -56,7 +56,7 @@ test("an object that is not there has no owner, and an owner without a UID owns 
   assert.ok(!isControlledBy({ metadata: {} }, undefined));
 });
 
-test("an owner's kind is told by group and kind, not by version", () => {
+test("an owner's kind is known by group and kind, not by version", () => {
   assert.ok(isOwnerOfKind(controller, { group: "apps", kind: "Deployment" }));
   assert.ok(isOwnerOfKind({ ...controller, apiVersion: "apps/v2beta1" }, deployments));
   assert.ok(!isOwnerOfKind({ ...controller, apiVersion: "apps.example.org/v1" }, deployments));

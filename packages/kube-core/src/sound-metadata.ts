@@ -1,4 +1,4 @@
-/** `metadata` of which every field has the type it must have: the rest of the program reads it without looking. */
+/** `metadata` of which every field has the type it must have: the rest of the program reads it without checks. */
 import { isRecord } from "./is-record.ts";
 import type { ObjectMeta } from "./object.ts";
 

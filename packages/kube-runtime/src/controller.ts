@@ -10,7 +10,7 @@ import { type Priority, WorkQueue } from "./queue/work-queue.ts";
 
 /** What a reconcile may ask for. */
 export interface ReconcileResult {
-  /** Look again after this time, although nothing changed. */
+  /** Reconcile again after this time, although nothing changed. */
   readonly requeueAfterMs?: number | undefined;
 }
 
@@ -31,7 +31,7 @@ export type Reconcile = (
 export interface ControllerOptions {
   readonly name: string;
   readonly reconcile: Reconcile;
-  /** Keys worked on at the same time; "adaptive": what the servers take, told from the requests that `observeLatency` sees. Default 4. */
+  /** Keys worked on at the same time; "adaptive": what the servers take, learned from the requests that `observeLatency` sees. Default 4. */
   readonly workers?: number | "adaptive" | undefined;
   /** First wait after an error other than a conflict; it doubles with each further one, up to `maxDelayMs`. Default 5. */
   readonly baseDelayMs?: number | undefined;
@@ -138,7 +138,7 @@ export class Controller {
     let child: Logger | undefined;
     const context = {
       signal,
-      // Most looks have nothing to say.
+      // Most reconciles have nothing to say.
       get logger() {
         return (child ??= base.child({ key }));
       },
@@ -174,7 +174,7 @@ export class Controller {
     const conflict = isConflict(error);
     const baseMs = conflict ? undefined : this.#baseDelayMs;
     const retryInMs = Math.round(this.#queue.addRateLimited(key, { atLeastMs, baseMs }));
-    // Somebody else was faster: expected, and cured by looking again.
+    // Somebody else was faster: expected, and cured by reconciling again.
     if (conflict) logger.debug("object changed meanwhile, trying again", { retryInMs });
     else logger.warn("reconcile failed, trying again", { error, retryInMs });
     return "error";

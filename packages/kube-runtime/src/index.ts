@@ -31,7 +31,6 @@ export {
 } from "./cache/pool.ts";
 export { ReadYourWritesCache } from "./cache/read-your-writes-cache.ts";
 export { type ChangeHandler, Informer, type InformerOptions, type InformerStatus } from "./cache/informer.ts";
-export { LeaderElector, type LeaderElectorOptions } from "./leader-elector.ts";
 export {
   ClusterConnection,
   type ClusterConnectionOptions,
@@ -45,8 +44,7 @@ export {
 } from "./manager/manager.ts";
 export type { ManagedCache, ManagerPart, Runnable } from "./manager/runnable.ts";
 export { type Runtime, systemRuntime } from "./manager/runtime.ts";
-export { type SignalSource, stopOnSignals } from "./manager/stop-signals.ts";
-export { type HealthCheck, type ProbeOptions, type ProbeServer, startProbes } from "./probes.ts";
+export { type HealthCheck } from "./probes.ts";
 export { untilAborted } from "./manager/until-aborted.ts";
 export {
   type Address,
@@ -66,11 +64,11 @@ export {
   type ValuesOf,
   wholeNumber,
 } from "./program/flag.ts";
-export { helpText, type ProgramDescription } from "./program/help.ts";
+export { type ProgramDescription } from "./program/help.ts";
 export { collectGarbage } from "./program/memory.ts";
 export { kubeconfigFlag, ownCluster } from "./program/own-cluster.ts";
 export { ConfigError, type FlagSource, readFlags, requireFlags } from "./program/read-flags.ts";
 export { identityFlag, probesFlag } from "./program/shared-flags.ts";
 export { type ConfigSource, type Program, runProcess } from "./program/run-process.ts";
 export type { Cached, Change, Indexer } from "./cache/store.ts";
-export { type Priority, WorkQueue, type WorkQueueOptions } from "./queue/work-queue.ts";
+export { type Priority } from "./queue/work-queue.ts";

@@ -27,7 +27,7 @@ export interface LeaderElectorOptions {
   readonly leaseDurationMs?: number | undefined;
   /** Default 10 000. */
   readonly renewDeadlineMs?: number | undefined;
-  /** How often a process that does not lead looks at the lease. Default 2 000. */
+  /** How often a process that does not lead reads the lease. Default 2 000. */
   readonly retryPeriodMs?: number | undefined;
   /** How often the leader renews; one request each. Default 5 000. */
   readonly renewPeriodMs?: number | undefined;

@@ -31,5 +31,6 @@ export {
   secretObject,
   serviceAccountObject,
 } from "./objects.ts";
+export { type ConnectionOrigin, TcpProxy, type TcpProxyOptions } from "./tcp-proxy.ts";
 export { type RunOptions, VirtualClock, type VirtualClockOptions } from "./virtual-clock.ts";
 export { waitFor, type WaitOptions } from "./wait-for.ts";

@@ -1,6 +1,7 @@
 /** Time that passes only when a test says so, for simulations and for tests of back-off, leases and deadlines. */
 import { setImmediate as turn } from "node:timers/promises";
-import type { Clock, Random } from "@klutch/kube";
+import { abortableSleep, type Clock, type Random } from "@klutch/kube";
+import { Heap, type HeapEntry } from "@klutch/kube-core";
 
 /** Options of a virtual clock. */
 export interface VirtualClockOptions {
@@ -18,7 +19,7 @@ export interface RunOptions {
   readonly until?: (() => boolean) | undefined;
 }
 
-interface Timer {
+interface Timer extends HeapEntry {
   readonly dueAt: number;
   readonly rank: number;
   readonly sequence: number;
@@ -35,7 +36,7 @@ const maxTimersAtOneInstant = 1_000_000;
  * the same course. Real I/O is not waited for: there must be none.
  */
 export class VirtualClock implements Clock {
-  readonly #heap: Timer[] = [];
+  readonly #heap = new Heap<Timer>(isEarlier);
   readonly #startMs: number;
   readonly #tieBreak: Random | undefined;
   #monotonic = 0;
@@ -72,22 +73,7 @@ export class VirtualClock implements Clock {
   }
 
   sleep(delayMs: number, options?: { readonly signal?: AbortSignal | undefined }): Promise<void> {
-    const signal = options?.signal;
-    return new Promise((resolve, reject) => {
-      if (signal?.aborted === true) {
-        reject(abortReason(signal));
-        return;
-      }
-      const onAbort = (): void => {
-        cancel();
-        if (signal !== undefined) reject(abortReason(signal));
-      };
-      const cancel = this.schedule(delayMs, () => {
-        signal?.removeEventListener("abort", onAbort);
-        resolve();
-      });
-      signal?.addEventListener("abort", onAbort, { once: true });
-    });
+    return abortableSleep((wake) => this.schedule(delayMs, wake), options?.signal);
   }
 
   schedule(delayMs: number, callback: () => void): () => void {
@@ -97,8 +83,9 @@ export class VirtualClock implements Clock {
       sequence: this.#sequence++,
       callback,
       isCancelled: false,
+      index: 0,
     };
-    push(this.#heap, timer);
+    this.#heap.add(timer);
     return () => {
       timer.isCancelled = true;
     };
@@ -121,7 +108,7 @@ export class VirtualClock implements Clock {
       if (atThisInstant > maxTimersAtOneInstant) {
         throw new Error(`time stands still at ${this.#monotonic} ms: something waits 0 ms in a loop`);
       }
-      pop(this.#heap);
+      this.#heap.takeFirst();
       this.#monotonic = Math.max(this.#monotonic, timer.dueAt);
       this.#fired++;
       timer.callback();
@@ -143,8 +130,8 @@ export class VirtualClock implements Clock {
   }
 
   #peek(): Timer | undefined {
-    while (this.#heap[0]?.isCancelled === true) pop(this.#heap);
-    return this.#heap[0];
+    while (this.#heap.first?.isCancelled === true) this.#heap.takeFirst();
+    return this.#heap.first;
   }
 }
 
@@ -160,41 +147,4 @@ function isEarlier(left: Timer, right: Timer): boolean {
   if (left.dueAt !== right.dueAt) return left.dueAt < right.dueAt;
   if (left.rank !== right.rank) return left.rank < right.rank;
   return left.sequence < right.sequence;
-}
-
-function push(heap: Timer[], timer: Timer): void {
-  let index = heap.length;
-  heap.push(timer);
-  while (index > 0) {
-    const above = (index - 1) >> 1;
-    const parent = heap[above];
-    if (parent === undefined || !isEarlier(timer, parent)) break;
-    heap[index] = parent;
-    index = above;
-  }
-  heap[index] = timer;
-}
-
-function pop(heap: Timer[]): void {
-  const last = heap.pop();
-  if (last === undefined || heap.length === 0) return;
-  let index = 0;
-  for (;;) {
-    let below = 2 * index + 1;
-    const [left, right] = [heap[below], heap[below + 1]];
-    if (left === undefined) break;
-    let child = left;
-    if (right !== undefined && isEarlier(right, left)) {
-      child = right;
-      below++;
-    }
-    if (!isEarlier(child, last)) break;
-    heap[index] = child;
-    index = below;
-  }
-  heap[index] = last;
-}
-
-function abortReason(signal: AbortSignal): Error {
-  return signal.reason instanceof Error ? signal.reason : new Error("aborted", { cause: signal.reason });
 }

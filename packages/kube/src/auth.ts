@@ -2,7 +2,7 @@
 import { execFile } from "node:child_process";
 import { readFile } from "node:fs/promises";
 import { promisify } from "node:util";
-import { isRecord } from "@klutch/kube-core";
+import { textAt, valueAt } from "@klutch/kube-core";
 import type { Clock } from "./clock.ts";
 import type { ClusterAuth } from "./config.ts";
 import { TransportError } from "./errors.ts";
@@ -85,12 +85,11 @@ async function runCredentialPlugin(auth: Extract<ClusterAuth, { kind: "exec" }>)
     timeout: execTimeoutMs,
   });
   const answer: unknown = JSON.parse(stdout);
-  const status = isRecord(answer) ? answer["status"] : undefined;
-  const token = isRecord(status) ? status["token"] : undefined;
-  if (typeof token !== "string" || token === "") {
+  const token = textAt(answer, "status", "token");
+  if (token === undefined) {
     throw new TransportError("Auth", `the credential plugin ${auth.command} returned no status.token`);
   }
-  const expiry = isRecord(status) ? status["expirationTimestamp"] : undefined;
+  const expiry = valueAt(answer, "status", "expirationTimestamp");
   const expiresAt = typeof expiry === "string" ? Date.parse(expiry) - 30_000 : Number.POSITIVE_INFINITY;
   return { header: `Bearer ${token}`, expiresAt };
 }

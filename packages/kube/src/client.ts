@@ -6,7 +6,6 @@ import {
   isOfOtherKind,
   type KubeObject,
   objectPath,
-  type ObjectRef,
   refOfObject,
   type ResourceType,
   stamped,
@@ -17,7 +16,7 @@ import { type Clock, systemClock } from "./clock.ts";
 import type { ClusterConfig } from "./config.ts";
 import { decodeError, decodeList, decodeObject, parseJson } from "./decode.ts";
 import { FlowControl, type FlowControlOptions } from "./flow-control.ts";
-import { listPages } from "./pages.ts";
+import { derivedReads } from "./derived-reads.ts";
 import { isNotFound } from "./errors.ts";
 import { type Random, systemRandom } from "./random.ts";
 import { createRequestMetrics } from "./request-metrics.ts";
@@ -136,25 +135,7 @@ function readVerbs(send: Send): Pick<KubeClient, "get" | "find" | "list" | "list
     });
     return decodeList(text, what, type.kind);
   };
-  return {
-    get,
-    list,
-    async find<T extends KubeObject>(
-      type: ResourceType,
-      ref: ObjectRef,
-      options?: { signal?: AbortSignal | undefined },
-    ) {
-      try {
-        return await get<T>(type, ref, options);
-      } catch (error) {
-        if (isNotFound(error)) return undefined;
-        throw error;
-      }
-    },
-    async *listAll<T extends KubeObject>(type: ResourceType, options?: ListOptions) {
-      for await (const { items } of listPages<T>({ list }, type, options)) yield* items;
-    },
-  };
+  return { get, list, ...derivedReads({ get, list }) };
 }
 
 type WriteVerbs = "create" | "replace" | "apply" | "mergePatch" | "jsonPatch" | "delete";

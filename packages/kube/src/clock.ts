@@ -18,25 +18,10 @@ export const systemClock: Clock = {
   now: () => Date.now(),
   monotonic: () => performance.now(),
   sleep(delayMs, options) {
-    const signal = options?.signal;
-    return new Promise((resolve, reject) => {
-      if (signal?.aborted === true) {
-        reject(abortReason(signal));
-        return;
-      }
-      const onAbort = (): void => {
-        clearTimeout(timer);
-        if (signal !== undefined) reject(abortReason(signal));
-      };
-      const timer = setTimeout(
-        () => {
-          signal?.removeEventListener("abort", onAbort);
-          resolve();
-        },
-        Math.min(delayMs, longestTimerMs),
-      );
-      signal?.addEventListener("abort", onAbort, { once: true });
-    });
+    return abortableSleep((wake) => {
+      const timer = setTimeout(wake, Math.min(delayMs, longestTimerMs));
+      return () => clearTimeout(timer);
+    }, options?.signal);
   },
   schedule(delayMs, callback) {
     const timer = setTimeout(callback, Math.min(delayMs, longestTimerMs));
@@ -44,6 +29,31 @@ export const systemClock: Clock = {
     return () => clearTimeout(timer);
   },
 };
+
+/**
+ * A sleep on a timer of any clock: `start` sets one that calls `wake`, and gives back what cancels it. Rejects with the signal's reason
+ * when it is aborted first; then no timer is left, and none is set when it was aborted before.
+ */
+export function abortableSleep(
+  start: (wake: () => void) => () => void,
+  signal: AbortSignal | undefined,
+): Promise<void> {
+  return new Promise((resolve, reject) => {
+    if (signal?.aborted === true) {
+      reject(abortReason(signal));
+      return;
+    }
+    const onAbort = (): void => {
+      cancel();
+      if (signal !== undefined) reject(abortReason(signal));
+    };
+    const cancel = start(() => {
+      signal?.removeEventListener("abort", onAbort);
+      resolve();
+    });
+    signal?.addEventListener("abort", onAbort, { once: true });
+  });
+}
 
 function abortReason(signal: AbortSignal): Error {
   return signal.reason instanceof Error ? signal.reason : new Error("aborted", { cause: signal.reason });

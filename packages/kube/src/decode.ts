@@ -1,5 +1,13 @@
 /** The boundary where the server's JSON becomes typed objects. The only file of this package that uses `as`. */
-import { isRecord, type KubeObject, parseExactJson, soundMetadata } from "@klutch/kube-core";
+import {
+  isRecord,
+  type KubeObject,
+  listAt,
+  parseExactJson,
+  soundMetadata,
+  textAt,
+  valueAt,
+} from "@klutch/kube-core";
 import { ApiError, TransportError } from "./errors.ts";
 import type { ListPage } from "./types.ts";
 
@@ -30,11 +38,10 @@ export function decodeList<T extends KubeObject>(text: string, what: string, kin
   if (!isRecord(value) || !isRecord(value["metadata"]))
     throw new TransportError("Decode", `${what} is not a list`);
   const { metadata, apiVersion, items } = value;
-  const list = Array.isArray(items) ? (items as readonly unknown[]) : [];
-  const token = metadata["continue"];
+  const list = listAt(items);
   return {
-    resourceVersion: typeof metadata["resourceVersion"] === "string" ? metadata["resourceVersion"] : "",
-    continueToken: typeof token === "string" && token !== "" ? token : undefined,
+    resourceVersion: textAt(metadata, "resourceVersion") ?? "",
+    continueToken: textAt(metadata, "continue"),
     length: text.length,
     items: list.map((item) => {
       const object = decodeObject<T>(item, what);
@@ -56,19 +63,19 @@ export function decodeError(
   } catch {
     body = undefined;
   }
-  const fields = isRecord(body) ? body : {};
-  const message = typeof fields["message"] === "string" ? fields["message"] : text.slice(0, 300).trim();
+  const said = valueAt(body, "message");
+  const message = typeof said === "string" ? said : text.slice(0, 300).trim();
   return new ApiError({
     status,
-    reason: typeof fields["reason"] === "string" ? fields["reason"] : "",
+    reason: textAt(body, "reason") ?? "",
     message: `${what}: ${message === "" ? `HTTP ${status}` : message}`,
-    details: fields["details"],
-    retryAfterMs: retryAfterOf(retryAfter, fields["details"]),
+    details: valueAt(body, "details"),
+    retryAfterMs: retryAfterOf(retryAfter, body),
   });
 }
 
 /** Seconds of a Retry-After header, else of the status details, in milliseconds. */
-function retryAfterOf(header: string | undefined, details: unknown): number | undefined {
-  const seconds = Number(header ?? (isRecord(details) ? details["retryAfterSeconds"] : undefined));
+function retryAfterOf(header: string | undefined, status: unknown): number | undefined {
+  const seconds = Number(header ?? valueAt(status, "details", "retryAfterSeconds"));
   return Number.isFinite(seconds) && seconds > 0 ? seconds * 1000 : undefined;
 }

@@ -1,9 +1,9 @@
 /** What a cluster serves. */
-import { isRecord, type KubeObject, type ResourceType } from "@klutch/kube-core";
+import { isRecord, type KubeObject, recordsAt, type ResourceType, valueAt } from "@klutch/kube-core";
 import { isNotFound } from "./errors.ts";
 import type { KubeClient } from "./types.ts";
 
-/** What is known of the resource that is looked for. */
+/** What is known of the resource that is searched for. */
 export interface ResourceQuery {
   readonly group: string;
   /** Default: the group's preferred version. */
@@ -22,11 +22,10 @@ export async function discoverResource(
     const version = query.version ?? (await preferredVersion(client, query.group, options));
     const path = query.group === "" ? `/api/${version}` : `/apis/${query.group}/${version}`;
     const answer = await client.request({ method: "GET", path, ...options });
-    const list = isRecord(answer) && Array.isArray(answer["resources"]) ? answer["resources"] : [];
-    for (const item of list) {
+    for (const item of recordsAt(answer, "resources")) {
       // Subresources are listed beside their resources, as `widgets/status`.
       const isSubresource = query.plural?.includes("/") ?? false;
-      if (!isRecord(item) || String(item["name"]).includes("/") !== isSubresource) continue;
+      if (String(item["name"]).includes("/") !== isSubresource) continue;
       if (item["kind"] !== query.kind && item["name"] !== query.plural) continue;
       const plural = String(item["name"]);
       return {
@@ -51,7 +50,7 @@ async function preferredVersion(
 ): Promise<string> {
   if (group === "") return "v1";
   const answer = await client.request({ method: "GET", path: `/apis/${group}`, ...options });
-  const preferred = isRecord(answer) ? answer["preferredVersion"] : undefined;
+  const preferred = valueAt(answer, "preferredVersion");
   return isRecord(preferred) ? String(preferred["version"]) : "v1";
 }
 

@@ -2,9 +2,10 @@
  * Kubeconfigs that came over the network or from a Secret. Whoever wrote them must not be able to run programs, read files,
  * impersonate, or route our traffic through a proxy, so only a closed set of fields is taken and the rest refused.
  */
+import { textAt } from "@klutch/kube-core";
 import { Secret } from "@klutch/telemetry";
 import type { ClusterAuth, ClusterConfig } from "./config.ts";
-import { type Entry, entryOf, readParts, textOf } from "./kubeconfig.ts";
+import { type Entry, entryOf, readParts } from "./kubeconfig.ts";
 import { KubeconfigError } from "./kubeconfig-errors.ts";
 
 const clusterFields = new Set([
@@ -45,12 +46,12 @@ export function parseForeignKubeconfig(
     throw new KubeconfigError("Invalid", "current-context", "the kubeconfig names no current-context");
   }
   const context = entryOf(parts.contexts, contextName, "context");
-  const cluster = entryOf(parts.clusters, textOf(context.value["cluster"]) ?? "", "cluster");
-  const user = entryOf(parts.users, textOf(context.value["user"]) ?? "", "user");
+  const cluster = entryOf(parts.clusters, textAt(context.value, "cluster") ?? "", "cluster");
+  const user = entryOf(parts.users, textAt(context.value, "user") ?? "", "user");
   refuseUnknown(cluster, clusterFields);
   refuseUnknown(user, userFields);
   if (cluster.value["insecure-skip-tls-verify"] === true) refuse(cluster, "insecure-skip-tls-verify");
-  const namespace = options.namespace ?? textOf(context.value["namespace"]);
+  const namespace = options.namespace ?? textAt(context.value, "namespace");
   if (namespace === undefined) {
     throw new KubeconfigError(
       "Invalid",
@@ -58,19 +59,19 @@ export function parseForeignKubeconfig(
       `${context.field}.namespace is missing`,
     );
   }
-  const ca = textOf(cluster.value["certificate-authority-data"]);
+  const ca = textAt(cluster.value, "certificate-authority-data");
   return {
     name: contextName,
     server: serverOf(cluster),
     ca: ca === undefined ? undefined : Buffer.from(ca, "base64").toString("utf8"),
-    tlsServerName: textOf(cluster.value["tls-server-name"]),
+    tlsServerName: textAt(cluster.value, "tls-server-name"),
     namespace,
     auth: inlineAuth(user),
   };
 }
 
 function serverOf(cluster: Entry): string {
-  const server = textOf(cluster.value["server"]);
+  const server = textAt(cluster.value, "server");
   const field = `${cluster.field}.server`;
   if (server === undefined || !URL.canParse(server)) {
     throw new KubeconfigError("Invalid", field, `${field} is missing or not a URL`);
@@ -82,10 +83,10 @@ function serverOf(cluster: Entry): string {
 }
 
 function inlineAuth(user: Entry): ClusterAuth {
-  const token = textOf(user.value["token"]);
+  const token = textAt(user.value, "token");
   if (token !== undefined) return { kind: "token", token: new Secret(token) };
-  const cert = textOf(user.value["client-certificate-data"]);
-  const key = textOf(user.value["client-key-data"]);
+  const cert = textAt(user.value, "client-certificate-data");
+  const key = textAt(user.value, "client-key-data");
   if (cert !== undefined && key !== undefined) {
     const decode = (data: string): string => Buffer.from(data, "base64").toString("utf8");
     return { kind: "clientCertificate", cert: decode(cert), key: new Secret(decode(key)) };

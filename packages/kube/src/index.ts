@@ -1,6 +1,6 @@
 /** Talking to one Kubernetes API server. Knows no Klutch kind. */
 export { createKubeClient, type KubeClientOptions } from "./client.ts";
-export { type Clock, systemClock } from "./clock.ts";
+export { abortableSleep, type Clock, systemClock } from "./clock.ts";
 export { type ClusterAuth, type ClusterConfig, type Impersonation, inClusterConfig } from "./config.ts";
 export { decodeObject, parseJson } from "./decode.ts";
 export { discoverResource, type ResourceQuery, resourceTypeOf } from "./discovery.ts";
@@ -25,6 +25,7 @@ export { parseForeignKubeconfig } from "./foreign-kubeconfig.ts";
 export { formatKubeconfig } from "./format-kubeconfig.ts";
 export { loadKubeconfig, type LoadKubeconfigOptions } from "./kubeconfig.ts";
 export { KubeconfigError, type KubeconfigErrorCode } from "./kubeconfig-errors.ts";
+export { derivedReads } from "./derived-reads.ts";
 export { listPages } from "./pages.ts";
 export { type Random, systemRandom } from "./random.ts";
 export { type ServiceAccountToken, serviceAccountToken } from "./token-request.ts";

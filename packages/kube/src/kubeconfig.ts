@@ -1,7 +1,7 @@
 /** The user's own kubeconfig: trusted, so it may name files and credential plugins. Foreign ones: foreign-kubeconfig.ts. */
 import { readFile } from "node:fs/promises";
 import { delimiter, dirname, join, resolve } from "node:path";
-import { isRecord } from "@klutch/kube-core";
+import { isRecord, listAt, recordAt, textAt } from "@klutch/kube-core";
 import { Secret } from "@klutch/telemetry";
 import type { ClusterAuth, ClusterConfig, Impersonation } from "./config.ts";
 import { processEnvironment } from "./environment.ts";
@@ -72,10 +72,10 @@ export async function loadKubeconfig(given: LoadKubeconfigOptions = {}): Promise
   const contextEntry = entryOf(merged.contexts, context, "context").value;
   const cluster = entryOf(
     merged.clusters,
-    options.cluster ?? textOf(contextEntry["cluster"]) ?? "",
+    options.cluster ?? textAt(contextEntry, "cluster") ?? "",
     "cluster",
   );
-  const userName = options.user ?? textOf(contextEntry["user"]) ?? "";
+  const userName = options.user ?? textAt(contextEntry, "user") ?? "";
   const user = userName === "" ? undefined : entryOf(merged.users, userName, "user");
   return resolveConfig(context, contextEntry, cluster, user, options);
 }
@@ -109,7 +109,7 @@ export function readParts(text: string, folder: string): KubeconfigParts {
     clusters: namedEntries(value, "clusters", "cluster", folder),
     users: namedEntries(value, "users", "user", folder),
     contexts: namedEntries(value, "contexts", "context", folder),
-    currentContext: textOf(value["current-context"]),
+    currentContext: textAt(value, "current-context"),
   };
 }
 
@@ -120,15 +120,13 @@ function namedEntries(
   folder: string,
 ): ReadonlyMap<string, Entry> {
   const entries = new Map<string, Entry>();
-  const items = config[list];
-  for (const [index, item] of (Array.isArray(items) ? items : []).entries()) {
+  for (const [index, item] of listAt(config, list).entries()) {
     if (!isRecord(item) || typeof item["name"] !== "string") {
       throw new KubeconfigError("Invalid", `${list}[${index}].name`, `${list}[${index}] has no name`);
     }
-    const value = item[field];
     if (!entries.has(item["name"])) {
       entries.set(item["name"], {
-        value: isRecord(value) ? value : {},
+        value: recordAt(item, field),
         field: `${list}[${index}].${field}`,
         folder,
       });
@@ -164,7 +162,7 @@ async function resolveConfig(
   user: Entry | undefined,
   options: ResolvedOptions,
 ): Promise<ClusterConfig> {
-  const server = options.server ?? textOf(cluster.value["server"]);
+  const server = options.server ?? textAt(cluster.value, "server");
   if (server === undefined) {
     throw new KubeconfigError("Invalid", `${cluster.field}.server`, `${cluster.field}.server is missing`);
   }
@@ -178,8 +176,8 @@ async function resolveConfig(
         : await readPem(caPath, "--certificate-authority"),
     insecureSkipTlsVerify:
       options.insecureSkipTlsVerify ?? cluster.value["insecure-skip-tls-verify"] === true,
-    tlsServerName: options.tlsServerName ?? textOf(cluster.value["tls-server-name"]),
-    namespace: options.namespace ?? textOf(context["namespace"]),
+    tlsServerName: options.tlsServerName ?? textAt(cluster.value, "tls-server-name"),
+    namespace: options.namespace ?? textAt(context, "namespace"),
     auth: (await authOverride(options)) ?? (await resolveAuth(user, options)),
     impersonate: options.impersonate,
   };
@@ -196,9 +194,9 @@ async function authOverride(options: ResolvedOptions): Promise<ClusterAuth | und
 async function resolveAuth(user: Entry | undefined, options: ResolvedOptions): Promise<ClusterAuth> {
   if (user === undefined) return { kind: "none" };
   const { value, field } = user;
-  const token = textOf(value["token"]);
+  const token = textAt(value, "token");
   if (token !== undefined) return { kind: "token", token: new Secret(token) };
-  const tokenFile = textOf(value["tokenFile"]);
+  const tokenFile = textAt(value, "tokenFile");
   if (tokenFile !== undefined) return { kind: "tokenFile", path: resolve(user.folder, tokenFile) };
   const cert = await fileOrData(user, "client-certificate");
   const key = await fileOrData(user, "client-key");
@@ -206,8 +204,8 @@ async function resolveAuth(user: Entry | undefined, options: ResolvedOptions): P
     return { kind: "clientCertificate", cert, key: new Secret(key) };
   const exec = value["exec"];
   if (isRecord(exec)) return execAuth(exec, field, options.env);
-  const username = textOf(value["username"]);
-  const password = textOf(value["password"]);
+  const username = textAt(value, "username");
+  const password = textAt(value, "password");
   if (username !== undefined && password !== undefined) {
     return { kind: "basic", username, password: new Secret(password) };
   }
@@ -224,27 +222,27 @@ function execAuth(
   field: string,
   env: Readonly<Record<string, string | undefined>>,
 ): ClusterAuth {
-  const command = textOf(exec["command"]);
+  const command = textAt(exec, "command");
   if (command === undefined)
     throw new KubeconfigError("Invalid", `${field}.exec.command`, `${field}.exec.command is missing`);
   const merged: Record<string, string> = {};
   for (const [name, value] of Object.entries(env)) if (value !== undefined) merged[name] = value;
-  for (const item of Array.isArray(exec["env"]) ? exec["env"] : []) {
+  for (const item of listAt(exec, "env")) {
     if (isRecord(item)) merged[String(item["name"])] = String(item["value"]);
   }
   return {
     kind: "exec",
     command,
-    args: Array.isArray(exec["args"]) ? exec["args"].map(String) : [],
+    args: listAt(exec, "args").map(String),
     env: merged,
-    apiVersion: textOf(exec["apiVersion"]) ?? "client.authentication.k8s.io/v1",
+    apiVersion: textAt(exec, "apiVersion") ?? "client.authentication.k8s.io/v1",
   };
 }
 
 async function fileOrData(entry: Entry, name: string): Promise<string | undefined> {
-  const data = textOf(entry.value[`${name}-data`]);
+  const data = textAt(entry.value, `${name}-data`);
   if (data !== undefined) return Buffer.from(data, "base64").toString("utf8");
-  const path = textOf(entry.value[name]);
+  const path = textAt(entry.value, name);
   if (path === undefined) return undefined;
   return readPem(resolve(entry.folder, path), `${entry.field}.${name}`);
 }
@@ -255,9 +253,4 @@ async function readPem(path: string, field: string): Promise<string> {
   } catch (cause) {
     throw new KubeconfigError("Invalid", field, `${field}: ${path} cannot be read`, { cause });
   }
-}
-
-/** A non-empty string, or undefined. */
-export function textOf(value: unknown): string | undefined {
-  return typeof value === "string" && value !== "" ? value : undefined;
 }

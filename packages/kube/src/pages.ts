@@ -9,7 +9,7 @@ const largestLimit = 1000;
 const wantedLength = 2 * 1024 * 1024;
 
 /**
- * Yields the pages of a list, all of one version. The next page is on its way while the caller looks at the last one. Without `limit`
+ * Yields the pages of a list, all of one version. The next page is on its way while the caller works on the last one. Without `limit`
  * each page is asked for so many objects as had made about two mebibytes of the one before.
  */
 export async function* listPages<T extends KubeObject>(
@@ -31,7 +31,7 @@ export async function* listPages<T extends KubeObject>(
     limit = options.limit ?? limitAfter(page, limit);
     next =
       continueToken === undefined ? undefined : client.list<T>(type, { ...options, limit, continueToken });
-    // It is told when it is waited for; a caller may stop before.
+    // It is thrown when it is waited for; a caller may stop before.
     next?.catch(() => undefined);
     yield page;
   }

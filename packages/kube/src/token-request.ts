@@ -1,6 +1,6 @@
 /** Short-lived tokens of service accounts (TokenRequest, KEP-1205). */
 import { Secret } from "@klutch/telemetry";
-import { isRecord, type ObjectRef } from "@klutch/kube-core";
+import { type ObjectRef, recordAt } from "@klutch/kube-core";
 import { TransportError } from "./errors.ts";
 import type { KubeClient } from "./types.ts";
 
@@ -31,8 +31,8 @@ export async function serviceAccountToken(
     },
     signal: options.signal,
   });
-  const status = isRecord(answer) ? answer["status"] : undefined;
-  if (!isRecord(status) || typeof status["token"] !== "string") {
+  const status = recordAt(answer, "status");
+  if (typeof status["token"] !== "string") {
     throw new TransportError("Decode", `the TokenRequest for ${ref.name} was answered without a token`);
   }
   return { token: new Secret(status["token"]), expiresAt: Date.parse(String(status["expirationTimestamp"])) };

@@ -1,5 +1,5 @@
 /** Decodes a watch stream into events. Policy (resume, relist, back-off) belongs to @klutch/kube-runtime. */
-import { isRecord, type KubeObject } from "@klutch/kube-core";
+import { isRecord, type KubeObject, numberAt } from "@klutch/kube-core";
 import { decodeError, decodeObject, parseJson } from "./decode.ts";
 import { TransportError, WatchStalledError } from "./errors.ts";
 import { splitLines } from "./lines.ts";
@@ -51,7 +51,7 @@ function decodeEvent<T extends KubeObject>(line: string, what: string): WatchEve
       };
     }
     case "ERROR": {
-      const status = isRecord(object) && typeof object["code"] === "number" ? object["code"] : 500;
+      const status = numberAt(object, "code") ?? 500;
       throw decodeError(status, JSON.stringify(object), undefined, what);
     }
     default:

@@ -90,11 +90,11 @@ export interface OsbClient extends AsyncDisposable {
   fetchBinding(instanceId: string, bindingId: string, options?: CallOptions): Promise<FetchedBinding>;
   /** 410 while deleting means it is gone; it is thrown as `OsbError`, see `isGone`. */
   lastOperation(request: PollRequest, options?: CallOptions): Promise<LastOperation>;
-  /** Any path that tells health: 2xx or not. */
+  /** Any path that answers for health: 2xx or not. */
   checkHealth(path: string, options?: CallOptions): Promise<void>;
 }
 
-/** Is told of each request: which verb, the status of the answer or undefined when none came, and how long it took. */
+/** Called for each request: which verb, the status of the answer or undefined when none came, and how long it took. */
 export type ObserveCall = (operation: OsbOperation, status: number | undefined, tookMs: number) => void;
 
 /** A client of the broker; connections are kept until it is disposed. */

@@ -140,7 +140,7 @@ test("after a broken connection the next call works", async (t) => {
   assert.deepEqual(await client.catalog(), { services: [] });
 });
 
-test("a time-out is told in words and does not name credentials", async (t) => {
+test("a time-out is reported in words and does not name credentials", async (t) => {
   const { client } = await broker(t, () => undefined);
   await assert.rejects(client.catalog(), { message: "the broker did not answer GET /v2/catalog in time" });
 });

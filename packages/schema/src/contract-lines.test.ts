@@ -53,7 +53,7 @@ test("the names that every object has are left out at the root only", () => {
   ]);
 });
 
-test("rules are told by what they say to people, with the place they hold for", () => {
+test("rules are named by what they say to people, with the place they hold for", () => {
   const rule = { rule: "self.a != self.b", message: "a and b differ" };
   const schema = {
     "x-kubernetes-validations": [rule],

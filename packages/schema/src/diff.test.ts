@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
+import { diffSchemas } from "./diff.ts";
 import {
   anyObject,
   breakingChanges,
-  diffSchemas,
   integer,
   integerOrString,
   type JsonSchema,

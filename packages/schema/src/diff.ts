@@ -113,7 +113,7 @@ function flagChanges(old: SchemaView, next: SchemaView, reader: SchemaReader): r
   };
   flag(old.nullable, next.nullable, "takes null");
   flag(old.preservesUnknown, next.preservesUnknown, "keeps unknown fields");
-  // From or to no type is told as a change of the type.
+  // From or to no type is reported as a change of the type.
   if ((old.type === undefined) === (next.type === undefined))
     flag(unknownFields(old) !== undefined, unknownFields(next) !== undefined, "takes fields of any name");
   if (reader.textOf(old.default) !== reader.textOf(next.default))

@@ -1,5 +1,5 @@
 /**
- * How much work looking at a schema may be. Schemas come from strangers, and some are made to keep whoever reads them busy: whoever walks
+ * How much work reading a schema may be. Schemas come from strangers, and some are made to keep whoever reads them busy: whoever walks
  * through one spends steps, and stops when there are none left.
  */
 

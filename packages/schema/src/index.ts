@@ -6,7 +6,7 @@ export {
   customResourceDefinition,
   type PrinterColumn,
 } from "./crd.ts";
-export { breakingChanges, diffSchemas, type SchemaChange } from "./diff.ts";
+export { breakingChanges, type SchemaChange } from "./diff.ts";
 export { Effort, EffortError } from "./effort.ts";
 export { prunedFields } from "./prune.ts";
 export { SchemaReader } from "./reader.ts";
@@ -15,6 +15,7 @@ export {
   anyValue,
   boolean,
   type CommonOptions,
+  described,
   embedded,
   type Infer,
   integer,

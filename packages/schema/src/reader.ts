@@ -4,7 +4,7 @@ import { type Pattern, patternOf } from "./pattern.ts";
 import type { JsonSchema } from "./schema.ts";
 import { type SchemaView, viewOf } from "./view.ts";
 
-/** Remembers what it has read: keep one for as long as the same schema is looked at, and no longer. Throws when the effort is spent. */
+/** Remembers what it has read: keep one for as long as the same schema is read, and no longer. Throws when the effort is spent. */
 export class SchemaReader {
   readonly effort: Effort;
   readonly #views = new Map<JsonSchema, SchemaView>();

@@ -135,7 +135,7 @@ for (const [what, value, text] of faults) {
   });
 }
 
-test("all problems are told at once, and long values are shortened", () => {
+test("all problems are reported at once, and long values are shortened", () => {
   const texts = problems({ ...good, name: "A".repeat(100), size: "x", replicas: 0 });
   assert.equal(texts.length, 3);
   assert.ok(texts.every((text) => text.length < 130));

@@ -124,6 +124,12 @@ export function anyValue(options: CommonOptions = {}): Schema<unknown> {
   return { json: clean({ ...common(options), "x-kubernetes-preserve-unknown-fields": true }) };
 }
 
+/** The same schema with this text for people. */
+export function described<T>(schema: Schema<T>, description: string): Schema<T> {
+  const { description: _before, ...rest } = schema.json;
+  return { json: { description, ...rest } };
+}
+
 /** What `schema` takes, or null. */
 export function nullable<T>(schema: Schema<T>): Schema<T | null> {
   return { json: { ...schema.json, nullable: true } };

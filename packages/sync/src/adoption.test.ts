@@ -62,7 +62,7 @@ for (const [who, manager, operation, note] of [
   // Of a stranger's annotations only those that no tool here acts upon.
   ["a person of the provider wrote", "kubectl-client-side-apply", "Update", {}],
 ] as const) {
-  test(`of what ${who}, only that comes down: no references of the control plane's machinery, none of its marks`, () => {
+  test(`of what ${who}, only that is copied to the consumer: no references of the control plane's machinery, none of its marks`, () => {
     const content = adopted(workedOn(manager, operation));
     assert.deepEqual(content.spec, { size: 1, tags: ["a", "b"] });
     assert.deepEqual(content.metadata, {
@@ -79,7 +79,7 @@ for (const [who, manager, operation, note] of [
   });
 }
 
-test("items of a list that we share with others come down with just what is ours", () => {
+test("items of a list that we share with others are copied with just what is ours", () => {
   const provider = providerWidget(
     { users: [{ name: "a", role: "admin", uid: 7 }, { name: "theirs" }], names: ["x", "y"] },
     {
@@ -96,7 +96,7 @@ test("items of a list that we share with others come down with just what is ours
   assert.deepEqual(adopted(provider).spec, { users: [{ name: "a", role: "admin" }], names: ["y"] });
 });
 
-test("what only the provider made comes down whole, but for its marks", () => {
+test("what only the provider made is copied whole, but for its marks", () => {
   const provider = providerWidget(
     { size: 7 },
     { labels: { "crossplane.io/x": "y", kept: "z" }, annotations: {} },

@@ -14,7 +14,7 @@ import {
   restoredAnnotation,
   syncerFinalizer,
 } from "@klutch/api";
-import { type DynamicObject, isRecord, type ObjectRef } from "@klutch/kube-core";
+import { type DynamicObject, isRecord, type ObjectRef, recordAt } from "@klutch/kube-core";
 import { type FieldSet, legacyManager } from "./fields.ts";
 import {
   entriesBackToConsumer,
@@ -35,7 +35,7 @@ export function adoptedContent(
 ): DynamicObject {
   const { wanted, isConsumers } = wantedPart(provider);
   const mayReachConsumer = isConsumers ? entriesBackToConsumer : entriesForConsumer;
-  const metadata = isRecord(wanted["metadata"]) ? wanted["metadata"] : {};
+  const metadata = recordAt(wanted, "metadata");
   const labels = mayReachConsumer(filterMetadata(texts(metadata["labels"]), rule));
   const annotations = mayReachConsumer(filterMetadata(texts(metadata["annotations"]), rule));
   const { metadata: _metadata, status: _status, apiVersion: _apiVersion, kind: _kind, ...fields } = wanted;
@@ -115,8 +115,7 @@ function picked(
   object: DynamicObject,
 ): Readonly<Record<string, unknown>> {
   const sets = entries.map((entry) => entry["fieldsV1"]).filter(isRecord);
-  const value = pick(sets, object);
-  return isRecord(value) ? value : {};
+  return recordAt(pick(sets, object));
 }
 
 /** What stands in `value` at the fields of any of the sets. Undefined when nothing does. */

@@ -6,10 +6,10 @@ import {
   type PermissionClaim,
   resourceOwnerAnnotation,
 } from "@klutch/api";
-import type { DynamicObject, ObjectMeta } from "@klutch/kube-core";
+import { type DynamicObject, type ObjectMeta, valueAt } from "@klutch/kube-core";
 import { type ClaimedPlan, type ObservedClaimed, planClaimed } from "./claimed.ts";
 import { claimFaults, compilePermissionClaim, isSelected } from "./compiled-permission-claim.ts";
-import { parseKeyPath, valueAt, withValueAt } from "./field-path.ts";
+import { parseKeyPath, withValueAt } from "./field-path.ts";
 
 const consumerRef = { namespace: "app", name: "s" };
 const providerRef = { namespace: "cluster-a-app", name: "s" };
@@ -97,7 +97,7 @@ test("selector.namespaces, labelSelectors and fieldSelectors restrict what is co
   assert.ok(!selects({ fieldSelectors: ["metadata.name!=s"] }, one));
 });
 
-test("autoAdopt: a consumer's new object goes up and is the provider's from then on", () => {
+test("autoAdopt: a consumer's new object is copied to the provider and is the provider's from then on", () => {
   const { consumer: onConsumer, provider: onProvider } = settle(
     { ...provider, autoAdopt: true },
     { consumer: object("consumer", { spec: { a: 1 } }) },
@@ -112,7 +112,7 @@ test("autoAdopt: a consumer's new object goes up and is the provider's from then
   assert.deepEqual(changed.consumer?.["spec"], { a: 2 });
 });
 
-test("autoDonate: a provider's new object comes down and is the consumer's from then on", () => {
+test("autoDonate: a provider's new object is copied to the consumer and is the consumer's from then on", () => {
   const { consumer: onConsumer, provider: onProvider } = settle(
     { ...provider, autoDonate: true },
     { provider: object("provider", { spec: { a: 1 } }) },
@@ -172,7 +172,7 @@ test("update.fields and update.preserving limit what the provider changes in a c
   assert.deepEqual(kept.consumer?.["spec"], { a: 2, b: 9, c: 2 });
 });
 
-test("update.fields on the consumer's objects: the provider's values come down, all others go up", () => {
+test("update.fields on the consumer's objects: the consumer gets the provider's values, the provider all others", () => {
   const options = { ...consumer, update: { fields: ["spec.address"] } };
   const settled = settle(options, { consumer: object("consumer", { spec: { a: 1 } }) });
   const onProvider = { ...settled.provider, spec: { a: 5, address: "10.0.0.1" } } as DynamicObject;
@@ -184,18 +184,21 @@ test("update.fields on the consumer's objects: the provider's values come down, 
   assert.deepEqual(again?.["spec"], { a: 1, address: "10.0.0.1" });
 });
 
-test("read and update patterns say which labels and annotations travel, in each direction", () => {
+test("read and update patterns say which labels and annotations are propagated, in each direction", () => {
   const labels = { keep: "1", "acme.example/a": "2" };
-  const down = settle(
+  const fromProvider = settle(
     { ...provider, update: { labels: [{ pattern: "acme.example/*" }] } },
     { provider: object("provider", {}, { labels }) },
   );
-  assert.deepEqual(down.consumer?.metadata.labels, { "acme.example/a": "2", [claimedFromLabel]: "tenant" });
-  const up = settle(
+  assert.deepEqual(fromProvider.consumer?.metadata.labels, {
+    "acme.example/a": "2",
+    [claimedFromLabel]: "tenant",
+  });
+  const fromConsumer = settle(
     { ...consumer, read: { labels: [{ pattern: "keep" }] } },
     { consumer: object("consumer", {}, { labels }) },
   );
-  assert.deepEqual(up.provider?.metadata.labels, { keep: "1", [claimedFromLabel]: "tenant" });
+  assert.deepEqual(fromConsumer.provider?.metadata.labels, { keep: "1", [claimedFromLabel]: "tenant" });
   const annotations = { "acme.example/note": "mine" };
   const override = { ...provider, read: { overrideAnnotations: [{ pattern: "acme.example/*" }] } };
   const settled = settle(override, {
@@ -265,5 +268,5 @@ test("paths are read with dots and quoted keys, and set without touching the ori
   assert.deepEqual(withValueAt(before, ["a", "c", "d"], 2), { a: { b: 1, c: { d: 2 } } });
   assert.deepEqual(withValueAt(before, ["a", "b"], undefined), { a: {} });
   assert.deepEqual(before, { a: { b: 1 } });
-  assert.equal(valueAt(before, ["a", "x", "y"]), undefined);
+  assert.equal(valueAt(before, "a", "x", "y"), undefined);
 });

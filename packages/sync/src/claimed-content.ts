@@ -13,9 +13,10 @@ import {
   jsonEqual,
   jsonHash,
   type ObjectRef,
+  valueAt,
 } from "@klutch/kube-core";
 import type { CompiledPermissionClaim, MetadataPropagation } from "./compiled-permission-claim.ts";
-import { type KeyPath, valueAt, withValueAt } from "./field-path.ts";
+import { type KeyPath, withValueAt } from "./field-path.ts";
 import { matchesAny } from "./key-patterns.ts";
 import { mayReachConsumer } from "./metadata-rules.ts";
 import type { Tenant } from "./namespaces.ts";
@@ -56,11 +57,11 @@ export function copyContent(
     metadata: {
       ...ref,
       labels: {
-        ...travelling(metadata.labels, copy?.metadata.labels, permissionClaim.labels, on),
+        ...propagated(metadata.labels, copy?.metadata.labels, permissionClaim.labels, on),
         [claimedFromLabel]: tenant.namespaceUid,
       },
       annotations: {
-        ...travelling(metadata.annotations, copy?.metadata.annotations, permissionClaim.annotations, on),
+        ...propagated(metadata.annotations, copy?.metadata.annotations, permissionClaim.annotations, on),
         [resourceOwnerAnnotation]: mark,
         ...(isPayloadOnly(resource) ? {} : { [sourceHashAnnotation]: jsonHash(sourceFields) }),
         ...(isMarkedCluster ? { [clusterNamespaceAnnotation]: tenant.namespace } : {}),
@@ -82,13 +83,14 @@ function mergedFields(
   if (isProviderOwned) {
     const base =
       permissionClaim.fields.length === 0 ? source : withFieldsOf(present, permissionClaim.fields, source);
-    const kept = permissionClaim.preserving.filter((path) => valueAt(present, path) !== undefined);
+    const kept = permissionClaim.preserving.filter((path) => valueAt(present, ...path) !== undefined);
     return withFieldsOf(base, kept, present);
   }
   // What the provider may change keeps the provider's value, once it has one.
   const kept = permissionClaim.fields.filter(
     (path) =>
-      valueAt(present, path) !== undefined && !permissionClaim.preserving.some((one) => jsonEqual(one, path)),
+      valueAt(present, ...path) !== undefined &&
+      !permissionClaim.preserving.some((one) => jsonEqual(one, path)),
   );
   return withFieldsOf(source, kept, present);
 }
@@ -98,11 +100,11 @@ function withFieldsOf<T extends Readonly<Record<string, unknown>>>(
   paths: readonly KeyPath[],
   from: Readonly<Record<string, unknown>>,
 ): T {
-  return paths.reduce((result, path) => withValueAt(result, path, valueAt(from, path)), object);
+  return paths.reduce((result, path) => withValueAt(result, path, valueAt(from, ...path)), object);
 }
 
-/** Labels or annotations of the copy: what travels from the source, then what the copy's side may set. */
-function travelling(
+/** Labels or annotations of the copy: what is propagated from the source, then what the copy's side may set. */
+function propagated(
   source: Entries | undefined,
   copy: Entries | undefined,
   propagation: MetadataPropagation,
@@ -110,17 +112,17 @@ function travelling(
 ): Entries {
   const patterns = on === "consumer" ? propagation.toConsumer : propagation.toProvider;
   const own = on === "consumer" ? propagation.copyToProvider : propagation.copyToConsumer;
-  const travels = (key: string): boolean =>
+  const isPropagated = (key: string): boolean =>
     on === "consumer"
       ? mayReachConsumer(key, patterns)
       : !isBookkeeping(key) && (patterns === undefined || matchesAny(key, patterns));
   return {
-    ...filter(source, travels),
+    ...filter(source, isPropagated),
     ...filter(copy, (key) => !isBookkeeping(key) && matchesAny(key, own)),
   };
 }
 
-/** Never travels: Klutch's own marks and what kubectl writes about its last apply. */
+/** Never propagated: Klutch's own marks and what kubectl writes about its last apply. */
 function isBookkeeping(key: string): boolean {
   return key.startsWith("kubectl.kubernetes.io/") || key.startsWith("klutch.anynines.com/");
 }
@@ -164,10 +166,11 @@ export function sourcePatch(
   const fields = paths
     .filter((path) => !permissionClaim.preserving.some((kept) => jsonEqual(kept, path)))
     .filter(
-      (path) => valueAt(copy, path) !== undefined && !jsonEqual(valueAt(copy, path), valueAt(source, path)),
+      (path) =>
+        valueAt(copy, ...path) !== undefined && !jsonEqual(valueAt(copy, ...path), valueAt(source, ...path)),
     )
     .reduce<Readonly<Record<string, unknown>>>(
-      (patch, path) => withValueAt(patch, path, valueAt(copy, path)),
+      (patch, path) => withValueAt(patch, path, valueAt(copy, ...path)),
       {},
     );
   const patch = { ...fields, ...(Object.keys(metadata).length === 0 ? {} : { metadata }) };

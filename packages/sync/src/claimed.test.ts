@@ -44,22 +44,22 @@ function plan(observed: Partial<ObservedClaimed>): ClaimedPlan {
   });
 }
 
-test("with owner Provider no consumer object ever goes up, whatever both sides hold", () => {
+test("with owner Provider no consumer object is ever copied to the provider, whatever both sides hold", () => {
   const marks = fc.constantFrom<ObjectMeta>({}, copyMarks("Provider"), copyMarks("Consumer"), {
     annotations: { [resourceOwnerAnnotation]: "" },
   });
   const side = fc.option(marks, { nil: undefined });
   fc.assert(
-    fc.property(side, side, (up, down) => {
-      const consumer = down === undefined ? undefined : onConsumer({ a: "x" }, down);
-      const provider = up === undefined ? undefined : onProvider({ a: "y" }, up);
+    fc.property(side, side, (providerMarks, consumerMarks) => {
+      const consumer = consumerMarks === undefined ? undefined : onConsumer({ a: "x" }, consumerMarks);
+      const provider = providerMarks === undefined ? undefined : onProvider({ a: "y" }, providerMarks);
       const { step } = plan({ consumer, provider });
       assert.notEqual(step?.on, "provider");
     }),
   );
 });
 
-test("a provider's Secret comes down marked, without owners and finalizers", () => {
+test("a provider's Secret is copied with our marks, without owners and finalizers", () => {
   const owners = [{ apiVersion: "v1", kind: "Pod", name: "p", uid: "u" }];
   const { step } = plan({ provider: onProvider({ a: "x" }, { finalizers: ["f"], ownerReferences: owners }) });
   assert.deepEqual(step, {
@@ -93,7 +93,7 @@ test("an object of the consumer's own is a conflict and is left alone", () => {
   assert.deepEqual(plan({ consumer: onConsumer({}) }), {});
 });
 
-test("when the provider's object goes, the copy goes from the consumer's namespace, after a live look", () => {
+test("when the provider's object goes, the copy goes from the consumer's namespace, after a live read", () => {
   const { step } = plan({ consumer: onConsumer({}, copyMarks("Provider")) });
   assert.deepEqual(step, {
     do: "delete",
@@ -117,7 +117,7 @@ test("an absent side is just absent", () => {
   assert.deepEqual(plan({ permissionClaim: either }), {});
 });
 
-test("what a claim does not select is not brought down, and is removed when it was", () => {
+test("what a claim does not select is not copied to the consumer, and is removed when it was", () => {
   const permissionClaim: CompiledPermissionClaim = { ...providerOwned, names: ["other"] };
   assert.deepEqual(plan({ permissionClaim, provider: onProvider({}) }), {});
   const removed = plan({
@@ -216,17 +216,17 @@ test("Secrets cross in both directions only when their type is on the short list
   assert.deepEqual(plan({ provider: source, consumer: copy }), { refusedType: "example.org/odd" });
 });
 
-test("the agent's own Secrets never go up, and nothing comes down over them", () => {
+test("the agent's own Secrets are never copied to the provider, and nothing replaces them", () => {
   const isPrivate = true;
   assert.deepEqual(plan({ permissionClaim: either, consumer: onConsumer({}), isPrivate }), {});
   assert.deepEqual(plan({ permissionClaim: either, provider: onProvider({}), isPrivate }), {});
-  const wentUp = plan({
+  const onProviderToo = plan({
     permissionClaim: consumerOwned,
     consumer: onConsumer({}),
     provider: onProvider({}, copyMarks("Consumer")),
     isPrivate,
   });
-  assert.ok(wentUp.step?.do === "delete" && wentUp.step.on === "provider");
+  assert.ok(onProviderToo.step?.do === "delete" && onProviderToo.step.on === "provider");
 });
 
 test("where nothing is bound, nothing is made or changed; a copy goes when its source is gone", () => {
@@ -240,7 +240,7 @@ test("where nothing is bound, nothing is made or changed; a copy goes when its s
   assert.ok(step?.do === "delete" && step.on === "consumer");
 });
 
-test("of the provider's labels and annotations only ordinary ones come down, and those that the claim names", () => {
+test("of the provider's labels and annotations only ordinary ones are copied, and those that the claim names", () => {
   const keys = {
     team: "red",
     "app.kubernetes.io/name": "db",

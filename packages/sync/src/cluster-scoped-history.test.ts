@@ -36,7 +36,7 @@ class History {
       const claim = this.#claims.get(event.claim);
       if (claim !== undefined) claim.isDeleting = true;
     }
-    // Everything is looked at until nothing changes, in whichever order.
+    // Everything is reconciled until nothing changes, in whichever order.
     for (let round = 0; round < 6; round++) this.#work();
     this.#check(event);
   }

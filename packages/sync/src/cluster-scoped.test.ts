@@ -167,7 +167,7 @@ test("a new claim gets the name that the isolation asks for", () => {
   }
 });
 
-test("isolation None: what is written names its claim, so that its name alone need not tell whose it is", () => {
+test("isolation None: what is written names its claim, so that its name alone need not say whose it is", () => {
   const world = build({ claims: ["cluster-a-north"], made: [] });
   const [step] = decide(world, "cluster-a-north", "None").steps;
   assert.ok(step?.do === "applyProvider");

@@ -1,7 +1,7 @@
 /** What an accepted permission claim allows, in the form that decisions use, and what of a claim cannot be honoured. */
 import type { PermissionClaim } from "@klutch/api";
-import { contains, type DynamicObject, type ObjectRef } from "@klutch/kube-core";
-import { type KeyPath, parseKeyPath, valueAt } from "./field-path.ts";
+import { contains, type DynamicObject, type ObjectRef, valueAt } from "@klutch/kube-core";
+import { type KeyPath, parseKeyPath } from "./field-path.ts";
 
 /** One requirement of a field selector. */
 interface FieldRequirement {
@@ -34,7 +34,7 @@ export interface CompiledPermissionClaim {
   readonly annotations: MetadataPropagation;
 }
 
-/** Key patterns that say which labels or annotations travel; undefined lets all travel, an empty list none. */
+/** Key patterns that say which labels or annotations are propagated; undefined: all, an empty list: none. */
 export interface MetadataPropagation {
   /** From the consumer's own objects to the provider. */
   readonly toProvider: readonly string[] | undefined;
@@ -117,7 +117,7 @@ export function claimFaults(
   return [...paths("fields"), ...paths("preserving"), ...selectors, ...scope];
 }
 
-/** Whether a claim covers the object of this consumer reference. Label and field selectors look at `object`. */
+/** Whether a claim covers the object of this consumer reference. Label and field selectors read `object`. */
 export function isSelected(
   claim: CompiledPermissionClaim,
   ref: ObjectRef,
@@ -136,7 +136,7 @@ export function isSelected(
   // A field selector names the consumer's object, so name and namespace are the consumer's on both sides.
   const seen = { ...object, metadata: { ...object?.metadata, ...ref } };
   return claim.fieldSelectors.some((requirements) =>
-    requirements.every(({ path, equals, value }) => (textAt(seen, path) === value) === equals),
+    requirements.every(({ path, equals, value }) => (printedAt(seen, path) === value) === equals),
   );
 }
 
@@ -151,8 +151,8 @@ function parseFieldSelector(text: string): readonly FieldRequirement[] | undefin
   return requirements;
 }
 
-function textAt(object: unknown, path: KeyPath): string {
-  const value = valueAt(object, path);
+function printedAt(object: unknown, path: KeyPath): string {
+  const value = valueAt(object, ...path);
   return typeof value === "string" || typeof value === "number" || typeof value === "boolean"
     ? String(value)
     : "";

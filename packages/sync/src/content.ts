@@ -35,7 +35,7 @@ export function travellingContent(consumer: DynamicObject, rule: MetadataRule): 
 }
 
 /**
- * The body of the server-side apply that makes the provider's object what the consumer wants: what travels; for cluster-scoped objects
+ * The body of the server-side apply that makes the provider's object what the consumer wants: what is propagated; for cluster-scoped objects
  * also the mark and the owner that tie it to the tenant, and the claim's name where the object's does not say it, or `isNamed`. Holds nothing
  * that a server sets.
  */

@@ -14,8 +14,10 @@ import {
   isRecord,
   isTrue,
   jsonHash,
+  listAt,
   type OwnerReference,
   ownerReference,
+  recordAt,
   type ResourceType,
 } from "@klutch/kube-core";
 import { keepStoredVersions, versionsOf } from "./schema-rollout.ts";
@@ -88,9 +90,9 @@ export function planCrd(observed: {
  * and scope, with the names that follow from them; short names and categories may change. A CRD that was never served binds nobody.
  */
 export function identityChange(crd: DynamicObject, spec: APIServiceExportSpec): string | undefined {
-  const bound = isRecord(crd.spec) ? crd.spec : {};
+  const bound = recordAt(crd.spec);
   if (!isTrue(conditionsOf(crd), "Established")) return undefined;
-  const names = isRecord(bound["names"]) ? bound["names"] : {};
+  const names = recordAt(bound, "names");
   const { kind, plural, singular = kind.toLowerCase(), listKind = `${kind}List` } = spec.names;
   const compared: readonly (readonly [string, unknown, string])[] = [
     ["group", bound["group"], spec.group],
@@ -113,9 +115,7 @@ function withStoredVersions(
   wanted: Readonly<Record<string, unknown>>,
   crd: DynamicObject,
 ): Readonly<Record<string, unknown>> {
-  const stored: readonly unknown[] =
-    isRecord(crd.status) && Array.isArray(crd.status["storedVersions"]) ? crd.status["storedVersions"] : [];
-  return keepStoredVersions(wanted, crd.spec, stored.map(String));
+  return keepStoredVersions(wanted, crd.spec, listAt(crd.status, "storedVersions").map(String));
 }
 
 /** Whose the CRD is when it is not ours; undefined when it is ours or may be taken over. */

@@ -54,7 +54,7 @@ test("a changed claim needs only the claim, unless an older agent's fields must 
   );
 });
 
-test("a status on the provider that the claim does not show is written down, and one that was pruned is not written again", () => {
+test("a status on the provider that the claim does not show is written to it, and one that was pruned is not written again", () => {
   const [consumer, provider] = [
     onConsumer({ size: 1 }, { a: 1 }),
     onProvider({ size: 1 }, [own], { a: 2, b: 1 }),
@@ -66,7 +66,7 @@ test("a status on the provider that the claim does not show is written down, and
   assert.equal(judge(consumer, onProvider({ size: 1 }, [own])), "inSync");
 });
 
-test("another object of the same name, a missing finalizer and a deletion need a full look", () => {
+test("another object of the same name, a missing finalizer and a deletion need a full comparison", () => {
   const provider = onProvider({ size: 1 }, [own]);
   assert.equal(judge(onConsumer({ size: 1 }, undefined, { uid: "another" }), provider), "needsBoth");
   assert.equal(judge(onConsumer({ size: 1 }, undefined, { finalizers: [] }), provider), "needsBoth");
@@ -77,7 +77,7 @@ test("another object of the same name, a missing finalizer and a deletion need a
   assert.equal(compareDigests(undefined, provider, undefined, undefined, syncerFinalizer), "needsBoth");
 });
 
-test("a pair that nobody has looked at yet is in sync when what we hold on the provider is what goes up", () => {
+test("a pair that nobody has reconciled yet is in sync when what we hold on the provider is what we would apply", () => {
   const metadata = { namespace: "team", labels: { team: "blue" }, annotations: { "team.example/note": "x" } };
   const claim = onConsumer({ size: 1, list: [{ name: "a" }], nested: { on: false } }, undefined, metadata);
   const marks = { "f:annotations": { "f:klutch.anynines.com/bound": {}, "f:team.example/note": {} } };

@@ -22,11 +22,6 @@ export function parseKeyPath(text: string): KeyPath | undefined {
   return first === undefined || untouchable.has(first) ? undefined : keys;
 }
 
-/** The value at the path; undefined when there is none. */
-export function valueAt(object: unknown, path: KeyPath): unknown {
-  return path.reduce<unknown>((value, key) => (isRecord(value) ? value[key] : undefined), object);
-}
-
 /** A copy of the object with this value at the path; undefined removes the field. Objects on the way are made as needed. */
 export function withValueAt<T extends Readonly<Record<string, unknown>>>(
   object: T,

@@ -3,7 +3,7 @@
  * we hold in place and that is no longer wanted? If so, an apply without it removes it.
  */
 import { fieldManager } from "@klutch/api";
-import { type DynamicObject, isRecord } from "@klutch/kube-core";
+import { type DynamicObject, isRecord, valueAt } from "@klutch/kube-core";
 
 /** `fieldsV1`: keys `f:<name>`, `k:<keys as JSON>`, `v:<value as JSON>`, `i:<index>` and `.`. */
 export type FieldSet = Readonly<Record<string, unknown>>;
@@ -83,7 +83,7 @@ export function surplusPaths(fields: FieldSet, wanted: unknown): FieldPath[] {
       collect({ [key]: child }, wanted, [], found);
       continue;
     }
-    const metadata = isRecord(wanted) ? wanted["metadata"] : undefined;
+    const metadata = valueAt(wanted, "metadata");
     if (!isRecord(child)) continue;
     const kept = Object.fromEntries(
       Object.entries(child).filter(([field]) => field === "f:labels" || field === "f:annotations"),

@@ -6,14 +6,7 @@ export * from "./cluster-scoped.ts";
 export * from "./content.ts";
 export * from "./crd-plan.ts";
 export * from "./digest.ts";
-export {
-  type FieldPath,
-  legacyManager,
-  type OwnedFields,
-  ownedFields,
-  reduceManagedFields,
-  surplusPaths,
-} from "./fields.ts";
+export { legacyManager, reduceManagedFields } from "./fields.ts";
 export * from "./invariants.ts";
 export * from "./invariants-snapshot.ts";
 export * from "./mapping-rules.ts";
@@ -23,11 +16,4 @@ export * from "./object-plan.ts";
 export * from "./orphans.ts";
 export * from "./secret-types.ts";
 export * from "./unbind.ts";
-export {
-  affectedBy,
-  type AffectedObject,
-  breakingVersionChanges,
-  isUndecidable,
-  keepStoredVersions,
-  SchemaTrial,
-} from "./schema-rollout.ts";
+export { type AffectedObject, breakingVersionChanges, isUndecidable, SchemaTrial } from "./schema-rollout.ts";

@@ -103,10 +103,10 @@ function checkPair(
   const covering = permissionClaims.filter((permissionClaim) =>
     isSelected(permissionClaim, consumerRef, provider ?? consumer),
   );
-  const mayGoUp = covering.some(
+  const mayBeCopied = covering.some(
     (permissionClaim) => permissionClaim.owner !== "Provider" || permissionClaim.autoAdopt,
   );
-  if (provider !== undefined && cameFromConsumer(provider) && !isDeleting(provider) && !mayGoUp) {
+  if (provider !== undefined && cameFromConsumer(provider) && !isDeleting(provider) && !mayBeCopied) {
     return [violation("Claimed", "provider", "comes from the consumer, but no accepted claim lets it leave")];
   }
   const [permissionClaim] = covering.length > 0 ? covering : permissionClaims;

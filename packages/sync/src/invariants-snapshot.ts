@@ -58,7 +58,7 @@ export interface InvariantSnapshot {
   readonly now: number;
   /** How long something may be on its way: a new claim without its object, a deletion without one. Default 60 000. */
   readonly graceMs?: number | undefined;
-  /** Which labels and annotations travel to the provider. Default: `defaultMetadataRule`. */
+  /** Which labels and annotations are propagated to the provider. Default: `defaultMetadataRule`. */
   readonly rule?: MetadataRule | undefined;
   readonly consumer: {
     readonly objects: ObjectsByResource;

@@ -86,8 +86,8 @@ const copyOf = (owner: string, uid = tenant.namespaceUid): ObjectMeta => ({
 interface Changes {
   readonly claims?: readonly DynamicObject[];
   readonly upstreams?: readonly DynamicObject[];
-  readonly secretsBelow?: readonly DynamicObject[];
-  readonly secretsAbove?: readonly DynamicObject[];
+  readonly consumerSecretObjects?: readonly DynamicObject[];
+  readonly providerSecretObjects?: readonly DynamicObject[];
   readonly permissionClaims?: readonly PermissionClaim[];
   readonly mappings?: readonly DynamicObject[];
   readonly namespaces?: readonly DynamicObject[] | undefined;
@@ -104,7 +104,7 @@ function snapshot(changes: Changes = {}): InvariantSnapshot {
     consumer: {
       objects: {
         [api]: changes.claims ?? [{ ...consumerWidget({ a: 1 }, { labels: { team: "x" } }), status }],
-        secrets: changes.secretsBelow ?? [secret("app", { p: "eA==" }, copyOf("Provider"))],
+        secrets: changes.consumerSecretObjects ?? [secret("app", { p: "eA==" }, copyOf("Provider"))],
       },
       bindings: changes.bindings ?? [binding(claims)],
       crds: [],
@@ -121,7 +121,7 @@ function snapshot(changes: Changes = {}): InvariantSnapshot {
             status,
           },
         ],
-        secrets: changes.secretsAbove ?? [secret("cluster-a-app", { p: "eA==" })],
+        secrets: changes.providerSecretObjects ?? [secret("cluster-a-app", { p: "eA==" })],
       },
       exports: [exportOf(changes.scope ?? "Namespaced", claims)],
       apiServiceNamespaces: changes.mappings ?? [mapping("app", "cluster-a-app")],
@@ -169,7 +169,7 @@ test("a correct snapshot has no violations, whether namespaces can be read or no
 
 test("only this tenant's objects are counted, and a side that was not read has no count", () => {
   const elsewhere = secret("cluster-b-app", {});
-  const seen = snapshot({ secretsAbove: [secret("cluster-a-app", { p: "eA==" }), elsewhere] });
+  const seen = snapshot({ providerSecretObjects: [secret("cluster-a-app", { p: "eA==" }), elsewhere] });
   assert.deepEqual(countCompared(seen, "secrets"), { consumer: 1, provider: 1 });
   assert.deepEqual(countCompared(seen, "configmaps"), { consumer: undefined, provider: undefined });
 });
@@ -202,7 +202,7 @@ test("OneToOne: a second object of a claim in another namespace of ours", () => 
 test("OneToOne: two namespaces on one of the provider", () => {
   const mappings = [mapping("app", "cluster-a-app"), mapping("other", "cluster-a-app")];
   const found = checkInvariants(
-    snapshot({ mappings, namespaces: undefined, secretsAbove: [], secretsBelow: [] }),
+    snapshot({ mappings, namespaces: undefined, providerSecretObjects: [], consumerSecretObjects: [] }),
   );
   assert.deepEqual(
     found.filter(({ message }) => message.includes("status.namespace")).map(({ invariant }) => invariant),
@@ -211,7 +211,7 @@ test("OneToOne: two namespaces on one of the provider", () => {
 });
 
 test("an unmapped or pending namespace is not judged", () => {
-  const changes = { upstreams: [], secretsAbove: [], namespaces: [] };
+  const changes = { upstreams: [], providerSecretObjects: [], namespaces: [] };
   assert.deepEqual(checkInvariants(snapshot({ ...changes, mappings: [] })), []);
   const pending = named("klutch.anynines.com/v1alpha1", "APIServiceNamespace", { name: "app" });
   assert.deepEqual(checkInvariants(snapshot({ ...changes, mappings: [pending] })), []);
@@ -227,7 +227,7 @@ test("Orphan: an object that is marked as bound and has no claim; one that is be
   );
 });
 
-test("Content: a field, a label, the mark, and a field that only we still hold; values are never told", () => {
+test("Content: a field, a label, the mark, and a field that only we still hold; values are never shown", () => {
   const one = (changes: Changes, message: RegExp): void =>
     violates({ upstreams: [onProvider({ a: 1 })], ...changes }, "Content", `${api} app/w`, message);
   one({ claims: [claim({ a: { b: "secret" } })] }, /^spec\.a is not what the claim wants/);
@@ -263,7 +263,7 @@ test("Finalizer: a deleting claim without object on the provider waits no longer
 
 test("Finalizer: a claim whose API is no longer bound", () => {
   violates(
-    { bindings: [], secretsAbove: [], secretsBelow: [] },
+    { bindings: [], providerSecretObjects: [], consumerSecretObjects: [] },
     "Finalizer",
     `${api} app/w`,
     /no APIServiceBinding widgets\.example\.org/,
@@ -271,7 +271,7 @@ test("Finalizer: a claim whose API is no longer bound", () => {
 });
 
 test("Tenancy: a service namespace with another annotation, or that does not exist", () => {
-  const changes = { claims: [], upstreams: [], secretsAbove: [], secretsBelow: [] };
+  const changes = { claims: [], upstreams: [], providerSecretObjects: [], consumerSecretObjects: [] };
   violates(
     { ...changes, namespaces: [namespace("cluster-a-app", "cluster-b/app")] },
     "Tenancy",
@@ -285,15 +285,20 @@ test("Tenancy: an object of ours in another tenant's namespace, and the other wa
   const strayed = secret("cluster-b-app", {}, copyOf("Consumer"));
   const own = secret("cluster-a-app", { p: "eA==" });
   violates(
-    { secretsAbove: [own, strayed] },
+    { providerSecretObjects: [own, strayed] },
     "Tenancy",
     "secrets cluster-b-app/s",
     /stands with tenant cluster-b/,
   );
   const nowhere = secret("default", {}, copyOf("Consumer"));
-  violates({ secretsAbove: [own, nowhere] }, "Tenancy", "secrets default/s", /in no service namespace/);
+  violates(
+    { providerSecretObjects: [own, nowhere] },
+    "Tenancy",
+    "secrets default/s",
+    /in no service namespace/,
+  );
   const foreign = secret("cluster-a-app", {}, { ...copyOf("Consumer", "other-uid"), name: "t" });
-  const found = checkInvariants(snapshot({ secretsAbove: [own, foreign] }));
+  const found = checkInvariants(snapshot({ providerSecretObjects: [own, foreign] }));
   assert.deepEqual(
     found.map(({ invariant, object }) => `${invariant} ${object}`),
     ["Tenancy secrets cluster-a-app/t", "Claimed secrets cluster-a-app/t"],
@@ -303,7 +308,7 @@ test("Tenancy: an object of ours in another tenant's namespace, and the other wa
 test("Tenancy: a copy in the app cluster without our label", () => {
   const metadata = { annotations: { [resourceOwnerAnnotation]: "Provider" } };
   violates(
-    { secretsBelow: [secret("app", { p: "eA==" }, metadata)] },
+    { consumerSecretObjects: [secret("app", { p: "eA==" }, metadata)] },
     "Tenancy",
     "secrets app/s",
     /claimed-from is not set/,
@@ -311,32 +316,44 @@ test("Tenancy: a copy in the app cluster without our label", () => {
 });
 
 test("Claimed: a copy that is missing, different, or without source", () => {
-  violates({ secretsBelow: [] }, "Claimed", "secrets app/s", /is missing; its source is cluster-a-app\/s/);
+  violates(
+    { consumerSecretObjects: [] },
+    "Claimed",
+    "secrets app/s",
+    /is missing; its source is cluster-a-app\/s/,
+  );
   const different = secret("app", { p: "eQ==" }, copyOf("Provider"));
-  violates({ secretsBelow: [different] }, "Claimed", "secrets app/s", /differs from its source/);
-  violates({ secretsAbove: [] }, "Claimed", "secrets app/s", /copy without an object/);
+  violates({ consumerSecretObjects: [different] }, "Claimed", "secrets app/s", /differs from its source/);
+  violates({ providerSecretObjects: [] }, "Claimed", "secrets app/s", /copy without an object/);
 });
 
 test("Claimed: two objects that both sides made themselves are nobody's copy", () => {
   const own = secret("app", { mine: "eA==" });
-  assert.deepEqual(checkInvariants(snapshot({ secretsBelow: [own] })), []);
+  assert.deepEqual(checkInvariants(snapshot({ consumerSecretObjects: [own] })), []);
 });
 
 test("a Secret of the consumer on the provider that no accepted claim covers, also when no claim is accepted at all", () => {
   const leaked = [secret("cluster-a-app", { p: "eA==" }, copyOf("Consumer"))];
   const own = [secret("app", { p: "eA==" })];
   const expected = ["Claimed", "secrets cluster-a-app/s", /no accepted claim lets it leave/] as const;
-  violates({ secretsAbove: leaked, secretsBelow: own }, ...expected);
-  violates({ secretsAbove: leaked, secretsBelow: own, permissionClaims: [] }, ...expected);
+  violates({ providerSecretObjects: leaked, consumerSecretObjects: own }, ...expected);
+  violates({ providerSecretObjects: leaked, consumerSecretObjects: own, permissionClaims: [] }, ...expected);
   const consumerSecrets: PermissionClaim = { ...providerSecrets, selector: { owner: "Consumer" } };
   assert.deepEqual(
     checkInvariants(
-      snapshot({ secretsAbove: leaked, secretsBelow: own, permissionClaims: [consumerSecrets] }),
+      snapshot({
+        providerSecretObjects: leaked,
+        consumerSecretObjects: own,
+        permissionClaims: [consumerSecrets],
+      }),
     ),
     [],
   );
   const elsewhere = { ...consumerSecrets, selector: { owner: "Consumer", names: ["other"] } } as const;
-  violates({ secretsAbove: leaked, secretsBelow: own, permissionClaims: [elsewhere] }, ...expected);
+  violates(
+    { providerSecretObjects: leaked, consumerSecretObjects: own, permissionClaims: [elsewhere] },
+    ...expected,
+  );
 });
 
 test("Bookkeeping: a key or a condition of Klutch's own in a claim's status", () => {

@@ -40,7 +40,7 @@ export function checkInvariants(snapshot: InvariantSnapshot): readonly Violation
 }
 
 /** The APIs that are compared. */
-export function boundApisOf({ consumer, provider }: InvariantSnapshot): readonly BoundApi[] {
+function boundApisOf({ consumer, provider }: InvariantSnapshot): readonly BoundApi[] {
   return provider.exports.flatMap((exported) => {
     const name = crdNameOf({ group: exported.spec.group, resource: exported.spec.names.plural });
     const binding = consumer.bindings.find(({ metadata }) => metadata.name === name);

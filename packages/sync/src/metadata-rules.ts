@@ -1,7 +1,7 @@
-/** Which labels and annotations travel to the provider, and which come back. */
+/** Which labels and annotations are propagated to the provider, and which come back. */
 import { type KeyMatcher, keyMatcher, matchesAny } from "./key-patterns.ts";
 
-/** A key travels when it is allowed and not denied. */
+/** A key is propagated when it is allowed and not denied. */
 export interface MetadataRule {
   readonly allow: KeyMatcher;
   readonly deny: KeyMatcher;
@@ -85,11 +85,11 @@ export function filterMetadata(
   rule: MetadataRule,
 ): Readonly<Record<string, string>> | undefined {
   if (entries === undefined) return undefined;
-  const kept = Object.entries(entries).filter(([key]) => travels(key, rule));
+  const kept = Object.entries(entries).filter(([key]) => isPropagated(key, rule));
   return kept.length === 0 ? undefined : Object.fromEntries(kept);
 }
 
-/** Whether a label or annotation with this key travels. */
-export function travels(key: string, rule: MetadataRule): boolean {
+/** Whether a label or annotation with this key is propagated. */
+export function isPropagated(key: string, rule: MetadataRule): boolean {
   return rule.allow(key) && !rule.deny(key);
 }

@@ -138,7 +138,7 @@ test("the finalizer stays while the upstream lives, also while it is being delet
   ]);
 });
 
-test("nothing is written into a dying upstream object of the same name, but its status still comes down", () => {
+test("nothing is written into a dying upstream object of the same name, but its status is still copied to the claim", () => {
   const provider = { ...providerWidget({ a: 0 }, deleting), status: { phase: "Deleting" } };
   const { steps, waiting } = plan({ consumer: consumerWidget({ a: 1 }), provider });
   assert.deepEqual(kinds(steps), ["writeStatus"]);
@@ -205,7 +205,7 @@ test('only the value "true" counts as bound', () => {
   assert.equal(isBound(providerWidget({})), true);
 });
 
-test("status comes down only when it differs, and stays when a recreated upstream has none yet", () => {
+test("status is written only when it differs, and stays when a recreated upstream has none yet", () => {
   const consumer = { ...consumerWidget({ a: 1 }), status: { phase: "Up" } };
   const same = { ...providerWidget({ a: 1 }), status: { phase: "Up" } };
   assert.deepEqual(plan({ consumer, provider: same }), { steps: [] });
@@ -214,14 +214,14 @@ test("status comes down only when it differs, and stays when a recreated upstrea
   assert.deepEqual(kinds(plan({ consumer, provider: other }).steps), ["writeStatus"]);
 });
 
-test("a status that the consumer's schema prunes is written once, not on every look", () => {
+test("a status that the consumer's schema prunes is written once, not in every reconcile", () => {
   const provider = { ...providerWidget({ a: 1 }), status: { phase: "Up", unknown: 1 } };
   const consumer = { ...consumerWidget({ a: 1 }), status: { phase: "Up" } };
   const lastWrittenStatus = recordOf(provider.status, consumer.status);
   assert.deepEqual(plan({ consumer, provider, lastWrittenStatus }), { steps: [] });
 });
 
-test("a value that a webhook on the provider rewrites is applied once, not on every look", () => {
+test("a value that a webhook on the provider rewrites is applied once, not in every reconcile", () => {
   const consumer = consumerWidget({ size: "1024Mi" });
   const provider = providerWidget({ size: "1Gi" });
   const [step] = plan({ consumer, provider }).steps;

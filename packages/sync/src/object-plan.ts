@@ -12,9 +12,9 @@
  * | deleting  | deleting          | wait |
  * | deleting  | not bound         | not ours: release the finalizer, leave it |
  * | alive     | namespace unmapped| ask for the mapping, wait |
- * | alive     | deleting          | status down, wait until it is gone, then recreate |
+ * | alive     | deleting          | write status, wait until it is gone, then recreate |
  * | alive     | other tenant's, or another claim's | hold |
- * | alive     | – or alive        | finalizer, apply if needed, status down if different |
+ * | alive     | – or alive        | finalizer, apply if needed, write status if different |
  */
 import { clusterNamespaceAnnotation, restoredAnnotation, syncerFinalizer } from "@klutch/api";
 import { type DynamicObject, isDeleting, jsonEqual, type ObjectRef, refOfObject } from "@klutch/kube-core";
@@ -81,7 +81,7 @@ export type Step =
   /** Unbinding with policy Delete. */
   | { readonly do: "deleteConsumer"; readonly ref: ObjectRef; readonly uid: string };
 
-/** What a pair waits for; told to people as an event on the claim. */
+/** What a pair waits for; shown to people as an event on the claim. */
 export type Waiting =
   | "mapping"
   | "providerDeletion"
@@ -108,7 +108,7 @@ export function planPair(observed: ObservedPair): PairPlan {
 }
 
 /** The decision for a pair of which only the status is known to differ. */
-export function planStatusDown({
+export function planStatusOnly({
   ref,
   consumer,
   provider,
@@ -182,7 +182,7 @@ function targetOf({ target, tenant, ref, mapping, isolation }: ObservedPair): Ob
 }
 
 /**
- * Status down: the consumer shows exactly the provider's status. A provider object that was just created has none yet; the old one
+ * Status: the consumer shows exactly the provider's status. A provider object that was just created has none yet; the old one
  * stays until the new arrives, so a claim does not flicker when its upstream is recreated.
  */
 function planStatus(observed: ObservedPair, consumer: DynamicObject): readonly Step[] {

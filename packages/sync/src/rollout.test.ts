@@ -7,7 +7,7 @@ import { missingClaims, syncedVersion } from "./crd-plan.ts";
 import { defaultMetadataRule } from "./metadata-rules.ts";
 import { consumerNameOf, providerRefOf } from "./namespaces.ts";
 import { isMassDeletion } from "./orphans.ts";
-import { affectedBy, breakingVersionChanges, isUndecidable, keepStoredVersions } from "./schema-rollout.ts";
+import { breakingVersionChanges, isUndecidable, keepStoredVersions, SchemaTrial } from "./schema-rollout.ts";
 import { planUnbind } from "./unbind.ts";
 
 const tenant = { namespace: "cluster-a", namespaceUid: "tenant" };
@@ -48,12 +48,12 @@ test("only objects that a new schema would refuse or shorten are affected", () =
     ),
     [],
   );
-  assert.equal(affectedBy(after, thing({ size: 3 })), undefined);
-  assert.deepEqual(affectedBy(after, thing({ size: 9, old: "x" }))?.problems, [
+  assert.equal(new SchemaTrial(after).affected(thing({ size: 3 })), undefined);
+  assert.deepEqual(new SchemaTrial(after).affected(thing({ size: 9, old: "x" }))?.problems, [
     "spec.size: is 9, expected maximum 5",
     "spec.old: would be lost",
   ]);
-  assert.deepEqual(affectedBy(specWith({}, [], "v2"), thing({}))?.problems, [
+  assert.deepEqual(new SchemaTrial(specWith({}, [], "v2")).affected(thing({}))?.problems, [
     "version v1 is no longer there",
   ]);
   const [rule = ""] = breakingVersionChanges(
@@ -151,7 +151,7 @@ test("unbinding: orphans lose our marks, a deletion that was asked for before is
       annotations: { [boundAnnotation]: "true" },
     },
   };
-  const look = {
+  const observed = {
     ref: { namespace: "app", name: "one" },
     mapping: { state: "ready", providerNamespace: "cluster-a-app" } as const,
     tenant,
@@ -161,7 +161,8 @@ test("unbinding: orphans lose our marks, a deletion that was asked for before is
     consumer: DynamicObject | undefined,
     provider: DynamicObject | undefined,
     policy: "Orphan" | "Delete",
-  ): readonly string[] => planUnbind({ ...look, consumer, provider }, policy).steps.map((step) => step.do);
+  ): readonly string[] =>
+    planUnbind({ ...observed, consumer, provider }, policy).steps.map((step) => step.do);
   assert.deepEqual(steps(thing({}, marks), onProvider, "Orphan"), ["patchProvider", "unmarkConsumer"]);
   assert.deepEqual(
     steps(thing({}), { ...onProvider, metadata: { ...onProvider.metadata, annotations: {} } }, "Orphan"),

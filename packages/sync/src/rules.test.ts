@@ -6,7 +6,7 @@ import fc from "fast-check";
 import { crdHashAnnotation, effectiveClaims, planCrd, syncedType, syncedVersion } from "./crd-plan.ts";
 import { ownedFields, reduceManagedFields, surplusPaths } from "./fields.ts";
 import { keyMatcher, matchesAny } from "./key-patterns.ts";
-import { travels } from "./metadata-rules.ts";
+import { isPropagated } from "./metadata-rules.ts";
 import { consumerNameOf, mappingOf, planMappingRelease, providerRefOf } from "./namespaces.ts";
 import { judgeAbsence, planOrphan } from "./orphans.ts";
 import { appliedBy, fieldsOf, providerWidget } from "./testing/objects.ts";
@@ -51,7 +51,7 @@ test("patterns match any characters at their stars, and only there", () => {
   assert.ok(!matchesAny("notcrossplane.io/x", ["*.crossplane.io/*"]));
   assert.ok(matchesAny("ab", ["a*b"]) && matchesAny("axxb", ["a*b"]) && !matchesAny("a", ["a*a"]));
   fc.assert(fc.property(fc.string(), (text) => matchesAny(text, ["*"])));
-  assert.ok(!travels("a", { allow: keyMatcher(["a"]), deny: keyMatcher(["*"]) }));
+  assert.ok(!isPropagated("a", { allow: keyMatcher(["a"]), deny: keyMatcher(["*"]) }));
 });
 
 test("names of cluster-scoped objects map there and back, and never to another tenant", () => {
@@ -85,12 +85,12 @@ test("a mapping is ready when the backend named a namespace, and missing while i
   assert.deepEqual(mappingOf(mapping({ namespace: "x" }, "now")), { state: "missing" });
 });
 
-test("a mapping and an orphan are let go only after two live looks, the grace time apart", () => {
-  const look = { cachedNamespaceExists: false, missingSince: undefined, now: 1000, graceMs: 100 };
-  assert.equal(planMappingRelease({ ...look, cachedNamespaceExists: true, missingSince: 0 }), "keep");
-  assert.equal(planMappingRelease(look), "checkLive");
-  assert.deepEqual(planMappingRelease({ ...look, missingSince: 950 }), { waitMs: 50 });
-  assert.equal(planMappingRelease({ ...look, missingSince: 900 }), "checkLive");
+test("a mapping and an orphan are let go only after two live reads, the grace time apart", () => {
+  const observed = { cachedNamespaceExists: false, missingSince: undefined, now: 1000, graceMs: 100 };
+  assert.equal(planMappingRelease({ ...observed, cachedNamespaceExists: true, missingSince: 0 }), "keep");
+  assert.equal(planMappingRelease(observed), "checkLive");
+  assert.deepEqual(planMappingRelease({ ...observed, missingSince: 950 }), { waitMs: 50 });
+  assert.equal(planMappingRelease({ ...observed, missingSince: 900 }), "checkLive");
   const orphan = { missingSince: undefined, now: 1000, graceMs: 100, recentDeletions: 0, breakerLimit: 2 };
   assert.deepEqual(planOrphan(orphan), { do: "checkLive" });
   assert.deepEqual(planOrphan({ ...orphan, missingSince: 990 }), { do: "wait", waitMs: 90 });

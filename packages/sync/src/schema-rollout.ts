@@ -9,7 +9,7 @@ import {
   prunedFields,
   SchemaReader,
 } from "@klutch/schema";
-import { type DynamicObject, isRecord, keyOf } from "@klutch/kube-core";
+import { type DynamicObject, keyOf, listAt, recordAt, recordsAt } from "@klutch/kube-core";
 
 /** A version of a CRD, as far as it is compared. */
 export interface VersionView {
@@ -98,11 +98,6 @@ export class SchemaTrial {
   }
 }
 
-/** The problems of one object alone; see `SchemaTrial`. */
-export function affectedBy(wanted: unknown, object: DynamicObject): AffectedObject | undefined {
-  return new SchemaTrial(wanted).affected(object);
-}
-
 /** Changes that cannot be decided with the objects here: they are rules in CEL or combinations of schemas. */
 export function isUndecidable(change: string): boolean {
   return (
@@ -125,24 +120,21 @@ export function keepStoredVersions(
     .filter(({ name }) => storedVersions.includes(name) && !names.has(name))
     .map(({ raw }) => ({ ...raw, served: false, storage: false }));
   if (kept.length === 0) return wanted;
-  const versions: readonly unknown[] = Array.isArray(wanted["versions"]) ? wanted["versions"] : [];
-  return { ...wanted, versions: [...versions, ...kept] };
+  return { ...wanted, versions: [...listAt(wanted, "versions"), ...kept] };
 }
 
 /** The versions in a CRD's spec; none when it has no list of them. */
 export function versionsOf(spec: unknown): readonly VersionView[] {
-  const versions: readonly unknown[] =
-    isRecord(spec) && Array.isArray(spec["versions"]) ? spec["versions"] : [];
-  return versions.filter(isRecord).map((raw) => {
-    const schema = isRecord(raw["schema"]) ? raw["schema"]["openAPIV3Schema"] : undefined;
-    return { name: String(raw["name"]), schema: isRecord(schema) ? schema : {}, raw };
+  return recordsAt(spec, "versions").map((raw) => {
+    return { name: String(raw["name"]), schema: recordAt(raw, "schema", "openAPIV3Schema"), raw };
   });
 }
 
 function withoutEnvelope(schema: JsonSchema): JsonSchema {
-  const required: readonly unknown[] = Array.isArray(schema["required"]) ? schema["required"] : [];
   return {
     ...schema,
-    required: required.filter((name) => name !== "apiVersion" && name !== "kind" && name !== "metadata"),
+    required: listAt(schema, "required").filter(
+      (name) => name !== "apiVersion" && name !== "kind" && name !== "metadata",
+    ),
   };
 }

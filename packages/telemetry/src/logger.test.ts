@@ -99,7 +99,7 @@ test("each severity writes its own level, with fields or without", () => {
   );
 });
 
-test("lines go to standard error unless told, and none is lost when the process ends at once", async () => {
+test("lines go to standard error unless configured, and none is lost when the process ends at once", async () => {
   const program = `
     import { createLogger, silentLogger } from ${JSON.stringify(import.meta.resolve("./logger.ts"))};
     const logger = createLogger({ name: "part" });

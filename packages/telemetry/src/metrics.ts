@@ -20,7 +20,7 @@ import { Readings, type Sample } from "./readings.ts";
 
 /** A counter with its labels. Only ever grows. */
 export interface Counter {
-  /** By 1 unless told. */
+  /** By 1 unless said otherwise. */
   inc(by?: number): void;
 }
 /** A gauge with its labels. */

@@ -1,6 +1,6 @@
 /**
  * Taking an AppClusterBinding down: unbind (the konnector does it, while it still has credentials, rights and exports), then the
- * rights, then the root namespace with everything in it, then the finalizer. Every pass looks at what is really there.
+ * rights, then the root namespace with everything in it, then the finalizer. Every reconcile reads what is really there.
  */
 import {
   type APIServiceBinding,
@@ -37,7 +37,7 @@ import { isOurs } from "./root-namespace.ts";
 const abandonAfterMs = 120_000;
 const requeueMs = 2_000;
 
-/** One pass. The finalizer is gone after the last one. */
+/** One reconcile. The finalizer is gone after the last one. */
 export async function cleanUp(
   context: ControlPlaneContext,
   owner: Owner,

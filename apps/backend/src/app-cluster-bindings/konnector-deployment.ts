@@ -13,10 +13,13 @@ import {
   deployments,
   type DynamicObject,
   falseCondition,
-  isRecord,
   isTrue,
   type NewCondition,
+  numberAt,
+  recordAt,
+  recordsAt,
   trueCondition,
+  valueAt,
 } from "@klutch/kube-core";
 import { isInvalid, type KubeClient } from "@klutch/kube";
 import type { KonnectorImages, Step } from "./context.ts";
@@ -25,13 +28,13 @@ import { konnectorDeploymentName, type Owner } from "./names.ts";
 import { overrideFaults } from "./override-policy.ts";
 import { strategicMerge } from "./strategic-merge.ts";
 
-/** Condition that tells of the Deployment; also True when none is wanted. */
+/** Condition of the Deployment; also True when none is wanted. */
 export const konnectorDeployed = "KonnectorDeployed";
 /** Hash of what was applied last: a field that is no longer wanted shows only here. */
 const appliedAnnotation = "klutch.anynines.com/applied-hash";
 
 /** Flags of a konnector that serves this AppClusterBinding. */
-export function konnectorArgs(owner: Owner): readonly string[] {
+function konnectorArgs(owner: Owner): readonly string[] {
   return [
     "--control-plane-mode",
     `--app-cluster-kubeconfig-secret-name=${owner.object.spec.kubeconfigSecretRef.name}`,
@@ -49,8 +52,8 @@ export function konnectorDeployment(
   overrides: Readonly<Record<string, unknown>> = owner.object.spec.konnector?.overrides ?? {},
 ): DynamicObject {
   const base = konnectorManifests({ image }).find(({ kind }) => kind === "Deployment");
-  const spec = recordOf(base?.["spec"]);
-  const pod = recordOf(recordOf(spec["template"])["spec"]);
+  const spec = recordAt(base, "spec");
+  const pod = recordAt(spec, "template", "spec");
   const generated = { ...containerOf(base), args: konnectorArgs(owner) };
   const labels = { app: konnectorName, ...owner.labels };
   const wanted = {
@@ -78,7 +81,7 @@ export function konnectorDeployment(
   };
 }
 
-/** Applies or removes it; writes only when something differs. What the API server refuses is told, not tried again and again. */
+/** Applies or removes it; writes only when something differs. What the API server refuses is reported, not tried again and again. */
 export async function ensureKonnector(
   client: KubeClient,
   owner: Owner,
@@ -116,8 +119,7 @@ export async function ensureKonnector(
 /** Fields that others own are taken back too, so the whole template is replaced. */
 async function replaceContainer(client: KubeClient, plain: DynamicObject, step: Step): Promise<void> {
   const { namespace, name = "" } = plain.metadata;
-  const { template } = recordOf(plain.spec);
-  const { containers } = recordOf(recordOf(template)["spec"]);
+  const containers = valueAt(plain.spec, "template", "spec", "containers");
   const spec = { template: { spec: { containers } } };
   await client.mergePatch(deployments, { namespace, name }, { spec }, step);
 }
@@ -130,9 +132,8 @@ function refused(faults: readonly string[]): NewCondition {
 function containerOf(
   deployment: Readonly<Record<string, unknown>> | undefined,
 ): Readonly<Record<string, unknown>> {
-  const pod = recordOf(recordOf(recordOf(deployment?.["spec"])["template"])["spec"]);
-  const [container] = Array.isArray(pod["containers"]) ? pod["containers"].filter(isRecord) : [];
-  return container ?? {};
+  const [container = {}] = recordsAt(deployment, "spec", "template", "spec", "containers");
+  return container;
 }
 
 function isApplied(present: DynamicObject, wanted: DynamicObject): boolean {
@@ -144,8 +145,8 @@ function isApplied(present: DynamicObject, wanted: DynamicObject): boolean {
 export function availability(deployment: DynamicObject): NewCondition {
   const { name = "", generation = 0 } = deployment.metadata;
   const conditions = conditionsOf(deployment);
-  const { observedGeneration } = recordOf(deployment.status);
-  if (typeof observedGeneration !== "number" || observedGeneration < generation) {
+  const observedGeneration = numberAt(deployment.status, "observedGeneration");
+  if (observedGeneration === undefined || observedGeneration < generation) {
     return failed(`Deployment ${name} is not rolled out yet`);
   }
   if (isTrue(conditions, "Available")) return trueCondition(konnectorDeployed);
@@ -162,8 +163,4 @@ export function availability(deployment: DynamicObject): NewCondition {
 
 function failed(message: string): NewCondition {
   return falseCondition(konnectorDeployed, "KonnectorDeploymentFailed", "Error", message);
-}
-
-function recordOf(value: unknown): Readonly<Record<string, unknown>> {
-  return isRecord(value) ? value : {};
 }

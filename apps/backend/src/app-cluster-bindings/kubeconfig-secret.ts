@@ -4,8 +4,8 @@ import {
   containsEqualLists,
   type DynamicObject,
   falseCondition,
-  isRecord,
   type NewCondition,
+  recordAt,
   secrets,
   trueCondition,
 } from "@klutch/kube-core";
@@ -25,7 +25,7 @@ export interface KubeconfigVerdict {
 
 const opaque = "Opaque";
 
-/** Reads and checks the Secret. Of a Secret in another namespace nothing is told unless it may be used. */
+/** Reads and checks the Secret. Of a Secret in another namespace nothing is reported unless it may be used. */
 export async function readKubeconfig(
   client: KubeClient,
   owner: Owner,
@@ -75,7 +75,7 @@ function faultOf(data: string): string | undefined {
   }
 }
 
-/** Whether a copy from an earlier pass is there. */
+/** Whether a copy from an earlier reconcile is there. */
 export async function hasMirror(client: KubeClient, owner: Owner, step: Step): Promise<boolean> {
   return (await client.find(secrets, mirrorRef(owner), step)) !== undefined;
 }
@@ -117,5 +117,5 @@ function mirrorRef(owner: Owner): { readonly namespace: string; readonly name: s
 }
 
 function dataOf(secret: DynamicObject): Readonly<Record<string, unknown>> {
-  return isRecord(secret["data"]) ? secret["data"] : {};
+  return recordAt(secret, "data");
 }

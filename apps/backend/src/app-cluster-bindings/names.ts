@@ -8,7 +8,7 @@ export const allowFromAnnotation = "klutch.anynines.com/allow-from";
 /** Labels of everything that an AppClusterBinding made. Values longer than 63 characters have a hashed tail. */
 export const appClusterBindingNameLabel = "klutch.anynines.com/appclusterbinding-name";
 /** The other one of the two labels. */
-export const appClusterBindingNamespaceLabel = "klutch.anynines.com/appclusterbinding-namespace";
+const appClusterBindingNamespaceLabel = "klutch.anynines.com/appclusterbinding-namespace";
 
 /** An AppClusterBinding with the names that follow from it. */
 export interface Owner {

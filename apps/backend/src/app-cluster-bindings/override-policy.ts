@@ -2,7 +2,7 @@
  * What overrides of an AppClusterBinding must not do. Whoever may write one is not therefore an administrator of the provider cluster, so
  * the konnector's container keeps the confinement of the generated one: no more rights on the node, no port of it, no foreign image.
  */
-import { isRecord, jsonEqual } from "@klutch/kube-core";
+import { isRecord, jsonEqual, recordAt, valueAt } from "@klutch/kube-core";
 
 type Json = Readonly<Record<string, unknown>>;
 
@@ -42,13 +42,13 @@ export function overrideFaults(
 ): readonly string[] {
   return [
     ...imageFaults(container["image"], generated["image"], allowedImagePrefixes),
-    ...securityFaults(recordOf(container["securityContext"]), recordOf(generated["securityContext"])),
+    ...securityFaults(recordAt(container, "securityContext"), recordAt(generated, "securityContext")),
     ...portFaults(container["ports"]),
     ...["livenessProbe", "readinessProbe", "startupProbe"].flatMap((name) =>
-      hostFaults(name, recordOf(container[name])),
+      hostFaults(name, recordAt(container, name)),
     ),
     ...["postStart", "preStop"].flatMap((name) =>
-      hostFaults(`lifecycle.${name}`, recordOf(recordOf(container["lifecycle"])[name])),
+      hostFaults(`lifecycle.${name}`, recordAt(container, "lifecycle", name)),
     ),
   ];
 }
@@ -81,7 +81,7 @@ function securityFaults(context: Json, generated: Json): readonly string[] {
   return [...names].flatMap((name) => {
     const [value, own] = [context[name], generated[name]];
     const field = `securityContext.${name}`;
-    if (name === "capabilities") return capabilityFaults(recordOf(value));
+    if (name === "capabilities") return capabilityFaults(recordAt(value));
     if (jsonEqual(value, own)) return [];
     if (value === undefined) return [fault(field, value, `it must stay ${JSON.stringify(own)}`)];
     const rule = securityRules[name];
@@ -115,7 +115,7 @@ function portFaults(ports: unknown): readonly string[] {
 /** The kubelet makes these requests, from the node's network. */
 function hostFaults(field: string, handler: Json): readonly string[] {
   return ["httpGet", "tcpSocket"].flatMap((kind) => {
-    const { host } = recordOf(handler[kind]);
+    const host = valueAt(handler, kind, "host");
     return isEmpty(host) ? [] : [fault(`${field}.${kind}.host`, host, "it must not be set")];
   });
 }
@@ -127,8 +127,4 @@ function fault(field: string, value: unknown, right: string): string {
 
 function isEmpty(value: unknown): boolean {
   return value === undefined || value === null || value === "" || value === 0 || jsonEqual(value, []);
-}
-
-function recordOf(value: unknown): Json {
-  return isRecord(value) ? value : {};
 }

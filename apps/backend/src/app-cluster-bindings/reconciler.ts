@@ -1,6 +1,6 @@
 /**
- * Binds an app cluster from the provider's side. Each pass: finalizer → kubeconfig Secret → root namespace and
- * what lives in it → bindings and exports → konnector → status. A step that fails is told in its condition, and the status is written
+ * Binds an app cluster from the provider's side. Each reconcile: finalizer → kubeconfig Secret → root namespace and
+ * what lives in it → bindings and exports → konnector → status. A step that fails is reported in its condition, and the status is written
  * whatever happened; the failure then makes the controller try again.
  */
 import { type AppClusterBinding, appClusterBindingFinalizer, appClusterBindings } from "@klutch/api";
@@ -23,7 +23,7 @@ import { ensureNamespaceResources, ensureNamespace, isOurs, namespaceReady } fro
 import { bindingsReady, ensureServiceBindings } from "./service-bindings.ts";
 
 /**
- * How often the kubeconfig Secret and its copy are looked at. They are read by name: a watch would need the right to list Secrets of
+ * How often the kubeconfig Secret and its copy are read. They are read by name: a watch would need the right to list Secrets of
  * everybody.
  */
 const secretPollMs = 10_000;

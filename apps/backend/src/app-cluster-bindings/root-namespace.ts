@@ -25,7 +25,7 @@ import type { Owner } from "./names.ts";
 
 const group = "rbac.authorization.k8s.io";
 
-/** Condition that tells of the root namespace. */
+/** Condition of the root namespace. */
 export const namespaceReady = "NamespaceReady";
 
 /** Whether the namespace carries our mark: nothing else proves that it is ours. */

@@ -26,7 +26,7 @@ import { answeredClaims } from "./answered-claims.ts";
 import type { ControlPlaneContext, Step } from "./context.ts";
 import { appClusterBindingNameLabel, exportRequestName, type Owner } from "./names.ts";
 
-/** Condition that tells whether all listed APIs are bound. */
+/** Condition that says whether all listed APIs are bound. */
 export const bindingsReady = "BindingsReady";
 
 interface WantedApi {

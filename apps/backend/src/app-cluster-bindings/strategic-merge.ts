@@ -2,7 +2,7 @@
  * Strategic merge of a container (Kubernetes docs, "Use a strategic merge patch"): objects field by field, keyed lists item by item,
  * other lists and plain values as a whole. What is in the patch is set, also `false`, `0`, `""` and an empty list; null removes.
  */
-import { isRecord } from "@klutch/kube-core";
+import { isRecord, recordAt } from "@klutch/kube-core";
 
 type Json = Readonly<Record<string, unknown>>;
 
@@ -44,7 +44,7 @@ function mergeValue(name: string, base: unknown, patch: unknown): unknown {
   if (Array.isArray(patch)) return mergeList(name, base, patch);
   if (!isRecord(patch)) return patch;
   if (patch[directive] === "delete") return undefined;
-  return strategicMerge(isRecord(base) ? base : {}, patch);
+  return strategicMerge(recordAt(base), patch);
 }
 
 /** Items keep their place; new ones come last. An empty list empties, because nobody writes one by accident. */

@@ -41,7 +41,7 @@ export function createClusterBindingReconcile(context: ControllerContext): Recon
 
 const withinLimits = "WithinLimits";
 
-/** Told once there was something to tell. */
+/** Reported once there was something to report. */
 function mappingLimit(
   { caches, limits }: ControllerContext,
   binding: ClusterBinding,
@@ -77,7 +77,7 @@ async function keepFresh(
 
 const silentRequeueMs = 60_000;
 
-/** Whether the agent reports as often as it promised; and when to look again, because silence causes no event. */
+/** Whether the agent reports as often as it promised; and when to reconcile again, because silence causes no event. */
 export function healthOf(
   binding: ClusterBinding,
   now: number,

@@ -43,22 +43,22 @@ function exported(...permissionClaims: readonly PermissionClaim[]): APIServiceEx
     spec: { ...spec, informerScope: "Namespaced", permissionClaims },
   };
 }
-const told = (plan: ReturnType<typeof planExport>): string =>
-  plan.kind === "tell" ? `${plan.condition.status} ${plan.condition.reason ?? ""}` : "written";
+const outcome = (plan: ReturnType<typeof planExport>): string =>
+  plan.kind === "report" ? `${plan.condition.status} ${plan.condition.reason ?? ""}` : "written";
 
 test("an export that is as its CRD and its template say is in sync and not written", () => {
-  assert.equal(told(planExport(exported(secrets), crd(), template(secrets))), "True ");
+  assert.equal(outcome(planExport(exported(secrets), crd(), template(secrets))), "True ");
 });
 
 test("without its CRD an export is kept, and says so", () => {
   const plan = planExport(exported(secrets), undefined, template(secrets));
-  assert.equal(told(plan), "False CustomResourceDefinitionNotFound");
+  assert.equal(outcome(plan), "False CustomResourceDefinitionNotFound");
 });
 
 test("without its template an export loses its claims and then says that the API is not offered", () => {
   const plan = planExport(exported(secrets), crd(), undefined);
   assert.deepEqual(plan, { kind: "write", patch: { spec: { permissionClaims: [] } } });
-  assert.equal(told(planExport(exported(), crd(), undefined)), "False NotOffered");
+  assert.equal(outcome(planExport(exported(), crd(), undefined)), "False NotOffered");
 });
 
 test("claims follow the template also while the CRD is gone", () => {
@@ -87,10 +87,10 @@ test("a kind that app clusters get as a cluster-scoped one stays one", () => {
   assert.match(JSON.stringify(plan.patch), /"scope":"Cluster"/);
 });
 
-test("a CRD that cannot be exported is told and leaves the schema alone", () => {
+test("a CRD that cannot be exported is reported and leaves the schema alone", () => {
   const broken = { ...crd(), spec: { group: "example.org" } };
   assert.equal(
-    told(planExport(exported(), broken, template())),
+    outcome(planExport(exported(), broken, template())),
     "False CustomResourceDefinitionUpdateFailed",
   );
 });

@@ -11,17 +11,17 @@ import {
 } from "@klutch/api";
 import {
   falseCondition,
-  isRecord,
   jsonEqual,
   type KubeObject,
   type NewCondition,
+  recordAt,
   trueCondition,
 } from "@klutch/kube-core";
 
-/** A merge patch to write, or, when there is nothing to write, what to tell. */
+/** A merge patch to write, or, when there is nothing to write, what to report. */
 export type ExportPlan =
   | { readonly kind: "write"; readonly patch: Readonly<Record<string, unknown>> }
-  | { readonly kind: "tell"; readonly condition: NewCondition };
+  | { readonly kind: "report"; readonly condition: NewCondition };
 
 const inSync = "ProviderInSync";
 
@@ -55,8 +55,7 @@ export function guarded(
   patch: Readonly<Record<string, unknown>>,
   resourceVersion: string | undefined,
 ): Readonly<Record<string, unknown>> {
-  const metadata = isRecord(patch["metadata"]) ? patch["metadata"] : {};
-  return { ...patch, metadata: { ...metadata, resourceVersion } };
+  return { ...patch, metadata: { ...recordAt(patch, "metadata"), resourceVersion } };
 }
 
 function sourceOf(crd: KubeObject): ReturnType<typeof exportFromCrd> | { readonly fault: NewCondition } {
@@ -84,5 +83,5 @@ function notOffered(name: string): NewCondition {
 }
 
 function report(condition: NewCondition): ExportPlan {
-  return { kind: "tell", condition };
+  return { kind: "report", condition };
 }

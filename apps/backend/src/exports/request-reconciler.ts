@@ -58,7 +58,7 @@ export function createExportRequestReconcile(context: ControllerContext): Reconc
   };
 }
 
-/** Why the request is not looked at; nothing for those within the limit. */
+/** Why the request is not served; nothing for those within the limit. */
 function refusalOf(
   { caches, limits }: ControllerContext,
   request: APIServiceExportRequest,

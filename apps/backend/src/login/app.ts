@@ -1,4 +1,5 @@
 /** The routes of the backend: the description of the provider, the login, the binding page and the bind form. */
+import { textAt } from "@klutch/kube-core";
 import { klutchVersion } from "@klutch/api";
 import type { Logger } from "@klutch/telemetry";
 import { type Context, Hono } from "hono";
@@ -106,8 +107,8 @@ function addBindRoutes(app: Hono, options: AppOptions): void {
   });
   app.post("/bind", async (context) => {
     const form = await context.req.parseBody();
-    const session = await options.login.session(context, textOf(form["s"]));
-    if (textOf(form["csrf"]) !== session.csrf) {
+    const session = await options.login.session(context, textAt(form, "s"));
+    if (textAt(form, "csrf") !== session.csrf) {
       throw new UserError(
         403,
         "The form does not belong to your session.",
@@ -115,8 +116,8 @@ function addBindRoutes(app: Hono, options: AppOptions): void {
       );
     }
     return answerBind(options, context, session, {
-      resource: textOf(form["resource"]),
-      group: textOf(form["group"]),
+      resource: textAt(form, "resource") ?? "",
+      group: textAt(form, "group") ?? "",
     });
   });
 }
@@ -185,10 +186,6 @@ function errorAnswer(options: AppOptions, error: Error, context: Context): Respo
 
 function isIdentifier(value: string | undefined): value is string {
   return value !== undefined && /^[\w-]{1,64}$/.test(value);
-}
-
-function textOf(value: unknown): string {
-  return typeof value === "string" ? value : "";
 }
 
 function noStore(context: Context): void {

@@ -167,7 +167,7 @@ test("endpoints of the identity provider are https or on this machine", async ()
   }
 });
 
-test("an identity provider that is away is told as such, and logins work when it is back", async () => {
+test("an identity provider that is away is reported as such, and logins work when it is back", async () => {
   await using lying = await startLyingIdentityProvider();
   const provider = identityProvider(lying);
   await lying.goAway();
@@ -197,7 +197,7 @@ test("a proxy's error page in the place of an answer is not the person's fault",
   }
 });
 
-test("a backend that found no identity provider looks for it until it is there, without a login", async () => {
+test("a backend that found no identity provider searches for it until it is there, without a login", async () => {
   await using lying = await startLyingIdentityProvider();
   const provider = identityProvider(lying);
   await lying.goAway();

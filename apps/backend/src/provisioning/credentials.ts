@@ -18,7 +18,7 @@ import { lastingToken } from "./lasting-token.ts";
 /** When the token in the Secret ends; RFC 3339. */
 export const expiresAnnotation = "klutch.anynines.com/credential-expires-at";
 
-/** How soon a credential that does not end is looked at again. */
+/** How soon a credential that does not end is checked again. */
 const lastingRecheckMs = 3_600_000;
 
 /** What the kubeconfig says of the cluster. */
@@ -32,7 +32,7 @@ export interface CredentialIssuer {
   ensure(clusterNamespace: string, options: { readonly signal: AbortSignal }): Promise<IssuedCredential>;
 }
 
-/** A kubeconfig text and when to look again. */
+/** A kubeconfig text and when to check again. */
 export interface IssuedCredential {
   readonly kubeconfig: string;
   readonly renewInMs: number;

@@ -37,7 +37,7 @@ function memberOf(value: unknown): Member[] {
     : [];
 }
 
-/** Whether the namespace was made for this person; one of the existing backend does not tell the issuer. */
+/** Whether the namespace was made for this person; one of the existing backend does not record the issuer. */
 export function isFounder({ metadata }: Tenant, identity: string, { issuer }: Identity): boolean {
   const { annotations = {} } = metadata;
   return (

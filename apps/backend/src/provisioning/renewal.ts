@@ -18,7 +18,7 @@ import { randomToken, type Sealer } from "../sealed-cookie.ts";
 import { AccountMissingError } from "./account-missing.ts";
 import type { CredentialIssuer } from "./credentials.ts";
 
-/** Why there is no new credential. Strangers are told the same whatever it is. */
+/** Why there is no new credential. Strangers get the same answer whatever it is. */
 export type RenewalRefusal =
   | "challenge"
   | "unknown"

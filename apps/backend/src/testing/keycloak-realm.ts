@@ -32,7 +32,7 @@ export interface Realm {
 const name = "klutch";
 const manyRoles = Array.from({ length: 300 }, (_, index) => `manages-the-databases-of-team-${index}`);
 
-/** Makes the realm with one client, whose ID tokens tell of roles and groups, and with both users. */
+/** Makes the realm with one client, whose ID tokens name roles and groups, and with both users. */
 export async function createRealm(keycloak: KeycloakServer, redirectUri: string): Promise<Realm> {
   const issuer = `${keycloak.url}/realms/${name}`;
   await callAdmin(keycloak, "POST", "", representation(redirectUri));

@@ -24,7 +24,7 @@ export interface LoginWorld extends AsyncDisposable {
 
 /** Options of `startLoginWorld`. */
 export interface LoginWorldOptions {
-  /** What the backend is told the issuer is; or what starts it, when it needs to know the backend first. */
+  /** What the backend takes for the issuer; or what starts it, when it needs to know the backend first. */
   readonly issuer: string | ((stack: AsyncDisposableStack, client: OidcClient) => Promise<string>);
   readonly offers?: readonly OfferedApi[] | undefined;
   readonly allowedRedirects?: readonly string[] | undefined;

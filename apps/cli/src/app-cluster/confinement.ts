@@ -24,7 +24,7 @@ export interface AnsweredApi {
 }
 
 /** Whether this cluster can have such a policy at all. */
-export async function canConfine(consumer: Consumer, signal: AbortSignal): Promise<boolean> {
+async function canConfine(consumer: Consumer, signal: AbortSignal): Promise<boolean> {
   return (await discoverResource(consumer.client, validatingAdmissionPolicies, { signal })) !== undefined;
 }
 

@@ -16,10 +16,12 @@ import {
   isRecord,
   type KubeObject,
   namespaces,
+  recordsAt,
   type ResourceType,
   roleBindings,
   roles,
   serviceAccounts,
+  textAt,
   validatingAdmissionPolicies,
   validatingAdmissionPolicyBindings,
 } from "@klutch/kube-core";
@@ -78,12 +80,9 @@ export async function konnectorImage(consumer: Consumer, signal: AbortSignal): P
   const ref = { namespace: consumerNamespace, name: konnectorName };
   const deployment = await consumer.client.find<DynamicObject>(deployments, ref, { signal });
   if (deployment === undefined || !isRecord(deployment.spec)) return undefined;
-  const template = deployment.spec["template"];
-  const pod = isRecord(template) ? template["spec"] : undefined;
-  const containers =
-    isRecord(pod) && Array.isArray(pod["containers"]) ? pod["containers"].filter(isRecord) : [];
+  const containers = recordsAt(deployment.spec, "template", "spec", "containers");
   const container = containers.find((one) => one["name"] === konnectorName) ?? containers[0];
-  return typeof container?.["image"] === "string" ? container["image"] : "";
+  return textAt(container, "image") ?? "";
 }
 
 const resourceOfKind: Readonly<Record<string, ResourceType>> = {

@@ -66,7 +66,7 @@ async function readManifest(path: string): Promise<string> {
 }
 
 /** The one APIServiceExportRequest in a manifest. Throws `CliError` naming the field that is wrong. */
-export function decodeManifest(text: string, origin: string): ExportRequestResponse {
+function decodeManifest(text: string, origin: string): ExportRequestResponse {
   let documents: unknown[];
   try {
     documents = parseYamlDocuments(text);

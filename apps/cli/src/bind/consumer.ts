@@ -99,7 +99,7 @@ export function kubeconfigSecret(name: string, provider: Provider): DynamicObjec
 }
 
 /** A name for a new kubeconfig Secret. */
-export function newSecretName(): string {
+function newSecretName(): string {
   return `kubeconfig-${randomBytes(4).toString("hex")}`;
 }
 

@@ -52,7 +52,7 @@ export async function release(context: CliContext, name: string, options: Common
 }
 
 /** The hash at the end of the condition's message. Throws `CliError` when there is none. */
-export function schemaHash(name: string, message: string | undefined): string {
+function schemaHash(name: string, message: string | undefined): string {
   const hash = /\(release with hash ([^()\s]+)\)\s*$/.exec(message ?? "")?.[1];
   if (hash !== undefined) return hash;
   throw new CliError(

@@ -18,7 +18,7 @@ import {
 import type { ReadYourWritesCache } from "@klutch/kube-runtime";
 import type { Logger } from "@klutch/telemetry";
 import type { ConsumerCluster, ProviderCluster } from "../clusters.ts";
-import { issuedAt } from "./credential.ts";
+import { issuedAt } from "./token-expiry.ts";
 import type { ProviderConnection } from "./provider-connection.ts";
 
 /** What `bringCredential` works with. */

@@ -1,5 +1,5 @@
 /** Credentials of another cluster: whether one works, which of two is newer, and what is said when one is refused. */
-import { type DynamicObject, isRecord, namespaces } from "@klutch/kube-core";
+import { type DynamicObject, namespaces } from "@klutch/kube-core";
 import { ApiError, type ClusterConfig, isUnauthorized, type KubeClient } from "@klutch/kube";
 
 /** A credential in use, in words for people. */
@@ -36,20 +36,4 @@ export async function proveCredential(
   await using client = createClient(config);
   const own = await client.get<DynamicObject>(namespaces, { name: config.namespace ?? "" }, { signal });
   return own.metadata.uid ?? "";
-}
-
-/**
- * Seconds since the epoch at which the token of `config` was made; undefined for one that does not tell. Read from the JSON Web Token
- * (RFC 7519) without verifying it: what it says only decides which of two is tried.
- */
-export function issuedAt({ auth }: ClusterConfig): number | undefined {
-  if (auth.kind !== "token") return undefined;
-  const [, payload = ""] = auth.token.reveal().split(".");
-  try {
-    const claims: unknown = JSON.parse(Buffer.from(payload, "base64url").toString("utf8"));
-    const value = isRecord(claims) ? claims["iat"] : undefined;
-    return typeof value === "number" ? value : undefined;
-  } catch {
-    return undefined;
-  }
 }

@@ -26,7 +26,7 @@ export interface ProviderConnectionOptions {
   /** Absent when the agent has its own account on the provider. */
   readonly credentials?: CredentialStore | undefined;
   readonly consumer: ConsumerCluster;
-  /** Told what the provider has too many of; undefined when it has no longer. */
+  /** Called with what the provider has too many of; undefined when it has no longer. */
   readonly onLimit: (message: string | undefined) => void;
   readonly runtime: RuntimeDependencies;
 }

@@ -1,6 +1,6 @@
 /** A provider that does not keep to its own schemas, because it runs the API server itself. */
 import { apiServiceExports } from "@klutch/api";
-import { customResourceDefinitions, type DynamicObject, isRecord } from "@klutch/kube-core";
+import { customResourceDefinitions, type DynamicObject, recordsAt } from "@klutch/kube-core";
 import { anyObject, type TestCluster, waitFor } from "@klutch/kube-testing";
 import { tenantNamespace } from "./provider-side.ts";
 
@@ -8,8 +8,7 @@ import { tenantNamespace } from "./provider-side.ts";
 export async function dropExportRules({ client }: TestCluster): Promise<void> {
   const ref = { name: `${apiServiceExports.plural}.${apiServiceExports.group}` };
   const { spec } = await client.get<DynamicObject>(customResourceDefinitions, ref);
-  const versions = isRecord(spec) && Array.isArray(spec["versions"]) ? spec["versions"] : [];
-  const open = versions.filter(isRecord).map((version) => ({
+  const open = recordsAt(spec, "versions").map((version) => ({
     ...version,
     schema: { openAPIV3Schema: anyObject },
   }));

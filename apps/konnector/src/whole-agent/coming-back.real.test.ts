@@ -17,10 +17,9 @@ import {
   secrets,
   secretText,
 } from "@klutch/kube-core";
-import { answerTo, metricNames, startBackendProcess, waitFor } from "@klutch/kube-testing";
+import { answerTo, metricNames, startBackendProcess, TcpProxy, waitFor } from "@klutch/kube-testing";
 import { metricsOf } from "@klutch/telemetry";
 import { consumerSecret, endTokens, providerSecret, putKubeconfig } from "../testing/credentials.ts";
-import { startGate } from "../testing/gate.ts";
 import { freshKubeconfig, tenantNamespace } from "../testing/provider-side.ts";
 import { startTenantWorld } from "../testing/tenant-world.ts";
 import { bindApi, startKonnector, testApi } from "../testing/world.ts";
@@ -28,7 +27,7 @@ import { bindApi, startKonnector, testApi } from "../testing/world.ts";
 const widgets = testApi("widgets", "Widget");
 const world = await startTenantWorld({ exported: [widgets], backend: true });
 const { consumer, provider, cleanup, binding, untilReady, createSynced } = world;
-const gate = cleanup.use(await startGate(provider.url));
+const gate = cleanup.use(await TcpProxy.start(provider.url));
 const gated = (kubeconfig: string): string => kubeconfig.replace(provider.url, gate.url);
 const first = gated(world.kubeconfig);
 await putKubeconfig(provider, providerSecret, first);

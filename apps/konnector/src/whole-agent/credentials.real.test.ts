@@ -3,9 +3,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { clusterBindingName, clusterBindings, kubeconfigKey } from "@klutch/api";
 import { conditionsOf, type DynamicObject, findCondition, secrets, secretText } from "@klutch/kube-core";
-import { waitFor } from "@klutch/kube-testing";
+import { TcpProxy, waitFor } from "@klutch/kube-testing";
 import { consumerSecret, endTokens, providerSecret, putKubeconfig } from "../testing/credentials.ts";
-import { startGate } from "../testing/gate.ts";
 import { freshKubeconfig, tenantNamespace } from "../testing/provider-side.ts";
 import { startTenantWorld } from "../testing/tenant-world.ts";
 import { bindApi, startKonnector, testApi } from "../testing/world.ts";
@@ -13,7 +12,7 @@ import { bindApi, startKonnector, testApi } from "../testing/world.ts";
 const widgets = testApi("widgets", "Widget");
 const world = await startTenantWorld({ exported: [widgets] });
 const { consumer, provider, cleanup, untilReady, untilReason, createSynced } = world;
-const gate = cleanup.use(await startGate(provider.url));
+const gate = cleanup.use(await TcpProxy.start(provider.url));
 const gated = (kubeconfig: string): string => kubeconfig.replace(provider.url, gate.url);
 const first = gated(world.kubeconfig);
 await putKubeconfig(provider, providerSecret, first);
@@ -56,8 +55,11 @@ test("a refused credential is told with the cluster that refused it, whose it is
   await untilReady(widgets.name);
   await untilSynced("before");
   await revoke(first);
-  const message = await untilReason(widgets.name, "Heartbeating", "ProviderUnreachable");
-  assert.match(message, /^the provider at https:\/\/127\.0\.0\.1:\d+ refused the credential/);
+  // The broken connections may be reported first.
+  const message = await waitFor("the refusal to be reported", async () => {
+    const reported = await untilReason(widgets.name, "Heartbeating", "ProviderUnreachable");
+    return /^the provider at https:\/\/127\.0\.0\.1:\d+ refused the credential/.test(reported) && reported;
+  });
   assert.match(message, /Secret klutch-bind\/kubeconfig-test/);
   assert.match(message, /kubectl bind/);
   assert.match(message, /\d+ changes wait/);

@@ -17,9 +17,8 @@ import {
   type KubeObject,
   secrets,
 } from "@klutch/kube-core";
-import { secretObject, waitFor } from "@klutch/kube-testing";
+import { secretObject, TcpProxy, waitFor } from "@klutch/kube-testing";
 import { providerSecret, putKubeconfig } from "../testing/credentials.ts";
-import { startGate } from "../testing/gate.ts";
 import { serviceNamespace } from "../testing/pair.ts";
 import { exportCrd, installCrd, prepareTenant, providerSecrets } from "../testing/provider-side.ts";
 import { startTenantWorld } from "../testing/tenant-world.ts";
@@ -36,7 +35,7 @@ const world = await startTenantWorld({
 });
 const { consumer, provider, cleanup, onProvider, onConsumer } = world;
 const { binding, untilReady, untilReason, create, createSynced } = world;
-const gate = cleanup.use(await startGate(provider.url));
+const gate = cleanup.use(await TcpProxy.start(provider.url));
 const gated = world.kubeconfig.replace(provider.url, gate.url);
 // The agent brings the provider's own copy over.
 await putKubeconfig(provider, providerSecret, gated);

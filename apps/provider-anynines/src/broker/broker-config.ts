@@ -8,7 +8,7 @@ import { readFile } from "node:fs/promises";
 import type { CredentialSource, ProviderConfig, SecretKeySelector } from "@klutch/api";
 import { ExternalError } from "@klutch/crossplane";
 import type { KubeClient } from "@klutch/kube";
-import { type DynamicObject, isRecord, secrets } from "@klutch/kube-core";
+import { type DynamicObject, secrets, valueAt } from "@klutch/kube-core";
 import type { BrokerConfig } from "@klutch/osb";
 
 /** What is read from, and how. */
@@ -95,8 +95,7 @@ async function secretValue(ref: SecretKeySelector, sources: Sources): Promise<st
       `cannot get credentials secret: secrets "${ref.name}" not found in ${ref.namespace}`,
     );
   }
-  const data = secret["data"];
-  const value = isRecord(data) ? data[ref.key] : undefined;
+  const value = valueAt(secret, "data", ref.key);
   if (typeof value !== "string") {
     throw new ExternalError(`secret ${ref.namespace}/${ref.name} has no key ${JSON.stringify(ref.key)}`);
   }

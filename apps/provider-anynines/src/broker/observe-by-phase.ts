@@ -5,7 +5,7 @@ import { toExternalError } from "./operation-tracker.ts";
 
 /** Observes one managed resource in each phase of its operation, and while there is none. */
 export interface PhaseObserver {
-  /** A call was on its way when the process ended or the connection broke: the same call again tells. */
+  /** A call was on its way when the process ended or the connection broke: the same call again answers. */
   observeUnanswered(): Observation;
   /** The broker accepted and works. */
   observeOperation(options: CallOptions): Promise<Observation>;

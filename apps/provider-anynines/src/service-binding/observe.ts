@@ -97,7 +97,7 @@ export class BindingObserver implements PhaseObserver {
     const found = isRetrievable || isMissing ? await this.#fetch(options) : "fetched";
     if (found === "unknown" && isRetrievable) return this.#observeMissing(options);
     if (found !== "fetched" && isMissing) {
-      // The broker does not tell the credentials: binding again does.
+      // The broker does not give the credentials: binding again does.
       return state.observation({ exists: false, ready: "unavailable" }, "Pending");
     }
     await state.annotations.write(missingChange(undefined));

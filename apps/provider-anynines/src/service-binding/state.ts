@@ -17,7 +17,7 @@ export interface BindingStateOptions {
   readonly clock: Clock;
 }
 
-/** How a broker is told which binding is meant. */
+/** How a broker learns which binding is meant. */
 export interface BindingRef {
   readonly instanceId: string;
   readonly bindingId: string;
@@ -82,7 +82,7 @@ export class BindingState {
     this.#atProvider = { ...this.#atProvider, ...fields };
   }
 
-  /** The broker made the binding and told its credentials. */
+  /** The broker made the binding and gave its credentials. */
   adopt(credentials: Readonly<Record<string, unknown>>): void {
     const connection = flattenCredentials(credentials);
     const service = serviceOfType(this.managed.metadata.labels?.[instanceTypeLabel] ?? "");

@@ -16,6 +16,7 @@ import {
   isRecord,
   type KubeObject,
   namespaces,
+  recordAt,
   type ResourceType,
   secrets,
 } from "@klutch/kube-core";
@@ -144,7 +145,7 @@ function run(
 function observers(client: KubeClient): Pick<World, "condition" | "gone" | "credentials" | "atProvider"> {
   const status = async (type: ResourceType, name: string): Promise<Readonly<Record<string, unknown>>> => {
     const { status: found } = await client.get<DynamicObject>(type, { name });
-    return isRecord(found) ? found : {};
+    return recordAt(found);
   };
   return {
     condition: (type, name, wanted, timeoutMs) =>
@@ -171,15 +172,14 @@ function observers(client: KubeClient): Pick<World, "condition" | "gone" | "cred
     async credentials(name) {
       const ref = { namespace: "team", name: `${name}-creds` };
       const secret = await waitFor(`Secret ${ref.name}`, () => client.find<DynamicObject>(secrets, ref));
-      const data = isRecord(secret["data"]) ? secret["data"] : {};
+      const data = recordAt(secret, "data");
       const decoded = Object.entries(data).map(
         ([field, value]) => [field, Buffer.from(String(value), "base64").toString()] as const,
       );
       return Object.fromEntries(decoded);
     },
     async atProvider(type, name) {
-      const { atProvider } = await status(type, name);
-      return isRecord(atProvider) ? atProvider : {};
+      return recordAt(await status(type, name), "atProvider");
     },
   };
 }

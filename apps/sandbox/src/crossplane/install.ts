@@ -4,7 +4,7 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { promisify } from "node:util";
 import { resolveEngine } from "@klutch/engines";
-import { type DynamicObject, isRecord, secrets } from "@klutch/kube-core";
+import { type DynamicObject, recordAt, secrets } from "@klutch/kube-core";
 import { waitFor } from "@klutch/kube-testing";
 import { accountKubeconfig } from "../accounts.ts";
 import { inheritedEnvironment } from "../environment.ts";
@@ -128,7 +128,7 @@ async function writeServerCertificate(context: ControlPlane, folder: string): Pr
   });
   const target = join(folder, "tls-server");
   await mkdir(target, { recursive: true });
-  const data = isRecord(secret["data"]) ? secret["data"] : {};
+  const data = recordAt(secret, "data");
   for (const [name, value] of Object.entries(data)) {
     await writeFile(join(target, name), Buffer.from(String(value), "base64"), { mode: 0o600 });
   }

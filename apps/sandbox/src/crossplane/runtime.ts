@@ -12,6 +12,7 @@ import {
   deployments,
   type DynamicObject,
   isRecord,
+  recordAt,
   type ResourceType,
   secrets,
   wholeSeconds,
@@ -29,7 +30,7 @@ const providerRevisions = packageType("ProviderRevision", "providerrevisions");
 const manager = { fieldManager: "klutch-package-runtime", force: true } as const;
 const pollMs = 400;
 
-/** Looks after revisions until the sandbox ends. */
+/** Runs revisions until the sandbox ends. */
 export function runPackageRuntime(context: SandboxContext, certificates: CertificateFolders): Promise<void> {
   return loop(context, async () => {
     const { client } = context.clusters.controlPlane;
@@ -64,7 +65,7 @@ async function serveRevision(
   endpoint: string | undefined,
 ): Promise<void> {
   const { name = "", generation } = revision.metadata;
-  const status = isRecord(revision.status) ? revision.status : {};
+  const status = recordAt(revision.status);
   if (!isActive(revision)) return;
   if (conditionOf(revision, "RuntimeHealthy") === "True" && status["endpoint"] === endpoint) return;
   const secretName = `${name}-tls`;

@@ -8,7 +8,7 @@ export const instanceName = "my-database";
 export const bindingName = "my-credentials";
 
 /** The database. */
-export const instanceManifest: string = `apiVersion: anynines.com/v1
+const instanceManifest: string = `apiVersion: anynines.com/v1
 kind: PostgresqlInstance
 metadata:
   name: ${instanceName}
@@ -19,7 +19,7 @@ spec:
 `;
 
 /** Its credentials. */
-export const bindingManifest: string = `apiVersion: anynines.com/v1
+const bindingManifest: string = `apiVersion: anynines.com/v1
 kind: ServiceBinding
 metadata:
   name: ${bindingName}

@@ -2,7 +2,7 @@
 import { execFile } from "node:child_process";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { type DynamicObject, isRecord, type ResourceType, secrets } from "@klutch/kube-core";
+import { type DynamicObject, recordAt, type ResourceType, secrets } from "@klutch/kube-core";
 import { waitFor } from "@klutch/kube-testing";
 import pg from "pg";
 import { waitForConditions } from "../objects.ts";
@@ -81,7 +81,7 @@ async function arrive({ context }: DemoInput): Promise<Credentials> {
   const secret = await waitFor(`Secret ${bindingName}-creds`, () =>
     client.find<DynamicObject>(secrets, { namespace: demoNamespace, name: `${bindingName}-creds` }),
   );
-  const data = isRecord(secret["data"]) ? secret["data"] : {};
+  const data = recordAt(secret, "data");
   context.progress.say(
     `Secret ${demoNamespace}/${bindingName}-creds has the keys ${Object.keys(data).toSorted().join(", ")}`,
   );

@@ -9,7 +9,7 @@ import type { SandboxBase } from "../context.ts";
 /** User of the broker's HTTP API. */
 export const brokerUser = "klutch";
 
-/** Starts both; gives back the superuser's URL, with which the demo looks whether things are really gone. */
+/** Starts both; gives back the superuser's URL, with which the demo checks whether things are really gone. */
 export async function startBroker(context: SandboxBase): Promise<string> {
   const { state, stack } = context;
   const { postgresPassword: password, brokerPassword, brokerKey } = state.secrets;

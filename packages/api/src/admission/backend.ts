@@ -19,7 +19,7 @@ export const backendPolicyName = "klutch-backend";
 
 /** Namespaces that are nobody's, whatever they are annotated with. */
 const closed = ["default", backendPolicyName, "crossplane-system"];
-/** One of these tells of whom a namespace is. */
+/** One of these says whose a namespace is. */
 const marks = [identityAnnotation, serviceNamespaceAnnotation, appClusterBindingAnnotation];
 /** With rights on these an account gives itself all others, or acts on requests of everybody. */
 const powerful = [

@@ -1,7 +1,7 @@
 /** How a ValidatingAdmissionPolicy for one service account is written (KEP-3488; Kubernetes 1.30 and newer). */
 import type { Manifest } from "../konnector-manifests.ts";
 
-/** One rule: what must be true of a request, and what the refused one is told. */
+/** One rule: what must be true of a request, and what the refused one answers. */
 export interface AdmissionRule {
   /** CEL over `object`, `oldObject`, `request`, `namespaceObject` and `variables`. */
   readonly expression: string;

@@ -1,10 +1,10 @@
 /** A ClusterBinding as a stranger's server gives it: what the provider calls itself, and where this cluster's credential is. */
-import { isDnsSubdomain } from "@klutch/kube-core";
+import { isDnsSubdomain, textAt, valueAt } from "@klutch/kube-core";
 import type { ClusterBindingStatus } from "../kinds/cluster-binding.ts";
 import type { LocalSecretKeyRef } from "../kinds/common.ts";
 import { kubeconfigKey } from "../names.ts";
 import { renewalUrlOf } from "../renewal.ts";
-import { conditionsOf, nameOf, recordOf, textOf } from "./read.ts";
+import { conditionsOf, nameOf } from "./read.ts";
 import { plainText } from "./text.ts";
 
 /** A ClusterBinding that was read; what is absent was not there or cannot be used. */
@@ -24,36 +24,31 @@ const statusTextLimit = 1024;
 
 /** Reads one. Never throws, whatever the value is. */
 export function parseClusterBinding(object: unknown): ForeignClusterBinding {
-  const root = recordOf(object);
-  const spec = recordOf(root?.["spec"]);
-  const prettyName = textOf(spec?.["providerPrettyName"]);
+  const prettyName = textAt(object, "spec", "providerPrettyName");
   return {
     resourceVersion: nameOf(object).resourceVersion,
-    prettyName: prettyName === undefined ? undefined : textOf(plainText(prettyName, prettyNameLimit)),
-    kubeconfigSecretRef: secretRefOf(spec?.["kubeconfigSecretRef"]),
-    renewalUrl: renewalUrlOf(spec?.["serviceProviderSpec"]),
-    status: statusOf(root?.["status"]),
+    prettyName: prettyName === undefined ? undefined : textAt(plainText(prettyName, prettyNameLimit)),
+    kubeconfigSecretRef: secretRefOf(valueAt(object, "spec", "kubeconfigSecretRef")),
+    renewalUrl: renewalUrlOf(valueAt(object, "spec", "serviceProviderSpec")),
+    status: statusOf(valueAt(object, "status")),
   };
 }
 
 function secretRefOf(value: unknown): LocalSecretKeyRef | undefined {
-  const fields = recordOf(value);
-  const name = textOf(fields?.["name"]);
+  const name = textAt(value, "name");
   const isName = name !== undefined && isDnsSubdomain(name);
-  return isName && fields?.["key"] === kubeconfigKey ? { name, key: kubeconfigKey } : undefined;
+  return isName && valueAt(value, "key") === kubeconfigKey ? { name, key: kubeconfigKey } : undefined;
 }
 
-function statusOf(value: unknown): ClusterBindingStatus {
-  const status = recordOf(value);
-  if (status === undefined) return {};
+function statusOf(status: unknown): ClusterBindingStatus {
   const texts = ["lastHeartbeatTime", "heartbeatInterval", "konnectorVersion", "renewalKey"].flatMap(
     (name) => {
-      const text = textOf(status[name]);
+      const text = textAt(status, name);
       return text === undefined || text.length > statusTextLimit ? [] : [[name, text] as const];
     },
   );
   return {
     ...Object.fromEntries(texts),
-    ...(status["conditions"] === undefined ? {} : { conditions: conditionsOf(status) }),
+    ...(valueAt(status, "conditions") === undefined ? {} : { conditions: conditionsOf(status) }),
   };
 }

@@ -2,7 +2,7 @@
  * An APIServiceExport as a stranger wrote it. What comes out is either a spec that the rest may trust or a sentence why there is none:
  * no other part reads exports. The server that they come from belongs to the other side, so its own validation proves nothing.
  */
-import { isDnsLabel } from "@klutch/kube-core";
+import { isDnsLabel, listAt, recordAt, valueAt } from "@klutch/kube-core";
 import { accepts, describeProblem, problemsOf } from "@klutch/schema";
 import {
   type APIServiceExportSpec,
@@ -13,7 +13,7 @@ import {
   type ExportVersion,
 } from "../kinds/api-service-export.ts";
 import { checkApiName } from "./api-name.ts";
-import { conditionsOf, type ForeignName, listOf, nameOf, recordOf, withoutNulls } from "./read.ts";
+import { conditionsOf, type ForeignName, nameOf, withoutNulls } from "./read.ts";
 import { overweight, type WeightLimits } from "./weight.ts";
 
 /** An export that was read. */
@@ -37,7 +37,7 @@ const opaque: ReadonlySet<string> = new Set(["openAPIV3Schema"]);
 
 /** Reads one. Never throws, whatever the value is. */
 export function parseExport(object: unknown): ForeignExport {
-  const head = { ...nameOf(object), status: statusOf(recordOf(object)?.["status"]) };
+  const head = { ...nameOf(object), status: statusOf(valueAt(object, "status")) };
   const reading = readSpec(object);
   if ("problem" in reading) return { ...head, problem: `spec: ${reading.problem}` };
   const { spec } = reading;
@@ -53,7 +53,7 @@ export function parseExport(object: unknown): ForeignExport {
 
 /** The spec of an export, still of any form but not too heavy to walk through, or why there is none. */
 export function readSpec(object: unknown): { readonly spec: unknown } | { readonly problem: string } {
-  const spec = recordOf(object)?.["spec"];
+  const spec = valueAt(object, "spec");
   const tooHeavy = overweight(spec, specLimits);
   return tooHeavy === undefined
     ? { spec: withoutNulls(spec, opaque) }
@@ -62,9 +62,8 @@ export function readSpec(object: unknown): { readonly spec: unknown } | { readon
 
 /** What the schema does not say, or says less clearly. */
 function problemOf(spec: unknown, name: string): string | undefined {
-  const fields = recordOf(spec);
-  const names = recordOf(fields?.["names"]) ?? {};
-  const group = fields?.["group"] ?? "";
+  const names = recordAt(spec, "names");
+  const group = valueAt(spec, "group") ?? "";
   const { plural } = { plural: names["plural"] };
   if (typeof group !== "string" || typeof plural !== "string") return undefined;
   const refusal = checkApiName(group, plural);
@@ -72,7 +71,7 @@ function problemOf(spec: unknown, name: string): string | undefined {
     return `spec.group is ${short(group)} and spec.names.plural ${short(plural)}: ${refusal}`;
   if (name !== `${plural}.${group}`)
     return `spec.names.plural and spec.group: name the API ${plural}.${group}, but the export is called ${short(name)}`;
-  return namesProblem(names) ?? countProblem(fields ?? {});
+  return namesProblem(names) ?? countProblem(spec);
 }
 
 function namesProblem(names: Readonly<Record<string, unknown>>): string | undefined {
@@ -84,7 +83,7 @@ function namesProblem(names: Readonly<Record<string, unknown>>): string | undefi
   }
   if (names["kind"] === "") return wrong("kind", "");
   for (const field of ["shortNames", "categories"]) {
-    const list = listOf(names[field]);
+    const list = listAt(names, field);
     if (list.length > nameListLimit) return `spec.names.${field}: has more than ${nameListLimit} items`;
     const value = list.find((item) => typeof item === "string" && !isDnsLabel(item));
     if (value !== undefined) return wrong(field, value);
@@ -92,25 +91,23 @@ function namesProblem(names: Readonly<Record<string, unknown>>): string | undefi
   return undefined;
 }
 
-function countProblem(spec: Readonly<Record<string, unknown>>): string | undefined {
-  const versions = listOf(spec["versions"]);
+function countProblem(spec: unknown): string | undefined {
+  const versions = listAt(spec, "versions");
   if (versions.length > versionLimit) return `spec.versions: has more than ${versionLimit} items`;
-  if (listOf(spec["permissionClaims"]).length > claimLimit)
+  if (listAt(spec, "permissionClaims").length > claimLimit)
     return `spec.permissionClaims: has more than ${claimLimit} items`;
-  const names = versions.map((version) => recordOf(version)?.["name"]);
+  const names = versions.map((version) => valueAt(version, "name"));
   const twice = names.find((name, index) => names.indexOf(name) !== index);
   return typeof twice === "string" ? `spec.versions: has version ${short(twice)} more than once` : undefined;
 }
 
-function statusOf(value: unknown): APIServiceExportStatus {
-  const status = recordOf(value);
-  if (status === undefined) return {};
-  const acceptedNames = withoutNulls(status["acceptedNames"]);
-  const storedVersions = listOf(status["storedVersions"]).filter((item) => typeof item === "string");
+function statusOf(status: unknown): APIServiceExportStatus {
+  const acceptedNames = withoutNulls(valueAt(status, "acceptedNames"));
+  const storedVersions = listAt(status, "storedVersions").filter((item) => typeof item === "string");
   return {
-    ...(status["conditions"] === undefined ? {} : { conditions: conditionsOf(status) }),
+    ...(valueAt(status, "conditions") === undefined ? {} : { conditions: conditionsOf(status) }),
     ...(accepts(crdNames, acceptedNames) ? { acceptedNames } : {}),
-    ...(status["storedVersions"] === undefined ? {} : { storedVersions }),
+    ...(valueAt(status, "storedVersions") === undefined ? {} : { storedVersions }),
   };
 }
 

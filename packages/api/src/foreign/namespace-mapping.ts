@@ -1,6 +1,5 @@
 /** An APIServiceNamespace as a stranger's server gives it. Both of its names become parts of paths and of other names. */
-import { recordOf } from "./read.ts";
-import { isDnsLabel } from "@klutch/kube-core";
+import { isDnsLabel, recordAt } from "@klutch/kube-core";
 
 /** A mapping that was read. */
 export interface ForeignMapping {
@@ -17,9 +16,8 @@ const problem = "the provider's APIServiceNamespace does not hold valid names of
 
 /** Reads one. Never throws, whatever the value is. */
 export function parseNamespaceMapping(object: unknown): ForeignMapping {
-  const root = recordOf(object);
-  const { name, deletionTimestamp } = fieldsOf(root?.["metadata"]);
-  const { namespace } = fieldsOf(root?.["status"]);
+  const { name, deletionTimestamp } = fieldsOf(object, "metadata");
+  const { namespace } = fieldsOf(object, "status");
   const isDeleting = deletionTimestamp !== undefined && deletionTimestamp !== null;
   if (typeof name !== "string" || !isDnsLabel(name)) return { isDeleting, problem };
   const mapping = { consumerNamespace: name, isDeleting };
@@ -29,10 +27,13 @@ export function parseNamespaceMapping(object: unknown): ForeignMapping {
     : { ...mapping, problem };
 }
 
-function fieldsOf(value: unknown): {
+function fieldsOf(
+  object: unknown,
+  part: string,
+): {
   readonly name?: unknown;
   readonly namespace?: unknown;
   readonly deletionTimestamp?: unknown;
 } {
-  return recordOf(value) ?? {};
+  return recordAt(object, part);
 }

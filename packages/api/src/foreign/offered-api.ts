@@ -2,6 +2,7 @@
  * What a person decides about when an API is bound: part of an APIServiceExport as a stranger wrote it. Unlike `parseExport`, which
  * refuses an export with a malformed claim, this keeps any text as a claim's name, so that each such claim is shown and refused by name.
  */
+import { valueAt } from "@klutch/kube-core";
 import { accepts, problemsOf } from "@klutch/schema";
 import { type PermissionClaim, permissionClaim } from "../kinds/permission-claim.ts";
 import { crdNameOf } from "../naming.ts";
@@ -9,7 +10,6 @@ import { rejectedClaimsAnnotation } from "../rbac.ts";
 import { array, record, text, WireError } from "../wire-fields.ts";
 import { checkApiName } from "./api-name.ts";
 import { readSpec } from "./export.ts";
-import { recordOf } from "./read.ts";
 
 /** What a person decides about. */
 export interface OfferedApi {
@@ -54,7 +54,7 @@ export function decodeOfferedApi(
       `has ${claims.length} entries, at most ${maxClaims} can be judged`,
     );
   }
-  const rejected = recordOf(recordOf(root["metadata"])?.["annotations"])?.[rejectedClaimsAnnotation];
+  const rejected = valueAt(root, "metadata", "annotations", rejectedClaimsAnnotation);
   return {
     name,
     group,

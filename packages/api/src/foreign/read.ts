@@ -1,21 +1,6 @@
 /** Small readers for values of which nothing is known. */
-import { type Condition, isRecord } from "@klutch/kube-core";
+import { type Condition, isRecord, listAt, textAt, valueAt } from "@klutch/kube-core";
 import { plainText } from "./text.ts";
-
-/** A JSON object as a record; undefined for anything else. */
-export function recordOf(value: unknown): Readonly<Record<string, unknown>> | undefined {
-  return isRecord(value) ? value : undefined;
-}
-
-/** A text that is not empty. */
-export function textOf(value: unknown): string | undefined {
-  return typeof value === "string" && value !== "" ? value : undefined;
-}
-
-/** A list; empty for anything else. */
-export function listOf(value: unknown): readonly unknown[] {
-  return Array.isArray(value) ? value : [];
-}
 
 /** The name of an object, where it has one. */
 export interface ForeignName {
@@ -26,11 +11,10 @@ export interface ForeignName {
 
 /** What names a namespaced object; empty texts where it names nothing. */
 export function nameOf(object: unknown): ForeignName {
-  const metadata = recordOf(recordOf(object)?.["metadata"]) ?? {};
   return {
-    namespace: textOf(metadata["namespace"]) ?? "",
-    name: textOf(metadata["name"]) ?? "",
-    resourceVersion: textOf(metadata["resourceVersion"]),
+    namespace: textAt(object, "metadata", "namespace") ?? "",
+    name: textAt(object, "metadata", "name") ?? "",
+    resourceVersion: textAt(object, "metadata", "resourceVersion"),
   };
 }
 
@@ -40,17 +24,16 @@ const messageLimit = 4096;
 
 /** The conditions in a foreign status; what is none is left out. */
 export function conditionsOf(status: unknown): readonly Condition[] {
-  return listOf(recordOf(status)?.["conditions"])
+  return listAt(status, "conditions")
     .slice(0, conditionLimit)
     .flatMap((item) => {
-      const fields = recordOf(item);
-      const type = textOf(fields?.["type"]);
-      const state = textOf(fields?.["status"]);
-      const lastTransitionTime = textOf(fields?.["lastTransitionTime"]);
+      const type = textAt(item, "type");
+      const state = textAt(item, "status");
+      const lastTransitionTime = textAt(item, "lastTransitionTime");
       if (type === undefined || state === undefined || lastTransitionTime === undefined) return [];
       if ([type, state, lastTransitionTime].some((word) => plainText(word, wordLimit) !== word)) return [];
       const [severity, reason, message] = ["severity", "reason", "message"].map((name) => {
-        const text = fields?.[name];
+        const text = valueAt(item, name);
         if (typeof text !== "string") return undefined;
         return plainText(text, name === "message" ? messageLimit : wordLimit);
       });

@@ -22,7 +22,7 @@ const defaultMaxLength = 1000;
 
 /** The text on one line, without control characters, and not longer than `limit` characters. Default 1024. */
 export function plainText(text: string, limit = 1024): string {
-  // What is cut off anyway is not looked at.
+  // What is cut off anyway is not cleaned.
   const plain = text
     .slice(0, limit * 2)
     .toWellFormed()

@@ -39,14 +39,22 @@ const spec: Schema<APIServiceBindingSpec> = object(
   { kubeconfigSecretRef: clusterSecretKeyRef },
   {
     permissionClaims: list(answeredPermissionClaim, {
-      description: "The provider's claims and the answers to them.",
+      description:
+        "The provider's claims for this API and the answers to them. Written by the plugin, in control-plane mode by the backend.",
     }),
   },
+  { description: "How the provider is reached, and what of this cluster it may read and write for the API." },
 );
 
 const status: Schema<APIServiceBindingStatus> = object(
   {},
-  { providerPrettyName: string({ description: "What the provider calls itself." }), conditions },
+  {
+    providerPrettyName: string({
+      description: "What the provider calls itself, copied from its ClusterBinding.",
+    }),
+    conditions,
+  },
+  { description: "How the binding is doing. Written by the konnector." },
 );
 
 export const apiServiceBindingCrd: CustomResourceDefinition = customResourceDefinition({

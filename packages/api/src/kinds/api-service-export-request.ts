@@ -65,6 +65,7 @@ export const exportRequestSpec: Schema<APIServiceExportRequestSpec> = object(
       rules: [{ rule: "self == oldSelf", message: "parameters are immutable" }],
     }),
   },
+  { description: "What is asked for. Written by the plugin, for an AppClusterBinding by the backend." },
 );
 
 const status: Schema<APIServiceExportRequestStatus> = object(
@@ -74,11 +75,11 @@ const status: Schema<APIServiceExportRequestStatus> = object(
       default: "Pending",
       description: "Whether the exports exist; Failed and Succeeded are final.",
     }),
-    terminalMessage: string({ description: "Why the request failed." }),
+    terminalMessage: string({ description: "Why the request failed. Set only when the phase is Failed." }),
     conditions,
   },
   // Without it the default of `phase` would apply only once somebody wrote a status.
-  { default: {} },
+  { default: {}, description: "How far the request is. Written by the backend." },
 );
 
 export const apiServiceExportRequestCrd: CustomResourceDefinition = customResourceDefinition({

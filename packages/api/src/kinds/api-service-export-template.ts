@@ -42,9 +42,11 @@ const spec: Schema<APIServiceExportTemplateSpec> = object(
   },
   {
     permissionClaims: list(permissionClaim, {
-      description: "What the provider needs in an app cluster for it.",
+      description:
+        "Which other objects of an app cluster the provider wants to read or write for the API. Copied to each export of it.",
     }),
   },
+  { description: "The API that is offered, and what the provider needs for it. Written by operators." },
 );
 
 export const apiServiceExportTemplateCrd: CustomResourceDefinition = customResourceDefinition({
@@ -55,7 +57,7 @@ export const apiServiceExportTemplateCrd: CustomResourceDefinition = customResou
   scope: "Namespaced",
   categories: bindCategories,
   description: "Offers an API of this cluster to app clusters.",
-  fields: { spec, status: object({}) },
+  fields: { spec, status: object({}, {}, { description: "Has no fields." }) },
   required: ["spec"],
   columns: [
     {

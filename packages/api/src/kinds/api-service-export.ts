@@ -5,6 +5,7 @@ import {
   boolean,
   type CustomResourceDefinition,
   customResourceDefinition,
+  described,
   integer,
   list,
   object,
@@ -97,6 +98,7 @@ export const crdNames: Schema<CrdNames> = object(
     shortNames: list(string(), { listType: "atomic", description: "Short names for kubectl." }),
     categories: list(string(), { listType: "atomic", description: "Groups of kinds for kubectl get." }),
   },
+  { description: "Names of the kind, as its CustomResourceDefinition has them." },
 );
 
 type VersionOption =
@@ -117,33 +119,67 @@ export const versionOptions: {
     {
       status: anyObject({ description: "Present when status is written apart from the rest." }),
       scale: object(
-        { specReplicasPath: string(), statusReplicasPath: string() },
-        { labelSelectorPath: string() },
+        {
+          specReplicasPath: string({ description: "JSON path of the wanted number of replicas." }),
+          statusReplicasPath: string({ description: "JSON path of the present number of replicas." }),
+        },
+        {
+          labelSelectorPath: string({
+            description: "JSON path of a label selector of the replicas, as text.",
+          }),
+        },
+        { description: "Present when kubectl scale works on objects." },
       ),
     },
+    { description: "Which parts of objects are served at addresses of their own." },
   ),
   additionalPrinterColumns: list(
     object(
-      { name: string(), type: string(), jsonPath: string() },
-      { description: string(), format: string(), priority: integer({ format: "int32" }) },
+      {
+        name: string({ description: "Title of the column." }),
+        type: string({ description: "Type of its values: string, integer, number, boolean or date." }),
+        jsonPath: string({ description: "JSON path of the value in an object." }),
+      },
+      {
+        description: string({ description: "What the column shows." }),
+        format: string({ description: "OpenAPI format of its values, such as int32." }),
+        priority: integer({
+          format: "int32",
+          description: "Columns with a priority greater than 0 are shown by -o wide only. Default 0.",
+        }),
+      },
     ),
     { listType: "map", mapKeys: ["name"], description: "Columns of kubectl get." },
   ),
-  selectableFields: list(object({ jsonPath: string() }), {
-    listType: "atomic",
-    description: "Fields by which objects may be selected (Kubernetes 1.31).",
-  }),
+  selectableFields: list(
+    object({ jsonPath: string({ description: "JSON path of the field in an object." }) }),
+    {
+      listType: "atomic",
+      description: "Fields by which objects may be selected (Kubernetes 1.31).",
+    },
+  ),
 };
 
 /** One version of an export. */
 export const exportVersion: Schema<ExportVersion> = object(
   {
-    name: string({ minLength: 1, pattern: "^v[1-9][0-9]*([a-z]+[1-9][0-9]*)?$" }),
+    name: string({
+      minLength: 1,
+      pattern: "^v[1-9][0-9]*([a-z]+[1-9][0-9]*)?$",
+      description: "Name of the version, such as v1 or v1beta2.",
+    }),
     served: boolean({ default: true, description: "Whether the API server serves this version." }),
     storage: boolean({ description: "Whether objects are stored in this version; true for exactly one." }),
-    schema: object({
-      openAPIV3Schema: anyObject({ mapType: "atomic", description: "The structural schema, word for word." }),
-    }),
+    schema: object(
+      {
+        openAPIV3Schema: anyObject({
+          mapType: "atomic",
+          description: "The structural schema, as the provider's CustomResourceDefinition has it.",
+        }),
+      },
+      {},
+      { description: "What objects of this version look like." },
+    ),
   },
   versionOptions,
 );
@@ -167,13 +203,17 @@ export const exportSpec: Schema<APIServiceExportSpec> = object(
   },
   {
     clusterScopedIsolation: oneOf(["Prefixed", "Namespaced", "None"], {
-      description: "How cluster-scoped objects of different app clusters are kept apart.",
+      description:
+        "How cluster-scoped objects of app clusters are named on the provider. Prefixed: the cluster namespace comes before the name. Namespaced: the kind is namespaced there, and objects stand in the cluster namespace. None: they have the same name.",
     }),
     permissionClaims: list(permissionClaim, {
-      description: "What the provider needs in an app cluster for it; copied from the template.",
+      description:
+        "Which other objects of the app cluster the provider wants to read or write for the API. Copied from the template.",
     }),
   },
   {
+    description:
+      "The kind as the app cluster gets it, and how it is synced. Written by the backend; it follows the CRD and the template.",
     rules: [
       {
         rule: 'self.scope == "Namespaced" || self.informerScope == "Cluster"',
@@ -194,12 +234,13 @@ export const exportSpec: Schema<APIServiceExportSpec> = object(
 const status: Schema<APIServiceExportStatus> = object(
   {},
   {
-    acceptedNames: crdNames,
+    acceptedNames: described(crdNames, "Names that the CustomResourceDefinition in the app cluster got."),
     storedVersions: list(string(), {
       description: "Versions that objects in the app cluster may be stored in.",
     }),
     conditions,
   },
+  { description: "What became of the API in the app cluster. Written by the konnector and the backend." },
 );
 
 export const apiServiceExportCrd: CustomResourceDefinition = customResourceDefinition({

@@ -23,7 +23,19 @@ export interface APIServiceNamespace extends KubeObject {
 
 const status: Schema<APIServiceNamespaceStatus> = object(
   {},
-  { namespace: string({ description: "The service namespace, once it exists and is the tenant's." }) },
+  {
+    namespace: string({
+      description:
+        "Name of the service namespace on the provider. Set once it exists and the konnector's account has its rights there.",
+    }),
+  },
+  { description: "Where the namespace is on the provider. Written by the backend." },
+);
+
+const spec = object(
+  {},
+  {},
+  { description: "Has no fields: the object's own name is that of the namespace in the app cluster." },
 );
 
 export const apiServiceNamespaceCrd: CustomResourceDefinition = customResourceDefinition({
@@ -34,6 +46,6 @@ export const apiServiceNamespaceCrd: CustomResourceDefinition = customResourceDe
   scope: "Namespaced",
   categories: bindCategories,
   description: "Maps a namespace of an app cluster to a namespace of the provider.",
-  fields: { spec: object({}), status },
+  fields: { spec, status },
   columns: [{ name: "Namespace", type: "string", jsonPath: ".status.namespace" }, ageColumn],
 });

@@ -45,16 +45,22 @@ export interface AppClusterBinding extends KubeObject {
 const spec: Schema<AppClusterBindingSpec> = object(
   { kubeconfigSecretRef: clusterSecretKeyRef },
   {
-    apiExports: list(groupResource, { description: "The APIs to bind." }),
+    apiExports: list(groupResource, {
+      description: "The APIs to bind. Each needs an APIServiceExportTemplate.",
+    }),
     konnector: object(
       {},
       {
-        deploy: boolean({ description: "Whether the provider runs the agent." }),
+        deploy: boolean({
+          description:
+            "Whether the backend runs the konnector as a Deployment in the root namespace. Without it there is none.",
+        }),
         overrides: containerOverrides,
       },
-      { description: "The agent that serves the app cluster." },
+      { description: "The konnector that serves the app cluster." },
     ),
   },
+  { description: "Which app cluster is bound to which APIs, and how. Written by operators." },
 );
 
 export const appClusterBindingCrd: CustomResourceDefinition = customResourceDefinition({
@@ -65,7 +71,14 @@ export const appClusterBindingCrd: CustomResourceDefinition = customResourceDefi
   scope: "Namespaced",
   categories: bindCategories,
   description: "Binds an app cluster from the provider's side.",
-  fields: { spec, status: object({}, { conditions }) },
+  fields: {
+    spec,
+    status: object(
+      {},
+      { conditions },
+      { description: "How the app cluster's binding is doing. Written by the backend." },
+    ),
+  },
   required: ["spec"],
   columns: [readyColumn, ageColumn],
 });

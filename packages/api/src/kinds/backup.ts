@@ -9,7 +9,14 @@ import {
   string,
 } from "@klutch/schema";
 import type { KubeObject, StandardCondition } from "@klutch/kube-core";
-import { managedConditions, managedCrd, type ManagedSpec, managedSpecFields } from "./managed-common.ts";
+import {
+  managedConditions,
+  managedCrd,
+  type ManagedSpec,
+  managedSpecFields,
+  managedSpecText,
+  managedStatusText,
+} from "./managed-common.ts";
 
 /** What to back up. The snake case is on the wire. */
 export interface BackupParameters {
@@ -72,6 +79,7 @@ const backupParameters: Schema<BackupParameters> = object(
     exclude_from_auto_backup: boolean({ description: "Not used yet." }),
     credentials_updated_by_user: boolean({ description: "Not used yet." }),
   },
+  { description: "What to back up." },
 );
 
 const backupObservation: Schema<BackupObservation> = object(
@@ -79,48 +87,60 @@ const backupObservation: Schema<BackupObservation> = object(
   {
     instanceId: string({ description: "Id of the instance at its broker." }),
     id: integer({ description: "Number of the backup at the backup manager." }),
-    size: integer({ format: "int64", description: "Bytes." }),
+    size: integer({ format: "int64", description: "Size of the backup in bytes." }),
     status: string({ description: "One of queued, running, done, failed, deleted." }),
-    triggered_at: string({ description: "RFC 3339." }),
-    finished_at: string({ description: "RFC 3339." }),
+    triggered_at: string({ description: "When the backup began, in RFC 3339." }),
+    finished_at: string({ description: "When the backup ended, in RFC 3339." }),
     downloadable: boolean({ description: "Whether the backup can be downloaded." }),
   },
+  { description: "The backup at the backup manager. Nothing writes it yet." },
 );
 
 export const backupCrd: CustomResourceDefinition = managedCrd({
   kind: "Backup",
   plural: "backups",
-  description: "A backup of a service instance.",
+  description: "A backup of a service instance. No controller serves it yet.",
   fields: {
-    spec: object({ forProvider: backupParameters }, managedSpecFields),
-    status: object({}, { atProvider: backupObservation, conditions: managedConditions }),
+    spec: object({ forProvider: backupParameters }, managedSpecFields, { description: managedSpecText }),
+    status: object(
+      {},
+      { atProvider: backupObservation, conditions: managedConditions },
+      { description: managedStatusText },
+    ),
   },
 });
 
-const restoreParameters: Schema<RestoreParameters> = object({
-  backupName: string({ description: "Name of the claim of the backup." }),
-});
+const restoreParameters: Schema<RestoreParameters> = object(
+  { backupName: string({ description: "Name of the claim of the backup." }) },
+  {},
+  { description: "What to restore." },
+);
 
 const restoreObservation: Schema<RestoreObservation> = object(
   {},
   {
     instanceId: string({ description: "Id of the instance at its broker." }),
-    backupId: integer({ description: "Number of the backup." }),
-    restoreId: integer({ description: "Number of the restore." }),
+    backupId: integer({ description: "Number of the backup at the backup manager." }),
+    restoreId: integer({ description: "Number of the restore at the backup manager." }),
     state: oneOf(["queued", "running", "done", "failed", "deleted"], {
       description: "How far the restore is.",
     }),
-    triggeredAt: string({ description: "RFC 3339." }),
-    finishedAt: string({ description: "RFC 3339." }),
+    triggeredAt: string({ description: "When the restore began, in RFC 3339." }),
+    finishedAt: string({ description: "When the restore ended, in RFC 3339." }),
   },
+  { description: "The restore at the backup manager. Nothing writes it yet." },
 );
 
 export const restoreCrd: CustomResourceDefinition = managedCrd({
   kind: "Restore",
   plural: "restores",
-  description: "Puts a backup back into its service instance.",
+  description: "Puts a backup back into its service instance. No controller serves it yet.",
   fields: {
-    spec: object({ forProvider: restoreParameters }, managedSpecFields),
-    status: object({}, { atProvider: restoreObservation, conditions: managedConditions }),
+    spec: object({ forProvider: restoreParameters }, managedSpecFields, { description: managedSpecText }),
+    status: object(
+      {},
+      { atProvider: restoreObservation, conditions: managedConditions },
+      { description: managedStatusText },
+    ),
   },
 });

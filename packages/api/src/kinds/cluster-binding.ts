@@ -44,25 +44,40 @@ export interface ClusterBinding extends KubeObject {
 const spec: Schema<ClusterBindingSpec> = object(
   {
     kubeconfigSecretRef: localSecretKeyRef,
-    providerPrettyName: string({ minLength: 1, description: "What the provider calls itself." }),
+    providerPrettyName: string({
+      minLength: 1,
+      description: "What the provider calls itself; shown to people of the app cluster.",
+    }),
   },
   {
     serviceProviderSpec: anyObject({
-      description: "What the provider tells an agent besides: renewal.url is where a credential is renewed.",
+      description:
+        "Further facts for the konnector: `renewal.url` is where it gets a new credential after its own has expired.",
     }),
   },
+  { description: "How the app cluster's konnector reaches this provider. Written by the backend." },
 );
 
 const status: Schema<ClusterBindingStatus> = object(
   {},
   {
-    lastHeartbeatTime: string({ format: "date-time", description: "When the agent was last seen." }),
-    heartbeatInterval: string({ description: "How often the agent reports." }),
-    konnectorVersion: string({ description: "Version of the agent." }),
+    lastHeartbeatTime: string({
+      format: "date-time",
+      description: "When the konnector last said that it is alive.",
+    }),
+    heartbeatInterval: string({
+      description:
+        "The longest time between two heartbeats that the konnector promises, as a Go duration such as 5m0s.",
+    }),
+    konnectorVersion: string({ description: "Version of the konnector." }),
     renewalKey: string({
-      description: "Public key with which the agent can renew a credential that has expired.",
+      description:
+        "Public key of the app cluster, with which the konnector can get a new credential after its own has expired.",
     }),
     conditions,
+  },
+  {
+    description: "Whether the konnector is alive. Written by the konnector; some conditions by the backend.",
   },
 );
 

@@ -68,51 +68,72 @@ export interface ManagedResource extends KubeObject {
   readonly status?: { readonly conditions?: readonly StandardCondition[] | undefined } | undefined;
 }
 
-const reference = (description: string): Schema<ConfigReference> =>
+/** Accepted in manifests that have it; the provider always resolves by name. */
+export const referencePolicy: Schema<ReferencePolicy> = object(
+  {},
+  {
+    resolution: oneOf(["Required", "Optional"], { default: "Required", description: "Not used." }),
+    resolve: oneOf(["Always", "IfNotPresent"], { description: "Not used." }),
+  },
+  { description: "Not used: the reference is read each time, and must resolve." },
+);
+
+const reference = (what: string, description: string): Schema<ConfigReference> =>
   object(
-    { name: string() },
-    {
-      policy: object(
-        {},
-        {
-          resolution: oneOf(["Required", "Optional"], { default: "Required" }),
-          resolve: oneOf(["Always", "IfNotPresent"]),
-        },
-      ),
-    },
+    { name: string({ description: `Name of the ${what}.` }) },
+    { policy: referencePolicy },
     { default: { name: "default" }, description },
   );
 
-export const secretReference: Schema<SecretReference> = object({ name: string(), namespace: string() });
-export const secretKeySelector: Schema<SecretKeySelector> = object({
-  key: string(),
-  name: string(),
-  namespace: string(),
-});
+const secretFields = {
+  name: string({ description: "Name of the Secret." }),
+  namespace: string({ description: "Namespace of the Secret." }),
+} as const;
+
+/** A key of a Secret; `description` says what its value is. */
+export function secretKeySelector(description: string): Schema<SecretKeySelector> {
+  return object(
+    { key: string({ description: "Key of the Secret that holds the value." }), ...secretFields },
+    {},
+    { description },
+  );
+}
 
 /** The fields of `ManagedSpec`, to be spread into a kind's spec. */
 export const managedSpecFields: {
   readonly [K in keyof ManagedSpec]-?: Schema<Exclude<ManagedSpec[K], undefined>>;
 } = {
-  providerConfigRef: reference("The ProviderConfig with the address and credentials of the backend."),
+  providerConfigRef: reference(
+    "ProviderConfig",
+    "The ProviderConfig with the address and credentials of the backend.",
+  ),
   deletionPolicy: oneOf(["Orphan", "Delete"], {
     default: "Delete",
-    description: "Whether the external resource is deleted with this object.",
+    description: "Whether the external resource is deleted with this object. Orphan leaves it.",
   }),
   managementPolicies: list(oneOf(["Observe", "Create", "Update", "Delete", "LateInitialize", "*"]), {
     default: ["*"],
-    description: "What the provider may do with the external resource.",
+    description:
+      "What the provider may do with the external resource: Create, Update and Delete, or * for all. It is always observed.",
   }),
   writeConnectionSecretToRef: object(
-    { name: string(), namespace: string() },
+    secretFields,
     {},
-    { description: "The Secret that the credentials are written to." },
+    { description: "The Secret that the credentials are written to. Without it there is none." },
   ),
   publishConnectionDetailsTo: object(
-    { name: string() },
+    { name: string({ description: "Not used." }) },
     {
-      configRef: reference("The store to publish to."),
-      metadata: object({}, { annotations: map(string()), labels: map(string()), type: string() }),
+      configRef: reference("StoreConfig", "Not used."),
+      metadata: object(
+        {},
+        {
+          annotations: map(string(), { description: "Not used." }),
+          labels: map(string(), { description: "Not used." }),
+          type: string({ description: "Not used." }),
+        },
+        { description: "Not used." },
+      ),
     },
     { description: "Not used: credentials are written to Secrets only." },
   ),
@@ -130,7 +151,7 @@ export const managedConditions: Schema<readonly StandardCondition[]> = list(
       message: string({ description: "Why, for people." }),
       observedGeneration: integer({
         format: "int64",
-        description: "The metadata.generation that it tells of.",
+        description: "The metadata.generation that the condition is about.",
       }),
     },
   ),
@@ -140,6 +161,12 @@ export const managedConditions: Schema<readonly StandardCondition[]> = list(
     description: "What is known about the resource, one entry for each aspect.",
   },
 );
+
+/** What `spec` and `status` of a managed resource are. */
+export const managedSpecText =
+  "What the external resource shall be. Written by Crossplane, usually from a claim.";
+/** See `managedSpecText`. */
+export const managedStatusText = "How the external resource is. Written by the provider.";
 
 const managedColumns: readonly PrinterColumn[] = [
   { name: "READY", type: "string", jsonPath: ".status.conditions[?(@.type=='Ready')].status" },

@@ -10,7 +10,14 @@ import {
   string,
 } from "@klutch/schema";
 import type { KubeObject, StandardCondition } from "@klutch/kube-core";
-import { managedConditions, managedCrd, type ManagedSpec, managedSpecFields } from "./managed-common.ts";
+import {
+  managedConditions,
+  managedCrd,
+  type ManagedSpec,
+  managedSpecFields,
+  managedSpecText,
+  managedStatusText,
+} from "./managed-common.ts";
 import type { OriginatingIdentity } from "./service-instance.ts";
 
 export interface ServiceBindingParameters {
@@ -57,17 +64,32 @@ export interface ManagedServiceBinding extends KubeObject {
 
 const forProvider: Schema<ServiceBindingParameters> = object(
   {
-    instanceName: string({ description: "Name of the claim of the instance to bind." }),
-    acceptsIncomplete: boolean({ description: "The broker may answer before it is done." }),
+    instanceName: string({
+      description: "Name of the claim of the instance to bind, in the namespace of this binding's claim.",
+    }),
+    acceptsIncomplete: boolean({
+      description: "Whether the broker may answer before it is done.",
+    }),
   },
   {
     appGuid: string({ description: "Not used." }),
-    bindResource: object({}, { appGuid: string(), route: string() }, { description: "Not used." }),
-    parameters: map(string(), { description: "Parameters of the binding; a later change has no effect." }),
-    context: map(string(), { description: "Context of the binding, for the broker." }),
-    originatingIdentity: object({}, { platform: string(), value: string() }, { description: "Not used." }),
+    bindResource: object(
+      {},
+      { appGuid: string({ description: "Not used." }), route: string({ description: "Not used." }) },
+      { description: "Not used." },
+    ),
+    parameters: map(string(), {
+      description: "Parameters of the binding, by the broker's names. A later change has no effect.",
+    }),
+    context: map(string(), { description: "Context of the binding, sent to the broker as it is." }),
+    originatingIdentity: object(
+      {},
+      { platform: string({ description: "Not used." }), value: string({ description: "Not used." }) },
+      { description: "Not used." },
+    ),
     credentials: map(string(), { description: "Not used." }),
   },
+  { description: "Which instance is bound, and how." },
 );
 
 const atProvider: Schema<ServiceBindingObservation> = object(
@@ -77,10 +99,19 @@ const atProvider: Schema<ServiceBindingObservation> = object(
     planID: string({ description: "Id of the instance's plan." }),
     serviceID: string({ description: "Id of the instance's offering." }),
     serviceBindingID: integer({ description: "Not used any more." }),
-    connectionDetails: list(object({}, { hostURL: string(), port: string(), label: string() }), {
-      description: "Where the service is reached, without secrets.",
-    }),
+    connectionDetails: list(
+      object(
+        {},
+        {
+          hostURL: string({ description: "Host name or address." }),
+          port: string({ description: "Port, as text." }),
+          label: string({ description: "What is spoken there, such as SQL." }),
+        },
+      ),
+      { description: "Where the service is reached, without secrets." },
+    ),
   },
+  { description: "The binding at its broker." },
 );
 
 export const managedServiceBindingCrd: CustomResourceDefinition = managedCrd({
@@ -88,14 +119,15 @@ export const managedServiceBindingCrd: CustomResourceDefinition = managedCrd({
   plural: "servicebindings",
   description: "Credentials for a service instance at a service broker.",
   fields: {
-    spec: object({ forProvider }, managedSpecFields),
+    spec: object({ forProvider }, managedSpecFields, { description: managedSpecText }),
     status: object(
       {},
       {
         atProvider,
-        pendingOperation: string({ description: "Key of the broker's operation that runs." }),
+        pendingOperation: string({ description: "Not used: an annotation records the broker's operation." }),
         conditions: managedConditions,
       },
+      { description: managedStatusText },
     ),
   },
 });

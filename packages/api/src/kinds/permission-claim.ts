@@ -55,7 +55,12 @@ export interface AnsweredPermissionClaim extends PermissionClaim {
 }
 
 const patterns = (description: string): Schema<KeyPatterns> =>
-  list(object({ pattern: string() }), { description });
+  list(
+    object({
+      pattern: string({ description: "A key, in which * stands for any characters." }),
+    }),
+    { description },
+  );
 
 const required = {
   version: string({ minLength: 1, description: "Version of the resource." }),
@@ -67,56 +72,97 @@ const optional = {
   selector: object(
     {},
     {
-      names: list(string(), { default: ["*"], description: "Exact names, or * for all." }),
-      namespaces: list(string(), { default: ["*"], description: "Exact namespaces, or * for all." }),
-      labelSelectors: list(map(string()), { description: "An object must match one of these label sets." }),
-      fieldSelectors: list(string(), { description: "Field selectors the object must match." }),
-      owner: oneOf(["Provider", "Consumer"], { description: "Which side owns the objects." }),
+      names: list(string(), { default: ["*"], description: "Names in the app cluster; * is any." }),
+      namespaces: list(string(), { default: ["*"], description: "Namespaces of the app cluster; * is any." }),
+      labelSelectors: list(map(string()), {
+        description: "An object must have all labels of one of these maps. Default: no restriction.",
+      }),
+      fieldSelectors: list(string(), {
+        description:
+          "An object must match one of these, such as type=Opaque,metadata.name!=x. Default: no restriction.",
+      }),
+      owner: oneOf(["Provider", "Consumer"], {
+        description:
+          "Which side owns the objects and may change them. Without it each object belongs to the side that made it.",
+      }),
     },
     { default: {}, description: "The objects the claim covers." },
   ),
-  required: boolean({ description: "Without this claim the API does not work." }),
+  required: boolean({ description: "Whether the API works only if this claim is accepted. Default false." }),
   read: object(
     {},
     {
-      labels: patterns("Label keys that the provider may read."),
-      labelsOnProviderOwnedObjects: patterns("Label keys that the provider may read on objects it owns."),
-      annotations: patterns("Annotation keys that the provider may read."),
-      overrideAnnotations: patterns("Annotation keys whose values on the consumer side win."),
+      labels: patterns(
+        "Which labels of the consumer's own objects go to the provider. Default: all but those of Klutch and kubectl.",
+      ),
+      labelsOnProviderOwnedObjects: patterns(
+        "Which labels the consumer may set on copies of the provider's objects. Default: none.",
+      ),
+      annotations: patterns(
+        "Which annotations of the consumer's own objects go to the provider. Default: all but those of Klutch and kubectl.",
+      ),
+      overrideAnnotations: patterns(
+        "Which annotations the consumer may set on copies of the provider's objects; its values win. Default: none.",
+      ),
     },
-    { default: {}, description: "What the provider may read." },
+    { default: {}, description: "Which labels and annotations go from the app cluster to the provider." },
   ),
   create: object(
     {},
-    { replaceExisting: boolean({ description: "Existing objects are replaced." }) },
-    { description: "How objects are created." },
+    {
+      replaceExisting: boolean({
+        description:
+          "Whether an object of the same name on the other side is replaced by the copy. Default false: both are left alone.",
+      }),
+    },
+    { description: "How copies are made." },
   ),
-  autoAdopt: boolean({ description: "The provider takes over ownership of consumer objects." }),
-  autoDonate: boolean({ description: "Created objects are given to the consumer." }),
+  autoAdopt: boolean({
+    description:
+      "Whether a new object of the consumer becomes the provider's once it is copied there. Default false.",
+  }),
+  autoDonate: boolean({
+    description:
+      "Whether a new object of the provider becomes the consumer's once it is copied there. Default false.",
+  }),
   onConflict: object(
     {},
     {
       recreateWhenConsumerSideDeleted: boolean({
         default: true,
-        description: "An object that is deleted on the consumer side is made again.",
+        description: "Whether a copy of a provider's object that the consumer deletes is made again.",
       }),
     },
-    { default: {}, description: "What happens when the sides disagree." },
+    { default: {}, description: "What is done when the two sides disagree." },
   ),
   update: object(
     {},
     {
-      fields: list(string(), { description: "Fields that the provider may change; all when empty." }),
-      preserving: list(string(), { description: "Fields that keep the consumer's value." }),
-      alwaysRecreate: boolean({ description: "Objects are deleted and made again instead of changed." }),
-      labels: patterns("Label keys that the provider may change."),
-      labelsOnConsumerOwnedObjects: patterns("Label keys that the provider may change on consumer objects."),
-      annotations: patterns("Annotation keys that the provider may change."),
+      fields: list(string(), {
+        description:
+          "Paths of fields that the provider may change once an object is on both sides, such as spec.size. Default: all in copies of its own objects, none in objects of the consumer.",
+      }),
+      preserving: list(string(), {
+        description: "Paths of fields that keep the consumer's value, such as spec.size. Default: none.",
+      }),
+      alwaysRecreate: boolean({
+        description:
+          "Whether a copy that differs is deleted and made again instead of changed. Default false.",
+      }),
+      labels: patterns(
+        "Which labels of the provider's own objects come to the app cluster. Default: those without a domain, and the usual ones that name an application.",
+      ),
+      labelsOnConsumerOwnedObjects: patterns(
+        "Which labels the provider may set on copies of the consumer's objects. Default: none.",
+      ),
+      annotations: patterns(
+        "Which annotations of the provider's own objects come to the app cluster. Default: those without a domain, and the usual ones that name an application.",
+      ),
       annotationsOnConsumerOwnedObjects: patterns(
-        "Annotation keys that the provider may change on consumer objects.",
+        "Which annotations the provider may set on copies of the consumer's objects. Default: none.",
       ),
     },
-    { description: "What the provider may change." },
+    { description: "What changes in a copy, and which labels and annotations come to the app cluster." },
   ),
 } as const;
 

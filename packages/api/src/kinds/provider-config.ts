@@ -14,6 +14,7 @@ import type { KubeObject, StandardCondition } from "@klutch/kube-core";
 import {
   dataservicesCrd,
   managedConditions,
+  referencePolicy,
   type SecretKeySelector,
   secretKeySelector,
 } from "./managed-common.ts";
@@ -63,41 +64,73 @@ export interface ProviderConfig extends KubeObject {
 
 const credential: Schema<CredentialSource> = object(
   {},
-  { secretRef: secretKeySelector, env: object({ name: string() }), fs: object({ path: string() }) },
-  { description: "Where the credential is read: secretRef, env or fs, as source says." },
+  {
+    secretRef: secretKeySelector("The Secret with the value, for the source Secret."),
+    env: object(
+      { name: string({ description: "Name of the variable." }) },
+      {},
+      { description: "The provider's environment variable with the value, for the source Environment." },
+    ),
+    fs: object(
+      { path: string({ description: "Path of the file." }) },
+      {},
+      { description: "The file in the provider's pod with the value, for the source Filesystem." },
+    ),
+  },
+  {
+    description:
+      "Where the value is read: secretRef, env or fs, as source says. White space around it is dropped.",
+  },
 );
 
 const spec: Schema<ProviderConfigSpec> = object(
   {
-    url: string({ description: "Base URL of the backend." }),
-    serviceType: oneOf(["servicebroker", "backupmanager"], { description: "What answers at the URL." }),
-    providerCredentials: object({
-      source: oneOf(["None", "Secret", "InjectedIdentity", "Environment", "Filesystem"], {
-        description: "Where username and password come from.",
-      }),
-      username: credential,
-      password: credential,
+    url: string({ description: "Base URL of the backend, http or https." }),
+    serviceType: oneOf(["servicebroker", "backupmanager"], {
+      description: "What answers at the URL. No controller serves backup managers yet.",
     }),
+    providerCredentials: object(
+      {
+        source: oneOf(["None", "Secret", "InjectedIdentity", "Environment", "Filesystem"], {
+          description:
+            "Where username and password come from. None: the backend asks for none. InjectedIdentity is not supported.",
+        }),
+        username: credential,
+        password: credential,
+      },
+      {},
+      { description: "How the provider logs in at the backend: basic authentication." },
+    ),
   },
   {
-    healthCheckEndpoint: string({ description: "Path that tells whether the backend is healthy." }),
+    healthCheckEndpoint: string({
+      description: "Path that answers 2xx while the backend is healthy. Without it the catalog is read.",
+    }),
     tls: object(
       {},
       {
-        insecureSkipVerify: boolean({ description: "The backend's certificate is not checked." }),
-        caBundleSecretRef: secretKeySelector,
-        overrideServerName: string({ description: "Name that the backend's certificate must have." }),
+        insecureSkipVerify: boolean({
+          description:
+            "Whether the backend's certificate is not checked. Excludes caBundleSecretRef. Default false.",
+        }),
+        caBundleSecretRef: secretKeySelector(
+          "The Secret with the certificates, in PEM, of the authorities that are trusted. Without it the usual public ones are.",
+        ),
+        overrideServerName: string({
+          description: "Name that the backend's certificate must have. Without it that of the URL.",
+        }),
       },
       { description: "How the backend's certificate is checked." },
     ),
   },
+  { description: "Where a backend is, and how to log in there. Written by operators." },
 );
 
 const status: Schema<ProviderConfigStatus> = object(
   {},
   {
     conditions: managedConditions,
-    users: integer({ format: "int64", description: "How many managed resources use it." }),
+    users: integer({ format: "int64", description: "Not written: see the ProviderConfigUsages." }),
     health: object(
       {},
       {
@@ -110,8 +143,13 @@ const status: Schema<ProviderConfigStatus> = object(
         lastStatus: boolean({ description: "Whether the backend answered well." }),
         lastMessage: string({ description: "Available, or what went wrong." }),
       },
+      {
+        description:
+          "Whether the backend answers. Checked every three minutes, or half a minute while it does not.",
+      },
     ),
   },
+  { description: "How the backend is. Written by the provider." },
 );
 
 export const providerConfigCrd: CustomResourceDefinition = dataservicesCrd({
@@ -145,24 +183,26 @@ export interface ProviderConfigUsage extends KubeObject {
 export const providerConfigUsageCrd: CustomResourceDefinition = dataservicesCrd({
   kind: "ProviderConfigUsage",
   plural: "providerconfigusages",
-  description: "A managed resource that uses a ProviderConfig.",
+  description:
+    "A managed resource that uses a ProviderConfig. Written by the provider; goes with the resource.",
   required: ["providerConfigRef", "resourceRef"],
   statusSubresource: false,
   categories: ["crossplane", "provider", "anynines"],
   fields: {
     providerConfigRef: object(
-      { name: string() },
-      {
-        policy: object(
-          {},
-          {
-            resolution: oneOf(["Required", "Optional"], { default: "Required" }),
-            resolve: oneOf(["Always", "IfNotPresent"]),
-          },
-        ),
-      },
+      { name: string({ description: "Name of the ProviderConfig." }) },
+      { policy: referencePolicy },
+      { description: "The ProviderConfig that is used." },
     ),
-    resourceRef: object({ apiVersion: string(), kind: string(), name: string() }, { uid: string() }),
+    resourceRef: object(
+      {
+        apiVersion: string({ description: "Group and version of the managed resource." }),
+        kind: string({ description: "Kind of the managed resource." }),
+        name: string({ description: "Name of the managed resource." }),
+      },
+      { uid: string({ description: "UID of the managed resource." }) },
+      { description: "The managed resource that uses it." },
+    ),
   },
   columns: [
     { name: "AGE", type: "date", jsonPath: ".metadata.creationTimestamp" },
@@ -175,22 +215,35 @@ export const providerConfigUsageCrd: CustomResourceDefinition = dataservicesCrd(
 export const storeConfigCrd: CustomResourceDefinition = dataservicesCrd({
   kind: "StoreConfig",
   plural: "storeconfigs",
-  description: "Where connection details are published besides Secrets.",
+  description: "Not used: connection details are published to Secrets only.",
   required: ["spec"],
   categories: ["crossplane", "store", "gcp"],
   fields: {
     spec: object(
-      { defaultScope: string() },
+      { defaultScope: string({ description: "Not used." }) },
       {
-        type: oneOf(["Kubernetes", "Vault", "Plugin"], { default: "Kubernetes" }),
-        kubernetes: anyObject(),
+        type: oneOf(["Kubernetes", "Vault", "Plugin"], { default: "Kubernetes", description: "Not used." }),
+        kubernetes: anyObject({ description: "Not used." }),
         plugin: object(
           {},
-          { endpoint: string(), configRef: object({ apiVersion: string(), kind: string(), name: string() }) },
+          {
+            endpoint: string({ description: "Not used." }),
+            configRef: object(
+              {
+                apiVersion: string({ description: "Not used." }),
+                kind: string({ description: "Not used." }),
+                name: string({ description: "Not used." }),
+              },
+              {},
+              { description: "Not used." },
+            ),
+          },
+          { description: "Not used." },
         ),
       },
+      { description: "Accepted for manifests that have it; nothing reads it." },
     ),
-    status: object({}, { conditions: managedConditions }),
+    status: object({}, { conditions: managedConditions }, { description: "Nothing writes it." }),
   },
   columns: [
     { name: "AGE", type: "date", jsonPath: ".metadata.creationTimestamp" },

@@ -9,7 +9,14 @@ import {
   string,
 } from "@klutch/schema";
 import type { KubeObject, StandardCondition } from "@klutch/kube-core";
-import { managedConditions, managedCrd, type ManagedSpec, managedSpecFields } from "./managed-common.ts";
+import {
+  managedConditions,
+  managedCrd,
+  type ManagedSpec,
+  managedSpecFields,
+  managedSpecText,
+  managedStatusText,
+} from "./managed-common.ts";
 
 /** Who asks, for the broker's records (OSB "Originating Identity"). */
 export interface OriginatingIdentity {
@@ -55,44 +62,58 @@ export interface ServiceInstance extends KubeObject {
 const originatingIdentity: Schema<OriginatingIdentity> = object(
   {},
   {
-    platform: string({ description: "Where the identity comes from." }),
+    platform: string({ description: "Where the identity comes from, such as kubernetes." }),
     value: string({ description: "The identity, JSON or plain text." }),
   },
-  { description: "Who asks, for the broker's records." },
+  {
+    description: "Who asks, for the broker's records. Sent as a header when both fields are there.",
+  },
 );
 
 const forProvider: Schema<ServiceInstanceParameters> = object(
   {
-    acceptsIncomplete: boolean({ default: true, description: "The broker may answer before it is done." }),
-    serviceName: string({ description: "Name of the offering in the catalog." }),
-    planName: string({ description: "Name of the plan in the catalog." }),
-    organizationGuid: string({
-      description: "Organisation the instance is made in, where the broker wants one.",
+    acceptsIncomplete: boolean({
+      default: true,
+      description: "Whether the broker may answer before it is done.",
     }),
-    spaceGuid: string({ description: "Space the instance is made in, where the broker wants one." }),
+    serviceName: string({
+      description:
+        "Name of the offering in the broker's catalog. It cannot change while the instance exists.",
+    }),
+    planName: string({ description: "Name of the plan in the broker's catalog." }),
+    organizationGuid: string({
+      description: "Sent to the broker as organization_guid, for brokers that want one.",
+    }),
+    spaceGuid: string({ description: "Sent to the broker as space_guid, for brokers that want one." }),
   },
   {
-    parameters: map(anyValue(), { description: "Parameters by the broker's names." }),
-    context: map(string(), { description: "Context of the instance, for the broker." }),
+    parameters: map(anyValue(), { description: "Parameters of the instance, by the broker's names." }),
+    context: map(string(), {
+      description:
+        "Context of the instance, sent to the broker with platform, organization_guid and space_guid added.",
+    }),
     originatingIdentity,
   },
+  { description: "What the broker is asked for." },
 );
 
 const atProvider: Schema<ServiceInstanceObservation> = object(
   {},
   {
     state: string({
-      description: "How far the instance is, such as deploying, provisioned, failed, lost, deleting.",
+      description:
+        "How far the instance is: deploying, provisioned, failed, lost, unknown, deleting or deleted.",
     }),
-    provisionedAt: string({ description: "RFC 3339." }),
-    deletedAt: string({ description: "RFC 3339." }),
-    createdAt: string({ description: "RFC 3339." }),
-    updatedAt: string({ description: "RFC 3339." }),
-    planId: string({ description: "Id of the plan in the catalog." }),
-    serviceId: string({ description: "Id of the offering in the catalog." }),
+    provisionedAt: string({ description: "When the instance was ready for the first time, in RFC 3339." }),
+    deletedAt: string({ description: "Not written." }),
+    createdAt: string({ description: "When the provider first recorded a state, in RFC 3339." }),
+    updatedAt: string({ description: "When the state changed last, in RFC 3339." }),
+    planId: string({ description: "Id of the instance's plan in the broker's catalog." }),
+    serviceId: string({ description: "Id of the instance's offering in the broker's catalog." }),
     instanceId: string({ description: "Id of the instance at its broker." }),
     parameters: map(anyValue(), { description: "Parameters that the broker has or was sent." }),
   },
+  { description: "The instance at its broker." },
 );
 
 export const serviceInstanceCrd: CustomResourceDefinition = managedCrd({
@@ -100,14 +121,17 @@ export const serviceInstanceCrd: CustomResourceDefinition = managedCrd({
   plural: "serviceinstances",
   description: "A service instance at a service broker.",
   fields: {
-    spec: object({ forProvider }, managedSpecFields),
+    spec: object({ forProvider }, managedSpecFields, { description: managedSpecText }),
     status: object(
       {},
       {
         atProvider,
-        pendingOperation: string({ description: "Key of the broker's operation that runs." }),
+        pendingOperation: string({
+          description: "What the broker calls its operation on the instance, while one runs.",
+        }),
         conditions: managedConditions,
       },
+      { description: managedStatusText },
     ),
   },
 });

@@ -1,7 +1,7 @@
 /**
  * Decides whether a client's certificate was issued by our authority. OpenSSL's own answer cannot be used: the certificates that
  * Crossplane makes have the same distinguished name and number as their authority and no authority key identifier, so OpenSSL
- * calls them self-signed and never looks at the signature. Here the signature is what counts. Intermediates are not accepted.
+ * calls them self-signed and never checks the signature. Here the signature is what counts. Intermediates are not accepted.
  */
 import { X509Certificate } from "node:crypto";
 

@@ -18,7 +18,7 @@ import type {
   ObservedResource,
 } from "./types.ts";
 
-/** How long Crossplane may reuse an answer. It is also the rhythm in which a composite without events is looked at again. */
+/** How long Crossplane may reuse an answer. It is also the rhythm in which a composite without events is reconciled again. */
 const answerTtlSeconds = 60n;
 
 /** Reads a request. */

@@ -27,7 +27,7 @@ export interface ServeFunctionOptions {
   readonly logger: Logger;
   /** Counts calls, with the names of gRPC's own Prometheus middleware. */
   readonly metrics?: Metrics | undefined;
-  /** Tells whether a certificate is valid now. */
+  /** Says whether a certificate is valid now. */
   readonly clock?: Clock | undefined;
   /** How long calls in flight may take when the server stops, in milliseconds. Default 5 000. */
   readonly drainMs?: number | undefined;

@@ -1,4 +1,4 @@
-/** A cache that keeps of each object its digest, and its content while somebody has to look at it. */
+/** A cache that keeps of each object its digest, and its content while somebody has to read it. */
 import type { DynamicObject, ObjectMeta } from "@klutch/kube-core";
 import { Payload, type PayloadCache } from "./payload.ts";
 import type { CachePolicy } from "./read-your-writes-cache.ts";
@@ -20,12 +20,12 @@ export interface DigestRules<D extends ObjectDigest> {
   readonly digest: (object: DynamicObject) => D;
   /** Takes away what nobody needs of the content. */
   readonly strip: (object: DynamicObject) => DynamicObject;
-  /** Whether the object was in sync with what it belongs to when the process before this one ended, as far as it can tell. */
+  /** Whether the object was in sync with what it belongs to when the process before this one ended, as far as is known. */
   readonly isMarked: (object: DynamicObject) => boolean;
 }
 
 /**
- * Keeps the payload of what came from the server. What we wrote ourselves needs no second look. Neither does, most probably, what bears
+ * Keeps the payload of what came from the server. What we wrote ourselves needs no second comparison. Neither does, most probably, what bears
  * our mark when this process sees it first: it was in sync before, and what is not is read again.
  */
 export function digestPolicy<D extends ObjectDigest>(

@@ -142,13 +142,13 @@ const scenarios: readonly (readonly [string, () => Promise<void>])[] = [
 ];
 
 for (const [name, run] of scenarios) {
-  test(`after ${name} the cache equals the server, and no change was missed or told twice`, async () => {
+  test(`after ${name} the cache equals the server, and no change was missed or reported twice`, async () => {
     await run();
     await assertConverged();
   });
 }
 
-test("objects made and deleted anew between two lists are told as two changes", async () => {
+test("objects made and deleted anew between two lists are reported as two changes", async () => {
   const ref = { namespace: "a", name: "reborn" };
   await cluster.client.create(configMaps, configMap("reborn", "first"));
   await assertConverged();
@@ -165,7 +165,7 @@ test("objects made and deleted anew between two lists are told as two changes", 
   assert.deepEqual(seen.slice(0, 2), ["deleted", "added"]);
 });
 
-test("what was cached before a handler came is told to it as part of the initial list", async () => {
+test("what was cached before a handler came is given to it as part of the initial list", async () => {
   await cluster.client.create(configMaps, configMap("before", "one"));
   await assertConverged();
   const seen = new Map<string, boolean>();

@@ -1,5 +1,5 @@
 /**
- * The content of a cached object for as long as it is of use. Fresh ones are held as they came; when many wait to be looked at, the
+ * The content of a cached object for as long as it is of use. Fresh ones are held as they came; when many wait to be reconciled, the
  * older ones are packed, and what no longer fits is dropped: whoever needs it reads it from the server. When a pair is in sync, its
  * contents are dropped.
  */

@@ -105,14 +105,14 @@ test("a built-in resource, whose schema does not change, is resumed where it was
 
 test("of too many objects those that came first are held, and the pool says so until a list is short enough", async () => {
   const many = ["one", "two", "three", "four"].map((name) => object(name, "8"));
-  const told: (string | undefined)[] = [];
+  const reports: (string | undefined)[] = [];
   const client = clientOf([many, many.slice(0, 2)], [{ events: [object("five", "12")], end: "410" }]);
-  await using pool = poolOf(client, (message) => told.push(message));
+  await using pool = poolOf(client, (message) => reports.push(message));
   await using handle = pool.acquire({ type: widgets, namespace: "a", maxObjects: 3 });
   await handle.cache.informer.whenSynced();
   assert.equal(handle.cache.informer.size, 3);
-  await waitFor("the shorter list", () => told.length === 2);
-  assert.match(told[0] ?? "", /^a: there are more than 3 widgets\.example\.org/);
-  assert.equal(told[1], undefined);
+  await waitFor("the shorter list", () => reports.length === 2);
+  assert.match(reports[0] ?? "", /^a: there are more than 3 widgets\.example\.org/);
+  assert.equal(reports[1], undefined);
   assert.equal(handle.cache.informer.size, 2);
 });

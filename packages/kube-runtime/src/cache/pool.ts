@@ -49,7 +49,7 @@ export interface CachePoolOptions<D extends ObjectDigest> {
   readonly digests: DigestRules<D>;
   /** So many objects of one scope are taken. Default: all. */
   readonly maxObjects?: number | undefined;
-  /** Told which scopes have too many objects; undefined when none has any longer. */
+  /** Called with the scopes that have too many objects; undefined when none has any longer. */
   readonly onLimit?: ((message: string | undefined) => void) | undefined;
   readonly logger: Logger;
   readonly clock: Clock;
@@ -109,7 +109,7 @@ export class CachePool<D extends ObjectDigest = ObjectDigest> implements AsyncDi
     const covering = [...this.#digested.values()].filter(
       ({ scope }) => scope.namespace === undefined || scope.namespace === namespace,
     );
-    // A namespace that nobody looks into, while others are looked into, may hold anything.
+    // A namespace that nobody watches, while others are watched, may hold anything.
     if (covering.length === 0 && this.#digested.size > 0) return undefined;
     if (covering.some(({ cache }) => !cache.informer.synced)) return undefined;
     return covering.reduce((sum, { cache }) => sum + [...objectsIn(cache, namespace)].length, 0);

@@ -23,7 +23,7 @@ export interface CachePolicy<T> {
  * One informer, shared by all who need its resource and scope, and the writes of this process on top of it. Without these, a reconcile
  * that runs before the watch delivers our write would do the same write again, and one that runs while a slow watch replays older
  * events would write an older status. An own write is shown until the watch has caught up, or until a complete list of a later version
- * does not have it. It does not wait for anything and does not read: whoever writes tells it by `wrote`. `T` is what is kept of an
+ * does not have it. It does not wait for anything and does not read: whoever writes calls `wrote`. `T` is what is kept of an
  * object.
  */
 export class ReadYourWritesCache<T extends Cached = DynamicObject> implements AsyncDisposable {

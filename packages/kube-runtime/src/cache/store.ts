@@ -78,7 +78,7 @@ export class Store<T extends Cached> {
     if (previous === undefined && !this.#mayAdd(this.#objects.size)) return;
     const object = this.#transform(raw);
     if (previous !== undefined && isKnown && this.#isSame(previous, object)) return;
-    // An object that was deleted and made anew between two lists is two changes for whoever looks at identity.
+    // An object that was deleted and made anew between two lists is two changes for whoever compares identity.
     if (previous !== undefined && previous.metadata.uid !== object.metadata.uid) this.delete(key);
     const replaced = this.#objects.get(key);
     if (replaced !== undefined) this.#unindex(key, replaced);

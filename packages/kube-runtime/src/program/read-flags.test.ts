@@ -59,7 +59,7 @@ test("defaults, flags and environment are read to typed values; a flag wins over
   });
 });
 
-test("every fault is told at once, begins with its flag and says what would be right", () => {
+test("every fault is reported at once, begins with its flag and says what would be right", () => {
   const args = [
     "--probe=http",
     "--listen=9443",

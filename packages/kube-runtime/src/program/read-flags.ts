@@ -20,7 +20,7 @@ export class ConfigError extends Error {
   }
 }
 
-/** What was read, and what is wrong with it. A value whose fault is told is not to be used. */
+/** What was read, and what is wrong with it. A value whose fault is reported is not to be used. */
 export interface ReadFlags<T extends FlagTable> {
   readonly values: ValuesOf<T>;
   readonly faults: string[];
@@ -60,7 +60,7 @@ export function requireFlags<T extends FlagTable>(flags: T, source: FlagSource):
 }
 
 /** What people type: `--name`, or the name of the variable. */
-export function titleOf(name: string, flag: Flag<unknown>): string {
+function titleOf(name: string, flag: Flag<unknown>): string {
   return flag.envOnly === true ? (flag.env ?? name) : `--${name}`;
 }
 

@@ -44,7 +44,7 @@ test("--help and --version are answered before anything is read or run", async (
   assert.deepEqual(await started(["--version"], mustNotRun), { code: 0, out: "program v1\n", err: "" });
 });
 
-test("wrong flags are told on standard error, with exit code 2", async () => {
+test("wrong flags are reported on standard error, with exit code 2", async () => {
   const { code, out, err } = await started(["--nonsense", "--name="], mustNotRun);
   assert.equal(code, 2);
   assert.equal(out, "");

@@ -1,4 +1,5 @@
-/** A binary heap of keys that become due, each with one time; the earliest is on top. Every change costs O(log n). */
+/** A heap of keys that become due, each with one time; the earliest is on top. Every change costs O(log n). */
+import { Heap, type HeapEntry } from "@klutch/kube-core";
 
 /** A key that waits. */
 export interface Delayed<K, T> {
@@ -7,25 +8,23 @@ export interface Delayed<K, T> {
   readonly item: T;
 }
 
-interface Entry<K, T> extends Delayed<K, T> {
+interface Entry<K, T> extends Delayed<K, T>, HeapEntry {
   dueAt: number;
   item: T;
-  /** Where it stands in the heap. */
-  index: number;
 }
 
-/** Earliest-due-first collection. */
+/** Earliest-due-first collection. Keys that are due at the same time come in no certain order. */
 export class DelayHeap<K, T> {
-  readonly #entries: Entry<K, T>[] = [];
+  readonly #heap = new Heap<Entry<K, T>>((left, right) => left.dueAt < right.dueAt);
   readonly #byKey = new Map<K, Entry<K, T>>();
 
   get size(): number {
-    return this.#entries.length;
+    return this.#heap.size;
   }
 
   /** When the earliest key is due; undefined when empty. */
   get nextDueAt(): number | undefined {
-    return this.#entries[0]?.dueAt;
+    return this.#heap.first?.dueAt;
   }
 
   get(key: K): Delayed<K, T> | undefined {
@@ -38,53 +37,20 @@ export class DelayHeap<K, T> {
     if (present !== undefined) {
       present.dueAt = dueAt;
       present.item = item;
-      this.#rise(present);
-      this.#sink(present);
+      this.#heap.moved(present);
       return;
     }
-    const entry: Entry<K, T> = { key, dueAt, item, index: this.#entries.length };
-    this.#entries.push(entry);
+    const entry: Entry<K, T> = { key, dueAt, item, index: 0 };
+    this.#heap.add(entry);
     this.#byKey.set(key, entry);
-    this.#rise(entry);
   }
 
   /** Removes and gives back the earliest key that is due at `now`. */
   popDue(now: number): Delayed<K, T> | undefined {
-    const first = this.#entries[0];
+    const { first } = this.#heap;
     if (first === undefined || first.dueAt > now) return undefined;
-    const last = this.#entries.pop();
+    this.#heap.takeFirst();
     this.#byKey.delete(first.key);
-    if (last !== undefined && last !== first) {
-      this.#place(last, 0);
-      this.#sink(last);
-    }
     return first;
-  }
-
-  #rise(entry: Entry<K, T>): void {
-    while (entry.index > 0) {
-      const above = (entry.index - 1) >> 1;
-      const parent = this.#entries[above];
-      if (parent === undefined || parent.dueAt <= entry.dueAt) return;
-      this.#place(parent, entry.index);
-      this.#place(entry, above);
-    }
-  }
-
-  #sink(entry: Entry<K, T>): void {
-    for (;;) {
-      const left = this.#entries[2 * entry.index + 1];
-      const right = this.#entries[2 * entry.index + 2];
-      const child = left !== undefined && right !== undefined && right.dueAt < left.dueAt ? right : left;
-      if (child === undefined || entry.dueAt <= child.dueAt) return;
-      const below = child.index;
-      this.#place(child, entry.index);
-      this.#place(entry, below);
-    }
-  }
-
-  #place(entry: Entry<K, T>, index: number): void {
-    entry.index = index;
-    this.#entries[index] = entry;
   }
 }

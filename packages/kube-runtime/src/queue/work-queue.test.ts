@@ -145,7 +145,7 @@ test("what is lower counts against a priority's limit, what is higher does not",
   assert.equal(await next, "n2");
 });
 
-test("a key that comes back for another look comes back in its priority: a backlog that waits does not become important", async () => {
+test("a key that comes back for another reconcile comes back in its priority: a backlog that waits does not become important", async () => {
   const { clock, advance } = manualClock();
   const queue = new WorkQueue({ clock, random: () => 1 });
   queue.add("late", { priority: "low" });
@@ -214,26 +214,26 @@ test("a waiting waiter gets undefined when it is aborted or the queue is shut do
   assert.equal(queue.size, 0);
 });
 
-test("20 events and then ten silent minutes cause one look a minute, not twenty", async () => {
+test("20 events and then ten silent minutes cause one reconcile a minute, not twenty", async () => {
   const { clock, advance } = manualClock();
   const queue = new WorkQueue({ clock });
-  const look = async (): Promise<void> => {
+  const reconcile = async (): Promise<void> => {
     const key = (await queue.get()) ?? "";
     queue.addAfter(key, 60_000);
     queue.done(key);
   };
   for (let event = 0; event < 20; event++) {
     queue.add("a");
-    await look();
+    await reconcile();
     advance(1_000);
   }
   assert.equal(queue.delayedSize, 1);
-  let looks = 0;
+  let reconciles = 0;
   for (let second = 0; second < 600; second++) {
     advance(1_000);
-    for (; queue.size > 0; looks++) await look();
+    for (; queue.size > 0; reconciles++) await reconcile();
   }
-  assert.equal(looks, 10);
+  assert.equal(reconciles, 10);
 });
 
 test("a key that waits for two times comes once, at the earlier one, and as important as the more important", async () => {

@@ -9,7 +9,7 @@ import { DelayHeap } from "./delay-heap.ts";
 /** Importance of a key, highest first. Default `normal`. */
 export type Priority = "high" | "normal" | "low";
 
-/** Is told what happens to keys, for metrics. */
+/** Learns what happens to keys, for metrics. */
 export interface QueueObserver {
   /** The key is to be worked on. Also called again for one that waits already. */
   added(key: string): void;
@@ -136,7 +136,7 @@ export class WorkQueue<K extends string = string> {
 
   /**
    * Adds the key after `delayMs`. Default priority: while it is worked on the one it was taken from, otherwise `normal`. A key waits for
-   * one time only, the earliest that was asked for, in the highest priority: what comes of that look decides about the next.
+   * one time only, the earliest that was asked for, in the highest priority: the result of that reconcile decides about the next.
    */
   addAfter(key: K, delayMs: number, options: { readonly priority?: Priority | undefined } = {}): void {
     if (this.#isShutDown) return;

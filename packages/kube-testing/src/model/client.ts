@@ -2,11 +2,11 @@
 import {
   ApiError,
   type Clock,
+  derivedReads,
   isNotFound,
   isTooManyRequests,
   type KubeClient,
   type ListOptions,
-  listPages,
   type Random,
   type ReadOptions,
   TransportError,
@@ -139,21 +139,7 @@ function readVerbs(endpoints: Endpoints, send: Send): Pick<KubeClient, "get" | "
     // Nothing was sent as text.
     return { ...page, items: page.items.map(shape), length: 0 };
   };
-  return {
-    get,
-    list,
-    async find<T extends KubeObject>(type: ResourceType, ref: ObjectRef, options?: ReadOptions) {
-      try {
-        return await get<T>(type, ref, options);
-      } catch (error) {
-        if (isNotFound(error)) return undefined;
-        throw error;
-      }
-    },
-    async *listAll<T extends KubeObject>(type: ResourceType, options?: ListOptions) {
-      for await (const { items } of listPages<T>({ list }, type, options)) yield* items;
-    },
-  };
+  return { get, list, ...derivedReads({ get, list }) };
 }
 
 type WriteVerbs = "create" | "replace" | "apply" | "mergePatch" | "jsonPatch" | "delete";

@@ -68,7 +68,7 @@ function identity(entry: Pick<ManagedEntry, "manager" | "operation" | "apiVersio
 }
 
 /** Reads the entries of an object; undefined when there are none that can be read. */
-export function decodeManaged(object: JsonObject): Managed | undefined {
+function decodeManaged(object: JsonObject): Managed | undefined {
   const entries = objectsAt(object, "metadata", "managedFields").map((item): ManagedEntry => {
     const time = textAt(item, "time");
     return {
@@ -85,7 +85,7 @@ export function decodeManaged(object: JsonObject): Managed | undefined {
 }
 
 /** In the server's order. */
-export function encodeManaged(managed: Managed): Json | undefined {
+function encodeManaged(managed: Managed): Json | undefined {
   if (managed.size === 0) return undefined;
   const order = (entry: ManagedEntry): readonly string[] => [
     entry.operation,

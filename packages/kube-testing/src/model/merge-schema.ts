@@ -45,7 +45,7 @@ const deducedMap: MapAtom = {
 };
 
 /** Of values without a schema: objects are merged, lists are one value. */
-export const deduced: Atom = {
+const deduced: Atom = {
   scalar: "untyped",
   list: { isAtomic: true, keys: [], elementType: untyped },
   map: deducedMap,

@@ -22,7 +22,7 @@ export const claims: GaugeDeclaration<"resource" | "state"> = {
   type: "gauge",
   help: "Objects of bound APIs in the app cluster by resource and state",
   notes:
-    "`state` is `in_sync` or `pending` (known to differ, or being deleted). After a start all are `in_sync` until they were looked at; see `workqueue_depth`.",
+    "`state` is `in_sync` or `pending` (known to differ, or being deleted). After a start all are `in_sync` until they were compared; see `workqueue_depth`.",
   labels: ["resource", "state"],
   processes,
 };
@@ -49,7 +49,7 @@ export const claimedRefusals: CounterDeclaration<"resource" | "reason"> = {
   name: "klutch_claimed_refusals_total",
   type: "counter",
   help: "Objects of permission claims that did not cross, by resource and reason",
-  notes: "`reason` is that of the event that tells it.",
+  notes: "`reason` is that of the event that reports it.",
   labels: ["resource", "reason"],
   processes,
 };

@@ -189,11 +189,11 @@ export async function createKubeconfig(client: KubeClient, text: string = goodKu
   await client.create(secrets, kubeconfigSecret(text));
 }
 
-/** Waits until what is told matches; else the error says what was told last. */
-export function until(what: string, tell: () => Promise<string>, expected: RegExp): Promise<string> {
+/** Waits until what is read matches; else the error says what was read last. */
+export function until(what: string, read: () => Promise<string>, expected: RegExp): Promise<string> {
   return waitFor(what, async () => {
-    const told = await tell();
-    if (!expected.test(told)) throw new Error(told);
-    return told;
+    const text = await read();
+    if (!expected.test(text)) throw new Error(text);
+    return text;
   });
 }

@@ -50,7 +50,7 @@ function card(page: ResourcesPage, offer: OfferedApi): Markup {
 }
 
 /** A claim as a sentence's end, for people who decide about it. */
-export function claimInWords(claim: PermissionClaim): string {
+function claimInWords(claim: PermissionClaim): string {
   const owner = claim.selector?.owner;
   const what =
     claim.group === undefined || claim.group === "" ? claim.resource : `${claim.resource}.${claim.group}`;

@@ -92,7 +92,7 @@ test("a binding that goes is finished when its CRD is gone or another's: nothing
   }
 });
 
-test("without an export that stands for what was bound, objects are not released, and the reason is told", () => {
+test("without an export that stands for what was bound, objects are not released, and the reason is reported", () => {
   const reasons = [
     undefined,
     { ...exported, spec: undefined, problem: "it has no versions" },

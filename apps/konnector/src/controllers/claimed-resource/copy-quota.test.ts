@@ -26,10 +26,10 @@ test("who no longer wants a place does not keep others from it", () => {
   for (const key of ["a/1", "a/2", "a/3", "a/4"]) quota.admit(key);
   quota.remove("a/1");
   assert.deepEqual(quota.next("a/1", false), { key: "a/3" });
-  assert.deepEqual(quota.next("a/3", false), { key: "a/4" }, "a/3 was looked at and is gone");
+  assert.deepEqual(quota.next("a/3", false), { key: "a/4" }, "a/3 was reconciled and is gone");
 });
 
-test("of more than are remembered anyone may come when a place is free, and everyone is looked at once", () => {
+test("of more than are remembered anyone may come when a place is free, and everyone is reconciled once", () => {
   const quota = new CopyQuota(1);
   for (const key of ["a/1", "a/2", "a/3"]) quota.admit(key);
   quota.remove("a/1");

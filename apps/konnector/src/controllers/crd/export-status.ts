@@ -5,9 +5,9 @@ import {
   conditionsOf,
   type DynamicObject,
   falseCondition,
-  isRecord,
   jsonEqual,
   type NewCondition,
+  recordAt,
   setConditions,
   trueCondition,
 } from "@klutch/kube-core";
@@ -39,8 +39,9 @@ export async function writeExportStatus(
     [...bindingConditions(inUse), ...crdConditions(crd)],
     clock.now(),
   );
-  const crdStatus = isRecord(crd?.status) ? crd.status : {};
-  const { acceptedNames = status.acceptedNames, storedVersions = status.storedVersions } = crdStatus;
+  const { acceptedNames = status.acceptedNames, storedVersions = status.storedVersions } = recordAt(
+    crd?.status,
+  );
   const next = { ...status, conditions, acceptedNames, storedVersions };
   if (jsonEqual(next, status)) return;
   const ref = { namespace, name };

@@ -1,6 +1,6 @@
 /** Whether the app cluster has an API of this name already that did not come from a provider. */
 import { discoverResource, isNotFound, type KubeClient } from "@klutch/kube";
-import { isRecord } from "@klutch/kube-core";
+import { recordsAt } from "@klutch/kube-core";
 
 /** So many versions of a group are asked for. */
 const versionLimit = 32;
@@ -28,10 +28,7 @@ async function versionsOf(
 ): Promise<readonly string[]> {
   try {
     const answer = await client.request({ method: "GET", path: `/apis/${group}`, signal });
-    const versions: readonly unknown[] =
-      isRecord(answer) && Array.isArray(answer["versions"]) ? answer["versions"] : [];
-    return versions
-      .filter(isRecord)
+    return recordsAt(answer, "versions")
       .map(({ version }) => version)
       .filter((version) => typeof version === "string")
       .slice(0, versionLimit);

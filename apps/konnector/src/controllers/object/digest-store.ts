@@ -26,7 +26,7 @@ import {
 
 /** Of one pair; lost without harm on restart. */
 interface PairMemory extends WriteRecords {
-  /** The contents of both sides with which there was nothing to write up. */
+  /** The contents of both sides with which there was nothing to write to the provider. */
   synced: LastSynced | undefined;
 }
 
@@ -156,7 +156,7 @@ export class DigestPairStore implements PairStore {
 
 const noContent = { consumer: false, provider: false };
 
-/** Deletions, adoptions and waits are decided by metadata; only what is written up or down needs content. */
+/** Deletions, adoptions and waits are decided by metadata; only a write of spec or status needs content. */
 function neededContent(
   { consumer, provider, target }: PlacedPair,
   isProviderKnown: boolean,
@@ -169,7 +169,7 @@ function neededContent(
   return { consumer: true, provider: !isProviderKnown };
 }
 
-/** Nothing has to look at these versions any more. */
+/** No reconcile needs these versions any more. */
 function release({ consumer, provider }: PlacedPair): void {
   consumer?.payload.drop();
   provider?.payload.drop();

@@ -21,7 +21,7 @@ const { graceMs, breakerLimit } = defaultTiming;
 
 interface Setup {
   readonly crdCreatedAt?: string;
-  /** What a look for a claim answers; default: the API server's own 404. */
+  /** What a live read of a claim answers; default: the API server's own 404. */
   readonly absence?: ApiError;
 }
 
@@ -34,14 +34,14 @@ function setUp({ crdCreatedAt = "2026-01-01T00:00:00Z", absence }: Setup = {}) {
     metadata: { creationTimestamp: crdCreatedAt },
     status: { conditions: [{ type: "Established", status: "True" }] },
   };
-  const below = {
+  const consumerClient = {
     list: async () => ({ items: [crd], resourceVersion: "1" }),
     find: async () => ({ metadata: { uid: "kube-system" } }),
     get: async () => {
       throw notFound;
     },
   };
-  const above = {
+  const providerClient = {
     find: async (_type: ResourceType, { name }: ObjectRef) => ({
       metadata: { uid: name, creationTimestamp: "2026-01-02T00:00:00Z" },
     }),
@@ -57,12 +57,16 @@ function setUp({ crdCreatedAt = "2026-01-01T00:00:00Z", absence }: Setup = {}) {
     random,
     timing: defaultTiming,
   };
-  const consumer = { side: "consumer", client: below as unknown as KubeClient, uid: "kube-system" } as never;
-  const provider = { side: "provider", client: above as unknown as KubeClient } as never;
+  const consumer = {
+    side: "consumer",
+    client: consumerClient as unknown as KubeClient,
+    uid: "kube-system",
+  } as never;
+  const provider = { side: "provider", client: providerClient as unknown as KubeClient } as never;
   const breaker = new DeletionBreaker({ clock, limit: 100, onChange: () => {} });
   const collector = new OrphanCollector(consumer, provider, runtime);
   const guard = new CrdGuard(consumer, type, clock);
-  const look = (name: string): Promise<unknown> => {
+  const reconcile = (name: string): Promise<unknown> => {
     const orphan: DynamicObject = {
       apiVersion: "x.example/v1",
       kind: "Widget",
@@ -74,42 +78,42 @@ function setUp({ crdCreatedAt = "2026-01-01T00:00:00Z", absence }: Setup = {}) {
       new AbortController().signal,
     );
   };
-  return { clock, done, breaker, look };
+  return { clock, done, breaker, reconcile };
 }
 
-test("an orphan is deleted after two live looks", async () => {
-  const { clock, done, look } = setUp();
-  await look("a");
+test("an orphan is deleted after two live reads", async () => {
+  const { clock, done, reconcile } = setUp();
+  await reconcile("a");
   assert.deepEqual(done, []);
   await clock.advance(graceMs);
-  await look("a");
+  await reconcile("a");
   assert.deepEqual(done, ["delete a"]);
 });
 
 test("more orphans at once than the limit are held before the first of them dies, and all go once they are released", async () => {
-  const { clock, done, breaker, look } = setUp();
+  const { clock, done, breaker, reconcile } = setUp();
   const names = Array.from({ length: breakerLimit + 1 }, (_, index) => `o${index}`);
-  for (const name of names) await look(name);
+  for (const name of names) await reconcile(name);
   await clock.advance(graceMs);
-  for (const name of names) await look(name);
+  for (const name of names) await reconcile(name);
   assert.deepEqual(done, []);
   assert.ok(breaker.isHeld);
   breaker.release();
-  for (const name of names) await look(name);
+  for (const name of names) await reconcile(name);
   assert.equal(done.length, names.length);
 });
 
-test("an orphan that is older than the CRD below loses our mark, so that its claim is restored", async () => {
-  const { done, look } = setUp({ crdCreatedAt: "2026-01-03T00:00:00Z" });
-  await look("a");
+test("an orphan that is older than the CRD of the app cluster loses our mark, so that its claim is restored", async () => {
+  const { done, reconcile } = setUp({ crdCreatedAt: "2026-01-03T00:00:00Z" });
+  await reconcile("a");
   assert.deepEqual(done, ["unmark a"]);
 });
 
 test("a 404 that is not the API server's own proves nothing", async () => {
   const absence = new ApiError({ status: 404, reason: "", message: "<html>Not Found</html>" });
-  const { clock, done, look } = setUp({ absence });
-  await assert.rejects(look("a"));
+  const { clock, done, reconcile } = setUp({ absence });
+  await assert.rejects(reconcile("a"));
   await clock.advance(graceMs);
-  await assert.rejects(look("a"));
+  await assert.rejects(reconcile("a"));
   assert.deepEqual(done, []);
 });

@@ -134,7 +134,7 @@ export class PairCaches implements AsyncDisposable {
       else this.#gone.delete(key);
       this.#options.enqueue(key, priority);
     }
-    // Another tenant's: nobody will look at it.
+    // Another tenant's: nobody will reconcile it.
     if (keys.length === 0) object.payload.drop();
   }
 

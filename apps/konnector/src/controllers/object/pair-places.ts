@@ -60,7 +60,7 @@ export class PairPlaces {
     };
   }
 
-  /** The pair of a claim's key. Undefined while a cache is not filled, since what it does not show may exist, and for what may not come down. */
+  /** The pair of a claim's key. Undefined while a cache is not filled, since what it does not show may exist, and for what may not be copied to the consumer. */
   find(key: string): PlacedPair | undefined {
     const { namespaces, provider, type, isolation, consumerCache, providerInformer } = this.#options;
     const ref = refOf(key);
@@ -73,7 +73,7 @@ export class PairPlaces {
     if (target !== undefined && upstream === undefined && !providerInformer.isSynced(target.namespace))
       return undefined;
     const claim = consumerCache.get(key);
-    if (claim === undefined && upstream !== undefined && !this.#mayComeDown(ref, upstream)) return undefined;
+    if (claim === undefined && upstream !== undefined && !this.#mayBeCopied(ref, upstream)) return undefined;
     return { key, ref, target, mapping, consumer: claim, provider: upstream };
   }
 
@@ -104,7 +104,7 @@ export class PairPlaces {
     const { tenant } = provider;
     const { name, upstream, isOwn, second } = clusterScopedPlace(tenant, ref.name, isolation, this.#names);
     const claim = consumerCache.get(key);
-    if (claim === undefined && upstream !== undefined && !this.#mayComeDown(ref, upstream)) return undefined;
+    if (claim === undefined && upstream !== undefined && !this.#mayBeCopied(ref, upstream)) return undefined;
     return {
       key,
       ref,
@@ -120,8 +120,8 @@ export class PairPlaces {
     };
   }
 
-  /** The provider's own objects do not come down into namespaces of Kubernetes and Klutch or such as are not there, and not in any number. */
-  #mayComeDown({ namespace }: ObjectRef, upstream: BoundDigest): boolean {
+  /** The provider's own objects are not copied into namespaces of Kubernetes and Klutch or such as are not there, and not in any number. */
+  #mayBeCopied({ namespace }: ObjectRef, upstream: BoundDigest): boolean {
     if (isBound(upstream)) return true;
     const { namespaces, runtime } = this.#options;
     if (namespace !== undefined && (isSystemNamespace(namespace) || !namespaces.isPresent(namespace)))

@@ -52,7 +52,7 @@ const deed: fc.Arbitrary<Deed> = fc.oneof(
 );
 
 /** Of each deed with how often its pair is reconciled before the next one. */
-const history = fc.array(fc.record({ deed, looks: fc.constantFrom(0, 1, 1, 2) }), {
+const history = fc.array(fc.record({ deed, reconciles: fc.constantFrom(0, 1, 1, 2) }), {
   minLength: 15,
   maxLength: 40,
   size: "max",
@@ -61,7 +61,7 @@ const history = fc.array(fc.record({ deed, looks: fc.constantFrom(0, 1, 1, 2) })
 /**
  * The plans are equal, but for applies that change nothing, which the server itself says. Of a claim that changed since it was in sync,
  * while its upstream object did not, the fast store does not read that object and applies what may be there already; it leaves the
- * status for the next look. The naive store repeats an apply of which the server keeps something else than was sent, when others
+ * status for the next reconcile. The naive store repeats an apply of which the server keeps something else than was sent, when others
  * change the object.
  */
 async function assertSamePlans(world: PairWorld, { fast, naive }: Answers): Promise<void> {
@@ -105,9 +105,10 @@ for (const isNamespaced of [true, false]) {
       fc.asyncProperty(history, async (deeds) => {
         await using world = await createPairWorld(isNamespaced);
         await world.carryOut({ do: "apply", name: "a", spec: { size: 1, note: "Y" } });
-        for (const { deed, looks } of deeds) {
+        for (const { deed, reconciles } of deeds) {
           await world.carryOut(deed);
-          for (let look = 0; look < looks; look++) await reconcile(world, "name" in deed ? deed.name : "a");
+          for (let count = 0; count < reconciles; count++)
+            await reconcile(world, "name" in deed ? deed.name : "a");
         }
         let left = 1;
         for (let round = 0; round < 12 && left > 0; round++)

@@ -6,7 +6,7 @@ import {
   type Isolation,
   type PairPlan,
   planPair,
-  planStatusDown,
+  planStatusOnly,
   planUnbind,
   type Step,
   type UnbindPolicy,
@@ -187,7 +187,7 @@ export class ObjectReconciler implements Part {
 
   #plan(observed: PairObservation): PairPlan {
     const { unbinding } = this.#options;
-    if (observed.onlyStatusDiffers === true) return planStatusDown(observed);
+    if (observed.onlyStatusDiffers === true) return planStatusOnly(observed);
     return unbinding === undefined ? planPair(observed) : planUnbind(observed, unbinding);
   }
 

@@ -56,17 +56,17 @@ function mapOf(mappings: ReadYourWritesCache): NamespaceMappings {
 test("a namespace that two mappings name belongs to neither, until one of them goes", () => {
   const { cache, set } = fakeCache();
   const map = mapOf(cache);
-  const told: string[] = [];
+  const reported: string[] = [];
   set("one", "cluster-a-one");
-  map.onChange((name) => told.push(name));
+  map.onChange((name) => reported.push(name));
   set("two", "cluster-a-one");
   assert.equal(map.consumerNamespaceOf("cluster-a-one"), undefined);
   assert.deepEqual([map.mapping("one").state, map.mapping("two").state], ["pending", "pending"]);
-  assert.deepEqual(told.toSorted(), ["one", "two"]);
+  assert.deepEqual(reported.toSorted(), ["one", "two"]);
   set("two");
   assert.equal(map.consumerNamespaceOf("cluster-a-one"), "one");
   assert.deepEqual(map.mapping("one"), { state: "ready", providerNamespace: "cluster-a-one" });
-  assert.deepEqual(told.slice(2).toSorted(), ["one", "two"]);
+  assert.deepEqual(reported.slice(2).toSorted(), ["one", "two"]);
 });
 
 test("a mapping that moves is found under its new namespace only", async () => {

@@ -34,16 +34,20 @@ export interface PairServers {
 export async function startPairServers(namespaced: boolean): Promise<PairServers> {
   const clock = new VirtualClock();
   const type = { group: "example.org", version: "v1", plural: "widgets", kind: "Widget", namespaced };
-  const below = new ApiServerModel({ clock, uidSeed: 10 });
-  const above = new ApiServerModel({ clock, uidSeed: 20 });
-  below.register({
+  const consumerServer = new ApiServerModel({ clock, uidSeed: 10 });
+  const providerServer = new ApiServerModel({ clock, uidSeed: 20 });
+  consumerServer.register({
     type,
     statusSubresource: true,
     prepare: (next) => changed(next, "status", withoutHidden),
   });
-  above.register({ type, statusSubresource: true, prepare: (next) => changed(next, "spec", inLowerCase) });
-  const consumer = below.client({ clusterName: "consumer" });
-  const provider = above.client({ clusterName: "provider" });
+  providerServer.register({
+    type,
+    statusSubresource: true,
+    prepare: (next) => changed(next, "spec", inLowerCase),
+  });
+  const consumer = consumerServer.client({ clusterName: "consumer" });
+  const provider = providerServer.client({ clusterName: "provider" });
   await createNamespace(consumer, places.app);
   await createNamespace(provider, places.mirror);
   const { metadata } = await createNamespace(provider, "cluster-a");

@@ -11,7 +11,7 @@ import {
   type Mapping,
   type PairPlan,
   planPair,
-  planStatusDown,
+  planStatusOnly,
   planUnbind,
   type Step,
   type UnbindPolicy,
@@ -149,7 +149,7 @@ export class PairWorld implements AsyncDisposable {
   async #ask(store: PairStore, key: string): Promise<Answer> {
     const observed = await store.observe(key, signal);
     if (typeof observed === "string") return { observed, plan: nothing };
-    if (observed.onlyStatusDiffers === true) return { observed, plan: planStatusDown(observed) };
+    if (observed.onlyStatusDiffers === true) return { observed, plan: planStatusOnly(observed) };
     const plan = this.#unbinding === undefined ? planPair(observed) : planUnbind(observed, this.#unbinding);
     return { observed, plan };
   }
