@@ -12,11 +12,13 @@ export interface BackupManagerConfig {
     | {
         /** Without a colon: Basic authentication has no way to send one. */
         readonly username: string;
+        /** Shows in no message of this client when it has four characters or more. */
         readonly password: Secret<string>;
       }
     | undefined;
   /** For one call, from its begin to the end of the answer, in milliseconds. Default 60 000, at most an hour. */
   readonly timeoutMs?: number | undefined;
+  /** For an https address. Default: the system's authorities, and the host of `url`. */
   readonly tls?:
     | {
         /** Certificates of authorities in PEM, one or more; they take the place of those of the system. */

@@ -22,11 +22,13 @@ export interface Context extends CallAbout {
 /** The longest `error`, `backup_type` or state that is taken, in characters. */
 const longestWord = 100;
 
+/** Without an id it is not known which backup was made; then the answer is as good as lost. */
 export function decodeCreatedBackup(response: WireResponse, context: Context): CreatedBackup {
   const body = objectOf(response, context);
   return { backupId: idOf(body, "id", context), message: textOf(body, "message", context) };
 }
 
+/** Without an id it is not known which restore was begun; then the answer is as good as lost. */
 export function decodeCreatedRestore(response: WireResponse, context: Context): CreatedRestore {
   return { restoreId: idOf(objectOf(response, context), "id", context) };
 }
@@ -55,6 +57,7 @@ export function decodeRestores(response: WireResponse, context: Context): readon
   return listOf(response, context).map((item, index) => restoreOf(item, `[${index}]`, context));
 }
 
+/** No field is needed; each that has no meaning is left out. */
 export function decodeInstanceConfig(response: WireResponse, context: Context): InstanceConfig {
   const body = objectOf(response, context);
   const { exclude_from_auto_backup: isExcluded } = body;

@@ -5,10 +5,15 @@ import { type BackupManagerErrorCode, errorCodeOf } from "./status.ts";
 
 /** What is taken from an answer with a status other than 2xx. */
 export interface ErrorAnswer {
+  /** HTTP status. */
   readonly status: number;
+  /** `error` of the body, on one line; empty when there is none. */
   readonly error: string;
+  /** `description` of the body, on one line; empty when there is none. */
   readonly description: string;
+  /** Whether it was an error object of a backup manager. */
   readonly own: boolean;
+  /** In milliseconds. */
   readonly retryAfterMs?: number | undefined;
 }
 

@@ -39,6 +39,7 @@ const maxBytes = 8 * 1024 * 1024;
 const longestWaitMs = 3_600_000;
 const longestConnectMs = 10_000;
 
+/** Connections are kept until it is disposed; calls that run then fail. */
 export function createTransport(config: CheckedConfig): Transport {
   const { base, timeoutMs } = config;
   const agent = createAgent(config);

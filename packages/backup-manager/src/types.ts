@@ -36,7 +36,7 @@ export interface Backup {
 export interface Restore {
   /** A whole number from 1 to 2^53 - 1; restores are counted apart from backups. */
   readonly id: number;
-  /** Of which backup. */
+  /** Of which backup; a whole number from 1 to 2^53 - 1. */
   readonly backupId?: number | undefined;
   /** The same words as of a backup; `phaseOf` gives their meaning. */
   readonly state: string;
@@ -48,6 +48,7 @@ export interface Restore {
 
 /** A backup that was just asked for. */
 export interface CreatedBackup {
+  /** A whole number from 1 to 2^53 - 1. */
   readonly backupId: number;
   /** What the manager says to people, on one line of at most 300 characters; empty when it says nothing. */
   readonly message: string;
@@ -55,6 +56,7 @@ export interface CreatedBackup {
 
 /** A restore that was just asked for. */
 export interface CreatedRestore {
+  /** A whole number from 1 to 2^53 - 1. */
   readonly restoreId: number;
 }
 
