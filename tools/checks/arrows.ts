@@ -18,6 +18,7 @@ const anything = [
   "kube-testing",
   "telemetry",
   "osb",
+  "backup-manager",
   "crossplane",
   "oci",
   "engines",
@@ -36,6 +37,7 @@ export const folderRules: Readonly<Record<string, FolderRule>> = {
   "packages/kube-runtime": { parts: ["kube", "kube-core"], thirdParty: [] },
   "packages/kube-testing": { parts: ["kube", "kube-core", "engines"], thirdParty: [] },
   "packages/osb": { parts: [], thirdParty: ["undici"] },
+  "packages/backup-manager": { parts: ["kube-core"], thirdParty: ["undici"] },
   "packages/crossplane": {
     parts: ["kube-runtime", "kube", "kube-core"],
     thirdParty: ["@bufbuild/protobuf", "@connectrpc/connect", "@connectrpc/connect-node"],

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { ComposeRequest, Json } from "@klutch/crossplane";
+import { valueAt } from "@klutch/kube-core";
 import { brokerParameters, functionResource, services } from "@klutch/services";
 import { compose } from "./compose.ts";
 
@@ -53,6 +54,35 @@ test("a binding becomes a ServiceBinding whose Secret lands in the claim's names
     providerConfigRef: { name: "postgresql-service-broker" },
     writeConnectionSecretToRef: { namespace: "team", name: "db-creds" },
   });
+});
+
+test("a managed resource that another Composition made keeps the name by which Crossplane knows it", () => {
+  const kept = {
+    apiVersion: "dataservices.anynines.com/v1",
+    kind: "ServiceInstance",
+    status: { atProvider: { state: "provisioned" }, conditions: [{ type: "Ready", status: "True" }] },
+  };
+  const base = request("postgresql-instance", instanceSpec);
+  const theirs = { "a9s-postgresql": { resource: kept, connection: {} } };
+  const other = { network: { resource: { apiVersion: "v1", kind: "ConfigMap" }, connection: {} } };
+  const taken = compose({ ...base, observed: { ...other, ...theirs } });
+  assert.deepEqual(Object.keys(taken.resources), ["a9s-postgresql"]);
+  assert.equal(taken.resources["a9s-postgresql"]?.ready, true);
+  assert.equal(valueAt(taken.compositeStatus, "managed", "state"), "provisioned");
+  assert.deepEqual(Object.keys(compose({ ...base, observed: other }).resources), ["managed"]);
+});
+
+test("of several managed resources none is chosen, and nothing is changed", () => {
+  const resource = { apiVersion: "dataservices.anynines.com/v1", kind: "ServiceInstance" };
+  const observed = { one: { resource, connection: {} }, two: { resource, connection: {} } };
+  const { resources, results } = compose({ ...request("postgresql-instance", instanceSpec), observed });
+  assert.deepEqual(resources, {});
+  assert.equal(results?.[0]?.severity, "fatal");
+  const ours = compose({
+    ...request("postgresql-instance", instanceSpec),
+    observed: { ...observed, managed: { resource, connection: {} } },
+  });
+  assert.deepEqual(Object.keys(ours.resources), ["managed"]);
 });
 
 test("readiness, report and problem of the managed resource reach the composite", () => {

@@ -9,7 +9,7 @@ export interface ClaimIdentity {
   readonly namespace: string;
 }
 
-/** Name of the only composed resource. */
+/** Name of the only composed resource, unless one exists under another. */
 const composedName = "managed";
 
 /**
@@ -50,17 +50,43 @@ export function answer(
   resource: Json,
   reported: readonly string[],
 ): ComposeResponse {
-  const observed = request.observed[composedName]?.resource;
+  const name = nameOfComposed(request.observed, resource);
+  if (name === undefined) return severalComposed;
+  const observed = request.observed[name]?.resource;
   const conditions = composeConditionsOf(observed);
   const ready = conditions.find(({ type }) => type === "Ready");
   const values = reported.map((field) => [field, valueAt(observed, "status", "atProvider", field)] as const);
   const managed: Json = Object.fromEntries<unknown>(values.filter(([, value]) => value !== undefined));
   return {
-    resources: { [composedName]: { resource, ready: ready?.status === "True" } },
+    resources: { [name]: { resource, ready: ready?.status === "True" } },
     compositeStatus: { managed: { ...managed, conditions: valueAt(observed, "status", "conditions") ?? [] } },
     conditions: problemOf(conditions),
   };
 }
+
+/**
+ * Name by which Crossplane knows the managed resource. One that another Composition made keeps the name that it has: under a new name it
+ * would be deleted, and its database with it, and another be made. Undefined when several could be meant.
+ */
+function nameOfComposed(observed: ComposeRequest["observed"], wanted: Json): string | undefined {
+  if (observed[composedName] !== undefined) return composedName;
+  const isOfKind = ({ resource }: { readonly resource: Json }): boolean =>
+    resource["apiVersion"] === wanted["apiVersion"] && resource["kind"] === wanted["kind"];
+  const present = Object.entries(observed).filter(([, composed]) => isOfKind(composed));
+  const [first = composedName, ...others] = present.map(([name]) => name);
+  return others.length === 0 ? first : undefined;
+}
+
+const severalComposed: ComposeResponse = {
+  resources: {},
+  results: [
+    {
+      severity: "fatal",
+      message:
+        "several managed resources of this kind are composed already, and none is called managed; nothing is changed",
+    },
+  ],
+};
 
 /** Brings what the broker said to the claim, word for word. */
 function problemOf(conditions: readonly ComposeCondition[]): readonly ComposeCondition[] {
