@@ -29,7 +29,7 @@ interface World {
 /** A fake of both sides: real servers do not lie, expire or break on demand. */
 async function world(
   t: TestContext,
-  handlers: { readonly token: Handler; readonly broker?: Handler },
+  handlers: { readonly token: Handler; readonly broker?: Handler; readonly timeoutMs?: number },
   config: Partial<OAuthConfig> = {},
 ): Promise<World> {
   const asked: World["asked"] = [];
@@ -55,7 +55,7 @@ async function world(
   const client = createOsbClient(
     {
       url,
-      timeoutMs: 300,
+      timeoutMs: handlers.timeoutMs ?? 20_000,
       auth: { kind: "oauth", tokenUrl: `${url}/token`, clientId: "klutch", clientSecret: secret, ...config },
     },
     undefined,
@@ -208,7 +208,7 @@ const lies: readonly (readonly [string, Handler, RegExp])[] = [
 ];
 for (const [what, token, message] of lies) {
   test(`a token endpoint that ${what} is an error without secrets, which leaves no orphan`, async (t) => {
-    const { client, shown } = await world(t, { token });
+    const { client, shown } = await world(t, { token, timeoutMs: 300 });
     await assert.rejects(client.provision(provision), (error) => {
       assert.ok(error instanceof OsbTransportError);
       assert.equal(error.code, "Login");

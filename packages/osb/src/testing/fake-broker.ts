@@ -41,3 +41,12 @@ export const json =
   (_request: IncomingMessage, response: ServerResponse): void => {
     response.writeHead(status, { "content-type": "application/json", ...headers }).end(JSON.stringify(body));
   };
+
+/** As `broker`, with a client that waits long: for tests in which every answer comes, also on a machine that is busy. */
+export function patientBroker(
+  t: TestContext,
+  handle: (request: IncomingMessage, response: ServerResponse) => void,
+  config: Partial<BrokerConfig> = {},
+): Promise<{ client: OsbClient; requests: IncomingMessage[] }> {
+  return broker(t, handle, { timeoutMs: 20_000, ...config });
+}

@@ -89,7 +89,7 @@ export function runChecks(
       url,
       auth: { kind: "basic", ...credentials },
       tls: undefined,
-      timeoutMs: 2_000,
+      timeoutMs: 20_000,
       cleanupMs: 600_000,
       choice: {},
       wishes: { organizationGuid: "o", spaceGuid: "s", parameters: undefined, bindParameters: undefined },
