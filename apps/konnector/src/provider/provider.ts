@@ -1,6 +1,6 @@
 /** One provider: connects to it, opens its caches, runs the controllers that work with it, and ends them. */
 import type { ClusterConfig, KubeClient } from "@klutch/kube";
-import { falseCondition, trueCondition } from "@klutch/kube-core";
+import { falseCondition, type NewCondition, trueCondition } from "@klutch/kube-core";
 import { Backoff, type ReadYourWritesCache } from "@klutch/kube-runtime";
 import type { BindingCluster, ConsumerCluster, RuntimeDependencies, ProviderCluster } from "../clusters.ts";
 import type { BindingStatus } from "../controllers/binding-status/binding-status.ts";
@@ -50,6 +50,8 @@ export class Provider implements Part {
   #bindings: BindingReconciler | undefined;
   /** What the provider has too many of. */
   #limit: string | undefined;
+  /** Whether the provider cannot be reached, and the bindings say so. */
+  #isOut = false;
 
   constructor(options: ProviderOptions) {
     const { config, createClient, credentials, consumer, runtime, status } = options;
@@ -161,6 +163,7 @@ export class Provider implements Part {
       await startAll(parts, signal);
     } finally {
       this.#bindings = undefined;
+      this.#isOut = false;
     }
   }
 
@@ -195,7 +198,7 @@ export class Provider implements Part {
       clusterBindings: caches.clusterBindings,
       credentials,
       runtime,
-      report: (condition) => this.#status.report(condition),
+      report: (condition) => this.#reportHeartbeat(condition),
       reportPrettyName: (name) => this.#status.reportPrettyName(name),
     });
   }
@@ -219,8 +222,14 @@ export class Provider implements Part {
     }
   }
 
+  /** An outage says since when and how much waits: more than each heartbeat that fails meanwhile. */
+  #reportHeartbeat(condition: NewCondition): void {
+    if (!this.#isOut || condition.status === "True") this.#status.report(condition);
+  }
+
   #reportOutage(outage: Outage | undefined): void {
     const { bindingCluster, bindings, runtime } = this.#options;
+    this.#isOut = outage !== undefined;
     reportOutage(outage, this.#status, this.#connection, runtime.logger);
     annotateOutage(outage, this.#status.bindings, bindingCluster, bindings, runtime.logger);
   }

@@ -16,7 +16,8 @@ const gate = cleanup.use(await TcpProxy.start(provider.url));
 const gated = (kubeconfig: string): string => kubeconfig.replace(provider.url, gate.url);
 const first = gated(world.kubeconfig);
 await putKubeconfig(provider, providerSecret, first);
-cleanup.use(await startKonnector(world, { timing: { unreachableAfterMs: 500, heartbeatMs: 1_000 } }));
+const timing = { unreachableAfterMs: 500, heartbeatMs: 1_000 };
+const konnector = cleanup.use(await startKonnector(world, { timing }));
 
 const held = async (): Promise<string | undefined> =>
   secretText(await consumer.client.get<DynamicObject>(secrets, consumerSecret), kubeconfigKey);
@@ -63,6 +64,11 @@ test("a refused credential is told with the cluster that refused it, whose it is
   assert.match(message, /Secret klutch-bind\/kubeconfig-test/);
   assert.match(message, /kubectl bind/);
   assert.match(message, /\d+ changes wait/);
+  const heartbeats = (): number =>
+    konnector.writes.filter((write) => write === "provider merge status clusterbindings").length;
+  const tried = heartbeats();
+  await waitFor("two more heartbeats to fail", () => heartbeats() >= tried + 2);
+  assert.equal(await untilReason(widgets.name, "Heartbeating", "ProviderUnreachable"), message);
 });
 
 test("a fresh credential is not replaced by the revoked one that the provider still hands out", async () => {
