@@ -92,6 +92,7 @@ export class ProviderConnection implements Part {
     this.#expiry = expiryOf(config);
     this.#renewal?.rotated();
     this.#rotated.abort(new Error("there are new credentials"));
+    this.pool.retryNow();
     runtime.logger.info("using new credentials of the provider", { server: config.server });
   }
 

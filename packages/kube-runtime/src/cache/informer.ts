@@ -67,6 +67,8 @@ export class Informer<T extends Cached> implements AsyncDisposable {
   readonly #listHandlers = new Set<(resourceVersion: string) => void>();
   readonly #synced = Promise.withResolvers<void>();
   readonly #abort = new AbortController();
+  /** Ends the wait for the next attempt. */
+  #wake = new AbortController();
   #running: Promise<void> | undefined;
   #isSynced = false;
   #lastEventAt = 0;
@@ -116,11 +118,17 @@ export class Informer<T extends Cached> implements AsyncDisposable {
       metadataOnly,
       idleTimeoutMs,
       rereads,
+      pause: (waitMs, until) => this.#pause(waitMs, until),
       sink: this.#sink(),
       clock: this.#clock,
       random: this.#options.random ?? systemRandom,
       signal,
     });
+  }
+
+  /** Ends a wait after a failure, because what it failed for may be over. While there is none, the next one is skipped. */
+  retryNow(): void {
+    this.#wake.abort(new Error("there is reason to try again"));
   }
 
   /** Resolves after the first complete list. */
@@ -181,6 +189,12 @@ export class Informer<T extends Cached> implements AsyncDisposable {
     this.#listHandlers.clear();
     await this.#running;
     this.#synced.reject(new Error(`the cache of ${this.type.plural} was closed`));
+  }
+
+  async #pause(waitMs: number, signal: AbortSignal): Promise<void> {
+    const either = AbortSignal.any([signal, this.#wake.signal]);
+    await this.#clock.sleep(waitMs, { signal: either }).catch(() => undefined);
+    if (this.#wake.signal.aborted) this.#wake = new AbortController();
   }
 
   #sink(): WatchSink<DynamicObject> {

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ApiError, type KubeClient, systemRandom, type WatchEvent } from "@klutch/kube";
 import type { DynamicObject, ResourceType } from "@klutch/kube-core";
-import { fakeClient, waitFor } from "@klutch/kube-testing";
+import { fakeClient, VirtualClock, waitFor } from "@klutch/kube-testing";
 import { silentLogger } from "@klutch/telemetry";
 import { CachePool } from "./pool.ts";
 import type { DigestRules, ObjectDigest } from "./digested-object.ts";
@@ -115,4 +115,41 @@ test("of too many objects those that came first are held, and the pool says so u
   assert.match(reports[0] ?? "", /^a: there are more than 3 widgets\.example\.org/);
   assert.equal(reports[1], undefined);
   assert.equal(handle.cache.informer.size, 2);
+});
+
+test("a cache that waits after a failure tries again at once when it is told to, and else waits longer each time", async () => {
+  const virtual = new VirtualClock();
+  let asked = 0;
+  let isRefused = true;
+  const client = fakeClient({
+    list: () => {
+      asked++;
+      const refusal = new ApiError({ status: 401, reason: "Unauthorized", message: "no" });
+      if (isRefused) return Promise.reject(refusal);
+      return Promise.resolve({ items: [object("w", "1")], resourceVersion: "10", length: 0 });
+    },
+    async *watch(options): AsyncGenerator<WatchEvent<DynamicObject>> {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      options?.signal?.addEventListener("abort", () => resolve(), { once: true });
+      await promise;
+    },
+  });
+  const options = { client, digests, clock: virtual, random: systemRandom, logger: silentLogger };
+  await using pool = new CachePool(options);
+  const handle = pool.acquire({ type: widgets, namespace: "a" });
+  await virtual.advance(60_000);
+  const before = asked;
+  assert.ok(before >= 4 && before <= 9, `asked ${before} times`);
+  pool.retryNow();
+  await virtual.advance(1);
+  assert.equal(asked, before + 1);
+  await virtual.advance(1_000);
+  assert.equal(asked, before + 1);
+  isRefused = false;
+  pool.retryNow();
+  await virtual.advance(1);
+  assert.equal(handle.cache.informer.synced, true);
+  pool.retryNow();
+  await virtual.advance(60_000);
+  assert.equal(asked, before + 2);
 });

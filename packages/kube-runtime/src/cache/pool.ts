@@ -126,6 +126,12 @@ export class CachePool<D extends ObjectDigest = ObjectDigest> implements AsyncDi
     });
   }
 
+  /** Caches that wait after a failure try again at once. */
+  retryNow(): void {
+    for (const { cache } of [...this.#caches.values(), ...this.#digested.values()])
+      if (cache.informer.status().failingSince !== undefined) cache.informer.retryNow();
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     const caches = [...this.#caches.values(), ...this.#digested.values()];
     this.#caches.clear();

@@ -110,6 +110,8 @@ export interface WatcherOptions<T extends KubeObject> extends Scope {
   readonly rereads?: boolean | undefined;
   /** Default 90 000: bookmarks come every 60 s. */
   readonly idleTimeoutMs?: number | undefined;
+  /** Waits before the next attempt. Default: the whole time, or until the signal aborts. */
+  readonly pause?: ((waitMs: number, signal: AbortSignal) => Promise<void>) | undefined;
 }
 
 /** The server ends a watch after a random time between these, so that reconnects of many agents do not meet. */
@@ -125,6 +127,9 @@ const shortWaitMs = 50;
 /** Runs until the signal aborts; never throws otherwise. */
 export async function runWatcher<T extends KubeObject>(options: WatcherOptions<T>): Promise<void> {
   const { clock, signal, sink } = options;
+  const sleep = async (waitMs: number): Promise<void> =>
+    clock.sleep(waitMs, { signal }).catch(() => undefined);
+  const pause = options.pause ?? sleep;
   const backoff = new Backoff({ baseMs: 800, capMs: 30_000, random: options.random });
   let state: WatcherState = { kind: "listing" };
   while (!signal.aborted) {
@@ -144,7 +149,7 @@ export async function runWatcher<T extends KubeObject>(options: WatcherOptions<T
         : step.wait === "short" && !isHurried
           ? shortWaitMs
           : waitAfter(outcome.error, backoff);
-    if (waitMs > 0) await clock.sleep(waitMs, { signal }).catch(() => undefined);
+    if (waitMs > 0) await pause(waitMs, signal);
   }
 }
 
