@@ -121,6 +121,7 @@ test("a cache that waits after a failure tries again at once when it is told to,
   const virtual = new VirtualClock();
   let asked = 0;
   let isRefused = true;
+  const silent = clientOf([], []);
   const client = fakeClient({
     list: () => {
       asked++;
@@ -128,11 +129,7 @@ test("a cache that waits after a failure tries again at once when it is told to,
       if (isRefused) return Promise.reject(refusal);
       return Promise.resolve({ items: [object("w", "1")], resourceVersion: "10", length: 0 });
     },
-    async *watch(options): AsyncGenerator<WatchEvent<DynamicObject>> {
-      const { promise, resolve } = Promise.withResolvers<void>();
-      options?.signal?.addEventListener("abort", () => resolve(), { once: true });
-      await promise;
-    },
+    watch: (options) => silent.watch(widgets, options),
   });
   const options = { client, digests, clock: virtual, random: systemRandom, logger: silentLogger };
   await using pool = new CachePool(options);
