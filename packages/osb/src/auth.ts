@@ -1,6 +1,7 @@
 /** How a client shows a broker who it is. No credential is in an error, and none leaves here but in a header. */
 import { OsbTransportError } from "./errors.ts";
 import { basicHeader, isHeaderToken } from "./header-value.ts";
+import type { HttpResponse } from "./http.ts";
 import { createTokenSource, type OAuthConfig, type TokenOptions } from "./oauth.ts";
 
 /** Credentials of a broker. A client certificate belongs to `tls` and goes with any of them, or alone. */
@@ -15,6 +16,18 @@ export interface Credentials extends AsyncDisposable {
   header(signal: AbortSignal | undefined): Promise<string | undefined>;
   /** The broker answered 401 to this value. True when the next `header` may be another one. */
   refused(header: string | undefined): boolean;
+}
+
+/** Sends with the present header; once more with a new one when the broker refuses it and there can be another. */
+export async function sendAuthorized(
+  credentials: Credentials,
+  attempt: (authorization: string | undefined) => Promise<HttpResponse>,
+  signal: AbortSignal | undefined,
+): Promise<HttpResponse> {
+  const authorization = await credentials.header(signal);
+  const response = await attempt(authorization);
+  if (response.status !== 401 || !credentials.refused(authorization)) return response;
+  return attempt(await credentials.header(signal));
 }
 
 /** Throws `OsbTransportError` `NotSent` for what no header can carry. */

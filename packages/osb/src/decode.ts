@@ -1,5 +1,6 @@
 /** The boundary where a broker's answers become typed. Every fault names the field. */
 import { OsbTransportError } from "./errors.ts";
+import { isObject, type Json, parsedJson } from "./json.ts";
 import type {
   BindOutcome,
   Catalog,
@@ -10,8 +11,6 @@ import type {
   Plan,
   Service,
 } from "./types.ts";
-
-type Json = Readonly<Record<string, unknown>>;
 
 /** Parses a JSON object. */
 export function parseObject(text: string, action: string): Json {
@@ -141,12 +140,7 @@ export function decodeBinding(body: Json): FetchedBinding {
  * `description` as texts; an object without either speaks of something else.
  */
 export function brokerErrorOf(text: string): Json | undefined {
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch {
-    return undefined;
-  }
+  const value = parsedJson(text);
   if (!isObject(value)) return undefined;
   const { error, description } = value;
   const isEmpty = Object.keys(value).length === 0;
@@ -163,10 +157,6 @@ export function optionalFlag(body: Json, name: string): boolean | undefined {
 export function optionalText(body: Json, name: string): string {
   const value = body[name];
   return typeof value === "string" ? value : "";
-}
-
-function isObject(value: unknown): value is Json {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 function object(value: unknown, field: string, action: string): Json {

@@ -2,6 +2,7 @@
 import { OsbTransportError } from "./errors.ts";
 import { basicHeader, isHeaderToken } from "./header-value.ts";
 import { createHttpClient, type HttpClient, type HttpResponse, type TlsSettings } from "./http.ts";
+import { isObject, objectOf, parsedJson } from "./json.ts";
 
 /** OAuth 2.0 client credentials (RFC 6749 §4.4). */
 export interface OAuthConfig {
@@ -122,13 +123,13 @@ async function requestToken(http: HttpClient, url: string, config: OAuthConfig):
 
 /** Throws `OsbTransportError` `Login` without anything that the endpoint said but an error code of the standard. */
 export function decodeGrant({ status, text }: Pick<HttpResponse, "status" | "text">): Grant {
-  const body = jsonObject(text);
+  const body = parsedJson(text);
   if (status !== 200) {
-    const { error } = body ?? {};
+    const { error } = objectOf(body);
     const known = typeof error === "string" && knownErrors.has(error) ? ` (${error})` : "";
     throw failure(`answered ${action} with HTTP ${status}${known}`);
   }
-  if (body === undefined) throw failure(`answered ${action} with something that is not a JSON object`);
+  if (!isObject(body)) throw failure(`answered ${action} with something that is not a JSON object`);
   const { access_token: token, token_type: type, expires_in: seconds } = body;
   if (typeof token !== "string" || !isHeaderToken(token))
     throw failure("gave no access_token that a header can carry");
@@ -160,15 +161,6 @@ function checkedUrl(text: string): string {
 
 function formEncoded(text: string): string {
   return new URLSearchParams({ x: text }).toString().slice(2);
-}
-
-function jsonObject(text: string): Readonly<Record<string, unknown>> | undefined {
-  try {
-    const value: unknown = JSON.parse(text);
-    return typeof value === "object" && value !== null && !Array.isArray(value) ? { ...value } : undefined;
-  } catch {
-    return undefined;
-  }
 }
 
 /** The promise, or the reason of the signal when that comes first. */

@@ -1,5 +1,5 @@
 /** Requests to one broker: its address, authentication and version. */
-import { type BrokerAuth, createCredentials, type Credentials } from "./auth.ts";
+import { type BrokerAuth, createCredentials, type Credentials, sendAuthorized } from "./auth.ts";
 import { OsbTransportError } from "./errors.ts";
 import {
   createHttpClient,
@@ -107,10 +107,7 @@ function authorizedSender(
         observe(request, status, now() - startedAt);
       }
     };
-    const authorization = await credentials.header(signal);
-    const response = await attempt(authorization);
-    if (response.status !== 401 || !credentials.refused(authorization)) return response;
-    return attempt(await credentials.header(signal));
+    return sendAuthorized(credentials, attempt, signal);
   };
 }
 

@@ -2,7 +2,7 @@
 import { nextPoll, type PollClock } from "../poll.ts";
 import { answerOf, incomplete, operationOfBody, pathOf } from "./context.ts";
 import type { Exchange, RawRequest } from "./exchange.ts";
-import { isObject } from "./json.ts";
+import { isObject } from "../json.ts";
 import type { Ledger, LedgerEntry } from "./ledger.ts";
 
 /** What could not be deleted, and the broker's last answer. */

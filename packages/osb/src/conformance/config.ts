@@ -2,7 +2,7 @@
 import { parseArgs } from "node:util";
 import type { BrokerAuth } from "../auth.ts";
 import type { TlsSettings } from "../http.ts";
-import { isObject, type Json } from "./json.ts";
+import { isObject, type Json } from "../json.ts";
 import type { CheckOptions } from "./run.ts";
 
 /** What the command does. */

@@ -3,7 +3,7 @@ import { decodeLastOperation } from "../decode.ts";
 import { OsbError, OsbTransportError } from "../errors.ts";
 import { nextPoll, type PollAnswer, type PollClock, type PollEnd } from "../poll.ts";
 import type { Exchange, Exchanger, RawRequest } from "./exchange.ts";
-import { isObject, type Json, objectOf } from "./json.ts";
+import { isObject, type Json, objectOf } from "../json.ts";
 import type { Ledger, LedgerIds } from "./ledger.ts";
 import { type CheckedPlan, longestPollingSeconds } from "./plan-choice.ts";
 import type { Report } from "./report.ts";
@@ -68,6 +68,19 @@ export function planFields(plan: Pick<CheckedPlan, "serviceId" | "planId">): {
 }
 
 export const incomplete: { readonly accepts_incomplete: string } = { accepts_incomplete: "true" };
+
+/** Asks for an instance or a binding; the ledger knows of it before and after. */
+export async function create(
+  context: CheckContext,
+  ids: LedgerIds,
+  body: RawRequest["body"],
+  query: Readonly<Record<string, string>> = incomplete,
+): Promise<Exchange> {
+  if (!context.ledger.has(ids)) context.ledger.add(ids, context.plan);
+  const exchange = await context.send({ method: "PUT", path: pathOf(ids), query, body });
+  context.ledger.answered(ids, exchange.status);
+  return exchange;
+}
 
 /** The `operation` of an answer. */
 export function operationOfBody({ body }: Exchange): unknown {

@@ -1,8 +1,9 @@
 /** Raw requests to a broker and their answers, in words without secrets. */
-import type { Credentials } from "../auth.ts";
+import { type Credentials, sendAuthorized } from "../auth.ts";
 import { OsbTransportError } from "../errors.ts";
 import { basicHeader } from "../header-value.ts";
 import type { HttpClient, HttpRequest, HttpResponse } from "../http.ts";
+import { parsedJson } from "../json.ts";
 
 /** A request that may break rules itself. */
 export interface RawRequest {
@@ -78,7 +79,7 @@ export function createExchanger(options: ExchangerOptions): Exchanger {
     let exchange: Exchange;
     try {
       const response = await send(request, requestIdentity, { ...options, credentials }, signal);
-      const body = parsed(response.text);
+      const body = parsedJson(response.text);
       const came = shown(`HTTP ${response.status}${wordsOf(body, response)}`, secrets);
       exchange = { ...response, sent: shown(wordsOfRequest(request), secrets), came, body, requestIdentity };
     } catch (error) {
@@ -107,7 +108,6 @@ const noAnswer = {
   retryAfterMs: undefined,
 } as const;
 
-/** Once more with a new token when the first was refused and there can be another one. */
 async function send(
   request: RawRequest,
   requestIdentity: string,
@@ -123,11 +123,8 @@ async function send(
       signal,
       action: `${request.method} ${request.path}`,
     });
-  const own = await credentials.header(signal);
-  const response = await attempt(own);
   const isOwn = (request.credentials ?? "own") === "own";
-  if (response.status !== 401 || !isOwn || !credentials.refused(own)) return response;
-  return attempt(await credentials.header(signal));
+  return isOwn ? sendAuthorized(credentials, attempt, signal) : attempt(await credentials.header(signal));
 }
 
 function headersOf(
@@ -175,14 +172,6 @@ function wordsOf(body: unknown, { text, contentType }: HttpResponse): string {
   const hide = (name: string, value: unknown): unknown =>
     secretFields.has(name) && value !== null ? "[redacted]" : value;
   return ` ${JSON.stringify(body, hide)}`;
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 function shown(text: string, secrets: ReadonlySet<string>): string {

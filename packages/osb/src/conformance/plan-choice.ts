@@ -1,5 +1,5 @@
 /** The plan that is checked. */
-import { isText, type Json, listOf, objectOf } from "./json.ts";
+import { isText, type Json, listOf, objectOf } from "../json.ts";
 
 /** What the checks need of a plan and its offering. */
 export interface CheckedPlan {

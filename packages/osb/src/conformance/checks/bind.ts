@@ -1,17 +1,17 @@
 /** Binding and fetching a binding. */
 import {
   type CheckContext,
+  create,
   expectAsyncRequired,
   expectOperation,
   hasError,
-  incomplete,
   operationOfBody,
   pathOf,
   planFields,
   untilEnded,
 } from "../context.ts";
-import type { Exchange, RawRequest } from "../exchange.ts";
-import { isObject, isOptional, isText, isTextList, type Json, objectOf } from "../json.ts";
+import type { Exchange } from "../exchange.ts";
+import { isObject, isOptional, isText, isTextList, type Json, objectOf } from "../../json.ts";
 import type { RuleId } from "../rules.ts";
 import type { CheckedInstance } from "./provision.ts";
 import { checkRefusedUnbinds, checkSynchronousUnbind, checkUnbind } from "./unbind.ts";
@@ -86,19 +86,6 @@ function goodBody({ plan, wishes, newId }: CheckContext): Json {
   };
 }
 
-/** Sends a bind; the ledger knows of it before and after. */
-async function bind(
-  context: CheckContext,
-  ids: BindingIds,
-  body: RawRequest["body"],
-  query: Readonly<Record<string, string>> = incomplete,
-): Promise<Exchange> {
-  if (!context.ledger.has(ids)) context.ledger.add(ids, context.plan);
-  const exchange = await context.send({ method: "PUT", path: pathOf(ids), query, body });
-  context.ledger.answered(ids, exchange.status);
-  return exchange;
-}
-
 async function checkRefusedBinds(context: CheckContext, instanceId: string): Promise<void> {
   const { service_id: _service, ...noService } = goodBody(context);
   const { plan_id: _plan, ...noPlan } = goodBody(context);
@@ -107,7 +94,7 @@ async function checkRefusedBinds(context: CheckContext, instanceId: string): Pro
     ["bind-plan-id", noPlan],
   ] as const;
   for (const [rule, body] of cases) {
-    const refused = await bind(context, { instanceId, bindingId: context.newId() }, body);
+    const refused = await create(context, { instanceId, bindingId: context.newId() }, body);
     context.report.expect(rule, refused, refused.status === 400, "the status is not 400");
   }
 }
@@ -118,7 +105,7 @@ async function checkSynchronousBind(
   ids: BindingIds,
 ): Promise<MadeBinding | undefined> {
   const body = goodBody(context);
-  const made = await bind(context, ids, body, {});
+  const made = await create(context, ids, body, {});
   expectAsyncRequired(context, "bind-async-required", made, [200, 201]);
   const finished = await finishBind(context, { ...ids, body }, made);
   return typeof finished === "string" ? undefined : finished;
@@ -126,7 +113,7 @@ async function checkSynchronousBind(
 
 async function checkAcceptedBind(context: CheckContext, ids: BindingIds): Promise<MadeBinding | string> {
   const body = goodBody(context);
-  const made = await bind(context, ids, body);
+  const made = await create(context, ids, body);
   const isAccepted = made.status === 201 || made.status === 202;
   const why = hasError(made, "RequiresApp")
     ? "RequiresApp, though bind_resource.app_guid was sent"
@@ -215,10 +202,10 @@ async function checkFetchBinding(context: CheckContext, binding: MadeBinding): P
 
 async function checkBindAgain(context: CheckContext, binding: MadeBinding): Promise<void> {
   const { report, wishes } = context;
-  const again = await bind(context, binding, binding.body);
+  const again = await create(context, binding, binding.body);
   report.expect("bind-again", again, again.status === 200, "the status is not 200");
   const parameters = { ...wishes.bindParameters, "x-osb-check": "other" };
-  const conflict = await bind(context, binding, { ...binding.body, parameters });
+  const conflict = await create(context, binding, { ...binding.body, parameters });
   if (conflict.status === 400) report.skip("the broker refuses the parameters themselves", "bind-conflict");
   else report.expect("bind-conflict", conflict, conflict.status === 409, "the status is not 409");
 }

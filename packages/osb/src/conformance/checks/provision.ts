@@ -2,6 +2,7 @@
 import {
   askOperation,
   type CheckContext,
+  create,
   expectAsyncRequired,
   expectOperation,
   hasError,
@@ -13,7 +14,7 @@ import {
   untilEnded,
 } from "../context.ts";
 import type { Exchange, RawRequest } from "../exchange.ts";
-import { isOptional, objectOf } from "../json.ts";
+import { isOptional, objectOf } from "../../json.ts";
 import type { LedgerIds } from "../ledger.ts";
 import type { RuleId } from "../rules.ts";
 
@@ -34,19 +35,6 @@ function goodBody({ plan, wishes }: CheckContext): Readonly<Record<string, unkno
   };
 }
 
-/** Sends a provision; the ledger knows of it before and after. */
-async function provision(
-  context: CheckContext,
-  ids: CheckedInstance,
-  body: RawRequest["body"],
-  query: Readonly<Record<string, string>> = incomplete,
-): Promise<Exchange> {
-  if (!context.ledger.has(ids)) context.ledger.add(ids, context.plan);
-  const exchange = await context.send({ method: "PUT", path: pathOf(ids), query, body });
-  context.ledger.answered(ids, exchange.status);
-  return exchange;
-}
-
 /** Sends what must be refused, and looks whether it left something. */
 export async function checkRefusedProvisions(context: CheckContext): Promise<void> {
   const good = goodBody(context);
@@ -64,7 +52,7 @@ export async function checkRefusedProvisions(context: CheckContext): Promise<voi
   ];
   for (const [rule, body] of cases) {
     const ids = { instanceId: context.newId() };
-    const refused = await provision(context, ids, body);
+    const refused = await create(context, ids, body);
     context.report.expect(rule, refused, refused.status === 400, "the status is not 400");
     if (refused.status >= 400 && refused.status < 500) await expectNothingLeft(context, ids);
   }
@@ -85,7 +73,7 @@ async function expectNothingLeft(context: CheckContext, ids: CheckedInstance): P
 /** Without `accepts_incomplete`: what is made at once is deleted at the end with everything else. */
 export async function checkSynchronousProvision(context: CheckContext): Promise<void> {
   const ids = { instanceId: context.newId() };
-  const made = await provision(context, ids, goodBody(context), {});
+  const made = await create(context, ids, goodBody(context), {});
   expectAsyncRequired(context, "provision-async-required", made, [200, 201]);
 }
 
@@ -93,7 +81,7 @@ export async function checkSynchronousProvision(context: CheckContext): Promise<
 export async function checkProvision(context: CheckContext): Promise<CheckedInstance | string> {
   const { report } = context;
   const ids: CheckedInstance = { instanceId: context.newId() };
-  const first = await provision(context, ids, goodBody(context));
+  const first = await create(context, ids, goodBody(context));
   const isAccepted = first.status === 201 || first.status === 202;
   report.expect("provision-accepted", first, isAccepted, "the status is neither 201 nor 202");
   if (isAccepted) {
@@ -129,7 +117,7 @@ async function checkWhileProvisioning(
   operation: unknown,
 ): Promise<void> {
   const { report, plan } = context;
-  const resent = await provision(context, ids, goodBody(context));
+  const resent = await create(context, ids, goodBody(context));
   if (isRunning(await askOperation(context, ids, { operation, deletes: false }))) {
     const isSame = resent.status === 202 && operationOfBody(resent) === operation;
     const why = resent.status === 202 ? "the operation is another" : "the status is not 202";
@@ -164,11 +152,11 @@ export function expectConcurrency(
 /** The instance is there. */
 async function checkProvisionAgain(context: CheckContext, ids: CheckedInstance): Promise<void> {
   const { report, plan } = context;
-  const again = await provision(context, ids, goodBody(context));
+  const again = await create(context, ids, goodBody(context));
   report.expect("provision-again", again, again.status === 200, "the status is not 200");
 
   const more = { ...goodBody(context), "x-osb-check": { unknown: [true] } };
-  const extended = await provision(context, ids, more);
+  const extended = await create(context, ids, more);
   const isIgnored = extended.status === again.status;
   report.expect("extension-fields", extended, isIgnored, "the answer is another than without it");
 
@@ -177,6 +165,6 @@ async function checkProvisionAgain(context: CheckContext, ids: CheckedInstance):
     return;
   }
   const other = { ...goodBody(context), plan_id: plan.otherPlanId };
-  const conflict = await provision(context, ids, other);
+  const conflict = await create(context, ids, other);
   report.expect("provision-conflict", conflict, conflict.status === 409, "the status is not 409");
 }

@@ -13,7 +13,7 @@ import {
   untilEnded,
 } from "../context.ts";
 import type { Exchange, RawRequest } from "../exchange.ts";
-import { isObject, isOptional, objectOf } from "../json.ts";
+import { isObject, isOptional, objectOf } from "../../json.ts";
 import { type CheckedInstance, expectConcurrency } from "./provision.ts";
 
 const fetchRules = [

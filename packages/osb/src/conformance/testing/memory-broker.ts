@@ -3,7 +3,7 @@
  * on purpose. An operation ends after a number of requests, not after a time.
  */
 import { operationOf, type OsbOperation } from "../../operation.ts";
-import { isObject, type Json } from "../json.ts";
+import { isObject, type Json } from "../../json.ts";
 
 /** A request as the fake sees it. */
 export interface FakeRequest {
