@@ -1,4 +1,4 @@
-/** PostgreSQL from its npm platform package, with its own data folder. */
+/** PostgreSQL with its own data folder. */
 import { execFile } from "node:child_process";
 import { chown, mkdir, mkdtemp, rename, rm, writeFile } from "node:fs/promises";
 import { connect } from "node:net";
@@ -9,7 +9,7 @@ import { EngineError } from "./errors.ts";
 import { reservePorts } from "./ports.ts";
 import { exists } from "./paths.ts";
 import { dataHome } from "./postgres-home.ts";
-import { resolvePostgres } from "./postgres-programs.ts";
+import { type PostgresPrograms, resolvePostgres } from "./postgres-programs.ts";
 import { type RunningProcess, startProcess } from "./process.ts";
 import { unprivileged } from "./unprivileged.ts";
 
@@ -20,6 +20,8 @@ export interface PostgresServer extends AsyncDisposable {
   readonly port: number;
   /** Connection URL of the superuser, with its password. */
   readonly url: string;
+  /** Where `pg_dump` and `pg_restore` of the server's version are; undefined when the server came without them. */
+  readonly dumpPrograms: string | undefined;
   readonly process: RunningProcess;
 }
 
@@ -37,7 +39,7 @@ export interface StartPostgresOptions {
 
 /** A data folder that a server can be started on. */
 interface PreparedPostgres {
-  readonly installation: string;
+  readonly programs: PostgresPrograms;
   /** Where the data really is. */
   readonly root: string;
   readonly password: string;
@@ -51,24 +53,24 @@ export async function preparePostgres(options: {
   readonly dataDir: string;
   readonly password?: string | undefined;
 }): Promise<PreparedPostgres> {
-  const installation = await resolvePostgres();
   const root = await dataHome(options.dataDir);
   const password = options.password ?? "postgres";
   const data = join(root, "data");
-  if (!(await exists(data))) await initialise(installation, root, data, password);
-  return { installation, root, password };
+  const programs = await resolvePostgres(data);
+  if (!(await exists(data))) await initialise(programs.folder, root, data, password);
+  return { programs, root, password };
 }
 
 /** Starts a server on loopback that accepts password logins only. */
 export async function startPostgres(options: StartPostgresOptions = {}): Promise<PostgresServer> {
   await using stack = new AsyncDisposableStack();
   const dataDir = options.dataDir ?? (await temporaryFolder(stack));
-  const { installation, root, password } = await preparePostgres({ dataDir, password: options.password });
+  const { programs, root, password } = await preparePostgres({ dataDir, password: options.password });
   const port = options.port ?? stack.use(await reservePorts(1)).ports[0] ?? 0;
   const server = stack.use(
     await startProcess({
       name: "postgres",
-      command: join(installation, "bin", "postgres"),
+      command: join(programs.folder, "postgres"),
       args: [
         "-D",
         join(root, "data"),
@@ -96,6 +98,7 @@ export async function startPostgres(options: StartPostgresOptions = {}): Promise
   return {
     port,
     url: `postgres://postgres:${encodeURIComponent(password)}@127.0.0.1:${port}/postgres`,
+    dumpPrograms: programs.canDump ? programs.folder : undefined,
     process: server,
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };
@@ -107,7 +110,7 @@ async function temporaryFolder(stack: AsyncDisposableStack): Promise<string> {
   return folder;
 }
 
-async function initialise(installation: string, root: string, data: string, password: string): Promise<void> {
+async function initialise(programs: string, root: string, data: string, password: string): Promise<void> {
   await mkdir(root, { recursive: true });
   const passwordFile = join(root, ".password");
   const partial = `${data}.partial`;
@@ -120,7 +123,7 @@ async function initialise(installation: string, root: string, data: string, pass
   const authentication = ["-U", "postgres", "-A", "scram-sha-256", `--pwfile=${passwordFile}`];
   const args = ["-D", partial, ...authentication, "-E", "UTF8", "--locale=C"];
   try {
-    await run(join(installation, "bin", "initdb"), args, { cwd: root, ...unprivileged });
+    await run(join(programs, "initdb"), args, { cwd: root, ...unprivileged });
     await rename(partial, data);
   } catch (cause) {
     const reason = cause instanceof Error ? cause.message : String(cause);
