@@ -13,7 +13,7 @@ const tagBytes = 16;
 /** The bytes are not what was written with this key. */
 export class SealError extends Error {
   constructor() {
-    super("the bytes are not what was written with this key");
+    super("what was encrypted cannot be decrypted: it was changed, or written with another key");
     this.name = "SealError";
   }
 }
