@@ -80,6 +80,7 @@ async function backupsOf(
     url,
     folders: await programFolders(config.postgresPrograms, config.searchPath),
     workFolder: join(config.folder, "work"),
+    onStep: config.onStep,
     onSkipped: (instance, words) => logger.warn("some grants were not restored", { instance, words }),
   });
   return prepareBackups({

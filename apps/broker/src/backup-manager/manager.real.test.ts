@@ -11,17 +11,18 @@ import {
   isRestoreRunning,
 } from "@klutch/backup-manager";
 import { waitFor } from "@klutch/kube-testing";
-import { createLogger, Secret } from "@klutch/telemetry";
+import { Secret } from "@klutch/telemetry";
 import { startBackupWorld } from "../testing/backups.ts";
 import { adminDatabase } from "../maintenance.ts";
 import { auth, nano, query } from "../testing/world.ts";
 
 /** Steps at which the work waits, each with what lets it go on. */
 const held = new Map<string, Promise<void>>();
-const world = await startBackupWorld({ backups: { onStep: (step) => held.get(step) } });
-after(() => world[Symbol.asyncDispose]());
-const { provisioned, bound, backedUp, restored, folder } = world;
-const manager = (): BackupManagerClient => world.manager();
+const backups = await startBackupWorld({ backups: { onStep: (step) => held.get(step) } });
+after(() => backups[Symbol.asyncDispose]());
+const { world, backedUp, restored, folder } = backups;
+const { provisioned, bound } = world;
+const manager = (): BackupManagerClient => backups.manager();
 
 /** Holds the work at the step until it is disposed. */
 function hold(step: string): Disposable {
@@ -338,16 +339,14 @@ test("an instance is deprovisioned in the middle of its backup, and nothing of i
 });
 
 test("where pg_dump is missing a backup is refused with what to install, and everything else goes on", async () => {
-  const lines: string[] = [];
-  const logger = createLogger({ name: "broker", level: "info", write: (line) => lines.push(line) });
-  await using without = await startBackupWorld({ backups: { postgresPrograms: "/nowhere" }, logger });
-  await without.provisioned("plain");
-  await query(await without.bound("plain", "plain-1"), "select 1");
+  await using without = await startBackupWorld({ backups: { postgresPrograms: "/nowhere" } });
+  await without.world.provisioned("plain");
+  await query(await without.world.bound("plain", "plain-1"), "select 1");
   const words =
     /^PostgreSQL \d+ cannot be backed up or restored here: .* install the package postgresql-client-\d+$/;
   await assert.rejects(without.manager().createBackup("plain"), error(422, "NotPossible", words));
   assert.deepEqual(await without.manager().listBackups("plain"), []);
-  await without.deprovisioned("plain");
+  await without.world.deprovisioned("plain");
 });
 
 /** The API's clients do not read it; people do. */

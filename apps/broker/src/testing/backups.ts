@@ -5,12 +5,13 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type BackupManagerClient, createBackupManagerClient } from "@klutch/backup-manager";
 import { waitFor } from "@klutch/kube-testing";
-import { type Logger, Secret } from "@klutch/telemetry";
+import { Secret } from "@klutch/telemetry";
 import type { BackupConfig } from "../backup-manager/start.ts";
 import { auth, type BrokerWorld, startWorld } from "./world.ts";
 
-/** The broker's world and its backup manager. */
-export interface BackupWorld extends BrokerWorld {
+/** A broker and its backup manager. */
+export interface BackupWorld extends AsyncDisposable {
+  readonly world: BrokerWorld;
   readonly folder: string;
   /** Of the broker that runs now. */
   readonly manager: () => BackupManagerClient;
@@ -21,7 +22,7 @@ export interface BackupWorld extends BrokerWorld {
 }
 
 export async function startBackupWorld(
-  options: { readonly logger?: Logger; readonly backups?: Partial<BackupConfig> } = {},
+  options: { readonly backups?: Partial<BackupConfig> } = {},
 ): Promise<BackupWorld> {
   const stack = new AsyncDisposableStack();
   const folder = await mkdtemp(join(tmpdir(), "klutch-backups-"));
@@ -32,9 +33,7 @@ export async function startBackupWorld(
     retention: { days: 14, minCount: 1 },
     ...options.backups,
   };
-  const world = stack.use(
-    await startWorld({ backups, ...(options.logger === undefined ? {} : { logger: options.logger }) }),
-  );
+  const world = stack.use(await startWorld({ backups }));
   const clients = new Map<string, BackupManagerClient>();
   stack.defer(async () => {
     for (const client of clients.values()) await client[Symbol.asyncDispose]();
@@ -45,14 +44,14 @@ export async function startBackupWorld(
     clients.set(url, client);
     return client;
   };
-  // The world's own are getters, which a copy would freeze.
-  return Object.create(world, {
-    folder: { value: backups.folder },
-    manager: { value: manager },
-    backedUp: { value: (instanceId: string) => backedUp(manager(), instanceId) },
-    restored: { value: (instanceId: string, id: number) => restored(manager(), instanceId, id) },
-    [Symbol.asyncDispose]: { value: () => stack.disposeAsync() },
-  });
+  return {
+    world,
+    folder: backups.folder,
+    manager,
+    backedUp: (instanceId) => backedUp(manager(), instanceId),
+    restored: (instanceId, backupId) => restored(manager(), instanceId, backupId),
+    [Symbol.asyncDispose]: () => stack.disposeAsync(),
+  };
 }
 
 /** The test's own client of a manager. */

@@ -28,6 +28,8 @@ export interface PostgresDumpsOptions {
   readonly workFolder: string;
   /** Told of grants that could not be given again. */
   readonly onSkipped?: ((instanceId: string, words: string) => void) | undefined;
+  /** Told of each step of a restore before the next one. Default: nothing. */
+  readonly onStep?: ((step: string) => void | Promise<void>) | undefined;
 }
 
 /** Where a session goes and as whom. */
@@ -103,13 +105,15 @@ export class PostgresDumps implements Dumps {
   }
 
   async restore(instance: Instance, from: DumpSource, options: RestoreOptions): Promise<void> {
-    const { maintenance, databases, bindingsOf } = this.#options;
+    const { maintenance, databases, bindingsOf, onStep } = this.#options;
     const names = restoreNamesOf(instance.id);
     if (!(await isDone(maintenance, names, options.token))) {
       try {
         await this.#fillStaging(names, instance, from, options.signal);
         options.signal.throwIfAborted();
+        await onStep?.("restore staged");
         await exchange(maintenance, names, options.token);
+        await onStep?.("restore swapped");
       } catch (error) {
         await databases.limitSessions(instance);
         throw error;
