@@ -7,7 +7,9 @@ import * as schema from "@klutch/schema";
 import { compositions } from "./compositions.ts";
 import { exportTemplates } from "./export-templates.ts";
 import { services } from "./list.ts";
-import { type CompositeResourceDefinition, instanceXrd, serviceBindingXrd, xrds } from "./xrds.ts";
+import { serviceBindingXrd } from "./shared-xrds.ts";
+import type { CompositeResourceDefinition } from "./xrd.ts";
+import { instanceXrd, xrds } from "./xrds.ts";
 
 const home = join(import.meta.dirname, "..");
 
