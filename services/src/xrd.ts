@@ -2,6 +2,7 @@
 import { claimGroup } from "@klutch/api";
 import { anyObject, boolean, object, type PrinterColumn, type Rule, type Schema } from "@klutch/schema";
 import { claimResource, type Field } from "./data-service.ts";
+import { telling } from "./rule-text.ts";
 
 /** A CompositeResourceDefinition (apiextensions.crossplane.io/v1) as JSON. */
 export interface CompositeResourceDefinition {
@@ -61,11 +62,14 @@ export function xrd(options: XrdOptions): CompositeResourceDefinition {
   };
 }
 
-/** What a field was at first it stays. */
-export const immutable = (field: string): Rule => ({
-  rule: "self == oldSelf",
-  message: `${field} is an immutable field`,
-});
+/** What a field of text was at first it stays. */
+export function immutable(field: string): Rule {
+  return telling(
+    { rule: "self == oldSelf", message: `${field} is an immutable field` },
+    'it is "{oldSelf}" and cannot become "{self}"',
+  );
+}
+
 /** A field of instances and bindings. */
 export const acceptsIncomplete: Schema<boolean> = boolean({
   description: "Whether the broker may answer before it is done. Default true.",
