@@ -3,7 +3,7 @@ import { object, string } from "@klutch/schema";
 import { compositionName, type DataService } from "./data-service.ts";
 import { services } from "./list.ts";
 import { offered } from "./plan-rules.ts";
-import { serviceBindingXrd } from "./shared-xrds.ts";
+import { sharedXrds } from "./shared-xrds.ts";
 import { acceptsIncomplete, type CompositeResourceDefinition, immutable, xrd } from "./xrd.ts";
 
 /** Of a service's instances. */
@@ -48,4 +48,4 @@ export function instanceXrd(service: DataService): CompositeResourceDefinition {
 }
 
 /** All of them. */
-export const xrds: readonly CompositeResourceDefinition[] = [...services.map(instanceXrd), serviceBindingXrd];
+export const xrds: readonly CompositeResourceDefinition[] = [...services.map(instanceXrd), ...sharedXrds];
