@@ -1,11 +1,6 @@
 import assert from "node:assert/strict";
-import { readdir, readFile } from "node:fs/promises";
 import { test } from "node:test";
-import { parseYamlDocuments } from "@klutch/kube";
-import type { KubeObject } from "@klutch/kube-core";
-import * as schema from "@klutch/schema";
 import { claimResource } from "./data-service.ts";
-import { exampleFiles } from "./examples.ts";
 import { services } from "./list.ts";
 import { type ClaimCase, startClaimServer, verdict } from "./testing/claim-server.ts";
 
@@ -41,27 +36,4 @@ test("a binding cannot be moved to another instance", async () => {
     ["serviceInstanceType", "mongodb", /ServiceInstanceType is an immutable field/],
   ] as const)
     await assert.rejects(client.mergePatch(bindings, ref, { spec: { [field]: value } }), message);
-});
-
-const types = [...services.map(({ kind }) => claimResource(kind)), bindings];
-const manifest = schema.object({
-  apiVersion: schema.string(),
-  kind: schema.string(),
-  metadata: schema.object({ name: schema.string(), namespace: schema.string() }),
-  spec: schema.anyObject(),
-});
-
-test("every shipped example is accepted, and none has a field that is dropped", async () => {
-  const folder = new URL("../../configuration/examples/", import.meta.url);
-  const names = await readdir(folder);
-  assert.deepEqual(names.toSorted(), exampleFiles.map(({ name }) => `${name}.yaml`).toSorted());
-  for (const name of names) {
-    for (const value of parseYamlDocuments(await readFile(new URL(name, folder), "utf8"))) {
-      assert.ok(schema.accepts(manifest, value), name);
-      const type = types.find(({ kind }) => kind === value.kind);
-      assert.ok(type !== undefined, name);
-      const { spec } = await client.create<KubeObject>(type, value, { dryRun: true });
-      assert.deepEqual(spec, value.spec, name);
-    }
-  }
 });

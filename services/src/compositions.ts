@@ -1,7 +1,7 @@
-/** The Compositions of the Configuration: one for each data service, one for bindings. */
+/** The Compositions of the Configuration: one for each data service and for each shared kind. */
 import { claimGroup, functionName, type PackageManifest } from "@klutch/api";
 import { compositionName, functionResource } from "./data-service.ts";
-import { bindingResource, functionInput } from "./function-input.ts";
+import { backupResource, bindingResource, functionInput, restoreResource } from "./function-input.ts";
 import { services } from "./list.ts";
 
 function composition(name: string, claimKind: string, resource: string): PackageManifest {
@@ -23,4 +23,6 @@ export const compositions: readonly PackageManifest[] = [
     composition(compositionName(service), service.kind, functionResource(service)),
   ),
   composition("a9s-servicebinding", "ServiceBinding", bindingResource),
+  composition("a9s-backup", "Backup", backupResource),
+  composition("a9s-restore", "Restore", restoreResource),
 ];

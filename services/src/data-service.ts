@@ -80,16 +80,23 @@ export function functionResource({ type }: DataService): string {
   return `${type}-instance`;
 }
 
-const configSuffix = "-service-broker";
+const brokerSuffix = "-service-broker";
+const backupSuffix = "-backup-manager";
 
 /** Name of the ProviderConfig with the broker of a type of data service. */
 export function providerConfigName(type: string): string {
-  return `${type}${configSuffix}`;
+  return `${type}${brokerSuffix}`;
 }
 
-/** The type whose broker a ProviderConfig of this name describes. */
+/** Name of the ProviderConfig with the backup manager of a type of data service. */
+export function backupConfigName(type: string): string {
+  return `${type}${backupSuffix}`;
+}
+
+/** The type whose broker or backup manager a ProviderConfig of this name describes. */
 export function typeOfProviderConfig(name: string): string {
-  return name.endsWith(configSuffix) ? name.slice(0, -configSuffix.length) : name;
+  const suffix = [brokerSuffix, backupSuffix].find((one) => name.endsWith(one));
+  return suffix === undefined ? name : name.slice(0, -suffix.length);
 }
 
 /** From the names of a claim's parameters to the broker's. What is not set and what is not known is left out. */

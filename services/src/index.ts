@@ -1,6 +1,7 @@
 /** Every data service, and what is derived from the list of them. No I/O. */
 export { compositions } from "./compositions.ts";
 export {
+  backupConfigName,
   brokerParameters,
   type DataService,
   functionResource,
@@ -9,7 +10,9 @@ export {
 } from "./data-service.ts";
 export { type ExampleFile, exampleFiles } from "./examples.ts";
 export { exportTemplates } from "./export-templates.ts";
-export { bindingResource } from "./function-input.ts";
+export { backupResource, bindingResource, restoreResource } from "./function-input.ts";
 export { services, serviceOfType } from "./list.ts";
 export { pageOf } from "./page.ts";
-export { type CompositeResourceDefinition, xrds } from "./xrds.ts";
+export { sharedXrds } from "./shared-xrds.ts";
+export type { CompositeResourceDefinition } from "./xrd.ts";
+export { xrds } from "./xrds.ts";

@@ -56,6 +56,65 @@ test("a binding becomes a ServiceBinding whose Secret lands in the claim's names
   });
 });
 
+test("a backup becomes a Backup at the backup manager of its type, and what it reports comes back", () => {
+  const spec = { instanceRef: "db", serviceInstanceType: "mariadb" };
+  const atProvider = {
+    instanceId: "i",
+    id: 7,
+    size: 4096,
+    status: "done",
+    triggered_at: "2026-11-22T10:00:00.000Z",
+    finished_at: "2026-11-22T10:01:00.000Z",
+    downloadable: false,
+  };
+  const conditions = [{ type: "Ready", status: "True", reason: "Available" }];
+  const observed = { status: { atProvider, conditions } };
+  const { resources, compositeStatus } = compose(request("backup", spec, observed));
+  assert.deepEqual(resources, {
+    managed: {
+      ready: true,
+      resource: {
+        apiVersion: "dataservices.anynines.com/v1",
+        kind: "Backup",
+        metadata: { labels: { ...labels, "klutch.io/instance-type": "mariadb" } },
+        spec: { forProvider: { instanceName: "db" }, providerConfigRef: { name: "mariadb-backup-manager" } },
+      },
+    },
+  });
+  const { instanceId: _private, ...shown } = atProvider;
+  assert.deepEqual(compositeStatus, { managed: { ...shown, conditions } });
+});
+
+test("a restore becomes a Restore of the named backup, and carries the instance that the claim names", () => {
+  const spec = { backupRef: "nightly", instanceRef: "db", serviceInstanceType: "postgresql" };
+  const atProvider = { instanceId: "i", backupId: 7, restoreId: 3, state: "running", triggeredAt: "t" };
+  const observed = { status: { atProvider, conditions: [] } };
+  const { resources, compositeStatus } = compose(request("restore", spec, observed));
+  assert.deepEqual(resources, {
+    managed: {
+      ready: false,
+      resource: {
+        apiVersion: "dataservices.anynines.com/v1",
+        kind: "Restore",
+        metadata: {
+          labels: { ...labels, "klutch.io/instance-type": "postgresql" },
+          annotations: { "klutch.anynines.com/instance-ref": "db" },
+        },
+        spec: {
+          forProvider: { backupName: "nightly" },
+          providerConfigRef: { name: "postgresql-backup-manager" },
+        },
+      },
+    },
+  });
+  assert.deepEqual(compositeStatus, {
+    managed: { restoreId: 3, state: "running", triggeredAt: "t", conditions: [] },
+  });
+  const { instanceRef: _left, ...without } = spec;
+  const bare = compose(request("restore", without)).resources["managed"]?.resource;
+  assert.equal(valueAt(bare, "metadata", "annotations"), undefined);
+});
+
 test("a managed resource that another Composition made keeps the name by which Crossplane knows it", () => {
   const kept = {
     apiVersion: "dataservices.anynines.com/v1",
@@ -108,7 +167,7 @@ test("an unknown input stops the pipeline and names what is allowed", () => {
   const { results, resources } = compose(request("mysql", {}));
   assert.deepEqual(resources, {});
   assert.equal(results?.[0]?.severity, "fatal");
-  const allowed = [...services.map(functionResource), "service-binding"].join(", ");
+  const allowed = [...services.map(functionResource), "service-binding", "backup", "restore"].join(", ");
   assert.match(allowed, /^postgresql-instance, /);
   assert.equal(results?.[0]?.message, `input.resource is "mysql"; it must be one of: ${allowed}`);
 });

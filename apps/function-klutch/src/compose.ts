@@ -1,12 +1,22 @@
 /** The composition function: from a composite of the shipped Configuration to a managed resource of provider-anynines. */
 import type { Compose, ComposeResponse } from "@klutch/crossplane";
-import { bindingResource, functionResource, services } from "@klutch/services";
+import {
+  backupResource,
+  bindingResource,
+  functionResource,
+  restoreResource,
+  services,
+} from "@klutch/services";
+import { composeBackup } from "./backup.ts";
+import { composeRestore } from "./restore.ts";
 import { composeServiceBinding } from "./service-binding.ts";
 import { composeServiceInstance } from "./service-instance.ts";
 
 const composers: ReadonlyMap<unknown, Compose> = new Map([
   ...services.map((service) => [functionResource(service), composeServiceInstance(service)] as const),
   [bindingResource, composeServiceBinding] as const,
+  [backupResource, composeBackup] as const,
+  [restoreResource, composeRestore] as const,
 ]);
 
 /** Chooses by the step's input. An input it does not know stops the pipeline and names what is allowed. */

@@ -1,6 +1,6 @@
 /** The CRD that Crossplane derives for the claims of an XRD, as far as the checks of a claim's spec depend on it. */
 import { crdFromExport, exportFromCrd } from "@klutch/api";
-import type { CompositeResourceDefinition } from "../xrds.ts";
+import type { CompositeResourceDefinition } from "../xrd.ts";
 
 /** Named like Crossplane's; of the fields that Crossplane adds only `compositionRef`. */
 export function claimCrd(xrd: CompositeResourceDefinition): ReturnType<typeof crdFromExport> {
