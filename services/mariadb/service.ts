@@ -1,5 +1,5 @@
 /** a9s MariaDB. */
-import { boolean, integer, list, string } from "@klutch/schema";
+import { boolean, described, integer, list, string } from "@klutch/schema";
 import { type DataService, sqlConnection } from "../src/data-service.ts";
 import { keeps, neverSmaller, staysReplicated } from "../src/plan-rules.ts";
 
@@ -28,19 +28,17 @@ export const mariadb: DataService = {
     {
       name: "binlogExpireDays",
       brokerKey: "binlog_expire_days",
-      schema: integer({ minimum: 1, description: "After how many days binary logs are deleted." }),
+      schema: described(integer({ minimum: 1 }), "After how many days binary logs are deleted."),
     },
     {
       name: "databases",
       brokerKey: "databases",
-      schema: list(string(), {
-        description: "All databases that the instance shall have beside its first one.",
-      }),
+      schema: described(list(string()), "All databases that the instance shall have beside its first one."),
     },
     {
       name: "grantPerformanceSchemaPermissions",
       brokerKey: "grant_performance_schema_permissions",
-      schema: boolean({ description: "Whether users of bindings may read the performance schema." }),
+      schema: described(boolean(), "Whether users of bindings may read the performance schema."),
     },
   ],
   columns: [{ name: "ManagedResource", type: "string", jsonPath: ".status.managed.state" }],

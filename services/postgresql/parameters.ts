@@ -152,9 +152,9 @@ const refused = "Not supported: a claim that sets it is refused.";
 /** Parameters that only a8s PostgreSQL has. A claim that sets one is refused with a text that names it. */
 export const refusedParameters: NonNullable<DataService["refusedParameters"]> = [
   { name: "maxLocksPerTransaction", schema: described(atLeast(10), refused) },
-  { name: "sslCiphers", schema: string({ description: refused }) },
+  { name: "sslCiphers", schema: described(string(), refused) },
   {
     name: "sslMinProtocolVersion",
-    schema: oneOf(["TLSv1", "TLSv1.1", "TLSv1.2", "TLSv1.3"], { description: refused }),
+    schema: described(oneOf(["TLSv1", "TLSv1.1", "TLSv1.2", "TLSv1.3"]), refused),
   },
 ];

@@ -1,5 +1,5 @@
 /** a9s PostgreSQL. */
-import { oneOf } from "@klutch/schema";
+import { described, oneOf } from "@klutch/schema";
 import { type DataService, sqlConnection } from "../src/data-service.ts";
 import { parameters, refusedParameters } from "./parameters.ts";
 import { offerings, planRules, plans } from "./plans.ts";
@@ -18,9 +18,10 @@ export const postgresql: DataService = {
   parameters,
   refusedParameters,
   fields: {
-    expose: oneOf(["Internal", "LoadBalancer"], {
-      description: "Not used here: it is for databases that run in the cluster.",
-    }),
+    expose: described(
+      oneOf(["Internal", "LoadBalancer"]),
+      "Not used here: it is for databases that run in the cluster.",
+    ),
   },
   credentialKeys: ["host", "hosts", "name", "password", "port", "uri", "username"],
   connectionDetails: sqlConnection,
