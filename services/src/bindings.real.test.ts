@@ -17,6 +17,26 @@ const cases: readonly ClaimCase[] = [
     { ...pgBinding, serviceInstanceType: "s3" },
     /Unsupported value: "s3"/,
   ],
+  [
+    "a binding to a name that no claim has",
+    { ...pgBinding, instanceRef: "Orders" },
+    /instanceRef in body should match/,
+  ],
+  [
+    "a binding with fields of object stores, which have no effect",
+    { ...pgBinding, region: "us-east-1", policy: "a" },
+    undefined,
+  ],
+  [
+    "a binding in a region that there never was",
+    { ...pgBinding, region: "mars" },
+    /spec\.region: Unsupported value: "mars": supported values: "eu-central-1", "us-east-1"/,
+  ],
+  [
+    "a binding of another service in the cluster",
+    { instanceRef: "cache", serviceInstanceType: "keyvalue", compositionRef: { name: "a8s-servicebinding" } },
+    /is "keyvalue"; with the Composition a8s-servicebinding it must be "postgresql"/,
+  ],
   ...services.map(
     ({ title, type }): ClaimCase => [
       `a binding to ${title}`,
@@ -32,8 +52,8 @@ test("a binding cannot be moved to another instance", async () => {
   await server.create(bindings, "moving", pgBinding);
   const ref = { namespace: "a", name: "moving" };
   for (const [field, value, message] of [
-    ["instanceRef", "other", /InstanceRef is an immutable field/],
-    ["serviceInstanceType", "mongodb", /ServiceInstanceType is an immutable field/],
+    ["instanceRef", "other", /InstanceRef is an immutable field: it is "orders" and cannot become "other"/],
+    ["serviceInstanceType", "mongodb", /ServiceInstanceType is an immutable field: it is "postgresql"/],
   ] as const)
     await assert.rejects(client.mergePatch(bindings, ref, { spec: { [field]: value } }), message);
 });

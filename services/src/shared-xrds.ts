@@ -1,6 +1,6 @@
 /** The composites and claims that all data services share. */
-import { object, oneOf, type PrinterColumn, type Rule, type Schema, string } from "@klutch/schema";
-import { readyReasonColumn } from "./columns.ts";
+import { object, oneOf, type Rule, type Schema, string } from "@klutch/schema";
+import { readyReasonColumn, textColumn } from "./columns.ts";
 import { services } from "./list.ts";
 import { telling } from "./rule-text.ts";
 import { acceptsIncomplete, type CompositeResourceDefinition, immutable, xrd } from "./xrd.ts";
@@ -31,8 +31,9 @@ function nameOf(description: string, rules?: readonly Rule[]): Schema<string> {
   return string({ maxLength: 253, pattern: "^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$", description, rules });
 }
 
-const column = (name: string, jsonPath: string): PrinterColumn => ({ name, type: "string", jsonPath });
-const typeColumn = column("Service", ".spec.serviceInstanceType");
+const typeColumn = textColumn("Service", ".spec.serviceInstanceType");
+const instanceColumn = textColumn("Instance", ".spec.instanceRef");
+const aboutInstance = "Name of the instance's claim in the same namespace. It cannot be changed.";
 
 /** The Compositions of databases in the cluster serve one type. */
 function onlyPostgresql(composition: string): Rule {
@@ -48,11 +49,14 @@ function onlyPostgresql(composition: string): Rule {
   );
 }
 
-const needsInstance: Rule = {
-  rule: "!has(self.compositionRef) || self.compositionRef.name != 'a8s-restore' || has(self.instanceRef)",
-  message: "restores without instance ref are not supported for a8s",
-  fieldPath: ".instanceRef",
-};
+const needsInstance: Rule = telling(
+  {
+    rule: "!has(self.compositionRef) || self.compositionRef.name != 'a8s-restore' || has(self.instanceRef)",
+    message: "restores without instance ref are not supported for a8s",
+    fieldPath: ".instanceRef",
+  },
+  "spec.instanceRef must name the instance that was backed up",
+);
 
 const instanceWords = (of: string): string =>
   `(has(${of}.instanceRef) ? '"' + ${of}.instanceRef + '"' : 'unset')`;
@@ -69,21 +73,29 @@ const instanceStays: Rule = telling(
   `it is {${instanceWords("oldSelf")}} and cannot become {${instanceWords("self")}}`,
 );
 
+const unused = "Without effect. Existing manifests may have it.";
+
 /** Of bindings to any service. */
 const serviceBindingXrd: CompositeResourceDefinition = xrd({
   kind: "ServiceBinding",
   composition: "a9s-servicebinding",
+  columns: [
+    typeColumn,
+    instanceColumn,
+    textColumn("Secret", ".status.managed.credentials.name"),
+    readyReasonColumn,
+  ],
   spec: object(
+    { instanceRef: nameOf(aboutInstance, [immutable("InstanceRef")]), serviceInstanceType },
     {
-      instanceRef: string({
-        maxLength: 253,
-        description: "Name of the instance's claim in the same namespace. It cannot be changed.",
-        rules: [immutable("InstanceRef")],
-      }),
-      serviceInstanceType,
+      acceptsIncomplete,
+      region: oneOf(["eu-central-1", "us-east-1"], { description: unused }),
+      policy: string({ description: unused }),
     },
-    { acceptsIncomplete },
-    { description: "Which instance gets credentials. They come to the Secret <name>-creds." },
+    {
+      description: "Which instance gets credentials. They come to the Secret <name>-creds.",
+      rules: [onlyPostgresql("a8s-servicebinding")],
+    },
   ),
 });
 
@@ -91,17 +103,10 @@ const serviceBindingXrd: CompositeResourceDefinition = xrd({
 const backupXrd: CompositeResourceDefinition = xrd({
   kind: "Backup",
   composition: "a9s-backup",
-  columns: [
-    typeColumn,
-    column("Instance", ".spec.instanceRef"),
-    column("State", ".status.managed.status"),
-    readyReasonColumn,
-  ],
+  columns: [typeColumn, instanceColumn, textColumn("State", ".status.managed.status"), readyReasonColumn],
   spec: object(
     {
-      instanceRef: nameOf("Name of the instance's claim in the same namespace. It cannot be changed.", [
-        immutable("InstanceRef"),
-      ]),
+      instanceRef: nameOf(aboutInstance, [immutable("InstanceRef")]),
       serviceInstanceType,
     },
     {},
@@ -118,8 +123,8 @@ const restoreXrd: CompositeResourceDefinition = xrd({
   composition: "a9s-restore",
   columns: [
     typeColumn,
-    column("Backup", ".spec.backupRef"),
-    column("State", ".status.managed.state"),
+    textColumn("Backup", ".spec.backupRef"),
+    textColumn("State", ".status.managed.state"),
     readyReasonColumn,
   ],
   spec: object(

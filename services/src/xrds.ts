@@ -1,5 +1,6 @@
 /** The composites and claims of the shipped Configuration as XRDs: one for each data service, and those that all share. */
 import { object, string } from "@klutch/schema";
+import { readyReasonColumn, textColumn } from "./columns.ts";
 import { compositionName, type DataService } from "./data-service.ts";
 import { services } from "./list.ts";
 import { offered } from "./plan-rules.ts";
@@ -17,7 +18,12 @@ export function instanceXrd(service: DataService): CompositeResourceDefinition {
     kind: service.kind,
     composition: compositionName(service),
     compositeDeletePolicy: "Foreground",
-    columns: service.columns,
+    columns: [
+      ...(service.columns ?? []),
+      textColumn("Service", ".spec.service"),
+      textColumn("Plan", ".spec.plan"),
+      readyReasonColumn,
+    ],
     spec: object(
       {
         service: string({

@@ -56,6 +56,18 @@ test("a binding becomes a ServiceBinding whose Secret lands in the claim's names
   });
 });
 
+test("a binding names the Secret of its credentials and its keys, never values, once there are any", () => {
+  const spec = { instanceRef: "db", serviceInstanceType: "postgresql" };
+  const base = request("service-binding", spec, { status: { atProvider: { state: "created" } } });
+  const connection = { uri: Buffer.from("postgres://u:geheim@h"), host: Buffer.from("geheim") };
+  const observed = { managed: { resource: base.observed["managed"]?.resource ?? {}, connection } };
+  const { compositeStatus } = compose({ ...base, observed });
+  assert.deepEqual(compositeStatus, {
+    managed: { state: "created", conditions: [], credentials: { name: "db-creds", keys: ["host", "uri"] } },
+  });
+  assert.equal(valueAt(compose(base).compositeStatus, "managed", "credentials"), undefined);
+});
+
 test("a backup becomes a Backup at the backup manager of its type, and what it reports comes back", () => {
   const spec = { instanceRef: "db", serviceInstanceType: "mariadb" };
   const atProvider = {
