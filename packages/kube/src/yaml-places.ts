@@ -8,7 +8,7 @@ export interface PlacedYaml {
    * Line, from 1, of a field such as `spec.plans[2].name`; of the nearest field around it when it is not in the text, as it is with
    * fields that are missing and with those that an alias brings.
    */
-  lineOf(field: string): number;
+  readonly lineOf: (field: string) => number;
 }
 
 /** The text is not one YAML document. */
@@ -103,17 +103,9 @@ function fieldOf({ path, isList, key = "", index }: Level): string {
 }
 
 function startOf(event: Event): number {
-  switch (event.type) {
-    case EVENT_ID.SCALAR:
-      return event.valueStart;
-    case EVENT_ID.ALIAS:
-      return event.anchorStart;
-    case EVENT_ID.MAPPING:
-    case EVENT_ID.SEQUENCE:
-      return event.start;
-    default:
-      return 0;
-  }
+  if (event.type === EVENT_ID.SCALAR) return event.valueStart;
+  if (event.type === EVENT_ID.ALIAS) return event.anchorStart;
+  return event.type === EVENT_ID.MAPPING || event.type === EVENT_ID.SEQUENCE ? event.start : 0;
 }
 
 /** Counts on from the last offset that was asked for; offsets come in the order of the text. */

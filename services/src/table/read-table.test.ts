@@ -233,8 +233,7 @@ test("a type or kind that another service has is refused", () => {
 });
 
 /** Puts something else in one place of a value, or takes it away; the place is found by numbers. */
-function mutated(value: unknown, steps: Iterator<number>, by: unknown): unknown {
-  const step = steps.next().value;
+function mutated(value: unknown, [step, ...steps]: readonly number[], by: unknown): unknown {
   if (typeof value !== "object" || value === null || step === undefined) return by;
   const names = Object.keys(value);
   const name = names[step % Math.max(1, names.length)];
@@ -266,15 +265,15 @@ const strange = fc.oneof(
 );
 
 test("a table that is changed anywhere is a table, or has faults with lines and words; nothing throws", () => {
-  const right = [small, shipped].map(parseYaml);
+  const [right, large] = [parseYaml(small), parseYaml(shipped)];
   let wrong = 0;
   fc.assert(
     fc.property(
-      fc.constantFrom(...right),
+      fc.constantFrom(right, right, right, large),
       fc.array(fc.nat(40), { maxLength: 8 }),
       strange,
       (value, steps, by) => {
-        const text = formatYaml(mutated(value, steps.values(), by));
+        const text = formatYaml(mutated(value, steps, by));
         const lines = text.split("\n").length;
         const { table, faults } = readTable(parsePlacedYaml(text));
         assert.equal(table === undefined, faults.length > 0);
@@ -286,9 +285,9 @@ test("a table that is changed anywhere is a table, or has faults with lines and 
         }
       },
     ),
-    { numRuns: 3_000 },
+    { numRuns: 1_000 },
   );
-  assert.ok(wrong > 3_000, `only ${wrong} faults`);
+  assert.ok(wrong > 1_000, `only ${wrong} faults`);
 });
 
 test("anything at all in the place of a table has faults", () => {

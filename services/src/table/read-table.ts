@@ -18,7 +18,7 @@ export interface Fault extends Problem {
 /** A file's content, and where each of its fields stands. */
 export interface PlacedFile {
   readonly value: unknown;
-  lineOf(field: string): number;
+  readonly lineOf: (field: string) => number;
 }
 
 /** Either a table or at least one fault. */
