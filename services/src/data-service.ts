@@ -107,8 +107,3 @@ export function brokerParameters(
   const known = parameters.filter(({ name }) => Object.hasOwn(claimed, name));
   return Object.fromEntries(known.map(({ name, brokerKey }) => [brokerKey, claimed[name]]));
 }
-
-/** For services that are reached with SQL at `host` and `port`. */
-export function sqlConnection({ host, port }: Credentials): readonly ConnectionDetail[] {
-  return host === undefined || port === undefined ? [] : [{ hostURL: host, port, label: "SQL" }];
-}

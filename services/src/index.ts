@@ -16,3 +16,11 @@ export { pageOf } from "./page.ts";
 export { sharedXrds } from "./shared-xrds.ts";
 export type { CompositeResourceDefinition } from "./xrd.ts";
 export { xrds } from "./xrds.ts";
+export {
+  describeFault,
+  type Fault,
+  type PlacedFile,
+  readTable,
+  type ReadResult,
+} from "./table/read-table.ts";
+export type { ServiceTable } from "./table/service-table.ts";

@@ -177,7 +177,7 @@ test("an unknown input stops the pipeline and names what is allowed", () => {
   assert.deepEqual(resources, {});
   assert.equal(results?.[0]?.severity, "fatal");
   const allowed = [...services.map(functionResource), "service-binding", "backup", "restore"].join(", ");
-  assert.match(allowed, /^postgresql-instance, /);
+  assert.match(allowed, /^mariadb-instance, postgresql-instance, /);
   assert.equal(results?.[0]?.message, `input.resource is "mysql"; it must be one of: ${allowed}`);
 });
 
