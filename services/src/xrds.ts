@@ -4,17 +4,28 @@ import { readyReasonColumn, textColumn } from "./columns.ts";
 import { keepsComposition } from "./composition-rules.ts";
 import { compositionName, type DataService } from "./data-service.ts";
 import { services } from "./list.ts";
-import { offered } from "./plan-rules.ts";
+import { toldSchema } from "./parameter-text.ts";
+import { offered, toldRule } from "./plan-rules.ts";
+import { telling } from "./rule-text.ts";
 import { sharedXrds } from "./shared-xrds.ts";
 import { acceptsIncomplete, type CompositeResourceDefinition, immutable, xrd } from "./xrd.ts";
 
 /** Of a service's instances. */
 export function instanceXrd(service: DataService): CompositeResourceDefinition {
   const { parameters, refusedParameters = [], fields = {} } = service;
-  const refused = refusedParameters.map(({ name }) => ({
-    rule: `!has(self.parameters) || !has(self.parameters.${name})`,
-    message: `parameters.${name} is not supported for ${compositionName(service)}`,
-  }));
+  const refused = refusedParameters.map(({ name }) =>
+    telling(
+      {
+        rule: `!has(self.parameters) || !has(self.parameters.${name})`,
+        message: `parameters.${name} is not supported for ${compositionName(service)}`,
+        fieldPath: `.parameters.${name}`,
+      },
+      "remove it",
+    ),
+  );
+  const all = [...parameters, ...refusedParameters].map(
+    ({ name, schema }) => [name, { json: toldSchema(schema.json) }] as const,
+  );
   return xrd({
     kind: service.kind,
     composition: compositionName(service),
@@ -39,18 +50,14 @@ export function instanceXrd(service: DataService): CompositeResourceDefinition {
       },
       {
         acceptsIncomplete,
-        parameters: object(
-          {},
-          Object.fromEntries([...parameters, ...refusedParameters].map(({ name, schema }) => [name, schema])),
-          { description: service.parametersAbout },
-        ),
+        parameters: object({}, Object.fromEntries(all), { description: service.parametersAbout }),
         ...fields,
       },
       {
         description: `The ${service.title} instance that is wanted.`,
         rules: [
           ...offered(service.type, service),
-          ...service.rules,
+          ...service.rules.map(toldRule),
           ...refused,
           keepsComposition(compositionName(service)),
         ],

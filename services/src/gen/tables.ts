@@ -104,7 +104,12 @@ export const tables: readonly ServiceTable[] = [
         "schema": {
           "description": "After how many days binary logs are deleted.",
           "type": "integer",
-          "minimum": 1
+          "x-kubernetes-validations": [
+            {
+              "rule": "self >= 1",
+              "message": "Must be greater than or equal to 1"
+            }
+          ]
         },
         "to": {
           "a9s": {
@@ -206,7 +211,7 @@ export const tables: readonly ServiceTable[] = [
       {
         "name": "expose",
         "schema": {
-          "description": "Not used here: it is for databases that run in the cluster.",
+          "description": "From where the database is reached; only for databases that run in the cluster.",
           "type": "string",
           "enum": [
             "Internal",
@@ -336,7 +341,13 @@ export const tables: readonly ServiceTable[] = [
               "from": "replica",
               "to": "single"
             },
-            "message": "Migration from replicated to single Data Service Instance is not supported."
+            "message": "Migration from clustered to single Data Service Instance is not supported."
+          },
+          {
+            "cel": {
+              "expression": "!has(self.expose) || (has(self.compositionRef) && self.compositionRef.name != 'a9s-postgresql')"
+            },
+            "message": "expose is not supported for a9s-postgresql"
           }
         ]
       }
@@ -366,7 +377,13 @@ export const tables: readonly ServiceTable[] = [
         "about": "The most sessions at the same time.",
         "schema": {
           "description": "The most sessions at the same time.",
-          "type": "number"
+          "type": "number",
+          "x-kubernetes-validations": [
+            {
+              "rule": "self >= 1.0",
+              "message": "Must be greater than or equal to 1"
+            }
+          ]
         },
         "to": {
           "a9s": {
@@ -454,7 +471,13 @@ export const tables: readonly ServiceTable[] = [
         "about": "Seconds after which the server begins a new file of the write-ahead log; 0 is never.",
         "schema": {
           "description": "Seconds after which the server begins a new file of the write-ahead log; 0 is never.",
-          "type": "integer"
+          "type": "integer",
+          "x-kubernetes-validations": [
+            {
+              "rule": "self >= 0",
+              "message": "Must be greater than or equal to 0"
+            }
+          ]
         },
         "to": {
           "a9s": {
@@ -467,7 +490,13 @@ export const tables: readonly ServiceTable[] = [
         "about": "Milliseconds after which a statement is ended; 0 is never.",
         "schema": {
           "description": "Milliseconds after which a statement is ended; 0 is never.",
-          "type": "integer"
+          "type": "integer",
+          "x-kubernetes-validations": [
+            {
+              "rule": "self >= 0",
+              "message": "Must be greater than or equal to 0"
+            }
+          ]
         },
         "to": {
           "a9s": {
@@ -481,7 +510,12 @@ export const tables: readonly ServiceTable[] = [
         "schema": {
           "description": "Milliseconds after which a session that idles in a transaction is ended; 0 is never.",
           "type": "integer",
-          "minimum": 0
+          "x-kubernetes-validations": [
+            {
+              "rule": "self >= 0",
+              "message": "Must be greater than or equal to 0"
+            }
+          ]
         },
         "to": {
           "a9s": {
@@ -529,7 +563,12 @@ export const tables: readonly ServiceTable[] = [
         "schema": {
           "description": "Milliseconds between two writes of the write-ahead log.",
           "type": "integer",
-          "minimum": 1
+          "x-kubernetes-validations": [
+            {
+              "rule": "self > 0",
+              "message": "Must be greater than 0"
+            }
+          ]
         },
         "to": {
           "a9s": {
@@ -543,7 +582,12 @@ export const tables: readonly ServiceTable[] = [
         "schema": {
           "description": "The most replication slots.",
           "type": "integer",
-          "minimum": 0
+          "x-kubernetes-validations": [
+            {
+              "rule": "self >= 0",
+              "message": "Must be greater than or equal to 0"
+            }
+          ]
         },
         "to": {
           "a9s": {
@@ -557,7 +601,12 @@ export const tables: readonly ServiceTable[] = [
         "schema": {
           "description": "The most connections of replicas and of base backups at the same time.",
           "type": "integer",
-          "minimum": 0
+          "x-kubernetes-validations": [
+            {
+              "rule": "self >= 0",
+              "message": "Must be greater than or equal to 0"
+            }
+          ]
         },
         "to": {
           "a9s": {
@@ -706,7 +755,12 @@ export const tables: readonly ServiceTable[] = [
         "schema": {
           "description": "Not supported: a claim that sets it is refused.",
           "type": "integer",
-          "minimum": 10
+          "x-kubernetes-validations": [
+            {
+              "rule": "self >= 10",
+              "message": "Must be greater than or equal to 10"
+            }
+          ]
         },
         "to": {}
       },
