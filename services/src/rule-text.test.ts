@@ -6,7 +6,7 @@ test("a rule's message goes on with what was found, and quotes in texts end none
   const rule = { rule: "self == oldSelf", message: "It isn't changed." };
   assert.deepEqual(telling(rule, 'it is "{oldSelf}", not "{self}"'), {
     ...rule,
-    messageExpression: `'It isn\\'t changed: it is "' + oldSelf + '", not "' + self + '"'`,
+    messageExpression: `'It isn\\'t changed: it is "' + (oldSelf) + '", not "' + (self) + '"'`,
   });
-  assert.equal(telling(rule, "{self}").messageExpression, `'It isn\\'t changed: ' + self`);
+  assert.equal(telling(rule, "{self}").messageExpression, `'It isn\\'t changed: ' + (self)`);
 });

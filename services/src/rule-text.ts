@@ -7,7 +7,9 @@ import type { Rule } from "@klutch/schema";
  */
 export function telling(rule: Rule & { readonly message: string }, found: string): Rule {
   const text = `${rule.message.replace(/\.$/, "")}: ${found}`;
-  const parts = text.split(/\{([^{}]+)\}/).map((part, index) => (index % 2 === 0 ? literal(part) : part));
+  const parts = text
+    .split(/\{([^{}]+)\}/)
+    .map((part, index) => (index % 2 === 0 ? literal(part) : `(${part})`));
   return { ...rule, messageExpression: parts.filter((part) => part !== "''").join(" + ") };
 }
 

@@ -1,6 +1,7 @@
 /** The composites and claims that all data services share. */
 import { object, oneOf, type Rule, type Schema, string } from "@klutch/schema";
 import { readyReasonColumn, textColumn } from "./columns.ts";
+import { keepsNamedComposition } from "./composition-rules.ts";
 import { services } from "./list.ts";
 import { telling } from "./rule-text.ts";
 import { acceptsIncomplete, type CompositeResourceDefinition, immutable, xrd } from "./xrd.ts";
@@ -59,7 +60,7 @@ const needsInstance: Rule = telling(
 );
 
 const instanceWords = (of: string): string =>
-  `(has(${of}.instanceRef) ? '"' + ${of}.instanceRef + '"' : 'unset')`;
+  `{has(${of}.instanceRef) ? '"' + ${of}.instanceRef + '"' : 'unset'}`;
 
 /** A rule of the spec, for it also holds when the field comes or goes. */
 const instanceStays: Rule = telling(
@@ -70,7 +71,7 @@ const instanceStays: Rule = telling(
     message: "InstanceRef is an immutable field",
     fieldPath: ".instanceRef",
   },
-  `it is {${instanceWords("oldSelf")}} and cannot become {${instanceWords("self")}}`,
+  `it is ${instanceWords("oldSelf")} and cannot become ${instanceWords("self")}`,
 );
 
 const unused = "Without effect. Existing manifests may have it.";
@@ -94,7 +95,7 @@ const serviceBindingXrd: CompositeResourceDefinition = xrd({
     },
     {
       description: "Which instance gets credentials. They come to the Secret <name>-creds.",
-      rules: [onlyPostgresql("a8s-servicebinding")],
+      rules: [onlyPostgresql("a8s-servicebinding"), keepsNamedComposition],
     },
   ),
 });
@@ -112,7 +113,7 @@ const backupXrd: CompositeResourceDefinition = xrd({
     {},
     {
       description: "Which instance is backed up, once. Deleting the claim deletes the backup.",
-      rules: [onlyPostgresql("a8s-backup")],
+      rules: [onlyPostgresql("a8s-backup"), keepsNamedComposition],
     },
   ),
 });
@@ -142,7 +143,7 @@ const restoreXrd: CompositeResourceDefinition = xrd({
     {
       description:
         "Which backup is put back into the instance that it was made of, once. What was written since then is lost.",
-      rules: [onlyPostgresql("a8s-restore"), needsInstance, instanceStays],
+      rules: [onlyPostgresql("a8s-restore"), needsInstance, instanceStays, keepsNamedComposition],
     },
   ),
 });

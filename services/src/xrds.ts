@@ -1,6 +1,7 @@
 /** The composites and claims of the shipped Configuration as XRDs: one for each data service, and those that all share. */
 import { object, string } from "@klutch/schema";
 import { readyReasonColumn, textColumn } from "./columns.ts";
+import { keepsComposition } from "./composition-rules.ts";
 import { compositionName, type DataService } from "./data-service.ts";
 import { services } from "./list.ts";
 import { offered } from "./plan-rules.ts";
@@ -47,7 +48,12 @@ export function instanceXrd(service: DataService): CompositeResourceDefinition {
       },
       {
         description: `The ${service.title} instance that is wanted.`,
-        rules: [...offered(service.type, service), ...service.rules, ...refused],
+        rules: [
+          ...offered(service.type, service),
+          ...service.rules,
+          ...refused,
+          keepsComposition(compositionName(service)),
+        ],
       },
     ),
   });

@@ -1,5 +1,5 @@
 /** Backup claim → Backup of the provider, at the backup manager of the instance's type. */
-import { backups, instanceTypeLabel } from "@klutch/api";
+import { backups } from "@klutch/api";
 import type { Compose, Json } from "@klutch/crossplane";
 import { textAt } from "@klutch/kube-core";
 import { backupConfigName } from "@klutch/services";
@@ -16,7 +16,7 @@ export const composeBackup: Compose = (request) => {
   const resource: Json = {
     apiVersion: `${backups.group}/${backups.version}`,
     kind: backups.kind,
-    metadata: { labels: { ...claimLabels(claim), [instanceTypeLabel]: type } },
+    metadata: { labels: claimLabels(claim) },
     spec: {
       forProvider: { instanceName: textAt(composite, "spec", "instanceRef") ?? "" },
       providerConfigRef: { name: backupConfigName(type) },

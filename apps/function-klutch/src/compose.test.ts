@@ -88,7 +88,7 @@ test("a backup becomes a Backup at the backup manager of its type, and what it r
       resource: {
         apiVersion: "dataservices.anynines.com/v1",
         kind: "Backup",
-        metadata: { labels: { ...labels, "klutch.io/instance-type": "mariadb" } },
+        metadata: { labels },
         spec: { forProvider: { instanceName: "db" }, providerConfigRef: { name: "mariadb-backup-manager" } },
       },
     },
@@ -97,7 +97,7 @@ test("a backup becomes a Backup at the backup manager of its type, and what it r
   assert.deepEqual(compositeStatus, { managed: { ...shown, conditions } });
 });
 
-test("a restore becomes a Restore of the named backup, and carries the instance that the claim names", () => {
+test("a restore becomes a Restore of the named backup, into the instance that the claim names", () => {
   const spec = { backupRef: "nightly", instanceRef: "db", serviceInstanceType: "postgresql" };
   const atProvider = { instanceId: "i", backupId: 7, restoreId: 3, state: "running", triggeredAt: "t" };
   const observed = { status: { atProvider, conditions: [] } };
@@ -108,12 +108,9 @@ test("a restore becomes a Restore of the named backup, and carries the instance 
       resource: {
         apiVersion: "dataservices.anynines.com/v1",
         kind: "Restore",
-        metadata: {
-          labels: { ...labels, "klutch.io/instance-type": "postgresql" },
-          annotations: { "klutch.anynines.com/instance-ref": "db" },
-        },
+        metadata: { labels },
         spec: {
-          forProvider: { backupName: "nightly" },
+          forProvider: { backupName: "nightly", instanceName: "db" },
           providerConfigRef: { name: "postgresql-backup-manager" },
         },
       },
@@ -124,7 +121,7 @@ test("a restore becomes a Restore of the named backup, and carries the instance 
   });
   const { instanceRef: _left, ...without } = spec;
   const bare = compose(request("restore", without)).resources["managed"]?.resource;
-  assert.equal(valueAt(bare, "metadata", "annotations"), undefined);
+  assert.deepEqual(valueAt(bare, "spec", "forProvider"), { backupName: "nightly" });
 });
 
 test("a managed resource that another Composition made keeps the name by which Crossplane knows it", () => {

@@ -10,6 +10,7 @@ import {
   services,
 } from "@klutch/services";
 import { composeBackup } from "./backup.ts";
+import { keepLiving } from "./living.ts";
 import { composeRestore } from "./restore.ts";
 import { composeServiceBinding } from "./service-binding.ts";
 import { composeServiceInstance } from "./service-instance.ts";
@@ -29,10 +30,11 @@ function composeDescribed(request: ComposeRequest): ComposeResponse {
   return "problem" in service ? fatal(service.problem) : composeServiceInstance(service)(request);
 }
 
-/** Chooses by the step's input. An input it does not know stops the pipeline and names what is allowed. */
+/** Chooses by the step's input. An input it does not know stops the pipeline and names what is allowed; so does a living resource of another kind. */
 export const compose: Compose = (request) => {
   const resource = request.input?.["resource"];
-  return composers.get(resource)?.(request) ?? unknownInput(resource);
+  const response = composers.get(resource)?.(request);
+  return response === undefined ? unknownInput(resource) : keepLiving(request.observed, response);
 };
 
 function unknownInput(resource: unknown): ComposeResponse {

@@ -83,7 +83,5 @@ export const fnGroup = "fn.klutch.anynines.com";
 export const claimNameLabel = "crossplane.io/claim-name";
 /** See `claimNameLabel`. */
 export const claimNamespaceLabel = "crossplane.io/claim-namespace";
-/** Kind of data service of a managed ServiceBinding, Backup or Restore. */
+/** Kind of data service of a managed ServiceBinding. */
 export const instanceTypeLabel = "klutch.io/instance-type";
-/** On a managed Restore: name of the claim of the instance that the claim says was backed up. */
-export const instanceRefAnnotation = "klutch.anynines.com/instance-ref";
