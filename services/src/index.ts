@@ -1,8 +1,8 @@
 /** Every data service, and what is derived from the list of them. No I/O. */
+export { brokerParameters, type ComposedService } from "./composed-service.ts";
 export { compositions } from "./compositions.ts";
 export {
   backupConfigName,
-  brokerParameters,
   type DataService,
   functionResource,
   providerConfigName,
@@ -11,6 +11,7 @@ export {
 export { type ExampleFile, exampleFiles } from "./examples.ts";
 export { exportTemplates } from "./export-templates.ts";
 export { backupResource, bindingResource, restoreResource } from "./function-input.ts";
+export { instanceInput, instanceResource, readInstanceInput } from "./instance-input.ts";
 export { services, serviceOfType } from "./list.ts";
 export { pageOf } from "./page.ts";
 export { sharedXrds } from "./shared-xrds.ts";

@@ -21,12 +21,14 @@ export function dataServiceOf(table: ServiceTable): DataService {
     parameters: table.parameters.filter(has).map(({ name, schema, to }) => ({
       name,
       brokerKey: to[backend.name]?.key ?? name,
+      as: to[backend.name]?.as,
       schema: { json: schema },
     })),
     refusedParameters: table.parameters
       .filter((parameter) => !has(parameter))
       .map(({ name, schema }) => ({ name, schema: { json: schema } })),
     fields: Object.fromEntries(table.fields.map(({ name, schema }) => [name, { json: schema }])),
+    takes: backend.takes,
     ...(table.columns.length === 0
       ? {}
       : { columns: table.columns.map(({ name, type, path }) => ({ name, type, jsonPath: path })) }),
