@@ -27,6 +27,9 @@ export async function startBroker(context: SandboxBase): Promise<string> {
         BROKER_USERNAME: brokerUser,
         BROKER_PASSWORD: brokerPassword,
         BROKER_SECRET_KEY: brokerKey,
+        BROKER_BACKUP_FOLDER: join(state.folder, "backups"),
+        // Looked for by the broker when the server came without them.
+        ...(postgres.dumpPrograms === undefined ? {} : { BROKER_POSTGRES_PROGRAMS: postgres.dumpPrograms }),
       },
       logFile: join(state.folder, "broker.log"),
       ready: async () => (await fetch(`http://${address}/healthz`)).ok,
