@@ -12,4 +12,5 @@ export { exportTemplates } from "./export-templates.ts";
 export { bindingResource } from "./function-input.ts";
 export { services, serviceOfType } from "./list.ts";
 export { pageOf } from "./page.ts";
+export { type UsualTimes, usualTimes } from "./usual-times.ts";
 export { type CompositeResourceDefinition, xrds } from "./xrds.ts";
