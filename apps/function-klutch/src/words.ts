@@ -3,8 +3,8 @@
  *
  * | the managed resource says, of the spec that is wanted now | Ready           | Synced | problem |
  * |------------------------------------------------------------|-----------------|--------|---------|
- * | Synced False: Refused, Failed                              | False, the same | False  | yes     |
- * | Synced False: BrokerUnreachable, NoBroker; another: Failed | as it is; else False, the same | False | yes |
+ * | Synced False: Failed                                       | False, the same | False  | yes     |
+ * | Synced False: Refused, BrokerUnreachable, NoBroker; another: Failed | as it is; else False, the same | False | yes |
  * | Synced False: ReconcilePaused                              | as it is; else False, Paused   | False | no  |
  * | Synced False: WaitingForInstance                           | as it is; else False, the same | True  | no  |
  * | Synced False: BrokerBusy, StillBound                       | as it is; else False, what is done | True | no |
@@ -105,9 +105,9 @@ function ofSynced({ reason, message }: Said, state: ManagedState): Verdict {
   const calm = { said: message, isProblem: false, isOutOfSync: false, isUnmet: false };
   const bad = { ...calm, isProblem: true, isOutOfSync: true };
   switch (reason) {
-    case "Refused":
     case "Failed":
       return { ...bad, reason, isUnmet: true };
+    case "Refused":
     case "BrokerUnreachable":
     case "NoBroker":
       return { ...bad, reason };
