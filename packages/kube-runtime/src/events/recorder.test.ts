@@ -3,7 +3,7 @@ import { test } from "node:test";
 import type { DynamicObject } from "@klutch/kube-core";
 import { fakeClient, VirtualClock } from "@klutch/kube-testing";
 import { silentLogger } from "@klutch/telemetry";
-import { createEventRecorder, type EventRecorder } from "./events.ts";
+import { createEventRecorder, type EventRecorder } from "./recorder.ts";
 
 function recorder(): { events: EventRecorder; written: DynamicObject[]; clock: VirtualClock } {
   const written: DynamicObject[] = [];

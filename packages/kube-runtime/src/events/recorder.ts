@@ -2,8 +2,7 @@
  * Events on claims, for the person who wrote them. What needs attention (waiting, refused, held) is always recorded; ordinary steps
  * (accepted, placed, synced) only as long as there are few: a burst of claims must not cost as many events.
  */
-import { plainText } from "@klutch/api";
-import { type DynamicObject, events, wholeSeconds } from "@klutch/kube-core";
+import { type DynamicObject, events, plainText, wholeSeconds } from "@klutch/kube-core";
 import { type Clock, type KubeClient } from "@klutch/kube";
 import type { Logger } from "@klutch/telemetry";
 import { TokenBucket } from "./token-bucket.ts";
