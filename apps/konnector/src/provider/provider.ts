@@ -61,7 +61,7 @@ export class Provider implements Part {
     const { config, createClient, credentials, consumer, runtime, status } = options;
     this.#options = options;
     this.#status = new ProviderStatus(status);
-    this.#events = createEventRecorder(consumer.client, runtime.clock, runtime.logger);
+    this.#events = createEventRecorder({ ...runtime, client: consumer.client, component: "konnector" });
     this.#connection = new ProviderConnection({
       config,
       createClient,
