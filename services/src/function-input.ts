@@ -13,14 +13,6 @@ export interface FunctionInput {
   readonly organizationGuid?: string | undefined;
   /** CF space that instances are made in. */
   readonly spaceGuid?: string | undefined;
-  /** How long operations usually take, such as `15m`; for words only. Default: `usualTimes`. */
-  readonly takes?:
-    | {
-        readonly create?: string | undefined;
-        readonly change?: string | undefined;
-        readonly delete?: string | undefined;
-      }
-    | undefined;
 }
 
 /** The input for a resource. */

@@ -35,14 +35,16 @@ export function composeServiceInstance(service: DataService): Compose {
         providerConfigRef: { name: providerConfigName(service.type) },
       },
     };
-    return answer(request, resource, reported, blameOf(service, composite));
+    return answer(request, resource, reported, blameOf(service.parameters, composite));
   };
 }
 
+type Known = readonly { readonly name: string; readonly brokerKey: string }[];
+
 /** Which field of the claim a word of a refusal is about: parameters first, because a refusal of one may name the plan, too. */
-function blameOf(service: DataService, composite: Json): readonly Blame[] {
+function blameOf(known: Known, composite: Json): readonly Blame[] {
   const claimed = recordAt(composite, "spec", "parameters");
-  const parameters = service.parameters
+  const parameters = known
     .filter(({ name }) => Object.hasOwn(claimed, name))
     .flatMap(({ name, brokerKey }) =>
       [name, brokerKey].map((word) => [word, `spec.parameters.${name}`] as const),
