@@ -79,6 +79,7 @@ async function backupsOf(
     bindingsOf: (instanceId) => store.bindingsOf(instanceId),
     url,
     folders: await programFolders(config.postgresPrograms, config.searchPath),
+    libraries: config.postgresLibraries,
     workFolder: join(config.folder, "work"),
     onStep: config.onStep,
     onSkipped: (instance, words) => logger.warn("some grants were not restored", { instance, words }),

@@ -82,6 +82,11 @@ const flags = {
     env: "BROKER_POSTGRES_PROGRAMS",
     envOnly: true,
   }),
+  "postgres-libraries": optionalText({
+    help: "Folders of the libraries of pg_dump and pg_restore, when the system does not look there",
+    env: "BROKER_POSTGRES_LIBRARIES",
+    envOnly: true,
+  }),
   "search-path": optionalText({ help: "Where programs are looked for", env: "PATH", envOnly: true }),
 };
 
@@ -119,6 +124,7 @@ function backupsOf(values: ValuesOf<typeof flags>): BackupConfig | undefined {
   return {
     folder,
     postgresPrograms: values["postgres-programs"],
+    postgresLibraries: values["postgres-libraries"],
     searchPath: values["search-path"] ?? "",
     retention: { days: values["backup-retention-days"], minCount: values["backup-min-count"] },
   };

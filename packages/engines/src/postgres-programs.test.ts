@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { EngineError } from "./errors.ts";
-import { type PostgresPrograms, resolvePostgres } from "./postgres-programs.ts";
+import { type PostgresPrograms, type ProgramsOptions, resolvePostgres } from "./postgres-programs.ts";
 
 const folder = await mkdtemp(join(tmpdir(), "klutch-pg-programs-"));
 after(() => rm(folder, { recursive: true, force: true }));
@@ -28,11 +28,16 @@ async function dataOf(major: string): Promise<string> {
   return data;
 }
 
+/** As apt without network says it. */
+const noDebian = (): Promise<never> =>
+  Promise.reject(new EngineError("PackageMissing", "postgresql-15 cannot be fetched"));
+
 async function choice(
   versions: Readonly<Record<string, readonly string[]>>,
   data?: string,
+  fetchDebian: ProgramsOptions["fetchDebian"] = noDebian,
 ): Promise<PostgresPrograms> {
-  return resolvePostgres(data, { installed: await installed(versions) });
+  return resolvePostgres(data, { installed: await installed(versions), fetchDebian });
 }
 
 test("a new data folder gets the newest installed version that can be backed up", async () => {
@@ -48,7 +53,18 @@ test("a new data folder gets the newest installed version that can be backed up"
   assert.match(chosen.folder, /\/15\/bin$/);
 });
 
-test("where none is installed the npm package's is taken, which cannot be backed up", async () => {
+test("where none is installed Debian's is fetched, for new data and for data that it made", async () => {
+  const env = { LD_LIBRARY_PATH: "/cache/usr/lib" };
+  const path = (program: string): string => `/cache/usr/lib/postgresql/15/bin/${program}`;
+  const fetched = { name: "postgresql-15", version: "15.20", root: "/cache", env, path } as const;
+  const expected = { folder: "/cache/usr/lib/postgresql/15/bin", major: "15", canDump: true, env };
+  assert.deepEqual(await choice({}, undefined, async () => fetched), expected);
+  assert.deepEqual(await choice({}, await dataOf("15"), async () => fetched), expected);
+  const embedded = await choice({}, await dataOf("18"), () => assert.fail("fetched for other data"));
+  assert.equal(embedded.major, "18");
+});
+
+test("where none can be had the npm package's is taken, which cannot be backed up", async () => {
   const chosen = await choice({}, join(folder, "not-there-yet"));
   assert.equal(chosen.canDump, false);
   assert.equal(chosen.major, "18");

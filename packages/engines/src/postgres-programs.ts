@@ -1,7 +1,8 @@
-/** The programs of PostgreSQL: those that are installed on this machine, else those of an npm platform package. */
+/** The programs of PostgreSQL: those that are installed on this machine, else Debian's, else those of an npm platform package. */
 import { chmod, cp, mkdir, mkdtemp, readdir, readFile, rename, rm, symlink } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { basename, dirname, join, relative } from "node:path";
+import { type DebianPrograms, resolveDebian } from "./debian.ts";
 import { cacheFolder } from "./environment.ts";
 import { EngineError } from "./errors.ts";
 import { acquireFileLock } from "./file-lock.ts";
@@ -16,6 +17,8 @@ export interface PostgresPrograms {
   readonly major: string;
   /** Whether `pg_dump` and `pg_restore` are there, too. */
   readonly canDump: boolean;
+  /** What the programs need in their environment. */
+  readonly env: Readonly<Record<string, string>>;
 }
 
 /** Where Debian and its kin install each version, in a folder of its own. */
@@ -26,11 +29,14 @@ export interface ProgramsOptions {
   /** Default: the system's. */
   readonly installed?: string | undefined;
   readonly cacheFolder?: string | undefined;
+  /** Fetches Debian's programs; throws `EngineError` PackageMissing where they cannot be had. Default: with apt. */
+  readonly fetchDebian?: (() => Promise<DebianPrograms>) | undefined;
 }
 
 /**
  * The programs for a data folder, which only its own version can read; for a new one the newest that is installed here with everything
- * that backups need, else those of the npm package. Throws `EngineError` when the version of a kept data folder is not to be had.
+ * that backups need, else Debian's, fetched into the cache, else those of the npm package, which cannot be backed up. Throws `EngineError`
+ * when the version of a kept data folder is not to be had.
  */
 export async function resolvePostgres(
   data: string | undefined,
@@ -41,6 +47,10 @@ export async function resolvePostgres(
   const fitting = installed.filter(({ major }) => kept === undefined || major === kept);
   const [newest] = fitting.toSorted((left, right) => Number(right.major) - Number(left.major));
   if (newest !== undefined) return newest;
+  if (kept === undefined || kept === debianMajor) {
+    const fetched = await fromDebian(options);
+    if (fetched !== undefined) return fetched;
+  }
   const embedded = await platformPackage();
   if (kept === undefined || kept === embedded.major) return fromPackage(embedded, options);
   throw new EngineError(
@@ -63,9 +73,24 @@ async function installedPrograms(versions: string): Promise<readonly PostgresPro
     const folder = join(versions, major, "bin");
     const needed = ["initdb", "postgres", "pg_dump", "pg_restore"];
     const present = await Promise.all(needed.map((program) => exists(join(folder, program))));
-    if (present.every(Boolean)) found.push({ folder, major, canDump: true });
+    if (present.every(Boolean)) found.push({ folder, major, canDump: true, env: {} });
   }
   return found;
+}
+
+const debianMajor = "15";
+
+async function fromDebian(options: ProgramsOptions): Promise<PostgresPrograms | undefined> {
+  const fetch =
+    options.fetchDebian ?? (() => resolveDebian("postgresql-15", { cacheFolder: options.cacheFolder }));
+  try {
+    const programs = await fetch();
+    const folder = dirname(programs.path("postgres"));
+    return { folder, major: debianMajor, canDump: true, env: programs.env };
+  } catch (error) {
+    if (error instanceof EngineError && error.code === "PackageMissing") return undefined;
+    throw error;
+  }
 }
 
 /** The package's programs, copied once into the cache. It has no `pg_dump`. */
@@ -75,7 +100,7 @@ async function fromPackage(
 ): Promise<PostgresPrograms> {
   const base = await programsFolder(join(options.cacheFolder ?? cacheFolder, "postgres"));
   const target = join(base, version);
-  const programs = { folder: join(target, "bin"), major, canDump: false };
+  const programs = { folder: join(target, "bin"), major, canDump: false, env: {} };
   await using _lock = await acquireFileLock(`${target}.mutex`);
   if (await exists(join(target, "bin", "postgres"))) return programs;
   const partial = await mkdtemp(`${target}.partial-`);

@@ -5,6 +5,7 @@ import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
+import { inheritedEnvironment } from "./environment.ts";
 import { EngineError } from "./errors.ts";
 import { reservePorts } from "./ports.ts";
 import { exists } from "./paths.ts";
@@ -20,8 +21,8 @@ export interface PostgresServer extends AsyncDisposable {
   readonly port: number;
   /** Connection URL of the superuser, with its password. */
   readonly url: string;
-  /** Where `pg_dump` and `pg_restore` of the server's version are; undefined when the server came without them. */
-  readonly dumpPrograms: string | undefined;
+  /** `pg_dump` and `pg_restore` of the server's version; undefined when the server came without them. */
+  readonly dumpPrograms: Pick<PostgresPrograms, "folder" | "env"> | undefined;
   readonly process: RunningProcess;
 }
 
@@ -57,7 +58,7 @@ export async function preparePostgres(options: {
   const password = options.password ?? "postgres";
   const data = join(root, "data");
   const programs = await resolvePostgres(data);
-  if (!(await exists(data))) await initialise(programs.folder, root, data, password);
+  if (!(await exists(data))) await initialise(programs, root, data, password);
   return { programs, root, password };
 }
 
@@ -89,6 +90,7 @@ export async function startPostgres(options: StartPostgresOptions = {}): Promise
       logFile: options.logFile ?? join(root, "postgres.log"),
       ready: () => acceptsLogins(port),
       cwd: root,
+      env: programs.env,
       // Ends sessions instead of waiting for them.
       stopSignal: "SIGINT",
       ...unprivileged,
@@ -98,7 +100,7 @@ export async function startPostgres(options: StartPostgresOptions = {}): Promise
   return {
     port,
     url: `postgres://postgres:${encodeURIComponent(password)}@127.0.0.1:${port}/postgres`,
-    dumpPrograms: programs.canDump ? programs.folder : undefined,
+    dumpPrograms: programs.canDump ? programs : undefined,
     process: server,
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };
@@ -110,7 +112,12 @@ async function temporaryFolder(stack: AsyncDisposableStack): Promise<string> {
   return folder;
 }
 
-async function initialise(programs: string, root: string, data: string, password: string): Promise<void> {
+async function initialise(
+  programs: PostgresPrograms,
+  root: string,
+  data: string,
+  password: string,
+): Promise<void> {
   await mkdir(root, { recursive: true });
   const passwordFile = join(root, ".password");
   const partial = `${data}.partial`;
@@ -123,7 +130,11 @@ async function initialise(programs: string, root: string, data: string, password
   const authentication = ["-U", "postgres", "-A", "scram-sha-256", `--pwfile=${passwordFile}`];
   const args = ["-D", partial, ...authentication, "-E", "UTF8", "--locale=C"];
   try {
-    await run(join(programs, "initdb"), args, { cwd: root, ...unprivileged });
+    await run(join(programs.folder, "initdb"), args, {
+      cwd: root,
+      env: { ...inheritedEnvironment, ...programs.env },
+      ...unprivileged,
+    });
     await rename(partial, data);
   } catch (cause) {
     const reason = cause instanceof Error ? cause.message : String(cause);

@@ -18,6 +18,8 @@ export interface BackupConfig {
   readonly folder: string;
   /** Folder of `pg_dump` and `pg_restore`. Default: they are looked for. */
   readonly postgresPrograms?: string | undefined;
+  /** Where their libraries are, as in `LD_LIBRARY_PATH`. Default: where the system looks for them. */
+  readonly postgresLibraries?: string | undefined;
   /** Where programs are looked for besides, as in `PATH`. */
   readonly searchPath: string;
   readonly retention: Retention;

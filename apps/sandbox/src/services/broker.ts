@@ -1,6 +1,6 @@
 /** The service broker and the PostgreSQL server whose databases it hands out. */
 import { join } from "node:path";
-import { startPostgres } from "@klutch/engines";
+import { type PostgresServer, startPostgres } from "@klutch/engines";
 import { appProcess } from "../node-process.ts";
 import { postgresFolder } from "../state.ts";
 import { keepProcess, reportEnd } from "../supervise.ts";
@@ -28,12 +28,20 @@ export async function startBroker(context: SandboxBase): Promise<string> {
         BROKER_PASSWORD: brokerPassword,
         BROKER_SECRET_KEY: brokerKey,
         BROKER_BACKUP_FOLDER: join(state.folder, "backups"),
-        // Looked for by the broker when the server came without them.
-        ...(postgres.dumpPrograms === undefined ? {} : { BROKER_POSTGRES_PROGRAMS: postgres.dumpPrograms }),
+        ...programsFor(postgres),
       },
       logFile: join(state.folder, "broker.log"),
       ready: async () => (await fetch(`http://${address}/healthz`)).ok,
     }),
   );
   return postgres.url;
+}
+
+/** Where the broker finds `pg_dump`; it looks for them itself when the server came without them. */
+function programsFor({ dumpPrograms }: PostgresServer): Readonly<Record<string, string>> {
+  if (dumpPrograms === undefined) return {};
+  return {
+    BROKER_POSTGRES_PROGRAMS: dumpPrograms.folder,
+    BROKER_POSTGRES_LIBRARIES: dumpPrograms.env["LD_LIBRARY_PATH"] ?? "",
+  };
 }

@@ -11,7 +11,7 @@ import type { Binding, Instance } from "../../store.ts";
 import type { DumpSource, Dumps, RestoreOptions } from "../dumps.ts";
 import { type ChildOptions, ChildError, readLines, runFrom, runInto } from "./child.ts";
 import { dismissGuest, inviteGuest } from "./guest.ts";
-import { choosePrograms, type DumpPrograms, findPrograms } from "./programs.ts";
+import { choosePrograms, type DumpPrograms, findPrograms, programEnvironment } from "./programs.ts";
 import { dropLeftovers, exchange, isDone, makeStaging, type RestoreNames } from "./staging.ts";
 
 /** Options of `PostgresDumps`. */
@@ -24,6 +24,8 @@ export interface PostgresDumpsOptions {
   readonly url: URL;
   /** Where `pg_dump` and `pg_restore` are looked for. */
   readonly folders: readonly string[];
+  /** Where their libraries are. Default: where the system looks for them. */
+  readonly libraries?: string | undefined;
   /** For lists of what is restored; nobody else's. */
   readonly workFolder: string;
   /** Told of grants that could not be given again. */
@@ -194,12 +196,12 @@ export class PostgresDumps implements Dumps {
   async #child(visit: Visit, ...args: readonly string[]): Promise<ChildOptions> {
     const { folder } = await this.#requirePrograms();
     const { hostname, port } = this.#options.url;
+    const { libraries } = this.#options;
     return {
       program: join(folder, visit.program),
       args: [...argumentsOf[visit.program], "--no-password", ...args],
       env: {
-        LC_ALL: "C",
-        PATH: "/usr/bin:/bin",
+        ...programEnvironment(libraries),
         // An IPv6 address stands in brackets in a URL only.
         PGHOST: hostname.replace(/^\[(.*)\]$/, "$1"),
         PGPORT: port === "" ? "5432" : port,
@@ -219,7 +221,7 @@ export class PostgresDumps implements Dumps {
       "select current_setting('server_version_num') as number",
     );
     const major = Math.floor(Number(rows[0]?.number) / 10_000);
-    return choosePrograms(await findPrograms(this.#options.folders), major);
+    return choosePrograms(await findPrograms(this.#options.folders, this.#options.libraries), major);
   }
 
   async #requirePrograms(): Promise<DumpPrograms> {

@@ -29,16 +29,29 @@ export async function programFolders(
   ];
 }
 
+/** All that the programs see of the environment, besides where to connect. */
+export function programEnvironment(libraries: string | undefined): Readonly<Record<string, string>> {
+  const base = { LC_ALL: "C", PATH: "/usr/bin:/bin" };
+  return libraries === undefined ? base : { ...base, LD_LIBRARY_PATH: libraries };
+}
+
 /** The pairs that are in the folders. */
-export async function findPrograms(folders: readonly string[]): Promise<readonly DumpPrograms[]> {
-  const found = await Promise.all(folders.map(programsIn));
+export async function findPrograms(
+  folders: readonly string[],
+  libraries?: string,
+): Promise<readonly DumpPrograms[]> {
+  const env = programEnvironment(libraries);
+  const found = await Promise.all(folders.map((folder) => programsIn(folder, env)));
   return found.filter((programs) => programs !== undefined);
 }
 
-async function programsIn(folder: string): Promise<DumpPrograms | undefined> {
+async function programsIn(
+  folder: string,
+  env: Readonly<Record<string, string>>,
+): Promise<DumpPrograms | undefined> {
   try {
     await access(join(folder, "pg_restore"));
-    const { stdout } = await run(join(folder, "pg_dump"), ["--version"], { timeout: 10_000 });
+    const { stdout } = await run(join(folder, "pg_dump"), ["--version"], { env, timeout: 10_000 });
     const major = Number(/\b(\d+)(?:\.\d+)*\b/.exec(stdout)?.[1]);
     return Number.isSafeInteger(major) ? { folder, major } : undefined;
   } catch {
