@@ -80,7 +80,7 @@ const cases: readonly ClaimCase[] = [
     (made): ClaimCase => [
       `where it is reached from, with ${JSON.stringify(made)}`,
       instance({ ...made, expose: "LoadBalancer" }),
-      /expose is not supported for a9s-postgresql/,
+      /expose is not supported for a9s-postgresql; remove spec\.expose/,
     ],
   ),
   ["an exposure that there is not", instance({ expose: "Everywhere" }), /Unsupported value: "Everywhere"/],
