@@ -25,3 +25,4 @@ export {
   type ReadResult,
 } from "./table/read-table.ts";
 export type { ServiceTable } from "./table/service-table.ts";
+export { type UsualTimes, usualTimes } from "./usual-times.ts";
