@@ -10,11 +10,16 @@ const readyReasons = {
   creating: ["False", "Creating"],
   deleting: ["False", "Deleting"],
   unavailable: ["False", "Unavailable"],
+  unknown: ["Unknown", "Unknown"],
 } as const;
 
-/** `Ready` from what was observed. */
-export function readyCondition(ready: Observation["ready"], message?: string): NewCondition {
-  const [status, reason] = readyReasons[ready];
+/** `Ready` from what was observed. `reason`: in place of the usual one. */
+export function readyCondition(
+  ready: Observation["ready"],
+  message?: string,
+  reason: string = readyReasons[ready][1],
+): NewCondition {
+  const [status] = readyReasons[ready];
   return { type: "Ready", status, reason, ...(message === undefined ? {} : { message }) };
 }
 

@@ -25,7 +25,10 @@ export interface Observation {
   readonly exists: boolean;
   /** Whether it is as the spec wants it. Ignored while it does not exist. */
   readonly upToDate: boolean;
-  readonly ready: "available" | "creating" | "deleting" | "unavailable";
+  /** `unknown`: the backend says something that is not understood. */
+  readonly ready: "available" | "creating" | "deleting" | "unavailable" | "unknown";
+  /** Reason of the Ready condition, in one word. Default: that of `ready`. */
+  readonly reason?: string | undefined;
   /** Shown in the Ready condition. Never a credential. */
   readonly message?: string | undefined;
   /** Fields of `status`, each as a whole; those that are not named stay. */

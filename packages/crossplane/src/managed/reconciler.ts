@@ -130,8 +130,10 @@ class ManagedReconciler<M extends Managed> {
     const options = { signal: this.#signal };
     if (!this.#deleting)
       await publishConnection(this.#options.client, this.#object.current, observed.connection, options);
-    const ready = this.#deleting ? "deleting" : observed.ready;
-    await this.#object.writeStatus([synced, readyCondition(ready, observed.message)], observed.status);
+    const ready = this.#deleting
+      ? readyCondition("deleting", observed.message)
+      : readyCondition(observed.ready, observed.message, observed.reason);
+    await this.#object.writeStatus([synced, ready], observed.status);
     return { requeueAfterMs: this.#pollAfterMs(observed) };
   }
 
