@@ -1,8 +1,12 @@
 /** Adds the provider's caches and controllers to a Manager, and says which change wakes which key. */
-import { keysOfManagedChange } from "@klutch/crossplane";
+import { keysOfManagedChange, type Managed } from "@klutch/crossplane";
 import type { KubeClient } from "@klutch/kube";
 import type { Manager } from "@klutch/kube-runtime";
-import { Brokers } from "./broker/brokers.ts";
+import { BackupCaches } from "./backup-caches.ts";
+import { createBackupController, createRestoreController } from "./backup-controllers.ts";
+import { createManagers } from "./backup-manager/managers.ts";
+import { watchBackups } from "./backup-wakes.ts";
+import { createBrokers } from "./broker/brokers.ts";
 import {
   bindingsOfClaim,
   createCaches,
@@ -27,22 +31,36 @@ export interface ProviderOptions {
 export function addProvider(manager: Manager, options: ProviderOptions): void {
   const { client, env, pollIntervalMs, confirmLossMs = 30_000, workers } = options;
   const { runtime } = manager;
-  const caches: ProviderCaches = createCaches(client, runtime.logger);
+  const caches: ProviderCaches = createCaches({ ...runtime, client });
   const { instances, bindings, configs } = caches;
-  const brokers = manager.own(
-    new Brokers({
-      client,
-      clock: runtime.clock,
-      metrics: runtime.metrics,
-      env,
-      config: (name) => configs.get(name),
-    }),
-  );
+  const backupCaches = new BackupCaches({ ...runtime, client });
+  const source = { ...runtime, client, env, config: (name: string) => configs.get(name) };
+  const brokers = manager.own(createBrokers(source));
+  const managers = manager.own(createManagers(source));
   const usages = new Set<string>();
-  const parts = { ...runtime, client, caches, brokers, usages, workers, pollIntervalMs, confirmLossMs };
+  const parts = {
+    ...runtime,
+    client,
+    caches,
+    backupCaches,
+    brokers,
+    managers,
+    usages,
+    workers,
+    pollIntervalMs,
+    confirmLossMs,
+    notice: ({ kind, metadata }: Managed, notice: string) =>
+      runtime.logger.warn("somebody should look at the backup manager", {
+        kind,
+        name: metadata.name,
+        notice,
+      }),
+  };
   const instanceController = createInstanceController(parts);
   const bindingController = createBindingController(parts);
   const healthController = createHealthController(parts);
+  const backupController = createBackupController(parts);
+  const restoreController = createRestoreController(parts);
   const ownKey = keysOfManagedChange(criticalAnnotationNames);
   instanceController.watch(instances, ownKey);
   bindingController.watch(bindings, ownKey);
@@ -55,6 +73,13 @@ export function addProvider(manager: Manager, options: ProviderOptions): void {
     const instance = type === "deleted" ? instanceOf(caches, object) : undefined;
     return instance?.metadata.name === undefined ? [] : [instance.metadata.name];
   });
+  watchBackups(parts, {
+    instances: instanceController,
+    bindings: bindingController,
+    backups: backupController,
+    restores: restoreController,
+  });
   healthController.watch(configs);
-  manager.add(instances, bindings, configs, instanceController, bindingController, healthController);
+  manager.add(instances, bindings, configs, backupCaches.backups, backupCaches.restores);
+  manager.add(instanceController, bindingController, healthController, backupController, restoreController);
 }

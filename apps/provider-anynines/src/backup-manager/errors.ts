@@ -1,0 +1,36 @@
+/** What a backup manager's errors become in conditions. */
+import {
+  BackupManagerError,
+  BackupManagerTransportError,
+  isGone,
+  mayHaveHappened,
+} from "@klutch/backup-manager";
+import { ExternalError } from "@klutch/crossplane";
+
+/** The manager's own words for the condition. Its credentials never travel in errors. */
+export function toExternalError(error: unknown): unknown {
+  if (error instanceof BackupManagerError)
+    return new ExternalError(error.message, { cause: error, retryAfterMs: error.retryAfterMs });
+  if (error instanceof BackupManagerTransportError) return new ExternalError(error.message, { cause: error });
+  return error;
+}
+
+/**
+ * Whether the manager says that it did not do what was asked. Only in its own words, because a proxy may answer in its place and let the
+ * call through all the same; and not 429 and 408, by which something gave up waiting for it.
+ */
+export function isClearNo(error: unknown): boolean {
+  if (error instanceof BackupManagerError)
+    return error.own && error.status !== 429 && !mayHaveHappened(error);
+  return !mayHaveHappened(error);
+}
+
+/** What the manager lists; nothing of an instance that it does not know. The call that creates says so in its own words. */
+export async function listOrNothing<T>(list: () => Promise<readonly T[]>): Promise<readonly T[]> {
+  try {
+    return await list();
+  } catch (error) {
+    if (isGone(error)) return [];
+    throw error;
+  }
+}
