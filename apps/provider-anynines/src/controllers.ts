@@ -5,7 +5,12 @@ import {
   type ServiceInstance,
   serviceInstances,
 } from "@klutch/api";
-import { connectionIsMissing, createManagedReconcile, type Managed } from "@klutch/crossplane";
+import {
+  connectionIsMissing,
+  createManagedReconcile,
+  type Managed,
+  type ManagedReconcilerOptions,
+} from "@klutch/crossplane";
 import type { KubeClient } from "@klutch/kube";
 import { Controller, type Runtime } from "@klutch/kube-runtime";
 import type { BackupCaches } from "./backup-caches.ts";
@@ -35,6 +40,7 @@ export interface ControllerParts extends Runtime {
   readonly confirmLossMs: number;
   /** Says something about a managed resource that a person should know. */
   readonly notice: (about: Managed, message: string) => void;
+  readonly onProblem: ManagedReconcilerOptions<Managed>["onProblem"];
 }
 
 /** First wait after a broker's error; doubles up to a minute. */

@@ -8,6 +8,7 @@ test("whoever uses an instance is named, in the order in which they can go", () 
   checkUnused(nobody);
   assert.throws(() => checkUnused({ ...nobody, bindings: ["x", "y"] }), {
     message: "the instance is still bound by x, y; delete these ServiceBindings first",
+    reason: "StillBound",
   });
   assert.throws(() => checkUnused({ restores: ["r"], bindings: ["x"], backups: ["b", "c"] }), {
     message:
@@ -20,5 +21,6 @@ test("a restore that runs is waited for by name", () => {
   assert.throws(() => checkNotRestored(["r"], "it is bound"), {
     message: "the restore r of the instance is running; it is bound afterwards",
     requeueAfterMs: 5_000,
+    reason: "WaitingForRestore",
   });
 });

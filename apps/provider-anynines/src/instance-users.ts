@@ -15,14 +15,30 @@ const waitMs = 5_000;
 
 /** Throws when somebody uses the instance, and says who has to go first, in the order in which they can. */
 export function checkUnused({ restores, bindings, backups }: InstanceUsers): void {
-  const reasons = [
-    { users: restores, is: "still restored by", advice: "wait until they have ended" },
-    { users: bindings, is: "still bound by", advice: "delete these ServiceBindings first" },
-    { users: backups, is: "still needed by the backups", advice: "delete these Backups first" },
-  ]
-    .filter(({ users }) => users.length > 0)
-    .map(({ users, is, advice }) => `${is} ${users.join(", ")}; ${advice}`);
-  if (reasons.length > 0) throw new ExternalError(`the instance is ${reasons.join("; it is ")}`);
+  const all = [
+    {
+      users: restores,
+      reason: "StillRestoring",
+      is: "still restored by",
+      advice: "wait until they have ended",
+    },
+    {
+      users: bindings,
+      reason: "StillBound",
+      is: "still bound by",
+      advice: "delete these ServiceBindings first",
+    },
+    {
+      users: backups,
+      reason: "StillBackedUp",
+      is: "still needed by the backups",
+      advice: "delete these Backups first",
+    },
+  ].filter(({ users }) => users.length > 0);
+  const [first] = all;
+  if (first === undefined) return;
+  const words = all.map(({ users, is, advice }) => `${is} ${users.join(", ")}; ${advice}`);
+  throw new ExternalError(`the instance is ${words.join("; it is ")}`, { reason: first.reason });
 }
 
 /** Throws `NotYetError` while a restore runs. `what` waits for its end, for people. */
@@ -31,5 +47,6 @@ export function checkNotRestored(restores: readonly string[], what: string): voi
   if (restore === undefined) return;
   throw new NotYetError(`the restore ${restore} of the instance is running; ${what} afterwards`, {
     requeueAfterMs: waitMs,
+    reason: "WaitingForRestore",
   });
 }

@@ -4,6 +4,7 @@ import { wholeSeconds } from "@klutch/kube-core";
 import type { Clock, KubeClient } from "@klutch/kube";
 import type { Informer, Reconcile } from "@klutch/kube-runtime";
 import type { Managers } from "./backup-manager/managers.ts";
+import { brokerText } from "./broker/broker-error.ts";
 import type { Brokers } from "./broker/brokers.ts";
 
 const healthyIntervalMs = 180_000;
@@ -50,7 +51,7 @@ async function healthOf(backends: Backends, config: ProviderConfig, signal: Abor
     else await checkBroker(backends, config, signal);
     return "Available";
   } catch (error) {
-    return error instanceof Error ? error.message : String(error);
+    return brokerText(error instanceof Error ? error.message : String(error));
   }
 }
 

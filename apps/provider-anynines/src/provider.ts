@@ -1,7 +1,7 @@
 /** Adds the provider's caches and controllers to a Manager, and says which change wakes which key. */
-import { keysOfManagedChange, type Managed } from "@klutch/crossplane";
+import { keysOfManagedChange } from "@klutch/crossplane";
 import type { KubeClient } from "@klutch/kube";
-import type { Manager } from "@klutch/kube-runtime";
+import { createEventRecorder, type Manager } from "@klutch/kube-runtime";
 import { BackupCaches } from "./backup-caches.ts";
 import { createBackupController, createRestoreController } from "./backup-controllers.ts";
 import { createManagers } from "./backup-manager/managers.ts";
@@ -14,6 +14,7 @@ import {
   isUnchangedForBindings,
   type ProviderCaches,
 } from "./caches.ts";
+import { noticesOnManaged, problemsOnClaims } from "./claim-events.ts";
 import { createBindingController, createHealthController, createInstanceController } from "./controllers.ts";
 import { criticalAnnotationNames } from "./critical-annotations.ts";
 
@@ -38,24 +39,12 @@ export function addProvider(manager: Manager, options: ProviderOptions): void {
   const brokers = manager.own(createBrokers(source));
   const managers = manager.own(createManagers(source));
   const usages = new Set<string>();
-  const parts = {
-    ...runtime,
-    client,
-    caches,
-    backupCaches,
-    brokers,
-    managers,
-    usages,
-    workers,
-    pollIntervalMs,
-    confirmLossMs,
-    notice: ({ kind, metadata }: Managed, notice: string) =>
-      runtime.logger.warn("somebody should look at the backup manager", {
-        kind,
-        name: metadata.name,
-        notice,
-      }),
-  };
+  const recorder = createEventRecorder({ ...runtime, client, component: "provider-anynines" });
+  const onProblem = problemsOnClaims(recorder);
+  const notice = noticesOnManaged(recorder);
+  const timing = { workers, pollIntervalMs, confirmLossMs };
+  const backends = { caches, backupCaches, brokers, managers, usages };
+  const parts = { ...runtime, ...backends, ...timing, client, onProblem, notice };
   const instanceController = createInstanceController(parts);
   const bindingController = createBindingController(parts);
   const healthController = createHealthController(parts);

@@ -143,6 +143,6 @@ test("a restore that the existing provider saw end is ended, whatever the manage
   await world.setStatus(restores, "r", { instanceId: "db-id", backupId: 1, restoreId: 7, state: "failed" });
   world.start();
   await world.clock.advance(hour);
-  assert.match(await world.condition(restores, "r"), /^False Unavailable/);
+  assert.match(await world.condition(restores, "r"), /^False Failed/);
   assert.equal(world.manager.restores.size, 0);
 });

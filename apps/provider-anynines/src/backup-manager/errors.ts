@@ -1,18 +1,40 @@
 /** What a backup manager's errors become in conditions. */
 import {
   BackupManagerError,
+  type BackupManagerTransportCode,
   BackupManagerTransportError,
   isGone,
+  isRefusal,
   mayHaveHappened,
 } from "@klutch/backup-manager";
 import { ExternalError } from "@klutch/crossplane";
 
-/** The manager's own words for the condition. Its credentials never travel in errors. */
-export function toExternalError(error: unknown): unknown {
-  if (error instanceof BackupManagerError)
-    return new ExternalError(error.message, { cause: error, retryAfterMs: error.retryAfterMs });
-  if (error instanceof BackupManagerTransportError) return new ExternalError(error.message, { cause: error });
+/** `question`: nothing was to be changed, so an answer of no is not about the spec. */
+export type Asked = "question" | "change";
+
+/** The manager's own words for the condition. Its credentials never travel in errors; other errors are given back as they are. */
+export function toExternalError(error: unknown, asked: Asked): unknown {
+  if (error instanceof BackupManagerError) {
+    const { message, retryAfterMs } = error;
+    return new ExternalError(message, { cause: error, retryAfterMs, reason: reasonOf(error, asked) });
+  }
+  if (error instanceof BackupManagerTransportError) {
+    const reason = withoutAnswer.has(error.code) ? "BrokerUnreachable" : undefined;
+    return new ExternalError(error.message, { cause: error, reason });
+  }
   return error;
+}
+
+const withoutAnswer: ReadonlySet<BackupManagerTransportCode> = new Set(["Unreachable", "Timeout", "Tls"]);
+/** By what stands before a manager, when it does not answer. */
+const gatewayStatuses: readonly number[] = [408, 502, 503, 504];
+/** Something else goes on. */
+const busyStatuses: readonly number[] = [409, 423, 429];
+
+function reasonOf(error: BackupManagerError, asked: Asked): string | undefined {
+  if (gatewayStatuses.includes(error.status)) return "BrokerUnreachable";
+  if (busyStatuses.includes(error.status)) return "BrokerBusy";
+  return asked === "change" && isRefusal(error) ? "Refused" : undefined;
 }
 
 /**

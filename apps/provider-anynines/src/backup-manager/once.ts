@@ -94,7 +94,8 @@ export class OnceCall {
     const items = await calls.list(options);
     if ((await this.#find(calls, items)) !== undefined || this.#record.kind === "made") return;
     const obstacle = calls.obstacle(items);
-    if (obstacle !== undefined) throw new NotYetError(obstacle, { requeueAfterMs: lookAgainMs });
+    if (obstacle !== undefined)
+      throw new NotYetError(obstacle, { requeueAfterMs: lookAgainMs, reason: "WaitingForRestore" });
     const before = this.#record;
     const now = this.#options.clock.now();
     const intent = before.kind === "calling" ? { ...before.intent, sentAtMs: now } : createIntent(items, now);

@@ -12,6 +12,7 @@ export function checkType(managed: Managed, other: Managed, what: string): void 
   if (said === undefined || is === undefined || said === is) return;
   throw new ExternalError(
     `serviceInstanceType of ${what} is ${said}, but ${shownName(other)} is of type ${is}; delete it and make it anew with serviceInstanceType ${is}`,
+    { reason: "Refused" },
   );
 }
 

@@ -39,6 +39,7 @@ export class Turns {
     if (other !== undefined) {
       throw new NotYetError(`${other} of the same instance is being made; this one begins afterwards`, {
         requeueAfterMs: waitMs,
+        reason: "BrokerBusy",
       });
     }
     this.#holders.set(key, { name, uid });

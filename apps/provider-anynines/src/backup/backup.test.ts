@@ -55,7 +55,7 @@ test("a backup waits with words for its instance, and begins at once when that i
   await world.clock.advance(minute);
   assert.equal(
     await world.condition(backups, "b", "Synced"),
-    "False ReconcileError create failed: there is no instance db in namespace team",
+    "False WaitingForInstance create failed: there is no instance db in namespace team",
   );
   await world.addInstance();
   await world.clock.advance(minute);
@@ -207,7 +207,7 @@ test("a backup that failed says so until it is deleted", async () => {
   world.manager.endsAs = "failed";
   await world.addBackup("b");
   await world.clock.advance(hour);
-  assert.match(await world.condition(backups, "b"), /^False Unavailable .*backup 1 has failed/);
+  assert.match(await world.condition(backups, "b"), /^False Failed .*backup 1 has failed/);
   assert.equal(world.manager.backups.size, 1);
 });
 

@@ -57,7 +57,7 @@ export class BackupClient implements ExternalClient {
     try {
       return await this.#observe(options);
     } catch (error) {
-      throw toExternalError(error);
+      throw toExternalError(error, "question");
     }
   }
 
@@ -73,6 +73,7 @@ export class BackupClient implements ExternalClient {
         `the restore ${restore} of the same instance is running; the backup begins afterwards`,
         {
           requeueAfterMs: restoreWaitMs,
+          reason: "WaitingForRestore",
         },
       );
     }
@@ -83,7 +84,7 @@ export class BackupClient implements ExternalClient {
     try {
       await this.#inTurn(instanceId, () => this.#state.call.make(this.#calls(instanceId), also, options));
     } catch (error) {
-      throw toExternalError(error);
+      throw toExternalError(error, "change");
     }
   }
 
@@ -99,13 +100,14 @@ export class BackupClient implements ExternalClient {
         `the restore ${restore} of this backup is still running; the backup is deleted afterwards`,
         {
           requeueAfterMs: restoreWaitMs,
+          reason: "WaitingForRestore",
         },
       );
     }
     try {
       await manager.deleteBackup({ instanceId: this.#instanceId(), backupId: record.id }, options);
     } catch (error) {
-      if (!isGone(error)) throw toExternalError(error);
+      if (!isGone(error)) throw toExternalError(error, "change");
     }
   }
 
@@ -149,6 +151,7 @@ export class BackupClient implements ExternalClient {
         return state.observation({
           exists: true,
           ready: "unavailable",
+          reason: "Failed",
           message: `the backup manager says that backup ${id} has failed; make another Backup`,
           pollAfterMs: this.#restMs,
         });

@@ -36,20 +36,21 @@ export function readyInstance(instance: ServiceInstance, what: string): Instance
 /** The managed resource of the claim `name` beside the claim of `from`. Throws `NotYetError` when there is none, or more than one. */
 export function onlyOne<M extends Managed>(
   from: Managed,
-  kind: string,
+  kind: "instance" | "backup",
   name: string,
   found: readonly M[],
 ): M {
   const [one, other] = found;
   const where = `${kind} ${name} in namespace ${shownNamespace(from)}`;
-  if (one === undefined) throw notYet(`there is no ${where}`);
-  if (other !== undefined) throw notYet(`there is more than one ${where}`);
+  const waitingFor = kind === "backup" ? "Backup" : "Instance";
+  if (one === undefined) throw notYet(`there is no ${where}`, waitingFor);
+  if (other !== undefined) throw notYet(`there is more than one ${where}`, waitingFor);
   return one;
 }
 
 /** Something here has to happen first; asked again after a minute. */
-export function notYet(message: string): NotYetError {
-  return new NotYetError(message, { requeueAfterMs: waitMs });
+export function notYet(message: string, waitingFor: "Instance" | "Backup" = "Instance"): NotYetError {
+  return new NotYetError(message, { requeueAfterMs: waitMs, reason: `WaitingFor${waitingFor}` });
 }
 
 /** Fields that were declared and never had an effect. */
@@ -59,5 +60,6 @@ function refuseInstanceSettings({ spec }: Backup): void {
   if (set === undefined) return;
   throw new ExternalError(
     `spec.forProvider.${set} has no effect on a backup: it is a setting of the instance at the backup manager; remove it`,
+    { reason: "Refused" },
   );
 }

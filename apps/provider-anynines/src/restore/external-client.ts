@@ -62,7 +62,7 @@ export class RestoreClient implements ExternalClient {
     try {
       return await this.#observe(options);
     } catch (error) {
-      throw toExternalError(error);
+      throw toExternalError(error, "question");
     }
   }
 
@@ -85,6 +85,7 @@ export class RestoreClient implements ExternalClient {
     const name = shownName(this.#options.managed);
     throw new NotYetError(`the restore ${name} is still running; it is let go of when it has ended`, {
       requeueAfterMs: movingMs,
+      reason: "StillRestoring",
     });
   }
 
@@ -154,11 +155,19 @@ export class RestoreClient implements ExternalClient {
   /** What the manager's no means: an end, or that it is tried again. */
   async #answerTo(error: unknown, target: RestoreTarget, options: CallOptions): Promise<void> {
     if (isRestoreRunning(error))
-      throw new NotYetError(error.message, { cause: error, requeueAfterMs: otherMs });
+      throw new NotYetError(error.message, {
+        cause: error,
+        requeueAfterMs: otherMs,
+        reason: "WaitingForRestore",
+      });
     if (isGone(error)) return this.#state.finish(unusable(error.message));
-    if (!isNotRestorable(error)) throw toExternalError(error);
+    if (!isNotRestorable(error)) throw toExternalError(error, "change");
     if (await this.#isBackupMoving(target, options))
-      throw new NotYetError(error.message, { cause: error, requeueAfterMs: otherMs });
+      throw new NotYetError(error.message, {
+        cause: error,
+        requeueAfterMs: otherMs,
+        reason: "WaitingForBackup",
+      });
     return this.#state.finish(unusable(error.message));
   }
 
@@ -168,7 +177,7 @@ export class RestoreClient implements ExternalClient {
       return phaseOf(state) === "InProgress";
     } catch (error) {
       if (isGone(error)) return false;
-      throw toExternalError(error);
+      throw toExternalError(error, "change");
     }
   }
 
@@ -183,7 +192,8 @@ export class RestoreClient implements ExternalClient {
     const { annotations } = this.#options.managed.metadata;
     const noted = Number(annotations?.[backupIdAnnotation] ?? this.#state.atProvider.backupId);
     const backupId = Number.isSafeInteger(noted) ? noted : recordedId(backupCall(this.#backup()));
-    if (backupId === undefined) throw notYet("the number of the backup that was asked for is not known");
+    if (backupId === undefined)
+      throw notYet("the number of the backup that was asked for is not known", "Backup");
     return { instanceId: this.#instanceId(), backupId };
   }
 
@@ -232,7 +242,7 @@ function endOf(id: number, state: string): RestoreEnd {
   if (phaseOf(state) === "Succeeded") return { state, message: "Restore completed successfully" };
   if (phaseOf(state) === "Failed") {
     const message = `the backup manager says that restore ${id} has failed; to try once more, make another Restore`;
-    return { state, message };
+    return { state, reason: "Failed", message };
   }
   const message = `the backup manager does not have restore ${id} any more; how it ended is not known`;
   return { state, reason: "Deleted", message };

@@ -250,7 +250,7 @@ test("a restore that failed is not tried again", async () => {
   world.manager.endsAs = "failed";
   await world.addRestore("r");
   await world.clock.advance(hour);
-  assert.match(await world.condition(restores, "r"), /^False Unavailable .*restore 2 has failed/);
+  assert.match(await world.condition(restores, "r"), /^False Failed .*restore 2 has failed/);
   assert.equal(world.manager.restores.size, 1);
 });
 

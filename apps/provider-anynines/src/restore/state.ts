@@ -44,7 +44,8 @@ export function recordedEnd({ metadata, status }: Restore): RestoreEnd | undefin
   if (text !== undefined) return endOf(text);
   // The existing provider recorded no end; what its status said is true for ever.
   const { state } = status?.atProvider ?? {};
-  return state === "done" || state === "failed" ? { state, message: "" } : undefined;
+  if (state === "failed") return { state, reason: "Failed", message: "Restore has failed" };
+  return state === "done" ? { state, message: "Restore completed successfully" } : undefined;
 }
 
 function endOf(text: string): RestoreEnd {

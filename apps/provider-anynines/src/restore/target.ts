@@ -45,6 +45,7 @@ export function restoreTarget({ restore, backups, instancesOf }: RestoreFacts): 
   if (instanceName !== undefined && instanceName !== backedUp) {
     throw new ExternalError(
       `instanceRef is ${instanceName}, but the backup ${backupName} is of the instance ${backedUp}; a backup goes back into its own instance only`,
+      { reason: "Refused" },
     );
   }
   checkManager(restore, backup);
@@ -63,6 +64,7 @@ function checkManager(restore: Restore, backup: Backup): void {
   if (asked === has) return;
   throw new ExternalError(
     `the restore names the ProviderConfig ${asked}, but its backup is at that of ${has}; make it anew with ${has}`,
+    { reason: "Refused" },
   );
 }
 
@@ -77,9 +79,13 @@ function readyBackup(backup: Backup): number {
   const name = shownName(backup);
   const { status = "not made yet" } = backup.status?.atProvider ?? {};
   const backupId = recordedId(backupCall(backup));
-  if (backup.metadata.deletionTimestamp !== undefined) throw notYet(`the backup ${name} is being deleted`);
+  if (backup.metadata.deletionTimestamp !== undefined)
+    throw notYet(`the backup ${name} is being deleted`, "Backup");
   if (backupId === undefined || phaseOf(status) !== "Succeeded")
-    throw notYet(`the backup ${name} is not ready: it is ${status}; the restore begins when it is done`);
+    throw notYet(
+      `the backup ${name} is not ready: it is ${status}; the restore begins when it is done`,
+      "Backup",
+    );
   return backupId;
 }
 
@@ -94,12 +100,14 @@ function checkSame(
   if (instanceId !== now.instanceId) {
     throw new ExternalError(
       `${what} the instance ${instanceId ?? "without id"} at its broker, but ${name} is ${now.instanceId} now; a backup goes back into its own instance only`,
+      { reason: "Refused" },
     );
   }
   const serviceId = backup.metadata.annotations?.[serviceIdAnnotation];
   if (serviceId !== undefined && serviceId !== now.serviceId) {
     throw new ExternalError(
       `${what} the service ${serviceId}, but the instance ${name} is of ${now.serviceId} now; a backup goes back into the same version only`,
+      { reason: "Refused" },
     );
   }
 }

@@ -9,9 +9,9 @@ import {
 } from "@klutch/crossplane";
 import { isGone, mayHaveLeftOrphan, type OriginatingIdentity } from "@klutch/osb";
 import type { Broker } from "../broker/brokers.ts";
+import { toExternalError } from "../broker/broker-error.ts";
 import { observeByPhase } from "../broker/observe-by-phase.ts";
-import { toExternalError } from "../broker/operation-tracker.ts";
-import { planOf } from "../broker/plan-lookup.ts";
+import { changeOf, planOf } from "../broker/plan-lookup.ts";
 import { nextInstanceChange } from "../critical-annotations.ts";
 import { InstanceObserver, type InstanceObserverOptions } from "./observe.ts";
 import {
@@ -75,7 +75,7 @@ export class ServiceInstanceClient implements ExternalClient {
     } catch (error) {
       // Unclear whether there is something: the record stays, and the same call with the same id is made again.
       if (!mayHaveLeftOrphan(error)) await state.operations.clear();
-      throw toExternalError(error);
+      throw toExternalError(error, "change");
     }
   }
 
@@ -87,20 +87,21 @@ export class ServiceInstanceClient implements ExternalClient {
     if (serviceId !== plan.serviceId) {
       throw new ExternalError(
         "the service of an instance cannot be changed; create a new instance and move the data",
+        { reason: "Refused" },
       );
     }
     const request = updateRequest(state.managed, state.instanceId, plan, state.parameterChanges());
+    const description = changeOf(await this.#broker.catalog(options), state.atProvider.planId, plan.planId);
     try {
-      await state.operations.perform(
-        "update",
-        () => this.#broker.osb.update(request, this.#call(options)),
-        state.sentParameters(),
-      );
+      await state.operations.perform("update", () => this.#broker.osb.update(request, this.#call(options)), {
+        ...state.sentParameters(),
+        description,
+      });
       const { parameters } = state.managed.spec.forProvider;
       state.updateAtProvider({ planId: plan.planId, parameters });
     } catch (error) {
       if (!mayHaveLeftOrphan(error)) await state.operations.clear();
-      throw toExternalError(error);
+      throw toExternalError(error, "change");
     }
   }
 
@@ -116,7 +117,7 @@ export class ServiceInstanceClient implements ExternalClient {
         { plan },
       );
     } catch (error) {
-      if (!isGone(error)) throw toExternalError(error);
+      if (!isGone(error)) throw toExternalError(error, "change");
       await state.operations.clear();
     }
     if (state.operation === undefined) state.updateAtProvider({ state: "deleted" });
@@ -135,7 +136,7 @@ export class ServiceInstanceClient implements ExternalClient {
         { done, plan },
       );
     } catch (error) {
-      if (!isGone(error)) throw toExternalError(error);
+      if (!isGone(error)) throw toExternalError(error, "change");
       await state.operations.clear(done);
     }
     if (state.operation === undefined) state.startNextInstance();

@@ -79,6 +79,7 @@ export class BackupWorld implements AsyncDisposable {
       random,
       logger,
       metrics: createMetrics(),
+      onProblem: undefined,
       notice: (_about, message) => void this.notices.push(message),
     };
     const controllers = {

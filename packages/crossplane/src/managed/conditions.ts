@@ -26,9 +26,9 @@ export function readyCondition(
 /** `Synced` is True: the last reconcile did all it had to. */
 export const synced: NewCondition = { type: "Synced", status: "True", reason: "ReconcileSuccess" };
 
-/** `Synced` is False, and why. */
-export function notSynced(message: string): NewCondition {
-  return { type: "Synced", status: "False", reason: "ReconcileError", message };
+/** `Synced` is False, and why; `reason` is one word. */
+export function notSynced(message: string, reason = "ReconcileError"): NewCondition {
+  return { type: "Synced", status: "False", reason, message };
 }
 
 /** `Synced` is False because people asked for a pause. */
