@@ -54,7 +54,7 @@ export const folderRules: Readonly<Record<string, FolderRule>> = {
     thirdParty: ["commander", "@clack/prompts", "yocto-spinner"],
   },
   "apps/provider-anynines": {
-    parts: ["services", "api", "crossplane", "kube-runtime", "kube", "kube-core", "osb"],
+    parts: ["services", "api", "crossplane", "kube-runtime", "kube", "kube-core", "osb", "backup-manager"],
     thirdParty: [],
   },
   "apps/function-klutch": {

@@ -7,7 +7,7 @@
  * | Synced False: Refused, BrokerUnreachable, NoBroker; another: Failed | as it is; else False, the same | False | yes |
  * | Synced False: ReconcilePaused                              | as it is; else False, Paused   | False | no  |
  * | Synced False: WaitingForInstance                           | as it is; else False, the same | True  | no  |
- * | Synced False: BrokerBusy, StillBound                       | as it is; else False, what is done | True | no |
+ * | Synced False: BrokerBusy, WaitingFor… and Still… of others | as it is; else False, what is done | True | no |
  * | Ready True                                                 | True            | True   | no      |
  * | Ready False: Creating, Changing, Deleting                  | False, the same | True   | no      |
  * | Ready False: Failed, Lost                                  | False, the same | True   | yes     |
@@ -116,7 +116,11 @@ function ofSynced({ reason, message }: Said, state: ManagedState): Verdict {
     case "WaitingForInstance":
       return { ...calm, reason };
     case "BrokerBusy":
+    case "WaitingForBackup":
+    case "WaitingForRestore":
+    case "StillRestoring":
     case "StillBound":
+    case "StillBackedUp":
       return { ...calm, reason: progressOf(state) };
     default:
       return { ...bad, reason: "Failed" };
