@@ -50,7 +50,7 @@ const good = condition("Synced", "True", "ReconcileSuccess");
 const available = condition("Ready", "True", "Available");
 
 function words(observed: Json | undefined, at: number = now): Words {
-  return wordsOf(managedStateOf(observed, { spec }), { usual, now: at, blame });
+  return wordsOf(managedStateOf(observed, { spec }), { usual, now: at, blame, isChangeable: true });
 }
 
 /** `Ready` and `Synced` on a line each, and the problem when there is one. */
@@ -223,6 +223,11 @@ for (const [name, observed, expected] of [
     ["False Deleting it is being deleted; usually gone within 10 m", inSync],
   ],
   [
+    "it is deleted, and its provider has not seen it",
+    managed([available, good], { metadata: { generation: 2, deletionTimestamp: made } }),
+    ["False Deleting it is being deleted; usually gone within 10 m", inSync],
+  ],
+  [
     "it cannot be used, and nobody says why",
     managed([condition("Ready", "False", "Unavailable"), good]),
     ["False Unavailable it cannot be used at the moment", inSync],
@@ -247,6 +252,13 @@ test("a text counts no time: it changes once, when it takes longer than usual", 
     lines({ ...changing, ...wasReady }, Date.parse(made) + 31 * 60_000)[0] ?? "",
     /longer than usual/,
   );
+});
+
+test("a claim that cannot be changed is to be made anew", () => {
+  const said = managed([condition("Synced", "False", "Refused", "RequiresApp: an app is needed")]);
+  const context = { usual, now, blame, isChangeable: false };
+  const { problem } = wordsOf(managedStateOf(said, { spec }), context);
+  assert.equal(problem, "RequiresApp: an app is needed; delete this claim and make another");
 });
 
 /** Anything that may stand in a condition of somebody who lies. */

@@ -26,6 +26,8 @@ export interface WordsContext {
   readonly usual: UsualTimes;
   /** Milliseconds since the epoch; without it nothing takes longer than usual. */
   readonly now: number | undefined;
+  /** Whether the claim can be changed; else another one has to be made. */
+  readonly isChangeable: boolean;
   /** The first group of which a word stands in a refusal says which fields of the claim to change. */
   readonly blame: readonly Blame[];
 }
@@ -163,11 +165,10 @@ function advice({ reason, said, isUnmet }: Verdict, state: ManagedState, context
     case "Deleting":
       return expectation(reason, state, context);
     case "Refused":
-      return `change ${fieldsToBlame(said, context.blame)}${asBefore}`;
+      return context.isChangeable ? `change ${fieldsToBlame(said, context.blame)}${asBefore}` : another;
     case "Failed":
-      return isUnmet || state.synced?.status !== "False"
-        ? `change the claim's spec to try again${asBefore}`
-        : "it is tried again by itself";
+      if (!isUnmet && state.synced?.status === "False") return "it is tried again by itself";
+      return context.isChangeable ? `change the claim's spec to try again${asBefore}` : another;
     case "BrokerUnreachable":
       return "it is tried again by itself, and nothing in the claim has to change";
     case "NoBroker":
@@ -180,6 +181,8 @@ function advice({ reason, said, isUnmet }: Verdict, state: ManagedState, context
       return "";
   }
 }
+
+const another = "delete this claim and make another";
 
 function fieldsToBlame(said: string, blame: readonly Blame[]): string {
   const words = new Set(said.split(/[^\w-]+/));
