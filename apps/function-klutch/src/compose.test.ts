@@ -56,6 +56,74 @@ test("a binding becomes a ServiceBinding whose Secret lands in the claim's names
   });
 });
 
+test("a binding names the Secret of its credentials and its keys, never values, once there are any", () => {
+  const spec = { instanceRef: "db", serviceInstanceType: "postgresql" };
+  const base = request("service-binding", spec, { status: { atProvider: { state: "created" } } });
+  const connection = { uri: Buffer.from("postgres://u:geheim@h"), host: Buffer.from("geheim") };
+  const observed = { managed: { resource: base.observed["managed"]?.resource ?? {}, connection } };
+  const { compositeStatus } = compose({ ...base, observed });
+  assert.deepEqual(compositeStatus, {
+    managed: { state: "created", conditions: [], credentials: { name: "db-creds", keys: ["host", "uri"] } },
+  });
+  assert.equal(valueAt(compose(base).compositeStatus, "managed", "credentials"), undefined);
+});
+
+test("a backup becomes a Backup at the backup manager of its type, and what it reports comes back", () => {
+  const spec = { instanceRef: "db", serviceInstanceType: "mariadb" };
+  const atProvider = {
+    instanceId: "i",
+    id: 7,
+    size: 4096,
+    status: "done",
+    triggered_at: "2026-11-22T10:00:00.000Z",
+    finished_at: "2026-11-22T10:01:00.000Z",
+    downloadable: false,
+  };
+  const conditions = [{ type: "Ready", status: "True", reason: "Available" }];
+  const observed = existing(spec, { atProvider, conditions }, "backup");
+  const { resources, compositeStatus } = compose(request("backup", spec, observed));
+  assert.deepEqual(resources, {
+    managed: {
+      ready: true,
+      resource: {
+        apiVersion: "dataservices.anynines.com/v1",
+        kind: "Backup",
+        metadata: { labels },
+        spec: { forProvider: { instanceName: "db" }, providerConfigRef: { name: "mariadb-backup-manager" } },
+      },
+    },
+  });
+  const { instanceId: _private, ...shown } = atProvider;
+  assert.deepEqual(compositeStatus, { managed: { ...shown, conditions } });
+});
+
+test("a restore becomes a Restore of the named backup, into the instance that the claim names", () => {
+  const spec = { backupRef: "nightly", instanceRef: "db", serviceInstanceType: "postgresql" };
+  const atProvider = { instanceId: "i", backupId: 7, restoreId: 3, state: "running", triggeredAt: "t" };
+  const observed = { status: { atProvider, conditions: [] } };
+  const { resources, compositeStatus } = compose(request("restore", spec, observed));
+  assert.deepEqual(resources, {
+    managed: {
+      ready: false,
+      resource: {
+        apiVersion: "dataservices.anynines.com/v1",
+        kind: "Restore",
+        metadata: { labels },
+        spec: {
+          forProvider: { backupName: "nightly", instanceName: "db" },
+          providerConfigRef: { name: "postgresql-backup-manager" },
+        },
+      },
+    },
+  });
+  assert.deepEqual(compositeStatus, {
+    managed: { restoreId: 3, state: "running", triggeredAt: "t", conditions: [] },
+  });
+  const { instanceRef: _left, ...without } = spec;
+  const bare = compose(request("restore", without)).resources["managed"]?.resource;
+  assert.deepEqual(valueAt(bare, "spec", "forProvider"), { backupName: "nightly" });
+});
+
 test("a managed resource that another Composition made keeps the name by which Crossplane knows it", () => {
   const kept = {
     ...existing(instanceSpec, {}),
@@ -91,8 +159,8 @@ test("of several managed resources none is chosen, and nothing is changed", () =
 });
 
 /** The managed resource as it exists when nothing has changed since it was composed. */
-function existing(spec: Json, status: Json): Json {
-  const composed = compose(request("postgresql-instance", spec)).resources["managed"]?.resource ?? {};
+function existing(spec: Json, status: Json, input = "postgresql-instance"): Json {
+  const composed = compose(request(input, spec)).resources["managed"]?.resource ?? {};
   return { ...composed, metadata: { generation: 1 }, status };
 }
 
@@ -223,8 +291,14 @@ test("an unknown input stops the pipeline and names what is allowed", () => {
   const { results, resources } = compose(request("mysql", {}));
   assert.deepEqual(resources, {});
   assert.equal(results?.[0]?.severity, "fatal");
-  const allowed = [...services.map(functionResource), "service-binding"].join(", ");
-  assert.match(allowed, /^postgresql-instance, /);
+  const allowed = [
+    "service-instance",
+    ...services.map(functionResource),
+    "service-binding",
+    "backup",
+    "restore",
+  ].join(", ");
+  assert.match(allowed, /^service-instance, \w+-instance, /);
   assert.equal(results?.[0]?.message, `input.resource is "mysql"; it must be one of: ${allowed}`);
 });
 

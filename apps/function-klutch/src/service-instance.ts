@@ -2,7 +2,7 @@
 import { serviceInstances } from "@klutch/api";
 import type { Compose, Json } from "@klutch/crossplane";
 import { isRecord, recordAt, textAt, valueAt } from "@klutch/kube-core";
-import { brokerParameters, type DataService, providerConfigName } from "@klutch/services";
+import { brokerParameters, type ComposedService, providerConfigName } from "@klutch/services";
 import { answer, claimLabels, claimOf, noClaim } from "./composite.ts";
 import type { Blame } from "./words.ts";
 
@@ -12,7 +12,7 @@ const defaultSpace = "1bf71cf3-9017-4846-bffc-b9b31872bfaf";
 const reported = ["createdAt", "provisionedAt", "state", "updatedAt"];
 
 /** Composes the instances of one service. */
-export function composeServiceInstance(service: DataService): Compose {
+export function composeServiceInstance(service: ComposedService): Compose {
   return (request) => {
     const { composite, input } = request;
     const claim = claimOf(composite);
