@@ -198,6 +198,21 @@ for (const [name, observed, expected] of [
     ],
   ],
   [
+    "a restore waits for its backup",
+    managed([condition("Synced", "False", "WaitingForBackup", "backup nightly is not ready")]),
+    ["False WaitingForBackup backup nightly is not ready; it goes on by itself", inSync],
+  ],
+  [
+    "a backup is gone by the manager's own rules",
+    managed([condition("Ready", "False", "Deleted", "the backup is gone"), good]),
+    ["False Deleted the backup is gone", inSync],
+  ],
+  [
+    "it waits for something that has no word here",
+    managed([condition("Synced", "False", "WaitingForGodot", "not yet")]),
+    ["False Creating not yet; usually ready within 15 m", inSync],
+  ],
+  [
     "the broker is busy",
     managed([condition("Synced", "False", "BrokerBusy", "create failed: later")]),
     ["False Creating create failed: later; usually ready within 15 m", inSync],
@@ -259,6 +274,14 @@ test("a claim that cannot be changed is to be made anew", () => {
   const context = { usual, now, blame, isChangeable: false };
   const { problem } = wordsOf(managedStateOf(said, { spec }), context);
   assert.equal(problem, "RequiresApp: an app is needed; delete this claim and make another");
+  const failed = managed([
+    condition("Ready", "False", "Failed", "backup 7 has failed; make another Backup"),
+    good,
+  ]);
+  assert.equal(
+    wordsOf(managedStateOf(failed, { spec }), context).problem,
+    "backup 7 has failed; make another Backup",
+  );
 });
 
 /** Anything that may stand in a condition of somebody who lies. */
@@ -274,7 +297,7 @@ const liarCondition = fc.record(
 
 test("whatever a managed resource says, the words are few, on one line, and in the words of the reference", () => {
   const reasons =
-    /^(Available|ReconcileSuccess|Creating|Changing|Deleting|WaitingForInstance|Refused|BrokerUnreachable|NoBroker|Failed|Lost|Paused|Unavailable)$/;
+    /^(Available|ReconcileSuccess|Creating|Changing|Deleting|WaitingFor(?:Instance|Backup|Restore)|Deleted|BackupNotUsable|Refused|BrokerUnreachable|NoBroker|Failed|Lost|Paused|Unavailable)$/;
   fc.assert(
     fc.property(
       fc.oneof(anything, fc.array(liarCondition)),
