@@ -347,7 +347,7 @@ export const tables: readonly ServiceTable[] = [
             "cel": {
               "expression": "!has(self.expose) || (has(self.compositionRef) && self.compositionRef.name != 'a9s-postgresql')"
             },
-            "message": "expose is not supported for a9s-postgresql"
+            "message": "expose is not supported for a9s-postgresql; remove spec.expose"
           }
         ]
       }
