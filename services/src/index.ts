@@ -25,3 +25,5 @@ export {
   type ReadResult,
 } from "./table/read-table.ts";
 export type { ServiceTable } from "./table/service-table.ts";
+export { ruleField } from "./table/rule-places.ts";
+export { manifestsOf, type ServiceManifests } from "./render/manifests.ts";
