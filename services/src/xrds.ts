@@ -4,17 +4,28 @@ import { readyReasonColumn, textColumn } from "./columns.ts";
 import { keepsComposition } from "./composition-rules.ts";
 import { compositionName, type DataService } from "./data-service.ts";
 import { services } from "./list.ts";
-import { offered } from "./plan-rules.ts";
+import { toldSchema } from "./parameter-text.ts";
+import { offered, toldRule } from "./plan-rules.ts";
+import { telling } from "./rule-text.ts";
 import { sharedXrds } from "./shared-xrds.ts";
 import { acceptsIncomplete, type CompositeResourceDefinition, immutable, xrd } from "./xrd.ts";
 
 /** Of a service's instances. */
 export function instanceXrd(service: DataService): CompositeResourceDefinition {
   const { parameters, refusedParameters = [], fields = {} } = service;
-  const refused = refusedParameters.map(({ name }) => ({
-    rule: `!has(self.parameters) || !has(self.parameters.${name})`,
-    message: `parameters.${name} is not supported for ${compositionName(service)}`,
-  }));
+  const refused = refusedParameters.map(({ name }) =>
+    telling(
+      {
+        rule: `!has(self.parameters) || !has(self.parameters.${name})`,
+        message: `parameters.${name} is not supported for ${compositionName(service)}`,
+        fieldPath: `.parameters.${name}`,
+      },
+      "remove it",
+    ),
+  );
+  const all = [...parameters, ...refusedParameters].map(
+    ({ name, schema }) => [name, { json: toldSchema(schema.json) }] as const,
+  );
   return xrd({
     kind: service.kind,
     composition: compositionName(service),
@@ -29,28 +40,24 @@ export function instanceXrd(service: DataService): CompositeResourceDefinition {
       {
         service: string({
           maxLength: 64,
-          description: "The offering. It cannot be changed.",
+          description: `The offering: ${service.offerings.join(", ")}. It cannot be changed.`,
           rules: [immutable("Service")],
         }),
         plan: string({
           maxLength: 64,
-          description: "The plan of the offering; the page of the service lists them.",
+          description: `The plan: ${service.plans.join(", ")}.`,
         }),
       },
       {
         acceptsIncomplete,
-        parameters: object(
-          {},
-          Object.fromEntries([...parameters, ...refusedParameters].map(({ name, schema }) => [name, schema])),
-          { description: service.parametersAbout },
-        ),
+        parameters: object({}, Object.fromEntries(all), { description: service.parametersAbout }),
         ...fields,
       },
       {
         description: `The ${service.title} instance that is wanted.`,
         rules: [
           ...offered(service.type, service),
-          ...service.rules,
+          ...service.rules.map(toldRule),
           ...refused,
           keepsComposition(compositionName(service)),
         ],

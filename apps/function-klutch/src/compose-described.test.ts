@@ -69,7 +69,7 @@ test("whatever an input says, one instance of its type is composed or nothing", 
   fc.assert(
     fc.property(part, part, part, (type, parameters, claimed) => {
       const answer = compose(request({ ...header, type, parameters }, { parameters: claimed }));
-      if (answer.results !== undefined) return assert.deepEqual(answer.resources, {});
+      if (answer.results?.[0]?.severity === "fatal") return assert.deepEqual(answer.resources, {});
       const { spec } = answer.resources["managed"]?.resource ?? {};
       return assert.match(JSON.stringify(spec), new RegExp(`"name":"${String(type)}-service-broker"`));
     }),

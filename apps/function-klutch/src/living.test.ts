@@ -58,7 +58,7 @@ test("resources of other steps stay as they are beside ours, and another version
     { managed: { ...instance, apiVersion: "dataservices.anynines.com/v2" } },
   ]) {
     const { resources, results } = compose(request("postgresql-instance", observed));
-    assert.equal(results, undefined);
+    assert.deepEqual(results, []);
     assert.deepEqual(Object.keys(resources), ["managed"]);
   }
 });

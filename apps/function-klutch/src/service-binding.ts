@@ -1,7 +1,7 @@
 /** ServiceBinding claim → ServiceBinding of the provider, with its Secret in the claim's namespace. */
 import { instanceTypeLabel, managedServiceBindings } from "@klutch/api";
-import type { Compose, ComposeRequest, ComposeResponse, Json } from "@klutch/crossplane";
-import { recordAt, textAt, valueAt } from "@klutch/kube-core";
+import type { Compose, Json } from "@klutch/crossplane";
+import { textAt, valueAt } from "@klutch/kube-core";
 import { providerConfigName } from "@klutch/services";
 import { answer, claimLabels, claimOf, noClaim } from "./composite.ts";
 
@@ -11,7 +11,6 @@ export const composeServiceBinding: Compose = (request) => {
   const { composite } = request;
   const claim = claimOf(composite);
   if (claim === undefined) return noClaim;
-  const secret = { namespace: claim.namespace, name: `${claim.name}-creds` };
   const type = textAt(composite, "spec", "serviceInstanceType") ?? "";
   const resource: Json = {
     apiVersion: `${managedServiceBindings.group}/${managedServiceBindings.version}`,
@@ -23,17 +22,8 @@ export const composeServiceBinding: Compose = (request) => {
         acceptsIncomplete: valueAt(composite, "spec", "acceptsIncomplete") !== false,
       },
       providerConfigRef: { name: providerConfigName(type) },
-      writeConnectionSecretToRef: secret,
+      writeConnectionSecretToRef: { namespace: claim.namespace, name: `${claim.name}-creds` },
     },
   };
-  return withCredentials(request, answer(request, resource, reported), secret.name);
+  return answer(request, resource, reported);
 };
-
-/** Says which Secret has the credentials and under which keys, once it has some. */
-function withCredentials(request: ComposeRequest, response: ComposeResponse, name: string): ComposeResponse {
-  const [composed = ""] = Object.keys(response.resources);
-  const keys = Object.keys(request.observed[composed]?.connection ?? {}).toSorted();
-  if (keys.length === 0) return response;
-  const managed = recordAt(response.compositeStatus, "managed");
-  return { ...response, compositeStatus: { managed: { ...managed, credentials: { name, keys } } } };
-}

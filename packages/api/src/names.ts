@@ -87,3 +87,14 @@ export const claimNamespaceLabel = "crossplane.io/claim-namespace";
 export const serviceTypeLabel = "klutch.anynines.com/service-type";
 /** Kind of data service of a managed ServiceBinding. */
 export const instanceTypeLabel = "klutch.io/instance-type";
+
+/** Condition of composite and claim that explains `Ready` of the claim: one word, the words of who works on it, what to change. */
+export const readyWordsCondition = "klutch.anynines.com/Ready";
+/** As `readyWordsCondition`, for `Synced`: whether what the claim asks for was taken on. */
+export const syncedWordsCondition = "klutch.anynines.com/Synced";
+/** Condition of composite and claim whose reason names the mark of the spec that was composed. */
+export const specObservedCondition = "klutch.anynines.com/SpecObserved";
+/** Mark of a claim's spec on its upstream object: the first 16 hexadecimal digits of the SHA-256 of what travels except metadata. */
+export const specDigestAnnotation = "klutch.anynines.com/spec-digest";
+/** `<apiVersion>/<kind>` of the claim, on its managed resource. */
+export const claimKindAnnotation = "klutch.anynines.com/claim-kind";

@@ -981,7 +981,12 @@ export const tables: readonly ServiceTable[] = [
         "schema": {
           "description": "After how many days binary logs are deleted.",
           "type": "integer",
-          "minimum": 1
+          "x-kubernetes-validations": [
+            {
+              "rule": "self >= 1",
+              "message": "Must be greater than or equal to 1"
+            }
+          ]
         },
         "to": {
           "a9s": {
@@ -1484,7 +1489,7 @@ export const tables: readonly ServiceTable[] = [
       {
         "name": "expose",
         "schema": {
-          "description": "Not used here: it is for databases that run in the cluster.",
+          "description": "From where the database is reached; only for databases that run in the cluster.",
           "type": "string",
           "enum": [
             "Internal",
@@ -1614,7 +1619,13 @@ export const tables: readonly ServiceTable[] = [
               "from": "replica",
               "to": "single"
             },
-            "message": "Migration from replicated to single Data Service Instance is not supported."
+            "message": "Migration from clustered to single Data Service Instance is not supported."
+          },
+          {
+            "cel": {
+              "expression": "!has(self.expose) || (has(self.compositionRef) && self.compositionRef.name != 'a9s-postgresql')"
+            },
+            "message": "expose is not supported for a9s-postgresql; remove spec.expose"
           }
         ]
       }
@@ -1643,7 +1654,13 @@ export const tables: readonly ServiceTable[] = [
         "about": "The most sessions at the same time.",
         "schema": {
           "description": "The most sessions at the same time.",
-          "type": "number"
+          "type": "number",
+          "x-kubernetes-validations": [
+            {
+              "rule": "self >= 1.0",
+              "message": "Must be greater than or equal to 1"
+            }
+          ]
         },
         "to": {
           "a9s": {
@@ -1731,7 +1748,13 @@ export const tables: readonly ServiceTable[] = [
         "about": "Seconds after which the server begins a new file of the write-ahead log; 0 is never.",
         "schema": {
           "description": "Seconds after which the server begins a new file of the write-ahead log; 0 is never.",
-          "type": "integer"
+          "type": "integer",
+          "x-kubernetes-validations": [
+            {
+              "rule": "self >= 0",
+              "message": "Must be greater than or equal to 0"
+            }
+          ]
         },
         "to": {
           "a9s": {
@@ -1744,7 +1767,13 @@ export const tables: readonly ServiceTable[] = [
         "about": "Milliseconds after which a statement is ended; 0 is never.",
         "schema": {
           "description": "Milliseconds after which a statement is ended; 0 is never.",
-          "type": "integer"
+          "type": "integer",
+          "x-kubernetes-validations": [
+            {
+              "rule": "self >= 0",
+              "message": "Must be greater than or equal to 0"
+            }
+          ]
         },
         "to": {
           "a9s": {
@@ -1758,7 +1787,12 @@ export const tables: readonly ServiceTable[] = [
         "schema": {
           "description": "Milliseconds after which a session that idles in a transaction is ended; 0 is never.",
           "type": "integer",
-          "minimum": 0
+          "x-kubernetes-validations": [
+            {
+              "rule": "self >= 0",
+              "message": "Must be greater than or equal to 0"
+            }
+          ]
         },
         "to": {
           "a9s": {
@@ -1806,7 +1840,12 @@ export const tables: readonly ServiceTable[] = [
         "schema": {
           "description": "Milliseconds between two writes of the write-ahead log.",
           "type": "integer",
-          "minimum": 1
+          "x-kubernetes-validations": [
+            {
+              "rule": "self > 0",
+              "message": "Must be greater than 0"
+            }
+          ]
         },
         "to": {
           "a9s": {
@@ -1820,7 +1859,12 @@ export const tables: readonly ServiceTable[] = [
         "schema": {
           "description": "The most replication slots.",
           "type": "integer",
-          "minimum": 0
+          "x-kubernetes-validations": [
+            {
+              "rule": "self >= 0",
+              "message": "Must be greater than or equal to 0"
+            }
+          ]
         },
         "to": {
           "a9s": {
@@ -1834,7 +1878,12 @@ export const tables: readonly ServiceTable[] = [
         "schema": {
           "description": "The most connections of replicas and of base backups at the same time.",
           "type": "integer",
-          "minimum": 0
+          "x-kubernetes-validations": [
+            {
+              "rule": "self >= 0",
+              "message": "Must be greater than or equal to 0"
+            }
+          ]
         },
         "to": {
           "a9s": {
@@ -1983,7 +2032,12 @@ export const tables: readonly ServiceTable[] = [
         "schema": {
           "description": "Not supported: a claim that sets it is refused.",
           "type": "integer",
-          "minimum": 10
+          "x-kubernetes-validations": [
+            {
+              "rule": "self >= 10",
+              "message": "Must be greater than or equal to 10"
+            }
+          ]
         },
         "to": {}
       },

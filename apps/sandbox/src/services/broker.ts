@@ -9,6 +9,9 @@ import type { SandboxBase } from "../context.ts";
 /** User of the broker's HTTP API. */
 export const brokerUser = "klutch";
 
+/** Where the broker serves its backup manager, which has the same user. */
+export const backupManagerPath = "/backup-manager";
+
 /** Starts both; gives back the superuser's URL, with which the demo checks whether things are really gone. */
 export async function startBroker(context: SandboxBase): Promise<string> {
   const { state, stack } = context;
@@ -27,6 +30,7 @@ export async function startBroker(context: SandboxBase): Promise<string> {
         BROKER_USERNAME: brokerUser,
         BROKER_PASSWORD: brokerPassword,
         BROKER_SECRET_KEY: brokerKey,
+        BROKER_BACKUP_FOLDER: join(state.folder, "backups"),
       },
       logFile: join(state.folder, "broker.log"),
       ready: async () => (await fetch(`http://${address}/healthz`)).ok,

@@ -2,7 +2,7 @@
 import { ApiError, TransportError } from "@klutch/kube";
 import { type DynamicObject, keyOf, keyOfRef, type ObjectRef } from "@klutch/kube-core";
 import type { Mapping, Step, Waiting } from "@klutch/sync";
-import type { EventRecorder } from "../../events.ts";
+import type { EventRecorder } from "@klutch/kube-runtime";
 
 const texts: Readonly<Record<Waiting, readonly ["Normal" | "Warning", string, string]>> = {
   mapping: ["Normal", "WaitingForNamespace", "the provider has not prepared a namespace for this one yet"],
