@@ -48,7 +48,7 @@ function refusal(name: string, existing: string | undefined, wanted: string | un
   return {
     resources: {},
     results: [
-      { severity: "warning", message },
+      { severity: "warning", reason: "ServiceProblem", message },
       { severity: "fatal", message },
     ],
   };

@@ -1,10 +1,10 @@
 /** The service broker and the PostgreSQL server whose databases it hands out. */
 import { join } from "node:path";
 import { startPostgres } from "@klutch/engines";
+import type { SandboxBase } from "../context.ts";
 import { appProcess } from "../node-process.ts";
 import { postgresFolder } from "../state.ts";
 import { keepProcess, reportEnd } from "../supervise.ts";
-import type { SandboxBase } from "../context.ts";
 
 /** User of the broker's HTTP API. */
 export const brokerUser = "klutch";
@@ -31,6 +31,8 @@ export async function startBroker(context: SandboxBase): Promise<string> {
         BROKER_PASSWORD: brokerPassword,
         BROKER_SECRET_KEY: brokerKey,
         BROKER_BACKUP_FOLDER: join(state.folder, "backups"),
+        // Looked for by the broker when the server came without them.
+        ...(postgres.dumpPrograms === undefined ? {} : { BROKER_POSTGRES_PROGRAMS: postgres.dumpPrograms }),
       },
       logFile: join(state.folder, "broker.log"),
       ready: async () => (await fetch(`http://${address}/healthz`)).ok,
