@@ -44,6 +44,19 @@ export const boundAnnotation = "klutch.anynines.com/bound";
 /** On a claim that was just made from its upstream object, until its fields are handed over to whoever applies them. */
 export const restoredAnnotation = "klutch.anynines.com/restored";
 /**
+ * On upstream objects: which content of the claim they hold, as 16 hexadecimal digits. Whoever works on it says by `specObservedCondition`
+ * which one that was.
+ */
+export const specDigestAnnotation = "klutch.anynines.com/spec-digest";
+/** Condition of upstream objects, True: the spec was looked at whose mark its reason names, `specObservedReason`. */
+export const specObservedCondition = "klutch.anynines.com/SpecObserved";
+/** The reason of `specObservedCondition` for the value of `specDigestAnnotation`. */
+export function specObservedReason(mark: string): string {
+  return `Sha256_${mark}`;
+}
+/** `ignore` on a template and its exports: the generations in a status of this API say nothing about the spec that it was made for. */
+export const observedGenerationAnnotation = "klutch.anynines.com/observed-generation";
+/**
  * "true" on objects of the app cluster that came from the provider, which had them first. They do not open their namespace for claimed
  * objects; whoever wants that removes the annotation.
  */
