@@ -8,7 +8,8 @@ import {
   specObservedReason,
   syncerFinalizer,
 } from "@klutch/api";
-import { type DynamicObject, recordsAt } from "@klutch/kube-core";
+import { type DynamicObject, recordAt, recordsAt } from "@klutch/kube-core";
+import fc from "fast-check";
 import { specMark } from "./content.ts";
 import { compareDigests, consumerDigest, lastSyncedOf, providerDigest } from "./digest.ts";
 import { defaultMetadataRule } from "./metadata-rules.ts";
@@ -163,4 +164,62 @@ test("while a claim is deleted it goes on to get its status, after the deletion 
   );
   const unchanged = planPair(observed({ consumer, provider: upstream(mark, current) }));
   assert.deepEqual(kinds(unchanged.steps), ["deleteProvider"]);
+});
+
+const anySpec = fc.constantFrom({ size: 1 }, { size: 2 });
+const lie = fc.record(
+  {
+    observedGeneration: fc.constantFrom(1, 2, 3, 4, 5, -1, "4"),
+    conditions: fc.oneof(
+      fc.array(
+        fc.record(
+          {
+            type: fc.constantFrom("Ready", specObservedCondition, "klutch.anynines.com/Ready"),
+            status: fc.constantFrom("True", "False"),
+            reason: fc.constantFrom(
+              "Available",
+              specObservedReason(mark),
+              specObservedReason(specMark({ ...claim(), spec: { size: 2 } })),
+            ),
+            observedGeneration: fc.constantFrom(1, 2, 3, 4, 5),
+          },
+          { requiredKeys: ["type", "status"] },
+        ),
+        { maxLength: 5 },
+      ),
+      fc.constantFrom("Ready", null, 7, { type: "Ready", status: "True" }),
+    ),
+  },
+  { requiredKeys: [] },
+);
+
+test("no provider makes a claim ready for a spec that its object does not hold", () => {
+  const marksToLie = fc.constantFrom(undefined, mark, specMark({ ...claim(), spec: { size: 2 } }), "x");
+  fc.assert(
+    fc.property(
+      anySpec,
+      anySpec,
+      marksToLie,
+      lie,
+      lie,
+      fc.boolean(),
+      (wanted, held, said, status, answered, isOverdue) => {
+        const consumer = { ...claim(2, shown(1)), spec: wanted };
+        const pair = observed({ consumer, provider: upstream(said, status, held), isOverdue });
+        const { steps } = planPair(pair);
+        const isApplied = steps.some((step) => step.do === "applyProvider");
+        const later = isApplied ? planAnswered(pair, upstream(said, answered, held)) : [];
+        const written = [...steps, ...later].findLast((step) => step.do === "writeStatus");
+        const { observedGeneration, conditions } = recordAt(
+          written?.do === "writeStatus" ? written.status : consumer.status,
+        );
+        const ready = recordsAt({ conditions }, "conditions").find((one) => one["type"] === "Ready");
+        const isReady =
+          observedGeneration === 2 && ready?.["status"] === "True" && ready["observedGeneration"] === 2;
+        if (isReady && !isApplied) assert.deepEqual(held, wanted);
+        if (isReady && said !== undefined) assert.equal(said, specMark(consumer));
+      },
+    ),
+    { numRuns: 2_000 },
+  );
 });
