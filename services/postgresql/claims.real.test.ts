@@ -11,13 +11,22 @@ const instance = (spec: object = {}): object => ({
   ...spec,
 });
 const a9s = { compositionRef: { name: "a9s-postgresql" } };
+const a8s = { compositionRef: { name: "a8s-postgresql" } };
 
 const cases: readonly ClaimCase[] = [
   ["an instance without a compositionRef", instance(), undefined],
   ["an instance with a compositionRef", instance(a9s), undefined],
   ["a large replicated instance", instance({ ...a9s, plan: "postgresql-replica-big-ssl" }), undefined],
-  ["a plan that there is not", instance({ plan: "postgresql-replica-nano" }), /Unsupported plan used/],
-  ["a service that there is not", instance({ service: "a9s-postgresql9" }), /Unsupported service used/],
+  [
+    "a plan that there is not",
+    instance({ plan: "postgresql-replica-nano" }),
+    /spec\.plan: .*Unsupported plan used for postgresql: spec\.plan is "postgresql-replica-nano"; possible: postgresql-single-nano, /,
+  ],
+  [
+    "a service that there is not",
+    instance({ service: "a9s-postgresql9" }),
+    /spec\.service: .*Unsupported service used for postgresql: spec\.service is "a9s-postgresql9"; possible: a9s-postgresql13, /,
+  ],
   [
     "a bionic plan of version 17",
     instance({ plan: "postgresql-single-small-bionic" }),
@@ -34,7 +43,51 @@ const cases: readonly ClaimCase[] = [
     /parameters\.sslCiphers is not supported for a9s-postgresql/,
   ],
   ["no limit of temporary files", instance({ parameters: { tempFileLimit: -1 } }), undefined],
-  ["a limit of nothing", instance({ parameters: { tempFileLimit: 0 } }), /Must be either -1/],
+  [
+    "a limit of nothing",
+    instance({ parameters: { tempFileLimit: 0 } }),
+    /Must be either -1 \(no limit\) or a limit specified in kilobytes: it is 0/,
+  ],
+  ...[
+    ["maxConnections", -5, "greater than or equal to 1"],
+    ["maxConnections", 0, "greater than or equal to 1"],
+    ["archiveTimeout", -1, "greater than or equal to 0"],
+    ["statementTimeout", -1, "greater than or equal to 0"],
+    ["idleInTransactionSessionTimeout", -60, "greater than or equal to 0"],
+    ["walWriterDelay", 0, "greater than 0"],
+    ["maxReplicationSlots", -1, "greater than or equal to 0"],
+    ["maxWalSenders", -1, "greater than or equal to 0"],
+  ].map(
+    ([name, value, message]): ClaimCase => [
+      `${name} of ${value}`,
+      instance({ parameters: { [String(name)]: value } }),
+      new RegExp(`spec\\.parameters\\.${name}: .*Must be ${message}: it is ${value}$`),
+    ],
+  ),
+  [
+    "the least of each number",
+    instance({
+      parameters: {
+        maxConnections: 1,
+        archiveTimeout: 0,
+        statementTimeout: 0,
+        idleInTransactionSessionTimeout: 0,
+        walWriterDelay: 1,
+        maxReplicationSlots: 0,
+        maxWalSenders: 0,
+      },
+    }),
+    undefined,
+  ],
+  ["where it is reached from, for one in the cluster", instance({ ...a8s, expose: "Internal" }), undefined],
+  ...[{}, a9s].map(
+    (made): ClaimCase => [
+      `where it is reached from, with ${JSON.stringify(made)}`,
+      instance({ ...made, expose: "LoadBalancer" }),
+      /expose is not supported for a9s-postgresql/,
+    ],
+  ),
+  ["an exposure that there is not", instance({ expose: "Everywhere" }), /Unsupported value: "Everywhere"/],
   [
     "an unknown parameter value",
     instance({ parameters: { logStatement: "some" } }),
@@ -65,7 +118,7 @@ const changes: readonly ChangeCase[] = [
     "from several servers to one",
     instance({ plan: "postgresql-replica-small" }),
     { plan: "postgresql-single-big" },
-    /Migration from replicated to single/,
+    /Migration from clustered to single/,
   ],
   ["another version", instance(), { service: "a9s-postgresql15" }, /Service is an immutable field/],
 ];

@@ -21,7 +21,7 @@ function template(kind: string, more: object = {}): TemplateManifest {
   };
 }
 
-/** One for each service and one for bindings, whose credentials reach the app cluster as Secrets that the provider owns. */
+/** One for each service and shared kind. Credentials of bindings reach the app cluster as Secrets that the provider owns. */
 export const exportTemplates: readonly TemplateManifest[] = [
   ...services.map(({ kind }) => template(kind)),
   template("ServiceBinding", {
@@ -29,4 +29,6 @@ export const exportTemplates: readonly TemplateManifest[] = [
       { group: "", resource: "secrets", version: "v1", required: true, selector: { owner: "Provider" } },
     ],
   }),
+  template("Backup"),
+  template("Restore"),
 ];

@@ -1,6 +1,12 @@
 /** The page of documentation of a data service, as Markdown. */
 import { contractLines, type Rule } from "@klutch/schema";
-import { claimResource, type DataService, type Parameter, providerConfigName } from "./data-service.ts";
+import {
+  backupConfigName,
+  claimResource,
+  type DataService,
+  type Parameter,
+  providerConfigName,
+} from "./data-service.ts";
 import { examplesOf } from "./examples.ts";
 import { offered } from "./plan-rules.ts";
 
@@ -20,8 +26,9 @@ export function pageOf(service: DataService): string {
 
 ${about}
 
-The claim is ${code(kind)}, served as ${code(`${plural}.${group}`)} (${version}). Bindings name it with ${code(`serviceInstanceType: ${type}`)}.
-The provider reaches its broker through the ProviderConfig ${code(providerConfigName(type))}; without one, claims say so in their conditions.
+The claim is ${code(kind)}, served as ${code(`${plural}.${group}`)} (${version}). Bindings, backups and restores name it
+with ${code(`serviceInstanceType: ${type}`)}. The provider reaches its broker through the ProviderConfig ${code(providerConfigName(type))} and its
+backup manager through ${code(backupConfigName(type))}; without them, claims say so in their conditions.
 
 ## Offerings and plans
 ${code("spec.service")} is one of ${codes(offerings)}. It cannot be changed.

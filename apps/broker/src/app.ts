@@ -15,6 +15,8 @@ export interface AppOptions {
   readonly password: string;
   readonly logger: Logger;
   readonly metrics?: Metrics | undefined;
+  /** Served under `/backup-manager`. */
+  readonly backups?: Hono | undefined;
 }
 
 const instancePath = "/v2/service_instances/:instance";
@@ -37,6 +39,7 @@ export function createApp(options: AppOptions): Hono {
   app.get("/v2/catalog", (context) => context.json(catalog));
   addInstanceRoutes(app, service);
   addBindingRoutes(app, service);
+  if (options.backups !== undefined) app.route("/backup-manager", options.backups);
   app.notFound((context) =>
     context.json({ error: "NotFound", description: `no such path: ${context.req.path}` }, 404),
   );
@@ -157,7 +160,11 @@ async function body(context: Context): Promise<Input> {
   return Object.fromEntries(Object.entries(value));
 }
 
-function checkAuthorization(header: string | undefined, options: AppOptions): void {
+/** Throws `BrokerError` 401 unless the header has these credentials (RFC 7617). */
+export function checkAuthorization(
+  header: string | undefined,
+  options: Pick<AppOptions, "username" | "password">,
+): void {
   const expected = `Basic ${Buffer.from(`${options.username}:${options.password}`).toString("base64")}`;
   const digest = (text: string): Buffer => createHash("sha256").update(text).digest();
   if (!timingSafeEqual(digest(header ?? ""), digest(expected))) {
@@ -178,7 +185,8 @@ function checkVersion(header: string | undefined): void {
   }
 }
 
-function errorAnswer(error: Error, context: Context, logger: Logger): Response {
+/** What a request gets that failed. */
+export function errorAnswer(error: Error, context: Context, logger: Logger): Response {
   if (error instanceof BrokerError) {
     return context.json({ error: error.error, description: error.message }, error.status);
   }

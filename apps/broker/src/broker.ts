@@ -1,8 +1,13 @@
 /** Starts the whole broker. */
+import { join } from "node:path";
 import { serve } from "@hono/node-server";
 import { ListenError } from "@klutch/kube-runtime";
 import type { Logger, Metrics } from "@klutch/telemetry";
 import { createApp } from "./app.ts";
+import { PostgresDumps } from "./backup-manager/postgres/postgres-dumps.ts";
+import { programFolders } from "./backup-manager/postgres/programs.ts";
+import { prepareBackups, type PreparedBackups } from "./backup-manager/start.ts";
+import { serviceId } from "./catalog.ts";
 import type { BrokerConfig } from "./config.ts";
 import { Databases } from "./databases.ts";
 import { Maintenance } from "./maintenance.ts";
@@ -27,10 +32,12 @@ export async function startBroker(
   const store = new Store(maintenance.pool);
   await store.prepare();
   const databases = new Databases({ maintenance, url, secretKey: config.secretKey });
-  const service = new BrokerService({ store, databases, logger });
+  const backups = await backupsOf(config, { maintenance, store, databases, url, logger });
+  const service = new BrokerService({ store, databases, logger, backups });
   await service.resume();
+  await backups?.start();
   const { username, password } = config;
-  const app = createApp({ service, username, password, logger, metrics });
+  const app = createApp({ service, username, password, logger, metrics, backups: backups?.app });
   const { promise: port, resolve, reject } = Promise.withResolvers<number>();
   const { host, port: wanted } = config;
   const server = serve(
@@ -46,7 +53,45 @@ export async function startBroker(
       if ("closeIdleConnections" in server) server.closeIdleConnections();
       await closed.promise;
       await service.drain();
+      await backups?.[Symbol.asyncDispose]();
       await maintenance[Symbol.asyncDispose]();
     },
   };
+}
+
+/** Undefined when the configuration names no folder for backups. */
+async function backupsOf(
+  { backups: config, secretKey, username, password }: BrokerConfig,
+  parts: {
+    readonly maintenance: Maintenance;
+    readonly store: Store;
+    readonly databases: Databases;
+    readonly url: URL;
+    readonly logger: Logger;
+  },
+): Promise<PreparedBackups | undefined> {
+  if (config === undefined) return undefined;
+  const { maintenance, store, databases, url, logger } = parts;
+  const postgres = new PostgresDumps({
+    serviceId,
+    maintenance,
+    databases,
+    bindingsOf: (instanceId) => store.bindingsOf(instanceId),
+    url,
+    folders: await programFolders(config.postgresPrograms, config.searchPath),
+    workFolder: join(config.folder, "work"),
+    onStep: config.onStep,
+    onSkipped: (instance, words) => logger.warn("some grants were not restored", { instance, words }),
+  });
+  return prepareBackups({
+    config,
+    secretKey,
+    username,
+    password,
+    maintenance,
+    instances: store,
+    dumps: [postgres],
+    serviceOf: () => serviceId,
+    logger,
+  });
 }

@@ -5,12 +5,16 @@ import {
   address,
   type Flag,
   FlagFault,
+  optionalText,
   probesFlag,
   type Program,
   requireFlags,
   text,
+  type ValuesOf,
+  wholeNumber,
 } from "@klutch/kube-runtime";
 import type { LogLevel } from "@klutch/telemetry";
+import type { BackupConfig } from "./backup-manager/start.ts";
 
 /** How the broker runs. */
 export interface BrokerConfig {
@@ -22,6 +26,8 @@ export interface BrokerConfig {
   readonly password: string;
   /** From it and a stored salt each binding's password is derived. */
   readonly secretKey: string;
+  /** Undefined: there is no backup manager. */
+  readonly backups?: BackupConfig | undefined;
 }
 
 const leastKeyLength = 32;
@@ -48,6 +54,35 @@ const flags = {
       `At least ${leastKeyLength} characters, from which passwords are derived`,
     ),
   ),
+  "backup-folder": optionalText({
+    help: "Folder of the backups, which must be nobody else's. Without one there is no backup manager",
+    env: "BROKER_BACKUP_FOLDER",
+    envOnly: true,
+  }),
+  "backup-retention-days": wholeNumber(
+    {
+      help: "So many days a backup is kept",
+      env: "BROKER_BACKUP_RETENTION_DAYS",
+      envOnly: true,
+      default: "14",
+    },
+    { least: 1, most: 36_500 },
+  ),
+  "backup-min-count": wholeNumber(
+    {
+      help: "So many backups of each instance are kept, however old they are",
+      env: "BROKER_BACKUP_MIN_COUNT",
+      envOnly: true,
+      default: "3",
+    },
+    { least: 0, most: 10_000 },
+  ),
+  "postgres-programs": optionalText({
+    help: "Folder of pg_dump and pg_restore. Default: they are looked for in /usr/lib/postgresql and PATH",
+    env: "BROKER_POSTGRES_PROGRAMS",
+    envOnly: true,
+  }),
+  "search-path": optionalText({ help: "Where programs are looked for", env: "PATH", envOnly: true }),
 };
 
 /** How the process runs. */
@@ -72,10 +107,22 @@ export const brokerProgram: Program<BrokerProcessConfig> = {
       username: values.username,
       password: values.password,
       secretKey: values["secret-key"],
+      backups: backupsOf(values),
       logLevel: "info",
     };
   },
 };
+
+function backupsOf(values: ValuesOf<typeof flags>): BackupConfig | undefined {
+  const folder = values["backup-folder"];
+  if (folder === undefined) return undefined;
+  return {
+    folder,
+    postgresPrograms: values["postgres-programs"],
+    searchPath: values["search-path"] ?? "",
+    retention: { days: values["backup-retention-days"], minCount: values["backup-min-count"] },
+  };
+}
 
 function longEnough(flag: Flag<string>): Flag<string> {
   return {

@@ -74,8 +74,20 @@ export class Databases {
     const limit = connectionLimit(planOf(instance), instance.parameters);
     for (const { id } of bindings)
       if (await server.exists("pg_roles", userOf(id)))
-        await server.run(`alter role ${quote(userOf(id))} connection limit ${limit}`);
-    await server.run(`alter database ${name} connection limit ${limit}`);
+        await server.run(
+          `alter role ${quote(userOf(id))} connection limit ${limit}`,
+          // It belongs to the database, which may be another one since a restore.
+          actAsOwner(userOf(id), database, owner),
+        );
+    await this.limitSessions(instance);
+  }
+
+  /** Lets as many sessions into the database as its plan says, and `extra` ones; does nothing when it is not there. */
+  async limitSessions(instance: Instance, extra = 0): Promise<void> {
+    const { database } = namesOf(instance.id);
+    if (!(await this.#maintenance.exists("pg_database", database))) return;
+    const limit = connectionLimit(planOf(instance), instance.parameters) + extra;
+    await this.#maintenance.run(`alter database ${quote(database)} connection limit ${limit}`);
   }
 
   /** Drops the database, whoever is connected, and its roles. */
@@ -100,7 +112,7 @@ export class Databases {
     await server.run(
       `alter role ${user} reset all`,
       `alter role ${user} in database ${quote(database)} reset all`,
-      `alter role ${user} in database ${quote(database)} set role to ${escapeLiteral(owner)}`,
+      actAsOwner(credentials.username, database, owner),
       `alter role ${user} login connection limit ${limit} password ${escapeLiteral(verifier)}`,
     );
     return credentials;
@@ -152,12 +164,17 @@ function givePublicSchemaTo(owner: string): string {
 
 const quote = (name: string): string => escapeIdentifier(name);
 
+function actAsOwner(user: string, database: string, owner: string): string {
+  return `alter role ${quote(user)} in database ${quote(database)} set role to ${escapeLiteral(owner)}`;
+}
+
 /** Names in the server; hashed, because identifiers from outside may be long and hold anything. */
-function namesOf(instanceId: string): { readonly database: string; readonly owner: string } {
+export function namesOf(instanceId: string): { readonly database: string; readonly owner: string } {
   const hash = shortHash(instanceId);
   return { database: `i${hash}`, owner: `o${hash}` };
 }
 
-function userOf(bindingId: string): string {
+/** Login of a binding. */
+export function userOf(bindingId: string): string {
   return `u${shortHash(bindingId)}`;
 }

@@ -13,14 +13,29 @@ export type Input = Readonly<Record<string, unknown>>;
 /** Whether something was made or was already there. */
 export type Made = "created" | "present" | "accepted";
 
+/** What keeps backups of instances. */
+export interface Backups {
+  /** Ends what is done with an instance that goes. */
+  stop(instanceId: string): Promise<void>;
+  /** Removes the backups of an instance that is gone. */
+  forget(instanceId: string): Promise<void>;
+}
+
 /** Throws `BrokerError` for what may not be done now. What runs is written down in the store, and `resume` takes it up after a crash. */
 export class BrokerService {
   readonly #store: Store;
   readonly #databases: Databases;
   readonly #logger: Logger;
+  readonly #backups: Backups | undefined;
   readonly #running = new Map<string, Promise<void>>();
 
-  constructor(parts: { readonly store: Store; readonly databases: Databases; readonly logger: Logger }) {
+  constructor(parts: {
+    readonly store: Store;
+    readonly databases: Databases;
+    readonly logger: Logger;
+    readonly backups?: Backups | undefined;
+  }) {
+    this.#backups = parts.backups;
     this.#store = parts.store;
     this.#databases = parts.databases;
     this.#logger = parts.logger;
@@ -87,7 +102,8 @@ export class BrokerService {
     requireText(query, "plan_id");
     if ((await this.#store.instance(id)) === undefined)
       throw new BrokerError(410, "InstanceNotFound", `instance ${id} does not exist`);
-    if (await this.#store.begin(id, "deprovision")) this.#start(id, "deprovision");
+    if (!(await this.#store.begin(id, "deprovision"))) throw busy(id);
+    this.#start(id, "deprovision");
   }
 
   /** The instance. Throws 404. */
@@ -136,13 +152,14 @@ export class BrokerService {
     const binding = await this.#store.binding(id);
     if (binding?.instanceId !== instanceId)
       throw new BrokerError(410, "BindingNotFound", `binding ${id} does not exist`);
+    if ((await this.instance(instanceId)).restoring) throw busy(instanceId);
     await this.#databases.unbind(binding);
     await this.#store.removeBinding(id);
   }
 
   async #usable(id: string): Promise<Instance> {
     const instance = await this.instance(id);
-    if (instance.state === "in progress") throw busy(id);
+    if (instance.state === "in progress" || instance.restoring) throw busy(id);
     if (instance.operation === "provision" && instance.state === "failed") {
       throw new BrokerError(
         422,
@@ -181,7 +198,9 @@ export class BrokerService {
       return;
     try {
       if (operation === "deprovision") {
+        await this.#backups?.stop(id);
         await this.#databases.drop(id, await this.#store.bindingsOf(id));
+        await this.#backups?.forget(id);
         await this.#store.remove(id);
       } else {
         await this.#databases.ensure(instance, await this.#store.bindingsOf(id));

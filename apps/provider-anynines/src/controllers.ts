@@ -5,7 +5,12 @@ import {
   type ServiceInstance,
   serviceInstances,
 } from "@klutch/api";
-import { connectionIsMissing, createManagedReconcile } from "@klutch/crossplane";
+import {
+  connectionIsMissing,
+  createManagedReconcile,
+  type Managed,
+  type ManagedReconcilerOptions,
+} from "@klutch/crossplane";
 import type { KubeClient } from "@klutch/kube";
 import { Controller, type Runtime } from "@klutch/kube-runtime";
 import type { Brokers } from "./broker/brokers.ts";
@@ -27,6 +32,7 @@ export interface ControllerParts extends Runtime {
   readonly workers: number;
   readonly pollIntervalMs: number;
   readonly confirmLossMs: number;
+  readonly onProblem: ManagedReconcilerOptions<Managed>["onProblem"];
 }
 
 /** First wait after a broker's error; doubles up to a minute. */

@@ -3,6 +3,7 @@ import { type ProviderConfig, providerConfigs } from "@klutch/api";
 import { wholeSeconds } from "@klutch/kube-core";
 import type { Clock, KubeClient } from "@klutch/kube";
 import type { Informer, Reconcile } from "@klutch/kube-runtime";
+import { brokerText } from "./broker/broker-error.ts";
 import type { Brokers } from "./broker/brokers.ts";
 
 const healthyIntervalMs = 180_000;
@@ -44,6 +45,6 @@ async function check(brokers: Brokers, config: ProviderConfig, signal: AbortSign
     else await broker.osb.checkHealth(endpoint, { signal });
     return "Available";
   } catch (error) {
-    return error instanceof Error ? error.message : String(error);
+    return brokerText(error instanceof Error ? error.message : String(error));
   }
 }

@@ -1,7 +1,7 @@
 /** Adds the provider's caches and controllers to a Manager, and says which change wakes which key. */
 import { keysOfManagedChange } from "@klutch/crossplane";
 import type { KubeClient } from "@klutch/kube";
-import type { Manager } from "@klutch/kube-runtime";
+import { createEventRecorder, type Manager } from "@klutch/kube-runtime";
 import { Brokers } from "./broker/brokers.ts";
 import {
   bindingsOfClaim,
@@ -10,6 +10,7 @@ import {
   isUnchangedForBindings,
   type ProviderCaches,
 } from "./caches.ts";
+import { problemsOnClaims } from "./claim-events.ts";
 import { createBindingController, createHealthController, createInstanceController } from "./controllers.ts";
 import { criticalAnnotationNames } from "./critical-annotations.ts";
 
@@ -39,7 +40,11 @@ export function addProvider(manager: Manager, options: ProviderOptions): void {
     }),
   );
   const usages = new Set<string>();
-  const parts = { ...runtime, client, caches, brokers, usages, workers, pollIntervalMs, confirmLossMs };
+  const onProblem = problemsOnClaims(
+    createEventRecorder({ ...runtime, client, component: "provider-anynines" }),
+  );
+  const timing = { workers, pollIntervalMs, confirmLossMs };
+  const parts = { ...runtime, client, caches, brokers, usages, onProblem, ...timing };
   const instanceController = createInstanceController(parts);
   const bindingController = createBindingController(parts);
   const healthController = createHealthController(parts);

@@ -98,3 +98,10 @@ export const claimNameLabel = "crossplane.io/claim-name";
 export const claimNamespaceLabel = "crossplane.io/claim-namespace";
 /** Kind of data service of a managed ServiceBinding. */
 export const instanceTypeLabel = "klutch.io/instance-type";
+
+/** Condition of composite and claim that explains `Ready` of the claim: one word, the words of who works on it, what to change. */
+export const readyWordsCondition = "klutch.anynines.com/Ready";
+/** As `readyWordsCondition`, for `Synced`: whether what the claim asks for was taken on. */
+export const syncedWordsCondition = "klutch.anynines.com/Synced";
+/** `<apiVersion>/<kind>` of the claim, on its managed resource. */
+export const claimKindAnnotation = "klutch.anynines.com/claim-kind";

@@ -23,4 +23,4 @@ export {
   NotYetError,
   type Observation,
 } from "./managed/external.ts";
-export { createManagedReconcile, type ManagedReconcilerOptions } from "./managed/reconciler.ts";
+export { createManagedReconcile, type ManagedReconcilerOptions, type Problem } from "./managed/reconciler.ts";

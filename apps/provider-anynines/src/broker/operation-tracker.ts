@@ -1,9 +1,10 @@
 /** What instances and bindings share: one recorded operation at a time, polled until it ends. */
-import { ExternalError, type Managed, type Observation } from "@klutch/crossplane";
+import type { Managed, Observation } from "@klutch/crossplane";
 import type { Clock } from "@klutch/kube";
-import { isConcurrency, isGone, type LastOperation, type Outcome, OsbError } from "@klutch/osb";
+import { isGone, type LastOperation, type Outcome } from "@klutch/osb";
 import type { AnnotationChanges, CriticalAnnotations } from "../critical-annotations.ts";
 import { type BrokerOperation, operationAnnotation, recordedOperation } from "../operation.ts";
+import { brokerText } from "./broker-error.ts";
 
 /** How often a running operation is asked for when the broker does not say. */
 const defaultPollMs = 2_000;
@@ -44,11 +45,14 @@ export class OperationTracker {
       readonly before?: AnnotationChanges;
       readonly done?: AnnotationChanges;
       readonly plan?: Pick<BrokerOperation, "serviceId" | "planId"> | undefined;
+      /** What is done, in words, while the broker works. */
+      readonly description?: string | undefined;
     } = {},
   ): Promise<T> {
     const startedAt = this.#options.clock.now();
     const { generation } = this.#options.managed.metadata;
-    const operation = { type, startedAt, generation, ...also.plan };
+    const { description } = also;
+    const operation = { type, startedAt, generation, ...also.plan, description };
     await this.#store({ ...operation, phase: "calling" }, also.before);
     const outcome = await call();
     if (outcome.kind === "accepted")
@@ -62,8 +66,10 @@ export class OperationTracker {
   }
 
   /** Keeps a failure until the spec changes or somebody deletes the resource. */
-  async fail(description: string): Promise<void> {
-    if (this.#current !== undefined) await this.#store({ ...this.#current, phase: "failed", description });
+  async fail(said: string): Promise<void> {
+    if (this.#current === undefined) return;
+    const description = brokerText(said);
+    await this.#store({ ...this.#current, phase: "failed", description });
   }
 
   /** State of the polled operation; `gone` when the broker does not know the resource any more. */
@@ -96,12 +102,6 @@ export function inProgress(
   ready: Observation["ready"],
   last: LastOperation,
 ): Pick<Observation, "ready" | "message" | "pollAfterMs"> {
-  return { ready, message: last.description || undefined, pollAfterMs: last.retryAfterMs ?? defaultPollMs };
-}
-
-/** The broker's own words for the condition. Its credentials never travel in errors. */
-export function toExternalError(error: unknown): unknown {
-  if (!(error instanceof OsbError)) return error;
-  const retryAfterMs = error.retryAfterMs ?? (isConcurrency(error) ? defaultPollMs : undefined);
-  return new ExternalError(error.message, { cause: error, retryAfterMs });
+  const message = brokerText(last.description) || undefined;
+  return { ready, message, pollAfterMs: last.retryAfterMs ?? defaultPollMs };
 }

@@ -18,6 +18,7 @@ export function checkServiceType(
   throw new ExternalError(
     `serviceInstanceType is ${typeOf(binding)}, but the instance ${binding.spec.forProvider.instanceName} is of type ${type}; ` +
       `delete the binding and make it anew with serviceInstanceType ${type}`,
+    { reason: "Refused" },
   );
 }
 
@@ -28,11 +29,13 @@ export async function brokerOf(brokers: Brokers, managed: Managed, signal: Abort
   try {
     return await brokers.get(name, { signal });
   } catch (cause) {
+    if (!(cause instanceof UnknownConfigError)) throw cause;
     // Whoever composes managed resources themselves may name ProviderConfigs after something else than a type.
-    if (!(cause instanceof UnknownConfigError) || type === name) throw cause;
-    throw new ExternalError(`no broker here serves the type ${type}: providerconfigs "${name}" not found`, {
-      cause,
-    });
+    const message =
+      type === name
+        ? cause.message
+        : `no broker here serves the type ${type}: providerconfigs "${name}" not found`;
+    throw new ExternalError(message, { cause, reason: "NoBroker" });
   }
 }
 

@@ -2,8 +2,8 @@
 import type { ManagedServiceBinding } from "@klutch/api";
 import type { CallOptions, CriticalAnnotationUpdate, ExternalClient, Observation } from "@klutch/crossplane";
 import { isGone, mayHaveLeftOrphan } from "@klutch/osb";
+import { toExternalError } from "../broker/broker-error.ts";
 import { observeByPhase } from "../broker/observe-by-phase.ts";
-import { toExternalError } from "../broker/operation-tracker.ts";
 import { missingChange } from "../critical-annotations.ts";
 import { bindableInstance } from "./bindable-instance.ts";
 import { BindingObserver, type BindingObserverOptions } from "./observe.ts";
@@ -48,7 +48,7 @@ export class ServiceBindingClient implements ExternalClient {
       if (outcome.kind === "done") state.adopt(outcome.credentials);
     } catch (error) {
       if (!mayHaveLeftOrphan(error)) await state.operations.clear();
-      throw toExternalError(error);
+      throw toExternalError(error, "change");
     }
   }
 
@@ -61,7 +61,7 @@ export class ServiceBindingClient implements ExternalClient {
       await state.operations.perform("delete", () => broker.osb.unbind(state.ref, options));
     } catch (error) {
       // Only 404 and 410 mean gone: a broker that is down must not make us forget valid credentials.
-      if (!isGone(error)) throw toExternalError(error);
+      if (!isGone(error)) throw toExternalError(error, "change");
       await state.operations.clear();
     }
     if (state.operation === undefined) state.updateAtProvider({ state: "Deleted" });

@@ -9,9 +9,9 @@ import {
 } from "@klutch/crossplane";
 import { isGone, mayHaveLeftOrphan, type OriginatingIdentity } from "@klutch/osb";
 import type { Broker } from "../broker/brokers.ts";
+import { toExternalError } from "../broker/broker-error.ts";
 import { observeByPhase } from "../broker/observe-by-phase.ts";
-import { toExternalError } from "../broker/operation-tracker.ts";
-import { planOf } from "../broker/plan-lookup.ts";
+import { changeOf, planOf } from "../broker/plan-lookup.ts";
 import { nextInstanceChange } from "../critical-annotations.ts";
 import { InstanceObserver, type InstanceObserverOptions } from "./observe.ts";
 import {
@@ -75,7 +75,7 @@ export class ServiceInstanceClient implements ExternalClient {
     } catch (error) {
       // Unclear whether there is something: the record stays, and the same call with the same id is made again.
       if (!mayHaveLeftOrphan(error)) await state.operations.clear();
-      throw toExternalError(error);
+      throw toExternalError(error, "change");
     }
   }
 
@@ -86,20 +86,21 @@ export class ServiceInstanceClient implements ExternalClient {
     if (serviceId !== plan.serviceId) {
       throw new ExternalError(
         "the service of an instance cannot be changed; create a new instance and move the data",
+        { reason: "Refused" },
       );
     }
     const request = updateRequest(state.managed, state.instanceId, plan, state.parameterChanges());
+    const description = changeOf(await this.#broker.catalog(options), state.atProvider.planId, plan.planId);
     try {
-      await state.operations.perform(
-        "update",
-        () => this.#broker.osb.update(request, this.#call(options)),
-        state.sentParameters(),
-      );
+      await state.operations.perform("update", () => this.#broker.osb.update(request, this.#call(options)), {
+        ...state.sentParameters(),
+        description,
+      });
       const { parameters } = state.managed.spec.forProvider;
       state.updateAtProvider({ planId: plan.planId, parameters });
     } catch (error) {
       if (!mayHaveLeftOrphan(error)) await state.operations.clear();
-      throw toExternalError(error);
+      throw toExternalError(error, "change");
     }
   }
 
@@ -108,6 +109,7 @@ export class ServiceInstanceClient implements ExternalClient {
     if (users.length > 0) {
       throw new ExternalError(
         `the instance is still bound by ${users.join(", ")}; delete these ServiceBindings first`,
+        { reason: "StillBound" },
       );
     }
     const state = this.#state;
@@ -120,7 +122,7 @@ export class ServiceInstanceClient implements ExternalClient {
         { plan },
       );
     } catch (error) {
-      if (!isGone(error)) throw toExternalError(error);
+      if (!isGone(error)) throw toExternalError(error, "change");
       await state.operations.clear();
     }
     if (state.operation === undefined) state.updateAtProvider({ state: "deleted" });
@@ -139,7 +141,7 @@ export class ServiceInstanceClient implements ExternalClient {
         { done, plan },
       );
     } catch (error) {
-      if (!isGone(error)) throw toExternalError(error);
+      if (!isGone(error)) throw toExternalError(error, "change");
       await state.operations.clear(done);
     }
     if (state.operation === undefined) state.startNextInstance();

@@ -32,7 +32,10 @@ export const secretRef = { namespace: "default", name: "crate-credentials" };
 
 /** What tests replace. */
 export type ReconcilerChanges = Partial<
-  Pick<ManagedReconcilerOptions<CrateObject>, "connect" | "neverCreated" | "deadlineMs" | "pollIntervalMs">
+  Pick<
+    ManagedReconcilerOptions<CrateObject>,
+    "connect" | "neverCreated" | "deadlineMs" | "pollIntervalMs" | "onProblem"
+  >
 >;
 
 /** Options of a world. */

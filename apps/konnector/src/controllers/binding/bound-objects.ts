@@ -3,7 +3,7 @@ import type { APIServiceExportSpec } from "@klutch/api";
 import { type DynamicObject, jsonHash, keyOf } from "@klutch/kube-core";
 import { type Isolation, type SyncedType, syncedType, type UnbindPolicy } from "@klutch/sync";
 import type { ConsumerCluster, ProviderCluster, RuntimeDependencies } from "../../clusters.ts";
-import type { EventRecorder } from "../../events.ts";
+import type { EventRecorder } from "@klutch/kube-runtime";
 import { Running } from "../../lifecycle.ts";
 import type { BindingStatus } from "../binding-status/binding-status.ts";
 import type { DeletionBreaker } from "../object/deletion-breaker.ts";

@@ -17,7 +17,12 @@ import {
   isTrue,
   keyOf,
 } from "@klutch/kube-core";
-import { Controller, type ReadYourWritesCache, type ReconcileResult } from "@klutch/kube-runtime";
+import {
+  Controller,
+  type EventRecorder,
+  type ReadYourWritesCache,
+  type ReconcileResult,
+} from "@klutch/kube-runtime";
 import { unbindPolicyOf } from "@klutch/sync";
 import type {
   BindingCluster,
@@ -26,7 +31,6 @@ import type {
   RuntimeDependencies,
 } from "../../clusters.ts";
 import { asBinding } from "../../decode.ts";
-import type { EventRecorder } from "../../events.ts";
 import type { Part } from "../../lifecycle.ts";
 import type { BindingStatus } from "../binding-status/binding-status.ts";
 import { ClaimedResources } from "../claimed-resource/claimed-resources.ts";

@@ -2,7 +2,7 @@
 import { ApiError, TransportError } from "@klutch/kube";
 import { type DynamicObject, keyOf, keyOfRef, type ObjectRef } from "@klutch/kube-core";
 import { isFresh, type Mapping, type Step, type Waiting, waitingWords } from "@klutch/sync";
-import type { EventRecorder } from "../../events.ts";
+import type { EventRecorder } from "@klutch/kube-runtime";
 
 const titles: Readonly<Record<Waiting, readonly ["Normal" | "Warning", string]>> = {
   mapping: ["Normal", "WaitingForNamespace"],

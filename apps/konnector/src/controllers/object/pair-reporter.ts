@@ -1,10 +1,9 @@
 /** What people and metrics learn of a pair: how long it differs, what became of it, and what it waits for. */
 import type { DynamicObject, ResourceType } from "@klutch/kube-core";
-import type { ReconcileResult } from "@klutch/kube-runtime";
+import type { EventRecorder, ReconcileResult } from "@klutch/kube-runtime";
 import type { Step, Waiting } from "@klutch/sync";
 import type { Histogram } from "@klutch/telemetry";
 import type { RuntimeDependencies } from "../../clusters.ts";
-import type { EventRecorder } from "../../events.ts";
 import type { PairObservation } from "./pair-store.ts";
 import { recordStep, recordFailure, recordWaiting } from "./events.ts";
 

@@ -1,6 +1,11 @@
 /** Keeps all objects of one bound resource in sync: each pair is observed, planned, carried out and remembered. */
 import { type DynamicObject, refOf, type ResourceType } from "@klutch/kube-core";
-import { Controller, type ReconcileContext, type ReconcileResult } from "@klutch/kube-runtime";
+import {
+  Controller,
+  type EventRecorder,
+  type ReconcileContext,
+  type ReconcileResult,
+} from "@klutch/kube-runtime";
 import {
   isBound,
   type Isolation,
@@ -15,7 +20,6 @@ import {
 } from "@klutch/sync";
 import { type Sample, syncMetrics } from "@klutch/telemetry";
 import type { ConsumerCluster, ProviderCluster, RuntimeDependencies } from "../../clusters.ts";
-import type { EventRecorder } from "../../events.ts";
 import type { Part } from "../../lifecycle.ts";
 import type { NamespaceMappings } from "../service-namespace/namespace-mappings.ts";
 import { CrdGuard } from "./crd-guard.ts";

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import type { DynamicObject } from "@klutch/kube-core";
 import { fakeClient, VirtualClock } from "@klutch/kube-testing";
 import { silentLogger } from "@klutch/telemetry";
-import { createEventRecorder, type EventRecorder } from "./events.ts";
+import { createEventRecorder, type EventRecorder } from "./recorder.ts";
 
 function recorder(): { events: EventRecorder; written: DynamicObject[]; clock: VirtualClock } {
   const written: DynamicObject[] = [];
@@ -12,7 +12,16 @@ function recorder(): { events: EventRecorder; written: DynamicObject[]; clock: V
     written.push(event);
     return Promise.resolve(event);
   };
-  return { events: createEventRecorder(fakeClient({ create }), clock, silentLogger), written, clock };
+  return {
+    events: createEventRecorder({
+      client: fakeClient({ create }),
+      clock,
+      logger: silentLogger,
+      component: "tests",
+    }),
+    written,
+    clock,
+  };
 }
 
 const about: DynamicObject = {
@@ -26,6 +35,7 @@ test("an event in the provider's words has one line, no control characters, a bo
   await events.record(about, "Warning", "Bad\u001b[31mReason", `one\ntwo\u001b[2J${"x".repeat(100_000)}`);
   const [event] = written;
   assert.equal(event?.["reason"], "Other");
+  assert.deepEqual(event?.["source"], { component: "tests" });
   const message = String(event?.["message"]);
   assert.ok(message.startsWith("one two [2Jxxx"), message.slice(0, 40));
   assert.equal(message.length, 1024);
@@ -47,4 +57,15 @@ test("a warning that was recorded already costs nothing of the budget", () => {
   for (let index = 0; index < 1_000; index++) events.recordWarning(about, "Odd", "the same");
   events.recordWarning(about, "Odd", "another");
   assert.equal(written.length, 2);
+});
+
+test("two objects of which no UID is known do not silence each other", () => {
+  const { events, written } = recorder();
+  for (const name of ["one", "two", "one"])
+    events.recordWarning({ ...about, metadata: { namespace: "app", name } }, "Odd", "the same");
+  const names = written.map(({ involvedObject }) => involvedObject);
+  assert.deepEqual(names, [
+    { apiVersion: "v1", kind: "Secret", namespace: "app", name: "one" },
+    { apiVersion: "v1", kind: "Secret", namespace: "app", name: "two" },
+  ]);
 });

@@ -1,9 +1,8 @@
 /**
- * Events on claims, for the person who wrote them. What needs attention (waiting, refused, held) is always recorded; ordinary steps
- * (accepted, placed, synced) only as long as there are few: a burst of claims must not cost as many events.
+ * Events on objects, for the person who wrote them. What needs attention (waiting, refused, held) is always recorded; ordinary steps
+ * (accepted, placed, synced) only as long as there are few: a burst of objects must not cost as many events.
  */
-import { plainText } from "@klutch/api";
-import { type DynamicObject, events, wholeSeconds } from "@klutch/kube-core";
+import { type DynamicObject, events, plainText, wholeSeconds } from "@klutch/kube-core";
 import { type Clock, type KubeClient } from "@klutch/kube";
 import type { Logger } from "@klutch/telemetry";
 import { TokenBucket } from "./token-bucket.ts";
@@ -13,7 +12,7 @@ export interface EventRecorder {
   /** An ordinary step; left out when there are many. Does not wait. */
   recordRoutine(about: DynamicObject, reason: string, message: string): void;
   record(about: DynamicObject, type: "Normal" | "Warning", reason: string, message: string): Promise<void>;
-  /** A Warning that the provider can cause as often as it likes; left out when there are many. Does not wait. */
+  /** A Warning that a stranger can cause as often as it likes; left out when there are many. Does not wait. */
   recordWarning(about: DynamicObject, reason: string, message: string): void;
 }
 
@@ -22,11 +21,22 @@ const silenceMs = 10 * 60_000;
 const rememberedLimit = 5_000;
 /** Ordinary steps. */
 const routine = { burst: 20, everyMs: 10_000 };
-/** What the provider causes. */
+/** What strangers cause. */
 const warnings = { burst: 50, everyMs: 2_000 };
 
-/** A recorder that writes to the app cluster. */
-export function createEventRecorder(client: KubeClient, clock: Clock, logger: Logger): EventRecorder {
+/** What a recorder needs. */
+export interface EventRecorderOptions {
+  /** Of the cluster with the objects. */
+  readonly client: KubeClient;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** Who says it: `konnector`. */
+  readonly component: string;
+}
+
+/** Remembers what it recorded while it lives. */
+export function createEventRecorder(options: EventRecorderOptions): EventRecorder {
+  const { client, clock, logger, component } = options;
   const recorded = new Map<string, number>();
   const isSilent = (about: DynamicObject, reason: string, message: string): boolean =>
     clock.monotonic() - (recorded.get(keyOfText(about, reason, message)) ?? Number.NEGATIVE_INFINITY) <
@@ -42,7 +52,7 @@ export function createEventRecorder(client: KubeClient, clock: Clock, logger: Lo
       void this.record(about, "Warning", reason, message);
     },
     async record(about, type, reason, message) {
-      const { namespace = "default", name = "", uid = "" } = about.metadata;
+      const { namespace = "default", name = "", uid } = about.metadata;
       if (isSilent(about, reason, message)) return;
       if (recorded.size >= rememberedLimit) recorded.clear();
       recorded.set(keyOfText(about, reason, message), clock.monotonic());
@@ -51,14 +61,20 @@ export function createEventRecorder(client: KubeClient, clock: Clock, logger: Lo
         apiVersion: "v1",
         kind: "Event",
         metadata: { namespace, generateName: `${name.slice(0, 200)}.` },
-        involvedObject: { apiVersion: about.apiVersion, kind: about.kind, namespace, name, uid },
+        involvedObject: {
+          apiVersion: about.apiVersion,
+          kind: about.kind,
+          namespace,
+          name,
+          ...(uid === undefined ? {} : { uid }),
+        },
         type,
         reason: isReason.test(reason) ? reason : "Other",
         message: plainText(message, messageLimit),
         firstTimestamp: time,
         lastTimestamp: time,
         count: 1,
-        source: { component: "konnector" },
+        source: { component },
       };
       try {
         await client.create(events, event);
@@ -74,6 +90,7 @@ const messageLimit = 1024;
 const isReason = /^[A-Za-z][A-Za-z0-9]{0,127}$/;
 
 /** Long texts are recorded apart by their beginnings: more of them is not shown. */
-function keyOfText({ metadata }: DynamicObject, reason: string, message: string): string {
-  return `${metadata.uid ?? ""} ${reason} ${message.slice(0, messageLimit)}`;
+function keyOfText({ kind, metadata }: DynamicObject, reason: string, message: string): string {
+  const { namespace = "", name = "", uid = "" } = metadata;
+  return `${kind} ${namespace}/${name} ${uid} ${reason} ${message.slice(0, messageLimit)}`;
 }
