@@ -50,11 +50,11 @@ export const folderRules: Readonly<Record<string, FolderRule>> = {
     thirdParty: ["hono", "@hono/node-server", "openid-client", "jose"],
   },
   "apps/cli": {
-    parts: ["sync", "api", "kube", "kube-core"],
+    parts: ["services", "sync", "api", "kube", "kube-core"],
     thirdParty: ["commander", "@clack/prompts", "yocto-spinner"],
   },
   "apps/provider-anynines": {
-    parts: ["services", "api", "crossplane", "kube-runtime", "kube", "kube-core", "osb"],
+    parts: ["services", "api", "crossplane", "kube-runtime", "kube", "kube-core", "osb", "backup-manager"],
     thirdParty: [],
   },
   "apps/function-klutch": {

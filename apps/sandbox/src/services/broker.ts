@@ -1,13 +1,16 @@
 /** The service broker and the PostgreSQL server whose databases it hands out. */
 import { join } from "node:path";
 import { type PostgresServer, startPostgres } from "@klutch/engines";
+import type { SandboxBase } from "../context.ts";
 import { appProcess } from "../node-process.ts";
 import { postgresFolder } from "../state.ts";
 import { keepProcess, reportEnd } from "../supervise.ts";
-import type { SandboxBase } from "../context.ts";
 
 /** User of the broker's HTTP API. */
 export const brokerUser = "klutch";
+
+/** Where the broker serves its backup manager, which has the same user. */
+export const backupManagerPath = "/backup-manager";
 
 /** Starts both; gives back the superuser's URL, with which the demo checks whether things are really gone. */
 export async function startBroker(context: SandboxBase): Promise<string> {
