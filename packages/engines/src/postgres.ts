@@ -21,8 +21,10 @@ export interface PostgresServer extends AsyncDisposable {
   readonly port: number;
   /** Connection URL of the superuser, with its password. */
   readonly url: string;
-  /** `pg_dump` and `pg_restore` of the server's version; undefined when the server came without them. */
-  readonly dumpPrograms: Pick<PostgresPrograms, "folder" | "env"> | undefined;
+  /** Where `pg_dump` and `pg_restore` of the server's version are; undefined when the server came without them. */
+  readonly dumpPrograms: string | undefined;
+  /** `LD_LIBRARY_PATH` of these; undefined when the system finds their libraries itself. */
+  readonly dumpLibraries: string | undefined;
   readonly process: RunningProcess;
 }
 
@@ -100,7 +102,8 @@ export async function startPostgres(options: StartPostgresOptions = {}): Promise
   return {
     port,
     url: `postgres://postgres:${encodeURIComponent(password)}@127.0.0.1:${port}/postgres`,
-    dumpPrograms: programs.canDump ? programs : undefined,
+    dumpPrograms: programs.canDump ? programs.folder : undefined,
+    dumpLibraries: programs.env["LD_LIBRARY_PATH"],
     process: server,
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };

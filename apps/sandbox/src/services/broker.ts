@@ -41,10 +41,9 @@ export async function startBroker(context: SandboxBase): Promise<string> {
 }
 
 /** Where the broker finds `pg_dump`; it looks for them itself when the server came without them. */
-function programsFor({ dumpPrograms }: PostgresServer): Readonly<Record<string, string>> {
-  if (dumpPrograms === undefined) return {};
+function programsFor({ dumpPrograms, dumpLibraries }: PostgresServer): Readonly<Record<string, string>> {
   return {
-    BROKER_POSTGRES_PROGRAMS: dumpPrograms.folder,
-    BROKER_POSTGRES_LIBRARIES: dumpPrograms.env["LD_LIBRARY_PATH"] ?? "",
+    BROKER_POSTGRES_PROGRAMS: dumpPrograms ?? "",
+    BROKER_POSTGRES_LIBRARIES: dumpLibraries ?? "",
   };
 }
