@@ -7,12 +7,13 @@ import { createApp } from "./app.ts";
 import { PostgresDumps } from "./backup-manager/postgres/postgres-dumps.ts";
 import { programFolders } from "./backup-manager/postgres/programs.ts";
 import { prepareBackups, type PreparedBackups } from "./backup-manager/start.ts";
-import { serviceId } from "./catalog.ts";
+import { findPlan, serviceId, type ServiceType } from "./catalog.ts";
 import type { BrokerConfig } from "./config.ts";
 import { Databases } from "./databases.ts";
 import { Maintenance } from "./maintenance.ts";
 import { prepareServer } from "./server.ts";
-import { BrokerService } from "./service.ts";
+import { postgresParameters } from "./parameters.ts";
+import { BrokerService, type ServiceDefinition } from "./service.ts";
 import { Store } from "./store.ts";
 
 /** A broker that runs. */
@@ -32,8 +33,17 @@ export async function startBroker(
   const store = new Store(maintenance.pool);
   await store.prepare();
   const databases = new Databases({ maintenance, url, secretKey: config.secretKey });
-  const backups = await backupsOf(config, { maintenance, store, databases, url, logger });
-  const service = new BrokerService({ store, databases, logger, backups });
+  const services = new Map<ServiceType, ServiceDefinition>([
+    ["postgresql", { backend: databases, parameters: postgresParameters }],
+  ]);
+  const backups = await backupsOf(config, {
+    maintenance,
+    store,
+    databases,
+    url,
+    logger,
+  });
+  const service = new BrokerService({ store, services, logger, backups });
   await service.resume();
   await backups?.start();
   const { username, password } = config;
@@ -91,7 +101,7 @@ async function backupsOf(
     maintenance,
     instances: store,
     dumps: [postgres],
-    serviceOf: () => serviceId,
+    serviceOf: ({ planId }) => findPlan(planId)?.serviceId ?? serviceId,
     logger,
   });
 }
