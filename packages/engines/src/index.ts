@@ -12,8 +12,8 @@ export {
   startPostgres,
   type StartPostgresOptions,
 } from "./postgres.ts";
-export { removeDataHome } from "./postgres-home.ts";
-export { isPortFree, type ReservedPorts, reservePorts } from "./ports.ts";
+export { dataHome, removeDataHome } from "./postgres-home.ts";
+export { isPortFree, type ReservedPorts, reservePort, reservePorts } from "./ports.ts";
 export { logTail, type ProcessOptions, type RunningProcess, startProcess } from "./process.ts";
 export { resolveEngine, resolveEngines, type ResolveOptions } from "./resolve.ts";
-export { canEnter, type Identity } from "./unprivileged.ts";
+export { canEnter, type Identity, unprivileged } from "./unprivileged.ts";

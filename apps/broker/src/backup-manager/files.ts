@@ -112,13 +112,15 @@ function keyOf(secret: string, salt: Buffer, id: number): Buffer {
   return deriveKey(secret, salt, `klutch backup ${id}`);
 }
 
-/** Waits for both, and throws what failed first: it is the cause of what the other says. */
+/** Waits for both, and throws what went wrong first: that a stream is closed then is only how the other one learns of it. */
 async function bothOf(first: Promise<void>, second: Promise<void>): Promise<void> {
-  try {
-    await Promise.all([first, second]);
-  } finally {
-    await Promise.allSettled([first, second]);
-  }
+  const ended = await Promise.allSettled([first, second]);
+  const errors = ended.flatMap((end): unknown[] => (end.status === "rejected" ? [end.reason] : []));
+  if (errors.length > 0) throw errors.find((error) => !isClosedStream(error)) ?? errors[0];
+}
+
+function isClosedStream(error: unknown): boolean {
+  return error instanceof Error && "code" in error && error.code === "ERR_STREAM_PREMATURE_CLOSE";
 }
 
 async function checkedHead(
