@@ -1,5 +1,6 @@
 /** The verbs of a service broker. Each takes the identifiers the caller chose, so repeating one after a crash is safe. */
 import { randomUUID } from "node:crypto";
+import { type HttpResponse, isJsonType } from "@klutch/http-client";
 import {
   brokerErrorOf,
   decodeBind,
@@ -13,7 +14,6 @@ import {
   parseObject,
 } from "./decode.ts";
 import { isGone, OsbError } from "./errors.ts";
-import type { HttpResponse } from "./http.ts";
 import { operationOf, type OsbOperation } from "./operation.ts";
 import type {
   BindRequest,
@@ -190,15 +190,11 @@ function errorOf(response: HttpResponse, action: string, requestIdentity: string
     status: response.status,
     error: optionalText(body ?? {}, "error"),
     description: optionalText(body ?? {}, "description"),
-    own: body !== undefined && isJson(response.contentType),
+    own: body !== undefined && isJsonType(response.contentType),
     action,
     retryAfterMs: response.retryAfterMs,
     instanceUsable: optionalFlag(body ?? {}, "instance_usable"),
     updateRepeatable: optionalFlag(body ?? {}, "update_repeatable"),
     requestIdentity,
   });
-}
-
-function isJson(contentType: string): boolean {
-  return contentType === "application/json" || contentType.endsWith("+json");
 }

@@ -1,6 +1,7 @@
 /** The boundary where a broker's answers become typed. Every fault names the field. */
+import { parsedJson } from "@klutch/http-client";
 import { OsbTransportError } from "./errors.ts";
-import { isObject, type Json, parsedJson } from "./json.ts";
+import { isObject, type Json } from "./json.ts";
 import type {
   BindOutcome,
   Catalog,
@@ -14,14 +15,9 @@ import type {
 
 /** Parses a JSON object. */
 export function parseObject(text: string, action: string): Json {
-  let value: unknown;
-  try {
-    value = text === "" ? {} : JSON.parse(text);
-  } catch (cause) {
-    throw new OsbTransportError("Garbage", `the broker answered ${action} with something that is not JSON`, {
-      cause,
-    });
-  }
+  const value = text === "" ? {} : parsedJson(text);
+  if (value === undefined)
+    throw new OsbTransportError("Garbage", `the broker answered ${action} with something that is not JSON`);
   if (!isObject(value)) throw garbage(action, "the body", "is not an object");
   return value;
 }

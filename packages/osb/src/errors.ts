@@ -1,4 +1,5 @@
 /** What a service broker can do to us. */
+import type { HttpFailureCode } from "@klutch/http-client";
 
 /** Values of `error` that the specification defines (OSB 2.17 "Error Codes"). All come with status 422. */
 export const specifiedErrors = [
@@ -16,9 +17,9 @@ export class OsbError extends Error {
   readonly code = "Broker";
   /** HTTP status. */
   readonly status: number;
-  /** Machine-readable `error` of the body, such as `AsyncRequired`; empty when the broker gave none. */
+  /** Machine-readable `error` of the body, such as `AsyncRequired`: one line, at most 100 characters; empty when the broker gave none. */
   readonly error: string;
-  /** What the broker says, word for word; empty when it said nothing. */
+  /** What the broker says: one line, at most 1 000 characters, without our credentials; empty when it said nothing. */
   readonly description: string;
   /** The answer was an error object of a broker, not a page of something that stands before it. */
   readonly own: boolean;
@@ -62,24 +63,20 @@ export class OsbError extends Error {
 }
 
 /**
- * Why there is no usable answer. `NotSent`: the request or the configuration is not one that can be sent to this broker.
- * `Login`: there is no access token.
+ * Why there is no usable answer: as below HTTP, where `Garbage` is also an answer that the specification does not allow. `NotSent`: the
+ * request or the configuration is not one that can be sent to this broker. `Login`: there is no access token.
  */
-export type OsbTransportCode =
-  | "Unreachable"
-  | "Timeout"
-  | "Tls"
-  | "Garbage"
-  | "TooLarge"
-  | "NotSent"
-  | "Login";
+export type OsbTransportCode = HttpFailureCode | "NotSent" | "Login";
 
-/** No answer, or one that the specification does not allow; `mayHaveLeftOrphan` tells whether the broker may have done anything. */
+/**
+ * No answer, or one that the specification does not allow; `mayHaveLeftOrphan` tells whether the broker may have done anything. It has no
+ * `cause` on purpose: what lies below carries requests and bytes of the other side.
+ */
 export class OsbTransportError extends Error {
   readonly code: OsbTransportCode;
 
-  constructor(code: OsbTransportCode, message: string, options?: { readonly cause?: unknown }) {
-    super(message, options);
+  constructor(code: OsbTransportCode, message: string) {
+    super(message);
     this.name = "OsbTransportError";
     this.code = code;
   }

@@ -14,7 +14,7 @@ export {
   type OsbTransportCode,
   type SpecifiedError,
 } from "./errors.ts";
-export type { TlsSettings } from "./http.ts";
+export type { TlsSettings } from "@klutch/http-client";
 export type { OAuthConfig } from "./oauth.ts";
 export { operationOf, type OsbOperation } from "./operation.ts";
 export {
