@@ -1,16 +1,14 @@
 /** The verbs of a service broker. Each takes the identifiers the caller chose, so repeating one after a crash is safe. */
 import { randomUUID } from "node:crypto";
-import { type HttpResponse, isJsonType } from "@klutch/http-client";
+import { type Clean, type HttpResponse, isJsonType } from "@klutch/http-client";
 import {
-  brokerErrorOf,
   decodeBind,
   decodeBinding,
   decodeCatalog,
+  decodeError,
   decodeInstance,
   decodeLastOperation,
   decodeOutcome,
-  optionalFlag,
-  optionalText,
   parseObject,
 } from "./decode.ts";
 import { isGone, OsbError } from "./errors.ts";
@@ -105,7 +103,8 @@ export function createOsbClient(
     ...bindingVerbs(call),
     async lastOperation(request, options) {
       const answer = await call((version) => lastOperationWire(request, version), options);
-      return decodeLastOperation(parseObject(answer.text, answer.action), answer.action, answer.retryAfterMs);
+      const { text, action, retryAfterMs } = answer;
+      return decodeLastOperation(parseObject(text, action), action, retryAfterMs, transport.clean);
     },
     async checkHealth(path, options) {
       await call(() => ({ method: "GET", path: path.startsWith("/") ? path : `/${path}` }), options);
@@ -132,7 +131,7 @@ function callerOf(transport: BrokerTransport, { newRequestIdentity }: ClientSour
       return { ...wire, headers: identityHeaders(options, requestIdentity, version) };
     }, options.signal);
     if (response.status >= 200 && response.status < 300) return { ...response, action };
-    throw errorOf(response, action, requestIdentity);
+    throw errorOf(response, action, requestIdentity, transport.clean);
   };
 }
 
@@ -183,18 +182,12 @@ function outcomeOf({ status, text, action, retryAfterMs }: Answer): Outcome {
   return decodeOutcome(status, parseObject(text, action), action, retryAfterMs);
 }
 
-function errorOf(response: HttpResponse, action: string, requestIdentity: string): OsbError {
-  // An HTML page of a proxy is not for people's conditions.
-  const body = brokerErrorOf(response.text);
-  return new OsbError({
-    status: response.status,
-    error: optionalText(body ?? {}, "error"),
-    description: optionalText(body ?? {}, "description"),
-    own: body !== undefined && isJsonType(response.contentType),
-    action,
-    retryAfterMs: response.retryAfterMs,
-    instanceUsable: optionalFlag(body ?? {}, "instance_usable"),
-    updateRepeatable: optionalFlag(body ?? {}, "update_repeatable"),
-    requestIdentity,
-  });
+function errorOf(
+  { status, text, contentType, retryAfterMs }: HttpResponse,
+  action: string,
+  requestIdentity: string,
+  clean: Clean,
+): OsbError {
+  const words = decodeError(text, isJsonType(contentType), clean);
+  return new OsbError({ status, ...words, action, retryAfterMs, requestIdentity });
 }
