@@ -2,6 +2,7 @@
 import { randomUUID } from "node:crypto";
 import { type Clean, type HttpResponse, isJsonType } from "@klutch/http-client";
 import {
+  checkCreated,
   decodeBind,
   decodeBinding,
   decodeCatalog,
@@ -11,7 +12,7 @@ import {
   decodeOutcome,
   parseObject,
 } from "./decode.ts";
-import { isGone, OsbError } from "./errors.ts";
+import { isGone, OsbError, OsbTransportError } from "./errors.ts";
 import { operationOf, type OsbOperation } from "./operation.ts";
 import type {
   BindRequest,
@@ -139,8 +140,10 @@ function instanceVerbs(
   call: Call,
 ): Pick<OsbClient, "provision" | "update" | "deprovision" | "fetchInstance"> {
   return {
-    provision: async (request, options) =>
-      outcomeOf(await call((version) => provisionWire(request, version), options)),
+    provision: async (request, options) => {
+      const answer = await call((version) => provisionWire(request, version), options);
+      return created(answer, () => outcomeOf(answer));
+    },
     update: async (request, options) =>
       outcomeOf(await call((version) => updateWire(request, version), options)),
     deprovision: (request, options) => removed(call(() => deprovisionWire(request), options)),
@@ -157,7 +160,7 @@ function bindingVerbs(call: Call): Pick<OsbClient, "bind" | "unbind" | "fetchBin
     async bind(request, options) {
       const answer = await call((version) => bindWire(request, version), options);
       const { status, text, action, retryAfterMs } = answer;
-      return decodeBind(status, parseObject(text, action), action, retryAfterMs);
+      return created(answer, () => decodeBind(status, parseObject(text, action), action, retryAfterMs));
     },
     unbind: (request, options) => removed(call((version) => unbindWire(request, version), options)),
     async fetchBinding(instanceId, bindingId, options = {}) {
@@ -167,6 +170,17 @@ function bindingVerbs(call: Call): Pick<OsbClient, "bind" | "unbind" | "fetchBin
       return decodeBinding(parseObject(text, action));
     },
   };
+}
+
+/** Of a create: what may be left at the broker depends on the status of an answer that cannot be used, too. */
+function created<T>({ status, action }: Answer, decode: () => T): T {
+  try {
+    checkCreated(status, action);
+    return decode();
+  } catch (error) {
+    if (!(error instanceof OsbTransportError)) throw error;
+    throw new OsbTransportError(error.code, error.message, status);
+  }
 }
 
 async function removed(answer: Promise<Answer>): Promise<Outcome> {

@@ -78,6 +78,12 @@ function isDuration(value: unknown): value is number {
   return typeof value === "number" && Number.isSafeInteger(value) && value > 0;
 }
 
+/** Of a provision or a bind: 200, 201 and 202 are all that success can be (OSB 2.17 "Orphan Mitigation"). */
+export function checkCreated(status: number, action: string): void {
+  if (status < 200 || status > 202)
+    throw new OsbTransportError("Garbage", `the broker answered ${action} with HTTP ${status}`);
+}
+
 export function decodeOutcome(
   status: number,
   body: Json,

@@ -74,11 +74,14 @@ export type OsbTransportCode = HttpFailureCode | "NotSent" | "Login";
  */
 export class OsbTransportError extends Error {
   readonly code: OsbTransportCode;
+  /** HTTP status of an answer that came whole and cannot be used. */
+  readonly status: number | undefined;
 
-  constructor(code: OsbTransportCode, message: string) {
+  constructor(code: OsbTransportCode, message: string, status?: number) {
     super(message);
     this.name = "OsbTransportError";
     this.code = code;
+    this.status = status;
   }
 }
 
@@ -139,4 +142,25 @@ export function mayHaveLeftOrphan(error: unknown): boolean {
     error instanceof OsbError &&
     (error.status >= 500 || error.status === 408 || (error.status >= 200 && error.status < 300))
   );
+}
+
+/**
+ * Whether a create that failed so must be followed by a deprovision or an unbind (OSB 2.17 "Orphan Mitigation").
+ *
+ * | answer                                  | needs it |
+ * |-----------------------------------------|----------|
+ * | 200 with a malformed body               | no       |
+ * | 201 with a malformed body               | yes      |
+ * | any other 2xx that is not as specified  | yes      |
+ * | 408                                     | no       |
+ * | any other 4xx                           | no       |
+ * | 5xx                                     | yes      |
+ * | none in time, or half of one            | yes      |
+ * | nothing was sent                        | no       |
+ *
+ * Where it says no and `mayHaveLeftOrphan` says yes, the same call once more is safe and shows what is there.
+ */
+export function needsOrphanMitigation(error: unknown): boolean {
+  if (error instanceof OsbError) return error.status >= 500;
+  return error instanceof OsbTransportError && error.status !== 200 && !neverArrived.has(error.code);
 }

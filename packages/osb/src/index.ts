@@ -9,6 +9,7 @@ export {
   isMaintenanceInfoConflict,
   isRefusal,
   mayHaveLeftOrphan,
+  needsOrphanMitigation,
   OsbError,
   OsbTransportError,
   type OsbTransportCode,
@@ -49,3 +50,4 @@ export type {
   Plan,
   Service,
 } from "./types.ts";
+export { withIdentity } from "./with-identity.ts";
