@@ -47,3 +47,14 @@ export async function planOf(
   const { serviceName, planName } = spec.forProvider;
   return findPlan(await broker.catalog(options), serviceName, planName);
 }
+
+/** Seconds that an operation on an instance of the plan may take, when the catalog still has the plan and says it. */
+export async function maximumPollingSeconds(
+  broker: Broker,
+  planId: string | undefined,
+  options: CallOptions,
+): Promise<number | undefined> {
+  const { services } = await broker.catalog(options);
+  const plans = services.flatMap((service) => service.plans);
+  return plans.find((plan) => plan.id === planId)?.maximumPollingDuration;
+}

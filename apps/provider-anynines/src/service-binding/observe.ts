@@ -15,6 +15,7 @@ import { isGone } from "@klutch/osb";
 import type { Broker } from "../broker/brokers.ts";
 import { failureMessage, type PhaseObserver } from "../broker/observe-by-phase.ts";
 import { inProgress } from "../broker/operation-tracker.ts";
+import { maximumPollingSeconds } from "../broker/plan-lookup.ts";
 import { missingChange, missingOf } from "../critical-annotations.ts";
 import { stepLoss } from "../loss.ts";
 import type { BindingState } from "./state.ts";
@@ -50,8 +51,16 @@ export class BindingObserver implements PhaseObserver {
 
   async observeOperation(options: CallOptions): Promise<Observation> {
     const state = this.#state;
-    const deleting = state.operation?.type === "delete";
-    const last = await state.operations.poll();
+    const { type } = state.operation ?? {};
+    const deleting = type === "delete";
+    const { broker } = this.#options;
+    const last = await state.operations.poll(
+      await maximumPollingSeconds(broker, state.atProvider.planID, options),
+    );
+    if (type === "discard" && (last === "gone" || last.state === "succeeded")) {
+      await state.operations.endDiscard();
+      return state.operation === undefined ? this.observeAtRest(options) : this.observeFailure();
+    }
     if (last === "gone") {
       await state.operations.clear();
       return state.observation({ exists: false, ready: deleting ? "deleting" : "unavailable" }, "Deleted");
@@ -74,11 +83,12 @@ export class BindingObserver implements PhaseObserver {
     return this.observeAtRest(options);
   }
 
-  /** A create is tried again when the spec changed. */
+  /** A create is tried again when the spec changed; what it left is deleted at once (OSB "Orphan Mitigation"). */
   observeFailure(): Observation {
-    const { operation, managed, isDeleting } = this.#state;
+    const { operation, managed, isDeleting, hasLeftovers } = this.#state;
     const { type, generation } = operation ?? {};
-    const again = type === "create" && generation !== managed.metadata.generation && !isDeleting;
+    const isCreate = type === "create" && (hasLeftovers || generation !== managed.metadata.generation);
+    const again = (isCreate || type === "discard") && !isDeleting;
     const message = failureMessage(operation);
     return this.#state.observation(
       { exists: !again, upToDate: true, ready: "unavailable", message },

@@ -14,7 +14,7 @@ import { isGone, type LastOperation } from "@klutch/osb";
 import type { Broker } from "../broker/brokers.ts";
 import { failureMessage, type PhaseObserver } from "../broker/observe-by-phase.ts";
 import { inProgress } from "../broker/operation-tracker.ts";
-import { planOf } from "../broker/plan-lookup.ts";
+import { maximumPollingSeconds, planOf } from "../broker/plan-lookup.ts";
 import { missingChange, nextInstanceChange } from "../critical-annotations.ts";
 import { decideLoss, type Losses, provisionAnewAnnotation, stepLoss } from "../loss.ts";
 import type { InstanceState } from "./state.ts";
@@ -45,13 +45,15 @@ export class InstanceObserver implements PhaseObserver {
     const known = state.atProvider.state ?? "unknown";
     if (state.isDeleting) return state.observation({ exists: true, ready: "unavailable" }, known);
     if (state.operation?.type === "create" || state.operation?.type === "discard")
-      return state.observation({ exists: false, ready: "creating" }, "deploying");
+      return state.observation({ exists: false, ...this.#retrying() }, "deploying");
     return state.observation({ exists: true, upToDate: false, ready: "unavailable" }, known);
   }
 
   async observeOperation(options: CallOptions): Promise<Observation> {
     const state = this.#state;
-    const last = await state.operations.poll(await this.#maximumPollingSeconds(options));
+    const last = await state.operations.poll(
+      await maximumPollingSeconds(this.#options.broker, state.planIds().planId, options),
+    );
     if (last === "gone") return this.#observeGone(options);
     if (last.state === "in progress") return this.#observeProgress(last);
     if (last.state === "succeeded") return this.#observeSuccess(options);
@@ -78,10 +80,23 @@ export class InstanceObserver implements PhaseObserver {
     }
   }
 
+  /** While something is made anew; what failed before is said as long as that is not so. */
+  #retrying(): Pick<Observation, "ready" | "message"> {
+    const { failure } = this.#state.operation ?? {};
+    if (failure === undefined) return { ready: "creating" };
+    return { ready: "unavailable", message: `create failed: ${failure}` };
+  }
+
   #observeProgress(last: LastOperation): Observation {
     const state = this.#state;
-    const { type, key } = state.operation ?? {};
+    const { type, key, failure } = state.operation ?? {};
     const deleting = type === "delete";
+    if (type === "discard" && failure !== undefined && !state.isDeleting)
+      return state.observation(
+        { exists: true, upToDate: true, ...inProgress("creating", last), ...this.#retrying() },
+        "failed",
+        key,
+      );
     const endsDeleted = deleting || (type === "discard" && state.isDeleting);
     const ready = endsDeleted ? "deleting" : type === "update" ? "unavailable" : "creating";
     return state.observation(
@@ -105,9 +120,9 @@ export class InstanceObserver implements PhaseObserver {
   /** What a failed create left is gone. */
   async #observeNextInstance(options: CallOptions): Promise<Observation> {
     const state = this.#state;
-    await state.operations.clear(nextInstanceChange(state.instanceId));
+    await state.operations.endDiscard(nextInstanceChange(state.instanceId));
     state.startNextInstance();
-    return this.observeAtRest(options);
+    return state.operation === undefined ? this.observeAtRest(options) : this.observeFailure(options);
   }
 
   async observeFailure(options: CallOptions): Promise<Observation> {
@@ -127,7 +142,9 @@ export class InstanceObserver implements PhaseObserver {
       await state.operations.clear();
       return this.observeAtRest(options);
     }
-    return state.observation(state.isOperationCurrent ? keep : retry, "failed");
+    if (!state.isOperationCurrent) return state.observation(retry, "failed");
+    // What it left is deleted (OSB "Orphan Mitigation"); the failure stays for people to see.
+    return state.observation(state.hasLeftovers ? { ...keep, exists: false } : keep, "failed");
   }
 
   async observeAtRest(options: CallOptions): Promise<Observation> {
@@ -187,12 +204,5 @@ export class InstanceObserver implements PhaseObserver {
       if (isGone(error)) return false;
       throw error;
     }
-  }
-
-  /** Of the plan, when the catalog still has it. */
-  async #maximumPollingSeconds(options: CallOptions): Promise<number | undefined> {
-    const { services } = await this.#options.broker.catalog(options);
-    const plans = services.flatMap((service) => service.plans);
-    return plans.find((plan) => plan.id === this.#state.atProvider.planId)?.maximumPollingDuration;
   }
 }
