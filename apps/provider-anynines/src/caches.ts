@@ -9,7 +9,7 @@ import {
   type ServiceInstance,
   serviceInstances,
 } from "@klutch/api";
-import type { KubeClient } from "@klutch/kube";
+import { type Clock, type KubeClient, systemClock } from "@klutch/kube";
 import { jsonEqual } from "@klutch/kube-core";
 import { Informer } from "@klutch/kube-runtime";
 import type { Logger } from "@klutch/telemetry";
@@ -30,12 +30,13 @@ const byConfig = "config";
 const missingByConfig = "missing";
 
 /** Not started. */
-export function createCaches(client: KubeClient, logger: Logger): ProviderCaches {
+export function createCaches(client: KubeClient, logger: Logger, clock: Clock = systemClock): ProviderCaches {
   return {
     instances: new Informer<ServiceInstance>({
       client,
       type: serviceInstances,
       logger,
+      clock,
       indexes: {
         [byClaim]: claimKeys,
         [byConfig]: (instance) => (wasNeverProvisioned(instance) ? [] : [configNameOf(instance)]),
@@ -47,9 +48,10 @@ export function createCaches(client: KubeClient, logger: Logger): ProviderCaches
       client,
       type: managedServiceBindings,
       logger,
+      clock,
       indexes: { [byClaim]: instanceKeys },
     }),
-    configs: new Informer<ProviderConfig>({ client, type: providerConfigs, logger }),
+    configs: new Informer<ProviderConfig>({ client, type: providerConfigs, logger, clock }),
   };
 }
 

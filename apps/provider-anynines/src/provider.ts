@@ -10,7 +10,12 @@ import {
   isUnchangedForBindings,
   type ProviderCaches,
 } from "./caches.ts";
-import { createBindingController, createHealthController, createInstanceController } from "./controllers.ts";
+import {
+  createBindingController,
+  createHealthController,
+  createInstanceController,
+  createVanishedController,
+} from "./controllers.ts";
 import { criticalAnnotationNames } from "./critical-annotations.ts";
 
 /** What the provider needs besides the Manager's runtime. */
@@ -20,6 +25,7 @@ export interface ProviderOptions {
   readonly pollIntervalMs: number;
   /** Time between two observations of which both must find a resource gone at its broker. Default 30 000. */
   readonly confirmLossMs?: number | undefined;
+  /** Resources of one kind and one broker that are worked on at the same time. */
   readonly workers: number;
 }
 
@@ -57,4 +63,5 @@ export function addProvider(manager: Manager, options: ProviderOptions): void {
   });
   healthController.watch(configs);
   manager.add(instances, bindings, configs, instanceController, bindingController, healthController);
+  manager.add(createVanishedController(parts));
 }

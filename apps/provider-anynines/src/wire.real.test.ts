@@ -25,7 +25,8 @@ function named(under: string): readonly unknown[] {
     .map((asked) => asked.headers["x-broker-api-originating-identity"]);
   return [...new Set(headers)].map((header) => {
     const [platform = "", value = ""] = String(header).split(" ");
-    return [platform, JSON.parse(Buffer.from(value, "base64").toString() || "null")];
+    const identity: unknown = JSON.parse(Buffer.from(value, "base64").toString() || "null");
+    return [platform, identity];
   });
 }
 

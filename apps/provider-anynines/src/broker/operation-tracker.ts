@@ -19,8 +19,11 @@ import {
 } from "../operation.ts";
 import { afterCreate } from "./after-create.ts";
 
-/** How often a running operation is asked for when the broker does not say. */
-const defaultPollMs = 2_000;
+/** When to ask again after a call that met another operation. */
+const busyPollMs = 2_000;
+/** A running operation is asked for after a tenth of its age, within these limits, when the broker does not say. */
+const shortestPollMs = 1_000;
+const longestPollMs = 30_000;
 /** How long an operation may run when the plan does not say (OSB: the platform chooses). */
 const defaultMaxPollingMs = 7 * 24 * 3600 * 1000;
 
@@ -134,11 +137,14 @@ export class OperationTracker {
     const operation = this.#current;
     if (operation === undefined) throw new RangeError("there is no operation to poll");
     const maxMs = maximumPollingSeconds === undefined ? defaultMaxPollingMs : maximumPollingSeconds * 1000;
-    if (this.#options.clock.now() - operation.startedAt > maxMs) {
+    const ageMs = this.#options.clock.now() - operation.startedAt;
+    if (ageMs > maxMs) {
       return { state: "failed", description: `the broker did not finish within ${maxMs / 1000} s` };
     }
     try {
-      return await this.#options.poll(operation.key);
+      const last = await this.#options.poll(operation.key);
+      // Not later than the moment at which it counts as failed.
+      return { ...last, retryAfterMs: Math.min(last.retryAfterMs ?? pollDelayMs(ageMs), maxMs - ageMs + 1) };
     } catch (error) {
       if (isGone(error)) return "gone";
       throw error;
@@ -167,17 +173,22 @@ export class OperationTracker {
   }
 }
 
+/** Fast at first; what takes an hour is not asked for every second. */
+function pollDelayMs(ageMs: number): number {
+  return Math.min(Math.max(ageMs / 10, shortestPollMs), longestPollMs);
+}
+
 /** What to observe while an operation runs, and when to ask again. */
 export function inProgress(
   ready: Observation["ready"],
   last: LastOperation,
 ): Pick<Observation, "ready" | "message" | "pollAfterMs"> {
-  return { ready, message: last.description || undefined, pollAfterMs: last.retryAfterMs ?? defaultPollMs };
+  return { ready, message: last.description || undefined, pollAfterMs: last.retryAfterMs };
 }
 
 /** The broker's own words for the condition. Its credentials never travel in errors. */
 export function toExternalError(error: unknown): unknown {
   if (!(error instanceof OsbError)) return error;
-  const retryAfterMs = error.retryAfterMs ?? (isConcurrency(error) ? defaultPollMs : undefined);
+  const retryAfterMs = error.retryAfterMs ?? (isConcurrency(error) ? busyPollMs : undefined);
   return new ExternalError(error.message, { cause: error, retryAfterMs });
 }

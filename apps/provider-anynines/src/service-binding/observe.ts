@@ -18,6 +18,7 @@ import { inProgress } from "../broker/operation-tracker.ts";
 import { maximumPollingSeconds } from "../broker/plan-lookup.ts";
 import { missingChange, missingOf } from "../critical-annotations.ts";
 import { stepLoss } from "../loss.ts";
+import type { RestPace } from "../broker/rest-pace.ts";
 import type { BindingState } from "./state.ts";
 
 /** What is observed, and with what. */
@@ -31,6 +32,8 @@ export interface BindingObserverOptions {
   readonly secretIsMissing: (options: CallOptions) => Promise<boolean>;
   /** Time between two observations of which both must say that the broker does not know the binding. */
   readonly confirmLossMs: number;
+  /** How often the broker is asked for the binding at rest. */
+  readonly pace: RestPace;
 }
 
 /** Observes as often as asked; what it learns goes to the state. */
@@ -103,8 +106,10 @@ export class BindingObserver implements PhaseObserver {
       return state.observation({ exists: false, ready: state.isDeleting ? "deleting" : "creating" }, known);
     if (state.isDeleting) return state.observation({ exists: true, ready: "unavailable" }, known);
     const isRetrievable = await this.#isRetrievable(options);
+    const { bindingId } = state.ref;
+    const isDue = state.annotations.missing !== undefined || this.#options.pace.isDue(bindingId);
     const isMissing = state.connection === undefined && (await this.#options.secretIsMissing(options));
-    const found = isRetrievable || isMissing ? await this.#fetch(options) : "fetched";
+    const found = (isRetrievable && isDue) || isMissing ? await this.#fetch(options) : "fetched";
     if (found === "unknown" && isRetrievable) return this.#observeMissing(options);
     if (found !== "fetched" && isMissing) {
       // The broker does not give the credentials: binding again does.
@@ -165,6 +170,7 @@ export class BindingObserver implements PhaseObserver {
       const { credentials } = await this.#options.broker.osb.fetchBinding(instanceId, bindingId, options);
       if (credentials === undefined) return "withheld";
       this.#state.adopt(credentials);
+      this.#options.pace.asked(bindingId);
       return "fetched";
     } catch (error) {
       if (isGone(error)) return "unknown";

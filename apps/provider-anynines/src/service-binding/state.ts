@@ -67,10 +67,11 @@ export class BindingState {
     return this.operations.current;
   }
 
-  /** Whether a bind that failed, or had no good answer, may have left something. */
+  /** Whether a bind that failed, had no good answer, or was for another spec, may have left something. */
   get hasLeftovers(): boolean {
-    const { type, phase, discarded } = this.operation ?? {};
-    return type === "discard" || (type === "create" && phase === "failed" && discarded !== true);
+    const { type, phase, discarded, generation } = this.operation ?? {};
+    if (type !== "create") return type === "discard";
+    return discarded !== true && (phase === "failed" || generation !== this.managed.metadata.generation);
   }
 
   get isDeleting(): boolean {

@@ -17,6 +17,7 @@ import { inProgress } from "../broker/operation-tracker.ts";
 import { maximumPollingSeconds, planOf } from "../broker/plan-lookup.ts";
 import { missingChange, nextInstanceChange } from "../critical-annotations.ts";
 import { decideLoss, type Losses, provisionAnewAnnotation, stepLoss } from "../loss.ts";
+import type { RestPace } from "../broker/rest-pace.ts";
 import type { InstanceState } from "./state.ts";
 
 /** What is observed, and with what. */
@@ -28,6 +29,8 @@ export interface InstanceObserverOptions {
   readonly losses: () => Losses;
   /** Time between two observations of which both must say that the broker does not know the instance. */
   readonly confirmLossMs: number;
+  /** How often the broker is asked for the instance at rest. */
+  readonly pace: RestPace;
 }
 
 /** Observes as often as asked; what it learns goes to the state. */
@@ -114,6 +117,7 @@ export class InstanceObserver implements PhaseObserver {
     await state.operations.clear(state.isOperationCurrent && !deleting ? state.sentParameters().done : {});
     if (deleting) return state.observation({ exists: false, ready: "deleting" }, "deleted");
     state.updateAtProvider({ state: "provisioned" });
+    this.#options.pace.forget(this.#paceKey);
     return this.observeAtRest(options);
   }
 
@@ -155,14 +159,30 @@ export class InstanceObserver implements PhaseObserver {
       return state.observation({ exists: false, ready: isDeleting ? "deleting" : "creating" }, known);
     if (isDeleting) return state.observation({ exists: true, upToDate: true, ready: "unavailable" }, known);
     const { service, plan } = await planOf(this.#options.broker, state.managed, options);
-    const isThere = service.instancesRetrievable
-      ? await this.#fetch(options)
-      : known !== "deleted" && state.annotations.missing === undefined;
+    const isThere = await this.#isThere(service.instancesRetrievable, options);
     if (!isThere && state.hasLeftovers) return state.observation({ exists: false, ready: "creating" }, known);
     if (!isThere) return this.#observeMissing();
     const upToDate = state.atProvider.planId === plan.id && state.parameterChanges() === undefined;
     await state.annotations.write({ ...missingChange(undefined), ...state.sentParameters().before });
     return state.observation({ exists: true, upToDate, ready: "available" }, "provisioned");
+  }
+
+  /** As the broker says, or as it last said when that is not long ago. */
+  async #isThere(isRetrievable: boolean, options: CallOptions): Promise<boolean> {
+    const { annotations, atProvider } = this.#state;
+    const isMissing = annotations.missing !== undefined;
+    if (!isRetrievable) return atProvider.state !== "deleted" && !isMissing;
+    const isKnown = atProvider.state === "provisioned" && !isMissing;
+    if (isKnown && !this.#options.pace.isDue(this.#paceKey)) return true;
+    const isThere = await this.#fetch(options);
+    if (isThere) this.#options.pace.asked(this.#paceKey);
+    return isThere;
+  }
+
+  /** A change of the spec makes the instance due. */
+  get #paceKey(): string {
+    const { instanceId, managed } = this.#state;
+    return `${instanceId}/${managed.metadata.generation ?? 0}`;
   }
 
   /** The broker does not know the instance: a person decides, because a new one would be empty. */

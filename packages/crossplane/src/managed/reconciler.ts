@@ -28,7 +28,7 @@ export interface ManagedReconcilerOptions<M extends Managed> {
   readonly connect: Connect<M>;
   /** Whether nothing was ever made at the backend for the resource, so that its deletion needs no backend. Default: never sure. */
   readonly neverCreated?: ((managed: M) => boolean) | undefined;
-  /** How often a resource that does not change is observed. Default 60 000, with 10 % jitter. */
+  /** How often a resource that does not change is observed. Default 60 000; up to a fifth more, so that not all come at once. */
   readonly pollIntervalMs?: number | undefined;
   /** Longest duration of one reconcile. Default 90 000. */
   readonly deadlineMs?: number | undefined;
@@ -172,6 +172,6 @@ class ManagedReconciler<M extends Managed> {
 
   #pollAfterMs({ pollAfterMs }: Observation): number {
     const { pollIntervalMs = 60_000, random } = this.#options;
-    return pollAfterMs ?? pollIntervalMs * (0.9 + 0.2 * random());
+    return pollAfterMs ?? pollIntervalMs * (1 + 0.2 * random());
   }
 }
