@@ -1,13 +1,15 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { parameters } from "./parameters.ts";
-import { plans } from "./plans.ts";
+import { services } from "../src/list.ts";
+
+const { parameters = [], plans = [] } = services.find(({ type }) => type === "postgresql") ?? {};
 
 test("the broker calls every parameter as the claim does, in snake case, but for two", () => {
   const special: Readonly<Record<string, string>> = {
     logMinMessages: "pg_log_min_messages",
     logMinErrorStatement: "pg_log_min_error_statement",
   };
+  assert.equal(parameters.length, 21);
   for (const { name, brokerKey } of parameters) {
     const snakeCase = name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
     assert.equal(brokerKey, special[name] ?? snakeCase);

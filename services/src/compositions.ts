@@ -1,10 +1,17 @@
-/** The Compositions of the Configuration: one for each data service, one for bindings. */
+/** The Compositions of the Configuration: one for each data service and for each shared kind. */
 import { claimGroup, functionName, type PackageManifest } from "@klutch/api";
-import { compositionName, functionResource } from "./data-service.ts";
-import { bindingResource, functionInput } from "./function-input.ts";
+import { compositionName, type DataService } from "./data-service.ts";
+import {
+  backupResource,
+  bindingResource,
+  type FunctionInput,
+  functionInput,
+  restoreResource,
+} from "./function-input.ts";
+import { instanceInput } from "./instance-input.ts";
 import { services } from "./list.ts";
 
-function composition(name: string, claimKind: string, resource: string): PackageManifest {
+function composition(name: string, claimKind: string, input: FunctionInput): PackageManifest {
   return {
     apiVersion: "apiextensions.crossplane.io/v1",
     kind: "Composition",
@@ -12,15 +19,20 @@ function composition(name: string, claimKind: string, resource: string): Package
     spec: {
       compositeTypeRef: { apiVersion: `${claimGroup}/v1`, kind: `X${claimKind}` },
       mode: "Pipeline",
-      pipeline: [{ step: "compose", functionRef: { name: functionName }, input: functionInput(resource) }],
+      pipeline: [{ step: "compose", functionRef: { name: functionName }, input }],
     },
   };
 }
 
+/** Of a service's instances. */
+export function instanceComposition(service: DataService): PackageManifest {
+  return composition(compositionName(service), service.kind, instanceInput(service));
+}
+
 /** All of them. */
 export const compositions: readonly PackageManifest[] = [
-  ...services.map((service) =>
-    composition(compositionName(service), service.kind, functionResource(service)),
-  ),
-  composition("a9s-servicebinding", "ServiceBinding", bindingResource),
+  ...services.map(instanceComposition),
+  composition("a9s-servicebinding", "ServiceBinding", functionInput(bindingResource)),
+  composition("a9s-backup", "Backup", functionInput(backupResource)),
+  composition("a9s-restore", "Restore", functionInput(restoreResource)),
 ];

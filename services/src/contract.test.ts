@@ -7,38 +7,11 @@ import * as schema from "@klutch/schema";
 import { compositions } from "./compositions.ts";
 import { exportTemplates } from "./export-templates.ts";
 import { services } from "./list.ts";
-import { type CompositeResourceDefinition, instanceXrd, serviceBindingXrd, xrds } from "./xrds.ts";
+import { sharedXrds } from "./shared-xrds.ts";
+import type { CompositeResourceDefinition } from "./xrd.ts";
+import { instanceXrd, xrds } from "./xrds.ts";
 
 const home = join(import.meta.dirname, "..");
-
-/** In this order; a service that is none of them follows. */
-const bindableOfOld = [
-  "keyvalue",
-  "postgresql",
-  "mongodb",
-  "search",
-  "logme2",
-  "prometheus",
-  "messaging",
-  "mariadb",
-];
-const bindable = new Set([...bindableOfOld, ...services.map(({ type }) => type)]);
-
-/** The references are immutable here, other than in the API that this one follows. */
-const serviceBinding = `
-  name xservicebindings.anynines.com
-  composite {"kind":"XServiceBinding","plural":"xservicebindings"}
-  claim {"kind":"ServiceBinding","plural":"servicebindings"}
-  composition {"name":"a9s-servicebinding"}, delete policy none
-  version ["v1",true,true]
-  spec: object, required
-  spec.instanceRef: string maxLength 253, required
-  spec.instanceRef rule: InstanceRef is an immutable field
-  spec.serviceInstanceType: string enum ${JSON.stringify([...bindable])}, required
-  spec.serviceInstanceType rule: ServiceInstanceType is an immutable field
-  spec.acceptsIncomplete: boolean
-  status: object
-  status.managed: object free`;
 
 const lines = (text: string): readonly string[] =>
   text
@@ -121,9 +94,14 @@ for (const service of services) {
   });
 }
 
-test("every field, enum and rule of ServiceBinding is as its contract says", () => {
-  assert.deepEqual(describeXrd(serviceBindingXrd), lines(serviceBinding));
-});
+/** The references are immutable here, other than in the API that this one follows. */
+for (const definition of sharedXrds) {
+  const kind = /^x(\w+)s\./.exec(definition.metadata.name)?.[1] ?? "none";
+  test(`every field, enum, rule and column of the shared kind ${kind} is as its contract says`, () => {
+    const contract = readFileSync(join(import.meta.dirname, "contracts", `${kind}.txt`), "utf8");
+    assert.deepEqual(describeXrd(definition), lines(contract));
+  });
+}
 
 test("every composite has the Composition that its definition names, and the Composition our function", () => {
   for (const { spec } of xrds) {

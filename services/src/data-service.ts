@@ -2,6 +2,8 @@
 import { claimGroup, type ConnectionDetail } from "@klutch/api";
 import type { ResourceType } from "@klutch/kube-core";
 import type { JsonSchema, PrinterColumn, Rule } from "@klutch/schema";
+import type { ComposedParameter } from "./composed-service.ts";
+import type { Takes } from "./table/service-table.ts";
 
 /** A field of a claim's spec or of its parameters. */
 export interface Field {
@@ -9,11 +11,7 @@ export interface Field {
 }
 
 /** One parameter of an instance. */
-export interface Parameter {
-  /** Camel case, as in the claim. */
-  readonly name: string;
-  /** As the broker calls it. */
-  readonly brokerKey: string;
+export interface Parameter extends ComposedParameter {
   readonly schema: Field;
 }
 
@@ -45,6 +43,8 @@ export interface DataService {
   readonly offerings: readonly string[];
   /** What `spec.plan` of a claim may name. */
   readonly plans: readonly string[];
+  /** What a plan is good for, by its name; empty where nothing is said. */
+  readonly plansAbout: Readonly<Record<string, string>>;
   /** What holds between offering, plan and the plan before. That both are known names is always checked. */
   readonly rules: readonly Rule[];
   /** What the parameters are about. */
@@ -55,6 +55,8 @@ export interface DataService {
   readonly refusedParameters?: readonly Omit<Parameter, "brokerKey">[] | undefined;
   /** Further fields of a claim's spec. */
   readonly fields?: Readonly<Record<string, Field>> | undefined;
+  /** How long operations usually take; for words only. */
+  readonly takes?: Takes | undefined;
   /** Further columns of `kubectl get`. */
   readonly columns?: readonly PrinterColumn[] | undefined;
   /** Keys of a binding's Secret. A broker may send more. */
@@ -75,33 +77,26 @@ export function compositionName({ type }: DataService): string {
   return `a9s-${type}`;
 }
 
-/** What the input of the composition function calls a service's instances. */
+/** What the input of the composition function called a service's instances before it described them; understood for one release. */
 export function functionResource({ type }: DataService): string {
   return `${type}-instance`;
 }
 
-const configSuffix = "-service-broker";
+const brokerSuffix = "-service-broker";
+const backupSuffix = "-backup-manager";
 
 /** Name of the ProviderConfig with the broker of a type of data service. */
 export function providerConfigName(type: string): string {
-  return `${type}${configSuffix}`;
+  return `${type}${brokerSuffix}`;
 }
 
-/** The type whose broker a ProviderConfig of this name describes. */
+/** Name of the ProviderConfig with the backup manager of a type of data service. */
+export function backupConfigName(type: string): string {
+  return `${type}${backupSuffix}`;
+}
+
+/** The type whose broker or backup manager a ProviderConfig of this name describes. */
 export function typeOfProviderConfig(name: string): string {
-  return name.endsWith(configSuffix) ? name.slice(0, -configSuffix.length) : name;
-}
-
-/** From the names of a claim's parameters to the broker's. What is not set and what is not known is left out. */
-export function brokerParameters(
-  { parameters }: DataService,
-  claimed: Readonly<Record<string, unknown>>,
-): Readonly<Record<string, unknown>> {
-  const known = parameters.filter(({ name }) => Object.hasOwn(claimed, name));
-  return Object.fromEntries(known.map(({ name, brokerKey }) => [brokerKey, claimed[name]]));
-}
-
-/** For services that are reached with SQL at `host` and `port`. */
-export function sqlConnection({ host, port }: Credentials): readonly ConnectionDetail[] {
-  return host === undefined || port === undefined ? [] : [{ hostURL: host, port, label: "SQL" }];
+  const suffix = [brokerSuffix, backupSuffix].find((one) => name.endsWith(one));
+  return suffix === undefined ? name : name.slice(0, -suffix.length);
 }

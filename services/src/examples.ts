@@ -25,22 +25,52 @@ function fileOf(
   };
 }
 
-/** Of one service: its instances, and a binding to the first of them. */
-export function examplesOf({ type, kind, examples }: DataService): readonly ExampleFile[] {
+const needs = (kind: string): string => {
   const { plural, group } = claimResource(kind);
-  const needs = `Apply it in an app cluster that has bound \`${plural}.${group}\`.`;
+  return `Apply it in an app cluster that has bound \`${plural}.${group}\`.`;
+};
+
+/** Of one service: its instances, and a binding, a backup and a restore of the first of them. */
+export function examplesOf(service: DataService): readonly ExampleFile[] {
+  const { kind, examples } = service;
   const instances = examples.map(({ file, about, ...claim }) =>
-    fileOf(file, [`${about} ${needs}`], { kind, ...claim }),
+    fileOf(file, [`${about} ${needs(kind)}`], { kind, ...claim }),
   );
   const [first] = examples;
-  if (first === undefined) return instances;
-  const name = `${first.name}-app`;
-  const comment = [
-    `Credentials for \`${first.name}\`. They arrive as the Secret \`${name}-creds\` in the same namespace.`,
-    `Needs \`servicebindings.${group}\` bound, with the permission claim on Secrets accepted.`,
+  return first === undefined ? instances : [...instances, ...sharedExamples(service, first.name)];
+}
+
+function sharedExamples({ type }: DataService, instance: string): readonly ExampleFile[] {
+  const binding = `${instance}-app`;
+  const backup = `${instance}-backup`;
+  const ofInstance = { instanceRef: instance, serviceInstanceType: type };
+  return [
+    fileOf(
+      `${type}-binding`,
+      [
+        `Credentials for \`${instance}\`. They arrive as the Secret \`${binding}-creds\` in the same namespace.`,
+        `Needs \`servicebindings.${claimGroup}\` bound, with the permission claim on Secrets accepted.`,
+      ],
+      { kind: "ServiceBinding", name: binding, spec: ofInstance },
+    ),
+    fileOf(`${type}-backup`, [`A backup of \`${instance}\`. ${needs("Backup")}`], {
+      kind: "Backup",
+      name: backup,
+      spec: ofInstance,
+    }),
+    fileOf(
+      `${type}-restore`,
+      [
+        `Puts \`${backup}\` back into \`${instance}\`, once: what was written since then is lost.`,
+        needs("Restore"),
+      ],
+      {
+        kind: "Restore",
+        name: `${instance}-restore`,
+        spec: { backupRef: backup, instanceRef: instance, serviceInstanceType: type },
+      },
+    ),
   ];
-  const spec = { instanceRef: first.name, serviceInstanceType: type };
-  return [...instances, fileOf(`${type}-binding`, comment, { kind: "ServiceBinding", name, spec })];
 }
 
 /** All of them. */

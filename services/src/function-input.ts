@@ -3,6 +3,10 @@ import { fnGroup } from "@klutch/api";
 
 /** What the input calls bindings. Instances are called by `functionResource`. */
 export const bindingResource = "service-binding";
+/** What it calls backups. */
+export const backupResource = "backup";
+/** What it calls restores. */
+export const restoreResource = "restore";
 
 /** `pipeline[].input` of a Composition. */
 export interface FunctionInput {

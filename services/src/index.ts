@@ -1,7 +1,8 @@
 /** Every data service, and what is derived from the list of them. No I/O. */
+export { brokerParameters, type ComposedService } from "./composed-service.ts";
 export { compositions } from "./compositions.ts";
 export {
-  brokerParameters,
+  backupConfigName,
   type DataService,
   functionResource,
   providerConfigName,
@@ -9,7 +10,21 @@ export {
 } from "./data-service.ts";
 export { type ExampleFile, exampleFiles } from "./examples.ts";
 export { exportTemplates } from "./export-templates.ts";
-export { bindingResource } from "./function-input.ts";
+export { backupResource, bindingResource, restoreResource } from "./function-input.ts";
+export { instanceInput, instanceResource, readInstanceInput } from "./instance-input.ts";
 export { services, serviceOfType } from "./list.ts";
 export { pageOf } from "./page.ts";
-export { type CompositeResourceDefinition, xrds } from "./xrds.ts";
+export { sharedXrds } from "./shared-xrds.ts";
+export type { CompositeResourceDefinition } from "./xrd.ts";
+export { xrds } from "./xrds.ts";
+export {
+  describeFault,
+  type Fault,
+  type PlacedFile,
+  readTable,
+  type ReadResult,
+} from "./table/read-table.ts";
+export type { ServiceTable } from "./table/service-table.ts";
+export { ruleField } from "./table/rule-places.ts";
+export { manifestsOf, type ServiceManifests } from "./render/manifests.ts";
+export { type UsualTimes, usualTimes } from "./usual-times.ts";

@@ -1,10 +1,10 @@
 /** The data services. */
-import { mariadb } from "../mariadb/service.ts";
-import { postgresql } from "../postgresql/service.ts";
 import type { DataService } from "./data-service.ts";
+import { tables } from "./gen/tables.ts";
+import { dataServiceOf } from "./table/data-service-of.ts";
 
 /** All of them, in the order in which they are printed. */
-export const services: readonly DataService[] = [postgresql, mariadb];
+export const services: readonly DataService[] = tables.map(dataServiceOf);
 
 /** The service that the label `klutch.io/instance-type` means; undefined for one that is not in the list. */
 export function serviceOfType(label: string): DataService | undefined {

@@ -1,151 +1,70 @@
-/** The composites and claims of the shipped Configuration as XRDs: one for each data service, one for bindings. */
-import { claimGroup } from "@klutch/api";
-import { anyObject, boolean, object, oneOf, type PrinterColumn, type Rule, string } from "@klutch/schema";
-import { claimResource, compositionName, type DataService, type Field } from "./data-service.ts";
+/** The composites and claims of the shipped Configuration as XRDs: one for each data service, and those that all share. */
+import { object, string } from "@klutch/schema";
+import { readyReasonColumn, textColumn } from "./columns.ts";
+import { keepsComposition } from "./composition-rules.ts";
+import { compositionName, type DataService } from "./data-service.ts";
 import { services } from "./list.ts";
-import { offered } from "./plan-rules.ts";
-
-/** A CompositeResourceDefinition (apiextensions.crossplane.io/v1) as JSON. */
-export interface CompositeResourceDefinition {
-  readonly apiVersion: "apiextensions.crossplane.io/v1";
-  readonly kind: "CompositeResourceDefinition";
-  readonly metadata: { readonly name: string };
-  readonly spec: Readonly<Record<string, unknown>>;
-}
-
-/**
- * Types that bindings could always name. A binding may still name one that is not in the list of services: it is not refused, and its
- * condition says that no broker serves the type here.
- */
-const typesOfOld = [
-  "keyvalue",
-  "postgresql",
-  "mongodb",
-  "search",
-  "logme2",
-  "prometheus",
-  "messaging",
-  "mariadb",
-];
-const instanceTypes = [...new Set([...typesOfOld, ...services.map(({ type }) => type)])];
-
-interface XrdOptions {
-  readonly kind: string;
-  readonly composition: string;
-  readonly compositeDeletePolicy?: "Foreground" | undefined;
-  readonly columns?: readonly PrinterColumn[] | undefined;
-  readonly spec: Field;
-}
-
-function xrd(options: XrdOptions): CompositeResourceDefinition {
-  const { kind, plural } = claimResource(options.kind);
-  return {
-    apiVersion: "apiextensions.crossplane.io/v1",
-    kind: "CompositeResourceDefinition",
-    metadata: { name: `x${plural}.${claimGroup}` },
-    spec: {
-      group: claimGroup,
-      names: { kind: `X${kind}`, plural: `x${plural}` },
-      claimNames: { kind, plural },
-      defaultCompositionRef: { name: options.composition },
-      ...(options.compositeDeletePolicy === undefined
-        ? {}
-        : { defaultCompositeDeletePolicy: options.compositeDeletePolicy }),
-      versions: [
-        {
-          name: "v1",
-          served: true,
-          referenceable: true,
-          schema: {
-            openAPIV3Schema: {
-              type: "object",
-              properties: {
-                spec: options.spec.json,
-                status: object(
-                  {},
-                  { managed: anyObject({ description: "What the managed resource reports." }) },
-                  { description: "How it is. Written by Crossplane." },
-                ).json,
-              },
-              required: ["spec"],
-            },
-          },
-          ...(options.columns === undefined ? {} : { additionalPrinterColumns: options.columns }),
-        },
-      ],
-    },
-  };
-}
-
-const immutable = (field: string): Rule => ({
-  rule: "self == oldSelf",
-  message: `${field} is an immutable field`,
-});
-const acceptsIncomplete = boolean({
-  description: "Whether the broker may answer before it is done. Default true.",
-});
+import { toldSchema } from "./parameter-text.ts";
+import { offered, toldRule } from "./plan-rules.ts";
+import { telling } from "./rule-text.ts";
+import { sharedXrds } from "./shared-xrds.ts";
+import { acceptsIncomplete, type CompositeResourceDefinition, immutable, xrd } from "./xrd.ts";
 
 /** Of a service's instances. */
 export function instanceXrd(service: DataService): CompositeResourceDefinition {
   const { parameters, refusedParameters = [], fields = {} } = service;
-  const refused = refusedParameters.map(({ name }) => ({
-    rule: `!has(self.parameters) || !has(self.parameters.${name})`,
-    message: `parameters.${name} is not supported for ${compositionName(service)}`,
-  }));
+  const refused = refusedParameters.map(({ name }) =>
+    telling(
+      {
+        rule: `!has(self.parameters) || !has(self.parameters.${name})`,
+        message: `parameters.${name} is not supported for ${compositionName(service)}`,
+        fieldPath: `.parameters.${name}`,
+      },
+      "remove it",
+    ),
+  );
+  const all = [...parameters, ...refusedParameters].map(
+    ({ name, schema }) => [name, { json: toldSchema(schema.json) }] as const,
+  );
   return xrd({
     kind: service.kind,
     composition: compositionName(service),
     compositeDeletePolicy: "Foreground",
-    columns: service.columns,
+    columns: [
+      ...(service.columns ?? []),
+      textColumn("Service", ".spec.service"),
+      textColumn("Plan", ".spec.plan"),
+      readyReasonColumn,
+    ],
     spec: object(
       {
         service: string({
           maxLength: 64,
-          description: "The offering. It cannot be changed.",
+          description: `The offering: ${service.offerings.join(", ")}. It cannot be changed.`,
           rules: [immutable("Service")],
         }),
         plan: string({
           maxLength: 64,
-          description: "The plan of the offering; the page of the service lists them.",
+          description: `The plan: ${service.plans.join(", ")}.`,
         }),
       },
       {
         acceptsIncomplete,
-        parameters: object(
-          {},
-          Object.fromEntries([...parameters, ...refusedParameters].map(({ name, schema }) => [name, schema])),
-          { description: service.parametersAbout },
-        ),
+        parameters: object({}, Object.fromEntries(all), { description: service.parametersAbout }),
         ...fields,
       },
       {
         description: `The ${service.title} instance that is wanted.`,
-        rules: [...offered(service.type, service), ...service.rules, ...refused],
+        rules: [
+          ...offered(service.type, service),
+          ...service.rules.map(toldRule),
+          ...refused,
+          keepsComposition(compositionName(service)),
+        ],
       },
     ),
   });
 }
 
-/** Of bindings to any service. */
-export const serviceBindingXrd: CompositeResourceDefinition = xrd({
-  kind: "ServiceBinding",
-  composition: "a9s-servicebinding",
-  spec: object(
-    {
-      instanceRef: string({
-        maxLength: 253,
-        description: "Name of the instance's claim in the same namespace. It cannot be changed.",
-        rules: [immutable("InstanceRef")],
-      }),
-      serviceInstanceType: oneOf(instanceTypes, {
-        description: "Which data service the instance is. It cannot be changed.",
-        rules: [immutable("ServiceInstanceType")],
-      }),
-    },
-    { acceptsIncomplete },
-    { description: "Which instance gets credentials. They come to the Secret <name>-creds." },
-  ),
-});
-
 /** All of them. */
-export const xrds: readonly CompositeResourceDefinition[] = [...services.map(instanceXrd), serviceBindingXrd];
+export const xrds: readonly CompositeResourceDefinition[] = [...services.map(instanceXrd), ...sharedXrds];

@@ -1,12 +1,10 @@
 /** `npm run generate`: writes every generated file. */
-import { mkdir, writeFile } from "node:fs/promises";
-import { dirname, join } from "node:path";
-import { repositoryRoot } from "../root.ts";
-import { generatedFiles } from "./files.ts";
+import { spawnSync } from "node:child_process";
+import { join } from "node:path";
+import { shippedTables, tablesModule, tablesSource } from "./tables.ts";
+import { writeGenerated } from "./write.ts";
 
-for (const [path, content] of generatedFiles()) {
-  const absolute = join(repositoryRoot, path);
-  await mkdir(dirname(absolute), { recursive: true });
-  await writeFile(absolute, content);
-  console.log(path);
-}
+await writeGenerated(tablesModule, tablesSource(shippedTables()));
+// A process of its own, which loads the module that was written just now.
+const { status } = spawnSync(process.execPath, [join(import.meta.dirname, "print.ts")], { stdio: "inherit" });
+process.exitCode = status ?? 1;

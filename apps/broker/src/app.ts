@@ -4,7 +4,7 @@ import { type Context, Hono, type MiddlewareHandler } from "hono";
 import { bodyLimit } from "hono/body-limit";
 import { operationOf } from "@klutch/osb";
 import { type Logger, type Metrics, serverMetrics } from "@klutch/telemetry";
-import { catalog, serviceId } from "./catalog.ts";
+import { findPlan } from "./catalog.ts";
 import { BrokerError } from "./errors.ts";
 import type { BrokerService, Input } from "./service.ts";
 
@@ -15,6 +15,8 @@ export interface AppOptions {
   readonly password: string;
   readonly logger: Logger;
   readonly metrics?: Metrics | undefined;
+  /** Served under `/backup-manager`. */
+  readonly backups?: Hono | undefined;
 }
 
 const instancePath = "/v2/service_instances/:instance";
@@ -34,9 +36,10 @@ export function createApp(options: AppOptions): Hono {
     checkVersion(context.req.header("x-broker-api-version"));
     await next();
   });
-  app.get("/v2/catalog", (context) => context.json(catalog));
+  app.get("/v2/catalog", (context) => context.json(service.catalog));
   addInstanceRoutes(app, service);
   addBindingRoutes(app, service);
+  if (options.backups !== undefined) app.route("/backup-manager", options.backups);
   app.notFound((context) =>
     context.json({ error: "NotFound", description: `no such path: ${context.req.path}` }, 404),
   );
@@ -92,7 +95,8 @@ function addInstanceRoutes(app: Hono, service: BrokerService): void {
     }
     if (instance.state === "in progress")
       throw new BrokerError(422, "ConcurrencyError", "the instance is being changed");
-    return context.json({ service_id: serviceId, plan_id: instance.planId, parameters: instance.parameters });
+    const { planId: plan_id, parameters } = instance;
+    return context.json({ service_id: findPlan(plan_id)?.serviceId, plan_id, parameters });
   });
   app.get(`${instancePath}/last_operation`, async (context) => {
     const { operation, state, description } = await service
@@ -157,7 +161,11 @@ async function body(context: Context): Promise<Input> {
   return Object.fromEntries(Object.entries(value));
 }
 
-function checkAuthorization(header: string | undefined, options: AppOptions): void {
+/** Throws `BrokerError` 401 unless the header has these credentials (RFC 7617). */
+export function checkAuthorization(
+  header: string | undefined,
+  options: Pick<AppOptions, "username" | "password">,
+): void {
   const expected = `Basic ${Buffer.from(`${options.username}:${options.password}`).toString("base64")}`;
   const digest = (text: string): Buffer => createHash("sha256").update(text).digest();
   if (!timingSafeEqual(digest(header ?? ""), digest(expected))) {
@@ -178,7 +186,8 @@ function checkVersion(header: string | undefined): void {
   }
 }
 
-function errorAnswer(error: Error, context: Context, logger: Logger): Response {
+/** What a request gets that failed. */
+export function errorAnswer(error: Error, context: Context, logger: Logger): Response {
   if (error instanceof BrokerError) {
     return context.json({ error: error.error, description: error.message }, error.status);
   }

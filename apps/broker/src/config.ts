@@ -5,12 +5,16 @@ import {
   address,
   type Flag,
   FlagFault,
+  optionalText,
   probesFlag,
   type Program,
   requireFlags,
   text,
+  type ValuesOf,
+  wholeNumber,
 } from "@klutch/kube-runtime";
 import type { LogLevel } from "@klutch/telemetry";
+import type { BackupConfig } from "./backup-manager/start.ts";
 
 /** How the broker runs. */
 export interface BrokerConfig {
@@ -20,8 +24,12 @@ export interface BrokerConfig {
   readonly postgresUrl: string;
   readonly username: string;
   readonly password: string;
+  /** Holds the servers of services whose instances have one each; without it PostgreSQL alone is offered. */
+  readonly dataFolder?: string | undefined;
   /** From it and a stored salt each binding's password is derived. */
   readonly secretKey: string;
+  /** Undefined: there is no backup manager. */
+  readonly backups?: BackupConfig | undefined;
 }
 
 const leastKeyLength = 32;
@@ -40,6 +48,11 @@ const flags = {
     "BROKER_POSTGRES_URL",
     "URL of a superuser of the PostgreSQL server that holds the instances",
   ),
+  "data-folder": optionalText({
+    help: "Folder for the servers of MariaDB and key-value instances; without it they are not offered",
+    env: "BROKER_DATA_FOLDER",
+    envOnly: true,
+  }),
   username: credential("BROKER_USERNAME", "User of the broker's API"),
   password: credential("BROKER_PASSWORD", "Password of that user"),
   "secret-key": longEnough(
@@ -48,6 +61,35 @@ const flags = {
       `At least ${leastKeyLength} characters, from which passwords are derived`,
     ),
   ),
+  "backup-folder": optionalText({
+    help: "Folder of the backups, which must be nobody else's. Without one there is no backup manager",
+    env: "BROKER_BACKUP_FOLDER",
+    envOnly: true,
+  }),
+  "backup-retention-days": wholeNumber(
+    {
+      help: "So many days a backup is kept",
+      env: "BROKER_BACKUP_RETENTION_DAYS",
+      envOnly: true,
+      default: "14",
+    },
+    { least: 1, most: 36_500 },
+  ),
+  "backup-min-count": wholeNumber(
+    {
+      help: "So many backups of each instance are kept, however old they are",
+      env: "BROKER_BACKUP_MIN_COUNT",
+      envOnly: true,
+      default: "3",
+    },
+    { least: 0, most: 10_000 },
+  ),
+  "postgres-programs": optionalText({
+    help: "Folder of pg_dump and pg_restore. Default: they are looked for in /usr/lib/postgresql and PATH",
+    env: "BROKER_POSTGRES_PROGRAMS",
+    envOnly: true,
+  }),
+  "search-path": optionalText({ help: "Where programs are looked for", env: "PATH", envOnly: true }),
 };
 
 /** How the process runs. */
@@ -61,7 +103,7 @@ export interface BrokerProcessConfig extends BrokerConfig {
 export const brokerProgram: Program<BrokerProcessConfig> = {
   name: "broker",
   version: klutchVersion,
-  summary: "the sandbox's service broker for PostgreSQL",
+  summary: "the sandbox's service broker for PostgreSQL, MariaDB and a key-value store",
   flags,
   readConfig(source) {
     const values = requireFlags(flags, source);
@@ -69,13 +111,26 @@ export const brokerProgram: Program<BrokerProcessConfig> = {
       ...values.listen,
       probes: values["health-probe-bind-address"],
       postgresUrl: values["postgres-url"],
+      dataFolder: values["data-folder"],
       username: values.username,
       password: values.password,
       secretKey: values["secret-key"],
+      backups: backupsOf(values),
       logLevel: "info",
     };
   },
 };
+
+function backupsOf(values: ValuesOf<typeof flags>): BackupConfig | undefined {
+  const folder = values["backup-folder"];
+  if (folder === undefined) return undefined;
+  return {
+    folder,
+    postgresPrograms: values["postgres-programs"],
+    searchPath: values["search-path"] ?? "",
+    retention: { days: values["backup-retention-days"], minCount: values["backup-min-count"] },
+  };
+}
 
 function longEnough(flag: Flag<string>): Flag<string> {
   return {

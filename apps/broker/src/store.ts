@@ -1,6 +1,6 @@
 /** What the broker remembers, in a database of the same server: a restart loses nothing. */
 import type { Pool } from "pg";
-import type { Parameters } from "./parameters.ts";
+import type { Parameters } from "./parameter-checks.ts";
 
 /** The operation an instance is in; `none` when it is at rest. */
 export type Operation = "none" | "provision" | "update" | "deprovision";
@@ -14,6 +14,8 @@ export interface Instance {
   /** Of the last operation. */
   readonly state: "in progress" | "succeeded" | "failed";
   readonly description: string;
+  /** Its data are being replaced by those of a backup; nothing else may be done to it. */
+  readonly restoring: boolean;
 }
 
 /** A binding; its password is derived from the salt. */
@@ -31,6 +33,7 @@ const tables = `
   create table if not exists public.bindings (
     instance_id text not null references public.instances (id) on delete cascade,
     id text primary key, salt text not null);
+  alter table public.instances add column if not exists restoring boolean not null default false;
 `;
 
 /** Instances and bindings. */
@@ -82,7 +85,7 @@ export class Store {
     const { rowCount } = await this.#pool.query(
       `update public.instances set operation = $2, state = 'in progress', description = '',
          plan_id = coalesce($3, plan_id), parameters = coalesce($4::jsonb, parameters)
-       where id = $1 and (state <> 'in progress' or $2 = 'deprovision')`,
+       where id = $1 and not restoring and (state <> 'in progress' or $2 = 'deprovision')`,
       [
         id,
         operation,
@@ -132,5 +135,5 @@ export class Store {
 }
 
 const selectInstance =
-  'select id, plan_id as "planId", parameters, operation, state, description from public.instances';
+  'select id, plan_id as "planId", parameters, operation, state, description, restoring from public.instances';
 const selectBinding = 'select instance_id as "instanceId", id, salt from public.bindings';

@@ -76,7 +76,7 @@ test("unbinding gets into a database whose old owner set a role, a library or an
     uri,
     `alter database ${name} set session_authorization to '${owner}'`,
     `alter database ${name} set role to '${owner}'`,
-    `alter database ${name} set transaction_timeout to 1`,
+    `alter database ${name} set idle_session_timeout to 1`,
     `alter database ${name} set local_preload_libraries to 'nothing-there'`,
   );
   await unbind("trap", "trap-1");

@@ -4,10 +4,17 @@ import { textAt, valueAt } from "@klutch/kube-core";
 import fc from "fast-check";
 import { claimNameLabel, claimNamespaceLabel } from "@klutch/api";
 import type { ComposeRequest, Json } from "@klutch/crossplane";
-import { bindingResource, functionResource, services } from "@klutch/services";
+import {
+  backupResource,
+  bindingResource,
+  functionResource,
+  restoreResource,
+  services,
+} from "@klutch/services";
 import { compose } from "./compose.ts";
 
-const inputs = [...services.map(functionResource), bindingResource];
+const called = [...services.map(functionResource), bindingResource];
+const inputs = [...called, backupResource, restoreResource];
 
 /** Where the fields that are read stand, with anything in them: an XRD allows less, and a function must not rely on it. */
 const anything = fc.oneof(
@@ -36,6 +43,7 @@ const composite = fc.record(
       parameters: anything,
       acceptsIncomplete: anything,
       instanceRef: anything,
+      backupRef: anything,
       serviceInstanceType: anything,
       writeConnectionSecretToRef: anything,
       namespace: anything,
@@ -65,7 +73,7 @@ test("whatever a composite holds, at most one resource comes of it, and it belon
     fc.property(composite, fc.constantFrom(...inputs), observed, (body, input, existing) => {
       const { resources, results = [], conditions = [] } = compose(requestOf(body, input, existing));
       for (const { status } of conditions) assert.match(status, /^(True|False|Unknown)$/);
-      if (results.length > 0) {
+      if (results.some(({ severity }) => severity === "fatal")) {
         assert.deepEqual(resources, {});
         return;
       }
@@ -120,7 +128,8 @@ test("only a Ready of True makes the composite ready", () => {
       true,
     ],
   ] as const) {
-    const { resources } = compose(requestOf(body, inputs[0], { status: { conditions } }));
+    const { spec } = compose(requestOf(body, inputs[0], {})).resources["managed"]?.resource ?? {};
+    const { resources } = compose(requestOf(body, inputs[0], { spec, status: { conditions } }));
     assert.equal(resources["managed"]?.ready, ready, JSON.stringify(conditions));
   }
 });
@@ -144,7 +153,7 @@ test("a claim that must be finished at once says so to the provider; anything el
     metadata: { name: "db", namespace: "team" },
     spec: { acceptsIncomplete },
   });
-  for (const input of inputs) {
+  for (const input of called) {
     for (const [value, expected] of [
       [false, false],
       [true, true],

@@ -56,10 +56,77 @@ test("a binding becomes a ServiceBinding whose Secret lands in the claim's names
   });
 });
 
+test("a binding names the Secret of its credentials and its keys, never values, once there are any", () => {
+  const spec = { instanceRef: "db", serviceInstanceType: "postgresql" };
+  const base = request("service-binding", spec, { status: { atProvider: { state: "created" } } });
+  const connection = { uri: Buffer.from("postgres://u:geheim@h"), host: Buffer.from("geheim") };
+  const observed = { managed: { resource: base.observed["managed"]?.resource ?? {}, connection } };
+  const { compositeStatus } = compose({ ...base, observed });
+  assert.deepEqual(compositeStatus, {
+    managed: { state: "created", conditions: [], credentials: { name: "db-creds", keys: ["host", "uri"] } },
+  });
+  assert.equal(valueAt(compose(base).compositeStatus, "managed", "credentials"), undefined);
+});
+
+test("a backup becomes a Backup at the backup manager of its type, and what it reports comes back", () => {
+  const spec = { instanceRef: "db", serviceInstanceType: "mariadb" };
+  const atProvider = {
+    instanceId: "i",
+    id: 7,
+    size: 4096,
+    status: "done",
+    triggered_at: "2026-11-22T10:00:00.000Z",
+    finished_at: "2026-11-22T10:01:00.000Z",
+    downloadable: false,
+  };
+  const conditions = [{ type: "Ready", status: "True", reason: "Available" }];
+  const observed = existing(spec, { atProvider, conditions }, "backup");
+  const { resources, compositeStatus } = compose(request("backup", spec, observed));
+  assert.deepEqual(resources, {
+    managed: {
+      ready: true,
+      resource: {
+        apiVersion: "dataservices.anynines.com/v1",
+        kind: "Backup",
+        metadata: { labels },
+        spec: { forProvider: { instanceName: "db" }, providerConfigRef: { name: "mariadb-backup-manager" } },
+      },
+    },
+  });
+  const { instanceId: _private, ...shown } = atProvider;
+  assert.deepEqual(compositeStatus, { managed: { ...shown, conditions } });
+});
+
+test("a restore becomes a Restore of the named backup, into the instance that the claim names", () => {
+  const spec = { backupRef: "nightly", instanceRef: "db", serviceInstanceType: "postgresql" };
+  const atProvider = { instanceId: "i", backupId: 7, restoreId: 3, state: "running", triggeredAt: "t" };
+  const observed = { status: { atProvider, conditions: [] } };
+  const { resources, compositeStatus } = compose(request("restore", spec, observed));
+  assert.deepEqual(resources, {
+    managed: {
+      ready: false,
+      resource: {
+        apiVersion: "dataservices.anynines.com/v1",
+        kind: "Restore",
+        metadata: { labels },
+        spec: {
+          forProvider: { backupName: "nightly", instanceName: "db" },
+          providerConfigRef: { name: "postgresql-backup-manager" },
+        },
+      },
+    },
+  });
+  assert.deepEqual(compositeStatus, {
+    managed: { restoreId: 3, state: "running", triggeredAt: "t", conditions: [] },
+  });
+  const { instanceRef: _left, ...without } = spec;
+  const bare = compose(request("restore", without)).resources["managed"]?.resource;
+  assert.deepEqual(valueAt(bare, "spec", "forProvider"), { backupName: "nightly" });
+});
+
 test("a managed resource that another Composition made keeps the name by which Crossplane knows it", () => {
   const kept = {
-    apiVersion: "dataservices.anynines.com/v1",
-    kind: "ServiceInstance",
+    ...existing(instanceSpec, {}),
     status: { atProvider: { state: "provisioned" }, conditions: [{ type: "Ready", status: "True" }] },
   };
   const base = request("postgresql-instance", instanceSpec);
@@ -77,7 +144,13 @@ test("of several managed resources none is chosen, and nothing is changed", () =
   const observed = { one: { resource, connection: {} }, two: { resource, connection: {} } };
   const { resources, results } = compose({ ...request("postgresql-instance", instanceSpec), observed });
   assert.deepEqual(resources, {});
-  assert.equal(results?.[0]?.severity, "fatal");
+  assert.deepEqual(
+    results?.map(({ severity, reason }) => [severity, reason]),
+    [
+      ["warning", "ServiceProblem"],
+      ["fatal", undefined],
+    ],
+  );
   const ours = compose({
     ...request("postgresql-instance", instanceSpec),
     observed: { ...observed, managed: { resource, connection: {} } },
@@ -85,31 +158,147 @@ test("of several managed resources none is chosen, and nothing is changed", () =
   assert.deepEqual(Object.keys(ours.resources), ["managed"]);
 });
 
-test("readiness, report and problem of the managed resource reach the composite", () => {
+/** The managed resource as it exists when nothing has changed since it was composed. */
+function existing(spec: Json, status: Json, input = "postgresql-instance"): Json {
+  const composed = compose(request(input, spec)).resources["managed"]?.resource ?? {};
+  return { ...composed, metadata: { generation: 1 }, status };
+}
+
+test("readiness, report and problem of the managed resource reach the composite and the claim", () => {
   const conditions = [
-    { type: "Ready", status: "True", reason: "Available" },
-    { type: "Synced", status: "False", reason: "ReconcileError", message: "update failed: quota" },
+    { type: "Ready", status: "True", reason: "Available", observedGeneration: 1 },
+    { type: "Synced", status: "False", reason: "BrokerUnreachable", message: "observe failed: no answer" },
   ];
-  const observed = { status: { atProvider: { state: "provisioned", planId: "p" }, conditions } };
+  const observed = existing(instanceSpec, { atProvider: { state: "provisioned", planId: "p" }, conditions });
   const answer = compose(request("postgresql-instance", instanceSpec, observed));
+  const message =
+    "observe failed: no answer; it is tried again by itself, and nothing in the claim has to change";
   assert.equal(answer.resources["managed"]?.ready, true);
   assert.deepEqual(answer.compositeStatus, { managed: { state: "provisioned", conditions } });
   assert.deepEqual(answer.conditions, [
-    {
-      type: "ManagedResourceSynced",
-      status: "False",
-      reason: "ReconcileError",
-      message: "update failed: quota",
-    },
+    { type: "klutch.anynines.com/Ready", status: "True", reason: "Available" },
+    { type: "klutch.anynines.com/Synced", status: "False", reason: "BrokerUnreachable", message },
   ]);
+  assert.deepEqual(answer.results, [{ severity: "warning", reason: "ServiceProblem", message }]);
+});
+
+test("a refusal names the field of the claim, also where the broker calls it otherwise", () => {
+  const said = (message: string): Json => ({
+    conditions: [{ type: "Synced", status: "False", reason: "Refused", message, observedGeneration: 1 }],
+  });
+  for (const [message, field] of [
+    [
+      "InvalidParameters: parameters.max_connections and postgresql-single-nano",
+      "spec.parameters.maxConnections",
+    ],
+    ['no entry for the plan name "postgresql-single-nano"; a9s-postgresql17 has: x', "spec.plan"],
+    ['no entry for the service name "a9s-postgresql17"', "spec.service"],
+    ["parameters.work_mem, which the claim does not have", "the claim's spec"],
+  ] as const) {
+    const observed = existing(instanceSpec, said(message));
+    const [problem] = compose(request("postgresql-instance", instanceSpec, observed)).results ?? [];
+    assert.equal(problem?.message, `${message}; change ${field}`);
+  }
+});
+
+test("a changed claim is not ready by what was said of the one before", () => {
+  const conditions = [{ type: "Ready", status: "True", reason: "Available", observedGeneration: 1 }];
+  const observed = existing(instanceSpec, { conditions });
+  const ready = (spec: Json): boolean | undefined =>
+    compose(request("postgresql-instance", spec, observed)).resources["managed"]?.ready;
+  assert.equal(ready(instanceSpec), true);
+  assert.equal(ready({ ...instanceSpec, plan: "postgresql-single-small" }), false);
+  assert.equal(ready({ ...instanceSpec, parameters: { maxConnections: 50 } }), false);
+});
+
+test("the mark of the spec that was composed comes back, and nothing that is no mark", () => {
+  const observedOf = (mark: unknown): readonly unknown[] => {
+    const { composite, ...rest } = request("postgresql-instance", instanceSpec);
+    const metadata = { name: "db-x1", labels, annotations: { "klutch.anynines.com/spec-digest": mark } };
+    const { conditions = [] } = compose({ ...rest, composite: { ...composite, metadata } });
+    return conditions.filter(({ type }) => type === "klutch.anynines.com/SpecObserved");
+  };
+  assert.deepEqual(observedOf("0123456789abcdef"), [
+    { type: "klutch.anynines.com/SpecObserved", status: "True", reason: "Sha256_0123456789abcdef" },
+  ]);
+  for (const mark of [undefined, "", "0123456789ABCDEF", "0123456789abcdef0", 7, "x\n0123456789abcdef"])
+    assert.deepEqual(observedOf(mark), []);
+});
+
+test("the managed resource says of which kind its claim is, so that events can be about it", () => {
+  const kindOf = (composite: Json): unknown => {
+    const { resources } = compose({ ...request("postgresql-instance", instanceSpec), composite });
+    return valueAt(
+      resources["managed"]?.resource,
+      "metadata",
+      "annotations",
+      "klutch.anynines.com/claim-kind",
+    );
+  };
+  const claimRef = {
+    apiVersion: "anynines.com/v1",
+    kind: "PostgresqlInstance",
+    name: "db",
+    namespace: "team",
+  };
+  const own = { apiVersion: "anynines.com/v1", kind: "XPostgresqlInstance" };
+  assert.equal(
+    kindOf({ ...own, metadata: { labels }, spec: { claimRef } }),
+    "anynines.com/v1/PostgresqlInstance",
+  );
+  assert.equal(
+    kindOf({ apiVersion: "anynines.m.com/v1", kind: "Db", metadata: { name: "db", namespace: "team" } }),
+    "anynines.m.com/v1/Db",
+  );
+  assert.equal(kindOf({ ...own, metadata: { labels } }), undefined);
+});
+
+test("the claim of a binding gets the name of the Secret and its keys, and no value", () => {
+  const base = request("service-binding", { instanceRef: "db", serviceInstanceType: "postgresql" }, {});
+  const connection = { password: Buffer.from("hidden"), host: Buffer.from("h") };
+  const { compositeStatus } = compose({ ...base, observed: { managed: { resource: {}, connection } } });
+  assert.deepEqual(valueAt(compositeStatus, "managed", "credentials"), {
+    name: "db-creds",
+    keys: ["host", "password"],
+  });
+  assert.doesNotMatch(JSON.stringify(compositeStatus), /hidden/);
+  assert.equal(valueAt(compose(base).compositeStatus, "managed", "credentials"), undefined);
+});
+
+test("how long it usually takes is said by the Composition, or known for the kind", () => {
+  const expected = (input: Json, resource = "postgresql-instance"): string | undefined => {
+    const base = request(resource, instanceSpec);
+    return compose({ ...base, input: { ...base.input, ...input } }).conditions?.[0]?.message;
+  };
+  assert.equal(expected({}), "it is being made; usually ready within 15 m");
+  assert.equal(expected({}, "service-binding"), "it is being made; usually ready within 1 m");
+  assert.equal(expected({ takes: { create: "2h" } }), "it is being made; usually ready within 2 h");
+  assert.equal(expected({ takes: { create: "90s" } }), "it is being made; usually ready within 90 s");
+  for (const takes of [{}, { create: "soon" }, { create: 5 }])
+    assert.equal(expected({ takes }), "it is being made");
+});
+
+test("a condition of the function before this one is not left as it was", () => {
+  const { composite, ...rest } = request("postgresql-instance", instanceSpec);
+  const status = {
+    conditions: [{ type: "ManagedResourceSynced", status: "False", message: "create failed" }],
+  };
+  const { conditions } = compose({ ...rest, composite: { ...composite, status } });
+  assert.equal(conditions?.find(({ type }) => type === "ManagedResourceSynced")?.status, "Unknown");
 });
 
 test("an unknown input stops the pipeline and names what is allowed", () => {
   const { results, resources } = compose(request("mysql", {}));
   assert.deepEqual(resources, {});
   assert.equal(results?.[0]?.severity, "fatal");
-  const allowed = [...services.map(functionResource), "service-binding"].join(", ");
-  assert.match(allowed, /^postgresql-instance, /);
+  const allowed = [
+    "service-instance",
+    ...services.map(functionResource),
+    "service-binding",
+    "backup",
+    "restore",
+  ].join(", ");
+  assert.match(allowed, /^service-instance, \w+-instance, /);
   assert.equal(results?.[0]?.message, `input.resource is "mysql"; it must be one of: ${allowed}`);
 });
 

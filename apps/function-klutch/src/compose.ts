@@ -1,22 +1,47 @@
 /** The composition function: from a composite of the shipped Configuration to a managed resource of provider-anynines. */
-import type { Compose, ComposeResponse } from "@klutch/crossplane";
-import { bindingResource, functionResource, services } from "@klutch/services";
+import type { Compose, ComposeRequest, ComposeResponse } from "@klutch/crossplane";
+import {
+  backupResource,
+  bindingResource,
+  functionResource,
+  instanceResource,
+  readInstanceInput,
+  restoreResource,
+  services,
+} from "@klutch/services";
+import { composeBackup } from "./backup.ts";
+import { keepLiving } from "./living.ts";
+import { composeRestore } from "./restore.ts";
 import { composeServiceBinding } from "./service-binding.ts";
 import { composeServiceInstance } from "./service-instance.ts";
 
 const composers: ReadonlyMap<unknown, Compose> = new Map([
+  [instanceResource, composeDescribed] as const,
+  // Compositions of the release before say only which of these services they mean.
   ...services.map((service) => [functionResource(service), composeServiceInstance(service)] as const),
   [bindingResource, composeServiceBinding] as const,
+  [backupResource, composeBackup] as const,
+  [restoreResource, composeRestore] as const,
 ]);
 
-/** Chooses by the step's input. An input it does not know stops the pipeline and names what is allowed. */
+/** An instance of the service that the input describes. */
+function composeDescribed(request: ComposeRequest): ComposeResponse {
+  const service = readInstanceInput(request.input);
+  return "problem" in service ? fatal(service.problem) : composeServiceInstance(service)(request);
+}
+
+/** Chooses by the step's input. An input it does not know stops the pipeline and names what is allowed; so does a living resource of another kind. */
 export const compose: Compose = (request) => {
   const resource = request.input?.["resource"];
-  return composers.get(resource)?.(request) ?? unknownInput(resource);
+  const response = composers.get(resource)?.(request);
+  return response === undefined ? unknownInput(resource) : keepLiving(request.observed, response);
 };
 
 function unknownInput(resource: unknown): ComposeResponse {
   const allowed = [...composers.keys()].join(", ");
-  const message = `input.resource is ${JSON.stringify(resource)}; it must be one of: ${allowed}`;
+  return fatal(`input.resource is ${JSON.stringify(resource)}; it must be one of: ${allowed}`);
+}
+
+function fatal(message: string): ComposeResponse {
   return { resources: {}, results: [{ severity: "fatal", message }] };
 }

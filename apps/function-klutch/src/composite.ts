@@ -1,7 +1,28 @@
 /** What is read of a composite and of a managed resource that exists. */
-import { claimNameLabel, claimNamespaceLabel } from "@klutch/api";
-import type { ComposeCondition, ComposeRequest, ComposeResponse, Json } from "@klutch/crossplane";
-import { conditionsOf, isRecord, textAt, valueAt } from "@klutch/kube-core";
+import {
+  claimKindAnnotation,
+  claimNameLabel,
+  claimNamespaceLabel,
+  serviceInstances,
+  specDigestAnnotation,
+  specObservedCondition,
+  syncedWordsCondition,
+} from "@klutch/api";
+import type {
+  ComposeCondition,
+  ComposeRequest,
+  ComposeResponse,
+  ComposeResult,
+  Json,
+  ObservedResource,
+} from "@klutch/crossplane";
+import { conditionsOf, isRecord, parseDuration, recordAt, textAt, valueAt } from "@klutch/kube-core";
+import { type UsualTimes, usualTimes } from "@klutch/services";
+import { managedStateOf, reportedConditions } from "./managed-state.ts";
+import { type Blame, wordsOf } from "./words.ts";
+
+/** Claims of all other kinds only name what cannot be changed. */
+const changeableKind = serviceInstances.kind;
 
 /** Whose the composite is. */
 export interface ClaimIdentity {
@@ -44,24 +65,82 @@ export const noClaim: ComposeResponse = {
   ],
 };
 
-/** The answer with the one managed resource, its readiness, what it reports, and its problem if it has one. */
+/**
+ * The answer with the one managed resource, its readiness, what it reports, and the words for the claim. `blame` says which fields of the
+ * claim a refusal is about.
+ */
 export function answer(
   request: ComposeRequest,
   resource: Json,
   reported: readonly string[],
+  blame: readonly Blame[] = [],
 ): ComposeResponse {
+  const { composite } = request;
   const name = nameOfComposed(request.observed, resource);
   if (name === undefined) return severalComposed;
-  const observed = request.observed[name]?.resource;
-  const conditions = composeConditionsOf(observed);
-  const ready = conditions.find(({ type }) => type === "Ready");
-  const values = reported.map((field) => [field, valueAt(observed, "status", "atProvider", field)] as const);
+  const observed = request.observed[name];
+  const state = managedStateOf(observed?.resource, resource);
+  const words = wordsOf(state, {
+    usual: usualOf(request, resource),
+    now: request.now,
+    isChangeable: resource["kind"] === changeableKind,
+    blame,
+  });
+  const values = [
+    ...reported.map((field) => [field, valueAt(observed?.resource, "status", "atProvider", field)] as const),
+    ["credentials", credentialsOf(observed, resource)] as const,
+    ["conditions", reportedConditions(observed?.resource)] as const,
+  ];
   const managed: Json = Object.fromEntries<unknown>(values.filter(([, value]) => value !== undefined));
   return {
-    resources: { [name]: { resource, ready: ready?.status === "True" } },
-    compositeStatus: { managed: { ...managed, conditions: valueAt(observed, "status", "conditions") ?? [] } },
-    conditions: problemOf(conditions),
+    resources: { [name]: { resource: withClaimKind(resource, composite), ready: words.isReady } },
+    compositeStatus: { managed },
+    conditions: [...words.conditions, ...specObserved(composite), ...replacedCondition(composite)],
+    results: words.problem === undefined ? [] : [serviceProblem(words.problem)],
   };
+}
+
+function serviceProblem(message: string): ComposeResult {
+  return { severity: "warning", reason: "ServiceProblem", message };
+}
+
+/** Of the Composition, where it says them. */
+function usualOf({ input }: ComposeRequest, { kind }: Json): UsualTimes {
+  const takes = valueAt(input, "takes");
+  if (!isRecord(takes)) return usualTimes[String(kind)] ?? {};
+  const time = (operation: string): number | undefined => parseDuration(textAt(takes, operation) ?? "");
+  return { create: time("create"), change: time("change"), delete: time("delete") };
+}
+
+/** The Secret that was written, and its keys; never a value. */
+function credentialsOf(observed: ObservedResource | undefined, resource: Json): Json | undefined {
+  const name = textAt(resource, "spec", "writeConnectionSecretToRef", "name");
+  const keys = Object.keys(observed?.connection ?? {}).toSorted();
+  return name === undefined || keys.length === 0 ? undefined : { name, keys };
+}
+
+/** With the claim's kind, for events about the claim while Crossplane asks no function any more. */
+function withClaimKind(resource: Json, composite: Json): Json {
+  const isOwn = textAt(composite, "metadata", "namespace") !== undefined;
+  const owner = valueAt(composite, "spec", "claimRef") ?? (isOwn ? composite : undefined);
+  const [apiVersion, kind] = [textAt(owner, "apiVersion"), textAt(owner, "kind")];
+  if (apiVersion === undefined || kind === undefined) return resource;
+  const annotations = { [claimKindAnnotation]: `${apiVersion}/${kind}` };
+  return { ...resource, metadata: { ...recordAt(resource, "metadata"), annotations } };
+}
+
+/** Which spec was composed, for an agent that marked it. */
+function specObserved(composite: Json): readonly ComposeCondition[] {
+  const mark = textAt(composite, "metadata", "annotations", specDigestAnnotation);
+  if (mark === undefined || !/^[0-9a-f]{16}$/.test(mark)) return [];
+  return [{ type: specObservedCondition, status: "True", reason: `Sha256_${mark}` }];
+}
+
+/** Crossplane keeps a condition that is not written any more, so one that `Synced` replaced says so where it is left. */
+function replacedCondition(composite: Json): readonly ComposeCondition[] {
+  const type = "ManagedResourceSynced";
+  if (!conditionsOf(composite).some((condition) => condition.type === type)) return [];
+  return [{ type, status: "Unknown", reason: "Replaced", message: `see ${syncedWordsCondition}` }];
 }
 
 /**
@@ -77,32 +156,11 @@ function nameOfComposed(observed: ComposeRequest["observed"], wanted: Json): str
   return others.length === 0 ? first : undefined;
 }
 
+const several =
+  "several managed resources of this kind are composed already, and none is called managed; nothing is changed";
+
+/** The claim is warned first: a fatal result reaches the composite only. */
 const severalComposed: ComposeResponse = {
   resources: {},
-  results: [
-    {
-      severity: "fatal",
-      message:
-        "several managed resources of this kind are composed already, and none is called managed; nothing is changed",
-    },
-  ],
+  results: [serviceProblem(several), { severity: "fatal", message: several }],
 };
-
-/** Brings what the broker said to the claim, word for word. */
-function problemOf(conditions: readonly ComposeCondition[]): readonly ComposeCondition[] {
-  const synced = conditions.find(({ type }) => type === "Synced");
-  if (synced === undefined) return [];
-  const { status, reason, message } = synced;
-  return [{ type: "ManagedResourceSynced", status, reason, message }];
-}
-
-function composeConditionsOf(observed: unknown): readonly ComposeCondition[] {
-  return conditionsOf(isRecord(observed) ? observed : undefined).map(
-    ({ type, status, reason = "", message = "" }) => ({
-      type,
-      status: status === "True" || status === "False" ? status : "Unknown",
-      reason,
-      ...(message === "" ? {} : { message }),
-    }),
-  );
-}

@@ -1,7 +1,7 @@
 /** ServiceBinding claim → ServiceBinding of the provider, with its Secret in the claim's namespace. */
-import { textAt, valueAt } from "@klutch/kube-core";
 import { instanceTypeLabel, managedServiceBindings } from "@klutch/api";
 import type { Compose, Json } from "@klutch/crossplane";
+import { textAt, valueAt } from "@klutch/kube-core";
 import { providerConfigName } from "@klutch/services";
 import { answer, claimLabels, claimOf, noClaim } from "./composite.ts";
 

@@ -1,9 +1,10 @@
 /** A claim of any data service → ServiceInstance. */
 import { serviceInstances } from "@klutch/api";
 import type { Compose, Json } from "@klutch/crossplane";
-import { isRecord, textAt, valueAt } from "@klutch/kube-core";
-import { brokerParameters, type DataService, providerConfigName } from "@klutch/services";
+import { isRecord, recordAt, textAt, valueAt } from "@klutch/kube-core";
+import { brokerParameters, type ComposedService, providerConfigName } from "@klutch/services";
 import { answer, claimLabels, claimOf, noClaim } from "./composite.ts";
+import type { Blame } from "./words.ts";
 
 /** The one organisation and space that compositions name by default, with every broker. */
 const defaultOrganization = "a1d46b5c-b639-4f43-85c7-e9a0e5f01f75";
@@ -11,7 +12,7 @@ const defaultSpace = "1bf71cf3-9017-4846-bffc-b9b31872bfaf";
 const reported = ["createdAt", "provisionedAt", "state", "updatedAt"];
 
 /** Composes the instances of one service. */
-export function composeServiceInstance(service: DataService): Compose {
+export function composeServiceInstance(service: ComposedService): Compose {
   return (request) => {
     const { composite, input } = request;
     const claim = claimOf(composite);
@@ -34,6 +35,23 @@ export function composeServiceInstance(service: DataService): Compose {
         providerConfigRef: { name: providerConfigName(service.type) },
       },
     };
-    return answer(request, resource, reported);
+    return answer(request, resource, reported, blameOf(service.parameters, composite));
   };
+}
+
+type Known = readonly { readonly name: string; readonly brokerKey: string }[];
+
+/** Which field of the claim a word of a refusal is about: parameters first, because a refusal of one may name the plan, too. */
+function blameOf(known: Known, composite: Json): readonly Blame[] {
+  const claimed = recordAt(composite, "spec", "parameters");
+  const parameters = known
+    .filter(({ name }) => Object.hasOwn(claimed, name))
+    .flatMap(({ name, brokerKey }) =>
+      [name, brokerKey].map((word) => [word, `spec.parameters.${name}`] as const),
+    );
+  const named = (field: string): Blame => {
+    const word = textAt(composite, "spec", field);
+    return new Map(word === undefined ? [] : [[word, `spec.${field}`]]);
+  };
+  return [new Map(parameters), named("plan"), named("service")];
 }

@@ -33,6 +33,16 @@ export interface BrokerOperation {
   readonly failure?: string | undefined;
   /** Of a failed create: what it left is deleted. */
   readonly discarded?: boolean | undefined;
+  /** Of a backup or a restore: what the backup manager had before the first try. What is newer may be ours. */
+  readonly after?: NewestBefore | undefined;
+}
+
+/** The newest of what a backup manager had, by its own numbers and its own clock. */
+export interface NewestBefore {
+  /** The highest id; 0 when it had nothing. */
+  readonly id: number;
+  /** The latest time, in milliseconds since the epoch. */
+  readonly at?: number | undefined;
 }
 
 /** The recorded operation; undefined when there is none or the annotation was damaged. */
@@ -46,7 +56,7 @@ export function recordedOperation(object: KubeObject): BrokerOperation | undefin
     return undefined;
   }
   if (!isRecord(value)) return undefined;
-  const { type, phase, key, startedAt, description, generation, serviceId, planId } = value;
+  const { type, phase, key, startedAt, description, generation, serviceId, planId, after } = value;
   const { failure, discarded, instanceId } = value;
   if (type !== "create" && type !== "update" && type !== "delete" && type !== "discard") return undefined;
   return {
@@ -61,5 +71,12 @@ export function recordedOperation(object: KubeObject): BrokerOperation | undefin
     ...(typeof failure === "string" ? { failure } : {}),
     ...(discarded === true ? { discarded } : {}),
     ...(typeof instanceId === "string" ? { instanceId } : {}),
+    ...afterOf(after),
   };
+}
+
+function afterOf(value: unknown): Pick<BrokerOperation, "after"> {
+  if (!isRecord(value) || typeof value["id"] !== "number") return {};
+  const { id, at } = value;
+  return { after: { id, ...(typeof at === "number" ? { at } : {}) } };
 }

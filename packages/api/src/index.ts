@@ -1,5 +1,6 @@
 /** Every Klutch kind, wire object, condition, name and naming rule, each defined once. No I/O. */
 export { backendPolicyManifests, backendPolicyName } from "./admission/backend.ts";
+export { plainText, printable, printableLines } from "@klutch/kube-core";
 export * from "./claim-policy.ts";
 export {
   konnectorPolicyManifests,
@@ -15,7 +16,6 @@ export { type ForeignClusterBinding, parseClusterBinding } from "./foreign/clust
 export { type ForeignExport, parseExport } from "./foreign/export.ts";
 export { type ForeignMapping, parseNamespaceMapping } from "./foreign/namespace-mapping.ts";
 export { decodeOfferedApi, type OfferedApi } from "./foreign/offered-api.ts";
-export { plainText, printable, printableLines } from "./foreign/text.ts";
 export { base62Hash } from "./hash.ts";
 export * from "./kinds/api-service-binding.ts";
 export {

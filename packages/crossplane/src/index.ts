@@ -19,8 +19,9 @@ export {
   type CriticalAnnotationUpdate,
   type ExternalClient,
   ExternalError,
+  externalNameAnnotation,
   type Managed,
   NotYetError,
   type Observation,
 } from "./managed/external.ts";
-export { createManagedReconcile, type ManagedReconcilerOptions } from "./managed/reconciler.ts";
+export { createManagedReconcile, type ManagedReconcilerOptions, type Problem } from "./managed/reconciler.ts";

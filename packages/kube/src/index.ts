@@ -31,3 +31,4 @@ export { type Random, systemRandom } from "./random.ts";
 export { type ServiceAccountToken, serviceAccountToken } from "./token-request.ts";
 export type * from "./types.ts";
 export { formatYaml, parseYaml, parseYamlDocuments } from "./yaml.ts";
+export { parsePlacedYaml, type PlacedYaml, YamlTextError } from "./yaml-places.ts";

@@ -8,6 +8,7 @@ export {
 } from "./crd.ts";
 export { breakingChanges, type SchemaChange } from "./diff.ts";
 export { Effort, EffortError } from "./effort.ts";
+export { isPattern } from "./pattern.ts";
 export { prunedFields } from "./prune.ts";
 export { SchemaReader } from "./reader.ts";
 export {
@@ -34,4 +35,5 @@ export {
   type Schema,
   string,
 } from "./schema.ts";
-export { accepts, describeProblem, type Problem, problemsOf } from "./validate.ts";
+export { unknownFields } from "./unknown-fields.ts";
+export { accepts, describeProblem, type Problem, problemsOf, valueText } from "./validate.ts";

@@ -26,6 +26,11 @@ export function patternOf(source: string, effort: Effort): Pattern {
   };
 }
 
+/** Whether the API server's engine reads the text as a regular expression. */
+export function isPattern(source: string): boolean {
+  return source.length <= lengthLimit && compiled(source) !== undefined;
+}
+
 function compiled(source: string): RE2JS | undefined {
   try {
     return RE2JS.compile(source);

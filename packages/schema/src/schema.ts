@@ -19,6 +19,10 @@ export type Infer<S> = S extends Schema<infer T> ? T : never;
 export interface Rule {
   readonly rule: string;
   readonly message?: string | undefined;
+  /** CEL that makes the message. `message` is what is said where it fails. */
+  readonly messageExpression?: string | undefined;
+  /** Field below the schema that the error names, such as `.plan`. Default: where the rule stands. */
+  readonly fieldPath?: string | undefined;
 }
 
 /** What every schema may say. */

@@ -176,6 +176,11 @@ function isDateTime(value: string): boolean {
 }
 
 function problem(field: string, value: unknown, expected: string): Problem {
+  return { field, value: valueText(value), expected };
+}
+
+/** A value as shortened JSON, as problems say it. */
+export function valueText(value: unknown): string {
   const json = value === undefined ? "nothing" : JSON.stringify(value);
-  return { field, value: json.length > 60 ? `${json.slice(0, 57)}…` : json, expected };
+  return json.length > 60 ? `${json.slice(0, 57)}…` : json;
 }

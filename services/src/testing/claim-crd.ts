@@ -1,8 +1,8 @@
 /** The CRD that Crossplane derives for the claims of an XRD, as far as the checks of a claim's spec depend on it. */
 import { crdFromExport, exportFromCrd } from "@klutch/api";
-import type { CompositeResourceDefinition } from "../xrds.ts";
+import type { CompositeResourceDefinition } from "../xrd.ts";
 
-/** Named like Crossplane's; of the fields that Crossplane adds only `compositionRef`. */
+/** Named like Crossplane's; of the fields that Crossplane adds those that choose the Composition. */
 export function claimCrd(xrd: CompositeResourceDefinition): ReturnType<typeof crdFromExport> {
   const { spec } = xrd;
   const text = JSON.stringify({
@@ -12,10 +12,12 @@ export function claimCrd(xrd: CompositeResourceDefinition): ReturnType<typeof cr
     versions: spec["versions"],
   })
     .replaceAll('"referenceable":true', '"storage":true')
-    .replace('"spec":{"type":"object","properties":{', (start) => `${start}${compositionRef},`);
+    .replace('"spec":{"type":"object","properties":{', (start) => `${start}${choice},`);
   const claimSpec: unknown = JSON.parse(text);
   return crdFromExport(exportFromCrd({ metadata: xrd.metadata, spec: claimSpec }).spec);
 }
 
-const compositionRef: string =
-  '"compositionRef":{"type":"object","required":["name"],"properties":{"name":{"type":"string"}}}';
+const choice: string =
+  '"compositionRef":{"type":"object","required":["name"],"properties":{"name":{"type":"string"}}},' +
+  '"compositionSelector":{"type":"object","required":["matchLabels"],"properties":{"matchLabels":' +
+  '{"type":"object","additionalProperties":{"type":"string"}}}}';

@@ -21,6 +21,8 @@ export interface BrokerWorld extends AsyncDisposable {
   readonly serverLog: string;
   /** Ends the broker, does `meanwhile`, and starts it again with the same server. */
   readonly restart: (meanwhile?: () => Promise<void>) => Promise<void>;
+  /** Its server, for a broker that the test starts itself. */
+  readonly config: BrokerConfig;
   /** Provisions the smallest plan and waits until that is done. */
   readonly provisioned: (instanceId: string) => Promise<void>;
   /** Waits for the running operation; throws when it fails. */
@@ -47,7 +49,9 @@ export const place: { readonly organizationGuid: string; readonly spaceGuid: str
   spaceGuid: "s",
 };
 
-export async function startWorld(options: { readonly logger?: Logger } = {}): Promise<BrokerWorld> {
+export async function startWorld(
+  options: { readonly logger?: Logger; readonly backups?: BrokerConfig["backups"] } = {},
+): Promise<BrokerWorld> {
   const stack = new AsyncDisposableStack();
   const postgres = stack.use(await startPostgres());
   const config: BrokerConfig = {
@@ -57,6 +61,7 @@ export async function startWorld(options: { readonly logger?: Logger } = {}): Pr
     username: auth.username,
     password: auth.password,
     secretKey: "0123456789abcdef0123456789abcdef",
+    backups: options.backups,
   };
   const logger = options.logger ?? silentLogger;
   let broker = await startBroker(config, logger);
@@ -80,6 +85,7 @@ export async function startWorld(options: { readonly logger?: Logger } = {}): Pr
       return `http://127.0.0.1:${broker.port}`;
     },
     adminUrl: postgres.url,
+    config,
     serverLog: postgres.process.logFile,
     async restart(meanwhile = async () => undefined) {
       await stop();

@@ -1,7 +1,12 @@
 /** One provider: connects to it, opens its caches, runs the controllers that work with it, and ends them. */
 import type { ClusterConfig, KubeClient } from "@klutch/kube";
 import { falseCondition, type NewCondition, trueCondition } from "@klutch/kube-core";
-import { Backoff, type ReadYourWritesCache } from "@klutch/kube-runtime";
+import {
+  Backoff,
+  createEventRecorder,
+  type EventRecorder,
+  type ReadYourWritesCache,
+} from "@klutch/kube-runtime";
 import type { BindingCluster, ConsumerCluster, RuntimeDependencies, ProviderCluster } from "../clusters.ts";
 import type { BindingStatus } from "../controllers/binding-status/binding-status.ts";
 import { BindingReconciler } from "../controllers/binding/reconciler.ts";
@@ -11,7 +16,6 @@ import { NamespaceMappings } from "../controllers/service-namespace/namespace-ma
 import { ServiceNamespaceReconciler } from "../controllers/service-namespace/reconciler.ts";
 import { WarningMirror } from "../controllers/warning/mirror.ts";
 import { NotFilledError, WrongProviderError } from "../errors.ts";
-import { createEventRecorder, type EventRecorder } from "../events.ts";
 import { type Part, type Startable, startAll } from "../lifecycle.ts";
 import {
   assertPinned,
@@ -57,7 +61,7 @@ export class Provider implements Part {
     const { config, createClient, credentials, consumer, runtime, status } = options;
     this.#options = options;
     this.#status = new ProviderStatus(status);
-    this.#events = createEventRecorder(consumer.client, runtime.clock, runtime.logger);
+    this.#events = createEventRecorder({ ...runtime, client: consumer.client, component: "konnector" });
     this.#connection = new ProviderConnection({
       config,
       createClient,

@@ -1,7 +1,7 @@
 /** Which observation a recorded operation asks for, the same for instances and bindings. */
 import type { CallOptions, Observation } from "@klutch/crossplane";
 import type { BrokerOperation } from "../operation.ts";
-import { toExternalError } from "./operation-tracker.ts";
+import { toExternalError } from "./broker-error.ts";
 
 /** Observes one managed resource in each phase of its operation, and while there is none. */
 export interface PhaseObserver {
@@ -32,7 +32,7 @@ export async function observeByPhase(
         return await observer.observeAtRest(options);
     }
   } catch (error) {
-    throw toExternalError(error);
+    throw toExternalError(error, "question");
   }
 }
 

@@ -1,8 +1,7 @@
 /** What instances and bindings share: one recorded operation at a time, polled until it ends. */
-import { ExternalError, type Managed, type Observation } from "@klutch/crossplane";
+import type { Managed, Observation } from "@klutch/crossplane";
 import type { Clock } from "@klutch/kube";
 import {
-  isConcurrency,
   isGone,
   type LastOperation,
   mayHaveLeftOrphan,
@@ -18,9 +17,8 @@ import {
   recordedOperation,
 } from "../operation.ts";
 import { afterCreate } from "./after-create.ts";
+import { brokerText } from "./broker-error.ts";
 
-/** When to ask again after a call that met another operation. */
-const busyPollMs = 2_000;
 /** A running operation is asked for after a tenth of its age, within these limits, when the broker does not say. */
 const shortestPollMs = 1_000;
 const longestPollMs = 30_000;
@@ -62,11 +60,14 @@ export class OperationTracker {
       readonly before?: AnnotationChanges;
       readonly done?: AnnotationChanges;
       readonly plan?: OperationTarget | undefined;
+      /** What is done, in words, while the broker works. */
+      readonly description?: string | undefined;
     } = {},
   ): Promise<T> {
     const startedAt = this.#options.clock.now();
     const { generation } = this.#options.managed.metadata;
-    const operation = { type, startedAt, generation, ...also.plan };
+    const { description } = also;
+    const operation = { type, startedAt, generation, ...also.plan, description };
     const isRepeat = this.#current?.type === type && this.#current.phase === "calling";
     await this.#store({ ...operation, phase: "calling" }, also.before);
     let outcome: T;
@@ -128,8 +129,10 @@ export class OperationTracker {
   }
 
   /** Keeps a failure until the spec changes or somebody deletes the resource. */
-  async fail(description: string): Promise<void> {
-    if (this.#current !== undefined) await this.#store({ ...this.#current, phase: "failed", description });
+  async fail(said: string): Promise<void> {
+    if (this.#current === undefined) return;
+    const description = brokerText(said);
+    await this.#store({ ...this.#current, phase: "failed", description });
   }
 
   /** State of the polled operation; `gone` when the broker does not know the resource any more. */
@@ -183,12 +186,6 @@ export function inProgress(
   ready: Observation["ready"],
   last: LastOperation,
 ): Pick<Observation, "ready" | "message" | "pollAfterMs"> {
-  return { ready, message: last.description || undefined, pollAfterMs: last.retryAfterMs };
-}
-
-/** The broker's own words for the condition. Its credentials never travel in errors. */
-export function toExternalError(error: unknown): unknown {
-  if (!(error instanceof OsbError)) return error;
-  const retryAfterMs = error.retryAfterMs ?? (isConcurrency(error) ? busyPollMs : undefined);
-  return new ExternalError(error.message, { cause: error, retryAfterMs });
+  const message = brokerText(last.description) || undefined;
+  return { ready, message, pollAfterMs: last.retryAfterMs };
 }

@@ -2,6 +2,7 @@
 import type { ServiceInstance } from "@klutch/api";
 import { type CallOptions, ExternalError } from "@klutch/crossplane";
 import type { Catalog, Plan, Service } from "@klutch/osb";
+import { brokerText } from "./broker-error.ts";
 import type { Broker } from "./brokers.ts";
 
 /** What the names stand for. */
@@ -25,14 +26,16 @@ export function findPlan(catalog: Catalog, serviceName: string, planName: string
   if (service === undefined) {
     const names = services.map(({ name }) => name).join(", ");
     throw new ExternalError(
-      `no entry for the service name ${JSON.stringify(serviceName)}; the broker offers: ${names}`,
+      brokerText(`no entry for the service name ${JSON.stringify(serviceName)}; the broker offers: ${names}`),
+      { reason: "Refused" },
     );
   }
   const plan = service.plans.find(({ name }) => name === planName);
   if (plan === undefined) {
     const names = service.plans.map(({ name }) => name).join(", ");
     throw new ExternalError(
-      `no entry for the plan name ${JSON.stringify(planName)}; ${service.name} has: ${names}`,
+      brokerText(`no entry for the plan name ${JSON.stringify(planName)}; ${service.name} has: ${names}`),
+      { reason: "Refused" },
     );
   }
   return { service, plan };
@@ -57,4 +60,12 @@ export async function maximumPollingSeconds(
   const { services } = await broker.catalog(options);
   const plans = services.flatMap((service) => service.plans);
   return plans.find((plan) => plan.id === planId)?.maximumPollingDuration;
+}
+
+/** A change in words: from which plan to which, or that the plan stays. A plan that the broker does not offer any more has its id for a name. */
+export function changeOf({ services }: Catalog, fromId: string | undefined, toId: string): string {
+  if (fromId === undefined || fromId === toId) return "parameters change";
+  const plans = services.flatMap((service) => service.plans);
+  const nameOf = (id: string): string => plans.find((plan) => plan.id === id)?.name ?? id;
+  return brokerText(`from ${nameOf(fromId)} to ${nameOf(toId)}`);
 }

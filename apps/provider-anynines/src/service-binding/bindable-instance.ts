@@ -13,7 +13,8 @@ export function bindableInstance(
   instance: ServiceInstance | undefined,
 ): Pick<ServiceBindingObservation, "instanceId" | "serviceID" | "planID"> {
   const { instanceName } = spec.forProvider;
-  const notYet = (message: string): NotYetError => new NotYetError(message, { requeueAfterMs: 60_000 });
+  const notYet = (message: string): NotYetError =>
+    new NotYetError(message, { requeueAfterMs: 60_000, reason: "WaitingForInstance" });
   if (instance === undefined) {
     const namespace = metadata.labels?.[claimNamespaceLabel] ?? "";
     throw notYet(

@@ -4,18 +4,21 @@ import type { CallOptions, CriticalAnnotationUpdate, ExternalClient, Observation
 import { type BindOutcome, type BindRequest, type BindResource, isAppRequired, isGone } from "@klutch/osb";
 import type { Broker } from "../broker/brokers.ts";
 import { brokerFor } from "../broker/identity.ts";
+import { toExternalError } from "../broker/broker-error.ts";
 import { observeByPhase } from "../broker/observe-by-phase.ts";
-import { toExternalError } from "../broker/operation-tracker.ts";
 import { missingChange } from "../critical-annotations.ts";
 import type { OperationTarget } from "../operation.ts";
 import { bindableInstance } from "./bindable-instance.ts";
 import { BindingObserver, type BindingObserverOptions } from "./observe.ts";
+import { checkNotRestored } from "../instance-users.ts";
 import { type BindingRef, BindingState } from "./state.ts";
 
 /** What the client of one binding needs. */
 export interface BindingClientOptions extends Omit<BindingObserverOptions, "state"> {
   readonly managed: ManagedServiceBinding;
   readonly updateCriticalAnnotations: CriticalAnnotationUpdate;
+  /** Names of the restores that put something into its instance now. */
+  readonly restores: () => readonly string[];
 }
 
 /**
@@ -42,8 +45,9 @@ export class ServiceBindingClient implements ExternalClient {
   }
 
   async create(options: CallOptions): Promise<void> {
-    const { instance, managed } = this.#options;
+    const { instance, managed, restores } = this.#options;
     const state = this.#state;
+    checkNotRestored(restores(), "it is bound");
     if (state.hasLeftovers) {
       await this.#discard(options);
       // The broker still works on it, or what failed waits for another spec.
@@ -60,7 +64,7 @@ export class ServiceBindingClient implements ExternalClient {
       });
       if (outcome.kind === "done") state.adopt(outcome.credentials);
     } catch (error) {
-      throw toExternalError(error);
+      throw toExternalError(error, "change");
     }
   }
 
@@ -82,7 +86,7 @@ export class ServiceBindingClient implements ExternalClient {
     try {
       await operations.discard(() => this.#broker.osb.unbind(ref, options), targetOf(ref));
     } catch (error) {
-      throw toExternalError(error);
+      throw toExternalError(error, "change");
     }
   }
 
@@ -97,7 +101,7 @@ export class ServiceBindingClient implements ExternalClient {
       });
     } catch (error) {
       // Only 404 and 410 mean gone: a broker that is down must not make us forget valid credentials.
-      if (!isGone(error)) throw toExternalError(error);
+      if (!isGone(error)) throw toExternalError(error, "change");
       await state.operations.clear();
     }
     if (state.operation === undefined) state.updateAtProvider({ state: "Deleted" });

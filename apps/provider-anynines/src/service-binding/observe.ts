@@ -94,7 +94,14 @@ export class BindingObserver implements PhaseObserver {
     const again = (isCreate || type === "discard") && !isDeleting;
     const message = failureMessage(operation);
     return this.#state.observation(
-      { exists: !again, upToDate: true, ready: "unavailable", message },
+      {
+        exists: !again,
+        upToDate: true,
+        ready: "unavailable",
+        reason: "Failed",
+        message,
+        failure: message,
+      },
       "Pending",
     );
   }
@@ -129,7 +136,7 @@ export class BindingObserver implements PhaseObserver {
     if (await this.#instanceIsMissing(options)) {
       const { instanceName } = state.managed.spec.forProvider;
       const message = `the instance ${instanceName} is lost at its broker, and this binding with it; see the instance`;
-      return state.observation({ ...keep, message }, "Created");
+      return state.observation({ ...keep, reason: "Lost", message }, "Created");
     }
     const { clock, confirmLossMs } = this.#options;
     const step = stepLoss(state.annotations.missing, clock.now(), confirmLossMs);

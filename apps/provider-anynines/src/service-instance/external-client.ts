@@ -10,37 +10,37 @@ import {
 import { isGone } from "@klutch/osb";
 import type { Broker } from "../broker/brokers.ts";
 import { brokerFor } from "../broker/identity.ts";
+import { toExternalError } from "../broker/broker-error.ts";
 import { observeByPhase } from "../broker/observe-by-phase.ts";
-import { toExternalError } from "../broker/operation-tracker.ts";
-import { planOf } from "../broker/plan-lookup.ts";
+import { changeOf, planOf } from "../broker/plan-lookup.ts";
 import { nextInstanceChange } from "../critical-annotations.ts";
 import { InstanceObserver, type InstanceObserverOptions } from "./observe.ts";
 import { deprovisionRequest, idsOf, type PlanIds, provisionRequest, updateRequest } from "./requests.ts";
 import { InstanceState } from "./state.ts";
+import { checkNotRestored, checkUnused, type InstanceUsers } from "../instance-users.ts";
 
 /** What the client of one instance needs. */
 export interface InstanceClientOptions extends Omit<InstanceObserverOptions, "state"> {
   readonly managed: ServiceInstance;
   readonly updateCriticalAnnotations: CriticalAnnotationUpdate;
-  /** Names of managed bindings that still use the instance. */
-  readonly bindings: () => readonly string[];
+  readonly users: () => InstanceUsers;
 }
 
 /**
  * Lives for one reconcile. The instance's id follows from the managed resource, and each call is recorded before it is made, so every
  * call can be repeated after a crash. A lost instance is never made anew without a person's permission, its service cannot be changed, and
- * while it is bound it is not deleted.
+ * while somebody uses it it is not deleted.
  */
 export class ServiceInstanceClient implements ExternalClient {
   readonly #broker: Broker;
-  readonly #bindings: () => readonly string[];
+  readonly #users: () => InstanceUsers;
   readonly #state: InstanceState;
   readonly #observer: InstanceObserver;
 
   constructor(options: InstanceClientOptions) {
     const broker = brokerFor(options.broker, options.managed);
     this.#broker = broker;
-    this.#bindings = options.bindings;
+    this.#users = options.users;
     this.#state = new InstanceState({ ...options, broker });
     this.#observer = new InstanceObserver({ ...options, broker, state: this.#state });
   }
@@ -68,40 +68,37 @@ export class ServiceInstanceClient implements ExternalClient {
       );
       if (outcome.kind === "done") state.updateAtProvider({ state: "provisioned" });
     } catch (error) {
-      throw toExternalError(error);
+      throw toExternalError(error, "change");
     }
   }
 
   async update(options: CallOptions): Promise<void> {
+    checkNotRestored(this.#users().restores, "it is changed");
     const state = this.#state;
     const plan = idsOf(await planOf(this.#broker, state.managed, options));
     const { serviceId = plan.serviceId } = state.atProvider;
     if (serviceId !== plan.serviceId) {
       throw new ExternalError(
         "the service of an instance cannot be changed; create a new instance and move the data",
+        { reason: "Refused" },
       );
     }
     const request = updateRequest(state.managed, state.instanceId, plan, state.parameterChanges());
+    const description = changeOf(await this.#broker.catalog(options), state.atProvider.planId, plan.planId);
     try {
-      await state.operations.perform(
-        "update",
-        () => this.#broker.osb.update(request, options),
-        state.sentParameters(),
-      );
+      await state.operations.perform("update", () => this.#broker.osb.update(request, options), {
+        ...state.sentParameters(),
+        description,
+      });
       const { parameters } = state.managed.spec.forProvider;
       state.updateAtProvider({ planId: plan.planId, parameters });
     } catch (error) {
-      throw toExternalError(error);
+      throw toExternalError(error, "change");
     }
   }
 
   async delete(options: CallOptions): Promise<void> {
-    const users = this.#bindings();
-    if (users.length > 0) {
-      throw new ExternalError(
-        `the instance is still bound by ${users.join(", ")}; delete these ServiceBindings first`,
-      );
-    }
+    checkUnused(this.#users());
     const state = this.#state;
     const plan = await this.#plan(options);
     const request = deprovisionRequest(state.instanceId, plan);
@@ -110,7 +107,7 @@ export class ServiceInstanceClient implements ExternalClient {
         plan,
       });
     } catch (error) {
-      if (!isGone(error)) throw toExternalError(error);
+      if (!isGone(error)) throw toExternalError(error, "change");
       await state.operations.clear();
     }
     if (state.operation === undefined) state.updateAtProvider({ state: "deleted" });
@@ -125,7 +122,7 @@ export class ServiceInstanceClient implements ExternalClient {
     try {
       await state.operations.discard(() => this.#broker.osb.deprovision(request, options), plan, done);
     } catch (error) {
-      throw toExternalError(error);
+      throw toExternalError(error, "change");
     }
     if (state.operation?.type !== "discard") state.startNextInstance();
   }

@@ -49,7 +49,11 @@ export class InstanceObserver implements PhaseObserver {
     if (state.isDeleting) return state.observation({ exists: true, ready: "unavailable" }, known);
     if (state.operation?.type === "create" || state.operation?.type === "discard")
       return state.observation({ exists: false, ...this.#retrying() }, "deploying");
-    return state.observation({ exists: true, upToDate: false, ready: "unavailable" }, known);
+    const { description: message } = state.operation ?? {};
+    return state.observation(
+      { exists: true, upToDate: false, ready: "unavailable", reason: "Changing", message },
+      known,
+    );
   }
 
   async observeOperation(options: CallOptions): Promise<Observation> {
@@ -102,8 +106,9 @@ export class InstanceObserver implements PhaseObserver {
       );
     const endsDeleted = deleting || (type === "discard" && state.isDeleting);
     const ready = endsDeleted ? "deleting" : type === "update" ? "unavailable" : "creating";
+    const progress = inProgress(ready, last);
     return state.observation(
-      { exists: true, upToDate: true, ...inProgress(ready, last) },
+      { exists: true, upToDate: true, ...progress, ...(type === "update" ? changing(state, progress) : {}) },
       deleting ? "deleting" : "deploying",
       key,
     );
@@ -134,13 +139,14 @@ export class InstanceObserver implements PhaseObserver {
     const type = state.operation?.type;
     const message = failureMessage(state.operation);
     const retry = { exists: false, ready: "creating", message } as const;
-    const keep = { exists: true, upToDate: true, ready: "unavailable", message } as const;
+    const failed = { reason: "Failed", message, failure: message } as const;
+    const keep = { exists: true, upToDate: true, ready: "unavailable", ...failed } as const;
     if (state.isDeleting) return state.observation(keep, "failed");
     if (type === "discard") return state.observation(retry, "failed");
     if (type === "update" && state.isOperationCurrent) {
       // The instance is as before; what the broker cannot do is not asked again until the spec changes.
       const observed = await this.observeAtRest(options);
-      return { ...observed, upToDate: true, message };
+      return { ...observed, upToDate: true, message, failure: message };
     }
     if (type === "update") {
       await state.operations.clear();
@@ -199,7 +205,8 @@ export class InstanceObserver implements PhaseObserver {
     const { name = "" } = state.managed.metadata;
     const permission = state.annotations.get(provisionAnewAnnotation);
     const decision = decideLoss({ name, instanceId: state.instanceId, permission, losses: losses() });
-    if (decision.do === "hold") return state.observation({ ...keep, message: decision.message }, "lost");
+    if (decision.do === "hold")
+      return state.observation({ ...keep, reason: "Lost", message: decision.message }, "lost");
     await state.annotations.write({
       ...nextInstanceChange(state.instanceId),
       [provisionAnewAnnotation]: undefined,
@@ -225,4 +232,13 @@ export class InstanceObserver implements PhaseObserver {
       throw error;
     }
   }
+}
+
+/** From which plan to which, as far as it was recorded, and what the broker says. */
+function changing(
+  { operation }: InstanceState,
+  { message }: Pick<Observation, "message">,
+): Pick<Observation, "reason" | "message"> {
+  const said = [operation?.description, message].filter((text) => text !== undefined && text !== "");
+  return { reason: "Changing", message: said.join(": ") || undefined };
 }

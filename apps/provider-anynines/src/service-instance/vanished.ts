@@ -22,7 +22,7 @@ import { isGone, OsbError } from "@klutch/osb";
 import { controlPlaneMetrics, type Metrics } from "@klutch/telemetry";
 import type { Broker } from "../broker/brokers.ts";
 import { configNameOf } from "../broker/service-type.ts";
-import { CriticalAnnotations } from "../critical-annotations.ts";
+import { instanceIdOf } from "../critical-annotations.ts";
 import { wasNeverProvisioned } from "../existence.ts";
 import { recordedOperation } from "../operation.ts";
 
@@ -48,12 +48,6 @@ export function vanishedInstance(object: ServiceInstance): Vanished | undefined 
     name,
     plan: { serviceId: serviceId ?? recorded?.serviceId, planId: planId ?? recorded?.planId },
   };
-}
-
-/** As `InstanceState` has it: what was written before the status goes first. */
-export function instanceIdOf(object: ServiceInstance): string {
-  const { instanceId } = new CriticalAnnotations(object, refuse);
-  return instanceId ?? object.status?.atProvider?.instanceId ?? object.metadata.uid ?? "";
 }
 
 /** What `VanishedInstances` needs. */
@@ -135,9 +129,4 @@ export class VanishedInstances {
       throw error;
     }
   }
-}
-
-/** Nothing is written to what is gone. */
-function refuse(): Promise<never> {
-  return Promise.reject(new TypeError("the managed resource is gone"));
 }

@@ -5,7 +5,7 @@ import type { KubeClient } from "@klutch/kube";
 import { ApiServerModel, seededRandom, VirtualClock } from "@klutch/kube-testing";
 import { createLogger, createMetrics, type Metrics } from "@klutch/telemetry";
 import type { TestContext } from "node:test";
-import type { Brokers } from "../broker/brokers.ts";
+import { BackupCaches } from "../backup-caches.ts";
 import { createCaches } from "../caches.ts";
 import { createInstanceController, createVanishedController } from "../controllers.ts";
 import { criticalAnnotationNames } from "../critical-annotations.ts";
@@ -33,16 +33,22 @@ export async function startVirtualProvider(t: TestContext, takesMs: number): Pro
   const metrics = createMetrics();
   const log: string[] = [];
   const logger = createLogger({ name: "provider", level: "warn", write: (line) => log.push(line) });
-  const caches = createCaches(client, logger, clock);
+  const random = seededRandom(1);
+  const caches = createCaches({ client, logger, clock, random });
   const stop = new AbortController();
   const parts = {
     logger,
     metrics,
     clock,
-    random: seededRandom(1),
+    random,
     client,
     caches,
-    brokers: { get: () => Promise.resolve(broker) } as unknown as Brokers,
+    // Empty: nothing is backed up here.
+    backupCaches: new BackupCaches({ client, logger, clock, random }),
+    managers: { get: () => Promise.reject(new Error("there is no backup manager")) },
+    notice: () => undefined,
+    onProblem: undefined,
+    brokers: { get: () => Promise.resolve({ ...broker, [Symbol.asyncDispose]: () => Promise.resolve() }) },
     usages: new Set<string>(),
     workers: 4,
     pollIntervalMs: 60_000,

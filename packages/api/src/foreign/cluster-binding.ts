@@ -1,11 +1,10 @@
 /** A ClusterBinding as a stranger's server gives it: what the provider calls itself, and where this cluster's credential is. */
-import { isDnsSubdomain, textAt, valueAt } from "@klutch/kube-core";
+import { isDnsSubdomain, plainText, textAt, valueAt } from "@klutch/kube-core";
 import type { ClusterBindingStatus } from "../kinds/cluster-binding.ts";
 import type { LocalSecretKeyRef } from "../kinds/common.ts";
 import { kubeconfigKey } from "../names.ts";
 import { renewalUrlOf } from "../renewal.ts";
 import { conditionsOf, nameOf } from "./read.ts";
-import { plainText } from "./text.ts";
 
 /** A ClusterBinding that was read; what is absent was not there or cannot be used. */
 export interface ForeignClusterBinding {

@@ -1,6 +1,5 @@
 /** Small readers for values of which nothing is known. */
-import { type Condition, isRecord, listAt, textAt, valueAt } from "@klutch/kube-core";
-import { plainText } from "./text.ts";
+import { type Condition, isRecord, listAt, plainText, textAt, valueAt } from "@klutch/kube-core";
 
 /** The name of an object, where it has one. */
 export interface ForeignName {

@@ -31,7 +31,12 @@ const earlier = requestOf({
 });
 
 test("a request without anything is empty objects, not an error", () => {
-  assert.deepEqual(decodeRequest(requestOf({})), { composite: {}, observed: {}, input: undefined });
+  assert.deepEqual(decodeRequest(requestOf({}), 7), {
+    composite: {},
+    observed: {},
+    input: undefined,
+    now: 7,
+  });
 });
 
 test("observed resources come with their connection, by the name this function gave them", () => {
@@ -42,7 +47,8 @@ test("observed resources come with their connection, by the name this function g
       resources: { crate: { resource: { kind: "Crate" }, connectionDetails: { id: bytes("7") } }, bare: {} },
     },
   });
-  assert.deepEqual(decodeRequest(request), {
+  assert.deepEqual(decodeRequest(request, 7), {
+    now: 7,
     composite: { kind: "XCrate" },
     observed: {
       crate: { resource: { kind: "Crate" }, connection: { id: bytes("7") } },
@@ -98,7 +104,7 @@ test("results and conditions reach the composite and its claim with their weight
   const response = encodeResponse(requestOf({}), {
     resources: {},
     results: [
-      { severity: "warning", message: "w" },
+      { severity: "warning", reason: "Odd", message: "w" },
       { severity: "normal", message: "n" },
     ],
     conditions: [
@@ -108,10 +114,10 @@ test("results and conditions reach the composite and its claim with their weight
     ],
   });
   assert.deepEqual(
-    response.results.map(({ severity, message, target }) => [severity, message, target]),
+    response.results.map(({ severity, reason, message, target }) => [severity, reason, message, target]),
     [
-      [Severity.WARNING, "w", Target.COMPOSITE_AND_CLAIM],
-      [Severity.NORMAL, "n", Target.COMPOSITE_AND_CLAIM],
+      [Severity.WARNING, "Odd", "w", Target.COMPOSITE_AND_CLAIM],
+      [Severity.NORMAL, undefined, "n", Target.COMPOSITE_AND_CLAIM],
     ],
   );
   assert.deepEqual(

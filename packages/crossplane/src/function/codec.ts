@@ -21,13 +21,13 @@ import type {
 /** How long Crossplane may reuse an answer. It is also the rhythm in which a composite without events is reconciled again. */
 const answerTtlSeconds = 60n;
 
-/** Reads a request. */
-export function decodeRequest(request: RunFunctionRequest): ComposeRequest {
+/** Reads a request; `now` is in milliseconds since the epoch. */
+export function decodeRequest(request: RunFunctionRequest, now: number): ComposeRequest {
   const observed: Record<string, ObservedResource> = {};
   for (const [name, { resource, connectionDetails }] of Object.entries(request.observed?.resources ?? {})) {
     observed[name] = { resource: resource ?? {}, connection: connectionDetails };
   }
-  return { composite: request.observed?.composite?.resource ?? {}, observed, input: request.input };
+  return { composite: request.observed?.composite?.resource ?? {}, observed, input: request.input, now };
 }
 
 /** Writes an answer; what earlier steps of the pipeline want is kept. */
@@ -55,12 +55,14 @@ const statuses = {
 } as const;
 const severities = { fatal: Severity.FATAL, warning: Severity.WARNING, normal: Severity.NORMAL } as const;
 
-function encodeResult({ severity, message }: ComposeResult): {
+function encodeResult({ severity, reason, message }: ComposeResult): {
   severity: Severity;
+  reason?: string;
   message: string;
   target: Target;
 } {
-  return { severity: severities[severity], message, target: Target.COMPOSITE_AND_CLAIM };
+  const result = { severity: severities[severity], message, target: Target.COMPOSITE_AND_CLAIM };
+  return reason === undefined ? result : { ...result, reason };
 }
 
 type Desired = NonNullable<RunFunctionRequest["desired"]>;

@@ -27,7 +27,7 @@ export interface ServeFunctionOptions {
   readonly logger: Logger;
   /** Counts calls, with the names of gRPC's own Prometheus middleware. */
   readonly metrics?: Metrics | undefined;
-  /** Says whether a certificate is valid now. */
+  /** Says whether a certificate is valid now, and when a request came. */
   readonly clock?: Clock | undefined;
   /** How long calls in flight may take when the server stops, in milliseconds. Default 5 000. */
   readonly drainMs?: number | undefined;
@@ -87,14 +87,14 @@ function gate(
 }
 
 function routes(options: ServeFunctionOptions): (router: ConnectRouter) => void {
-  const { compose, logger } = options;
+  const { compose, logger, clock = systemClock } = options;
   const countCall = createCallMetrics(options.metrics);
   return (router) => {
     router.service(FunctionRunnerService, {
       runFunction(request: RunFunctionRequest) {
         const ended = countCall();
         try {
-          const response = encodeResponse(request, compose(decodeRequest(request)));
+          const response = encodeResponse(request, compose(decodeRequest(request, clock.now())));
           ended("OK");
           return response;
         } catch (cause) {

@@ -17,6 +17,8 @@ export interface ComposeRequest {
   readonly observed: Readonly<Record<string, ObservedResource>>;
   /** The pipeline step's input. */
   readonly input: Json | undefined;
+  /** When it is asked, in milliseconds since the epoch. */
+  readonly now?: number | undefined;
 }
 
 /** A composed resource that is wanted. Leave out `metadata.name`: Crossplane names it. */
@@ -30,6 +32,8 @@ export interface DesiredResource {
 export interface ComposeResult {
   /** `fatal` stops the pipeline: nothing is changed. */
   readonly severity: "fatal" | "warning" | "normal";
+  /** Of the event, one word in upper camel case. Default: Crossplane's `ComposeResources`. */
+  readonly reason?: string | undefined;
   readonly message: string;
 }
 

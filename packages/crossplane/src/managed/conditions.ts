@@ -10,20 +10,25 @@ const readyReasons = {
   creating: ["False", "Creating"],
   deleting: ["False", "Deleting"],
   unavailable: ["False", "Unavailable"],
+  unknown: ["Unknown", "Unknown"],
 } as const;
 
-/** `Ready` from what was observed. */
-export function readyCondition(ready: Observation["ready"], message?: string): NewCondition {
-  const [status, reason] = readyReasons[ready];
+/** `Ready` from what was observed. `reason`: in place of the usual one. */
+export function readyCondition(
+  ready: Observation["ready"],
+  message?: string,
+  reason: string = readyReasons[ready][1],
+): NewCondition {
+  const [status] = readyReasons[ready];
   return { type: "Ready", status, reason, ...(message === undefined ? {} : { message }) };
 }
 
 /** `Synced` is True: the last reconcile did all it had to. */
 export const synced: NewCondition = { type: "Synced", status: "True", reason: "ReconcileSuccess" };
 
-/** `Synced` is False, and why. */
-export function notSynced(message: string): NewCondition {
-  return { type: "Synced", status: "False", reason: "ReconcileError", message };
+/** `Synced` is False, and why; `reason` is one word. */
+export function notSynced(message: string, reason = "ReconcileError"): NewCondition {
+  return { type: "Synced", status: "False", reason, message };
 }
 
 /** `Synced` is False because people asked for a pause. */

@@ -25,9 +25,14 @@ export interface Observation {
   readonly exists: boolean;
   /** Whether it is as the spec wants it. Ignored while it does not exist. */
   readonly upToDate: boolean;
-  readonly ready: "available" | "creating" | "deleting" | "unavailable";
+  /** `unknown`: the backend says something that is not understood. */
+  readonly ready: "available" | "creating" | "deleting" | "unavailable" | "unknown";
+  /** Reason of the Ready condition, in one word. Default: that of `ready`. */
+  readonly reason?: string | undefined;
   /** Shown in the Ready condition. Never a credential. */
   readonly message?: string | undefined;
+  /** What the backend said when it failed to do what the spec wants, and will not be asked again for. Shown in the Synced condition. */
+  readonly failure?: string | undefined;
   /** Fields of `status`, each as a whole; those that are not named stay. */
   readonly status?: Readonly<Record<string, unknown>> | undefined;
   /** Written to the Secret when given and not empty. */
@@ -65,17 +70,24 @@ export type Connect<M extends Managed> = (
   context: { readonly signal: AbortSignal; readonly updateCriticalAnnotations: CriticalAnnotationUpdate },
 ) => Promise<ExternalClient>;
 
+/** Options of `ExternalError`. */
+export interface ExternalErrorOptions {
+  readonly cause?: unknown;
+  /** Not tried again earlier; the wait grows with each failure all the same. */
+  readonly retryAfterMs?: number | undefined;
+  /** One word in upper camel case for the Synced condition. Default: `ReconcileError`. */
+  readonly reason?: string | undefined;
+}
+
 /** Something the user should read in the condition word for word. Other errors are reported too, by their message. */
 export class ExternalError extends DelayedRetryError {
   readonly code = "External";
+  readonly reason: string | undefined;
 
-  /** `retryAfterMs`: not tried again earlier; the wait grows with each failure all the same. */
-  constructor(
-    message: string,
-    options?: { readonly cause?: unknown; readonly retryAfterMs?: number | undefined },
-  ) {
+  constructor(message: string, options?: ExternalErrorOptions) {
     super(message, options);
     this.name = "ExternalError";
+    this.reason = options?.reason;
   }
 }
 
@@ -83,7 +95,10 @@ export class ExternalError extends DelayedRetryError {
 export class NotYetError extends ExternalError {
   readonly requeueAfterMs: number;
 
-  constructor(message: string, options: { readonly requeueAfterMs: number; readonly cause?: unknown }) {
+  constructor(
+    message: string,
+    options: Omit<ExternalErrorOptions, "retryAfterMs"> & { readonly requeueAfterMs: number },
+  ) {
     super(message, options);
     this.name = "NotYetError";
     this.requeueAfterMs = options.requeueAfterMs;

@@ -28,12 +28,21 @@ export interface ManagedReconcilerOptions<M extends Managed> {
   readonly connect: Connect<M>;
   /** Whether nothing was ever made at the backend for the resource, so that its deletion needs no backend. Default: never sure. */
   readonly neverCreated?: ((managed: M) => boolean) | undefined;
+  /** Told of each problem that `Synced` shows; `deleting`: the resource is being deleted. Must not throw. Default: nobody is told. */
+  readonly onProblem?: ((managed: M, problem: Problem, deleting: boolean) => void) | undefined;
   /** How often a resource that does not change is observed. Default 60 000; up to a fifth more, so that not all come at once. */
   readonly pollIntervalMs?: number | undefined;
   /** Longest duration of one reconcile. Default 90 000. */
   readonly deadlineMs?: number | undefined;
   readonly clock: Clock;
   readonly random: Random;
+}
+
+/** Why `Synced` is False. */
+export interface Problem {
+  /** One word, when the external client has one for it. */
+  readonly reason: string | undefined;
+  readonly message: string;
 }
 
 /** The reconcile function of the kind; keys are names. */
@@ -130,8 +139,13 @@ class ManagedReconciler<M extends Managed> {
     const options = { signal: this.#signal };
     if (!this.#deleting)
       await publishConnection(this.#options.client, this.#object.current, observed.connection, options);
-    const ready = this.#deleting ? "deleting" : observed.ready;
-    await this.#object.writeStatus([synced, readyCondition(ready, observed.message)], observed.status);
+    const ready = this.#deleting
+      ? readyCondition("deleting", observed.message)
+      : readyCondition(observed.ready, observed.message, observed.reason);
+    const { failure } = observed;
+    const sync = failure === undefined ? synced : notSynced(failure, "Failed");
+    await this.#object.writeStatus([sync, ready], observed.status);
+    if (failure !== undefined) this.#tell({ reason: "Failed", message: failure });
     return { requeueAfterMs: this.#pollAfterMs(observed) };
   }
 
@@ -149,9 +163,15 @@ class ManagedReconciler<M extends Managed> {
   async #report(error: unknown): Promise<ReconcileResult | undefined> {
     if (isConflict(error)) throw error;
     const message = error instanceof Error ? error.message : String(error);
-    await this.#object.writeStatus([notSynced(message)], {}, this.#context.signal);
+    const reason = error instanceof ExternalError ? error.reason : undefined;
+    await this.#object.writeStatus([notSynced(message, reason)], {}, this.#context.signal);
+    this.#tell({ reason, message });
     if (error instanceof NotYetError) return { requeueAfterMs: error.requeueAfterMs };
     throw error;
+  }
+
+  #tell(problem: Problem): void {
+    this.#options.onProblem?.(this.#object.current, problem, this.#deleting);
   }
 
   /** Names the step in the error, as Crossplane's runtime does. */
@@ -163,10 +183,11 @@ class ManagedReconciler<M extends Managed> {
       const reason: unknown = this.#signal.aborted ? this.#signal.reason : cause;
       const text = reason instanceof Error ? reason.message : String(reason);
       const message = `${name} failed: ${text}`;
+      const { reason: word } = cause instanceof ExternalError ? cause : { reason: undefined };
       if (cause instanceof NotYetError)
-        throw new NotYetError(message, { cause, requeueAfterMs: cause.requeueAfterMs });
+        throw new NotYetError(message, { cause, requeueAfterMs: cause.requeueAfterMs, reason: word });
       const retryAfterMs = cause instanceof ExternalError ? cause.retryAfterMs : undefined;
-      throw new ExternalError(message, { cause, retryAfterMs });
+      throw new ExternalError(message, { cause, retryAfterMs, reason: word });
     }
   }
 

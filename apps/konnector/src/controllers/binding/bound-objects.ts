@@ -3,7 +3,7 @@ import type { APIServiceExportSpec } from "@klutch/api";
 import { type DynamicObject, jsonHash, keyOf } from "@klutch/kube-core";
 import { type Isolation, type SyncedType, syncedType, type UnbindPolicy } from "@klutch/sync";
 import type { ConsumerCluster, ProviderCluster, RuntimeDependencies } from "../../clusters.ts";
-import type { EventRecorder } from "../../events.ts";
+import type { EventRecorder } from "@klutch/kube-runtime";
 import { Running } from "../../lifecycle.ts";
 import type { BindingStatus } from "../binding-status/binding-status.ts";
 import type { DeletionBreaker } from "../object/deletion-breaker.ts";
@@ -23,6 +23,13 @@ export interface BoundObjectsOptions {
   readonly status: BindingStatus;
   readonly events: EventRecorder;
   readonly runtime: RuntimeDependencies;
+}
+
+/** What an export says of its API. */
+export interface ExportedApi {
+  readonly spec: APIServiceExportSpec;
+  /** As in sync's `StatusView`. */
+  readonly isIgnored: boolean;
 }
 
 /** How one API is synced; another shape needs another reconciler. */
@@ -70,12 +77,12 @@ export class BoundObjects implements AsyncDisposable {
   async start(
     binding: DynamicObject,
     crd: DynamicObject,
-    spec: APIServiceExportSpec,
+    { spec, isIgnored }: ExportedApi,
     unbinding: UnbindPolicy | undefined,
     signal: AbortSignal,
   ): Promise<StartedObjects> {
     const { name = "" } = binding.metadata;
-    const synced = syncedType(crd, spec);
+    const synced = syncedType(crd, spec, isIgnored);
     if (synced === undefined) {
       await this.stop(name);
       return { isSynced: false };
@@ -147,6 +154,7 @@ export class BoundObjects implements AsyncDisposable {
     return new ObjectReconciler({
       type: synced.type,
       statusSubresource: synced.statusSubresource,
+      view: synced.view,
       isolation,
       unbinding,
       clusterWide,

@@ -1,11 +1,10 @@
 /** The claimed resources of one provider: one reconciler for each resource, whatever number of APIs claim it. */
 import { isBuiltInGroup } from "@klutch/api";
 import { jsonHash, keyOfRef, type ObjectRef, type ResourceType } from "@klutch/kube-core";
-import type { ReadYourWritesCache } from "@klutch/kube-runtime";
+import type { EventRecorder, ReadYourWritesCache } from "@klutch/kube-runtime";
 import { type CompiledPermissionClaim, compilePermissionClaim } from "@klutch/sync";
 import type { ConsumerCluster, ProviderCluster, RuntimeDependencies } from "../../clusters.ts";
 import { asBinding } from "../../decode.ts";
-import type { EventRecorder } from "../../events.ts";
 import { Running } from "../../lifecycle.ts";
 import type { NamespaceMappings } from "../service-namespace/namespace-mappings.ts";
 import { claimedResourceKey, type ClaimedType, type HonouredClaim } from "./claimed-type.ts";

@@ -7,6 +7,7 @@ import { ApiError } from "@klutch/kube";
 import { type DynamicObject, jsonHash, keyOf, keyOfRef, type ObjectRef, refOf } from "@klutch/kube-core";
 import {
   Controller,
+  type EventRecorder,
   type InformerHandle,
   objectsIn,
   type Priority,
@@ -24,7 +25,6 @@ import {
   unrestrictedClaim,
 } from "@klutch/sync";
 import type { ConsumerCluster, ProviderCluster, RuntimeDependencies } from "../../clusters.ts";
-import type { EventRecorder } from "../../events.ts";
 import type { Part } from "../../lifecycle.ts";
 import { MultiNamespaceInformer } from "../service-namespace/multi-namespace-informer.ts";
 import type { NamespaceMappings } from "../service-namespace/namespace-mappings.ts";

@@ -1,0 +1,269 @@
+import assert from "node:assert/strict";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, test } from "node:test";
+import { startDumps } from "../../testing/dumps.ts";
+import { databaseOf, login, nano, query, startWorld, userOf } from "../../testing/world.ts";
+
+const world = await startWorld();
+after(() => world[Symbol.asyncDispose]());
+const { provisioned, bound, unbind, deprovisioned, adminUrl, adminOf } = world;
+const dumps = await startDumps(adminUrl);
+after(() => dumps[Symbol.asyncDispose]());
+const { dump, restore } = dumps;
+
+/** What a dump or restore made for itself, and nobody else. */
+const leftovers = (): Promise<unknown> =>
+  query(
+    adminUrl,
+    `select datname as name from pg_database where datname ~ '^[rd][0-9a-f]{32}$'
+     union all select rolname from pg_roles where rolname ~ '^b[0-9a-f]{32}$'`,
+  );
+
+test("everything of a tenant comes back: rows, sequences, types, extensions, large objects, grants, and what a login made under its own name", async () => {
+  await provisioned("all");
+  const uri = await bound("all", "all-1");
+  await query(
+    uri,
+    "create extension hstore",
+    "create type mood as enum ('good', 'bad')",
+    "create schema app",
+    `create table app."t 'x" (id serial primary key, m mood not null, h hstore, at timestamptz default now())`,
+    `insert into app."t 'x" (m, h) select 'good', 'a=>1' from generate_series(1, 1000)`,
+    `create view app.v as select count(*) as n from app."t 'x"`,
+    "create function app.twice(int) returns int language sql as 'select $1 * 2'",
+    "revoke all on function app.twice(int) from public",
+    `grant select on app."t 'x" to public`,
+    "select lo_from_bytea(4711, '\\xcafe'), lo_from_bytea(4712, repeat('x', 300000)::bytea)",
+    "create table hidden (a int)",
+    "alter table hidden enable row level security",
+    "alter table hidden force row level security",
+    "set role none",
+    "create schema mine",
+    "create table mine.own (a int)",
+    "insert into mine.own values (7)",
+    "alter default privileges grant select on tables to public",
+    "comment on table mine.own is 'it''s'",
+  );
+  await query(adminOf(databaseOf(uri)), "set row_security = off", "insert into public.hidden values (1)");
+  const whole = await dump("all");
+  await query(
+    uri,
+    "drop schema app cascade",
+    "drop extension hstore cascade",
+    "drop type mood",
+    "select lo_unlink(4711), lo_unlink(4712)",
+    "create table later (a int)",
+    "set role none",
+    "drop schema mine cascade",
+  );
+  await restore("all", whole, "1");
+  assert.deepEqual(
+    await query(
+      uri,
+      `select (select n from app.v)::int as n, app.twice(4) as twice, (select last_value from app."t 'x_id_seq")::int as last,
+         encode(lo_get(4711), 'hex') as small, length(lo_get(4712)) as large, (select a from mine.own) as own,
+         obj_description('mine.own'::regclass) as said, to_regclass('later') as later,
+         (select relacl::text like '%,=r/%' from pg_class where relname = 't ''x') as public,
+         (select proacl::text from pg_proc where proname = 'twice') !~ '[{,]=' as "keptRevoke"`,
+    ),
+    [
+      {
+        n: 1000,
+        twice: 8,
+        last: 1000,
+        small: "cafe",
+        large: 300000,
+        own: 7,
+        said: "it's",
+        later: null,
+        public: true,
+        keptRevoke: true,
+      },
+    ],
+  );
+  assert.deepEqual(await query(adminOf(databaseOf(uri)), "select a from public.hidden"), [{ a: 1 }]);
+  assert.deepEqual(await leftovers(), []);
+});
+
+test("a binding keeps its password, its rights and its limits, one that came after the backup as well", async () => {
+  await provisioned("kept");
+  const first = await bound("kept", "kept-1");
+  const gone = await bound("kept", "kept-gone");
+  await query(
+    first,
+    "create table t (a int)",
+    `grant select on t to "${userOf(gone)}"`,
+    "insert into t values (1)",
+  );
+  const whole = await dump("kept");
+  await unbind("kept", "kept-gone");
+  const second = await bound("kept", "kept-2");
+  await query(second, "insert into t values (2)");
+  await restore("kept", whole, "2");
+  const owner = `o${databaseOf(first).slice(1)}`;
+  for (const uri of [first, second]) {
+    assert.deepEqual(await query(uri, "select current_user as name, a from t"), [{ name: owner, a: 1 }]);
+    await query(
+      uri,
+      "alter table t add column if not exists b int",
+      "create table if not exists made (a int)",
+    );
+    await assert.rejects(query(uri, "alter database current_database() connection limit 99"));
+  }
+  const limits = `select datconnlimit as sessions, pg_get_userbyid(datdba) as owner from pg_database where datname = '${databaseOf(first)}'`;
+  assert.deepEqual(await query(adminUrl, limits), [{ sessions: 10, owner: "postgres" }]);
+  assert.deepEqual(await query(first, "show temp_file_limit"), [{ temp_file_limit: "1000MB" }]);
+  await assert.rejects(query(gone, "select 1"));
+  await unbind("kept", "kept-2");
+  await deprovisioned("kept");
+});
+
+test("code of the tenant's runs in a restore with the tenant's rights and no others", async () => {
+  await provisioned("hostile");
+  const uri = await bound("hostile", "hostile-1");
+  const owner = `o${databaseOf(uri).slice(1)}`;
+  await query(
+    uri,
+    "create table seen (session text, acting text, gained text)",
+    `create function evil(int) returns boolean language plpgsql volatile as $$
+       declare attempt text; gained text := '';
+       begin
+         foreach attempt in array array[
+           'alter role "${owner}" superuser', 'create role evil login', 'grant pg_execute_server_program to "${owner}"',
+           'copy (select 1) to program ''true''', 'select rolpassword from pg_catalog.pg_authid limit 1',
+           'alter database "${databaseOf(uri)}" connection limit 99', 'set session authorization postgres',
+           'select pg_catalog.pg_read_file(''PG_VERSION'')', 'alter role current_user bypassrls'] loop
+           begin
+             perform pg_catalog.set_config('role', 'none', false);
+             execute attempt;
+             gained := gained || attempt || ';';
+           exception when others then null;
+           end;
+         end loop;
+         -- What the restore makes from here on is made by the session's own user.
+         perform pg_catalog.set_config('role', 'none', false);
+         insert into public.seen values (session_user, current_user, gained);
+         return true;
+       end $$`,
+    "create table trap (a int check (public.evil(a)))",
+    "create index made_after on seen (session)",
+    "create view made_later as select a from trap",
+    "insert into trap values (1)",
+    "truncate seen",
+  );
+  const whole = await dump("hostile");
+  assert.deepEqual(await query(uri, "select * from seen"), [], "the dump ran it");
+  await restore("hostile", whole, "3");
+  const guest = `b${databaseOf(uri).slice(1)}`;
+  assert.deepEqual(await query(uri, "select distinct * from seen"), [
+    { session: guest, acting: guest, gained: "" },
+  ]);
+  assert.deepEqual(await query(adminUrl, "select rolname from pg_roles where rolsuper"), [
+    { rolname: "postgres" },
+  ]);
+  assert.deepEqual(await leftovers(), []);
+});
+
+test("a restore that fails leaves the old rows, the sessions and nothing else", async () => {
+  await provisioned("whole");
+  const uri = await bound("whole", "whole-1");
+  await query(
+    uri,
+    "create table t (a text)",
+    "insert into t select md5(i::text) from generate_series(1, 5000) i",
+  );
+  const whole = await dump("whole");
+  await query(uri, "delete from t", "insert into t values ('new')");
+  await using session = await login(uri);
+  const broken = [
+    Buffer.alloc(0),
+    Buffer.from("<html>no dump</html>"),
+    whole.subarray(0, whole.length / 2),
+    whole.subarray(0, whole.length - 30),
+  ];
+  for (const [index, half] of broken.entries())
+    await assert.rejects(restore("whole", half, `broken-${index}`), /pg_restore failed: /);
+  await assert.rejects(
+    restore("whole", whole, "stopped", AbortSignal.abort(new Error("stopped"))),
+    /stopped/,
+  );
+  const { rows } = await session.query("select a from t");
+  assert.deepEqual(rows, [{ a: "new" }]);
+  assert.deepEqual(await leftovers(), []);
+});
+
+test("a restore that is repeated by its name does nothing, so that later rows stay", async () => {
+  await provisioned("twice");
+  const uri = await bound("twice", "twice-1");
+  await query(uri, "create table t (a int)", "insert into t values (1)");
+  const whole = await dump("twice");
+  await restore("twice", whole, "same");
+  await query(uri, "insert into t values (2)");
+  await restore("twice", whole, "same");
+  assert.deepEqual(await query(uri, "select a from t order by a"), [{ a: 1 }, { a: 2 }]);
+  await restore("twice", whole, "another");
+  assert.deepEqual(await query(uri, "select a from t order by a"), [{ a: 1 }]);
+});
+
+test("a tenant that uses all its sessions and holds a transaction open is backed up and restored", async () => {
+  await provisioned("full");
+  const uri = await bound("full", "full-1");
+  await query(uri, "create table t (a int)", "insert into t values (1)");
+  await using stack = new AsyncDisposableStack();
+  const sessions = await Promise.all(Array.from({ length: 10 }, () => login(uri)));
+  for (const session of sessions) {
+    stack.use(session);
+    await session.query("begin");
+    await session.query("insert into t values (2)");
+  }
+  await restore("full", await dump("full"), "full");
+  assert.deepEqual(await query(uri, "select a from t"), [{ a: 1 }]);
+  await assert.rejects(sessions[0]?.query("select 1") ?? Promise.resolve());
+});
+
+test("a time limit that a tenant chose for its own statements ends no backup and no restore", async () => {
+  await provisioned("hasty");
+  const uri = await bound("hasty", "hasty-1");
+  const inside = adminOf(databaseOf(uri));
+  await query(uri, "create table t as select generate_series(1, 50000) as a");
+  const parameters = { statement_timeout: 1, idle_in_transaction_session_timeout: 1 };
+  await world.osb.update({ ...nano, instanceId: "hasty", parameters });
+  await world.finished("hasty");
+  const whole = await dump("hasty");
+  await query(inside, "set statement_timeout = 0", "delete from public.t");
+  await restore("hasty", whole, "hasty");
+  assert.deepEqual(
+    await query(inside, "set statement_timeout = 0", "select count(*)::int as n from public.t"),
+    [{ n: 50000 }],
+  );
+  assert.deepEqual(await query(inside, "show statement_timeout"), [{ statement_timeout: "1ms" }]);
+});
+
+test("what a killed process left is gone after the next start", async () => {
+  await provisioned("left");
+  const uri = await bound("left", "left-1");
+  const hash = databaseOf(uri).slice(1);
+  await query(adminUrl, `create database r${hash}`, `create database d${hash}`);
+  await query(adminUrl, `create role b${hash} login password 'x' in role o${hash}`);
+  await using guest = await login(adminOf(`r${hash}`).replace("postgres:postgres@", `b${hash}:x@`));
+  await dumps.dumps.cleanUp();
+  await assert.rejects(guest.query("select 1"));
+  assert.deepEqual(await leftovers(), []);
+  await query(uri, "select 1");
+});
+
+test("where pg_dump is missing the manager says so, and the instance goes on", async () => {
+  const empty = await mkdtemp(join(tmpdir(), "klutch-no-programs-"));
+  after(() => rm(empty, { recursive: true, force: true }));
+  await using without = await startDumps(adminUrl, empty);
+  const sentence =
+    /^PostgreSQL \d+ cannot be backed up or restored here: pg_dump and pg_restore \d+ or newer are needed and there is none; install the package postgresql-client-\d+$/;
+  assert.match((await without.dumps.obstacle()) ?? "", sentence);
+  assert.equal(await dumps.dumps.obstacle(), undefined);
+  await provisioned("without");
+  const uri = await bound("without", "without-1");
+  await assert.rejects(without.dump("without"), { message: sentence });
+  await query(uri, "select 1");
+});

@@ -1,0 +1,115 @@
+/** What a managed resource says of the spec that is wanted now. It is read as a stranger's: the broker's words are in it. */
+import { plainText } from "@klutch/api";
+import type { Json } from "@klutch/crossplane";
+import { conditionsOf, contains, jsonEqual, numberAt, textAt, valueAt } from "@klutch/kube-core";
+
+/** A condition that is about the spec that is wanted now. */
+export interface Said {
+  readonly status: "True" | "False" | "Unknown";
+  readonly reason: string;
+  /** On one line, bounded; may be empty. */
+  readonly message: string;
+}
+
+/** One managed resource. */
+export interface ManagedState {
+  /** Undefined when there is none, or it is about another spec. */
+  readonly ready: Said | undefined;
+  /** As `ready`. */
+  readonly synced: Said | undefined;
+  readonly isDeleting: boolean;
+  /** For this spec or an earlier one. */
+  readonly wasReady: boolean;
+  /** When each operation began, in milliseconds since the epoch. */
+  readonly since: {
+    readonly create: number | undefined;
+    readonly change: number | undefined;
+    readonly delete: number | undefined;
+  };
+}
+
+/** Room for what is said after it, in a text of 1024 characters at most. */
+const messageLimit = 800;
+
+/**
+ * `observed`: the managed resource, if there is one; `wanted`: what is to become of it. A condition counts when the spec holds all that is
+ * wanted, and the condition's number is the generation of that spec. One without a number counts with the spec.
+ */
+export function managedStateOf(observed: Json | undefined, wanted: Json): ManagedState {
+  const holds = holdsSpec(observed, wanted);
+  const said = (type: string): Said | undefined => (holds ? currentOf(observed, type) : undefined);
+  const wasProvisioned = textAt(observed, "status", "atProvider", "provisionedAt") !== undefined;
+  const isDeleting = textAt(observed, "metadata", "deletionTimestamp") !== undefined;
+  const ready = said("Ready");
+  const time = (...path: readonly string[]): number | undefined => timeAt(observed, ...path);
+  return {
+    // Its provider may not have seen the deletion yet.
+    ready: isDeleting && ready?.status === "True" ? undefined : ready,
+    synced: said("Synced"),
+    isDeleting,
+    wasReady: wasProvisioned || conditionOf(observed, "Ready")?.status === "True",
+    since: {
+      create: time("metadata", "creationTimestamp"),
+      change: time("status", "atProvider", "updatedAt"),
+      delete: time("metadata", "deletionTimestamp"),
+    },
+  };
+}
+
+/** Whether the spec holds what is wanted, and no parameter more: the broker would have been asked for it. */
+function holdsSpec(observed: Json | undefined, wanted: Json): boolean {
+  if (observed === undefined) return false;
+  const parameters = (resource: Json): unknown =>
+    valueAt(resource, "spec", "forProvider", "parameters") ?? {};
+  return (
+    contains(valueAt(observed, "spec"), valueAt(wanted, "spec")) &&
+    jsonEqual(parameters(observed), parameters(wanted))
+  );
+}
+
+function currentOf(observed: Json | undefined, type: string): Said | undefined {
+  const condition = conditionOf(observed, type);
+  if (condition === undefined) return undefined;
+  const number = valueAt(condition, "observedGeneration");
+  if (number !== undefined && number !== numberAt(observed, "metadata", "generation")) return undefined;
+  const { status, reason = "", message = "" } = condition;
+  return {
+    status: status === "True" || status === "False" ? status : "Unknown",
+    reason,
+    message: plainText(message, messageLimit),
+  };
+}
+
+function conditionOf(
+  observed: Json | undefined,
+  type: string,
+): ReturnType<typeof conditionsOf>[number] | undefined {
+  return conditionsOf(observed).find((condition) => condition.type === type);
+}
+
+const conditionLimit = 20;
+/** Fields with their longest lengths. */
+const reportedTexts = { type: 100, status: 100, reason: 100, message: messageLimit, lastTransitionTime: 100 };
+
+/** The conditions for the composite's status, each field as a bounded text. */
+export function reportedConditions(observed: Json | undefined): readonly Json[] {
+  return conditionsOf(observed)
+    .slice(0, conditionLimit)
+    .map((condition) => {
+      const texts = Object.entries(reportedTexts).flatMap(([name, limit]) => {
+        const text = textAt(condition, name);
+        return text === undefined ? [] : [[name, plainText(text, limit)] as const];
+      });
+      const number = numberAt(condition, "observedGeneration");
+      return {
+        ...Object.fromEntries(texts),
+        ...(number === undefined ? {} : { observedGeneration: number }),
+      };
+    });
+}
+
+function timeAt(observed: Json | undefined, ...path: readonly string[]): number | undefined {
+  const text = textAt(observed, ...path);
+  const time = text === undefined ? Number.NaN : Date.parse(text);
+  return Number.isNaN(time) ? undefined : time;
+}

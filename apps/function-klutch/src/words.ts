@@ -1,0 +1,240 @@
+/**
+ * What a developer reads about a claim, decided from what its managed resource says of itself. No I/O.
+ *
+ * | the managed resource says, of the spec that is wanted now | Ready           | Synced | problem |
+ * |------------------------------------------------------------|-----------------|--------|---------|
+ * | Synced False: Failed                                       | False, the same | False  | yes     |
+ * | Synced False: Refused, BrokerUnreachable, NoBroker; another: Failed | as it is; else False, the same | False | yes |
+ * | Synced False: ReconcilePaused                              | as it is; else False, Paused   | False | no  |
+ * | Synced False: WaitingForInstance, …Backup, …Restore        | as it is; else False, the same | True  | no  |
+ * | Synced False: BrokerBusy, Still…, another WaitingFor…      | as it is; else False, what is done | True | no |
+ * | Ready True                                                 | True            | True   | no      |
+ * | Ready False: Creating, Changing, Deleting                  | False, the same | True   | no      |
+ * | Ready False: Failed, Lost, BackupNotUsable                 | False, the same | True   | yes     |
+ * | Ready False: Deleted                                       | False, the same | True   | no      |
+ * | Ready False, with another reason                           | False, Unavailable | True | no     |
+ * | nothing yet                                                | False, what is done | True | no     |
+ *
+ * What is done: Deleting; Changing, when it was ready once; else Creating.
+ */
+import type { ComposeCondition } from "@klutch/crossplane";
+import { readyWordsCondition, syncedWordsCondition } from "@klutch/api";
+import type { UsualTimes } from "@klutch/services";
+import type { ManagedState, Said } from "./managed-state.ts";
+
+/** What the words need besides. */
+export interface WordsContext {
+  readonly usual: UsualTimes;
+  /** Milliseconds since the epoch; without it nothing takes longer than usual. */
+  readonly now: number | undefined;
+  /** Whether the claim can be changed; else another one has to be made. */
+  readonly isChangeable: boolean;
+  /** The first group of which a word stands in a refusal says which fields of the claim to change. */
+  readonly blame: readonly Blame[];
+}
+
+/** From a word that a refusal may have to the field of the claim that it comes from. */
+export type Blame = ReadonlyMap<string, string>;
+
+/** Conditions for composite and claim, and the problem that people should see as an event. */
+export interface Words {
+  readonly isReady: boolean;
+  readonly conditions: readonly ComposeCondition[];
+  readonly problem: string | undefined;
+}
+
+type Progress = "Creating" | "Changing" | "Deleting";
+type Reason =
+  | Progress
+  | "WaitingForInstance"
+  | "WaitingForBackup"
+  | "WaitingForRestore"
+  | "Refused"
+  | "BrokerUnreachable"
+  | "NoBroker"
+  | "Failed"
+  | "Lost"
+  | "Deleted"
+  | "BackupNotUsable"
+  | "Paused"
+  | "Unavailable";
+
+/** Why it is not ready, or what is wrong although it is. */
+interface Verdict {
+  readonly reason: Reason;
+  readonly said: string;
+  readonly isProblem: boolean;
+  /** `Synced` says so, too. */
+  readonly isOutOfSync: boolean;
+  /** What is asked for is not there, whatever `Ready` says. */
+  readonly isUnmet: boolean;
+}
+
+/** The words for a managed resource. */
+export function wordsOf(state: ManagedState, context: WordsContext): Words {
+  const verdict = verdictOf(state);
+  const isReady = state.ready?.status === "True" && verdict?.isUnmet !== true;
+  const message = verdict === undefined ? "" : sentence(verdict, state, context);
+  const good = { type: readyWordsCondition, status: "True", reason: "Available" } as const;
+  const inSync = { type: syncedWordsCondition, status: "True", reason: "ReconcileSuccess" } as const;
+  const bad = { status: "False", reason: verdict?.reason ?? "", message } as const;
+  return {
+    isReady,
+    conditions: [
+      isReady ? good : { type: readyWordsCondition, ...bad },
+      verdict?.isOutOfSync === true ? { type: syncedWordsCondition, ...bad } : inSync,
+    ],
+    problem: verdict?.isProblem === true ? message : undefined,
+  };
+}
+
+/** Undefined: all is well. */
+function verdictOf(state: ManagedState): Verdict | undefined {
+  const { ready, synced } = state;
+  if (synced?.status === "False") return ofSynced(synced, state);
+  if (ready?.status === "True") return undefined;
+  const calm = { said: ready?.message ?? "", isProblem: false, isOutOfSync: false, isUnmet: false };
+  if (ready === undefined) return { ...calm, reason: progressOf(state) };
+  switch (ready.reason) {
+    case "Creating":
+    case "Changing":
+    case "Deleting":
+    case "Deleted":
+      return { ...calm, reason: ready.reason };
+    case "Failed":
+    case "Lost":
+    case "BackupNotUsable":
+      return { ...calm, reason: ready.reason, isProblem: true };
+    default:
+      return { ...calm, reason: "Unavailable" };
+  }
+}
+
+function ofSynced({ reason, message }: Said, state: ManagedState): Verdict {
+  const calm = { said: message, isProblem: false, isOutOfSync: false, isUnmet: false };
+  const bad = { ...calm, isProblem: true, isOutOfSync: true };
+  switch (reason) {
+    case "Failed":
+      return { ...bad, reason, isUnmet: true };
+    case "Refused":
+    case "BrokerUnreachable":
+    case "NoBroker":
+      return { ...bad, reason };
+    case "ReconcilePaused":
+      return { ...calm, reason: "Paused", isOutOfSync: true };
+    case "WaitingForInstance":
+    case "WaitingForBackup":
+    case "WaitingForRestore":
+      return { ...calm, reason };
+    default:
+      return /^(BrokerBusy$|Still|WaitingFor)/.test(reason)
+        ? { ...calm, reason: progressOf(state) }
+        : { ...bad, reason: "Failed" };
+  }
+}
+
+function progressOf({ isDeleting, wasReady }: ManagedState): Progress {
+  if (isDeleting) return "Deleting";
+  return wasReady ? "Changing" : "Creating";
+}
+
+/** What was said, then what to expect or to do. */
+function sentence(verdict: Verdict, state: ManagedState, context: WordsContext): string {
+  const parts = [
+    verdict.said === "" ? plainly[verdict.reason] : verdict.said,
+    advice(verdict, state, context),
+  ];
+  return parts
+    .map((part) => part.replace(/[.;\s]+$/, ""))
+    .filter((part) => part !== "")
+    .join("; ");
+}
+
+/** For a managed resource that says nothing. */
+const plainly: Readonly<Record<Reason, string>> = {
+  Creating: "it is being made",
+  Changing: "the change is being made",
+  Deleting: "it is being deleted",
+  WaitingForInstance: "the instance is not ready",
+  WaitingForBackup: "the backup is not ready",
+  WaitingForRestore: "another restore is running",
+  Refused: "the broker refused it",
+  BrokerUnreachable: "the broker cannot be reached",
+  NoBroker: "no broker here serves this type",
+  Failed: "the broker failed",
+  Lost: "the broker does not know it any more",
+  Deleted: "the backup manager does not have it any more",
+  BackupNotUsable: "the backup cannot be used",
+  Paused: "it is paused on the control plane, by the annotation crossplane.io/paused of its managed resource",
+  Unavailable: "it cannot be used at the moment",
+};
+
+function advice({ reason, said, isUnmet }: Verdict, state: ManagedState, context: WordsContext): string {
+  const asBefore = state.wasReady ? "; until then it stays as it was" : "";
+  switch (reason) {
+    case "Creating":
+    case "Changing":
+    case "Deleting":
+      return expectation(reason, state, context);
+    case "Refused":
+      return context.isChangeable
+        ? `change ${fieldsToBlame(said, context.blame)}${asBefore}`
+        : anotherUnless(said);
+    case "Failed":
+      if (!isUnmet && state.synced?.status === "False") return "it is tried again by itself";
+      return context.isChangeable ? `change the claim's spec to try again${asBefore}` : anotherUnless(said);
+    case "BrokerUnreachable":
+      return "it is tried again by itself, and nothing in the claim has to change";
+    case "NoBroker":
+    case "Paused":
+      return "ask those who run the control plane";
+    case "WaitingForInstance":
+      return "it goes on by itself when the instance is ready";
+    case "WaitingForBackup":
+    case "WaitingForRestore":
+      return "it goes on by itself";
+    case "Lost":
+    case "Deleted":
+    case "BackupNotUsable":
+    case "Unavailable":
+      return "";
+  }
+}
+
+/** Some say it themselves. */
+function anotherUnless(said: string): string {
+  return /\bmake another\b/.test(said) ? "" : "delete this claim and make another";
+}
+
+function fieldsToBlame(said: string, blame: readonly Blame[]): string {
+  const words = new Set(said.split(/[^\w-]+/));
+  const groups = blame.map((group) =>
+    [...group].filter(([word]) => words.has(word)).map(([, field]) => field),
+  );
+  const found = groups.find((fields) => fields.length > 0);
+  return found === undefined ? "the claim's spec" : [...new Set(found)].join(", ");
+}
+
+const ends = {
+  Creating: ["create", "ready"],
+  Changing: ["change", "ready"],
+  Deleting: ["delete", "gone"],
+} as const;
+
+/** A text counts no time, so that it changes only when something does. */
+function expectation(progress: Progress, { since }: ManagedState, { usual, now }: WordsContext): string {
+  const [operation, end] = ends[progress];
+  const usualMs = usual[operation];
+  if (usualMs === undefined) return "";
+  const started = since[operation];
+  const isLate = now !== undefined && started !== undefined && now - started > usualMs;
+  return isLate
+    ? `it takes longer than usual, which is ${printed(usualMs)}`
+    : `usually ${end} within ${printed(usualMs)}`;
+}
+
+/** `15 m`, in the largest unit that leaves no rest. */
+function printed(ms: number): string {
+  if (ms % 3_600_000 === 0) return `${ms / 3_600_000} h`;
+  return ms % 60_000 === 0 ? `${ms / 60_000} m` : `${Math.ceil(ms / 1000)} s`;
+}

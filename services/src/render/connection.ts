@@ -1,0 +1,56 @@
+/** Where a service is reached, read of the credentials of a binding by the words of its table. */
+import type { ConnectionDetail } from "@klutch/api";
+import type { ConnectionSource } from "../table/service-table.ts";
+
+/** Without secrets: of a URL only its scheme, host and port. What is missing or cannot be read is left out. */
+export function connectionDetails(
+  sources: readonly ConnectionSource[],
+  credentials: Readonly<Record<string, string>>,
+): readonly ConnectionDetail[] {
+  return sources.flatMap(({ label, from, form, port }) => {
+    const values = listOf(credentials[from]);
+    const ownPort = port === undefined ? undefined : credentials[port];
+    return values.flatMap((value) => {
+      const place = placeOf(form, value, ownPort);
+      return place === undefined ? [] : [{ ...place, label }];
+    });
+  });
+}
+
+type Place = Pick<ConnectionDetail, "hostURL" | "port">;
+
+function placeOf(form: ConnectionSource["form"], value: string, port: string | undefined): Place | undefined {
+  if (form === "host") return value === "" || port === undefined ? undefined : { hostURL: value, port };
+  return form === "url" ? placeOfUrl(value) : placeOfAddress(value);
+}
+
+/** `[a b]`, as lists in Secrets are written, or one value. */
+function listOf(value: string | undefined): readonly string[] {
+  if (value === undefined) return [];
+  if (!value.startsWith("[") || !value.endsWith("]")) return [value];
+  return value
+    .slice(1, -1)
+    .split(/[\s,]+/)
+    .filter((item) => item !== "");
+}
+
+const knownPorts: Readonly<Record<string, string>> = {
+  "http:": "80",
+  "https:": "443",
+  "amqp:": "5672",
+  "amqps:": "5671",
+};
+
+function placeOfUrl(value: string): Place | undefined {
+  const url = URL.parse(value);
+  if (url === null || url.hostname === "") return undefined;
+  const port = url.port === "" ? knownPorts[url.protocol] : url.port;
+  return port === undefined ? undefined : { hostURL: `${url.protocol}//${url.hostname}`, port };
+}
+
+/** `https://h:9200` or `h:27017`: what stands before and behind the last colon. */
+function placeOfAddress(value: string): Place | undefined {
+  if (value.includes("://")) return placeOfUrl(value);
+  const [, hostURL, port] = /^([^@/?#]+):(\d{1,5})$/.exec(value) ?? [];
+  return hostURL === undefined || port === undefined ? undefined : { hostURL, port };
+}

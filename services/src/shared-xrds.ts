@@ -1,0 +1,140 @@
+/** The composites and claims that all data services share. */
+import { object, oneOf, type Rule, type Schema, string } from "@klutch/schema";
+import { readyReasonColumn, textColumn } from "./columns.ts";
+import { keepsNamedComposition } from "./composition-rules.ts";
+import { services } from "./list.ts";
+import { telling } from "./rule-text.ts";
+import { acceptsIncomplete, type CompositeResourceDefinition, immutable, xrd } from "./xrd.ts";
+
+/** Only what can be claimed here. */
+const serviceInstanceType = oneOf(
+  services.map(({ type }) => type),
+  {
+    description: "Which data service the instance is. It cannot be changed.",
+    rules: [immutable("ServiceInstanceType")],
+  },
+);
+
+/** Name of another claim in the same namespace. */
+function nameOf(description: string, rules?: readonly Rule[]): Schema<string> {
+  return string({ maxLength: 253, pattern: "^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$", description, rules });
+}
+
+const typeColumn = textColumn("Service", ".spec.serviceInstanceType");
+const instanceColumn = textColumn("Instance", ".spec.instanceRef");
+const aboutInstance = "Name of the instance's claim in the same namespace. It cannot be changed.";
+
+/** The Compositions of databases in the cluster serve one type. */
+function onlyPostgresql(composition: string): Rule {
+  return telling(
+    {
+      rule:
+        `!has(self.compositionRef) || self.compositionRef.name != '${composition}' || ` +
+        "self.serviceInstanceType == 'postgresql'",
+      message: "Selected service instance type is not supported.",
+      fieldPath: ".serviceInstanceType",
+    },
+    `spec.serviceInstanceType is "{self.serviceInstanceType}"; with the Composition ${composition} it must be "postgresql"`,
+  );
+}
+
+const needsInstance: Rule = telling(
+  {
+    rule: "!has(self.compositionRef) || self.compositionRef.name != 'a8s-restore' || has(self.instanceRef)",
+    message: "restores without instance ref are not supported for a8s",
+    fieldPath: ".instanceRef",
+  },
+  "spec.instanceRef must name the instance that was backed up",
+);
+
+const instanceWords = (of: string): string =>
+  `{has(${of}.instanceRef) ? '"' + ${of}.instanceRef + '"' : 'unset'}`;
+
+/** A rule of the spec, for it also holds when the field comes or goes. */
+const instanceStays: Rule = telling(
+  {
+    rule:
+      "has(self.instanceRef) == has(oldSelf.instanceRef) && " +
+      "(!has(self.instanceRef) || self.instanceRef == oldSelf.instanceRef)",
+    message: "InstanceRef is an immutable field",
+    fieldPath: ".instanceRef",
+  },
+  `it is ${instanceWords("oldSelf")} and cannot become ${instanceWords("self")}`,
+);
+
+const unused = "Without effect. Existing manifests may have it.";
+
+/** Of bindings to any service. */
+const serviceBindingXrd: CompositeResourceDefinition = xrd({
+  kind: "ServiceBinding",
+  composition: "a9s-servicebinding",
+  columns: [
+    typeColumn,
+    instanceColumn,
+    textColumn("Secret", ".status.managed.credentials.name"),
+    readyReasonColumn,
+  ],
+  spec: object(
+    { instanceRef: nameOf(aboutInstance, [immutable("InstanceRef")]), serviceInstanceType },
+    {
+      acceptsIncomplete,
+      region: oneOf(["eu-central-1", "us-east-1"], { description: unused }),
+      policy: string({ description: unused }),
+    },
+    {
+      description: "Which instance gets credentials. They come to the Secret <name>-creds.",
+      rules: [onlyPostgresql("a8s-servicebinding"), keepsNamedComposition],
+    },
+  ),
+});
+
+/** Of backups of any service's instances. */
+const backupXrd: CompositeResourceDefinition = xrd({
+  kind: "Backup",
+  composition: "a9s-backup",
+  columns: [typeColumn, instanceColumn, textColumn("State", ".status.managed.status"), readyReasonColumn],
+  spec: object(
+    {
+      instanceRef: nameOf(aboutInstance, [immutable("InstanceRef")]),
+      serviceInstanceType,
+    },
+    {},
+    {
+      description: "Which instance is backed up, once. Deleting the claim deletes the backup.",
+      rules: [onlyPostgresql("a8s-backup"), keepsNamedComposition],
+    },
+  ),
+});
+
+/** Of restores of such backups. */
+const restoreXrd: CompositeResourceDefinition = xrd({
+  kind: "Restore",
+  composition: "a9s-restore",
+  columns: [
+    typeColumn,
+    textColumn("Backup", ".spec.backupRef"),
+    textColumn("State", ".status.managed.state"),
+    readyReasonColumn,
+  ],
+  spec: object(
+    {
+      backupRef: nameOf("Name of the Backup in the same namespace. It cannot be changed.", [
+        immutable("BackupRef"),
+      ]),
+      serviceInstanceType,
+    },
+    {
+      instanceRef: nameOf(
+        "Name of the claim of the instance that was backed up; another one is refused. It cannot be changed.",
+      ),
+    },
+    {
+      description:
+        "Which backup is put back into the instance that it was made of, once. What was written since then is lost.",
+      rules: [onlyPostgresql("a8s-restore"), needsInstance, instanceStays, keepsNamedComposition],
+    },
+  ),
+});
+
+/** All of them. */
+export const sharedXrds: readonly CompositeResourceDefinition[] = [serviceBindingXrd, backupXrd, restoreXrd];

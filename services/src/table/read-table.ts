@@ -1,0 +1,127 @@
+/** From a file to a service's table, or to everything that is wrong with the file. */
+import { isRecord, listAt, recordAt } from "@klutch/kube-core";
+import { accepts, type Problem, problemsOf, unknownFields } from "@klutch/schema";
+import { doubles } from "./doubles.ts";
+import { exampleProblems } from "./example-problems.ts";
+import { fieldSchemaProblems, jsonSchema } from "./field-schema.ts";
+import { tableFile, type TableFile, target } from "./file-schema.ts";
+import { wrongReferences } from "./references.ts";
+import type { Parameter, ServiceTable, Target } from "./service-table.ts";
+import { type OtherService, takenNames } from "./taken-names.ts";
+
+/** One thing that is wrong in a file. */
+export interface Fault extends Problem {
+  /** From 1. */
+  readonly line: number;
+}
+
+/** A file's content, and where each of its fields stands. */
+export interface PlacedFile {
+  readonly value: unknown;
+  readonly lineOf: (field: string) => number;
+}
+
+/** Either a table or at least one fault. */
+export type ReadResult =
+  | { readonly table: ServiceTable; readonly faults: readonly never[] }
+  | { readonly table: undefined; readonly faults: readonly Fault[] };
+
+/**
+ * Reads a file; `others` are the services that there are beside it. All faults are told at once, in the order of their lines; only
+ * examples wait until the rest is right. CEL is not read: that an expression compiles only an API server knows.
+ */
+export function readTable({ value, lineOf }: PlacedFile, others: readonly OtherService[] = []): ReadResult {
+  const placed = (problems: readonly Problem[]): readonly Fault[] =>
+    problems
+      .map((problem) => ({ ...problem, line: lineOf(problem.field) }))
+      .toSorted((one, other) => one.line - other.line);
+  const problems = problemsIn(value, others);
+  if (problems.length > 0 || !accepts(tableFile, value))
+    return { table: undefined, faults: placed(problems) };
+  const table = tableOf(value);
+  const faults = placed(exampleProblems(table));
+  return faults.length > 0 ? { table: undefined, faults } : { table, faults: [] };
+}
+
+/** One line for a person, as compilers print it. */
+export function describeFault(file: string, { line, field, value, expected }: Fault): string {
+  const text = `${file}:${line}: ${field === "" ? "the file" : field}: is ${value}, expected ${expected}`;
+  return text.replaceAll(/\p{Cc}+/gu, " ");
+}
+
+function problemsIn(value: unknown, others: readonly OtherService[]): readonly Problem[] {
+  const spec = recordAt(value, "spec");
+  return [
+    ...problemsOf(tableFile.json, value),
+    ...unknownFields(tableFile.json, value),
+    ...schemasOf(spec).flatMap(({ schema, field }) => fieldSchemaProblems(schema, field)),
+    ...targetProblems(spec),
+    ...doubles(spec),
+    ...wrongReferences(spec),
+    ...takenNames(value, others),
+  ];
+}
+
+interface PlacedSchema {
+  readonly schema: unknown;
+  readonly field: string;
+}
+
+function schemasOf(spec: unknown): readonly PlacedSchema[] {
+  const ofFields = Object.entries(recordAt(spec, "claim", "fields")).map(([name, field]) => ({
+    schema: recordAt(field)["schema"],
+    field: `spec.claim.fields.${name}.schema`,
+  }));
+  const ofParameters = listAt(spec, "parameters").map((parameter, index) => ({
+    schema: recordAt(parameter)["schema"],
+    field: `spec.parameters[${index}].schema`,
+  }));
+  return [...ofFields, ...ofParameters].filter(({ schema }) => isRecord(schema));
+}
+
+function targetProblems(spec: unknown): readonly Problem[] {
+  return listAt(spec, "parameters").flatMap((parameter, index) =>
+    Object.entries(recordAt(parameter, "to")).flatMap(([backend, value]) => {
+      const field = `spec.parameters[${index}].to.${backend}`;
+      const full = inFull(value);
+      return [...problemsOf(target.json, full, field), ...unknownFields(target.json, full, field)];
+    }),
+  );
+}
+
+function inFull(value: unknown): unknown {
+  return typeof value === "string" ? { key: value } : value;
+}
+
+function tableOf({ metadata, spec }: TableFile): ServiceTable {
+  return {
+    type: metadata.name,
+    title: spec.title,
+    about: spec.about,
+    kind: spec.claim.kind,
+    fields: Object.entries(spec.claim.fields ?? {}).map(([name, { schema, about }]) => ({
+      name,
+      schema: jsonSchema(schema, about),
+    })),
+    sizes: spec.sizes ?? [],
+    backends: spec.backends,
+    parametersAbout: spec.parametersAbout ?? `Settings of ${spec.title}.`,
+    parameters: (spec.parameters ?? []).map(parameterOf),
+    credentials: spec.credentials,
+    columns: spec.columns ?? [],
+    examples: spec.examples ?? [],
+  };
+}
+
+function parameterOf({
+  name,
+  about,
+  schema,
+  to,
+}: NonNullable<TableFile["spec"]["parameters"]>[number]): Parameter {
+  const targets = Object.entries(to).flatMap(([backend, value]): readonly (readonly [string, Target])[] => {
+    const full = inFull(value);
+    return accepts(target, full) ? [[backend, full]] : [];
+  });
+  return { name, about, schema: jsonSchema(schema, about), to: Object.fromEntries(targets) };
+}

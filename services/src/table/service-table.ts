@@ -1,0 +1,140 @@
+/** A service as its table says it: trusted, with everything filled in that the file may leave out. */
+import type { JsonSchema } from "@klutch/schema";
+
+/** A size of plans. */
+export interface Size {
+  /** As it stands in names of plans, behind a hyphen. */
+  readonly word: string;
+}
+
+/** A plan of a backend. */
+export interface Plan {
+  readonly name: string;
+  readonly about?: string | undefined;
+}
+
+/** What holds between service, plan and parameters, and between a claim and what it was before. Exactly one of the kinds, maybe with words. */
+export interface TableRule {
+  /** A plan may grow and may not shrink, in the order of the sizes. */
+  readonly neverSmaller?: object | undefined;
+  /** A plan keeps a word of its name, or keeps being without it. */
+  readonly keeps?: { readonly word: string; readonly title: string } | undefined;
+  /** A plan with the one word does not become one with the other. */
+  readonly never?: { readonly from: string; readonly to: string } | undefined;
+  readonly immutable?: { readonly field: string } | undefined;
+  /** Plans with the word are for these services only. */
+  readonly planNeeds?: { readonly word: string; readonly services: readonly string[] } | undefined;
+  /** The service has only plans with the word. */
+  readonly serviceNeeds?: { readonly service: string; readonly word: string } | undefined;
+  /** The parameters are for plans with the word only. */
+  readonly parametersNeed?: { readonly parameters: readonly string[]; readonly word: string } | undefined;
+  /** A rule of the claim's spec in CEL. */
+  readonly cel?: { readonly expression: string } | undefined;
+  /** What a claim is refused with. Must be there for `cel`; the others have words of their own. */
+  readonly message?: string | undefined;
+}
+
+/** How long a backend usually takes, such as `15m`; for words only. */
+export interface Takes {
+  readonly create?: string | undefined;
+  readonly change?: string | undefined;
+  readonly delete?: string | undefined;
+}
+
+/** A way to make instances; it has a Composition of its own. */
+export interface Backend {
+  readonly name: string;
+  /** Taken by claims that name no Composition. Exactly one of a table's is. */
+  readonly default?: boolean | undefined;
+  /** Instances are made at the broker of the ProviderConfig `<type>-service-broker`. */
+  readonly broker: object;
+  /** What `spec.service` may be. */
+  readonly services: readonly string[];
+  readonly plans: readonly Plan[];
+  readonly takes?: Takes | undefined;
+  readonly rules?: readonly TableRule[] | undefined;
+}
+
+/** What a parameter is called at a backend. */
+export interface Target {
+  readonly key: string;
+  /** How its value changes on the way. Default: not at all. */
+  readonly as?: "lower" | undefined;
+}
+
+/** A parameter of instances. */
+export interface Parameter {
+  /** Camel case, as in the claim. */
+  readonly name: string;
+  readonly about: string;
+  readonly schema: JsonSchema;
+  /** By backend. A claim that sets it is refused with words where a backend is missing. */
+  readonly to: Readonly<Record<string, Target>>;
+}
+
+/** A further field of a claim's spec. */
+export interface ClaimField {
+  readonly name: string;
+  readonly schema: JsonSchema;
+}
+
+/** Where a service is reached, read of the credentials of a binding. */
+export interface ConnectionSource {
+  readonly label: string;
+  /** Key of the Secret. */
+  readonly from: string;
+  /** `host` is a name, `url` a URL, `address` what stands before and behind the last colon; each may be a list in brackets. */
+  readonly form: "host" | "url" | "address";
+  /** Key of the Secret that has the port; only with `host`. */
+  readonly port?: string | undefined;
+}
+
+/** Credentials of a binding. */
+export interface CredentialsTable {
+  /** Keys of the Secret. A broker may send more. */
+  readonly keys: readonly string[];
+  readonly connection?: readonly ConnectionSource[] | undefined;
+}
+
+/** A further column of `kubectl get`. */
+export interface Column {
+  readonly name: string;
+  /** JSONPath with a leading dot. */
+  readonly path: string;
+  readonly type: "string" | "integer" | "number" | "boolean" | "date";
+  /** Only with `-o wide`. Default false. */
+  readonly wide?: boolean | undefined;
+}
+
+/** A claim to start from. */
+export interface Example {
+  /** Name of its file, without the ending. */
+  readonly file: string;
+  /** One sentence. */
+  readonly about: string;
+  /** `metadata.name`. */
+  readonly name: string;
+  readonly spec: Readonly<Record<string, unknown>>;
+}
+
+/** Everything that is particular to one service. */
+export interface ServiceTable {
+  /** `serviceInstanceType` of its bindings. Compositions and ProviderConfigs are named after it. */
+  readonly type: string;
+  /** As people write it. */
+  readonly title: string;
+  /** What it is, in a few sentences. */
+  readonly about: string;
+  /** Kind of the claim. */
+  readonly kind: string;
+  readonly fields: readonly ClaimField[];
+  /** The smallest first. */
+  readonly sizes: readonly Size[];
+  /** One, for now. */
+  readonly backends: readonly Backend[];
+  readonly parametersAbout: string;
+  readonly parameters: readonly Parameter[];
+  readonly credentials: CredentialsTable;
+  readonly columns: readonly Column[];
+  readonly examples: readonly Example[];
+}
