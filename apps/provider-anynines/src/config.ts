@@ -42,7 +42,10 @@ const flags = {
   sync: { ...ignored({ value: "duration", default: "1h" }), short: "s" },
   poll: duration({ help: "How often each managed resource is compared with its broker", default: "1m" }),
   "max-reconcile-rate": wholeNumber(
-    { help: "Managed resources of one kind that are worked on at the same time", default: "10" },
+    {
+      help: "Managed resources of one kind and one broker that are worked on at the same time",
+      default: "10",
+    },
     { least: 1 },
   ),
   namespace: text({ help: "Namespace of the lease", env: "POD_NAMESPACE", default: "crossplane-system" }),

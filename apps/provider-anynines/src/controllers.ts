@@ -12,7 +12,7 @@ import {
   type ManagedReconcilerOptions,
 } from "@klutch/crossplane";
 import type { KubeClient } from "@klutch/kube";
-import { Controller, type Runtime } from "@klutch/kube-runtime";
+import { Controller, type Informer, type Reconcile, type Runtime } from "@klutch/kube-runtime";
 import type { BackupCaches } from "./backup-caches.ts";
 import type { Managers } from "./backup-manager/managers.ts";
 import type { Brokers } from "./broker/brokers.ts";
@@ -23,7 +23,10 @@ import { wasNeverBound, wasNeverProvisioned } from "./existence.ts";
 import { createHealthReconcile } from "./provider-config-health.ts";
 import { ServiceBindingClient } from "./service-binding/external-client.ts";
 import { ServiceInstanceClient } from "./service-instance/external-client.ts";
-import { brokerOf, checkServiceType } from "./broker/service-type.ts";
+import { inLanes, lanesAtOnce } from "./broker/broker-lanes.ts";
+import { RestPace } from "./broker/rest-pace.ts";
+import { brokerOf, checkServiceType, configNameOf } from "./broker/service-type.ts";
+import { VanishedInstances } from "./service-instance/vanished.ts";
 import { ensureUsage } from "./usage.ts";
 
 /** What the controllers share. */
@@ -35,6 +38,7 @@ export interface ControllerParts extends Runtime {
   readonly managers: Pick<Managers, "get">;
   /** UIDs of resources whose ProviderConfigUsage is known to be there. */
   readonly usages: Set<string>;
+  /** Resources of one kind and one broker that are worked on at the same time. */
   readonly workers: number;
   readonly pollIntervalMs: number;
   readonly confirmLossMs: number;
@@ -49,10 +53,10 @@ export const firstRetryMs = 1_000;
 /** Makes instances at their brokers. */
 export function createInstanceController(parts: ControllerParts): Controller {
   const { client, caches, backupCaches, brokers, usages, clock, confirmLossMs } = parts;
-  return new Controller({
-    ...parts,
+  const pace = new RestPace({ clock, intervalMs: parts.pollIntervalMs });
+  return laneController(parts, {
     name: "serviceinstance",
-    baseDelayMs: firstRetryMs,
+    informer: caches.instances,
     reconcile: createManagedReconcile<ServiceInstance>({
       ...parts,
       type: serviceInstances,
@@ -73,6 +77,7 @@ export function createInstanceController(parts: ControllerParts): Controller {
           }),
           losses: () => lossesOf(caches, managed),
           confirmLossMs,
+          pace,
         });
       },
     }),
@@ -82,10 +87,10 @@ export function createInstanceController(parts: ControllerParts): Controller {
 /** Makes bindings at the brokers of their instances. */
 export function createBindingController(parts: ControllerParts): Controller {
   const { client, caches, backupCaches, brokers, usages, clock, confirmLossMs } = parts;
-  return new Controller({
-    ...parts,
+  const pace = new RestPace({ clock, intervalMs: parts.pollIntervalMs });
+  return laneController(parts, {
     name: "servicebinding",
-    baseDelayMs: firstRetryMs,
+    informer: caches.bindings,
     reconcile: createManagedReconcile<ManagedServiceBinding>({
       ...parts,
       type: managedServiceBindings,
@@ -104,10 +109,64 @@ export function createBindingController(parts: ControllerParts): Controller {
           restores: () => namesOfRestores(backupCaches, instanceOf(caches, managed)),
           secretIsMissing: (call) => connectionIsMissing(client, managed, call),
           confirmLossMs,
+          pace,
         });
       },
     }),
   });
+}
+
+/** Asks brokers for instances whose managed resources vanished. */
+export function createVanishedController(parts: ControllerParts): Controller {
+  const { caches, brokers, metrics } = parts;
+  const vanished = new VanishedInstances({
+    metrics,
+    broker: (config, options) => brokers.get(config, options),
+    isManaged: (instanceId) => {
+      for (const instance of caches.instances.list()) if (instanceIdOf(instance) === instanceId) return true;
+      return false;
+    },
+  });
+  const controller = new Controller({
+    ...parts,
+    name: "vanished-instance",
+    workers: lanesAtOnce,
+    reconcile: vanished.reconcile,
+  });
+  controller.watch(caches.instances, ({ type, object }) =>
+    type === "deleted" ? vanished.keysOf(object) : [],
+  );
+  return controller;
+}
+
+/** A controller in which a broker that hangs delays only its own resources. */
+function laneController<M extends Managed>(
+  parts: ControllerParts,
+  { name, informer, reconcile }: LaneController<M>,
+): Controller {
+  const controller: Controller = new Controller({
+    ...parts,
+    name,
+    workers: parts.workers * lanesAtOnce,
+    baseDelayMs: firstRetryMs,
+    reconcile: inLanes({
+      reconcile,
+      width: parts.workers,
+      laneOf: (key) => {
+        const managed = informer.get(key);
+        return managed === undefined ? undefined : configNameOf(managed);
+      },
+      enqueue: (key) => controller.enqueue(key),
+    }),
+  });
+  return controller;
+}
+
+/** What differs between the controllers of the managed kinds. */
+interface LaneController<M extends Managed> {
+  readonly name: string;
+  readonly informer: Informer<M>;
+  readonly reconcile: Reconcile;
 }
 
 /** Names of the restores that put something into the instance now. */
@@ -123,7 +182,7 @@ export function createHealthController(parts: ControllerParts): Controller {
   const { client, caches, brokers, managers, clock, logger, metrics, random } = parts;
   return new Controller({
     name: "providerconfig-health",
-    workers: 2,
+    workers: lanesAtOnce,
     logger,
     metrics,
     clock,

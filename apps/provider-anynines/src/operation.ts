@@ -7,6 +7,9 @@ import { isRecord, type KubeObject } from "@klutch/kube-core";
 /** Where the record is kept. */
 export const operationAnnotation = "anynines.crossplane.io/broker-operation";
 
+/** Which thing at the broker an operation is about, besides what follows from the managed resource. */
+export type OperationTarget = Pick<BrokerOperation, "serviceId" | "planId" | "instanceId">;
+
 /** An operation at the broker. */
 export interface BrokerOperation {
   /** `discard`: what a failed create left is deleted, to make it anew. */
@@ -24,6 +27,12 @@ export interface BrokerOperation {
   /** Of a create and what follows from it: the plan that was asked for, which the spec may not name any more. */
   readonly serviceId?: string | undefined;
   readonly planId?: string | undefined;
+  /** Of a binding: the id of the instance at its broker. */
+  readonly instanceId?: string | undefined;
+  /** Of a discard: what the create failed with, which is not tried again until the spec changes. Absent: it is made anew at once. */
+  readonly failure?: string | undefined;
+  /** Of a failed create: what it left is deleted. */
+  readonly discarded?: boolean | undefined;
   /** Of a backup or a restore: what the backup manager had before the first try. What is newer may be ours. */
   readonly after?: NewestBefore | undefined;
 }
@@ -48,6 +57,7 @@ export function recordedOperation(object: KubeObject): BrokerOperation | undefin
   }
   if (!isRecord(value)) return undefined;
   const { type, phase, key, startedAt, description, generation, serviceId, planId, after } = value;
+  const { failure, discarded, instanceId } = value;
   if (type !== "create" && type !== "update" && type !== "delete" && type !== "discard") return undefined;
   return {
     type,
@@ -58,6 +68,9 @@ export function recordedOperation(object: KubeObject): BrokerOperation | undefin
     ...(typeof generation === "number" ? { generation } : {}),
     ...(typeof serviceId === "string" ? { serviceId } : {}),
     ...(typeof planId === "string" ? { planId } : {}),
+    ...(typeof failure === "string" ? { failure } : {}),
+    ...(discarded === true ? { discarded } : {}),
+    ...(typeof instanceId === "string" ? { instanceId } : {}),
     ...afterOf(after),
   };
 }

@@ -15,7 +15,12 @@ import {
   type ProviderCaches,
 } from "./caches.ts";
 import { noticesOnManaged, problemsOnClaims } from "./claim-events.ts";
-import { createBindingController, createHealthController, createInstanceController } from "./controllers.ts";
+import {
+  createBindingController,
+  createHealthController,
+  createInstanceController,
+  createVanishedController,
+} from "./controllers.ts";
 import { criticalAnnotationNames } from "./critical-annotations.ts";
 
 /** What the provider needs besides the Manager's runtime. */
@@ -25,6 +30,7 @@ export interface ProviderOptions {
   readonly pollIntervalMs: number;
   /** Time between two observations of which both must find a resource gone at its broker. Default 30 000. */
   readonly confirmLossMs?: number | undefined;
+  /** Resources of one kind and one broker that are worked on at the same time. */
   readonly workers: number;
 }
 
@@ -71,4 +77,5 @@ export function addProvider(manager: Manager, options: ProviderOptions): void {
   healthController.watch(configs);
   manager.add(instances, bindings, configs, backupCaches.backups, backupCaches.restores);
   manager.add(instanceController, bindingController, healthController, backupController, restoreController);
+  manager.add(createVanishedController(parts));
 }

@@ -1,4 +1,5 @@
 /** The calls of a backup manager. */
+import { type Clean, cleanerFor, type HttpResponse } from "@klutch/http-client";
 import type { Secret } from "@klutch/telemetry";
 import type { CallAbout, BackupManagerCall } from "./call.ts";
 import { type BackupManagerConfig, checkConfig } from "./config.ts";
@@ -15,7 +16,6 @@ import {
   decodeRestores,
 } from "./decode.ts";
 import { BackupManagerError } from "./errors.ts";
-import { type Clean, cleanerFor } from "./foreign-text.ts";
 import {
   backupsPath,
   configPath,
@@ -25,7 +25,7 @@ import {
   restoresPath,
   subjectOf,
 } from "./paths.ts";
-import { createTransport, type WireRequest, type WireResponse } from "./transport.ts";
+import { createTransport, type WireRequest } from "./transport.ts";
 import type {
   Accepted,
   Backup,
@@ -105,7 +105,7 @@ export function createBackupManagerClient(
   const call: Call = async (wire, options, decode, clean = cleanOfConfig) => {
     const startedAt = performance.now();
     let status: number | undefined;
-    let response: WireResponse;
+    let response: HttpResponse;
     try {
       response = await transport.send({ ...wire, signal: options?.signal });
       ({ status } = response);
@@ -139,7 +139,7 @@ export function createBackupManagerClient(
 type Call = <T>(
   wire: WireRequest,
   options: CallOptions | undefined,
-  decode: (response: WireResponse, context: Context) => T,
+  decode: (response: HttpResponse, context: Context) => T,
   clean?: Clean,
 ) => Promise<T>;
 

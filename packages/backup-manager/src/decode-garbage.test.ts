@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { cleanerFor, type HttpResponse, longestText } from "@klutch/http-client";
 import fc from "fast-check";
 import {
   type Context,
@@ -14,8 +15,6 @@ import {
   decodeRestores,
 } from "./decode.ts";
 import { BackupManagerTransportError } from "./errors.ts";
-import { cleanerFor, longestText } from "./foreign-text.ts";
-import type { WireResponse } from "./transport.ts";
 import type { Backup, Restore } from "./types.ts";
 
 const context: Context = {
@@ -25,8 +24,8 @@ const context: Context = {
   clean: cleanerFor(["correct-horse"]),
 };
 
-function response(body: string, type: string): WireResponse {
-  return { status: 200, text: body, contentType: type, retryAfterMs: undefined };
+function response(body: string, type: string): HttpResponse {
+  return { status: 200, text: body, contentType: type, retryAfterMs: undefined, headers: {} };
 }
 
 /** JSON in which the fields of answers occur often, with values of all kinds. */
@@ -126,7 +125,7 @@ const isRestore = ({ id, state, backupId, triggeredAtMs, finishedAtMs }: Restore
   isTime(triggeredAtMs) &&
   isTime(finishedAtMs);
 
-const checks: readonly ((answer: WireResponse) => boolean)[] = [
+const checks: readonly ((answer: HttpResponse) => boolean)[] = [
   (answer) => {
     const { backupId, message } = decodeCreatedBackup(answer, context);
     return isId(backupId) && isSafe(message);

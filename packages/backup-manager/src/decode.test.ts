@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { cleanerFor, type HttpResponse } from "@klutch/http-client";
 import {
   type Context,
   decodeAccepted,
@@ -12,8 +13,6 @@ import {
   decodeRestores,
 } from "./decode.ts";
 import { BackupManagerTransportError } from "./errors.ts";
-import { cleanerFor } from "./foreign-text.ts";
-import type { WireResponse } from "./transport.ts";
 import type { Backup } from "./types.ts";
 
 const context: Context = {
@@ -23,11 +22,11 @@ const context: Context = {
   clean: cleanerFor(["correct-horse"]),
 };
 
-function response(text: string, contentType = "application/json", status = 200): WireResponse {
-  return { status, text, contentType, retryAfterMs: undefined };
+function response(text: string, contentType = "application/json", status = 200): HttpResponse {
+  return { status, text, contentType, retryAfterMs: undefined, headers: {} };
 }
 
-const answerOf = (body: unknown): WireResponse => response(JSON.stringify(body));
+const answerOf = (body: unknown): HttpResponse => response(JSON.stringify(body));
 const backupOf = (fields: Readonly<Record<string, unknown>>): Backup =>
   decodeBackup(answerOf({ id: 7, status: "done", ...fields }), 7, context);
 

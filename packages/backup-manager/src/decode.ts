@@ -3,11 +3,10 @@
  * refused with the field's name; what only describes (times, sizes, texts) is left out when it has no meaning. Fields that are not known
  * are not looked at. No error quotes a value: it may be anything.
  */
+import { type Clean, type HttpResponse, isJsonType, longestText, parsedJson } from "@klutch/http-client";
 import { isRecord } from "@klutch/kube-core";
 import type { CallAbout } from "./call.ts";
 import { BackupManagerTransportError, type ErrorAnswer } from "./errors.ts";
-import { type Clean, longestText } from "./foreign-text.ts";
-import type { WireResponse } from "./transport.ts";
 import type { Accepted, Backup, CreatedBackup, CreatedRestore, InstanceConfig, Restore } from "./types.ts";
 
 type Json = Readonly<Record<string, unknown>>;
@@ -23,42 +22,42 @@ export interface Context extends CallAbout {
 const longestWord = 100;
 
 /** Without an id it is not known which backup was made; then the answer is as good as lost. */
-export function decodeCreatedBackup(response: WireResponse, context: Context): CreatedBackup {
+export function decodeCreatedBackup(response: HttpResponse, context: Context): CreatedBackup {
   const body = objectOf(response, context);
   return { backupId: idOf(body, "id", context), message: textOf(body, "message", context) };
 }
 
 /** Without an id it is not known which restore was begun; then the answer is as good as lost. */
-export function decodeCreatedRestore(response: WireResponse, context: Context): CreatedRestore {
+export function decodeCreatedRestore(response: HttpResponse, context: Context): CreatedRestore {
   return { restoreId: idOf(objectOf(response, context), "id", context) };
 }
 
 /** Refuses an answer that tells of another backup than `wanted`. */
-export function decodeBackup(response: WireResponse, wanted: number, context: Context): Backup {
+export function decodeBackup(response: HttpResponse, wanted: number, context: Context): Backup {
   const backup = backupOf(objectOf(response, context), "", context);
   if (backup.id !== wanted) throw garbage(context, `the answer tells of backup ${backup.id}`);
   return backup;
 }
 
 /** Refuses an answer that tells of another restore than `wanted`. */
-export function decodeRestore(response: WireResponse, wanted: number, context: Context): Restore {
+export function decodeRestore(response: HttpResponse, wanted: number, context: Context): Restore {
   const restore = restoreOf(objectOf(response, context), "", context);
   if (restore.id !== wanted) throw garbage(context, `the answer tells of restore ${restore.id}`);
   return restore;
 }
 
 /** Refuses the whole list when one entry is wrong: a list with a gap hides what a lost answer has created. */
-export function decodeBackups(response: WireResponse, context: Context): readonly Backup[] {
+export function decodeBackups(response: HttpResponse, context: Context): readonly Backup[] {
   return listOf(response, context).map((item, index) => backupOf(item, `[${index}]`, context));
 }
 
 /** Refuses the whole list when one entry is wrong, as {@link decodeBackups} does. */
-export function decodeRestores(response: WireResponse, context: Context): readonly Restore[] {
+export function decodeRestores(response: HttpResponse, context: Context): readonly Restore[] {
   return listOf(response, context).map((item, index) => restoreOf(item, `[${index}]`, context));
 }
 
 /** No field is needed; each that has no meaning is left out. */
-export function decodeInstanceConfig(response: WireResponse, context: Context): InstanceConfig {
+export function decodeInstanceConfig(response: HttpResponse, context: Context): InstanceConfig {
   const body = objectOf(response, context);
   const { exclude_from_auto_backup: isExcluded } = body;
   return present({
@@ -71,15 +70,15 @@ export function decodeInstanceConfig(response: WireResponse, context: Context): 
 }
 
 /** An empty body is fine; a page or a broken body is not, for then it was not the manager that answered. */
-export function decodeAccepted(response: WireResponse, context: Context): Accepted {
+export function decodeAccepted(response: HttpResponse, context: Context): Accepted {
   const body = response.text.trim() === "" ? {} : objectOf(response, context);
   return { message: textOf(body, "message", context) };
 }
 
 /** Of an answer with any status but 2xx. Only an object with `error` or `description`, sent as JSON, is the manager's own. */
-export function decodeError(response: WireResponse, { clean }: Context): ErrorAnswer {
+export function decodeError(response: HttpResponse, { clean }: Context): ErrorAnswer {
   const { status, text, contentType, retryAfterMs } = response;
-  const body = isJson(contentType) ? parsed(text) : undefined;
+  const body = isJsonType(contentType) ? parsedJson(text) : undefined;
   const isOwn =
     isRecord(body) && (typeof body["error"] === "string" || typeof body["description"] === "string");
   const word = (name: string, limit: number): string => (isOwn ? textOf(body, name, { clean }, limit) : "");
@@ -163,7 +162,7 @@ function textOf(
   return typeof value === "string" ? clean(value, limit) : "";
 }
 
-function objectOf(response: WireResponse, context: Context): Json {
+function objectOf(response: HttpResponse, context: Context): Json {
   return recordOf(jsonOf(response, context), "", context);
 }
 
@@ -173,35 +172,22 @@ function recordOf(value: unknown, place: string, context: Context): Json {
   return value;
 }
 
-function listOf(response: WireResponse, context: Context): readonly unknown[] {
+function listOf(response: HttpResponse, context: Context): readonly unknown[] {
   const value = jsonOf(response, context);
   if (!Array.isArray(value)) throw garbage(context, `the body is ${kindOf(value)}, not a list`);
   return value;
 }
 
-function jsonOf({ text, contentType }: WireResponse, context: Context): unknown {
+function jsonOf({ text, contentType }: HttpResponse, context: Context): unknown {
   if (text.trim() === "") throw garbage(context, "the body is empty");
-  if (contentType !== "" && !isJson(contentType)) {
+  if (contentType !== "" && !isJsonType(contentType)) {
     const type = JSON.stringify(context.clean(contentType, 60));
     const problem = `the answer (HTTP ${context.status}) is of type ${type}, not JSON; something else than a backup manager may have sent it. Check url and what stands before the manager.`;
     throw new BackupManagerTransportError("ContentType", context, problem);
   }
-  const value = parsed(text);
+  const value = parsedJson(text);
   if (value === undefined) throw garbage(context, "the body is no JSON, or only the half of it");
   return value;
-}
-
-/** Undefined, which JSON does not have, for what is no JSON. The parser's own message would quote the text. */
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}
-
-function isJson(contentType: string): boolean {
-  return contentType === "application/json" || contentType === "text/json" || contentType.endsWith("+json");
 }
 
 function kindOf(value: unknown): string {

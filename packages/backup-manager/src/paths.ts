@@ -1,5 +1,5 @@
 /** Addresses of what the API has, below the base address, and their names in errors. */
-import { cleanText } from "./foreign-text.ts";
+import { cleanText } from "@klutch/http-client";
 
 /** `/instances/{id}`. Throws `RangeError` for an id that would lead elsewhere. */
 export function instancePath(instanceId: string): string {

@@ -1,7 +1,7 @@
 /** How a client shows a broker who it is. No credential is in an error, and none leaves here but in a header. */
+import type { HttpResponse } from "@klutch/http-client";
 import { OsbTransportError } from "./errors.ts";
 import { basicHeader, isHeaderToken } from "./header-value.ts";
-import type { HttpResponse } from "./http.ts";
 import { createTokenSource, type OAuthConfig, type TokenOptions } from "./oauth.ts";
 
 /** Credentials of a broker. A client certificate belongs to `tls` and goes with any of them, or alone. */
@@ -16,6 +16,8 @@ export interface Credentials extends AsyncDisposable {
   header(signal: AbortSignal | undefined): Promise<string | undefined>;
   /** The broker answered 401 to this value. True when the next `header` may be another one. */
   refused(header: string | undefined): boolean;
+  /** Texts that must not be shown, as far as they are known by now. */
+  secrets(): readonly string[];
 }
 
 /** Sends with the present header; once more with a new one when the broker refuses it and there can be another. */
@@ -34,25 +36,28 @@ export async function sendAuthorized(
 export function createCredentials(auth: BrokerAuth | undefined, options: TokenOptions): Credentials {
   switch (auth?.kind) {
     case undefined:
-      return fixed(undefined);
+      return fixed(undefined, []);
     case "basic":
-      return fixed(basicHeader(auth.username, auth.password));
+      return fixed(basicHeader(auth.username, auth.password), [auth.password]);
     case "bearer":
       if (!isHeaderToken(auth.token))
         throw new OsbTransportError(
           "NotSent",
           "the bearer token is empty or has characters that a header cannot carry, such as a line break",
         );
-      return fixed(`Bearer ${auth.token}`);
+      return fixed(`Bearer ${auth.token}`, []);
     case "oauth":
       return oauth(auth, options);
   }
 }
 
-function fixed(header: string | undefined): Credentials {
+/** `besides`: what is secret besides the header's own value. */
+function fixed(header: string | undefined, besides: readonly string[]): Credentials {
+  const secrets = header === undefined ? besides : [header.replace(/^\w+ /, ""), ...besides];
   return {
     header: () => Promise.resolve(header),
     refused: () => false,
+    secrets: () => secrets,
     [Symbol.asyncDispose]: () => Promise.resolve(),
   };
 }
@@ -62,6 +67,7 @@ function oauth(config: OAuthConfig, options: TokenOptions): Credentials {
   return {
     header: async (signal) => `Bearer ${await tokens.get(signal)}`,
     refused: (header) => header !== undefined && tokens.forget(header.slice("Bearer ".length)),
+    secrets: () => tokens.secrets(),
     [Symbol.asyncDispose]: () => tokens[Symbol.asyncDispose](),
   };
 }

@@ -1,19 +1,18 @@
 /** The verbs of a service broker. Each takes the identifiers the caller chose, so repeating one after a crash is safe. */
 import { randomUUID } from "node:crypto";
+import { type Clean, type HttpResponse, isJsonType } from "@klutch/http-client";
 import {
-  brokerErrorOf,
+  checkCreated,
   decodeBind,
   decodeBinding,
   decodeCatalog,
+  decodeError,
   decodeInstance,
   decodeLastOperation,
   decodeOutcome,
-  optionalFlag,
-  optionalText,
   parseObject,
 } from "./decode.ts";
-import { isGone, OsbError } from "./errors.ts";
-import type { HttpResponse } from "./http.ts";
+import { isGone, OsbError, OsbTransportError } from "./errors.ts";
 import { operationOf, type OsbOperation } from "./operation.ts";
 import type {
   BindRequest,
@@ -105,7 +104,8 @@ export function createOsbClient(
     ...bindingVerbs(call),
     async lastOperation(request, options) {
       const answer = await call((version) => lastOperationWire(request, version), options);
-      return decodeLastOperation(parseObject(answer.text, answer.action), answer.action, answer.retryAfterMs);
+      const { text, action, retryAfterMs } = answer;
+      return decodeLastOperation(parseObject(text, action), action, retryAfterMs, transport.clean);
     },
     async checkHealth(path, options) {
       await call(() => ({ method: "GET", path: path.startsWith("/") ? path : `/${path}` }), options);
@@ -132,7 +132,7 @@ function callerOf(transport: BrokerTransport, { newRequestIdentity }: ClientSour
       return { ...wire, headers: identityHeaders(options, requestIdentity, version) };
     }, options.signal);
     if (response.status >= 200 && response.status < 300) return { ...response, action };
-    throw errorOf(response, action, requestIdentity);
+    throw errorOf(response, action, requestIdentity, transport.clean);
   };
 }
 
@@ -140,8 +140,10 @@ function instanceVerbs(
   call: Call,
 ): Pick<OsbClient, "provision" | "update" | "deprovision" | "fetchInstance"> {
   return {
-    provision: async (request, options) =>
-      outcomeOf(await call((version) => provisionWire(request, version), options)),
+    provision: async (request, options) => {
+      const answer = await call((version) => provisionWire(request, version), options);
+      return created(answer, () => outcomeOf(answer));
+    },
     update: async (request, options) =>
       outcomeOf(await call((version) => updateWire(request, version), options)),
     deprovision: (request, options) => removed(call(() => deprovisionWire(request), options)),
@@ -158,7 +160,7 @@ function bindingVerbs(call: Call): Pick<OsbClient, "bind" | "unbind" | "fetchBin
     async bind(request, options) {
       const answer = await call((version) => bindWire(request, version), options);
       const { status, text, action, retryAfterMs } = answer;
-      return decodeBind(status, parseObject(text, action), action, retryAfterMs);
+      return created(answer, () => decodeBind(status, parseObject(text, action), action, retryAfterMs));
     },
     unbind: (request, options) => removed(call((version) => unbindWire(request, version), options)),
     async fetchBinding(instanceId, bindingId, options = {}) {
@@ -168,6 +170,17 @@ function bindingVerbs(call: Call): Pick<OsbClient, "bind" | "unbind" | "fetchBin
       return decodeBinding(parseObject(text, action));
     },
   };
+}
+
+/** Of a create: what may be left at the broker depends on the status of an answer that cannot be used, too. */
+function created<T>({ status, action }: Answer, decode: () => T): T {
+  try {
+    checkCreated(status, action);
+    return decode();
+  } catch (error) {
+    if (!(error instanceof OsbTransportError)) throw error;
+    throw new OsbTransportError(error.code, error.message, status);
+  }
 }
 
 async function removed(answer: Promise<Answer>): Promise<Outcome> {
@@ -183,22 +196,12 @@ function outcomeOf({ status, text, action, retryAfterMs }: Answer): Outcome {
   return decodeOutcome(status, parseObject(text, action), action, retryAfterMs);
 }
 
-function errorOf(response: HttpResponse, action: string, requestIdentity: string): OsbError {
-  // An HTML page of a proxy is not for people's conditions.
-  const body = brokerErrorOf(response.text);
-  return new OsbError({
-    status: response.status,
-    error: optionalText(body ?? {}, "error"),
-    description: optionalText(body ?? {}, "description"),
-    own: body !== undefined && isJson(response.contentType),
-    action,
-    retryAfterMs: response.retryAfterMs,
-    instanceUsable: optionalFlag(body ?? {}, "instance_usable"),
-    updateRepeatable: optionalFlag(body ?? {}, "update_repeatable"),
-    requestIdentity,
-  });
-}
-
-function isJson(contentType: string): boolean {
-  return contentType === "application/json" || contentType.endsWith("+json");
+function errorOf(
+  { status, text, contentType, retryAfterMs }: HttpResponse,
+  action: string,
+  requestIdentity: string,
+  clean: Clean,
+): OsbError {
+  const words = decodeError(text, isJsonType(contentType), clean);
+  return new OsbError({ status, ...words, action, retryAfterMs, requestIdentity });
 }

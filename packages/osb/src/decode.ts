@@ -1,6 +1,10 @@
-/** The boundary where a broker's answers become typed. Every fault names the field. */
+/**
+ * The boundary where a broker's answers become typed. Its words are bounded and made
+ * fit for people here, and nowhere later. Every fault names the field.
+ */
+import { type Clean, cleanText, parsedJson } from "@klutch/http-client";
 import { OsbTransportError } from "./errors.ts";
-import { isObject, type Json, parsedJson } from "./json.ts";
+import { isObject, type Json } from "./json.ts";
 import type {
   BindOutcome,
   Catalog,
@@ -12,16 +16,20 @@ import type {
   Service,
 } from "./types.ts";
 
+/** The longest identifier or name that is taken, in characters; the specification has GUIDs in mind. */
+const longestName = 500;
+/** The longest `operation` (OSB 2.17 "Asynchronous Operations"), in characters. */
+const longestOperation = 10_000;
+/** The longest text for people, in characters. */
+const longestDescription = 1_000;
+/** The longest `error`, in characters. */
+const longestWord = 100;
+
 /** Parses a JSON object. */
 export function parseObject(text: string, action: string): Json {
-  let value: unknown;
-  try {
-    value = text === "" ? {} : JSON.parse(text);
-  } catch (cause) {
-    throw new OsbTransportError("Garbage", `the broker answered ${action} with something that is not JSON`, {
-      cause,
-    });
-  }
+  const value = text === "" ? {} : parsedJson(text);
+  if (value === undefined)
+    throw new OsbTransportError("Garbage", `the broker answered ${action} with something that is not JSON`);
   if (!isObject(value)) throw garbage(action, "the body", "is not an object");
   return value;
 }
@@ -39,7 +47,7 @@ function service(value: unknown, field: string, action: string): Service {
   return {
     id: text(body, "id", field, action),
     name: text(body, "name", field, action),
-    description: optionalText(body, "description"),
+    description: descriptionOf(body),
     bindable: body["bindable"] === true,
     instancesRetrievable: body["instances_retrievable"] === true,
     bindingsRetrievable: body["bindings_retrievable"] === true,
@@ -52,22 +60,28 @@ function plan(value: unknown, field: string, action: string): Plan {
   const body = object(value, field, action);
   const { maximum_polling_duration: seconds, plan_updateable: updateable } = body;
   const { bindable, binding_rotatable: rotatable, maintenance_info: maintenance } = body;
-  const version = isObject(maintenance) ? optionalText(maintenance, "version") : "";
+  const maintenanceVersion = isObject(maintenance) ? optionalName(maintenance, "version") : undefined;
   return {
     id: text(body, "id", field, action),
     name: text(body, "name", field, action),
-    description: optionalText(body, "description"),
+    description: descriptionOf(body),
     ...(isDuration(seconds) ? { maximumPollingDuration: seconds } : {}),
     ...(typeof updateable === "boolean" ? { planUpdateable: updateable } : {}),
     ...(typeof bindable === "boolean" ? { bindable } : {}),
     ...(typeof rotatable === "boolean" ? { bindingRotatable: rotatable } : {}),
-    ...(version === "" ? {} : { maintenanceVersion: version }),
+    ...(maintenanceVersion === undefined ? {} : { maintenanceVersion }),
   };
 }
 
 /** Zero would end each operation before it began. */
 function isDuration(value: unknown): value is number {
   return typeof value === "number" && Number.isSafeInteger(value) && value > 0;
+}
+
+/** Of a provision or a bind: 200, 201 and 202 are all that success can be (OSB 2.17 "Orphan Mitigation"). */
+export function checkCreated(status: number, action: string): void {
+  if (status < 200 || status > 202)
+    throw new OsbTransportError("Garbage", `the broker answered ${action} with HTTP ${status}`);
 }
 
 export function decodeOutcome(
@@ -100,6 +114,8 @@ function accepted(
   if (operation !== undefined && operation !== null && typeof operation !== "string") {
     throw garbage(action, "operation", "is not a string");
   }
+  if (typeof operation === "string" && operation.length > longestOperation)
+    throw garbage(action, "operation", `is longer than ${longestOperation} characters`);
   return { kind: "accepted", ...(typeof operation === "string" ? { operation } : {}), retryAfterMs };
 }
 
@@ -107,14 +123,15 @@ export function decodeLastOperation(
   body: Json,
   action: string,
   retryAfterMs: number | undefined,
+  clean: Clean = cleanText,
 ): LastOperation {
   const { state, instance_usable: usable, update_repeatable: repeatable } = body;
   if (state !== "in progress" && state !== "succeeded" && state !== "failed") {
-    throw garbage(action, "state", `is ${JSON.stringify(state)}, not "in progress", "succeeded" or "failed"`);
+    throw garbage(action, "state", `is ${wordFor(state, clean)}, not "in progress", "succeeded" or "failed"`);
   }
   return {
     state,
-    description: optionalText(body, "description"),
+    description: descriptionOf(body, clean),
     retryAfterMs,
     ...(typeof usable === "boolean" ? { instanceUsable: usable } : {}),
     ...(typeof repeatable === "boolean" ? { updateRepeatable: repeatable } : {}),
@@ -124,8 +141,8 @@ export function decodeLastOperation(
 export function decodeInstance(body: Json): FetchedInstance {
   const { parameters } = body;
   return {
-    serviceId: optionalText(body, "service_id") || undefined,
-    planId: optionalText(body, "plan_id") || undefined,
+    serviceId: optionalName(body, "service_id"),
+    planId: optionalName(body, "plan_id"),
     ...(isObject(parameters) ? { parameters } : {}),
   };
 }
@@ -133,6 +150,28 @@ export function decodeInstance(body: Json): FetchedInstance {
 export function decodeBinding(body: Json): FetchedBinding {
   const { credentials } = body;
   return isObject(credentials) ? { credentials } : {};
+}
+
+/** What an error answer says. */
+export interface ErrorWords {
+  /** An error object of a broker, not a page of something that stands before it. */
+  readonly own: boolean;
+  readonly error: string;
+  readonly description: string;
+  readonly instanceUsable: boolean | undefined;
+  readonly updateRepeatable: boolean | undefined;
+}
+
+/** Of an answer that is not 2xx. A page of a proxy is not for people's conditions: it says nothing. */
+export function decodeError(text: string, isJson: boolean, clean: Clean = cleanText): ErrorWords {
+  const body = brokerErrorOf(text);
+  return {
+    own: body !== undefined && isJson,
+    error: clean(optionalText(body ?? {}, "error"), longestWord),
+    description: descriptionOf(body ?? {}, clean),
+    instanceUsable: optionalFlag(body ?? {}, "instance_usable"),
+    updateRepeatable: optionalFlag(body ?? {}, "update_repeatable"),
+  };
 }
 
 /**
@@ -148,15 +187,31 @@ export function brokerErrorOf(text: string): Json | undefined {
 }
 
 /** A truth value, or undefined when it is absent or something else. */
-export function optionalFlag(body: Json, name: string): boolean | undefined {
+function optionalFlag(body: Json, name: string): boolean | undefined {
   const value = body[name];
   return typeof value === "boolean" ? value : undefined;
 }
 
 /** A text field, or "" when it is absent or something else. */
-export function optionalText(body: Json, name: string): string {
+function optionalText(body: Json, name: string): string {
   const value = body[name];
   return typeof value === "string" ? value : "";
+}
+
+/** An identifier, or undefined when it is absent or none. */
+function optionalName(body: Json, name: string): string | undefined {
+  const value = body[name];
+  return typeof value === "string" && value !== "" && value.length <= longestName ? value : undefined;
+}
+
+function descriptionOf(body: Json, clean: Clean = cleanText): string {
+  return clean(optionalText(body, "description"), longestDescription);
+}
+
+/** What stands where something else should. */
+function wordFor(value: unknown, clean: Clean): string {
+  if (typeof value === "string") return JSON.stringify(clean(value, longestWord));
+  return value === undefined ? "missing" : `of type ${value === null ? "null" : typeof value}`;
 }
 
 function object(value: unknown, field: string, action: string): Json {
@@ -174,6 +229,8 @@ function text(body: Json, name: string, field: string, action: string): string {
   const value = body[name];
   if (typeof value !== "string" || value === "")
     throw garbage(action, `${field}.${name}`, "is missing or not a string");
+  if (value.length > longestName)
+    throw garbage(action, `${field}.${name}`, `is longer than ${longestName} characters`);
   return value;
 }
 

@@ -1,4 +1,5 @@
 /** What a service broker can do to us. */
+import type { HttpFailureCode } from "@klutch/http-client";
 
 /** Values of `error` that the specification defines (OSB 2.17 "Error Codes"). All come with status 422. */
 export const specifiedErrors = [
@@ -16,9 +17,9 @@ export class OsbError extends Error {
   readonly code = "Broker";
   /** HTTP status. */
   readonly status: number;
-  /** Machine-readable `error` of the body, such as `AsyncRequired`; empty when the broker gave none. */
+  /** Machine-readable `error` of the body, such as `AsyncRequired`: one line, at most 100 characters; empty when the broker gave none. */
   readonly error: string;
-  /** What the broker says, word for word; empty when it said nothing. */
+  /** What the broker says: one line, at most 1 000 characters, without our credentials; empty when it said nothing. */
   readonly description: string;
   /** The answer was an error object of a broker, not a page of something that stands before it. */
   readonly own: boolean;
@@ -62,26 +63,25 @@ export class OsbError extends Error {
 }
 
 /**
- * Why there is no usable answer. `NotSent`: the request or the configuration is not one that can be sent to this broker.
- * `Login`: there is no access token.
+ * Why there is no usable answer: as below HTTP, where `Garbage` is also an answer that the specification does not allow. `NotSent`: the
+ * request or the configuration is not one that can be sent to this broker. `Login`: there is no access token.
  */
-export type OsbTransportCode =
-  | "Unreachable"
-  | "Timeout"
-  | "Tls"
-  | "Garbage"
-  | "TooLarge"
-  | "NotSent"
-  | "Login";
+export type OsbTransportCode = HttpFailureCode | "NotSent" | "Login";
 
-/** No answer, or one that the specification does not allow; `mayHaveLeftOrphan` tells whether the broker may have done anything. */
+/**
+ * No answer, or one that the specification does not allow; `mayHaveLeftOrphan` tells whether the broker may have done anything. It has no
+ * `cause` on purpose: what lies below carries requests and bytes of the other side.
+ */
 export class OsbTransportError extends Error {
   readonly code: OsbTransportCode;
+  /** HTTP status of an answer that came whole and cannot be used. */
+  readonly status: number | undefined;
 
-  constructor(code: OsbTransportCode, message: string, options?: { readonly cause?: unknown }) {
-    super(message, options);
+  constructor(code: OsbTransportCode, message: string, status?: number) {
+    super(message);
     this.name = "OsbTransportError";
     this.code = code;
+    this.status = status;
   }
 }
 
@@ -142,4 +142,25 @@ export function mayHaveLeftOrphan(error: unknown): boolean {
     error instanceof OsbError &&
     (error.status >= 500 || error.status === 408 || (error.status >= 200 && error.status < 300))
   );
+}
+
+/**
+ * Whether a create that failed so must be followed by a deprovision or an unbind (OSB 2.17 "Orphan Mitigation").
+ *
+ * | answer                                  | needs it |
+ * |-----------------------------------------|----------|
+ * | 200 with a malformed body               | no       |
+ * | 201 with a malformed body               | yes      |
+ * | any other 2xx that is not as specified  | yes      |
+ * | 408                                     | no       |
+ * | any other 4xx                           | no       |
+ * | 5xx                                     | yes      |
+ * | none in time, or half of one            | yes      |
+ * | nothing was sent                        | no       |
+ *
+ * Where it says no and `mayHaveLeftOrphan` says yes, the same call once more is safe and shows what is there.
+ */
+export function needsOrphanMitigation(error: unknown): boolean {
+  if (error instanceof OsbError) return error.status >= 500;
+  return error instanceof OsbTransportError && error.status !== 200 && !neverArrived.has(error.code);
 }

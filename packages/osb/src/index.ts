@@ -9,12 +9,13 @@ export {
   isMaintenanceInfoConflict,
   isRefusal,
   mayHaveLeftOrphan,
+  needsOrphanMitigation,
   OsbError,
   OsbTransportError,
   type OsbTransportCode,
   type SpecifiedError,
 } from "./errors.ts";
-export type { TlsSettings } from "./http.ts";
+export type { TlsSettings } from "@klutch/http-client";
 export type { OAuthConfig } from "./oauth.ts";
 export { operationOf, type OsbOperation } from "./operation.ts";
 export {
@@ -49,3 +50,4 @@ export type {
   Plan,
   Service,
 } from "./types.ts";
+export { withIdentity } from "./with-identity.ts";

@@ -1,16 +1,7 @@
-/** JSON of a stranger: reading it, and questions about it. */
+/** Questions about the JSON of a stranger. */
 
 /** A JSON object. */
 export type Json = Readonly<Record<string, unknown>>;
-
-/** Undefined, which JSON does not have, for what is no JSON. */
-export function parsedJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}
 
 export function isObject(value: unknown): value is Json {
   return typeof value === "object" && value !== null && !Array.isArray(value);

@@ -69,12 +69,12 @@ async function world(
   return { client, asked, shown, pass: (ms) => (time += ms) };
 }
 
-/** Gives out `t1`, `t2`, … */
+/** Gives out `token-1`, `token-2`, … */
 function grants(more: Readonly<Record<string, unknown>> = { expires_in: 600 }): Handler {
   let count = 0;
   return (request, response) => {
     count++;
-    json(200, { access_token: `t${count}`, token_type: "bearer", ...more })(request, response);
+    json(200, { access_token: `token-${count}`, token_type: "bearer", ...more })(request, response);
   };
 }
 
@@ -87,10 +87,10 @@ test("a token is fetched once, by the standard's form, and used until shortly be
   await client.catalog();
   pass(569_000);
   await client.catalog();
-  assert.deepEqual(shown, ["Bearer t1", "Bearer t1"]);
+  assert.deepEqual(shown, ["Bearer token-1", "Bearer token-1"]);
   pass(1_001);
   await client.catalog();
-  assert.deepEqual(shown.slice(2), ["Bearer t2"]);
+  assert.deepEqual(shown.slice(2), ["Bearer token-2"]);
   assert.equal(asked.length, 2);
   const user = `klutch:${new URLSearchParams({ x: secret }).toString().slice(2)}`;
   assert.equal(asked[0]?.authorization, `Basic ${Buffer.from(user).toString("base64")}`);
@@ -123,10 +123,13 @@ test("401 fetches anew once and repeats the request once", async (t) => {
   const { client, asked, shown } = await world(t, {
     token: grants(),
     broker: (request, response) =>
-      json(request.headers.authorization === "Bearer t2" ? 200 : 401, { services: [] })(request, response),
+      json(request.headers.authorization === "Bearer token-2" ? 200 : 401, { services: [] })(
+        request,
+        response,
+      ),
   });
   await client.catalog();
-  assert.deepEqual(shown, ["Bearer t1", "Bearer t2"]);
+  assert.deepEqual(shown, ["Bearer token-1", "Bearer token-2"]);
   await client.catalog();
   assert.equal(asked.length, 2);
 });
@@ -145,7 +148,7 @@ test("401 with a token that is no longer the kept one does not throw away the ne
   const { client, asked } = await world(t, {
     token: grants(),
     broker: (request, response) => {
-      const old = request.headers.authorization === "Bearer t1";
+      const old = request.headers.authorization === "Bearer token-1";
       setTimeout(() => json(old ? 401 : 200, { services: [] })(request, response), old ? 40 : 0);
     },
   });
@@ -297,4 +300,18 @@ test("a token URL that would show the secret is refused before anything is sent"
       code: "NotSent",
       message: /the bearer token is empty or/,
     });
+});
+
+test("a broker that repeats an access token or the client's secret does not bring them into an error", async (t) => {
+  const { client } = await world(t, {
+    token: grants(),
+    broker: (request, response) =>
+      json(request.headers.authorization === "Bearer token-2" ? 400 : 401, {
+        description: `you sent ${request.headers.authorization}, after token-1, with ${secret}`,
+      })(request, response),
+  });
+  await assert.rejects(client.catalog(), {
+    status: 400,
+    message: "you sent Bearer [redacted], after [redacted], with [redacted]",
+  });
 });

@@ -1,8 +1,9 @@
 /** Access tokens by OAuth client credentials (RFC 6749 §4.4), kept until shortly before they end. */
+import { type HttpResponse, parsedJson, type TlsSettings } from "@klutch/http-client";
 import { OsbTransportError } from "./errors.ts";
 import { basicHeader, isHeaderToken } from "./header-value.ts";
-import { createHttpClient, type HttpClient, type HttpResponse, type TlsSettings } from "./http.ts";
-import { isObject, objectOf, parsedJson } from "./json.ts";
+import { createNamedClient, type NamedClient } from "./http.ts";
+import { isObject, objectOf } from "./json.ts";
 
 /** OAuth 2.0 client credentials (RFC 6749 §4.4). */
 export interface OAuthConfig {
@@ -31,6 +32,8 @@ export interface TokenOptions {
 export interface TokenSource extends AsyncDisposable {
   /** Throws `OsbTransportError` `Login`, or the reason of `signal`; the fetch goes on for the other callers. */
   get(signal: AbortSignal | undefined): Promise<string>;
+  /** The client's secret and the tokens that may still be seen. */
+  secrets(): readonly string[];
   /** Makes the next `get` fetch anew, unless that was done since this token was given out. True: there will be another. */
   forget(token: string): boolean;
 }
@@ -47,6 +50,8 @@ const defaultLifetimeMs = 5 * 60_000;
 const longestLifetimeMs = 24 * 3_600_000;
 /** How long before its end a token is given up: requests need time, and clocks differ. */
 const marginMs = 30_000;
+/** So many tokens must not be shown: a broker may still answer what was asked with those before the present one. */
+const rememberedTokens = 3;
 /** Error codes of RFC 6749 §5.2: the only words of the token endpoint that reach a person. Others could repeat what we sent. */
 const knownErrors = new Set([
   "invalid_request",
@@ -60,16 +65,14 @@ const action = "the request for an access token";
 
 export function createTokenSource(config: OAuthConfig, options: TokenOptions): TokenSource {
   const url = checkedUrl(config.tokenUrl);
-  const http = createHttpClient({
-    peer: "the token endpoint",
-    timeoutMs: options.timeoutMs,
-    tls: config.tls,
-  });
+  const http = createNamedClient("the token endpoint", { timeoutMs: options.timeoutMs, tls: config.tls });
   let kept: { readonly token: string; readonly until: number } | undefined;
+  let given: readonly string[] = [];
   let running: Promise<string> | undefined;
   const fetchToken = async (): Promise<string> => {
     const askedAt = options.now();
     const { token, lifetimeMs } = await requestToken(http, url, config);
+    given = [token, ...given].slice(0, rememberedTokens);
     kept = { token, until: askedAt + lifetimeMs - Math.min(marginMs, lifetimeMs / 10) };
     return token;
   };
@@ -86,11 +89,12 @@ export function createTokenSource(config: OAuthConfig, options: TokenOptions): T
       if (kept?.token === token) kept = undefined;
       return true;
     },
+    secrets: () => [config.clientSecret, formEncoded(config.clientSecret), ...given],
     [Symbol.asyncDispose]: () => http[Symbol.asyncDispose](),
   };
 }
 
-async function requestToken(http: HttpClient, url: string, config: OAuthConfig): Promise<Grant> {
+async function requestToken(http: NamedClient, url: string, config: OAuthConfig): Promise<Grant> {
   const { clientId, clientSecret, scope, audience } = config;
   const inBody = config.clientAuthentication === "body";
   const form = new URLSearchParams({ grant_type: "client_credentials" });
@@ -102,21 +106,18 @@ async function requestToken(http: HttpClient, url: string, config: OAuthConfig):
   }
   // RFC 6749 §2.3.1: both are form-encoded before they become a basic header.
   const header = { authorization: basicHeader(formEncoded(clientId), formEncoded(clientSecret)) };
+  const headers = {
+    accept: "application/json",
+    "content-type": "application/x-www-form-urlencoded",
+    ...(inBody ? {} : header),
+  };
   let response: HttpResponse;
   try {
-    response = await http.send({
-      method: "POST",
-      url,
-      headers: {
-        accept: "application/json",
-        "content-type": "application/x-www-form-urlencoded",
-        ...(inBody ? {} : header),
-      },
-      body: form.toString(),
-      action,
-    });
-  } catch (cause) {
-    throw new OsbTransportError("Login", cause instanceof Error ? cause.message : "no answer", { cause });
+    response = await http.send({ method: "POST", url, headers, body: form.toString(), action });
+  } catch (error) {
+    if (!(error instanceof OsbTransportError)) throw error;
+    // Whatever came of it, the broker was not asked.
+    throw new OsbTransportError("Login", error.message);
   }
   return decodeGrant(response);
 }

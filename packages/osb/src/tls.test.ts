@@ -3,9 +3,9 @@ import { once } from "node:events";
 import { createServer } from "node:https";
 import { TLSSocket } from "node:tls";
 import { type TestContext, test } from "node:test";
+import type { TlsSettings } from "@klutch/http-client";
 import { createOsbClient } from "./client.ts";
 import { mayHaveLeftOrphan } from "./errors.ts";
-import type { TlsSettings } from "./http.ts";
 import { type Certificates, makeCertificates } from "./testing/certificates.ts";
 import { json } from "./testing/fake-broker.ts";
 

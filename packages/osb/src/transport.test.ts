@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { createServer, type Socket } from "node:net";
 import { type TestContext, test } from "node:test";
+import { inspect } from "node:util";
 import { createOsbClient, type OsbClient } from "./client.ts";
 import { mayHaveLeftOrphan, OsbError, OsbTransportError, type OsbTransportCode } from "./errors.ts";
 import { broker, json } from "./testing/fake-broker.ts";
@@ -37,21 +38,18 @@ async function rawBroker(
 const head = "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n";
 /** What a connection can do halfway through an answer, the code of the error, and whether something may be left at the broker. */
 const halves: readonly (readonly [string, (socket: Socket) => void, OsbTransportCode])[] = [
-  ["closes without an answer", (socket) => socket.end(), "Timeout"],
-  ["is reset", (socket) => socket.resetAndDestroy(), "Timeout"],
-  ["closes in the middle of the head", (socket) => socket.end("HTTP/1.1 200 OK\r\ncont"), "Timeout"],
+  ["closes without an answer", (socket) => socket.end(), "Broken"],
+  ["is reset", (socket) => socket.resetAndDestroy(), "Broken"],
   ["says nothing after the head", (socket) => socket.write(`${head}content-length: 10\r\n\r\n`), "Timeout"],
+  ["speaks something else", (socket) => socket.end("SSH-2.0-OpenSSH_9.2 s3cret\r\n"), "Garbage"],
   [
-    "closes in the middle of the body",
-    (socket) => socket.end(`${head}content-length: 10\r\n\r\n{}`),
-    "Timeout",
+    "sends an answer without end",
+    (socket) => {
+      // More than a client takes; what it leaves is thrown away with the connection.
+      socket.write(`${head}content-length: 9000000\r\n\r\n${" ".repeat(9_000_000)}`);
+    },
+    "TooLarge",
   ],
-  [
-    "closes in the middle of a chunk",
-    (socket) => socket.end(`${head}transfer-encoding: chunked\r\n\r\n9\r\n{}`),
-    "Timeout",
-  ],
-  ["speaks something else", (socket) => socket.end("SSH-2.0-OpenSSH_9.2\r\n"), "Timeout"],
 ];
 for (const [what, handle, code] of halves) {
   test(`a connection that ${what} may have left an orphan`, async (t) => {
@@ -61,41 +59,11 @@ for (const [what, handle, code] of halves) {
       assert.equal(error.code, code);
       assert.ok(mayHaveLeftOrphan(error));
       assert.match(error.message, /PUT \/v2\/service_instances\/i/);
+      assert.ok(!inspect(error, { showHidden: true, depth: 10 }).includes("s3cret"));
       return true;
     });
   });
 }
-
-test("a body that never ends but always goes on is given up when the time is over", async (t) => {
-  const client = await rawBroker(t, (socket) => {
-    socket.write(`${head}transfer-encoding: chunked\r\n\r\n`);
-    const drip = setInterval(() => socket.write("1\r\n \r\n"), 20);
-    socket.on("close", () => clearInterval(drip));
-  });
-  const started = performance.now();
-  await assert.rejects(client.catalog(), { code: "Timeout" });
-  assert.ok(performance.now() - started < 10_000);
-});
-
-test("an answer of more than eight megabytes is not read to its end", async (t) => {
-  let sent = 0;
-  const client = await rawBroker(
-    t,
-    (socket) => {
-      socket.write(`${head}transfer-encoding: chunked\r\n\r\n`);
-      const chunk = `100000\r\n${" ".repeat(0x100000)}\r\n`;
-      const pump = (): void => {
-        if (socket.destroyed || sent > 64) return;
-        sent++;
-        socket.write(chunk, () => setImmediate(pump));
-      };
-      pump();
-    },
-    { timeoutMs: 20_000 },
-  );
-  await assert.rejects(client.catalog(), { code: "TooLarge" });
-  assert.ok(sent < 64, `${sent} megabytes were taken`);
-});
 
 test("a server without TLS behind an https address is a TLS error, which leaves no orphan", async (t) => {
   const plain = await rawBroker(t, (socket) => socket.end("HTTP/1.1 400 Bad Request\r\n\r\n"));
@@ -136,36 +104,16 @@ test("after a broken connection the next call works", async (t) => {
     if (calls++ === 0) request.socket.destroy();
     else json(200, { services: [] })(request, response);
   });
-  await assert.rejects(client.catalog(), { code: "Timeout" });
+  await assert.rejects(client.catalog(), { code: "Broken" });
   assert.deepEqual(await client.catalog(), { services: [] });
 });
 
 test("a time-out is reported in words and does not name credentials", async (t) => {
   const { client } = await broker(t, () => undefined);
-  await assert.rejects(client.catalog(), { message: "the broker did not answer GET /v2/catalog in time" });
-});
-
-const waits: readonly (readonly [string, number | undefined])[] = [
-  ["7", 7_000],
-  ["1.5", 1_500],
-  ["0", undefined],
-  ["-3", undefined],
-  ["soon", undefined],
-  ["", undefined],
-  ["Wed, 21 Oct 2026 07:28:00 GMT", undefined],
-  ["Infinity", undefined],
-  ["31536000", 3_600_000],
-];
-for (const [header, expected] of waits) {
-  test(`Retry-After ${JSON.stringify(header)} means ${expected ?? "no wait of its own"}`, async (t) => {
-    const { client } = await broker(t, json(503, {}, { "retry-after": header }));
-    await assert.rejects(client.catalog(), (error) => {
-      assert.ok(error instanceof OsbError);
-      assert.equal(error.retryAfterMs, expected);
-      return true;
-    });
+  await assert.rejects(client.catalog(), {
+    message: "the broker did not answer GET /v2/catalog within 300 ms",
   });
-}
+});
 
 const auths: readonly (readonly [BrokerConfig["auth"], string | undefined])[] = [
   [{ kind: "basic", username: "ü", password: "a:b" }, `Basic ${Buffer.from("ü:a:b").toString("base64")}`],

@@ -1,13 +1,14 @@
 /** Requests to one broker: its address, authentication and version. */
-import { type BrokerAuth, createCredentials, type Credentials, sendAuthorized } from "./auth.ts";
-import { OsbTransportError } from "./errors.ts";
 import {
-  createHttpClient,
-  type HttpClient,
+  type Clean,
+  cleanerFor,
   type HttpRequest,
   type HttpResponse,
   type TlsSettings,
-} from "./http.ts";
+} from "@klutch/http-client";
+import { type BrokerAuth, createCredentials, type Credentials, sendAuthorized } from "./auth.ts";
+import { OsbTransportError } from "./errors.ts";
+import { createNamedClient, type NamedClient, type NamedRequest } from "./http.ts";
 import { apiVersions, nextVersion } from "./version.ts";
 
 /** How to reach a broker. */
@@ -46,6 +47,8 @@ export interface BrokerTransport extends AsyncDisposable {
    * with a new token after 401.
    */
   send(build: (version: string) => BrokerRequest, signal: AbortSignal | undefined): Promise<HttpResponse>;
+  /** Makes what the broker says fit for people; it shows none of the credentials that were ever sent. */
+  readonly clean: Clean;
 }
 
 /** What a transport is told and tells. */
@@ -61,7 +64,7 @@ export function createTransport(config: BrokerConfig, options: TransportOptions)
   if ((tls?.cert === undefined) !== (tls?.key === undefined))
     throw new OsbTransportError("NotSent", "a client certificate needs both tls.cert and tls.key");
   const credentials = createCredentials(config.auth, { now: options.now, timeoutMs });
-  const http = createHttpClient({ peer: "the broker", timeoutMs, tls });
+  const http = createNamedClient("the broker", { timeoutMs, tls });
   const send = authorizedSender(config.url, { http, credentials, ...options });
   let version: string = config.apiVersion ?? apiVersions[0];
   return {
@@ -80,6 +83,7 @@ export function createTransport(config: BrokerConfig, options: TransportOptions)
         tried = next;
       }
     },
+    clean: (text, limit) => cleanerFor(credentials.secrets())(text, limit),
     async [Symbol.asyncDispose]() {
       await Promise.all([http[Symbol.asyncDispose](), credentials[Symbol.asyncDispose]()]);
     },
@@ -89,7 +93,7 @@ export function createTransport(config: BrokerConfig, options: TransportOptions)
 /** Sends in one version; once more with a new token when the broker refuses the present one and there can be another. */
 function authorizedSender(
   url: string,
-  parts: TransportOptions & { readonly http: HttpClient; readonly credentials: Credentials },
+  parts: TransportOptions & { readonly http: NamedClient; readonly credentials: Credentials },
 ): (request: BrokerRequest, version: string, signal: AbortSignal | undefined) => Promise<HttpResponse> {
   const { http, credentials, observe, now } = parts;
   const base = url.replace(/\/+$/, "");
@@ -111,7 +115,7 @@ function authorizedSender(
   };
 }
 
-function wireOf(base: string, request: BrokerRequest, version: string): HttpRequest {
+function wireOf(base: string, request: BrokerRequest, version: string): NamedRequest {
   const { method, path, body } = request;
   return {
     method,

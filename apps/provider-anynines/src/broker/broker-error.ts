@@ -36,7 +36,7 @@ export function toExternalError(error: unknown, asked: Asked): unknown {
   return error;
 }
 
-const withoutAnswer: ReadonlySet<OsbTransportCode> = new Set(["Unreachable", "Timeout", "Tls"]);
+const withoutAnswer: ReadonlySet<OsbTransportCode> = new Set(["Unreachable", "Timeout", "Broken", "Tls"]);
 /** By what stands before a broker, when the broker does not answer. */
 const gatewayStatuses: readonly number[] = [408, 502, 503, 504];
 

@@ -1,13 +1,27 @@
 /** What instances and bindings share: one recorded operation at a time, polled until it ends. */
 import type { Managed, Observation } from "@klutch/crossplane";
 import type { Clock } from "@klutch/kube";
-import { isGone, type LastOperation, type Outcome } from "@klutch/osb";
+import {
+  isGone,
+  type LastOperation,
+  mayHaveLeftOrphan,
+  type Outcome,
+  OsbError,
+  OsbTransportError,
+} from "@klutch/osb";
 import type { AnnotationChanges, CriticalAnnotations } from "../critical-annotations.ts";
-import { type BrokerOperation, operationAnnotation, recordedOperation } from "../operation.ts";
+import {
+  type BrokerOperation,
+  operationAnnotation,
+  type OperationTarget,
+  recordedOperation,
+} from "../operation.ts";
+import { afterCreate } from "./after-create.ts";
 import { brokerText } from "./broker-error.ts";
 
-/** How often a running operation is asked for when the broker does not say. */
-const defaultPollMs = 2_000;
+/** A running operation is asked for after a tenth of its age, within these limits, when the broker does not say. */
+const shortestPollMs = 1_000;
+const longestPollMs = 30_000;
 /** How long an operation may run when the plan does not say (OSB: the platform chooses). */
 const defaultMaxPollingMs = 7 * 24 * 3600 * 1000;
 
@@ -35,8 +49,9 @@ export class OperationTracker {
   }
 
   /**
-   * Writes the intent, makes the call, writes what came of it. A refused call leaves no record. `before` and `done` are
-   * written together with the intent and with the end of an operation that was done at once.
+   * Writes the intent, makes the call, writes what came of it. A refused call leaves no record; a create without a good answer leaves
+   * what `afterCreate` says. `before` and `done` are written together with the intent and with the end of an operation that was done at
+   * once.
    */
   async perform<T extends Outcome | { readonly kind: "done" }>(
     type: BrokerOperation["type"],
@@ -44,7 +59,7 @@ export class OperationTracker {
     also: {
       readonly before?: AnnotationChanges;
       readonly done?: AnnotationChanges;
-      readonly plan?: Pick<BrokerOperation, "serviceId" | "planId"> | undefined;
+      readonly plan?: OperationTarget | undefined;
       /** What is done, in words, while the broker works. */
       readonly description?: string | undefined;
     } = {},
@@ -53,8 +68,15 @@ export class OperationTracker {
     const { generation } = this.#options.managed.metadata;
     const { description } = also;
     const operation = { type, startedAt, generation, ...also.plan, description };
+    const isRepeat = this.#current?.type === type && this.#current.phase === "calling";
     await this.#store({ ...operation, phase: "calling" }, also.before);
-    const outcome = await call();
+    let outcome: T;
+    try {
+      outcome = await call();
+    } catch (error) {
+      await this.#settle(error, isRepeat);
+      throw error;
+    }
     if (outcome.kind === "accepted")
       await this.#store({ ...operation, phase: "polling", key: outcome.operation });
     else await this.clear(also.done);
@@ -63,6 +85,47 @@ export class OperationTracker {
 
   async clear(also?: AnnotationChanges): Promise<void> {
     await this.#store(undefined, also);
+  }
+
+  /**
+   * Deletes what a create left, or may have left. `done` is written with the end of it. The record remembers what the create failed with,
+   * so that the same spec is not tried again.
+   */
+  async discard(
+    call: () => Promise<Outcome>,
+    plan: OperationTarget,
+    done?: AnnotationChanges,
+  ): Promise<void> {
+    const { type, phase, failure, description = "", generation } = this.#current ?? {};
+    const record = {
+      type: "discard",
+      startedAt: this.#options.clock.now(),
+      generation,
+      ...plan,
+      failure: type === "create" && phase === "failed" ? description : failure,
+    } as const;
+    await this.#store({ ...record, phase: "calling" });
+    try {
+      const outcome = await call();
+      if (outcome.kind === "accepted") {
+        await this.#store({ ...record, phase: "polling", key: outcome.operation });
+        return;
+      }
+    } catch (error) {
+      if (!isGone(error)) throw error;
+    }
+    await this.endDiscard(done);
+  }
+
+  /** What a create left is gone. A create that failed stays as failed while the spec is the same. */
+  async endDiscard(also?: AnnotationChanges): Promise<void> {
+    const { failure, generation, startedAt = 0, serviceId, planId, instanceId } = this.#current ?? {};
+    if (failure === undefined || generation !== this.#options.managed.metadata.generation) {
+      await this.clear(also);
+      return;
+    }
+    const failed = { type: "create", phase: "failed", description: failure, discarded: true } as const;
+    await this.#store({ ...failed, generation, startedAt, serviceId, planId, instanceId }, also);
   }
 
   /** Keeps a failure until the spec changes or somebody deletes the resource. */
@@ -77,15 +140,31 @@ export class OperationTracker {
     const operation = this.#current;
     if (operation === undefined) throw new RangeError("there is no operation to poll");
     const maxMs = maximumPollingSeconds === undefined ? defaultMaxPollingMs : maximumPollingSeconds * 1000;
-    if (this.#options.clock.now() - operation.startedAt > maxMs) {
+    const ageMs = this.#options.clock.now() - operation.startedAt;
+    if (ageMs > maxMs) {
       return { state: "failed", description: `the broker did not finish within ${maxMs / 1000} s` };
     }
     try {
-      return await this.#options.poll(operation.key);
+      const last = await this.#options.poll(operation.key);
+      // Not later than the moment at which it counts as failed.
+      return { ...last, retryAfterMs: Math.min(last.retryAfterMs ?? pollDelayMs(ageMs), maxMs - ageMs + 1) };
     } catch (error) {
       if (isGone(error)) return "gone";
       throw error;
     }
+  }
+
+  /** The record after a call without a good answer. What is deleted stays recorded until it is known to be gone. */
+  async #settle(error: unknown, isRepeat: boolean): Promise<void> {
+    const operation = this.#current;
+    if (operation === undefined) return;
+    if (operation.type === "create") {
+      const next = afterCreate(error, isRepeat);
+      if (next === "forget") await this.clear();
+      if (next === "discard") await this.#store({ ...operation, type: "discard" });
+    }
+    const isAnswer = error instanceof OsbError || error instanceof OsbTransportError;
+    if (operation.type === "update" && isAnswer && !mayHaveLeftOrphan(error)) await this.clear();
   }
 
   async #store(operation: BrokerOperation | undefined, also: AnnotationChanges = {}): Promise<void> {
@@ -97,11 +176,16 @@ export class OperationTracker {
   }
 }
 
+/** Fast at first; what takes an hour is not asked for every second. */
+function pollDelayMs(ageMs: number): number {
+  return Math.min(Math.max(ageMs / 10, shortestPollMs), longestPollMs);
+}
+
 /** What to observe while an operation runs, and when to ask again. */
 export function inProgress(
   ready: Observation["ready"],
   last: LastOperation,
 ): Pick<Observation, "ready" | "message" | "pollAfterMs"> {
   const message = brokerText(last.description) || undefined;
-  return { ready, message, pollAfterMs: last.retryAfterMs ?? defaultPollMs };
+  return { ready, message, pollAfterMs: last.retryAfterMs };
 }

@@ -51,6 +51,17 @@ export async function planOf(
   return findPlan(await broker.catalog(options), serviceName, planName);
 }
 
+/** Seconds that an operation on an instance of the plan may take, when the catalog still has the plan and says it. */
+export async function maximumPollingSeconds(
+  broker: Broker,
+  planId: string | undefined,
+  options: CallOptions,
+): Promise<number | undefined> {
+  const { services } = await broker.catalog(options);
+  const plans = services.flatMap((service) => service.plans);
+  return plans.find((plan) => plan.id === planId)?.maximumPollingDuration;
+}
+
 /** A change in words: from which plan to which, or that the plan stays. A plan that the broker does not offer any more has its id for a name. */
 export function changeOf({ services }: Catalog, fromId: string | undefined, toId: string): string {
   if (fromId === undefined || fromId === toId) return "parameters change";

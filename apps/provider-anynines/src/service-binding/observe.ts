@@ -15,8 +15,10 @@ import { isGone } from "@klutch/osb";
 import type { Broker } from "../broker/brokers.ts";
 import { failureMessage, type PhaseObserver } from "../broker/observe-by-phase.ts";
 import { inProgress } from "../broker/operation-tracker.ts";
+import { maximumPollingSeconds } from "../broker/plan-lookup.ts";
 import { missingChange, missingOf } from "../critical-annotations.ts";
 import { stepLoss } from "../loss.ts";
+import type { RestPace } from "../broker/rest-pace.ts";
 import type { BindingState } from "./state.ts";
 
 /** What is observed, and with what. */
@@ -30,6 +32,8 @@ export interface BindingObserverOptions {
   readonly secretIsMissing: (options: CallOptions) => Promise<boolean>;
   /** Time between two observations of which both must say that the broker does not know the binding. */
   readonly confirmLossMs: number;
+  /** How often the broker is asked for the binding at rest. */
+  readonly pace: RestPace;
 }
 
 /** Observes as often as asked; what it learns goes to the state. */
@@ -50,8 +54,16 @@ export class BindingObserver implements PhaseObserver {
 
   async observeOperation(options: CallOptions): Promise<Observation> {
     const state = this.#state;
-    const deleting = state.operation?.type === "delete";
-    const last = await state.operations.poll();
+    const { type } = state.operation ?? {};
+    const deleting = type === "delete";
+    const { broker } = this.#options;
+    const last = await state.operations.poll(
+      await maximumPollingSeconds(broker, state.atProvider.planID, options),
+    );
+    if (type === "discard" && (last === "gone" || last.state === "succeeded")) {
+      await state.operations.endDiscard();
+      return state.operation === undefined ? this.observeAtRest(options) : this.observeFailure();
+    }
     if (last === "gone") {
       await state.operations.clear();
       return state.observation({ exists: false, ready: deleting ? "deleting" : "unavailable" }, "Deleted");
@@ -74,11 +86,12 @@ export class BindingObserver implements PhaseObserver {
     return this.observeAtRest(options);
   }
 
-  /** A create is tried again when the spec changed. */
+  /** A create is tried again when the spec changed; what it left is deleted at once (OSB "Orphan Mitigation"). */
   observeFailure(): Observation {
-    const { operation, managed, isDeleting } = this.#state;
+    const { operation, managed, isDeleting, hasLeftovers } = this.#state;
     const { type, generation } = operation ?? {};
-    const again = type === "create" && generation !== managed.metadata.generation && !isDeleting;
+    const isCreate = type === "create" && (hasLeftovers || generation !== managed.metadata.generation);
+    const again = (isCreate || type === "discard") && !isDeleting;
     const message = failureMessage(operation);
     return this.#state.observation(
       {
@@ -100,8 +113,10 @@ export class BindingObserver implements PhaseObserver {
       return state.observation({ exists: false, ready: state.isDeleting ? "deleting" : "creating" }, known);
     if (state.isDeleting) return state.observation({ exists: true, ready: "unavailable" }, known);
     const isRetrievable = await this.#isRetrievable(options);
+    const { bindingId } = state.ref;
+    const isDue = state.annotations.missing !== undefined || this.#options.pace.isDue(bindingId);
     const isMissing = state.connection === undefined && (await this.#options.secretIsMissing(options));
-    const found = isRetrievable || isMissing ? await this.#fetch(options) : "fetched";
+    const found = (isRetrievable && isDue) || isMissing ? await this.#fetch(options) : "fetched";
     if (found === "unknown" && isRetrievable) return this.#observeMissing(options);
     if (found !== "fetched" && isMissing) {
       // The broker does not give the credentials: binding again does.
@@ -162,6 +177,7 @@ export class BindingObserver implements PhaseObserver {
       const { credentials } = await this.#options.broker.osb.fetchBinding(instanceId, bindingId, options);
       if (credentials === undefined) return "withheld";
       this.#state.adopt(credentials);
+      this.#options.pace.asked(bindingId);
       return "fetched";
     } catch (error) {
       if (isGone(error)) return "unknown";

@@ -43,13 +43,12 @@ export class BindingState {
       annotations: this.annotations,
       clock,
       poll: (operation) => {
-        const { instanceId = "", serviceID: serviceId, planID: planId } = this.#atProvider;
+        const { serviceId, planId, ...ids } = this.ref;
         return broker.osb.lastOperation({
-          instanceId,
-          bindingId: this.ref.bindingId,
+          ...ids,
           operation,
-          serviceId,
-          planId,
+          serviceId: serviceId || undefined,
+          planId: planId || undefined,
         });
       },
     });
@@ -68,14 +67,28 @@ export class BindingState {
     return this.operations.current;
   }
 
+  /** Whether a bind that failed, had no good answer, or was for another spec, may have left something. */
+  get hasLeftovers(): boolean {
+    const { type, phase, discarded, generation } = this.operation ?? {};
+    if (type !== "create") return type === "discard";
+    return discarded !== true && (phase === "failed" || generation !== this.managed.metadata.generation);
+  }
+
   get isDeleting(): boolean {
     return this.managed.metadata.deletionTimestamp !== undefined;
   }
 
   /** The binding's id is the managed resource's UID. */
   get ref(): BindingRef {
-    const { instanceId = "", serviceID: serviceId = "", planID: planId = "" } = this.#atProvider;
-    return { instanceId, bindingId: this.managed.metadata.uid ?? "", serviceId, planId };
+    const { instanceId, serviceID, planID } = this.#atProvider;
+    // A call whose answer was lost is known from its record only.
+    const { operation } = this;
+    return {
+      instanceId: instanceId ?? operation?.instanceId ?? "",
+      bindingId: this.managed.metadata.uid ?? "",
+      serviceId: serviceID ?? operation?.serviceId ?? "",
+      planId: planID ?? operation?.planId ?? "",
+    };
   }
 
   updateAtProvider(fields: Partial<ServiceBindingObservation>): void {

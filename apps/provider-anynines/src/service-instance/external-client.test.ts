@@ -3,6 +3,7 @@ import { test } from "node:test";
 import type { ServiceInstance, ServiceInstanceObservation } from "@klutch/api";
 import { systemClock } from "@klutch/kube";
 import { type Catalog, type OsbClient, OsbError, type Outcome, type ProvisionRequest } from "@klutch/osb";
+import { RestPace } from "../broker/rest-pace.ts";
 import { ServiceInstanceClient } from "./external-client.ts";
 
 const catalog: Catalog = {
@@ -156,6 +157,7 @@ class Stored {
       users: () => ({ restores: [], bindings: [], backups: [] }),
       losses: () => ({ config: "c", missing: 1, all: 1, accepted: false }),
       confirmLossMs: 0,
+      pace: new RestPace({ clock: systemClock, intervalMs: 0 }),
     });
     const { signal } = new AbortController();
     let observed = await client.observe({ signal });

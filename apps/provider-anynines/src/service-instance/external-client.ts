@@ -7,21 +7,15 @@ import {
   ExternalError,
   type Observation,
 } from "@klutch/crossplane";
-import { isGone, mayHaveLeftOrphan, type OriginatingIdentity } from "@klutch/osb";
+import { isGone } from "@klutch/osb";
 import type { Broker } from "../broker/brokers.ts";
+import { brokerFor } from "../broker/identity.ts";
 import { toExternalError } from "../broker/broker-error.ts";
 import { observeByPhase } from "../broker/observe-by-phase.ts";
 import { changeOf, planOf } from "../broker/plan-lookup.ts";
 import { nextInstanceChange } from "../critical-annotations.ts";
 import { InstanceObserver, type InstanceObserverOptions } from "./observe.ts";
-import {
-  deprovisionRequest,
-  identityOf,
-  idsOf,
-  type PlanIds,
-  provisionRequest,
-  updateRequest,
-} from "./requests.ts";
+import { deprovisionRequest, idsOf, type PlanIds, provisionRequest, updateRequest } from "./requests.ts";
 import { InstanceState } from "./state.ts";
 import { checkNotRestored, checkUnused, type InstanceUsers } from "../instance-users.ts";
 
@@ -44,10 +38,11 @@ export class ServiceInstanceClient implements ExternalClient {
   readonly #observer: InstanceObserver;
 
   constructor(options: InstanceClientOptions) {
-    this.#broker = options.broker;
+    const broker = brokerFor(options.broker, options.managed);
+    this.#broker = broker;
     this.#users = options.users;
-    this.#state = new InstanceState(options);
-    this.#observer = new InstanceObserver({ ...options, state: this.#state });
+    this.#state = new InstanceState({ ...options, broker });
+    this.#observer = new InstanceObserver({ ...options, broker, state: this.#state });
   }
 
   observe(options: CallOptions): Promise<Observation> {
@@ -58,7 +53,7 @@ export class ServiceInstanceClient implements ExternalClient {
     const state = this.#state;
     if (state.hasLeftovers) {
       await this.#discard(options);
-      // The broker still works on it.
+      // The broker still works on it, or what failed waits for another spec.
       if (state.operation !== undefined) return;
     }
     const plan = idsOf(await planOf(this.#broker, state.managed, options));
@@ -68,13 +63,11 @@ export class ServiceInstanceClient implements ExternalClient {
     try {
       const outcome = await state.operations.perform(
         "create",
-        () => this.#broker.osb.provision(request, this.#call(options)),
+        () => this.#broker.osb.provision(request, options),
         { ...state.sentParameters(), plan },
       );
       if (outcome.kind === "done") state.updateAtProvider({ state: "provisioned" });
     } catch (error) {
-      // Unclear whether there is something: the record stays, and the same call with the same id is made again.
-      if (!mayHaveLeftOrphan(error)) await state.operations.clear();
       throw toExternalError(error, "change");
     }
   }
@@ -93,14 +86,13 @@ export class ServiceInstanceClient implements ExternalClient {
     const request = updateRequest(state.managed, state.instanceId, plan, state.parameterChanges());
     const description = changeOf(await this.#broker.catalog(options), state.atProvider.planId, plan.planId);
     try {
-      await state.operations.perform("update", () => this.#broker.osb.update(request, this.#call(options)), {
+      await state.operations.perform("update", () => this.#broker.osb.update(request, options), {
         ...state.sentParameters(),
         description,
       });
       const { parameters } = state.managed.spec.forProvider;
       state.updateAtProvider({ planId: plan.planId, parameters });
     } catch (error) {
-      if (!mayHaveLeftOrphan(error)) await state.operations.clear();
       throw toExternalError(error, "change");
     }
   }
@@ -111,11 +103,9 @@ export class ServiceInstanceClient implements ExternalClient {
     const plan = await this.#plan(options);
     const request = deprovisionRequest(state.instanceId, plan);
     try {
-      await state.operations.perform(
-        "delete",
-        () => this.#broker.osb.deprovision(request, this.#call(options)),
-        { plan },
-      );
+      await state.operations.perform("delete", () => this.#broker.osb.deprovision(request, options), {
+        plan,
+      });
     } catch (error) {
       if (!isGone(error)) throw toExternalError(error, "change");
       await state.operations.clear();
@@ -130,16 +120,11 @@ export class ServiceInstanceClient implements ExternalClient {
     const request = deprovisionRequest(state.instanceId, plan);
     const done = nextInstanceChange(state.instanceId);
     try {
-      await state.operations.perform(
-        "discard",
-        () => this.#broker.osb.deprovision(request, this.#call(options)),
-        { done, plan },
-      );
+      await state.operations.discard(() => this.#broker.osb.deprovision(request, options), plan, done);
     } catch (error) {
-      if (!isGone(error)) throw toExternalError(error, "change");
-      await state.operations.clear(done);
+      throw toExternalError(error, "change");
     }
-    if (state.operation === undefined) state.startNextInstance();
+    if (state.operation?.type !== "discard") state.startNextInstance();
   }
 
   /** Of the instance that is there or was asked for; before that, the plan of the spec. */
@@ -148,9 +133,5 @@ export class ServiceInstanceClient implements ExternalClient {
     return plan.serviceId === undefined
       ? idsOf(await planOf(this.#broker, this.#state.managed, options))
       : plan;
-  }
-
-  #call(options: CallOptions): CallOptions & { readonly identity: OriginatingIdentity | undefined } {
-    return { ...options, identity: identityOf(this.#state.managed) };
   }
 }

@@ -14,9 +14,10 @@ import { isGone, type LastOperation } from "@klutch/osb";
 import type { Broker } from "../broker/brokers.ts";
 import { failureMessage, type PhaseObserver } from "../broker/observe-by-phase.ts";
 import { inProgress } from "../broker/operation-tracker.ts";
-import { planOf } from "../broker/plan-lookup.ts";
+import { maximumPollingSeconds, planOf } from "../broker/plan-lookup.ts";
 import { missingChange, nextInstanceChange } from "../critical-annotations.ts";
 import { decideLoss, type Losses, provisionAnewAnnotation, stepLoss } from "../loss.ts";
+import type { RestPace } from "../broker/rest-pace.ts";
 import type { InstanceState } from "./state.ts";
 
 /** What is observed, and with what. */
@@ -28,6 +29,8 @@ export interface InstanceObserverOptions {
   readonly losses: () => Losses;
   /** Time between two observations of which both must say that the broker does not know the instance. */
   readonly confirmLossMs: number;
+  /** How often the broker is asked for the instance at rest. */
+  readonly pace: RestPace;
 }
 
 /** Observes as often as asked; what it learns goes to the state. */
@@ -45,7 +48,7 @@ export class InstanceObserver implements PhaseObserver {
     const known = state.atProvider.state ?? "unknown";
     if (state.isDeleting) return state.observation({ exists: true, ready: "unavailable" }, known);
     if (state.operation?.type === "create" || state.operation?.type === "discard")
-      return state.observation({ exists: false, ready: "creating" }, "deploying");
+      return state.observation({ exists: false, ...this.#retrying() }, "deploying");
     const { description: message } = state.operation ?? {};
     return state.observation(
       { exists: true, upToDate: false, ready: "unavailable", reason: "Changing", message },
@@ -55,7 +58,9 @@ export class InstanceObserver implements PhaseObserver {
 
   async observeOperation(options: CallOptions): Promise<Observation> {
     const state = this.#state;
-    const last = await state.operations.poll(await this.#maximumPollingSeconds(options));
+    const last = await state.operations.poll(
+      await maximumPollingSeconds(this.#options.broker, state.planIds().planId, options),
+    );
     if (last === "gone") return this.#observeGone(options);
     if (last.state === "in progress") return this.#observeProgress(last);
     if (last.state === "succeeded") return this.#observeSuccess(options);
@@ -82,10 +87,23 @@ export class InstanceObserver implements PhaseObserver {
     }
   }
 
+  /** While something is made anew; what failed before is said as long as that is not so. */
+  #retrying(): Pick<Observation, "ready" | "message"> {
+    const { failure } = this.#state.operation ?? {};
+    if (failure === undefined) return { ready: "creating" };
+    return { ready: "unavailable", message: `create failed: ${failure}` };
+  }
+
   #observeProgress(last: LastOperation): Observation {
     const state = this.#state;
-    const { type, key } = state.operation ?? {};
+    const { type, key, failure } = state.operation ?? {};
     const deleting = type === "delete";
+    if (type === "discard" && failure !== undefined && !state.isDeleting)
+      return state.observation(
+        { exists: true, upToDate: true, ...inProgress("creating", last), ...this.#retrying() },
+        "failed",
+        key,
+      );
     const endsDeleted = deleting || (type === "discard" && state.isDeleting);
     const ready = endsDeleted ? "deleting" : type === "update" ? "unavailable" : "creating";
     const progress = inProgress(ready, last);
@@ -104,15 +122,16 @@ export class InstanceObserver implements PhaseObserver {
     await state.operations.clear(state.isOperationCurrent && !deleting ? state.sentParameters().done : {});
     if (deleting) return state.observation({ exists: false, ready: "deleting" }, "deleted");
     state.updateAtProvider({ state: "provisioned" });
+    this.#options.pace.forget(this.#paceKey);
     return this.observeAtRest(options);
   }
 
   /** What a failed create left is gone. */
   async #observeNextInstance(options: CallOptions): Promise<Observation> {
     const state = this.#state;
-    await state.operations.clear(nextInstanceChange(state.instanceId));
+    await state.operations.endDiscard(nextInstanceChange(state.instanceId));
     state.startNextInstance();
-    return this.observeAtRest(options);
+    return state.operation === undefined ? this.observeAtRest(options) : this.observeFailure(options);
   }
 
   async observeFailure(options: CallOptions): Promise<Observation> {
@@ -133,7 +152,9 @@ export class InstanceObserver implements PhaseObserver {
       await state.operations.clear();
       return this.observeAtRest(options);
     }
-    return state.observation(state.isOperationCurrent ? keep : retry, "failed");
+    if (!state.isOperationCurrent) return state.observation(retry, "failed");
+    // What it left is deleted (OSB "Orphan Mitigation"); the failure stays for people to see.
+    return state.observation(state.hasLeftovers ? { ...keep, exists: false } : keep, "failed");
   }
 
   async observeAtRest(options: CallOptions): Promise<Observation> {
@@ -144,14 +165,30 @@ export class InstanceObserver implements PhaseObserver {
       return state.observation({ exists: false, ready: isDeleting ? "deleting" : "creating" }, known);
     if (isDeleting) return state.observation({ exists: true, upToDate: true, ready: "unavailable" }, known);
     const { service, plan } = await planOf(this.#options.broker, state.managed, options);
-    const isThere = service.instancesRetrievable
-      ? await this.#fetch(options)
-      : known !== "deleted" && state.annotations.missing === undefined;
+    const isThere = await this.#isThere(service.instancesRetrievable, options);
     if (!isThere && state.hasLeftovers) return state.observation({ exists: false, ready: "creating" }, known);
     if (!isThere) return this.#observeMissing();
     const upToDate = state.atProvider.planId === plan.id && state.parameterChanges() === undefined;
     await state.annotations.write({ ...missingChange(undefined), ...state.sentParameters().before });
     return state.observation({ exists: true, upToDate, ready: "available" }, "provisioned");
+  }
+
+  /** As the broker says, or as it last said when that is not long ago. */
+  async #isThere(isRetrievable: boolean, options: CallOptions): Promise<boolean> {
+    const { annotations, atProvider } = this.#state;
+    const isMissing = annotations.missing !== undefined;
+    if (!isRetrievable) return atProvider.state !== "deleted" && !isMissing;
+    const isKnown = atProvider.state === "provisioned" && !isMissing;
+    if (isKnown && !this.#options.pace.isDue(this.#paceKey)) return true;
+    const isThere = await this.#fetch(options);
+    if (isThere) this.#options.pace.asked(this.#paceKey);
+    return isThere;
+  }
+
+  /** A change of the spec makes the instance due. */
+  get #paceKey(): string {
+    const { instanceId, managed } = this.#state;
+    return `${instanceId}/${managed.metadata.generation ?? 0}`;
   }
 
   /** The broker does not know the instance: a person decides, because a new one would be empty. */
@@ -194,13 +231,6 @@ export class InstanceObserver implements PhaseObserver {
       if (isGone(error)) return false;
       throw error;
     }
-  }
-
-  /** Of the plan, when the catalog still has it. */
-  async #maximumPollingSeconds(options: CallOptions): Promise<number | undefined> {
-    const { services } = await this.#options.broker.catalog(options);
-    const plans = services.flatMap((service) => service.plans);
-    return plans.find((plan) => plan.id === this.#state.atProvider.planId)?.maximumPollingDuration;
   }
 }
 

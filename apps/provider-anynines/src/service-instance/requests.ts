@@ -1,6 +1,6 @@
 /** What the broker is asked for, from the managed resource. */
 import type { ServiceInstance } from "@klutch/api";
-import type { DeleteRequest, OriginatingIdentity, ProvisionRequest, UpdateRequest } from "@klutch/osb";
+import type { DeleteRequest, ProvisionRequest, UpdateRequest } from "@klutch/osb";
 import type { PlanChoice } from "../broker/plan-lookup.ts";
 
 /** Service and plan as the broker numbers them. */
@@ -39,11 +39,6 @@ export function deprovisionRequest(instanceId: string, plan: Partial<PlanIds>): 
   return { instanceId, serviceId: plan.serviceId ?? "", planId: plan.planId ?? "" };
 }
 
-export function identityOf({ spec }: ServiceInstance): OriginatingIdentity | undefined {
-  const { platform, value } = spec.forProvider.originatingIdentity ?? {};
-  return platform === undefined || value === undefined ? undefined : { platform, value: parsed(value) };
-}
-
 function contextOf({
   context,
   organizationGuid,
@@ -55,12 +50,4 @@ function contextOf({
     organization_guid: organizationGuid,
     space_guid: spaceGuid,
   };
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return text;
-  }
 }

@@ -75,15 +75,16 @@ export class InstanceState {
   }
 
   /**
-   * Whether a create that failed, or whose answer was lost before the spec changed, may have left something: the broker refuses to
-   * make another thing of it. Never what was once in use.
+   * Whether a create that failed, that had no good answer, or whose answer was lost before the spec changed, may have left something:
+   * the broker refuses to make another thing of it. Never what was once in use.
    */
   get hasLeftovers(): boolean {
     const { operation } = this;
     if (this.#atProvider.provisionedAt !== undefined) return false;
     // A provider that did not record operations left only this state of a failed provision.
     if (operation === undefined) return this.#atProvider.state === "failed";
-    return operation.type === "discard" || (operation.type === "create" && !this.isOperationCurrent);
+    if (operation.type !== "create") return operation.type === "discard";
+    return operation.discarded !== true && (operation.phase === "failed" || !this.isOperationCurrent);
   }
 
   /** Of the instance that is there or was asked for; the spec may name another plan by now. */

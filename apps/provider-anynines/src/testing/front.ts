@@ -1,5 +1,11 @@
 /** Stands before the real broker, counts what is asked, and answers in its place where a test needs a lie or a fault. */
-import { createServer, type IncomingMessage, request, type ServerResponse } from "node:http";
+import {
+  createServer,
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+  request,
+  type ServerResponse,
+} from "node:http";
 
 /** A request that came. */
 export interface Asked {
@@ -8,6 +14,7 @@ export interface Asked {
   readonly path: string;
   readonly query: string;
   readonly body: string;
+  readonly headers: IncomingHttpHeaders;
   /** Milliseconds of a monotonic clock. */
   readonly at: number;
 }
@@ -20,6 +27,8 @@ export interface Lie {
   readonly body: string;
   /** The broker gets the request all the same; only its answer is lost. */
   readonly forward?: boolean | undefined;
+  /** What comes: the answer, nothing but the end of the connection, or nothing at all. Default `answer`. */
+  readonly comes?: "answer" | "end" | "nothing" | undefined;
 }
 
 /** Passes everything on to the broker unless `lie` answers first. */
@@ -58,16 +67,15 @@ export async function startFront(brokerPort: () => number): Promise<Front> {
     const chunks: Buffer[] = [];
     for await (const chunk of incoming) if (chunk instanceof Buffer) chunks.push(chunk);
     const body = Buffer.concat(chunks);
-    const { method = "", url = "" } = incoming;
+    const { method = "", url = "", headers } = incoming;
     const [path = "", query = ""] = url.split("?");
-    const asked: Asked = { method, path, query, body: body.toString(), at: performance.now() };
+    const asked: Asked = { method, path, query, body: body.toString(), headers, at: performance.now() };
     front.asked.push(asked);
     const lie = front.lie?.(asked);
     if (lie !== undefined && lie.forward !== true) {
-      response.writeHead(lie.status, { "content-type": lie.type ?? "application/json" }).end(lie.body);
+      tell(lie, response);
       return;
     }
-    const { headers } = incoming;
     const forwarded = request({ host: "127.0.0.1", port: brokerPort(), method, path: url, headers });
     forwarded.on("error", () => response.destroy());
     forwarded.on("response", (answered) => {
@@ -77,11 +85,17 @@ export async function startFront(brokerPort: () => number): Promise<Front> {
         return;
       }
       answered.resume();
-      answered.on("end", () => {
-        response.writeHead(lie.status, { "content-type": lie.type ?? "application/json" }).end(lie.body);
-      });
+      answered.on("end", () => tell(lie, response));
     });
     forwarded.end(body);
   }
   return front;
+}
+
+function tell(
+  { status, type = "application/json", body, comes = "answer" }: Lie,
+  response: ServerResponse,
+): void {
+  if (comes === "end") response.destroy();
+  if (comes === "answer") response.writeHead(status, { "content-type": type }).end(body);
 }

@@ -72,11 +72,17 @@ const forProvider: Schema<ServiceBindingParameters> = object(
     }),
   },
   {
-    appGuid: string({ description: "Not used." }),
+    appGuid: string({ description: "The same as bindResource.appGuid, which goes first." }),
     bindResource: object(
       {},
-      { appGuid: string({ description: "Not used." }), route: string({ description: "Not used." }) },
-      { description: "Not used." },
+      {
+        appGuid: string({
+          description:
+            "Id of the application. Brokers that need one get the binding's own id when it is absent.",
+        }),
+        route: string({ description: "Address of the application, for route services." }),
+      },
+      { description: "What the binding is for, sent to the broker." },
     ),
     parameters: map(string(), {
       description: "Parameters of the binding, by the broker's names. A later change has no effect.",
@@ -84,8 +90,11 @@ const forProvider: Schema<ServiceBindingParameters> = object(
     context: map(string(), { description: "Context of the binding, sent to the broker as it is." }),
     originatingIdentity: object(
       {},
-      { platform: string({ description: "Not used." }), value: string({ description: "Not used." }) },
-      { description: "Not used." },
+      {
+        platform: string({ description: "Where the identity comes from, such as kubernetes." }),
+        value: string({ description: "The identity, a JSON object or a user's name." }),
+      },
+      { description: "Who asks, for the broker's records. Default: the claim." },
     ),
     credentials: map(string(), { description: "Not used." }),
   },

@@ -63,10 +63,10 @@ const originatingIdentity: Schema<OriginatingIdentity> = object(
   {},
   {
     platform: string({ description: "Where the identity comes from, such as kubernetes." }),
-    value: string({ description: "The identity, JSON or plain text." }),
+    value: string({ description: "The identity, a JSON object or a user's name." }),
   },
   {
-    description: "Who asks, for the broker's records. Sent as a header when both fields are there.",
+    description: "Who asks, for the broker's records, when both fields are there. Default: the claim.",
   },
 );
 

@@ -79,7 +79,7 @@ test("a backend that never answers is given up after the deadline, and the condi
   assert.equal(calls, 2);
 });
 
-test("a resource that does not change is observed once in a poll interval, give or take a tenth", async () => {
+test("a resource that does not change is observed once in a poll interval and up to a fifth", async () => {
   const times: number[] = [];
   const observe = async (): Promise<Observation> => {
     times.push(world.clock.monotonic());
@@ -91,8 +91,8 @@ test("a resource that does not change is observed once in a poll interval, give 
   await using _ = world;
   await settled(world);
   const waits = times.slice(1).map((time, index) => time - (times[index] ?? 0));
-  assert.ok(waits.length >= 27);
-  for (const wait of waits) assert.ok(wait >= 9_000 && wait <= 11_000, `${wait}`);
+  assert.ok(waits.length >= 25);
+  for (const wait of waits) assert.ok(wait >= 10_000 && wait <= 12_000, `${wait}`);
   assert.ok(new Set(waits).size > 20, "the waits differ");
 });
 

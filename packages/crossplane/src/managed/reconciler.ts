@@ -30,7 +30,7 @@ export interface ManagedReconcilerOptions<M extends Managed> {
   readonly neverCreated?: ((managed: M) => boolean) | undefined;
   /** Told of each problem that `Synced` shows; `deleting`: the resource is being deleted. Must not throw. Default: nobody is told. */
   readonly onProblem?: ((managed: M, problem: Problem, deleting: boolean) => void) | undefined;
-  /** How often a resource that does not change is observed. Default 60 000, with 10 % jitter. */
+  /** How often a resource that does not change is observed. Default 60 000; up to a fifth more, so that not all come at once. */
   readonly pollIntervalMs?: number | undefined;
   /** Longest duration of one reconcile. Default 90 000. */
   readonly deadlineMs?: number | undefined;
@@ -193,6 +193,6 @@ class ManagedReconciler<M extends Managed> {
 
   #pollAfterMs({ pollAfterMs }: Observation): number {
     const { pollIntervalMs = 60_000, random } = this.#options;
-    return pollAfterMs ?? pollIntervalMs * (0.9 + 0.2 * random());
+    return pollAfterMs ?? pollIntervalMs * (1 + 0.2 * random());
   }
 }

@@ -1,9 +1,9 @@
 /** Raw requests to a broker and their answers, in words without secrets. */
+import { type HttpRequest, type HttpResponse, parsedJson } from "@klutch/http-client";
 import { type Credentials, sendAuthorized } from "../auth.ts";
 import { OsbTransportError } from "../errors.ts";
 import { basicHeader } from "../header-value.ts";
-import type { HttpClient, HttpRequest, HttpResponse } from "../http.ts";
-import { parsedJson } from "../json.ts";
+import type { NamedClient } from "../http.ts";
 
 /** A request that may break rules itself. */
 export interface RawRequest {
@@ -35,7 +35,7 @@ export interface Exchange {
 
 /** What requests are made with. */
 export interface ExchangerOptions {
-  readonly http: HttpClient;
+  readonly http: NamedClient;
   readonly url: string;
   /** The version that is spoken now. */
   readonly version: () => string;

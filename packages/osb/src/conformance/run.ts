@@ -1,6 +1,7 @@
 /** All checks in their order, and the cleaning up that follows them whatever happens. */
+import type { TlsSettings } from "@klutch/http-client";
 import { type BrokerAuth, createCredentials } from "../auth.ts";
-import { createHttpClient, type TlsSettings } from "../http.ts";
+import { createNamedClient } from "../http.ts";
 import type { PollClock } from "../poll.ts";
 import { apiVersions, hasFeature, nextVersion } from "../version.ts";
 import { checkBindings } from "./checks/bind.ts";
@@ -58,7 +59,7 @@ export interface CheckResult {
 export async function checkBroker(options: CheckOptions, sources: CheckSources): Promise<CheckResult> {
   const { clock, signal, hurry } = sources;
   const { timeoutMs, tls, auth, url } = options;
-  await using http = createHttpClient({ peer: "the broker", timeoutMs, tls });
+  await using http = createNamedClient("the broker", { timeoutMs, tls });
   await using credentials = createCredentials(auth, { now: clock.now, timeoutMs });
   const report = new Report();
   const ledger = new Ledger();

@@ -2,6 +2,15 @@
 import type { GaugeDeclaration, ProcessName } from "../declaration.ts";
 
 const ofBackend: readonly ProcessName[] = ["backend"];
+const ofProvider: readonly ProcessName[] = ["provider-anynines"];
+
+export const vanishedInstances: GaugeDeclaration = {
+  name: "klutch_vanished_instances",
+  type: "gauge",
+  help: "Instances that are left at their brokers because their managed resources vanished without being deleted",
+  labels: [],
+  processes: ofProvider,
+};
 
 export const clusterBindings: GaugeDeclaration = {
   name: "klutch_cluster_bindings",

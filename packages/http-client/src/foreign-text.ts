@@ -1,4 +1,4 @@
-/** Text that the manager, or a proxy before it, wrote: made fit for an error, a log line or a status. */
+/** Text of a stranger, such as a server or a proxy before it: made fit for an error, a log line or a status. */
 
 /** Control and format characters, line separators, halves of pairs, characters without a meaning or without ink. */
 const unseemly = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}\p{Co}\u115f\u1160\u3164\uffa0]+/gu;

@@ -1,0 +1,52 @@
+import assert from "node:assert/strict";
+import { after, test } from "node:test";
+import { providerConfigs, serviceInstances } from "@klutch/api";
+import { type DynamicObject, recordAt } from "@klutch/kube-core";
+import { waitFor } from "@klutch/kube-testing";
+import { startFront } from "./testing/front.ts";
+import { configName, instance, startWorld } from "./testing/world.ts";
+
+const stack = new AsyncDisposableStack();
+after(() => stack.disposeAsync());
+const world = stack.use(await startWorld("hung-broker"));
+const { client } = world;
+/** Takes every request and never answers, which a real broker does not do on demand. */
+const hung = stack.use(await startFront(() => world.broker.port));
+hung.lie = () => ({ status: 200, body: "", comes: "nothing" });
+
+test("a broker that hangs delays none of the instances of another one", async () => {
+  const { spec } = await client.get<DynamicObject>(providerConfigs, { name: configName });
+  await client.create<DynamicObject>(providerConfigs, {
+    apiVersion: "dataservices.anynines.com/v1",
+    kind: "ProviderConfig",
+    metadata: { name: "hung" },
+    spec: { ...recordAt(spec), url: `http://127.0.0.1:${hung.port}` },
+  });
+  // More than there are workers for one broker.
+  const names = Array.from({ length: 20 }, (_, index) => `hung-${index}`);
+  for (const name of names) {
+    const object = instance(name);
+    await client.create(serviceInstances, {
+      ...object,
+      spec: { ...recordAt(object, "spec"), providerConfigRef: { name: "hung" } },
+    });
+  }
+  const stop = world.run();
+  stack.defer(stop);
+  const isOfInstances = ({ path }: { readonly path: string }): boolean => path === "/v2/catalog";
+  await waitFor(
+    "the hung broker to have all it may have",
+    () => hung.asked.filter(isOfInstances).length >= 4,
+  );
+  for (const name of ["good-a", "good-b", "good-c"]) {
+    await client.create(serviceInstances, instance(name));
+    await world.condition(serviceInstances, name, { type: "Ready", status: "True" });
+  }
+  // None of the first ones has ended, and no other one of the same broker was begun.
+  assert.equal(hung.asked.filter(isOfInstances).length, 4);
+  for (const name of ["good-a", "good-b", "good-c"]) {
+    await client.delete(serviceInstances, { name });
+    await world.gone(serviceInstances, { name });
+  }
+  assert.deepEqual(await world.databases(), []);
+});

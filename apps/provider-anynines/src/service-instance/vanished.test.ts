@@ -1,0 +1,96 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { type ServiceInstance, serviceInstances } from "@klutch/api";
+import { instance } from "../testing/world.ts";
+import { startVirtualProvider, type VirtualProvider } from "../testing/virtual-provider.ts";
+import { vanishedInstance } from "./vanished.ts";
+
+const minute = 60_000;
+
+/** The value of the gauge. */
+async function left({ metrics }: VirtualProvider): Promise<string | undefined> {
+  return /^klutch_vanished_instances (\d+)$/m.exec(await metrics.text())?.[1];
+}
+
+async function ready(world: VirtualProvider, name: string): Promise<string> {
+  await world.user.create(serviceInstances, instance(name));
+  await world.clock.advance(5 * minute);
+  const { status } = await world.user.get<ServiceInstance>(serviceInstances, { name });
+  assert.equal(status?.atProvider?.state, "provisioned");
+  return status.atProvider.instanceId ?? "";
+}
+
+/** The managed resource goes although the provider has a finalizer on it. */
+async function vanish({ user, clock }: VirtualProvider, name: string): Promise<void> {
+  await user.mergePatch(serviceInstances, { name }, { metadata: { finalizers: null } });
+  await user.delete(serviceInstances, { name });
+  await clock.advance(1_000);
+}
+
+test("an instance whose managed resource vanished is named once, counted, and never deleted, until it is gone", async (t) => {
+  const world = await startVirtualProvider(t, 0);
+  const id = await ready(world, "lost");
+  await vanish(world, "lost");
+  await world.clock.advance(60 * minute);
+  assert.equal(await left(world), "1");
+  const said = world.log.filter((line) => line.includes("left at its broker"));
+  assert.equal(said.length, 1, said.join());
+  assert.ok(said[0]?.includes(id) === true && said[0].includes('"name":"lost"'), said.join());
+  assert.ok(!world.broker.calls.some(({ operation }) => operation === "deprovision"));
+  world.broker.forget(id);
+  await world.clock.advance(20 * minute);
+  assert.equal(await left(world), "0");
+});
+
+test("one that is deleted as it should is not counted, nor one that somebody manages again", async (t) => {
+  const world = await startVirtualProvider(t, 0);
+  await ready(world, "proper");
+  await world.user.delete(serviceInstances, { name: "proper" });
+  await world.clock.advance(5 * minute);
+  assert.equal(world.broker.calls.filter(({ operation }) => operation === "deprovision").length, 1);
+  const id = await ready(world, "again");
+  await vanish(world, "again");
+  await world.clock.advance(minute);
+  assert.equal(await left(world), "1");
+  const object = instance("imported");
+  const annotations = { "anynines.crossplane.io/instance-id": id };
+  await world.user.create(serviceInstances, { ...object, metadata: { ...object.metadata, annotations } });
+  await world.clock.advance(20 * minute);
+  assert.equal(await left(world), "0");
+});
+
+test("what was never asked for, or is to stay, leaves nothing to look for", () => {
+  const metadata = { name: "one", uid: "u" };
+  const forProvider = {
+    serviceName: "s",
+    planName: "p",
+    organizationGuid: "o",
+    spaceGuid: "s",
+    acceptsIncomplete: true,
+  };
+  const object: ServiceInstance = {
+    apiVersion: "dataservices.anynines.com/v1",
+    kind: "ServiceInstance",
+    metadata,
+    spec: { forProvider, providerConfigRef: { name: "c" } },
+  };
+  const operation = JSON.stringify({
+    type: "create",
+    phase: "calling",
+    startedAt: 1,
+    serviceId: "a",
+    planId: "b",
+  });
+  const annotations = { "anynines.crossplane.io/broker-operation": operation };
+  assert.equal(vanishedInstance(object), undefined);
+  const asked = { ...object, metadata: { ...metadata, annotations } };
+  assert.deepEqual(vanishedInstance(asked), {
+    config: "c",
+    instanceId: "u",
+    name: "one",
+    plan: { serviceId: "a", planId: "b" },
+  });
+  assert.equal(vanishedInstance({ ...asked, spec: { ...asked.spec, deletionPolicy: "Orphan" } }), undefined);
+  const deletionTimestamp = "2026-01-01T00:00:00Z";
+  assert.equal(vanishedInstance({ ...asked, metadata: { ...asked.metadata, deletionTimestamp } }), undefined);
+});

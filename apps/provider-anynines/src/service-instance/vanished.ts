@@ -1,0 +1,132 @@
+/**
+ * Finds instances that are left at a broker because their managed resource vanished without being deleted as it should: an API server can do so
+ * when a deletion meets the first finalizer, and a person can by taking the finalizers away. Nothing is deleted: they are named in the log and
+ * counted until the broker does not have them any more.
+ *
+ * | the managed resource                                   | then                                  |
+ * |--------------------------------------------------------|---------------------------------------|
+ * | had a deletion timestamp when it went                  | it went as it should                  |
+ * | is to be orphaned, or was never asked for at a broker  | nothing is left that should not be    |
+ * | else                                                   | the broker is asked                   |
+ *
+ * | the broker                               | then                                                    |
+ * |------------------------------------------|---------------------------------------------------------|
+ * | still works on it                        | asked again soon                                        |
+ * | does not know it                         | forgotten                                               |
+ * | knows it, or cannot say                  | reported once, counted, and asked again every ten minutes |
+ */
+import type { ServiceInstance } from "@klutch/api";
+import type { CallOptions } from "@klutch/crossplane";
+import type { Reconcile } from "@klutch/kube-runtime";
+import { isGone, OsbError } from "@klutch/osb";
+import { controlPlaneMetrics, type Metrics } from "@klutch/telemetry";
+import type { Broker } from "../broker/brokers.ts";
+import { configNameOf } from "../broker/service-type.ts";
+import { instanceIdOf } from "../critical-annotations.ts";
+import { wasNeverProvisioned } from "../existence.ts";
+import { recordedOperation } from "../operation.ts";
+
+/** An instance that may be left at its broker. */
+export interface Vanished {
+  readonly config: string;
+  readonly instanceId: string;
+  /** Of the managed resource. */
+  readonly name: string;
+  readonly plan: { readonly serviceId?: string | undefined; readonly planId?: string | undefined };
+}
+
+/** What the last state of a managed resource that is gone leaves to be asked for; undefined when it went as it should. */
+export function vanishedInstance(object: ServiceInstance): Vanished | undefined {
+  const { name = "", deletionTimestamp } = object.metadata;
+  if (deletionTimestamp !== undefined || object.spec.deletionPolicy === "Orphan") return undefined;
+  if (wasNeverProvisioned(object)) return undefined;
+  const { serviceId, planId } = object.status?.atProvider ?? {};
+  const recorded = recordedOperation(object);
+  return {
+    config: configNameOf(object),
+    instanceId: instanceIdOf(object),
+    name,
+    plan: { serviceId: serviceId ?? recorded?.serviceId, planId: planId ?? recorded?.planId },
+  };
+}
+
+/** What `VanishedInstances` needs. */
+export interface VanishedOptions {
+  readonly broker: (config: string, options: CallOptions) => Promise<Broker>;
+  /** Whether some managed resource has the instance, such as one that was made for it again. */
+  readonly isManaged: (instanceId: string) => boolean;
+  readonly metrics: Metrics;
+}
+
+const busyAgainMs = 30_000;
+const thereAgainMs = 600_000;
+
+/** Those of this process; what vanishes while no provider runs is not seen. */
+export class VanishedInstances {
+  readonly #options: VanishedOptions;
+  readonly #found = new Map<string, { readonly vanished: Vanished; isReported: boolean }>();
+
+  constructor(options: VanishedOptions) {
+    this.#options = options;
+    options.metrics.read(controlPlaneMetrics.vanishedInstances, () => [
+      { labels: {}, value: this.#reported },
+    ]);
+  }
+
+  /** Keys to reconcile after a managed resource went. */
+  keysOf(object: ServiceInstance): readonly string[] {
+    const vanished = vanishedInstance(object);
+    if (vanished === undefined) return [];
+    const key = `${vanished.config}/${vanished.instanceId}`;
+    if (!this.#found.has(key)) this.#found.set(key, { vanished, isReported: false });
+    return [key];
+  }
+
+  /** Asks the broker for the instance of a key. */
+  readonly reconcile: Reconcile = async (key, { signal, logger }) => {
+    const found = this.#found.get(key);
+    if (found === undefined) return undefined;
+    const { vanished } = found;
+    const { config, instanceId, name } = vanished;
+    const state = this.#options.isManaged(instanceId) ? "gone" : await this.#ask(vanished, { signal });
+    if (state === "busy") return { requeueAfterMs: busyAgainMs };
+    if (state === "gone") {
+      this.#found.delete(key);
+      return undefined;
+    }
+    if (!found.isReported) {
+      const message =
+        "an instance is left at its broker: its managed resource vanished; import it by a ServiceInstance, or deprovision it at the broker";
+      logger.warn(message, { config, instanceId, name });
+    }
+    found.isReported = true;
+    return { requeueAfterMs: thereAgainMs };
+  };
+
+  get #reported(): number {
+    return [...this.#found.values()].filter(({ isReported }) => isReported).length;
+  }
+
+  async #ask(
+    { config, instanceId, plan }: Vanished,
+    options: CallOptions,
+  ): Promise<"gone" | "busy" | "there"> {
+    const broker = await this.#options.broker(config, options);
+    try {
+      const { state } = await broker.osb.lastOperation({ instanceId, ...plan }, options);
+      if (state === "in progress") return "busy";
+    } catch (error) {
+      // Brokers may have no operation to tell of; the instance itself is what counts.
+      if (!(error instanceof OsbError)) throw error;
+    }
+    const { services } = await broker.catalog(options);
+    if (services.find(({ id }) => id === plan.serviceId)?.instancesRetrievable !== true) return "there";
+    try {
+      await broker.osb.fetchInstance(instanceId, options);
+      return "there";
+    } catch (error) {
+      if (isGone(error)) return "gone";
+      throw error;
+    }
+  }
+}

@@ -1,0 +1,78 @@
+/** A broker in memory that counts what it is asked. Only a fake answers in virtual time; the real one is in `world.ts`. */
+import type { Clock } from "@klutch/kube";
+import { type Catalog, OsbError, type OsbClient, type OsbOperation } from "@klutch/osb";
+import type { Broker } from "../broker/brokers.ts";
+
+/** A call, by verb and the id of the instance. */
+export interface CountedCall {
+  readonly operation: OsbOperation;
+  readonly instanceId: string;
+  /** Monotonic, in milliseconds. */
+  readonly at: number;
+}
+
+/** It provisions, and forgets only what it is told to. */
+export interface CountedBroker extends Broker {
+  readonly calls: readonly CountedCall[];
+  forget(instanceId: string): void;
+}
+
+const catalog: Catalog = {
+  services: [
+    {
+      id: "s",
+      name: "a9s-postgresql17",
+      description: "",
+      bindable: true,
+      instancesRetrievable: true,
+      bindingsRetrievable: true,
+      planUpdateable: true,
+      plans: [{ id: "p", name: "postgresql-single-nano", description: "" }],
+    },
+  ],
+};
+
+const gone = (status: number): OsbError =>
+  new OsbError({ status, error: "", description: "", own: true, action: "GET x" });
+
+/** Operations take `takesMs`. */
+export function countedBroker(clock: Clock, takesMs: number): CountedBroker {
+  const calls: CountedCall[] = [];
+  const readyAt = new Map<string, number>();
+  const count = (operation: OsbOperation, instanceId: string): void => {
+    calls.push({ operation, instanceId, at: clock.monotonic() });
+  };
+  const accept = (operation: OsbOperation, instanceId: string): Promise<{ readonly kind: "accepted" }> => {
+    count(operation, instanceId);
+    readyAt.set(instanceId, clock.monotonic() + takesMs);
+    return Promise.resolve({ kind: "accepted" });
+  };
+  const isReady = (instanceId: string): boolean =>
+    clock.monotonic() >= (readyAt.get(instanceId) ?? Number.POSITIVE_INFINITY);
+  const osb: Partial<OsbClient> = {
+    provision: ({ instanceId }) => accept("provision", instanceId),
+    async deprovision({ instanceId }) {
+      count("deprovision", instanceId);
+      readyAt.delete(instanceId);
+      return { kind: "done" };
+    },
+    update: ({ instanceId }) => accept("update", instanceId),
+    async lastOperation({ instanceId }) {
+      count("last_operation", instanceId);
+      if (!readyAt.has(instanceId)) throw gone(410);
+      return { state: isReady(instanceId) ? "succeeded" : "in progress", description: "" };
+    },
+    async fetchInstance(instanceId) {
+      count("fetch_instance", instanceId);
+      if (!isReady(instanceId)) throw gone(404);
+      return { serviceId: "s", planId: "p" };
+    },
+  };
+  // What is not here is not called by these tests.
+  return {
+    osb: osb as OsbClient,
+    calls,
+    catalog: () => Promise.resolve(catalog),
+    forget: (instanceId) => readyAt.delete(instanceId),
+  };
+}

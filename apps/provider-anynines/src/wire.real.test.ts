@@ -1,0 +1,122 @@
+import assert from "node:assert/strict";
+import { after, test } from "node:test";
+import { managedServiceBindings, serviceInstances } from "@klutch/api";
+import { type DynamicObject, isRecord, recordAt } from "@klutch/kube-core";
+import { brokerError } from "./testing/front.ts";
+import { binding, instance, startWorld } from "./testing/world.ts";
+
+const stack = new AsyncDisposableStack();
+after(() => stack.disposeAsync());
+const world = stack.use(await startWorld("wire"));
+const { client, front } = world;
+const ready = { type: "Ready", status: "True" };
+stack.defer(world.run());
+
+/** The binding with further fields of `spec.forProvider`. */
+function withFields(object: DynamicObject, fields: object): DynamicObject {
+  const spec = recordAt(object, "spec");
+  return { ...object, spec: { ...spec, forProvider: { ...recordAt(spec, "forProvider"), ...fields } } };
+}
+
+/** Who was named with the requests below a path, once each. */
+function named(under: string): readonly unknown[] {
+  const headers = front.asked
+    .filter(({ path }) => path.startsWith(under))
+    .map((asked) => asked.headers["x-broker-api-originating-identity"]);
+  return [...new Set(headers)].map((header) => {
+    const [platform = "", value = ""] = String(header).split(" ");
+    const identity: unknown = JSON.parse(Buffer.from(value, "base64").toString() || "null");
+    return [platform, identity];
+  });
+}
+
+async function bind(name: string, fields: object): Promise<void> {
+  front.asked.length = 0;
+  await client.create(managedServiceBindings, withFields(binding(name, "one"), fields));
+  await world.condition(managedServiceBindings, name, ready);
+}
+
+async function unbind(name: string): Promise<void> {
+  await client.delete(managedServiceBindings, { name });
+  await world.gone(managedServiceBindings, { name });
+}
+
+/** Bodies of binds, in their order. */
+const bindBodies = (): readonly Readonly<Record<string, unknown>>[] =>
+  front.asked
+    .filter(({ method, path }) => method === "PUT" && path.includes("/service_bindings/"))
+    .map(({ body }) => {
+      const value: unknown = JSON.parse(body);
+      return isRecord(value) ? value : {};
+    });
+
+test("every call about an instance or a binding names the claim, or whom the spec names", async () => {
+  const { metadata } = await client.create(serviceInstances, instance("one"));
+  await world.condition(serviceInstances, "one", ready);
+  const claim = {
+    username: "klutch:claim:team:one",
+    uid: metadata.uid,
+    groups: ["klutch:claims:team"],
+    extra: {},
+  };
+  const { instanceId } = await world.atProvider(serviceInstances, "one");
+  const path = `/v2/service_instances/${String(instanceId)}`;
+  assert.deepEqual(named(path), [["kubernetes", claim]]);
+  assert.ok(front.asked.some((asked) => asked.path === `${path}/last_operation`));
+  await bind("jane", { originatingIdentity: { platform: "crm", value: '{"user":"jane"}' } });
+  await unbind("jane");
+  assert.deepEqual(named(`${path}/service_bindings`), [["crm", { user: "jane" }]]);
+  await bind("joe", { originatingIdentity: { platform: "crm", value: "joe" } });
+  await unbind("joe");
+  assert.deepEqual(named(`${path}/service_bindings`), [["crm", { username: "joe" }]]);
+});
+
+test("an identity that no header can carry is refused by name, and does not stand in the way of a deletion", async () => {
+  const wrong = withFields(binding("wrong", "one"), { originatingIdentity: { platform: "a b", value: "x" } });
+  await client.create(managedServiceBindings, wrong);
+  await world.condition(managedServiceBindings, "wrong", {
+    type: "Synced",
+    status: "False",
+    message: /spec\.forProvider\.originatingIdentity\.platform is "a b"; it must have 1 to 100 visible ASCII/,
+  });
+  await unbind("wrong");
+});
+
+test("the bind resource of the spec is sent, and without one nothing", async () => {
+  await bind("plain", {});
+  assert.ok(!("bind_resource" in (bindBodies()[0] ?? {})));
+  await unbind("plain");
+  await bind("app", { bindResource: { appGuid: "app-1", route: "x.example" } });
+  assert.deepEqual(bindBodies()[0]?.["bind_resource"], { app_guid: "app-1", route: "x.example" });
+  await unbind("app");
+});
+
+test("a broker that binds only applications gets the binding itself as one", async () => {
+  front.lie = ({ method, body }) =>
+    method === "PUT" && !body.includes("app_guid") ? brokerError(422, "RequiresApp", "no app") : undefined;
+  await bind("needy", {});
+  front.lie = undefined;
+  const { uid } = (await client.get(managedServiceBindings, { name: "needy" })).metadata;
+  const sent = bindBodies().map((body) => body["bind_resource"]);
+  assert.deepEqual(sent, [undefined, { app_guid: uid }]);
+  await unbind("needy");
+});
+
+test("a broker that speaks only an older version is spoken to in that, from its first refusal on", async () => {
+  front.asked.length = 0;
+  front.lie = ({ headers }) =>
+    headers["x-broker-api-version"] === "2.14"
+      ? undefined
+      : brokerError(412, "PreconditionFailed", "this broker speaks 2.14");
+  await client.create(serviceInstances, instance("old"));
+  await world.condition(serviceInstances, "old", ready);
+  const versions = front.asked.map(({ headers }) => headers["x-broker-api-version"]);
+  const first = versions.indexOf("2.14");
+  assert.ok(first >= 1);
+  assert.deepEqual([...new Set(versions.slice(first))], ["2.14"]);
+  front.lie = undefined;
+  for (const name of ["old", "one"]) {
+    await client.delete(serviceInstances, { name });
+    await world.gone(serviceInstances, { name });
+  }
+});
