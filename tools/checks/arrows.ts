@@ -54,14 +54,17 @@ export const folderRules: Readonly<Record<string, FolderRule>> = {
     thirdParty: ["commander", "@clack/prompts", "yocto-spinner"],
   },
   "apps/provider-anynines": {
-    parts: ["services", "api", "crossplane", "kube-runtime", "kube", "kube-core", "osb"],
+    parts: ["services", "api", "crossplane", "kube-runtime", "kube", "kube-core", "osb", "backup-manager"],
     thirdParty: [],
   },
   "apps/function-klutch": {
     parts: ["services", "api", "crossplane", "kube-runtime", "kube-core"],
     thirdParty: [],
   },
-  "apps/broker": { parts: ["api", "kube-runtime", "osb"], thirdParty: ["hono", "@hono/node-server", "pg"] },
+  "apps/broker": {
+    parts: ["api", "kube-runtime", "osb", "engines"],
+    thirdParty: ["hono", "@hono/node-server", "pg", "@peculiar/x509", "reflect-metadata"],
+  },
   "apps/sandbox": {
     parts: ["services", "api", "engines", "kube", "kube-core", "kube-testing", "oci"],
     thirdParty: ["pg", "@peculiar/x509", "reflect-metadata"],
