@@ -46,8 +46,15 @@ function applyCommand(context: CliContext, make: Make, tools: Tools): Command {
     .option("-o, --output <format>", "of the dry run: yaml, json or name")
     .option("--timeout <duration>", "longest time to wait until the API is offered", "2m")
     .action((file: string) => applyService(context, file, commonOptions(command.opts(), context.env)));
-  tools.addConnectionFlags(command);
+  addControlPlaneFlags(command, tools);
   return command;
+}
+
+/** The flags of every command that connects; here they are about the other cluster. */
+function addControlPlaneFlags(command: Command, tools: Tools): void {
+  tools.addConnectionFlags(command);
+  for (const option of command.options)
+    option.description = option.description.replace("the app cluster", "the control plane cluster");
 }
 
 function removeCommand(context: CliContext, make: Make, tools: Tools): Command {
@@ -55,6 +62,6 @@ function removeCommand(context: CliContext, make: Make, tools: Tools): Command {
     .argument("<type>", "type of the service, the name of its table")
     .option("-d, --dry-run", "show whether it would be refused; change nothing")
     .action((type: string) => removeService(context, type, commonOptions(command.opts(), context.env)));
-  tools.addConnectionFlags(command);
+  addControlPlaneFlags(command, tools);
   return command;
 }
