@@ -60,6 +60,7 @@ export const houseRules: readonly HouseRule[] = [
       ["unbind/"],
       ["doctor/"],
       ["verify/"],
+      ["service/"],
       ["app-cluster/"],
       // What every room may use.
       ["./"],
@@ -70,10 +71,13 @@ export const houseRules: readonly HouseRule[] = [
     rooms: [
       ["main.ts", "index.ts", "config.ts"],
       ["provider.ts"],
-      ["controllers.ts"],
-      ["caches.ts", "provider-config-health.ts"],
+      ["controllers.ts", "backup-controllers.ts", "backup-wakes.ts"],
+      ["caches.ts", "backup-caches.ts", "provider-config-health.ts"],
       ["service-instance/"],
       ["service-binding/"],
+      ["restore/"],
+      ["backup/"],
+      ["backup-manager/"],
       ["broker/"],
       // What every room may use.
       ["./"],

@@ -1,7 +1,6 @@
 /** What the provider knows of its kinds without asking, and how instances, bindings and brokers find each other in it. */
 import {
-  claimNameLabel,
-  claimNamespaceLabel,
+  type Backup,
   type ManagedServiceBinding,
   managedServiceBindings,
   type ProviderConfig,
@@ -9,10 +8,9 @@ import {
   type ServiceInstance,
   serviceInstances,
 } from "@klutch/api";
-import type { KubeClient } from "@klutch/kube";
 import { jsonEqual } from "@klutch/kube-core";
-import { Informer } from "@klutch/kube-runtime";
-import type { Logger } from "@klutch/telemetry";
+import { Informer, type InformerOptions } from "@klutch/kube-runtime";
+import { claimKeys, keysBeside, shownName } from "./claims.ts";
 import { wasNeverBound, wasNeverProvisioned } from "./existence.ts";
 import { acceptLossAnnotation, type Losses } from "./loss.ts";
 import { missingOf } from "./critical-annotations.ts";
@@ -30,12 +28,13 @@ const byConfig = "config";
 const missingByConfig = "missing";
 
 /** Not started. */
-export function createCaches(client: KubeClient, logger: Logger): ProviderCaches {
+export function createCaches(
+  options: Pick<InformerOptions<ServiceInstance>, "client" | "logger" | "clock" | "random">,
+): ProviderCaches {
   return {
     instances: new Informer<ServiceInstance>({
-      client,
+      ...options,
       type: serviceInstances,
-      logger,
       indexes: {
         [byClaim]: claimKeys,
         [byConfig]: (instance) => (wasNeverProvisioned(instance) ? [] : [configNameOf(instance)]),
@@ -44,12 +43,11 @@ export function createCaches(client: KubeClient, logger: Logger): ProviderCaches
       },
     }),
     bindings: new Informer<ManagedServiceBinding>({
-      client,
+      ...options,
       type: managedServiceBindings,
-      logger,
       indexes: { [byClaim]: instanceKeys },
     }),
-    configs: new Informer<ProviderConfig>({ client, type: providerConfigs, logger }),
+    configs: new Informer<ProviderConfig>({ ...options, type: providerConfigs }),
   };
 }
 
@@ -65,16 +63,31 @@ export function bindingsOfClaim(
 export function namesOfBindings(caches: ProviderCaches, instance: ServiceInstance): readonly string[] {
   return bindingsOfClaim(caches, instance)
     .filter((binding) => !wasNeverBound(binding))
-    .map(({ metadata }) => metadata.labels?.[claimNameLabel] ?? metadata.name ?? "");
+    .map(shownName);
 }
 
 /** The instance that a binding names; undefined when there is none, or more than one. */
 export function instanceOf(
-  { instances }: ProviderCaches,
+  caches: ProviderCaches,
   binding: ManagedServiceBinding,
 ): ServiceInstance | undefined {
-  const found = instanceKeys(binding).flatMap((key) => instances.byIndex(byClaim, key));
+  const found = instancesOf(caches, binding);
   return found.length === 1 ? found[0] : undefined;
+}
+
+/** The instances of the claim that a binding or a backup names: one at most, when all is well. */
+export function instancesOf(
+  { instances }: ProviderCaches,
+  user: ManagedServiceBinding | Backup,
+): readonly ServiceInstance[] {
+  return instanceKeys(user).flatMap((key) => instances.byIndex(byClaim, key));
+}
+
+/** Whether the instance of a backup is not there any more, here or at its broker: then there is nothing that could be asked for. */
+export function isInstanceGone(caches: ProviderCaches, backup: Backup): boolean {
+  const found = instancesOf(caches, backup);
+  if (found.length === 0) return instanceKeys(backup).length > 0;
+  return found.every(({ metadata }) => missingOf(metadata.annotations)?.confirmed === true);
 }
 
 /** How many instances of the same broker are missing at it; this one is, though the cache may not say so yet. */
@@ -97,14 +110,7 @@ export function isUnchangedForBindings(object: ServiceInstance, previous: Servic
   return jsonEqual(asked(object), asked(previous));
 }
 
-/** `<claim namespace>/<claim name>` of the claim that an instance was made for. */
-function claimKeys({ metadata }: ServiceInstance): readonly string[] {
-  const { [claimNameLabel]: name, [claimNamespaceLabel]: namespace } = metadata.labels ?? {};
-  return name === undefined || namespace === undefined ? [] : [`${namespace}/${name}`];
-}
-
-/** `<claim namespace>/<claim name>` of the instance that a binding names: always in the binding's own claim namespace. */
-function instanceKeys(binding: ManagedServiceBinding): readonly string[] {
-  const namespace = binding.metadata.labels?.[claimNamespaceLabel];
-  return namespace === undefined ? [] : [`${namespace}/${binding.spec.forProvider.instanceName}`];
+/** Of the claim of the instance that is named. */
+function instanceKeys(user: ManagedServiceBinding | Backup): readonly string[] {
+  return keysBeside(user, user.spec.forProvider.instanceName);
 }

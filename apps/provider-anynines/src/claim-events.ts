@@ -29,3 +29,12 @@ export function problemsOnClaims(
     if (claim !== undefined) recorder.recordWarning(claim, reason, message);
   };
 }
+
+/** For what a person should know of a managed resource: a Warning on it. */
+export function noticesOnManaged(
+  recorder: Pick<EventRecorder, "recordWarning">,
+): (managed: Managed, message: string) => void {
+  return ({ apiVersion, kind, metadata }, message) => {
+    recorder.recordWarning({ apiVersion, kind, metadata }, "LookAtBackend", message);
+  };
+}

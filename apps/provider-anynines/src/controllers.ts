@@ -1,4 +1,4 @@
-/** The controllers of the provider: one for each managed kind, and one for the health of the brokers. */
+/** The controllers of instances, bindings and the health of all backends. */
 import {
   type ManagedServiceBinding,
   managedServiceBindings,
@@ -13,8 +13,12 @@ import {
 } from "@klutch/crossplane";
 import type { KubeClient } from "@klutch/kube";
 import { Controller, type Runtime } from "@klutch/kube-runtime";
+import type { BackupCaches } from "./backup-caches.ts";
+import type { Managers } from "./backup-manager/managers.ts";
 import type { Brokers } from "./broker/brokers.ts";
 import { instanceOf, lossesOf, namesOfBindings, type ProviderCaches } from "./caches.ts";
+import { shownName } from "./claims.ts";
+import { instanceIdOf } from "./critical-annotations.ts";
 import { wasNeverBound, wasNeverProvisioned } from "./existence.ts";
 import { createHealthReconcile } from "./provider-config-health.ts";
 import { ServiceBindingClient } from "./service-binding/external-client.ts";
@@ -26,21 +30,25 @@ import { ensureUsage } from "./usage.ts";
 export interface ControllerParts extends Runtime {
   readonly client: KubeClient;
   readonly caches: ProviderCaches;
-  readonly brokers: Brokers;
+  readonly backupCaches: BackupCaches;
+  readonly brokers: Pick<Brokers, "get">;
+  readonly managers: Pick<Managers, "get">;
   /** UIDs of resources whose ProviderConfigUsage is known to be there. */
   readonly usages: Set<string>;
   readonly workers: number;
   readonly pollIntervalMs: number;
   readonly confirmLossMs: number;
+  /** Says something about a managed resource that a person should know. */
+  readonly notice: (about: Managed, message: string) => void;
   readonly onProblem: ManagedReconcilerOptions<Managed>["onProblem"];
 }
 
 /** First wait after a broker's error; doubles up to a minute. */
-const firstRetryMs = 1_000;
+export const firstRetryMs = 1_000;
 
 /** Makes instances at their brokers. */
 export function createInstanceController(parts: ControllerParts): Controller {
-  const { client, caches, brokers, usages, clock, confirmLossMs } = parts;
+  const { client, caches, backupCaches, brokers, usages, clock, confirmLossMs } = parts;
   return new Controller({
     ...parts,
     name: "serviceinstance",
@@ -58,7 +66,11 @@ export function createInstanceController(parts: ControllerParts): Controller {
           broker,
           updateCriticalAnnotations,
           clock,
-          bindings: () => namesOfBindings(caches, managed),
+          users: () => ({
+            restores: namesOfRestores(backupCaches, managed),
+            bindings: namesOfBindings(caches, managed),
+            backups: backupCaches.namesOfBackups(managed),
+          }),
           losses: () => lossesOf(caches, managed),
           confirmLossMs,
         });
@@ -69,7 +81,7 @@ export function createInstanceController(parts: ControllerParts): Controller {
 
 /** Makes bindings at the brokers of their instances. */
 export function createBindingController(parts: ControllerParts): Controller {
-  const { client, caches, brokers, usages, clock, confirmLossMs } = parts;
+  const { client, caches, backupCaches, brokers, usages, clock, confirmLossMs } = parts;
   return new Controller({
     ...parts,
     name: "servicebinding",
@@ -89,6 +101,7 @@ export function createBindingController(parts: ControllerParts): Controller {
           updateCriticalAnnotations,
           clock,
           instance: () => instanceOf(caches, managed),
+          restores: () => namesOfRestores(backupCaches, instanceOf(caches, managed)),
           secretIsMissing: (call) => connectionIsMissing(client, managed, call),
           confirmLossMs,
         });
@@ -97,9 +110,17 @@ export function createBindingController(parts: ControllerParts): Controller {
   });
 }
 
-/** Writes into each ProviderConfig whether its broker answers. */
+/** Names of the restores that put something into the instance now. */
+function namesOfRestores(
+  backupCaches: BackupCaches,
+  instance: ServiceInstance | undefined,
+): readonly string[] {
+  return instance === undefined ? [] : backupCaches.restoresInto(instanceIdOf(instance)).map(shownName);
+}
+
+/** Writes into each ProviderConfig whether its backend answers. */
 export function createHealthController(parts: ControllerParts): Controller {
-  const { client, caches, brokers, clock, logger, metrics, random } = parts;
+  const { client, caches, brokers, managers, clock, logger, metrics, random } = parts;
   return new Controller({
     name: "providerconfig-health",
     workers: 2,
@@ -107,6 +128,6 @@ export function createHealthController(parts: ControllerParts): Controller {
     metrics,
     clock,
     random,
-    reconcile: createHealthReconcile({ client, informer: caches.configs, brokers, clock }),
+    reconcile: createHealthReconcile({ client, informer: caches.configs, brokers, managers, clock }),
   });
 }

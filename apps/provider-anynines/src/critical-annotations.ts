@@ -3,12 +3,22 @@
  * parameters it asked for, and since when the broker does not know the resource. Nothing else may edit them.
  */
 import { createHash } from "node:crypto";
+import type { ServiceInstance } from "@klutch/api";
 import type { CriticalAnnotationUpdate, Managed } from "@klutch/crossplane";
 import { isRecord } from "@klutch/kube-core";
 import { operationAnnotation } from "./operation.ts";
 
 const missingAnnotation = "anynines.crossplane.io/missing";
-const instanceIdAnnotation = "anynines.crossplane.io/instance-id";
+/** Id at the broker: of an instance when it is not its UID any more, of a backup and a restore that of their instance. */
+export const instanceIdAnnotation = "anynines.crossplane.io/instance-id";
+/** On a Backup: the service of its instance, that is kind and version of what was backed up. */
+export const serviceIdAnnotation = "anynines.crossplane.io/service-id";
+/** Number of the backup at its backup manager. */
+export const backupIdAnnotation = "anynines.crossplane.io/backup-id";
+/** Number of the restore at its backup manager. */
+export const restoreIdAnnotation = "anynines.crossplane.io/restore-id";
+/** How a restore ended. With it nothing is asked or done any more. */
+export const restoreEndAnnotation = "anynines.crossplane.io/restore-end";
 const formerInstanceIdAnnotation = "anynines.crossplane.io/former-instance-id";
 const parametersAnnotation = "anynines.crossplane.io/sent-parameters";
 
@@ -19,6 +29,10 @@ export const criticalAnnotationNames: readonly string[] = [
   instanceIdAnnotation,
   formerInstanceIdAnnotation,
   parametersAnnotation,
+  serviceIdAnnotation,
+  backupIdAnnotation,
+  restoreIdAnnotation,
+  restoreEndAnnotation,
 ];
 
 /** Annotations to write; `undefined` removes one. */
@@ -65,6 +79,11 @@ export class CriticalAnnotations {
     const value = parsed(this.#annotations[parametersAnnotation]);
     return Array.isArray(value) ? value.filter((name) => typeof name === "string") : [];
   }
+}
+
+/** The instance's id at its broker. One that the existing provider chose stays; ours is the object's own or follows from it. */
+export function instanceIdOf({ metadata, status }: ServiceInstance): string {
+  return metadata.annotations?.[instanceIdAnnotation] ?? status?.atProvider?.instanceId ?? metadata.uid ?? "";
 }
 
 /** Since when the broker does not know a resource; also read from other resources, to count how many are missing. */

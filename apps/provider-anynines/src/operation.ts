@@ -24,6 +24,16 @@ export interface BrokerOperation {
   /** Of a create and what follows from it: the plan that was asked for, which the spec may not name any more. */
   readonly serviceId?: string | undefined;
   readonly planId?: string | undefined;
+  /** Of a backup or a restore: what the backup manager had before the first try. What is newer may be ours. */
+  readonly after?: NewestBefore | undefined;
+}
+
+/** The newest of what a backup manager had, by its own numbers and its own clock. */
+export interface NewestBefore {
+  /** The highest id; 0 when it had nothing. */
+  readonly id: number;
+  /** The latest time, in milliseconds since the epoch. */
+  readonly at?: number | undefined;
 }
 
 /** The recorded operation; undefined when there is none or the annotation was damaged. */
@@ -37,7 +47,7 @@ export function recordedOperation(object: KubeObject): BrokerOperation | undefin
     return undefined;
   }
   if (!isRecord(value)) return undefined;
-  const { type, phase, key, startedAt, description, generation, serviceId, planId } = value;
+  const { type, phase, key, startedAt, description, generation, serviceId, planId, after } = value;
   if (type !== "create" && type !== "update" && type !== "delete" && type !== "discard") return undefined;
   return {
     type,
@@ -48,5 +58,12 @@ export function recordedOperation(object: KubeObject): BrokerOperation | undefin
     ...(typeof generation === "number" ? { generation } : {}),
     ...(typeof serviceId === "string" ? { serviceId } : {}),
     ...(typeof planId === "string" ? { planId } : {}),
+    ...afterOf(after),
   };
+}
+
+function afterOf(value: unknown): Pick<BrokerOperation, "after"> {
+  if (!isRecord(value) || typeof value["id"] !== "number") return {};
+  const { id, at } = value;
+  return { after: { id, ...(typeof at === "number" ? { at } : {}) } };
 }

@@ -3,30 +3,37 @@ import { type ProviderConfig, providerConfigs } from "@klutch/api";
 import { wholeSeconds } from "@klutch/kube-core";
 import type { Clock, KubeClient } from "@klutch/kube";
 import type { Informer, Reconcile } from "@klutch/kube-runtime";
+import type { Managers } from "./backup-manager/managers.ts";
 import { brokerText } from "./broker/broker-error.ts";
 import type { Brokers } from "./broker/brokers.ts";
 
 const healthyIntervalMs = 180_000;
 const unhealthyIntervalMs = 30_000;
 
+/** Who is asked. */
+interface Backends {
+  readonly brokers: Pick<Brokers, "get">;
+  readonly managers: Pick<Managers, "get">;
+}
+
 /** The reconcile function; keys are names of ProviderConfigs. */
-export function createHealthReconcile(parts: {
-  readonly client: KubeClient;
-  readonly informer: Informer<ProviderConfig>;
-  readonly brokers: Brokers;
-  readonly clock: Clock;
-}): Reconcile {
-  const { client, informer, brokers, clock } = parts;
+export function createHealthReconcile(
+  parts: Backends & {
+    readonly client: KubeClient;
+    readonly informer: Informer<ProviderConfig>;
+    readonly clock: Clock;
+  },
+): Reconcile {
+  const { client, informer, clock } = parts;
   return async (key, { signal, logger }) => {
     const config = informer.get(key);
-    // Backup managers have no client yet.
-    if (config === undefined || config.spec.serviceType !== "servicebroker") return undefined;
+    if (config === undefined) return undefined;
     const { health } = config.status ?? {};
     const intervalMs = health?.lastStatus === true ? healthyIntervalMs : unhealthyIntervalMs;
     const last = typeof health?.lastCheckTime === "string" ? Date.parse(health.lastCheckTime) : 0;
     const dueInMs = last + intervalMs - clock.now();
     if (dueInMs > 0) return { requeueAfterMs: dueInMs };
-    const message = await check(brokers, config, signal);
+    const message = await healthOf(parts, config, signal);
     const lastStatus = message === "Available";
     if (lastStatus !== health?.lastStatus)
       logger.info("health of the backend changed", { healthy: lastStatus, reason: message });
@@ -37,14 +44,34 @@ export function createHealthReconcile(parts: {
   };
 }
 
-async function check(brokers: Brokers, config: ProviderConfig, signal: AbortSignal): Promise<string> {
+/** "Available", or what went wrong. */
+async function healthOf(backends: Backends, config: ProviderConfig, signal: AbortSignal): Promise<string> {
   try {
-    const broker = await brokers.get(config.metadata.name ?? "", { signal });
-    const endpoint = config.spec.healthCheckEndpoint;
-    if (endpoint === undefined || endpoint === "") await broker.catalog({ signal });
-    else await broker.osb.checkHealth(endpoint, { signal });
+    if (config.spec.serviceType === "backupmanager") await checkManager(backends, config, signal);
+    else await checkBroker(backends, config, signal);
     return "Available";
   } catch (error) {
     return brokerText(error instanceof Error ? error.message : String(error));
   }
+}
+
+async function checkBroker(
+  { brokers }: Backends,
+  config: ProviderConfig,
+  signal: AbortSignal,
+): Promise<void> {
+  const broker = await brokers.get(config.metadata.name ?? "", { signal });
+  const endpoint = config.spec.healthCheckEndpoint;
+  if (endpoint === undefined || endpoint === "") await broker.catalog({ signal });
+  else await broker.osb.checkHealth(endpoint, { signal });
+}
+
+async function checkManager(
+  { managers }: Backends,
+  config: ProviderConfig,
+  signal: AbortSignal,
+): Promise<void> {
+  const manager = await managers.get(config.metadata.name ?? "", { signal });
+  // An empty endpoint is none.
+  await manager.checkHealth(config.spec.healthCheckEndpoint || undefined, { signal });
 }

@@ -2,7 +2,11 @@
 import { keysOfManagedChange } from "@klutch/crossplane";
 import type { KubeClient } from "@klutch/kube";
 import { createEventRecorder, type Manager } from "@klutch/kube-runtime";
-import { Brokers } from "./broker/brokers.ts";
+import { BackupCaches } from "./backup-caches.ts";
+import { createBackupController, createRestoreController } from "./backup-controllers.ts";
+import { createManagers } from "./backup-manager/managers.ts";
+import { watchBackups } from "./backup-wakes.ts";
+import { createBrokers } from "./broker/brokers.ts";
 import {
   bindingsOfClaim,
   createCaches,
@@ -10,7 +14,7 @@ import {
   isUnchangedForBindings,
   type ProviderCaches,
 } from "./caches.ts";
-import { problemsOnClaims } from "./claim-events.ts";
+import { noticesOnManaged, problemsOnClaims } from "./claim-events.ts";
 import { createBindingController, createHealthController, createInstanceController } from "./controllers.ts";
 import { criticalAnnotationNames } from "./critical-annotations.ts";
 
@@ -28,26 +32,24 @@ export interface ProviderOptions {
 export function addProvider(manager: Manager, options: ProviderOptions): void {
   const { client, env, pollIntervalMs, confirmLossMs = 30_000, workers } = options;
   const { runtime } = manager;
-  const caches: ProviderCaches = createCaches(client, runtime.logger);
+  const caches: ProviderCaches = createCaches({ ...runtime, client });
   const { instances, bindings, configs } = caches;
-  const brokers = manager.own(
-    new Brokers({
-      client,
-      clock: runtime.clock,
-      metrics: runtime.metrics,
-      env,
-      config: (name) => configs.get(name),
-    }),
-  );
+  const backupCaches = new BackupCaches({ ...runtime, client });
+  const source = { ...runtime, client, env, config: (name: string) => configs.get(name) };
+  const brokers = manager.own(createBrokers(source));
+  const managers = manager.own(createManagers(source));
   const usages = new Set<string>();
-  const onProblem = problemsOnClaims(
-    createEventRecorder({ ...runtime, client, component: "provider-anynines" }),
-  );
+  const recorder = createEventRecorder({ ...runtime, client, component: "provider-anynines" });
+  const onProblem = problemsOnClaims(recorder);
+  const notice = noticesOnManaged(recorder);
   const timing = { workers, pollIntervalMs, confirmLossMs };
-  const parts = { ...runtime, client, caches, brokers, usages, onProblem, ...timing };
+  const backends = { caches, backupCaches, brokers, managers, usages };
+  const parts = { ...runtime, ...backends, ...timing, client, onProblem, notice };
   const instanceController = createInstanceController(parts);
   const bindingController = createBindingController(parts);
   const healthController = createHealthController(parts);
+  const backupController = createBackupController(parts);
+  const restoreController = createRestoreController(parts);
   const ownKey = keysOfManagedChange(criticalAnnotationNames);
   instanceController.watch(instances, ownKey);
   bindingController.watch(bindings, ownKey);
@@ -60,6 +62,13 @@ export function addProvider(manager: Manager, options: ProviderOptions): void {
     const instance = type === "deleted" ? instanceOf(caches, object) : undefined;
     return instance?.metadata.name === undefined ? [] : [instance.metadata.name];
   });
+  watchBackups(parts, {
+    instances: instanceController,
+    bindings: bindingController,
+    backups: backupController,
+    restores: restoreController,
+  });
   healthController.watch(configs);
-  manager.add(instances, bindings, configs, instanceController, bindingController, healthController);
+  manager.add(instances, bindings, configs, backupCaches.backups, backupCaches.restores);
+  manager.add(instanceController, bindingController, healthController, backupController, restoreController);
 }

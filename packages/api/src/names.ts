@@ -96,6 +96,8 @@ export const fnGroup = "fn.klutch.anynines.com";
 export const claimNameLabel = "crossplane.io/claim-name";
 /** See `claimNameLabel`. */
 export const claimNamespaceLabel = "crossplane.io/claim-namespace";
+/** Type of a data service, on the definition, the Compositions and the template that were applied from its table. */
+export const serviceTypeLabel = "klutch.anynines.com/service-type";
 /** Kind of data service of a managed ServiceBinding. */
 export const instanceTypeLabel = "klutch.io/instance-type";
 

@@ -87,7 +87,7 @@ function obtain(
     }
     if (answer.kind === "none") continue;
     const taken = answer.kind === "found" ? answer.item : answer.items[0];
-    assert.ok(taken !== undefined && !owners.has(taken.id), "a backup belongs to one resource");
+    assert.ok(!owners.has(taken.id), "a backup belongs to one resource");
     owners.set(taken.id, name);
     const { at } = manager.made[taken.id - 1] ?? { at: 0 };
     assert.ok(at >= sentAt, "a backup is not older than the wish for it");

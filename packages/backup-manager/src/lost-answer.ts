@@ -1,6 +1,6 @@
 /**
- * Finds what a call created whose answer was lost. The API takes no key from its caller, so that only the list can tell: what is new in it,
- * and when it was triggered. The way of a controller:
+ * Finds what a call created whose answer was lost. The API takes no key from its caller, so that only the list can tell: what is new in it
+ * by the manager's own numbers and its own clock. The way of a controller:
  *
  * | step | what |
  * |---|---|
@@ -8,9 +8,10 @@
  * | 2 | call `createBackup` or `createRestore`; store the id of the answer and forget the intent |
  * | 3 | an error for which `mayHaveHappened` is false: forget the intent |
  * | 4 | any other error, or an intent that is found after a crash: list, and do as {@link findLostBackup} says |
+ * | 5 | to call again after `none`: store the new time of the call, and keep the rest of the intent |
  *
  * The caller sees to two things: creates of one instance go one after the other, and every id that a resource has is in `claimed`.
- * Two things are taken from the manager: its ids grow, and it does not use one again.
+ * Of the manager it is taken that its ids or its times grow.
  */
 import type { Backup, Restore } from "./types.ts";
 
@@ -18,6 +19,8 @@ import type { Backup, Restore } from "./types.ts";
 export interface CreateIntent {
   /** The highest id that the list had; 0 for an empty one. */
   readonly newestIdBefore: number;
+  /** The latest time in the list, by the manager's clock, in milliseconds since 1970 (UTC). Undefined when the list had none. */
+  readonly newestAtMsBefore?: number | undefined;
   /** When the call was about to be sent, by our clock, in milliseconds since 1970 (UTC). */
   readonly sentAtMs: number;
 }
@@ -30,8 +33,6 @@ export interface SearchOptions {
   readonly claimed: ReadonlySet<number>;
   /** How long a request may be on its way before it is lost, in milliseconds; at least twice the time of a call. Default 120 000. */
   readonly settleMs?: number | undefined;
-  /** How far the manager's clock may be off, in milliseconds. Default 300 000. */
-  readonly clockSkewMs?: number | undefined;
 }
 
 /** What the list tells of the lost answer. */
@@ -39,18 +40,29 @@ export type LostAnswer<T> =
   /** This is it: take it. */
   | { readonly kind: "found"; readonly item: T }
   /**
-   * One of these is it, the likeliest first; the others were made by somebody else, such as the manager itself. Each was made after the
+   * One of these is it, the lowest id first; the others were made by somebody else, such as the manager itself. Each was made after the
    * intent. Take the first or ask somebody, but do not call again.
    */
-  | { readonly kind: "several"; readonly items: readonly T[] }
+  | { readonly kind: "several"; readonly items: readonly [T, ...T[]] }
   /** Nothing is there yet, but the request may still arrive. Look again after so many milliseconds; do not call again before. */
   | { readonly kind: "wait"; readonly forMs: number }
-  /** The call came to nothing: it may be made again, with an intent of its own. */
+  /** The call came to nothing: it may be made again. */
   | { readonly kind: "none" };
 
+interface Item {
+  readonly id: number;
+  readonly triggeredAtMs?: number | undefined;
+}
+
 /** To remember before a call. `present` is what the list has now: of all backups, or all restores, of the instance. */
-export function createIntent(present: readonly { readonly id: number }[], nowMs: number): CreateIntent {
-  return { newestIdBefore: present.reduce((newest, { id }) => Math.max(newest, id), 0), sentAtMs: nowMs };
+export function createIntent(present: readonly Item[], nowMs: number): CreateIntent {
+  let newestIdBefore = 0;
+  let newestAtMsBefore: number | undefined;
+  for (const { id, triggeredAtMs } of present) {
+    newestIdBefore = Math.max(newestIdBefore, id);
+    if (triggeredAtMs !== undefined) newestAtMsBefore = Math.max(newestAtMsBefore ?? 0, triggeredAtMs);
+  }
+  return { newestIdBefore, newestAtMsBefore, sentAtMs: nowMs };
 }
 
 /**
@@ -79,46 +91,25 @@ export function findLostRestore(
   );
 }
 
-interface Item {
-  readonly id: number;
-  readonly triggeredAtMs?: number | undefined;
-}
-
 function find<T extends Item>(
   items: readonly T[],
   intent: CreateIntent,
-  options: SearchOptions,
+  { nowMs, claimed, settleMs = 120_000 }: SearchOptions,
 ): LostAnswer<T> {
-  const { nowMs, claimed, settleMs = 120_000 } = options;
-  const { newestIdBefore, sentAtMs } = intent;
-  const isCandidate = (item: T): boolean =>
-    item.id > newestIdBefore && !claimed.has(item.id) && !isOfLater(item, intent, options);
-  const distance = ({ triggeredAtMs = Infinity }: T): number => Math.abs(triggeredAtMs - sentAtMs);
   const [first, ...others] = [...new Map(items.map((item) => [item.id, item])).values()]
-    .filter(isCandidate)
-    .toSorted((a, b) => compare(distance(a), distance(b)) || compare(a.id, b.id));
+    .filter((item) => isNew(item, intent) && !claimed.has(item.id))
+    .toSorted((a, b) => a.id - b.id);
   if (first !== undefined)
     return others.length === 0
       ? { kind: "found", item: first }
       : { kind: "several", items: [first, ...others] };
   // A clock that was set back must not make anybody wait for hours.
-  const forMs = Math.min(settleMs, sentAtMs + settleMs - nowMs);
+  const forMs = Math.min(settleMs, intent.sentAtMs + settleMs - nowMs);
   return forMs > 0 ? { kind: "wait", forMs } : { kind: "none" };
 }
 
-/**
- * Whether it was clearly triggered after the request can have arrived. A time that contradicts the id, because it lies before the call or in
- * the future, tells of a wrong clock and proves nothing: then the id counts alone.
- */
-function isOfLater(
-  { triggeredAtMs }: Item,
-  { sentAtMs }: CreateIntent,
-  { nowMs, settleMs = 120_000, clockSkewMs = 300_000 }: SearchOptions,
-): boolean {
-  if (triggeredAtMs === undefined) return false;
-  return triggeredAtMs > sentAtMs + settleMs + clockSkewMs && triggeredAtMs <= nowMs + clockSkewMs;
-}
-
-function compare(a: number, b: number): number {
-  return a === b ? 0 : a < b ? -1 : 1;
+/** By its id or by its time: either alone is enough, so a manager whose ids fall or whose clock stands still is understood, too. */
+function isNew({ id, triggeredAtMs }: Item, { newestIdBefore, newestAtMsBefore }: CreateIntent): boolean {
+  if (id > newestIdBefore) return true;
+  return triggeredAtMs !== undefined && newestAtMsBefore !== undefined && triggeredAtMs > newestAtMsBefore;
 }

@@ -19,6 +19,7 @@ export {
   type CriticalAnnotationUpdate,
   type ExternalClient,
   ExternalError,
+  externalNameAnnotation,
   type Managed,
   NotYetError,
   type Observation,

@@ -2,7 +2,8 @@
 import { instanceTypeLabel, type ManagedServiceBinding, type ServiceInstance } from "@klutch/api";
 import { ExternalError, type Managed } from "@klutch/crossplane";
 import { typeOfProviderConfig } from "@klutch/services";
-import { type Broker, type Brokers, UnknownConfigError } from "./brokers.ts";
+import type { Broker, Brokers } from "./brokers.ts";
+import { UnknownConfigError } from "./configured-clients.ts";
 
 export function configNameOf(managed: Managed): string {
   return managed.spec.providerConfigRef?.name ?? "default";
@@ -17,13 +18,17 @@ export function checkServiceType(
   const type = typeOfProviderConfig(configNameOf(instance));
   throw new ExternalError(
     `serviceInstanceType is ${typeOf(binding)}, but the instance ${binding.spec.forProvider.instanceName} is of type ${type}; ` +
-      `delete the binding and make it anew with serviceInstanceType ${type}`,
+      `the binding needs serviceInstanceType ${type}`,
     { reason: "Refused" },
   );
 }
 
 /** The broker of an instance or a binding. A ProviderConfig that is missing means that no broker serves the type. */
-export async function brokerOf(brokers: Brokers, managed: Managed, signal: AbortSignal): Promise<Broker> {
+export async function brokerOf(
+  brokers: Pick<Brokers, "get">,
+  managed: Managed,
+  signal: AbortSignal,
+): Promise<Broker> {
   const name = configNameOf(managed);
   const type = typeOf(managed);
   try {

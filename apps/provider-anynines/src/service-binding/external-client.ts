@@ -7,12 +7,15 @@ import { observeByPhase } from "../broker/observe-by-phase.ts";
 import { missingChange } from "../critical-annotations.ts";
 import { bindableInstance } from "./bindable-instance.ts";
 import { BindingObserver, type BindingObserverOptions } from "./observe.ts";
+import { checkNotRestored } from "../instance-users.ts";
 import { BindingState } from "./state.ts";
 
 /** What the client of one binding needs. */
 export interface BindingClientOptions extends Omit<BindingObserverOptions, "state"> {
   readonly managed: ManagedServiceBinding;
   readonly updateCriticalAnnotations: CriticalAnnotationUpdate;
+  /** Names of the restores that put something into its instance now. */
+  readonly restores: () => readonly string[];
 }
 
 /**
@@ -36,8 +39,9 @@ export class ServiceBindingClient implements ExternalClient {
   }
 
   async create(options: CallOptions): Promise<void> {
-    const { broker, instance, managed } = this.#options;
+    const { broker, instance, managed, restores } = this.#options;
     const state = this.#state;
+    checkNotRestored(restores(), "it is bound");
     state.updateAtProvider(bindableInstance(managed, instance()));
     const { parameters, context, acceptsIncomplete } = managed.spec.forProvider;
     const request = { ...state.ref, parameters, context, acceptsIncomplete };

@@ -153,7 +153,7 @@ class Stored {
           };
         }),
       clock: systemClock,
-      bindings: () => [],
+      users: () => ({ restores: [], bindings: [], backups: [] }),
       losses: () => ({ config: "c", missing: 1, all: 1, accepted: false }),
       confirmLossMs: 0,
     });

@@ -23,29 +23,29 @@ import {
   updateRequest,
 } from "./requests.ts";
 import { InstanceState } from "./state.ts";
+import { checkNotRestored, checkUnused, type InstanceUsers } from "../instance-users.ts";
 
 /** What the client of one instance needs. */
 export interface InstanceClientOptions extends Omit<InstanceObserverOptions, "state"> {
   readonly managed: ServiceInstance;
   readonly updateCriticalAnnotations: CriticalAnnotationUpdate;
-  /** Names of managed bindings that still use the instance. */
-  readonly bindings: () => readonly string[];
+  readonly users: () => InstanceUsers;
 }
 
 /**
  * Lives for one reconcile. The instance's id follows from the managed resource, and each call is recorded before it is made, so every
  * call can be repeated after a crash. A lost instance is never made anew without a person's permission, its service cannot be changed, and
- * while it is bound it is not deleted.
+ * while somebody uses it it is not deleted.
  */
 export class ServiceInstanceClient implements ExternalClient {
   readonly #broker: Broker;
-  readonly #bindings: () => readonly string[];
+  readonly #users: () => InstanceUsers;
   readonly #state: InstanceState;
   readonly #observer: InstanceObserver;
 
   constructor(options: InstanceClientOptions) {
     this.#broker = options.broker;
-    this.#bindings = options.bindings;
+    this.#users = options.users;
     this.#state = new InstanceState(options);
     this.#observer = new InstanceObserver({ ...options, state: this.#state });
   }
@@ -80,6 +80,7 @@ export class ServiceInstanceClient implements ExternalClient {
   }
 
   async update(options: CallOptions): Promise<void> {
+    checkNotRestored(this.#users().restores, "it is changed");
     const state = this.#state;
     const plan = idsOf(await planOf(this.#broker, state.managed, options));
     const { serviceId = plan.serviceId } = state.atProvider;
@@ -105,13 +106,7 @@ export class ServiceInstanceClient implements ExternalClient {
   }
 
   async delete(options: CallOptions): Promise<void> {
-    const users = this.#bindings();
-    if (users.length > 0) {
-      throw new ExternalError(
-        `the instance is still bound by ${users.join(", ")}; delete these ServiceBindings first`,
-        { reason: "StillBound" },
-      );
-    }
+    checkUnused(this.#users());
     const state = this.#state;
     const plan = await this.#plan(options);
     const request = deprovisionRequest(state.instanceId, plan);

@@ -9,6 +9,7 @@ import type { BrokerOperation } from "../operation.ts";
 import {
   type AnnotationChanges,
   CriticalAnnotations,
+  instanceIdOf,
   sentParametersChange,
 } from "../critical-annotations.ts";
 import { parameterChanges } from "./parameters.ts";
@@ -47,8 +48,7 @@ export class InstanceState {
         broker.osb.lastOperation({ instanceId: this.instanceId, operation, ...this.planIds() }),
     });
     const present = managed.status?.atProvider ?? {};
-    // An id that the existing provider chose stays; ours is the object's own or follows from it, so a crash cannot lose or double it.
-    this.#instanceId = this.annotations.instanceId ?? present.instanceId ?? managed.metadata.uid ?? "";
+    this.#instanceId = instanceIdOf(managed);
     // A status that speaks of the instance before this one says nothing about it.
     this.#atProvider = (present.instanceId ?? this.#instanceId) === this.#instanceId ? present : {};
   }

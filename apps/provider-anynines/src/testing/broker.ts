@@ -1,4 +1,4 @@
-/** The sandbox's real broker as its own process, so that it can be killed, with a real PostgreSQL behind it. */
+/** The sandbox's real broker with its backup manager as its own process, so that it can be killed, with a real PostgreSQL behind it. */
 import { join } from "node:path";
 import { reservePorts, startPostgres, startProcess } from "@klutch/engines";
 
@@ -13,7 +13,7 @@ export interface BrokerProcess extends AsyncDisposable {
   start(): Promise<void>;
 }
 
-/** Its log goes to `folder`. */
+/** Its log and backups go to `folder`. */
 export async function startBroker(folder: string): Promise<BrokerProcess> {
   await using starting = new AsyncDisposableStack();
   const postgres = starting.use(await startPostgres());
@@ -30,6 +30,8 @@ export async function startBroker(folder: string): Promise<BrokerProcess> {
         BROKER_SECRET_KEY: "0123456789abcdef0123456789abcdef",
         BROKER_LISTEN: `127.0.0.1:${port}`,
         BROKER_PROBE_LISTEN: `127.0.0.1:${probePort}`,
+        BROKER_BACKUP_FOLDER: join(folder, "backups"),
+        ...(postgres.dumpPrograms === undefined ? {} : { BROKER_POSTGRES_PROGRAMS: postgres.dumpPrograms }),
       },
       logFile: join(folder, "broker.log"),
       ready: async () => (await fetch(`http://127.0.0.1:${port}/healthz`)).ok,

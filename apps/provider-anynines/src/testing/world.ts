@@ -3,10 +3,12 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import {
+  backups,
   managedServiceBindings,
   providerConfigs,
   providerConfigUsages,
   providerCrds,
+  restores,
   serviceInstances,
 } from "@klutch/api";
 import {
@@ -61,6 +63,8 @@ export interface World extends AsyncDisposable {
 }
 
 export const configName = "postgresql-service-broker";
+/** Of the same broker's backup manager. */
+export const managerConfigName = "postgresql-backup-manager";
 
 /** Options of a world. */
 export interface WorldOptions {
@@ -107,10 +111,12 @@ export async function startWorld(name: string, options: WorldOptions = {}): Prom
   };
 }
 
-/** Kinds, a namespace, the broker's credentials and its ProviderConfig. */
+const managedKinds = [serviceInstances, managedServiceBindings, backups, restores];
+
+/** Kinds, a namespace, the broker's credentials, its ProviderConfig and that of its backup manager. */
 async function fill(client: KubeClient, port: number): Promise<void> {
   for (const crd of providerCrds) await client.create<KubeObject>(customResourceDefinitions, crd);
-  for (const type of [serviceInstances, managedServiceBindings, providerConfigs, providerConfigUsages]) {
+  for (const type of [...managedKinds, providerConfigs, providerConfigUsages]) {
     await waitFor(`${type.plural} to be served`, async () => (await client.list(type)) !== undefined);
   }
   await client.create(namespaces, { apiVersion: "v1", kind: "Namespace", metadata: { name: "team" } });
@@ -121,18 +127,27 @@ async function fill(client: KubeClient, port: number): Promise<void> {
     // Files and editors leave a line break at the end.
     data: { username: Buffer.from("u\n").toString("base64"), password: Buffer.from("p").toString("base64") },
   });
-  const key = (name: string): object => ({ secretRef: { namespace: "team", name: "broker", key: name } });
-  await client.create<DynamicObject>(providerConfigs, {
+  const url = `http://127.0.0.1:${port}`;
+  const healthCheckEndpoint = "/healthz";
+  await client.create(
+    providerConfigs,
+    config(configName, { url, serviceType: "servicebroker", healthCheckEndpoint }),
+  );
+  await client.create(
+    providerConfigs,
+    config(managerConfigName, { url: `${url}/backup-manager`, serviceType: "backupmanager" }),
+  );
+}
+
+function config(name: string, spec: object): DynamicObject {
+  const key = (field: string): object => ({ secretRef: { namespace: "team", name: "broker", key: field } });
+  const providerCredentials = { source: "Secret", username: key("username"), password: key("password") };
+  return {
     apiVersion: "dataservices.anynines.com/v1",
     kind: "ProviderConfig",
-    metadata: { name: configName },
-    spec: {
-      url: `http://127.0.0.1:${port}`,
-      serviceType: "servicebroker",
-      healthCheckEndpoint: "/healthz",
-      providerCredentials: { source: "Secret", username: key("username"), password: key("password") },
-    },
-  });
+    metadata: { name },
+    spec: { ...spec, providerCredentials },
+  };
 }
 
 function run(
@@ -228,6 +243,25 @@ export function binding(name: string, instanceName: string, type = "postgresql")
       forProvider: { instanceName, acceptsIncomplete: true },
       writeConnectionSecretToRef: { namespace: "team", name: `${name}-creds` },
     },
+  };
+}
+
+/** A Backup of the instance. */
+export function backup(name: string, instanceName: string): DynamicObject {
+  return atManager("Backup", name, { instanceName });
+}
+
+/** A Restore of the backup. */
+export function restore(name: string, backupName: string): DynamicObject {
+  return atManager("Restore", name, { backupName });
+}
+
+function atManager(kind: string, name: string, forProvider: object): DynamicObject {
+  return {
+    apiVersion: "dataservices.anynines.com/v1",
+    kind,
+    metadata: { name, labels: labels(name) },
+    spec: { providerConfigRef: { name: managerConfigName }, forProvider },
   };
 }
 

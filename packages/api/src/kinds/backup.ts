@@ -1,13 +1,5 @@
-/** Backup and Restore of the provider. No controller serves them yet. */
-import {
-  boolean,
-  type CustomResourceDefinition,
-  integer,
-  object,
-  oneOf,
-  type Schema,
-  string,
-} from "@klutch/schema";
+/** Backup and Restore of the provider. See docs/reference/provider.md. */
+import { boolean, type CustomResourceDefinition, integer, object, type Schema, string } from "@klutch/schema";
 import type { KubeObject, StandardCondition } from "@klutch/kube-core";
 import {
   managedConditions,
@@ -51,13 +43,15 @@ export interface Backup extends KubeObject {
 export interface RestoreParameters {
   /** Name of the claim of the backup. */
   readonly backupName: string;
+  /** Name of the claim of the instance; must be that of the backup. Default: that of the backup. */
+  readonly instanceName?: string | undefined;
 }
 
 export interface RestoreObservation {
   readonly instanceId?: string | undefined;
   readonly backupId?: number | undefined;
   readonly restoreId?: number | undefined;
-  readonly state?: "queued" | "running" | "done" | "failed" | "deleted" | undefined;
+  readonly state?: string | undefined;
   readonly triggeredAt?: string | undefined;
   readonly finishedAt?: string | undefined;
 }
@@ -72,12 +66,14 @@ export interface Restore extends KubeObject {
     | undefined;
 }
 
+const notOfABackup = "Refused: a setting of the instance at the backup manager, not of one backup.";
+
 const backupParameters: Schema<BackupParameters> = object(
   { instanceName: string({ description: "Name of the claim of the instance." }) },
   {
-    encryption_key: string({ description: "Not used yet." }),
-    exclude_from_auto_backup: boolean({ description: "Not used yet." }),
-    credentials_updated_by_user: boolean({ description: "Not used yet." }),
+    encryption_key: string({ description: notOfABackup }),
+    exclude_from_auto_backup: boolean({ description: notOfABackup }),
+    credentials_updated_by_user: boolean({ description: notOfABackup }),
   },
   { description: "What to back up." },
 );
@@ -88,18 +84,20 @@ const backupObservation: Schema<BackupObservation> = object(
     instanceId: string({ description: "Id of the instance at its broker." }),
     id: integer({ description: "Number of the backup at the backup manager." }),
     size: integer({ format: "int64", description: "Size of the backup in bytes." }),
-    status: string({ description: "One of queued, running, done, failed, deleted." }),
+    status: string({
+      description: "One of queued, running, done, failed, deleted, or a newer word of the manager.",
+    }),
     triggered_at: string({ description: "When the backup began, in RFC 3339." }),
     finished_at: string({ description: "When the backup ended, in RFC 3339." }),
     downloadable: boolean({ description: "Whether the backup can be downloaded." }),
   },
-  { description: "The backup at the backup manager. Nothing writes it yet." },
+  { description: "The backup at the backup manager." },
 );
 
 export const backupCrd: CustomResourceDefinition = managedCrd({
   kind: "Backup",
   plural: "backups",
-  description: "A backup of a service instance. No controller serves it yet.",
+  description: "A backup of a service instance.",
   fields: {
     spec: object({ forProvider: backupParameters }, managedSpecFields, { description: managedSpecText }),
     status: object(
@@ -112,7 +110,11 @@ export const backupCrd: CustomResourceDefinition = managedCrd({
 
 const restoreParameters: Schema<RestoreParameters> = object(
   { backupName: string({ description: "Name of the claim of the backup." }) },
-  {},
+  {
+    instanceName: string({
+      description: "Name of the claim of the instance. It must be that of the backup, which is the default.",
+    }),
+  },
   { description: "What to restore." },
 );
 
@@ -122,19 +124,19 @@ const restoreObservation: Schema<RestoreObservation> = object(
     instanceId: string({ description: "Id of the instance at its broker." }),
     backupId: integer({ description: "Number of the backup at the backup manager." }),
     restoreId: integer({ description: "Number of the restore at the backup manager." }),
-    state: oneOf(["queued", "running", "done", "failed", "deleted"], {
-      description: "How far the restore is.",
+    state: string({
+      description: "One of queued, running, done, failed, deleted, or a newer word of the manager.",
     }),
     triggeredAt: string({ description: "When the restore began, in RFC 3339." }),
     finishedAt: string({ description: "When the restore ended, in RFC 3339." }),
   },
-  { description: "The restore at the backup manager. Nothing writes it yet." },
+  { description: "The restore at the backup manager." },
 );
 
 export const restoreCrd: CustomResourceDefinition = managedCrd({
   kind: "Restore",
   plural: "restores",
-  description: "Puts a backup back into its service instance. No controller serves it yet.",
+  description: "Puts a backup back into its service instance, once.",
   fields: {
     spec: object({ forProvider: restoreParameters }, managedSpecFields, { description: managedSpecText }),
     status: object(

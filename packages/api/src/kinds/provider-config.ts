@@ -87,7 +87,7 @@ const spec: Schema<ProviderConfigSpec> = object(
   {
     url: string({ description: "Base URL of the backend, http or https." }),
     serviceType: oneOf(["servicebroker", "backupmanager"], {
-      description: "What answers at the URL. No controller serves backup managers yet.",
+      description: "What answers at the URL.",
     }),
     providerCredentials: object(
       {
@@ -104,7 +104,8 @@ const spec: Schema<ProviderConfigSpec> = object(
   },
   {
     healthCheckEndpoint: string({
-      description: "Path that answers 2xx while the backend is healthy. Without it the catalog is read.",
+      description:
+        "Path that answers 2xx while the backend is healthy. Without it a broker's catalog is read, and a backup manager's /instances.",
     }),
     tls: object(
       {},

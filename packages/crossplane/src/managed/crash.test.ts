@@ -1,8 +1,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { type FaultSource, seededFaults } from "@klutch/kube-testing";
-import { Effects, type Fault, faults } from "../testing/faults.ts";
+import {
+  type EffectFault,
+  effectFaults,
+  Effects,
+  type FaultSource,
+  seededFaults,
+} from "@klutch/kube-testing";
 import { secretRef, World } from "../testing/managed-world.ts";
 import { managedFinalizer } from "./plan.ts";
 
@@ -65,7 +70,7 @@ const lives: ReadonlyMap<number, readonly string[]> = new Map([
   ],
 ]);
 
-async function lifeWith(plan: ReadonlyMap<number, Fault>, takesMs: number): Promise<World> {
+async function lifeWith(plan: ReadonlyMap<number, EffectFault>, takesMs: number): Promise<World> {
   const world = new World({ effects: new Effects(plan), takesMs });
   await using _ = world;
   await live(world);
@@ -83,7 +88,7 @@ for (const [takesMs, effects] of lives) {
 
   for (const [index, what] of effects.entries()) {
     test(`any fault at effect ${index + 1}, ${what}, is made up for: ${backend}`, async () => {
-      for (const fault of faults) {
+      for (const fault of effectFaults) {
         const world = await lifeWith(new Map([[index + 1, fault]]), takesMs);
         assert.equal(world.effects.log[index], what, fault);
         assert.equal(world.starts, fault === "crash" ? 2 : 1, fault);
@@ -125,7 +130,7 @@ test("somebody who changes the object during each write delays it, and loses not
 });
 
 test("many faults in any order end in the right state, and nothing is created twice", async () => {
-  const plan = fc.dictionary(fc.integer({ min: 1, max: 40 }).map(String), fc.constantFrom(...faults), {
+  const plan = fc.dictionary(fc.integer({ min: 1, max: 40 }).map(String), fc.constantFrom(...effectFaults), {
     maxKeys: 25,
   });
   await fc.assert(

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { Effects } from "../testing/faults.ts";
+import { Effects } from "@klutch/kube-testing";
 import { external, idAnnotation, present, settled, World } from "../testing/managed-world.ts";
 import { type ExternalClient, ExternalError, type Observation } from "./external.ts";
 import { managedFinalizer } from "./plan.ts";

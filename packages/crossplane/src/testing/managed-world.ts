@@ -6,12 +6,18 @@ import assert from "node:assert/strict";
 import type { KubeClient } from "@klutch/kube";
 import { keyOf, type KubeObject, type ResourceType, type Secret, secrets } from "@klutch/kube-core";
 import { Controller, Informer } from "@klutch/kube-runtime";
-import { ApiServerModel, type FaultSource, seededRandom, VirtualClock } from "@klutch/kube-testing";
+import {
+  ApiServerModel,
+  Effects,
+  type FaultSource,
+  seededRandom,
+  VirtualClock,
+  withEffects,
+} from "@klutch/kube-testing";
 import { keysOfManagedChange } from "../managed/changes.ts";
 import type { CriticalAnnotationUpdate, ExternalClient, Managed, Observation } from "../managed/external.ts";
 import { createManagedReconcile, type ManagedReconcilerOptions } from "../managed/reconciler.ts";
 import { Backend } from "./backend.ts";
-import { Effects, withEffects } from "./faults.ts";
 
 /** The managed kind. */
 export interface CrateObject extends Managed {

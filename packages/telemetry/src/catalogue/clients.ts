@@ -45,9 +45,9 @@ const brokerBuckets: readonly number[] = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 
 export const brokerRequests: CounterDeclaration<"operation" | "code"> = {
   name: "klutch_broker_requests_total",
   type: "counter",
-  help: "Number of requests to service brokers, by operation and status code",
+  help: "Number of requests to service brokers and backup managers, by operation and status code",
   notes:
-    "`operation` is a verb of the Open Service Broker API, `code` the status, or `error` when no answer came.",
+    "`operation` is a verb of the Open Service Broker API or a call of the backup manager, `code` the status, or `error` when no answer came.",
   labels: ["operation", "code"],
   processes: ["provider-anynines"],
 };
@@ -55,7 +55,7 @@ export const brokerRequests: CounterDeclaration<"operation" | "code"> = {
 export const brokerRequestDuration: HistogramDeclaration<"operation"> = {
   name: "klutch_broker_request_duration_seconds",
   type: "histogram",
-  help: "Latency of requests to service brokers in seconds, by operation",
+  help: "Latency of requests to service brokers and backup managers in seconds, by operation",
   labels: ["operation"],
   buckets: brokerBuckets,
   processes: ["provider-anynines"],

@@ -1,9 +1,9 @@
-/** Faults of a provider's process, on demand: at a chosen effect it crashes, is refused, or never gets the answer. */
+/** Faults of a process, on demand: at a chosen effect it crashes, is refused, or never gets the answer. */
 import { ApiError, type KubeClient, TransportError } from "@klutch/kube";
 import type { KubeObject } from "@klutch/kube-core";
 
 /** What happens at an effect, that is a write to the API server or a call that changes the backend. */
-export type Fault =
+export type EffectFault =
   /** It happens, and the process ends before it knows. */
   | "crash"
   /** It happens, and the process gets an error instead of the answer. */
@@ -14,7 +14,7 @@ export type Fault =
   | "conflict";
 
 /** All faults. */
-export const faults: readonly Fault[] = ["crash", "lost answer", "refused", "conflict"];
+export const effectFaults: readonly EffectFault[] = ["crash", "lost answer", "refused", "conflict"];
 
 /** Thrown by everything that a process does after its crash. */
 export class CrashError extends Error {
@@ -25,11 +25,14 @@ export class CrashError extends Error {
 export class Effects {
   /** What happened, in order. */
   readonly log: string[] = [];
-  readonly #plan: ReadonlyMap<number, Fault>;
+  readonly #plan: ReadonlyMap<number, EffectFault>;
   readonly #onEffect: ((count: number) => Promise<void>) | undefined;
 
   /** `plan`: fault by number of the effect, from 1. `onEffect`: called after each effect, before its answer arrives. */
-  constructor(plan: ReadonlyMap<number, Fault> = new Map(), onEffect?: (count: number) => Promise<void>) {
+  constructor(
+    plan: ReadonlyMap<number, EffectFault> = new Map(),
+    onEffect?: (count: number) => Promise<void>,
+  ) {
     this.#plan = plan;
     this.#onEffect = onEffect;
   }

@@ -1,0 +1,79 @@
+/** The controllers of backups and restores. */
+import { type Backup, backups, type Restore, restores } from "@klutch/api";
+import { createManagedReconcile } from "@klutch/crossplane";
+import { Controller } from "@klutch/kube-runtime";
+import { BackupClient } from "./backup/external-client.ts";
+import { backupCall } from "./backup/state.ts";
+import { recordedCall } from "./backup-manager/record.ts";
+import { configNameOf } from "./broker/service-type.ts";
+import { instancesOf, isInstanceGone } from "./caches.ts";
+import { shownName } from "./claims.ts";
+import { type ControllerParts, firstRetryMs } from "./controllers.ts";
+import { RestoreClient } from "./restore/external-client.ts";
+import { isRunning, recordedEnd, restoreCall } from "./restore/state.ts";
+import { ensureUsage } from "./usage.ts";
+
+/** Makes backups at their backup managers. */
+export function createBackupController(parts: ControllerParts): Controller {
+  const { client, caches, backupCaches, managers, usages, clock } = parts;
+  return new Controller({
+    ...parts,
+    name: "backup",
+    baseDelayMs: firstRetryMs,
+    reconcile: createManagedReconcile<Backup>({
+      ...parts,
+      type: backups,
+      informer: backupCaches.backups,
+      neverCreated: (managed) =>
+        recordedCall(backupCall(managed)).kind === "nothing" || isInstanceGone(caches, managed),
+      connect: async (managed, { updateCriticalAnnotations, signal }) => {
+        await ensureUsage(client, managed, usages, { signal });
+        return new BackupClient({
+          managed,
+          manager: await managers.get(configNameOf(managed), { signal }),
+          updateCriticalAnnotations,
+          clock,
+          claims: backupCaches.claimsOfBackup(managed),
+          notice: (message) => parts.notice(managed, message),
+          instances: () => instancesOf(caches, managed),
+          restoresInto: (instanceId) => backupCaches.restoresInto(instanceId).map(shownName),
+          restoresOfThis: () => backupCaches.restoresOf(managed).filter(isRunning).map(shownName),
+          turns: backupCaches.turns,
+          applicant: (instanceId) => backupCaches.applicant(backupCall(managed), instanceId),
+        });
+      },
+    }),
+  });
+}
+
+/** Runs restores at their backup managers, each once. */
+export function createRestoreController(parts: ControllerParts): Controller {
+  const { client, caches, backupCaches, managers, usages, clock } = parts;
+  return new Controller({
+    ...parts,
+    name: "restore",
+    baseDelayMs: firstRetryMs,
+    reconcile: createManagedReconcile<Restore>({
+      ...parts,
+      type: restores,
+      informer: backupCaches.restores,
+      neverCreated: (managed) =>
+        recordedCall(restoreCall(managed)).kind === "nothing" || recordedEnd(managed) !== undefined,
+      connect: async (managed, { updateCriticalAnnotations, signal }) => {
+        await ensureUsage(client, managed, usages, { signal });
+        return new RestoreClient({
+          managed,
+          manager: await managers.get(configNameOf(managed), { signal }),
+          updateCriticalAnnotations,
+          clock,
+          claims: backupCaches.claimsOfRestore(managed),
+          notice: (message) => parts.notice(managed, message),
+          backups: () => backupCaches.backupsOf(managed),
+          instancesOf: (backup) => instancesOf(caches, backup),
+          turns: backupCaches.turns,
+          applicant: (instanceId) => backupCaches.applicant(restoreCall(managed), instanceId),
+        });
+      },
+    }),
+  });
+}

@@ -1,0 +1,23 @@
+/** Whether two managed resources speak of the same type of data service, as far as the names of their ProviderConfigs tell. */
+import { ExternalError, type Managed } from "@klutch/crossplane";
+import { configNameOf } from "../broker/service-type.ts";
+import { shownName } from "../claims.ts";
+
+const suffixes = ["-service-broker", "-backup-manager"];
+
+/** Throws when the type that was said is another than that of `other`. `what`: whose type was said, for people. */
+export function checkType(managed: Managed, other: Managed, what: string): void {
+  const [said, is] = [typeOf(managed), typeOf(other)];
+  // Whoever composes managed resources themselves may name ProviderConfigs after something else than a type.
+  if (said === undefined || is === undefined || said === is) return;
+  throw new ExternalError(
+    `serviceInstanceType of ${what} is ${said}, but ${shownName(other)} is of type ${is}; delete it and make it anew with serviceInstanceType ${is}`,
+    { reason: "Refused" },
+  );
+}
+
+function typeOf(managed: Managed): string | undefined {
+  const name = configNameOf(managed);
+  const suffix = suffixes.find((end) => name.endsWith(end));
+  return suffix === undefined ? undefined : name.slice(0, -suffix.length);
+}

@@ -1,0 +1,64 @@
+/**
+ * One call that creates at a time for each instance, also while the watch does not show yet what this process has just written. What a lost
+ * answer made could not be told from what another call made otherwise.
+ */
+import { NotYetError } from "@klutch/crossplane";
+
+/** A managed resource that wants its turn. */
+export interface Applicant {
+  /** Such as `Backup one`. */
+  readonly name: string;
+  readonly uid: string;
+  /** Of the instance: only one of those with the same key has its turn. */
+  readonly key: string;
+  /** Whether its call is recorded as open. */
+  readonly isOpen: boolean;
+  /** Others whose calls the caches show as open. */
+  readonly open: readonly string[];
+}
+
+const waitMs = 5_000;
+
+/** Who has its turn, by key, in this process. */
+export class Turns {
+  readonly #holders = new Map<string, Pick<Applicant, "name" | "uid">>();
+  readonly #isThere: (uid: string) => boolean;
+
+  /** `isThere`: whether the caches still have a managed resource of this UID. */
+  constructor(isThere: (uid: string) => boolean) {
+    this.#isThere = isThere;
+  }
+
+  /**
+   * Runs `work` when it is the applicant's turn, else throws `NotYetError`. Afterwards the applicant keeps its turn as long as `work` says
+   * that its call is open.
+   */
+  async take<T>(applicant: Applicant, work: () => Promise<T>, isStillOpen: () => boolean): Promise<T> {
+    const { key, name, uid } = applicant;
+    const other = this.#otherThan(applicant);
+    if (other !== undefined) {
+      throw new NotYetError(`${other} of the same instance is being made; this one begins afterwards`, {
+        requeueAfterMs: waitMs,
+        reason: "BrokerBusy",
+      });
+    }
+    this.#holders.set(key, { name, uid });
+    try {
+      return await work();
+    } finally {
+      if (!isStillOpen()) this.#holders.delete(key);
+    }
+  }
+
+  /** Its call is not open any more, though the end of its turn may have been missed. */
+  leave(uid: string): void {
+    for (const [key, holder] of this.#holders) if (holder.uid === uid) this.#holders.delete(key);
+  }
+
+  #otherThan({ key, uid, isOpen, open }: Applicant): string | undefined {
+    const holder = this.#holders.get(key);
+    if (holder !== undefined && holder.uid !== uid && this.#isThere(holder.uid)) return holder.name;
+    // Of several that are open, as another provider may have left them, any may go on.
+    return isOpen ? undefined : open[0];
+  }
+}

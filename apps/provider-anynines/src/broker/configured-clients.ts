@@ -1,0 +1,65 @@
+/** One client for each ProviderConfig, shared by all managed resources that name it. */
+import { createHash } from "node:crypto";
+import type { ProviderConfig } from "@klutch/api";
+import { ExternalError } from "@klutch/crossplane";
+import type { KubeClient } from "@klutch/kube";
+import type { BrokerConfig } from "@klutch/osb";
+import { brokerConfigOf } from "./broker-config.ts";
+
+/** There is no such ProviderConfig. */
+export class UnknownConfigError extends ExternalError {}
+
+/** Where addresses and credentials come from. */
+export interface ConfigSource {
+  /** Reads the Secrets that ProviderConfigs name. */
+  readonly client: KubeClient;
+  /** The ProviderConfig of that name, from the informer. */
+  readonly config: (name: string) => ProviderConfig | undefined;
+  readonly env: Readonly<Record<string, string | undefined>>;
+}
+
+/** What is made of a ProviderConfig, and of which type of it. */
+export interface ClientKind<C extends AsyncDisposable> {
+  readonly serviceType: ProviderConfig["spec"]["serviceType"];
+  readonly create: (config: BrokerConfig) => C;
+}
+
+/** Clients by name of the ProviderConfig; replaced when address or credentials change. */
+export class ConfiguredClients<C extends AsyncDisposable> implements AsyncDisposable {
+  readonly #source: ConfigSource;
+  readonly #kind: ClientKind<C>;
+  /** `fingerprint` changes with anything that shapes the client. */
+  readonly #entries = new Map<string, { readonly fingerprint: string; readonly client: C }>();
+
+  constructor(source: ConfigSource, kind: ClientKind<C>) {
+    this.#source = source;
+    this.#kind = kind;
+  }
+
+  /** The client for what the ProviderConfig `name` describes now. Throws `ExternalError`. */
+  async get(name: string, { signal }: { readonly signal: AbortSignal }): Promise<C> {
+    const { client, env } = this.#source;
+    const { serviceType, create } = this.#kind;
+    const config = this.#source.config(name);
+    if (config === undefined)
+      throw new UnknownConfigError(`cannot get ProviderConfig: providerconfigs "${name}" not found`);
+    if (config.spec.serviceType !== serviceType) {
+      throw new ExternalError(
+        `ProviderConfig ${name} is a ${config.spec.serviceType}, but a ${serviceType} is needed`,
+      );
+    }
+    const settings = await brokerConfigOf(config, { client, env, signal });
+    const fingerprint = createHash("sha256").update(JSON.stringify(settings)).digest("hex");
+    const present = this.#entries.get(name);
+    if (present?.fingerprint === fingerprint) return present.client;
+    // Calls that still run on the old client end by themselves; it has no connections once they have.
+    const entry = { fingerprint, client: create(settings) };
+    this.#entries.set(name, entry);
+    return entry.client;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await Promise.all([...this.#entries.values()].map(({ client }) => client[Symbol.asyncDispose]()));
+    this.#entries.clear();
+  }
+}

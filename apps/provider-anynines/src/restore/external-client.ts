@@ -1,0 +1,249 @@
+/**
+ * The external client of Restore: one restore at a backup manager. It runs once.
+ *
+ * | recorded | what is asked | then                                                                                        |
+ * |----------|---------------|---------------------------------------------------------------------------------------------|
+ * | an end   | nothing       | as it ended, for ever                                                                       |
+ * | nothing  | nothing       | to be made, when its backup is done and nothing else of the instance is being made          |
+ * | calling  | the list      | taken, looked for again, or to be called again                                              |
+ * | made     | the restore   | as the manager says; an end is written down                                                 |
+ */
+import type { Backup, ServiceInstance } from "@klutch/api";
+import {
+  type BackupManagerClient,
+  findLostRestore,
+  isGone,
+  isNotRestorable,
+  isRestoreRunning,
+  phaseOf,
+  type Restore as FoundRestore,
+} from "@klutch/backup-manager";
+import { type CallOptions, type ExternalClient, NotYetError, type Observation } from "@klutch/crossplane";
+import { backupCall, instanceIdOfBackup } from "../backup/state.ts";
+import { notYet, onlyOne } from "../backup/target.ts";
+import { isClearNo, listOrNothing, toExternalError } from "../backup-manager/errors.ts";
+import type { OnceCalls } from "../backup-manager/once.ts";
+import { recordedId } from "../backup-manager/record.ts";
+import type { Applicant, Turns } from "../backup-manager/turns.ts";
+import { shownName } from "../claims.ts";
+import { backupIdAnnotation, instanceIdAnnotation } from "../critical-annotations.ts";
+import { instanceIdOfRestore, type RestoreEnd, RestoreState, type RestoreStateOptions } from "./state.ts";
+import { restoreTarget, type RestoreTarget, type Unusable } from "./target.ts";
+
+/** What the client of one restore needs. */
+export interface RestoreClientOptions extends RestoreStateOptions {
+  readonly manager: Pick<BackupManagerClient, "createRestore" | "listRestores" | "getRestore" | "getBackup">;
+  /** Those of the claim that the restore names. */
+  readonly backups: () => readonly Backup[];
+  /** Those of the claim that the backup names. */
+  readonly instancesOf: (backup: Backup) => readonly ServiceInstance[];
+  readonly turns: Turns;
+  readonly applicant: (instanceId: string) => Applicant;
+}
+
+/** While something moves. */
+const movingMs = 2_000;
+/** While nothing can. */
+const restMs = 600_000;
+/** While another restore runs. */
+const otherMs = 5_000;
+
+/** Lives for one reconcile. */
+export class RestoreClient implements ExternalClient {
+  readonly #options: RestoreClientOptions;
+  readonly #state: RestoreState;
+
+  constructor(options: RestoreClientOptions) {
+    this.#options = options;
+    this.#state = new RestoreState(options);
+  }
+
+  async observe(options: CallOptions): Promise<Observation> {
+    try {
+      return await this.#observe(options);
+    } catch (error) {
+      throw toExternalError(error, "question");
+    }
+  }
+
+  async create(options: CallOptions): Promise<void> {
+    const target = this.#target();
+    if (typeof target === "string") return this.#state.finish(unusable(target));
+    const { instanceId, backupId } = target;
+    const also = { [instanceIdAnnotation]: instanceId, [backupIdAnnotation]: String(backupId) };
+    try {
+      await this.#inTurn(instanceId, () => this.#state.call.make(this.#calls(target), also, options));
+    } catch (error) {
+      await this.#answerTo(error, target, options);
+    }
+  }
+
+  async update(): Promise<void> {}
+
+  /** Nothing can be deleted; a restore that runs is waited for. */
+  async delete(): Promise<void> {
+    const name = shownName(this.#options.managed);
+    throw new NotYetError(`the restore ${name} is still running; it is let go of when it has ended`, {
+      requeueAfterMs: movingMs,
+      reason: "StillRestoring",
+    });
+  }
+
+  async #observe(options: CallOptions): Promise<Observation> {
+    const state = this.#state;
+    if (!state.call.isOpen) this.#options.turns.leave(state.managed.metadata.uid ?? "");
+    if (state.end !== undefined) return this.#observeEnd(state.end);
+    const { record } = state.call;
+    if (record.kind === "nothing") return state.observation({ exists: false, ready: "creating" });
+    if (record.kind === "made") return this.#observeMade(record.id, options);
+    const target = this.#askedFor();
+    const waitMs = await this.#inTurn(target.instanceId, () => state.call.look(this.#calls(target), options));
+    const { record: now } = state.call;
+    if (now.kind === "made") return this.#observeMade(now.id, options);
+    return state.observation({
+      exists: waitMs !== undefined,
+      ready: "creating",
+      message:
+        "it is not known whether the backup manager got the request; the restore is looked for in its list",
+      pollAfterMs: waitMs,
+    });
+  }
+
+  async #observeMade(id: number, options: CallOptions): Promise<Observation> {
+    const state = this.#state;
+    const instanceId = this.#instanceId();
+    let found: FoundRestore;
+    try {
+      found = await this.#options.manager.getRestore({ instanceId, restoreId: id }, options);
+    } catch (error) {
+      if (!isGone(error)) throw error;
+      return this.#endWith(endOf(id, "deleted"));
+    }
+    state.show(instanceId, found);
+    switch (phaseOf(found.state)) {
+      case "InProgress":
+        return state.observation({ exists: true, ready: "creating", pollAfterMs: movingMs });
+      case "Succeeded":
+      case "Failed":
+      case "Deleted":
+        return this.#endWith(endOf(id, found.state));
+      case "Unknown":
+        return state.observation({
+          exists: !state.isDeleting,
+          ready: "unknown",
+          message: `the backup manager says that restore ${id} is ${JSON.stringify(found.state)}, which is not known here`,
+        });
+    }
+  }
+
+  async #endWith(end: RestoreEnd): Promise<Observation> {
+    await this.#state.finish(end);
+    return this.#observeEnd(end);
+  }
+
+  #observeEnd({ state: last, reason, message }: RestoreEnd): Observation {
+    const state = this.#state;
+    return state.observation({
+      exists: !state.isDeleting,
+      ready: last === "done" ? "available" : "unavailable",
+      reason,
+      message: message === "" ? undefined : message,
+      pollAfterMs: restMs,
+    });
+  }
+
+  /** What the manager's no means: an end, or that it is tried again. */
+  async #answerTo(error: unknown, target: RestoreTarget, options: CallOptions): Promise<void> {
+    if (isRestoreRunning(error))
+      throw new NotYetError(error.message, {
+        cause: error,
+        requeueAfterMs: otherMs,
+        reason: "WaitingForRestore",
+      });
+    if (isGone(error)) return this.#state.finish(unusable(error.message));
+    if (!isNotRestorable(error)) throw toExternalError(error, "change");
+    if (await this.#isBackupMoving(target, options))
+      throw new NotYetError(error.message, {
+        cause: error,
+        requeueAfterMs: otherMs,
+        reason: "WaitingForBackup",
+      });
+    return this.#state.finish(unusable(error.message));
+  }
+
+  async #isBackupMoving(target: RestoreTarget, options: CallOptions): Promise<boolean> {
+    try {
+      const { state } = await this.#options.manager.getBackup(target, options);
+      return phaseOf(state) === "InProgress";
+    } catch (error) {
+      if (isGone(error)) return false;
+      throw toExternalError(error, "change");
+    }
+  }
+
+  /** Of a call that was made before, what was asked for then. */
+  #target(): RestoreTarget | Unusable {
+    const { managed: restore, backups, instancesOf } = this.#options;
+    if (this.#state.call.isOpen) return this.#askedFor();
+    return restoreTarget({ restore, backups: backups(), instancesOf });
+  }
+
+  #askedFor(): RestoreTarget {
+    const { annotations } = this.#options.managed.metadata;
+    const noted = Number(annotations?.[backupIdAnnotation] ?? this.#state.atProvider.backupId);
+    const backupId = Number.isSafeInteger(noted) ? noted : recordedId(backupCall(this.#backup()));
+    if (backupId === undefined)
+      throw notYet("the number of the backup that was asked for is not known", "Backup");
+    return { instanceId: this.#instanceId(), backupId };
+  }
+
+  #instanceId(): string {
+    const { managed } = this.#options;
+    const instanceId = instanceIdOfRestore(managed) ?? instanceIdOfBackup(this.#backup());
+    if (instanceId === undefined) throw notYet("the instance of the backup has no id at its broker yet");
+    return instanceId;
+  }
+
+  #backup(): Backup {
+    const { managed, backups } = this.#options;
+    return onlyOne(managed, "backup", managed.spec.forProvider.backupName, backups());
+  }
+
+  #calls(target: RestoreTarget): OnceCalls<FoundRestore> {
+    const { manager } = this.#options;
+    const { instanceId, backupId } = target;
+    return {
+      list: (options) => listOrNothing(() => manager.listRestores(instanceId, options)),
+      find: (items, intent, search) => findLostRestore(items, backupId, intent, search),
+      create: async (options) => (await manager.createRestore(target, options)).restoreId,
+      // One that runs may be the very one that an earlier call began.
+      isClearNo: (error) => isClearNo(error) && !isRestoreRunning(error),
+      obstacle: otherRestore,
+    };
+  }
+
+  #inTurn<T>(instanceId: string, work: () => Promise<T>): Promise<T> {
+    const { turns, applicant } = this.#options;
+    return turns.take(applicant(instanceId), work, () => this.#state.call.isOpen);
+  }
+}
+
+function otherRestore(items: readonly FoundRestore[]): string | undefined {
+  const running = items.find(({ state }) => phaseOf(state) === "InProgress");
+  if (running === undefined) return undefined;
+  return `restore ${running.id} of the same instance is ${running.state} at the backup manager; this one begins when it has ended`;
+}
+
+function unusable(message: string): RestoreEnd {
+  return { reason: "BackupNotUsable", message };
+}
+
+function endOf(id: number, state: string): RestoreEnd {
+  if (phaseOf(state) === "Succeeded") return { state, message: "Restore completed successfully" };
+  if (phaseOf(state) === "Failed") {
+    const message = `the backup manager says that restore ${id} has failed; to try once more, make another Restore`;
+    return { state, reason: "Failed", message };
+  }
+  const message = `the backup manager does not have restore ${id} any more; how it ended is not known`;
+  return { state, reason: "Deleted", message };
+}

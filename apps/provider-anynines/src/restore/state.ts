@@ -1,0 +1,126 @@
+/** What is known of one restore during a reconcile: from the managed resource, and from the backup manager. */
+import type { Restore, RestoreObservation } from "@klutch/api";
+import type { Restore as FoundRestore } from "@klutch/backup-manager";
+import type { Observation } from "@klutch/crossplane";
+import { isRecord } from "@klutch/kube-core";
+import { timeText } from "../backup-manager/time-text.ts";
+import { OnceCall, type OnceOptions } from "../backup-manager/once.ts";
+import { type CallSource, recordedCall } from "../backup-manager/record.ts";
+import {
+  CriticalAnnotations,
+  instanceIdAnnotation,
+  restoreEndAnnotation,
+  restoreIdAnnotation,
+} from "../critical-annotations.ts";
+import { operationAnnotation } from "../operation.ts";
+
+/** How a restore ended. It never begins again. */
+export interface RestoreEnd {
+  /** As the manager said it last; undefined when it was never begun. */
+  readonly state?: string | undefined;
+  /** Of the Ready condition, when it is not the usual one. */
+  readonly reason?: string | undefined;
+  readonly message: string;
+}
+
+/** What of a Restore tells of the call that makes it. */
+export function restoreCall(managed: Restore): CallSource {
+  return { managed, idAnnotation: restoreIdAnnotation, statusId: managed.status?.atProvider?.restoreId };
+}
+
+/** The instance's id at its broker, once the restore was asked for. */
+export function instanceIdOfRestore({ metadata, status }: Restore): string | undefined {
+  return metadata.annotations?.[instanceIdAnnotation] ?? status?.atProvider?.instanceId;
+}
+
+/** Whether it may be changing its instance now: it was asked for, and no end is known. */
+export function isRunning(restore: Restore): boolean {
+  return recordedCall(restoreCall(restore)).kind !== "nothing" && recordedEnd(restore) === undefined;
+}
+
+/** Undefined while there is no end. An end that cannot be read is one, too. */
+export function recordedEnd({ metadata, status }: Restore): RestoreEnd | undefined {
+  const text = metadata.annotations?.[restoreEndAnnotation];
+  if (text !== undefined) return endOf(text);
+  // The existing provider recorded no end; what its status said is true for ever.
+  const { state } = status?.atProvider ?? {};
+  if (state === "failed") return { state, reason: "Failed", message: "Restore has failed" };
+  return state === "done" ? { state, message: "Restore completed successfully" } : undefined;
+}
+
+function endOf(text: string): RestoreEnd {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    value = undefined;
+  }
+  if (!isRecord(value)) return { message: `the annotation ${restoreEndAnnotation} cannot be read` };
+  const { state, reason, message } = value;
+  return {
+    ...(typeof state === "string" ? { state } : {}),
+    ...(typeof reason === "string" ? { reason } : {}),
+    message: typeof message === "string" ? message : "",
+  };
+}
+
+/** What the state is read from and written through. */
+export interface RestoreStateOptions extends Omit<OnceOptions, keyof CallSource | "annotations"> {
+  readonly managed: Restore;
+  readonly updateCriticalAnnotations: ConstructorParameters<typeof CriticalAnnotations>[1];
+}
+
+/** Lives for one reconcile. */
+export class RestoreState {
+  readonly managed: Restore;
+  readonly call: OnceCall;
+  readonly #annotations: CriticalAnnotations;
+  #atProvider: RestoreObservation;
+  #end: RestoreEnd | undefined;
+
+  constructor({ managed, updateCriticalAnnotations, ...options }: RestoreStateOptions) {
+    this.managed = managed;
+    this.#annotations = new CriticalAnnotations(managed, updateCriticalAnnotations);
+    this.call = new OnceCall({ ...options, ...restoreCall(managed), annotations: this.#annotations });
+    this.#atProvider = managed.status?.atProvider ?? {};
+    this.#end = recordedEnd(managed);
+  }
+
+  get isDeleting(): boolean {
+    return this.managed.metadata.deletionTimestamp !== undefined;
+  }
+
+  get atProvider(): RestoreObservation {
+    return this.#atProvider;
+  }
+
+  get end(): RestoreEnd | undefined {
+    return this.#end;
+  }
+
+  /** As the manager has it. */
+  show(instanceId: string, { id, backupId, state, triggeredAtMs, finishedAtMs }: FoundRestore): void {
+    this.#atProvider = {
+      instanceId,
+      backupId: backupId ?? this.#atProvider.backupId,
+      restoreId: id,
+      state,
+      triggeredAt: timeText(triggeredAtMs),
+      finishedAt: timeText(finishedAtMs),
+    };
+  }
+
+  /** Writes it down for ever. */
+  async finish(end: RestoreEnd): Promise<void> {
+    await this.#annotations.write({
+      [restoreEndAnnotation]: JSON.stringify(end),
+      [operationAnnotation]: undefined,
+    });
+    this.#atProvider = { ...this.#atProvider, state: end.state ?? this.#atProvider.state };
+    this.#end = end;
+  }
+
+  observation(finding: Omit<Observation, "upToDate" | "status">): Observation {
+    return { upToDate: true, ...finding, status: { atProvider: this.#atProvider } };
+  }
+}

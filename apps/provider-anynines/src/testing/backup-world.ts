@@ -1,0 +1,190 @@
+/**
+ * The provider's controllers of backups and restores in virtual time, against the model of an API server and a fake backup manager. The
+ * process can end at each effect; another one is started at once.
+ */
+import {
+  backups,
+  managedServiceBindings,
+  providerConfigs,
+  providerConfigUsages,
+  restores,
+  serviceInstances,
+} from "@klutch/api";
+import { keysOfManagedChange } from "@klutch/crossplane";
+import type { KubeClient } from "@klutch/kube";
+import { conditionsOf, type DynamicObject, type ResourceType } from "@klutch/kube-core";
+import { ApiServerModel, Effects, seededRandom, VirtualClock, withEffects } from "@klutch/kube-testing";
+import { createMetrics, silentLogger } from "@klutch/telemetry";
+import { BackupCaches } from "../backup-caches.ts";
+import { createBackupController, createRestoreController } from "../backup-controllers.ts";
+import { watchBackups } from "../backup-wakes.ts";
+import { createCaches } from "../caches.ts";
+import { type ControllerParts, createBindingController, createInstanceController } from "../controllers.ts";
+import { criticalAnnotationNames } from "../critical-annotations.ts";
+import { MemoryManager } from "./memory-manager.ts";
+import { memoryBrokers } from "./memory-broker.ts";
+
+const kinds = [serviceInstances, managedServiceBindings, backups, restores, providerConfigs];
+const managerConfig = "postgresql-backup-manager";
+
+/** Everything that one test needs; processes run until it is disposed. */
+export class BackupWorld implements AsyncDisposable {
+  readonly clock: VirtualClock = new VirtualClock();
+  readonly server: ApiServerModel;
+  readonly manager: MemoryManager;
+  readonly effects: Effects;
+  /** The user. */
+  readonly user: KubeClient;
+  /** What the provider said that a person should know. */
+  readonly notices: string[] = [];
+  /** How often a process was started. */
+  starts = 0;
+  readonly #running: { readonly stop: AbortController; readonly ended: Promise<unknown> }[] = [];
+
+  constructor(effects: Effects = new Effects()) {
+    this.effects = effects;
+    this.server = new ApiServerModel({ clock: this.clock, uidSeed: 1 });
+    for (const type of kinds) this.server.register({ type, statusSubresource: true });
+    this.server.register({ type: providerConfigUsages, statusSubresource: false });
+    this.manager = new MemoryManager(this.clock);
+    this.user = this.server.client({ clusterName: "user" });
+  }
+
+  /** Starts the provider; when it crashes, the next one starts. */
+  start(): void {
+    this.starts++;
+    const stop = new AbortController();
+    const effect = this.effects.ofProcess(() => {
+      stop.abort(new Error("crashed"));
+      this.start();
+    });
+    const client = withEffects(this.server.client({ clusterName: "provider" }), effect);
+    const { clock } = this;
+    const random = seededRandom(this.starts);
+    const logger = silentLogger;
+    const caches = createCaches({ client, logger, clock, random });
+    const backupCaches = new BackupCaches({ client, logger, clock, random });
+    const manager = this.manager.client(effect);
+    const parts: ControllerParts = {
+      client,
+      caches,
+      backupCaches,
+      brokers: memoryBrokers,
+      managers: { get: async () => manager },
+      usages: new Set(),
+      workers: 2,
+      pollIntervalMs: 60_000,
+      confirmLossMs: 30_000,
+      clock,
+      random,
+      logger,
+      metrics: createMetrics(),
+      onProblem: undefined,
+      notice: (_about, message) => void this.notices.push(message),
+    };
+    const controllers = {
+      instances: createInstanceController(parts),
+      bindings: createBindingController(parts),
+      backups: createBackupController(parts),
+      restores: createRestoreController(parts),
+    };
+    watchBackups(parts, controllers);
+    const ownKey = keysOfManagedChange(criticalAnnotationNames);
+    controllers.instances.watch(caches.instances, ownKey);
+    controllers.bindings.watch(caches.bindings, ownKey);
+    const informers = [caches.instances, caches.bindings, backupCaches.backups, backupCaches.restores];
+    for (const informer of informers) informer.start({ signal: stop.signal });
+    const synced = Promise.all(informers.map((informer) => informer.whenSynced({ signal: stop.signal })));
+    const ended = synced
+      .then(() => Promise.all(Object.values(controllers).map((one) => one.start({ signal: stop.signal }))))
+      .catch(() => undefined);
+    this.#running.push({ stop, ended });
+  }
+
+  /** An instance that is ready, with rows. */
+  async addInstance(name = "db", id = `${name}-id`): Promise<void> {
+    this.manager.rows.set(id, "rows");
+    await this.user.create(serviceInstances, {
+      ...managed("ServiceInstance", name),
+      spec: {
+        providerConfigRef: { name: "postgresql-service-broker" },
+        forProvider: { acceptsIncomplete: true, serviceName: "service", planName: "plan" },
+      },
+    });
+    const atProvider = { instanceId: id, serviceId: "s", planId: "p", state: "provisioned" };
+    await this.setStatus(serviceInstances, name, atProvider);
+  }
+
+  async addBackup(name: string, changes: ManagedChanges = {}): Promise<void> {
+    await this.user.create(backups, {
+      ...managed("Backup", name, changes),
+      spec: {
+        providerConfigRef: { name: managerConfig },
+        forProvider: { instanceName: "db", ...changes.forProvider },
+        ...changes.spec,
+      },
+    });
+  }
+
+  async addRestore(name: string, changes: ManagedChanges = {}): Promise<void> {
+    await this.user.create(restores, {
+      ...managed("Restore", name, changes),
+      spec: {
+        providerConfigRef: { name: managerConfig },
+        forProvider: { backupName: "b", ...changes.forProvider },
+        ...changes.spec,
+      },
+    });
+  }
+
+  async addBinding(name: string): Promise<void> {
+    await this.user.create(managedServiceBindings, {
+      ...managed("ServiceBinding", name),
+      spec: {
+        providerConfigRef: { name: "postgresql-service-broker" },
+        forProvider: { instanceName: "db", acceptsIncomplete: true },
+      },
+    });
+  }
+
+  /** As another provider left it. */
+  async setStatus(type: ResourceType, name: string, atProvider: object): Promise<void> {
+    await this.user.mergePatch(type, { name }, { status: { atProvider } }, { subresource: "status" });
+  }
+
+  /** `status reason`, and the message if there is one, of a condition; empty without it. */
+  async condition(
+    type: ResourceType,
+    name: string,
+    condition: "Ready" | "Synced" = "Ready",
+  ): Promise<string> {
+    const object = await this.find(type, name);
+    const found = conditionsOf(object).find((one) => one.type === condition);
+    return [found?.status, found?.reason, found?.message].filter((text) => text !== undefined).join(" ");
+  }
+
+  find(type: ResourceType, name: string): Promise<DynamicObject | undefined> {
+    return this.user.find<DynamicObject>(type, { name });
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    for (const { stop } of this.#running) stop.abort(new Error("the test ended"));
+    await this.clock.advance(0);
+  }
+}
+
+/** What a test writes on an object of its own. */
+export interface ManagedChanges {
+  readonly forProvider?: object;
+  readonly spec?: object;
+  readonly annotations?: Readonly<Record<string, string>>;
+}
+
+function managed(
+  kind: string,
+  name: string,
+  { annotations }: ManagedChanges = {},
+): Pick<DynamicObject, "apiVersion" | "kind" | "metadata"> {
+  const labels = { "crossplane.io/claim-name": name, "crossplane.io/claim-namespace": "team" };
+  return { apiVersion: "dataservices.anynines.com/v1", kind, metadata: { name, labels, annotations } };
+}

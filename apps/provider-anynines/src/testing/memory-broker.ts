@@ -1,0 +1,33 @@
+/** A broker in memory that has every instance at once, for tests in virtual time that are about something else. */
+import type { Catalog, OsbClient } from "@klutch/osb";
+import type { Brokers } from "../broker/brokers.ts";
+
+const catalog: Catalog = {
+  services: [
+    {
+      id: "s",
+      name: "service",
+      description: "",
+      bindable: true,
+      instancesRetrievable: true,
+      bindingsRetrievable: true,
+      planUpdateable: true,
+      plans: [{ id: "p", name: "plan", description: "" }],
+    },
+  ],
+};
+
+const osb = {
+  provision: async () => ({ kind: "done" }),
+  fetchInstance: async () => ({ planId: "p", serviceId: "s" }),
+  update: async () => ({ kind: "done" }),
+  deprovision: async () => ({ kind: "done" }),
+  bind: async () => ({ kind: "done", credentials: { password: "p" } }),
+  fetchBinding: async () => ({ credentials: { password: "p" } }),
+  unbind: async () => ({ kind: "done" }),
+} as unknown as OsbClient;
+
+/** The same for each ProviderConfig. */
+export const memoryBrokers: Pick<Brokers, "get"> = {
+  get: async () => ({ osb, catalog: async () => catalog, [Symbol.asyncDispose]: async () => undefined }),
+};
