@@ -1,12 +1,20 @@
 /** What a hostile provider says of generations: numbers of the past and of the future, echoes of other marks, and conditions that are none. */
 import { specObservedCondition, specObservedReason } from "@klutch/api";
 import { numberAt, recordAt } from "@klutch/kube-core";
-import type { HostileWorld } from "./hostile-provider.ts";
+import type { KubeClient, Random } from "@klutch/kube";
+import type { ApiServerModel } from "@klutch/kube-testing";
 import { databases, zones } from "./apis.ts";
 import { objectsOf } from "./snapshot.ts";
 
+/** Whose objects it lies about. */
+interface Liar {
+  readonly client: KubeClient;
+  readonly provider: ApiServerModel;
+  readonly random: Random;
+}
+
 /** Lies in the status of one object; says what. What the server refuses throws. */
-export async function lieAboutWork({ client, provider, random }: HostileWorld): Promise<string> {
+export async function lieAboutWork({ client, provider, random }: Liar): Promise<string> {
   const pick = <T>(list: readonly T[]): T => list[Math.floor(random() * list.length)] as T;
   const { type } = pick([databases, zones]);
   const { metadata, status } = pick(objectsOf(provider, type));
