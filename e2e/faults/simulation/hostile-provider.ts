@@ -24,6 +24,7 @@ import { type KubeClient, type Random } from "@klutch/kube";
 import type { ApiServerModel } from "@klutch/kube-testing";
 import type { Distort } from "./agent.ts";
 import { databases, simulatedApis, zones } from "./apis.ts";
+import { lieAboutWork } from "./hostile-statuses.ts";
 import { objectsOf } from "./snapshot.ts";
 import { type SimulatedTenant, workNamespaces } from "./tenant.ts";
 
@@ -106,7 +107,16 @@ export async function doHarm(world: HostileWorld): Promise<string> {
     plantObject,
     plantObject,
   ];
-  const others = [changeObject, changeObject, changeObject, remove, changeClusterBinding, warn];
+  const others = [
+    changeObject,
+    changeObject,
+    changeObject,
+    lieAboutWork,
+    lieAboutWork,
+    remove,
+    changeClusterBinding,
+    warn,
+  ];
   const exports = world.withExports ? [changeExport] : [];
   return pick(world, [...deeds, ...others, ...exports])(world);
 }

@@ -63,10 +63,9 @@ export class DigestPairStore implements PairStore {
     if (consumer !== undefined && provider !== undefined) memory.synced ??= lastSyncedOf(consumer, provider);
     if (verdict === "statusDiffers")
       return this.#statusOf(placed, await this.#readProvider(placed, signal), memory);
-    if (verdict === "noStatus" && saysMissing(this.#options.view))
-      return isOverdue ? this.#statusOf(placed, this.#stub(provider), memory) : "awaitsStatus";
     release(placed);
-    return "inSync";
+    if (verdict !== "noStatus" || !saysMissing(this.#options.view)) return "inSync";
+    return isOverdue ? this.#statusOf(placed, this.#stub(provider), memory) : "awaitsStatus";
   }
 
   rememberWrite({ placed }: PairObservation, step: Step, answer: DynamicObject): void {
