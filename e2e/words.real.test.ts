@@ -127,7 +127,7 @@ test("a refusal stands in the claim with the field to change, and what is put ri
   assert.equal(`${seen.status} ${seen.reason}: ${seen.message}`, said);
   const warning = await warningIn(appA, "refused", /wal_level_logical/);
   assert.match(warning.replace(/^on the provider: /, ""), refusal);
-  await appA.mergePatch(instances, ref, { spec: { parameters: { walLevelLogical: null } } });
+  await appA.mergePatch(instances, ref, { spec: { parameters: null } });
   await upstreamSays(instances, "refused", ready, /^True Available/);
   await upstreamSays(instances, "refused", synced, /^True ReconcileSuccess/);
   await appA.delete(instances, ref);

@@ -1,6 +1,12 @@
 import { test } from "node:test";
 import { claimResource } from "../src/data-service.ts";
-import { type ChangeCase, type ClaimCase, startClaimServer, verdict } from "../src/testing/claim-server.ts";
+import { type ClaimCase, startClaimServer, verdict } from "../src/testing/claim-server.ts";
+import {
+  checkCombinations,
+  checkPlanChanges,
+  planTable,
+  type PlanChanges,
+} from "../src/testing/plan-table.ts";
 
 const claims = claimResource("MariadbInstance");
 const server = await startClaimServer("mariadb-claims");
@@ -16,37 +22,64 @@ const cases: readonly ClaimCase[] = [
   ["a cluster without TLS", instance({ plan: "mariadb-cluster-big" }), undefined],
   ["a plan that there is not", instance({ plan: "mariadb-cluster-nano" }), /Unsupported plan used/],
   ["a service that there is not", instance({ service: "a9s-mariadb9999" }), /Unsupported service used/],
-  ["version 10.11 with TLS", instance({ service: "a9s-mariadb1011" }), undefined],
-  [
-    "version 10.11 without TLS",
-    instance({ service: "a9s-mariadb1011", plan: "mariadb-single-small" }),
-    /MariaDB v10\.11 only supports ssl plans/,
-  ],
   ["two more databases", instance({ parameters: { databases: ["a", "b"] } }), undefined],
-  ["binary logs of no day", instance({ parameters: { binlogExpireDays: 0 } }), /greater than or equal to 1/],
+  [
+    "binary logs of no day",
+    instance({ parameters: { binlogExpireDays: 0 } }),
+    /Must be greater than or equal to 1: it is 0$/,
+  ],
 ];
 for (const [index, [what, spec, message]] of cases.entries())
   test(`${verdict(message)}: ${what}`, () => server.claim(claims, `claim-${index}`, spec, message));
 
-const changes: readonly ChangeCase[] = [
-  ["a larger plan", instance(), { plan: "mariadb-single-big-ssl" }, undefined],
-  ["from one server to several", instance(), { plan: "mariadb-cluster-small-ssl" }, undefined],
-  ["a smaller plan", instance(), { plan: "mariadb-single-nano-ssl" }, /bigger to smaller plan size/],
-  ["to a plan without TLS", instance(), { plan: "mariadb-single-big" }, /from Non-SSL to SSL/],
-  [
-    "from several servers to one",
-    instance({ plan: "mariadb-cluster-small-ssl" }),
-    { plan: "mariadb-single-big-ssl" },
-    /Migration from replicated to single/,
-  ],
-  ["another version", instance(), { service: "a9s-mariadb1011" }, /Service is an immutable field/],
-  [
-    "everything at once, of which each reason is reported",
+test("everything at once, of which each reason is reported", () =>
+  server.change(claims, "change", [
+    "everything at once",
     instance(),
     { service: "a9s-mariadb1011", plan: "mariadb-single-small" },
     /(?=[^]*only supports ssl plans)(?=[^]*from Non-SSL to SSL)(?=[^]*Service is an immutable field)/,
-  ],
-];
-for (const [index, change] of changes.entries())
-  test(`${verdict(change[3])}: a change to ${change[0]}`, () =>
-    server.change(claims, `change-${index}`, change));
+  ]));
+
+/** Made from the rules of the existing definitions, not from ours. */
+const shapes = planTable(`
+                single-nano  single-small  single-big  cluster-small  cluster-big
+  single-nano   .            .             .           .              .
+  single-small  D            .             .           .              .
+  single-big    D            D             .           D              .
+  cluster-small DC           C             C           .              .
+  cluster-big   DC           DC            C           D              .
+`);
+const shapesOf = ["single-nano", "single-small", "single-big", "cluster-small", "cluster-big"];
+const parts = new Map<string, readonly [shape: string, variant: string]>(
+  shapesOf.flatMap((shape) =>
+    ["", "-ssl"].map((variant) => [`mariadb-${shape}${variant}`, [shape, variant]] as const),
+  ),
+);
+const partsOf = (plan: string): readonly [shape: string, variant: string] => parts.get(plan) ?? ["", ""];
+
+const changes: PlanChanges = {
+  type: claims,
+  service: "a9s-mariadb106",
+  plans: [...parts.keys()],
+  verdicts(from, to) {
+    const [[shape, variant], [nextShape, nextVariant]] = [partsOf(from), partsOf(to)];
+    return shapes(shape, nextShape) + (variant === nextVariant ? "" : "S");
+  },
+  messages: {
+    D: "Transition from bigger to smaller plan size is not supported",
+    C: "Migration from replicated to single Data Service Instance is not supported",
+    S: "Plan migrations not possible from Non-SSL to SSL and SSL to Non-SSL",
+  },
+};
+for (const plan of changes.plans)
+  test(`what an instance with the plan ${plan} may become`, () => checkPlanChanges(server, plan, changes));
+
+const onlySsl = "MariaDB v10.11 only supports ssl plans";
+const combinations = ["a9s-mariadb106", "a9s-mariadb1011"].flatMap((service) =>
+  [...parts].map(([plan, [, variant]]) => {
+    const isRefused = variant === "" && service === "a9s-mariadb1011";
+    return [service, plan, isRefused ? onlySsl : undefined] as const;
+  }),
+);
+
+test("which service has which plans", () => checkCombinations(server, claims, combinations));

@@ -1,6 +1,12 @@
 import { test } from "node:test";
 import { claimResource } from "../src/data-service.ts";
-import { type ChangeCase, type ClaimCase, startClaimServer, verdict } from "../src/testing/claim-server.ts";
+import { type ClaimCase, startClaimServer, verdict } from "../src/testing/claim-server.ts";
+import {
+  checkCombinations,
+  checkPlanChanges,
+  planTable,
+  type PlanChanges,
+} from "../src/testing/plan-table.ts";
 
 const claims = claimResource("PostgresqlInstance");
 const server = await startClaimServer("postgresql-claims");
@@ -26,16 +32,6 @@ const cases: readonly ClaimCase[] = [
     "a service that there is not",
     instance({ service: "a9s-postgresql9" }),
     /spec\.service: .*Unsupported service used for postgresql: spec\.service is "a9s-postgresql9"; possible: a9s-postgresql13, /,
-  ],
-  [
-    "a bionic plan of version 17",
-    instance({ plan: "postgresql-single-small-bionic" }),
-    /only supported by a9s/,
-  ],
-  [
-    "a bionic plan of version 13",
-    instance({ service: "a9s-postgresql13", plan: "postgresql-single-small-bionic" }),
-    undefined,
   ],
   [
     "a parameter of the other PostgreSQL",
@@ -84,7 +80,7 @@ const cases: readonly ClaimCase[] = [
     (made): ClaimCase => [
       `where it is reached from, with ${JSON.stringify(made)}`,
       instance({ ...made, expose: "LoadBalancer" }),
-      /expose is not supported for a9s-postgresql/,
+      /expose is not supported for a9s-postgresql; remove spec\.expose/,
     ],
   ),
   ["an exposure that there is not", instance({ expose: "Everywhere" }), /Unsupported value: "Everywhere"/],
@@ -97,31 +93,65 @@ const cases: readonly ClaimCase[] = [
 for (const [index, [what, spec, message]] of cases.entries())
   test(`${verdict(message)}: ${what}`, () => server.claim(claims, `claim-${index}`, spec, message));
 
-const ssl = "postgresql-single-small-ssl";
-const changes: readonly ChangeCase[] = [
-  ["a larger plan", instance(), { plan: "postgresql-single-big" }, undefined],
-  ["from one server to several", instance(), { plan: "postgresql-replica-small" }, undefined],
-  [
-    "a smaller plan",
+test("the service of an instance cannot be changed", () =>
+  server.change(claims, "change", [
+    "another version",
     instance(),
-    { plan: "postgresql-single-nano" },
-    /bigger to smaller plan size is not supported/,
-  ],
-  ["to a plan with TLS", instance(), { plan: ssl }, /not possible from Non-SSL to SSL/],
-  [
-    "to a plan without TLS",
-    instance({ plan: ssl }),
-    { plan: "postgresql-single-big" },
-    /not possible from Non-SSL to SSL/,
-  ],
-  [
-    "from several servers to one",
-    instance({ plan: "postgresql-replica-small" }),
-    { plan: "postgresql-single-big" },
-    /Migration from clustered to single/,
-  ],
-  ["another version", instance(), { service: "a9s-postgresql15" }, /Service is an immutable field/],
-];
-for (const [index, change] of changes.entries())
-  test(`${verdict(change[3])}: a change to ${change[0]}`, () =>
-    server.change(claims, `change-${index}`, change));
+    { service: "a9s-postgresql15" },
+    /Service is an immutable field: it is "a9s-postgresql17" and cannot become "a9s-postgresql15"/,
+  ]));
+
+/** Made from the rules of the existing definitions, not from ours. */
+const shapes = planTable(`
+                single-nano  single-small  single-big  replica-small  replica-big
+  single-nano   .            .             .           .              .
+  single-small  D            .             .           .              .
+  single-big    D            D             .           D              .
+  replica-small DC           C             C           .              .
+  replica-big   DC           DC            C           D              .
+`);
+const variants = planTable(`
+              plain  bionic  ssl  ssl-bionic
+  plain       .      B       S    SB
+  bionic      B      .       SB   S
+  ssl         S      SB      .    B
+  ssl-bionic  SB     S       B    .
+`);
+const shapesOf = ["single-nano", "single-small", "single-big", "replica-small", "replica-big"];
+const variantsOf = ["plain", "bionic", "ssl", "ssl-bionic"];
+const nameOf = (shape: string, variant: string): string =>
+  `postgresql-${shape}${variant === "plain" ? "" : `-${variant}`}`;
+const parts = new Map<string, readonly [shape: string, variant: string]>(
+  shapesOf.flatMap((shape) =>
+    variantsOf.map((variant) => [nameOf(shape, variant), [shape, variant]] as const),
+  ),
+);
+const partsOf = (plan: string): readonly [shape: string, variant: string] => parts.get(plan) ?? ["", ""];
+
+const changes: PlanChanges = {
+  type: claims,
+  service: "a9s-postgresql13",
+  plans: [...parts.keys()],
+  verdicts(from, to) {
+    const [[shape, variant], [nextShape, nextVariant]] = [partsOf(from), partsOf(to)];
+    return shapes(shape, nextShape) + variants(variant, nextVariant);
+  },
+  messages: {
+    D: "Transition from bigger to smaller plan size is not supported",
+    C: "Migration from clustered to single Data Service Instance is not supported",
+    S: "Plan migrations not possible from Non-SSL to SSL and SSL to Non-SSL",
+    B: "Plan migrations not possible from Non-Bionic to Bionic and Bionic to Non-Bionic",
+  },
+};
+for (const plan of changes.plans)
+  test(`what an instance with the plan ${plan} may become`, () => checkPlanChanges(server, plan, changes));
+
+const onlyOld = "Bionic plans are only supported by a9s PostgreSQL 13";
+const combinations = ["a9s-postgresql13", "a9s-postgresql15", "a9s-postgresql17"].flatMap((service) =>
+  [...parts].map(([plan, [, variant]]) => {
+    const isRefused = variant.includes("bionic") && service !== "a9s-postgresql13";
+    return [service, plan, isRefused ? onlyOld : undefined] as const;
+  }),
+);
+
+test("which service has which plans", () => checkCombinations(server, claims, combinations));

@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { claimResource } from "./data-service.ts";
-import { services } from "./list.ts";
 import { type ClaimCase, startClaimServer, verdict } from "./testing/claim-server.ts";
 
 const backups = claimResource("Backup");
@@ -20,17 +19,15 @@ const restore = (spec: object = {}): object => ({
   ...spec,
 });
 const made = (composition: string): object => ({ compositionRef: { name: composition } });
+const onlyPostgresql = (type: string): RegExp =>
+  new RegExp(
+    `spec\\.serviceInstanceType: .*type is not supported: .* is "${type}"; with the Composition a8s-\\w+ it must be "postgresql"`,
+  );
 const notAName = /should match '\^\[a-z0-9\]/;
 
 const backupCases: readonly ClaimCase[] = [
   ["a backup without a compositionRef", backup(), undefined],
   ["a backup with the a9s Composition", backup(made("a9s-backup")), undefined],
-  ["a backup of an instance in the cluster", backup(made("a8s-backup")), undefined],
-  [
-    "a backup of another service in the cluster",
-    backup({ ...made("a8s-backup"), serviceInstanceType: "mariadb" }),
-    /spec\.serviceInstanceType: .*type is not supported: .* is "mariadb"; with the Composition a8s-backup it must be "postgresql"/,
-  ],
   ["a backup of nothing", { serviceInstanceType: "postgresql" }, /spec\.instanceRef: Required value/],
   ["a backup of no type", { instanceRef: "orders" }, /spec\.serviceInstanceType: Required value/],
   ["a backup of a name that no claim has", backup({ instanceRef: "Orders!" }), notAName],
@@ -40,12 +37,19 @@ const backupCases: readonly ClaimCase[] = [
     backup({ serviceInstanceType: "s3" }),
     /spec\.serviceInstanceType: Unsupported value: "s3": supported values: .*"postgresql"/,
   ],
-  ...services.map(
-    ({ title, type }): ClaimCase => [
-      `a backup of ${title}`,
-      backup({ serviceInstanceType: type }),
-      undefined,
-    ],
+  ...["keyvalue", "logme2", "mariadb", "messaging", "mongodb", "postgresql", "prometheus", "search"].flatMap(
+    (type): readonly ClaimCase[] => {
+      const spec = backup({ serviceInstanceType: type });
+      const isPostgresql = type === "postgresql";
+      return [
+        [`a backup of ${type} at a backup manager`, { ...spec, ...made("a9s-backup") }, undefined],
+        [
+          `a backup of ${type} in the cluster`,
+          { ...spec, ...made("a8s-backup") },
+          isPostgresql ? undefined : onlyPostgresql(type),
+        ],
+      ];
+    },
   ),
 ];
 
@@ -61,7 +65,7 @@ const restoreCases: readonly ClaimCase[] = [
   [
     "a restore of another service in the cluster",
     restore({ ...made("a8s-restore"), instanceRef: "orders", serviceInstanceType: "search" }),
-    /is "search"; with the Composition a8s-restore it must be "postgresql"/,
+    onlyPostgresql("search"),
   ],
   ["a restore of nothing", { serviceInstanceType: "postgresql" }, /spec\.backupRef: Required value/],
   ["a restore of no type", { backupRef: "nightly" }, /spec\.serviceInstanceType: Required value/],

@@ -1,6 +1,6 @@
 /** The Compositions of the Configuration: one for each data service and for each shared kind. */
 import { claimGroup, functionName, type PackageManifest } from "@klutch/api";
-import { compositionName } from "./data-service.ts";
+import { compositionName, type DataService } from "./data-service.ts";
 import {
   backupResource,
   bindingResource,
@@ -24,9 +24,14 @@ function composition(name: string, claimKind: string, input: FunctionInput): Pac
   };
 }
 
+/** Of a service's instances. */
+export function instanceComposition(service: DataService): PackageManifest {
+  return composition(compositionName(service), service.kind, instanceInput(service));
+}
+
 /** All of them. */
 export const compositions: readonly PackageManifest[] = [
-  ...services.map((service) => composition(compositionName(service), service.kind, instanceInput(service))),
+  ...services.map(instanceComposition),
   composition("a9s-servicebinding", "ServiceBinding", functionInput(bindingResource)),
   composition("a9s-backup", "Backup", functionInput(backupResource)),
   composition("a9s-restore", "Restore", functionInput(restoreResource)),

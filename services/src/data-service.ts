@@ -43,6 +43,8 @@ export interface DataService {
   readonly offerings: readonly string[];
   /** What `spec.plan` of a claim may name. */
   readonly plans: readonly string[];
+  /** What a plan is good for, by its name; empty where nothing is said. */
+  readonly plansAbout: Readonly<Record<string, string>>;
   /** What holds between offering, plan and the plan before. That both are known names is always checked. */
   readonly rules: readonly Rule[];
   /** What the parameters are about. */

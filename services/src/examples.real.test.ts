@@ -3,6 +3,7 @@ import { readdir, readFile } from "node:fs/promises";
 import { test } from "node:test";
 import { parseYamlDocuments } from "@klutch/kube";
 import type { KubeObject } from "@klutch/kube-core";
+import { waitFor } from "@klutch/kube-testing";
 import * as schema from "@klutch/schema";
 import { claimResource } from "./data-service.ts";
 import { exampleFiles } from "./examples.ts";
@@ -25,6 +26,8 @@ test("every shipped example is accepted, and none has a field that is dropped", 
   const folder = new URL("../../configuration/examples/", import.meta.url);
   const names = await readdir(folder);
   assert.deepEqual(names.toSorted(), exampleFiles.map(({ name }) => `${name}.yaml`).toSorted());
+  // The first requests to fresh kinds may still be answered with 404.
+  for (const type of types) await waitFor(`${type.plural} to be served`, () => client.list(type));
   for (const name of names) {
     for (const value of parseYamlDocuments(await readFile(new URL(name, folder), "utf8"))) {
       assert.ok(schema.accepts(manifest, value), name);

@@ -1,6 +1,6 @@
 /** What offers the claims to app clusters. */
 import { claimGroup, templateGroup } from "@klutch/api";
-import { claimResource } from "./data-service.ts";
+import { claimResource, type DataService } from "./data-service.ts";
 import { services } from "./list.ts";
 
 /** An APIServiceExportTemplate as it is applied. */
@@ -21,9 +21,14 @@ function template(kind: string, more: object = {}): TemplateManifest {
   };
 }
 
+/** What offers a service's instances. */
+export function instanceTemplate({ kind }: DataService): TemplateManifest {
+  return template(kind);
+}
+
 /** One for each service and shared kind. Credentials of bindings reach the app cluster as Secrets that the provider owns. */
 export const exportTemplates: readonly TemplateManifest[] = [
-  ...services.map(({ kind }) => template(kind)),
+  ...services.map(instanceTemplate),
   template("ServiceBinding", {
     permissionClaims: [
       { group: "", resource: "secrets", version: "v1", required: true, selector: { owner: "Provider" } },

@@ -25,4 +25,6 @@ export {
   type ReadResult,
 } from "./table/read-table.ts";
 export type { ServiceTable } from "./table/service-table.ts";
+export { ruleField } from "./table/rule-places.ts";
+export { manifestsOf, type ServiceManifests } from "./render/manifests.ts";
 export { type UsualTimes, usualTimes } from "./usual-times.ts";

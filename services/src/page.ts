@@ -15,13 +15,11 @@ const codes = (texts: readonly string[]): string => texts.map(code).join(", ");
 const bullets = (lines: readonly string[]): string => lines.map((line) => `- ${line}`).join("\n");
 const messageOf = ({ rule, message = rule }: Rule): string => message;
 
-/** What may be claimed, how it may change, what comes back. */
-export function pageOf(service: DataService): string {
-  const { title, about, kind, type, offerings, plans, parameters, credentialKeys } = service;
+/** What may be claimed, how it may change, what comes back. `examples` is the folder of the examples, as a link of the page. */
+export function pageOf(service: DataService, examples = "../../configuration/examples"): string {
+  const { title, about, kind, type, offerings, plans, plansAbout, parameters, credentialKeys } = service;
   const { plural, group, version } = claimResource(kind);
-  const links = examplesOf(service).map(
-    ({ name }) => `[${name}.yaml](../../configuration/examples/${name}.yaml)`,
-  );
+  const links = examplesOf(service).map(({ name }) => `[${name}.yaml](${examples}/${name}.yaml)`);
   return `# ${title}
 
 ${about}
@@ -34,7 +32,7 @@ backup manager through ${code(backupConfigName(type))}; without them, claims say
 ${code("spec.service")} is one of ${codes(offerings)}. It cannot be changed.
 
 ${code("spec.plan")} is one of:
-${bullets(plans.map(code))}
+${bullets(plans.map((plan) => (plansAbout[plan] ? `${code(plan)}: ${plansAbout[plan]}` : code(plan))))}
 
 A claim or a change that breaks one of these rules is refused with its message:
 ${bullets([...offered(type, service), ...service.rules].map(messageOf))}
@@ -57,5 +55,9 @@ function rowOf({ name, brokerKey, schema }: Parameter): string {
   const values = lines.map((line) => line.slice(name.length).replace(/^(: | rule: )/, ""));
   const { description } = schema.json;
   const meaning = typeof description === "string" ? description : "";
-  return `| ${code(name)} | ${meaning} | ${code(brokerKey)} | ${values.join("; ").replaceAll("|", "\\|")} |`;
+  return `| ${code(name)} | ${cell(meaning)} | ${code(brokerKey)} | ${cell(values.join("; "))} |`;
+}
+
+function cell(text: string): string {
+  return text.replaceAll("|", "\\|");
 }

@@ -6,26 +6,14 @@ import { services } from "./list.ts";
 import { telling } from "./rule-text.ts";
 import { acceptsIncomplete, type CompositeResourceDefinition, immutable, xrd } from "./xrd.ts";
 
-/**
- * Types that bindings could always name. A binding may still name one that is not in the list of services: it is not refused, and its
- * condition says that no broker serves the type here.
- */
-const typesOfOld = [
-  "keyvalue",
-  "postgresql",
-  "mongodb",
-  "search",
-  "logme2",
-  "prometheus",
-  "messaging",
-  "mariadb",
-];
-const instanceTypes = [...new Set([...typesOfOld, ...services.map(({ type }) => type)])];
-
-const serviceInstanceType = oneOf(instanceTypes, {
-  description: "Which data service the instance is. It cannot be changed.",
-  rules: [immutable("ServiceInstanceType")],
-});
+/** Only what can be claimed here. */
+const serviceInstanceType = oneOf(
+  services.map(({ type }) => type),
+  {
+    description: "Which data service the instance is. It cannot be changed.",
+    rules: [immutable("ServiceInstanceType")],
+  },
+);
 
 /** Name of another claim in the same namespace. */
 function nameOf(description: string, rules?: readonly Rule[]): Schema<string> {

@@ -40,12 +40,12 @@ export function instanceXrd(service: DataService): CompositeResourceDefinition {
       {
         service: string({
           maxLength: 64,
-          description: "The offering. It cannot be changed.",
+          description: `The offering: ${service.offerings.join(", ")}. It cannot be changed.`,
           rules: [immutable("Service")],
         }),
         plan: string({
           maxLength: 64,
-          description: "The plan of the offering; the page of the service lists them.",
+          description: `The plan: ${service.plans.join(", ")}.`,
         }),
       },
       {

@@ -50,7 +50,7 @@ export const folderRules: Readonly<Record<string, FolderRule>> = {
     thirdParty: ["hono", "@hono/node-server", "openid-client", "jose"],
   },
   "apps/cli": {
-    parts: ["sync", "api", "kube", "kube-core"],
+    parts: ["services", "sync", "api", "kube", "kube-core"],
     thirdParty: ["commander", "@clack/prompts", "yocto-spinner"],
   },
   "apps/provider-anynines": {
@@ -61,7 +61,10 @@ export const folderRules: Readonly<Record<string, FolderRule>> = {
     parts: ["services", "api", "crossplane", "kube-runtime", "kube-core"],
     thirdParty: [],
   },
-  "apps/broker": { parts: ["api", "kube-runtime", "osb"], thirdParty: ["hono", "@hono/node-server", "pg"] },
+  "apps/broker": {
+    parts: ["api", "kube-runtime", "osb", "engines"],
+    thirdParty: ["hono", "@hono/node-server", "pg", "@peculiar/x509", "reflect-metadata"],
+  },
   "apps/sandbox": {
     parts: ["services", "api", "engines", "kube", "kube-core", "kube-testing", "oci"],
     thirdParty: ["pg", "@peculiar/x509", "reflect-metadata"],

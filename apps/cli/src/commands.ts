@@ -5,6 +5,7 @@ import { CliError } from "./errors.ts";
 import { type CommonOptions, commonOptions } from "./options.ts";
 import { doctor } from "./doctor/doctor.ts";
 import { handBack } from "./unbind/hand-back.ts";
+import { serviceCommand } from "./service/commands.ts";
 import { release } from "./unbind/release.ts";
 import { unbind } from "./unbind/unbind.ts";
 import { verify } from "./verify/verify.ts";
@@ -17,7 +18,7 @@ export interface CommandTools {
 
 type Values = Readonly<Record<string, unknown>>;
 
-/** verify, doctor, unbind, release and hand-back, for the executable `klutch`. */
+/** verify, doctor, unbind, release, hand-back and service, for the executable `klutch`. */
 export function klutchCommands(context: CliContext, tools: CommandTools): readonly Command[] {
   const unbinding = unbindCommand(context, tools);
   tools.addConnectionFlags(unbinding.option("--timeout <duration>", "longest time to wait", unbindTimeout));
@@ -27,6 +28,7 @@ export function klutchCommands(context: CliContext, tools: CommandTools): readon
     unbinding,
     releaseCommand(context, tools),
     handBackCommand(context, tools),
+    serviceCommand(context, tools),
   ];
 }
 

@@ -144,7 +144,13 @@ test("of several managed resources none is chosen, and nothing is changed", () =
   const observed = { one: { resource, connection: {} }, two: { resource, connection: {} } };
   const { resources, results } = compose({ ...request("postgresql-instance", instanceSpec), observed });
   assert.deepEqual(resources, {});
-  assert.equal(results?.[0]?.severity, "fatal");
+  assert.deepEqual(
+    results?.map(({ severity, reason }) => [severity, reason]),
+    [
+      ["warning", "ServiceProblem"],
+      ["fatal", undefined],
+    ],
+  );
   const ours = compose({
     ...request("postgresql-instance", instanceSpec),
     observed: { ...observed, managed: { resource, connection: {} } },

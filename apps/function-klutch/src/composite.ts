@@ -3,6 +3,7 @@ import {
   claimKindAnnotation,
   claimNameLabel,
   claimNamespaceLabel,
+  serviceInstances,
   specDigestAnnotation,
   specObservedCondition,
   syncedWordsCondition,
@@ -19,6 +20,9 @@ import { conditionsOf, isRecord, parseDuration, recordAt, textAt, valueAt } from
 import { type UsualTimes, usualTimes } from "@klutch/services";
 import { managedStateOf, reportedConditions } from "./managed-state.ts";
 import { type Blame, wordsOf } from "./words.ts";
+
+/** Claims of all other kinds only name what cannot be changed. */
+const changeableKind = serviceInstances.kind;
 
 /** Whose the composite is. */
 export interface ClaimIdentity {
@@ -76,7 +80,12 @@ export function answer(
   if (name === undefined) return severalComposed;
   const observed = request.observed[name];
   const state = managedStateOf(observed?.resource, resource);
-  const words = wordsOf(state, { usual: usualOf(request, resource), now: request.now, blame });
+  const words = wordsOf(state, {
+    usual: usualOf(request, resource),
+    now: request.now,
+    isChangeable: resource["kind"] === changeableKind,
+    blame,
+  });
   const values = [
     ...reported.map((field) => [field, valueAt(observed?.resource, "status", "atProvider", field)] as const),
     ["credentials", credentialsOf(observed, resource)] as const,
@@ -147,13 +156,11 @@ function nameOfComposed(observed: ComposeRequest["observed"], wanted: Json): str
   return others.length === 0 ? first : undefined;
 }
 
+const several =
+  "several managed resources of this kind are composed already, and none is called managed; nothing is changed";
+
+/** The claim is warned first: a fatal result reaches the composite only. */
 const severalComposed: ComposeResponse = {
   resources: {},
-  results: [
-    {
-      severity: "fatal",
-      message:
-        "several managed resources of this kind are composed already, and none is called managed; nothing is changed",
-    },
-  ],
+  results: [serviceProblem(several), { severity: "fatal", message: several }],
 };

@@ -44,11 +44,11 @@ function holdsService(resource: Json): boolean {
 function refusal(name: string, existing: string | undefined, wanted: string | undefined): ComposeResponse {
   const message =
     `the composed resource ${name} is a ${existing}, and this Composition makes a ${wanted} instead: what exists would be deleted ` +
-    "with its data, so nothing is changed. Set spec.compositionRef.name back to the Composition that made it, or make a new claim";
+    "with its data, so nothing is changed. Go back to the Composition that made it (spec.compositionRef.name), or make a new claim";
   return {
     resources: {},
     results: [
-      { severity: "warning", message },
+      { severity: "warning", reason: "ServiceProblem", message },
       { severity: "fatal", message },
     ],
   };

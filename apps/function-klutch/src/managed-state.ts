@@ -39,11 +39,14 @@ export function managedStateOf(observed: Json | undefined, wanted: Json): Manage
   const holds = holdsSpec(observed, wanted);
   const said = (type: string): Said | undefined => (holds ? currentOf(observed, type) : undefined);
   const wasProvisioned = textAt(observed, "status", "atProvider", "provisionedAt") !== undefined;
+  const isDeleting = textAt(observed, "metadata", "deletionTimestamp") !== undefined;
+  const ready = said("Ready");
   const time = (...path: readonly string[]): number | undefined => timeAt(observed, ...path);
   return {
-    ready: said("Ready"),
+    // Its provider may not have seen the deletion yet.
+    ready: isDeleting && ready?.status === "True" ? undefined : ready,
     synced: said("Synced"),
-    isDeleting: textAt(observed, "metadata", "deletionTimestamp") !== undefined,
+    isDeleting,
     wasReady: wasProvisioned || conditionOf(observed, "Ready")?.status === "True",
     since: {
       create: time("metadata", "creationTimestamp"),

@@ -50,7 +50,7 @@ const good = condition("Synced", "True", "ReconcileSuccess");
 const available = condition("Ready", "True", "Available");
 
 function words(observed: Json | undefined, at: number = now): Words {
-  return wordsOf(managedStateOf(observed, { spec }), { usual, now: at, blame });
+  return wordsOf(managedStateOf(observed, { spec }), { usual, now: at, blame, isChangeable: true });
 }
 
 /** `Ready` and `Synced` on a line each, and the problem when there is one. */
@@ -198,6 +198,21 @@ for (const [name, observed, expected] of [
     ],
   ],
   [
+    "a restore waits for its backup",
+    managed([condition("Synced", "False", "WaitingForBackup", "backup nightly is not ready")]),
+    ["False WaitingForBackup backup nightly is not ready; it goes on by itself", inSync],
+  ],
+  [
+    "a backup is gone by the manager's own rules",
+    managed([condition("Ready", "False", "Deleted", "the backup is gone"), good]),
+    ["False Deleted the backup is gone", inSync],
+  ],
+  [
+    "it waits for something that has no word here",
+    managed([condition("Synced", "False", "WaitingForGodot", "not yet")]),
+    ["False Creating not yet; usually ready within 15 m", inSync],
+  ],
+  [
     "the broker is busy",
     managed([condition("Synced", "False", "BrokerBusy", "create failed: later")]),
     ["False Creating create failed: later; usually ready within 15 m", inSync],
@@ -220,6 +235,11 @@ for (const [name, observed, expected] of [
     managed([condition("Ready", "False", "Deleting"), good], {
       metadata: { generation: 2, deletionTimestamp: made },
     }),
+    ["False Deleting it is being deleted; usually gone within 10 m", inSync],
+  ],
+  [
+    "it is deleted, and its provider has not seen it",
+    managed([available, good], { metadata: { generation: 2, deletionTimestamp: made } }),
     ["False Deleting it is being deleted; usually gone within 10 m", inSync],
   ],
   [
@@ -249,6 +269,21 @@ test("a text counts no time: it changes once, when it takes longer than usual", 
   );
 });
 
+test("a claim that cannot be changed is to be made anew", () => {
+  const said = managed([condition("Synced", "False", "Refused", "RequiresApp: an app is needed")]);
+  const context = { usual, now, blame, isChangeable: false };
+  const { problem } = wordsOf(managedStateOf(said, { spec }), context);
+  assert.equal(problem, "RequiresApp: an app is needed; delete this claim and make another");
+  const failed = managed([
+    condition("Ready", "False", "Failed", "backup 7 has failed; make another Backup"),
+    good,
+  ]);
+  assert.equal(
+    wordsOf(managedStateOf(failed, { spec }), context).problem,
+    "backup 7 has failed; make another Backup",
+  );
+});
+
 /** Anything that may stand in a condition of somebody who lies. */
 const anything = fc.oneof(
   fc.jsonValue({ maxDepth: 2 }),
@@ -262,7 +297,7 @@ const liarCondition = fc.record(
 
 test("whatever a managed resource says, the words are few, on one line, and in the words of the reference", () => {
   const reasons =
-    /^(Available|ReconcileSuccess|Creating|Changing|Deleting|WaitingForInstance|Refused|BrokerUnreachable|NoBroker|Failed|Lost|Paused|Unavailable)$/;
+    /^(Available|ReconcileSuccess|Creating|Changing|Deleting|WaitingFor(?:Instance|Backup|Restore)|Deleted|BackupNotUsable|Refused|BrokerUnreachable|NoBroker|Failed|Lost|Paused|Unavailable)$/;
   fc.assert(
     fc.property(
       fc.oneof(anything, fc.array(liarCondition)),

@@ -6,11 +6,12 @@
  * | Synced False: Failed                                       | False, the same | False  | yes     |
  * | Synced False: Refused, BrokerUnreachable, NoBroker; another: Failed | as it is; else False, the same | False | yes |
  * | Synced False: ReconcilePaused                              | as it is; else False, Paused   | False | no  |
- * | Synced False: WaitingForInstance                           | as it is; else False, the same | True  | no  |
- * | Synced False: BrokerBusy, WaitingFor… and Still… of others | as it is; else False, what is done | True | no |
+ * | Synced False: WaitingForInstance, …Backup, …Restore        | as it is; else False, the same | True  | no  |
+ * | Synced False: BrokerBusy, Still…, another WaitingFor…      | as it is; else False, what is done | True | no |
  * | Ready True                                                 | True            | True   | no      |
  * | Ready False: Creating, Changing, Deleting                  | False, the same | True   | no      |
- * | Ready False: Failed, Lost                                  | False, the same | True   | yes     |
+ * | Ready False: Failed, Lost, BackupNotUsable                 | False, the same | True   | yes     |
+ * | Ready False: Deleted                                       | False, the same | True   | no      |
  * | Ready False, with another reason                           | False, Unavailable | True | no     |
  * | nothing yet                                                | False, what is done | True | no     |
  *
@@ -26,6 +27,8 @@ export interface WordsContext {
   readonly usual: UsualTimes;
   /** Milliseconds since the epoch; without it nothing takes longer than usual. */
   readonly now: number | undefined;
+  /** Whether the claim can be changed; else another one has to be made. */
+  readonly isChangeable: boolean;
   /** The first group of which a word stands in a refusal says which fields of the claim to change. */
   readonly blame: readonly Blame[];
 }
@@ -44,11 +47,15 @@ type Progress = "Creating" | "Changing" | "Deleting";
 type Reason =
   | Progress
   | "WaitingForInstance"
+  | "WaitingForBackup"
+  | "WaitingForRestore"
   | "Refused"
   | "BrokerUnreachable"
   | "NoBroker"
   | "Failed"
   | "Lost"
+  | "Deleted"
+  | "BackupNotUsable"
   | "Paused"
   | "Unavailable";
 
@@ -92,9 +99,11 @@ function verdictOf(state: ManagedState): Verdict | undefined {
     case "Creating":
     case "Changing":
     case "Deleting":
+    case "Deleted":
       return { ...calm, reason: ready.reason };
     case "Failed":
     case "Lost":
+    case "BackupNotUsable":
       return { ...calm, reason: ready.reason, isProblem: true };
     default:
       return { ...calm, reason: "Unavailable" };
@@ -114,16 +123,13 @@ function ofSynced({ reason, message }: Said, state: ManagedState): Verdict {
     case "ReconcilePaused":
       return { ...calm, reason: "Paused", isOutOfSync: true };
     case "WaitingForInstance":
-      return { ...calm, reason };
-    case "BrokerBusy":
     case "WaitingForBackup":
     case "WaitingForRestore":
-    case "StillRestoring":
-    case "StillBound":
-    case "StillBackedUp":
-      return { ...calm, reason: progressOf(state) };
+      return { ...calm, reason };
     default:
-      return { ...bad, reason: "Failed" };
+      return /^(BrokerBusy$|Still|WaitingFor)/.test(reason)
+        ? { ...calm, reason: progressOf(state) }
+        : { ...bad, reason: "Failed" };
   }
 }
 
@@ -150,11 +156,15 @@ const plainly: Readonly<Record<Reason, string>> = {
   Changing: "the change is being made",
   Deleting: "it is being deleted",
   WaitingForInstance: "the instance is not ready",
+  WaitingForBackup: "the backup is not ready",
+  WaitingForRestore: "another restore is running",
   Refused: "the broker refused it",
   BrokerUnreachable: "the broker cannot be reached",
   NoBroker: "no broker here serves this type",
   Failed: "the broker failed",
   Lost: "the broker does not know it any more",
+  Deleted: "the backup manager does not have it any more",
+  BackupNotUsable: "the backup cannot be used",
   Paused: "it is paused on the control plane, by the annotation crossplane.io/paused of its managed resource",
   Unavailable: "it cannot be used at the moment",
 };
@@ -167,11 +177,12 @@ function advice({ reason, said, isUnmet }: Verdict, state: ManagedState, context
     case "Deleting":
       return expectation(reason, state, context);
     case "Refused":
-      return `change ${fieldsToBlame(said, context.blame)}${asBefore}`;
+      return context.isChangeable
+        ? `change ${fieldsToBlame(said, context.blame)}${asBefore}`
+        : anotherUnless(said);
     case "Failed":
-      return isUnmet || state.synced?.status !== "False"
-        ? `change the claim's spec to try again${asBefore}`
-        : "it is tried again by itself";
+      if (!isUnmet && state.synced?.status === "False") return "it is tried again by itself";
+      return context.isChangeable ? `change the claim's spec to try again${asBefore}` : anotherUnless(said);
     case "BrokerUnreachable":
       return "it is tried again by itself, and nothing in the claim has to change";
     case "NoBroker":
@@ -179,10 +190,20 @@ function advice({ reason, said, isUnmet }: Verdict, state: ManagedState, context
       return "ask those who run the control plane";
     case "WaitingForInstance":
       return "it goes on by itself when the instance is ready";
+    case "WaitingForBackup":
+    case "WaitingForRestore":
+      return "it goes on by itself";
     case "Lost":
+    case "Deleted":
+    case "BackupNotUsable":
     case "Unavailable":
       return "";
   }
+}
+
+/** Some say it themselves. */
+function anotherUnless(said: string): string {
+  return /\bmake another\b/.test(said) ? "" : "delete this claim and make another";
 }
 
 function fieldsToBlame(said: string, blame: readonly Blame[]): string {

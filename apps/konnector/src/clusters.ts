@@ -55,6 +55,8 @@ export interface Timing {
   readonly syncTimeoutMs: number;
   /** A claim's wait is recorded as an event when it lasts longer. Default 5 000. */
   readonly recordAfterMs: number;
+  /** A claim that nobody has answered for so long says so in its status. Default 1 second. */
+  readonly overdueAfterMs: number;
 }
 
 /** The defaults. */
@@ -67,6 +69,7 @@ export const defaultTiming: Timing = {
   heartbeatMs: 150_000,
   syncTimeoutMs: 30_000,
   recordAfterMs: 5_000,
+  overdueAfterMs: 1_000,
 };
 
 /** What every part of the agent gets. */

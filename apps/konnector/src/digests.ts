@@ -13,6 +13,7 @@ import {
   isMarked,
   providerDigest,
   reduceManagedFields,
+  type StatusView,
 } from "@klutch/sync";
 
 /** A bound object as a cache keeps it. */
@@ -21,19 +22,19 @@ export type BoundDigest = DigestedObject<Digest>;
 /** The caches of one of the two clusters. */
 export type ClusterCaches = CachePool<Digest>;
 
-/** Of claims. */
-export const consumerDigests: DigestRules<Digest> = {
-  digest: (object) => consumerDigest(object, defaultMetadataRule),
-  strip: withoutManagedFields,
-  isMarked,
-};
+/** Of claims whose statuses are seen so. */
+export function consumerDigests(view: StatusView): DigestRules<Digest> {
+  return {
+    digest: (object) => consumerDigest(object, defaultMetadataRule, view),
+    strip: withoutManagedFields,
+    isMarked,
+  };
+}
 
 /** Of upstream objects. Which fields our apply holds is read from `managedFields`, so a part of them stays. */
-export const providerDigests: DigestRules<Digest> = {
-  digest: providerDigest,
-  strip: reduceManagedFields,
-  isMarked: isBound,
-};
+export function providerDigests(view: StatusView): DigestRules<Digest> {
+  return { digest: (object) => providerDigest(object, view), strip: reduceManagedFields, isMarked: isBound };
+}
 
 /** So many objects of one kind are taken from a provider in one scope, which is a namespace or the whole cluster. */
 export const providerObjectsOfOneKind = 200_000;

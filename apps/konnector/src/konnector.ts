@@ -17,13 +17,14 @@ import {
   type ManagerOptions,
   type Runtime,
 } from "@klutch/kube-runtime";
+import type { Digest } from "@klutch/sync";
 import { clusterUid } from "./cluster-uid.ts";
 import { type ConsumerCluster, defaultTiming, type RuntimeDependencies } from "./clusters.ts";
 import type { KonnectorConfig } from "./config.ts";
 import { AppClusterSecretReconciler } from "./controllers/app-cluster-secret/reconciler.ts";
 import { ProviderSecretReconciler } from "./controllers/provider-secret/reconciler.ts";
 import { asDynamic } from "./decode.ts";
-import { type ClusterCaches, consumerDigests } from "./digests.ts";
+import type { ClusterCaches } from "./digests.ts";
 import { konnectorMetrics } from "./metrics.ts";
 
 /** What the agent needs besides the Manager's runtime. */
@@ -72,7 +73,7 @@ export function addAgent(manager: Manager, options: AgentPartOptions): AgentPart
     naiveStore: options.naiveStore,
   };
   const { client } = connection;
-  const pool = manager.own(new CachePool({ client, digests: consumerDigests, logger, clock, random }));
+  const pool = manager.own(new CachePool<Digest>({ client, logger, clock, random }));
   let running: ProviderSecretReconciler | AppClusterSecretReconciler | undefined;
   manager.add({
     name: "agent",

@@ -23,7 +23,27 @@ const spec = {
     tier: { type: "string", default: "small" },
   },
 };
-const status = { type: "object", properties: { count: { type: "integer" }, of: text } };
+const conditions = {
+  type: "array",
+  items: {
+    type: "object",
+    required: ["type", "status", "lastTransitionTime", "reason"],
+    properties: {
+      type: text,
+      status: text,
+      reason: text,
+      message: text,
+      lastTransitionTime: { type: "string", format: "date-time" },
+      observedGeneration: { type: "integer", format: "int64" },
+    },
+  },
+  "x-kubernetes-list-type": "map",
+  "x-kubernetes-list-map-keys": ["type"],
+};
+const status = {
+  type: "object",
+  properties: { count: { type: "integer" }, of: text, observedGeneration: { type: "integer" }, conditions },
+};
 
 function api(
   kind: string,

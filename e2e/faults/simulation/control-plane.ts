@@ -7,9 +7,8 @@ import {
 } from "@klutch/api";
 import {
   type DynamicObject,
-  isRecord,
-  keyOf,
   namespaces,
+  type ObjectRef,
   recordAt,
   type ResourceType,
   secrets,
@@ -17,12 +16,17 @@ import {
 import { isAlreadyExists, isForbidden, isNotFound, type KubeClient, type Random } from "@klutch/kube";
 import { secretObject, type VirtualClock } from "@klutch/kube-testing";
 import { databases, simulatedApis } from "./apis.ts";
+import {
+  deletingStatus,
+  isDone,
+  placeOf,
+  specText,
+  stampedStatus,
+  type StatusCounter,
+  workedStatus,
+} from "./controllers.ts";
+import { WorkLedger } from "./generations.ts";
 import type { SimulatedTenant } from "./tenant.ts";
-
-/** Counts up with every status that is written, over all objects. */
-export interface StatusCounter {
-  next: number;
-}
 
 const askAgainMs = 1_000;
 const slowFinalizer = "sim.klutch.example/slow";
@@ -99,7 +103,7 @@ export function serveNamespaces(
   });
 }
 
-/** The controller: late initialisation, a status that counts up, a Secret with each database, slow deletion. */
+/** The controllers: late initialisation, statuses as controllers.ts makes them, a Secret with each database, slow deletion. */
 export function runProvider(
   client: KubeClient,
   clock: VirtualClock,
@@ -107,50 +111,62 @@ export function runProvider(
   counter: StatusCounter,
   signal: AbortSignal,
 ): Promise<void> {
-  const busy = new Set<string>();
-  const work = async (type: ResourceType, object: DynamicObject): Promise<void> => {
-    const { namespace, name = "", deletionTimestamp, finalizers = [], uid } = object.metadata;
-    const ref = namespace === undefined ? { name } : { namespace, name };
+  const { ledger = new WorkLedger() } = counter;
+  const work = async (type: ResourceType, ref: ObjectRef): Promise<void> => {
     await clock.sleep(20 + random() * 400, { signal });
+    const object = await client.get<DynamicObject>(type, ref);
+    const { name = "", deletionTimestamp, finalizers = [], uid } = object.metadata;
+    const place = placeOf(type, ref);
     if (deletionTimestamp !== undefined) {
       if (!finalizers.includes(slowFinalizer)) return;
+      await writeStatus(client, type, object, deletingStatus(object, counter));
       await clock.sleep(random() * 3_000, { signal });
       if (type.plural === databases.type.plural)
-        await client.delete(secrets, { namespace, name: `${name}-creds` });
+        await client.delete(secrets, { namespace: ref.namespace, name: `${name}-creds` });
       await client.mergePatch(type, ref, {
         metadata: { uid, finalizers: finalizers.filter((one) => one !== slowFinalizer) },
       });
+      ledger.worked(place, undefined, clock.monotonic());
       return;
     }
-    const isNew = isRecord(object["spec"]) && object["spec"]["resourceRef"] === undefined;
-    if (isNew) {
+    if (recordAt(object, "spec")["resourceRef"] === undefined) {
       const patch = { metadata: { uid, finalizers: [slowFinalizer] }, spec: { resourceRef: `xr-${uid}` } };
       await client.mergePatch(type, ref, patch, { fieldManager: "crossplane" });
       if (type.plural === databases.type.plural)
         await writeSecret(client, ref.namespace ?? "", name, uid ?? "");
+      return;
     }
-    const spec = recordAt(object, "spec");
-    const seen = `${JSON.stringify(spec["size"])} ${JSON.stringify(spec["note"])}`;
-    const status = recordAt(object.status);
-    if (status["of"] === seen && !isNew) return;
-    await client.mergePatch(
-      type,
-      ref,
-      { metadata: { uid }, status: { count: counter.next++, of: seen } },
-      { subresource: "status" },
-    );
+    if (isDone(type, object)) return;
+    if (type.plural === databases.type.plural) await writeStatus(client, type, object, stampedStatus(object));
+    await clock.sleep(random() * 2_000, { signal });
+    ledger.worked(place, specText(object), clock.monotonic());
+    const live = await client.get<DynamicObject>(type, ref);
+    await writeStatus(client, type, object, workedStatus(type, object, live, counter));
   };
+  const running = new Map<string, Promise<void>>();
   const each = simulatedApis.map(({ type }) =>
-    follow(client, type, signal, async (object, isGone) => {
-      const key = `${type.plural} ${keyOf(object)} ${object.metadata.resourceVersion}`;
-      if (isGone || busy.has(key)) return;
-      busy.add(key);
-      work(type, object)
-        .catch(() => undefined)
-        .finally(() => busy.delete(key));
+    follow(client, type, signal, ({ metadata: { namespace, name = "" } }, isGone) => {
+      const key = placeOf(type, { namespace, name });
+      if (isGone) return;
+      const before = running.get(key) ?? Promise.resolve();
+      const ref = namespace === undefined ? { name } : { namespace, name };
+      running.set(
+        key,
+        before.then(() => work(type, ref)).catch(() => undefined),
+      );
     }),
   );
   return Promise.all(each).then(() => undefined);
+}
+
+async function writeStatus(
+  client: KubeClient,
+  type: ResourceType,
+  { metadata: { namespace, name = "", uid } }: DynamicObject,
+  status: object,
+): Promise<void> {
+  const ref = namespace === undefined ? { name } : { namespace, name };
+  await client.mergePatch(type, ref, { metadata: { uid }, status }, { subresource: "status" });
 }
 
 async function writeSecret(client: KubeClient, namespace: string, name: string, uid: string): Promise<void> {

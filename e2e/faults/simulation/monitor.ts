@@ -1,11 +1,20 @@
 /** Watches both sides while faults happen and records every promise that is broken at some moment. */
 import { boundAnnotation, syncerFinalizer } from "@klutch/api";
-import { type DynamicObject, leases, numberAt, type ResourceType, textAt } from "@klutch/kube-core";
+import {
+  type DynamicObject,
+  leases,
+  numberAt,
+  type ObjectMeta,
+  type ResourceType,
+  textAt,
+} from "@klutch/kube-core";
 import { type KubeClient } from "@klutch/kube";
 import type { ApiServerModel, VirtualClock } from "@klutch/kube-testing";
 import type { AgentWrite } from "./agent.ts";
 import { simulatedApis } from "./apis.ts";
 import { follow, serviceNamespaceOf } from "./control-plane.ts";
+import { placeOf, specText } from "./controllers.ts";
+import { flawsOf, judgeStatus, type WorkLedger } from "./generations.ts";
 import { misplaced, ProviderWords } from "./places.ts";
 import { type SimulatedTenant, workNamespaces } from "./tenant.ts";
 import type { Ledger } from "./users.ts";
@@ -30,13 +39,23 @@ export class Monitor {
   /** Bound upstream objects that are there, as `<plural> <namespace>/<name>`. */
   readonly #present = new Set<string>();
   readonly #reportedGone = new Set<string>();
+  /** Of claims the generation and since when they have had it, by uid. Virtual time. */
+  readonly #generations = new Map<string, { readonly generation: number; readonly since: number }>();
+  /** What the provider's controllers worked on. */
+  readonly #ledger: WorkLedger;
   /** Set when bindings go: then claims stay without upstream objects on purpose. */
   isUnbinding = false;
 
-  constructor(clock: VirtualClock, provider: ApiServerModel, watched: readonly Watched[]) {
+  constructor(
+    clock: VirtualClock,
+    provider: ApiServerModel,
+    watched: readonly Watched[],
+    ledger: WorkLedger,
+  ) {
     this.#clock = clock;
     this.#watched = watched;
     this.#words = new ProviderWords(provider);
+    this.#ledger = ledger;
   }
 
   /** Watches until the signal aborts. */
@@ -89,7 +108,7 @@ export class Monitor {
     }
     await follow(tenant.direct, type, signal, (object, isGone) => {
       if (isGone) this.#goneOnConsumer(tenant, type, object);
-      else this.#onConsumer(tenant, object);
+      else this.#onConsumer(tenant, type, object);
     });
   }
 
@@ -133,18 +152,16 @@ export class Monitor {
     // What is there may be an orphan of an earlier claim until an agent takes care of the new one.
     if (annotations?.[boundAnnotation] !== "true") return;
     if (deletionTimestamp === undefined && finalizers?.includes(syncerFinalizer) === true) return;
-    const place =
-      namespace === undefined
-        ? `${type.plural} /${tenant.namespace}-${name}`
-        : `${type.plural} ${serviceNamespaceOf(tenant, namespace)}/${name}`;
+    const place = upstreamPlace(tenant, type, metadata);
     if (this.isUnbinding || !this.#present.has(place)) return;
     this.#say(
       `a claim goes after its upstream: ${tenant.name} ${type.plural} ${namespace ?? ""}/${name} is gone`,
     );
   }
 
-  #onConsumer(tenant: SimulatedTenant, object: DynamicObject): void {
+  #onConsumer(tenant: SimulatedTenant, type: ResourceType, object: DynamicObject): void {
     const { uid = "", name = "" } = object.metadata;
+    this.#judge(tenant, type, object);
     const count = numberAt(object.status, "count");
     if (count === undefined) return;
     const before = this.#counts.get(uid) ?? -1;
@@ -152,6 +169,30 @@ export class Monitor {
       this.#say(`status goes never back: ${tenant.name} ${name} shows ${count} after ${before}`);
     this.#counts.set(uid, count);
   }
+
+  /** What tools conclude from the status must be so. */
+  #judge(tenant: SimulatedTenant, type: ResourceType, object: DynamicObject): void {
+    const { uid = "", name = "", generation = 0 } = object.metadata;
+    const known = this.#generations.get(uid);
+    const now = this.#clock.monotonic();
+    const since = known?.generation === generation ? known.since : now;
+    this.#generations.set(uid, { generation, since });
+    for (const flaw of flawsOf(object)) this.#say(`${tenant.name} ${name}: ${flaw}`);
+    if (judgeStatus(object, true) !== "current") return;
+    if (!this.#ledger.isWorkedOn(upstreamPlace(tenant, type, object.metadata), specText(object), since))
+      this.#say(`nobody is ready too early: ${tenant.name} ${name} shows generation ${generation} as ready`);
+  }
+}
+
+/** Where the upstream object of a claim stands. */
+function upstreamPlace(
+  tenant: SimulatedTenant,
+  type: ResourceType,
+  { namespace, name = "" }: ObjectMeta,
+): string {
+  return namespace === undefined
+    ? placeOf(type, { name: `${tenant.namespace}-${name}` })
+    : placeOf(type, { namespace: serviceNamespaceOf(tenant, namespace), name });
 }
 
 /**

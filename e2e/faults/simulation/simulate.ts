@@ -18,6 +18,7 @@ import { checkInvariants, type InvariantSnapshot } from "@klutch/sync";
 import { type SimulatedAgent, startAgent, type Tamper } from "./agent.ts";
 import { simulatedApis } from "./apis.ts";
 import { runProvider, serveNamespaces } from "./control-plane.ts";
+import { judgeStatus, WorkLedger } from "./generations.ts";
 import { Monitor, type Watched } from "./monitor.ts";
 import { createTenant, prepareProvider, type SimulatedTenant } from "./tenant.ts";
 import { objectsOf, snapshotOf } from "./snapshot.ts";
@@ -104,12 +105,13 @@ class Simulation {
 
   async run(): Promise<void> {
     await this.#clock.resolve(this.#prepare());
-    this.#monitor = new Monitor(this.#clock, this.#provider, this.#clusters);
+    const ledger = new WorkLedger();
+    this.#monitor = new Monitor(this.#clock, this.#provider, this.#clusters, ledger);
     const { signal } = this.#stop;
     const running = [
       this.#monitor.run(this.#direct, signal),
       serveNamespaces(this.#direct, this.#clock, seededRandom(this.seed + 2), signal),
-      runProvider(this.#direct, this.#clock, seededRandom(this.seed + 3), { next: 1 }, signal),
+      runProvider(this.#direct, this.#clock, seededRandom(this.seed + 3), { next: 1, ledger }, signal),
     ];
     for (const work of running)
       work.catch((error: unknown) => this.broken.push(`an actor failed: ${String(error)}`));
@@ -120,6 +122,7 @@ class Simulation {
       ...this.#unbound(),
       ...this.#violations(),
       ...this.#lostEdits(),
+      ...this.#notReady(),
     ]);
     await this.#clock.resolve(this.#deleteEverything());
     await this.#untilQuiet("after deleting everything", () => this.#leftovers());
@@ -290,6 +293,20 @@ class Simulation {
           ({ metadata, status }) =>
             `${tenant.name}: ${metadata.name} is not ready: ${JSON.stringify(status)}`,
         ),
+    );
+  }
+
+  /** Every claim that lives must come to be current. */
+  #notReady(): string[] {
+    return this.#clusters.flatMap(({ tenant }) =>
+      simulatedApis.flatMap(({ type }) =>
+        objectsOf(tenant.consumer, type)
+          .filter((claim) => judgeStatus(claim, true) === "inProgress")
+          .map(
+            ({ metadata, status }) =>
+              `${tenant.name}: ${type.kind} ${metadata.name} is not ready: ${JSON.stringify(status)}`,
+          ),
+      ),
     );
   }
 

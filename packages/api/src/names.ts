@@ -44,6 +44,19 @@ export const boundAnnotation = "klutch.anynines.com/bound";
 /** On a claim that was just made from its upstream object, until its fields are handed over to whoever applies them. */
 export const restoredAnnotation = "klutch.anynines.com/restored";
 /**
+ * On upstream objects: which content of the claim they hold, as 16 hexadecimal digits. Whoever works on it says by `specObservedCondition`
+ * which one that was.
+ */
+export const specDigestAnnotation = "klutch.anynines.com/spec-digest";
+/** Condition of upstream objects, True: the spec was looked at whose mark its reason names, `specObservedReason`. */
+export const specObservedCondition = "klutch.anynines.com/SpecObserved";
+/** The reason of `specObservedCondition` for the value of `specDigestAnnotation`. */
+export function specObservedReason(mark: string): string {
+  return `Sha256_${mark}`;
+}
+/** `ignore` on a template and its exports: the generations in a status of this API say nothing about the spec that it was made for. */
+export const observedGenerationAnnotation = "klutch.anynines.com/observed-generation";
+/**
  * "true" on objects of the app cluster that came from the provider, which had them first. They do not open their namespace for claimed
  * objects; whoever wants that removes the annotation.
  */
@@ -83,6 +96,8 @@ export const fnGroup = "fn.klutch.anynines.com";
 export const claimNameLabel = "crossplane.io/claim-name";
 /** See `claimNameLabel`. */
 export const claimNamespaceLabel = "crossplane.io/claim-namespace";
+/** Type of a data service, on the definition, the Compositions and the template that were applied from its table. */
+export const serviceTypeLabel = "klutch.anynines.com/service-type";
 /** Kind of data service of a managed ServiceBinding. */
 export const instanceTypeLabel = "klutch.io/instance-type";
 
@@ -90,9 +105,5 @@ export const instanceTypeLabel = "klutch.io/instance-type";
 export const readyWordsCondition = "klutch.anynines.com/Ready";
 /** As `readyWordsCondition`, for `Synced`: whether what the claim asks for was taken on. */
 export const syncedWordsCondition = "klutch.anynines.com/Synced";
-/** Condition of composite and claim whose reason names the mark of the spec that was composed. */
-export const specObservedCondition = "klutch.anynines.com/SpecObserved";
-/** Mark of a claim's spec on its upstream object: the first 16 hexadecimal digits of the SHA-256 of what travels except metadata. */
-export const specDigestAnnotation = "klutch.anynines.com/spec-digest";
 /** `<apiVersion>/<kind>` of the claim, on its managed resource. */
 export const claimKindAnnotation = "klutch.anynines.com/claim-kind";

@@ -12,7 +12,7 @@ import { adoptedContent, handOver } from "./adoption.ts";
 import { compareDigests, consumerDigest, providerDigest, lastSyncedOf } from "./digest.ts";
 import { defaultMetadataRule } from "./metadata-rules.ts";
 import { planPair } from "./object-plan.ts";
-import { appliedBy, consumerWidget, fieldsOf, providerWidget, tenant } from "./testing/objects.ts";
+import { appliedBy, consumerWidget, fieldsOf, providerWidget, tenant, copied } from "./testing/objects.ts";
 
 const ref = { namespace: "app", name: "w" };
 const adopted = (provider: DynamicObject): DynamicObject =>
@@ -114,11 +114,15 @@ test("a claim that was made from its upstream object is handed over, also after 
     mapping: { state: "ready", providerNamespace: "cluster-a-app" },
     tenant,
     rule: defaultMetadataRule,
+    ...copied,
     consumer,
     provider,
   });
   assert.deepEqual(plan.steps, [{ do: "handOverConsumer", ref, uid: "consumer-uid" }]);
-  const digests = [consumerDigest(consumer, defaultMetadataRule), providerDigest(provider)] as const;
+  const digests = [
+    consumerDigest(consumer, defaultMetadataRule, copied.view),
+    providerDigest(provider, copied.view),
+  ] as const;
   assert.equal(compareDigests(...digests, lastSyncedOf(...digests), undefined, syncerFinalizer), "needsBoth");
 });
 

@@ -8,7 +8,7 @@ import { claimNamesOf, clusterScopedPlace, type ClusterScopedView, type Upstream
 import { defaultMetadataRule } from "./metadata-rules.ts";
 import type { Isolation } from "./namespaces.ts";
 import { planPair } from "./object-plan.ts";
-import { consumerWidget, tenant } from "./testing/objects.ts";
+import { consumerWidget, tenant, copied } from "./testing/objects.ts";
 
 type Agent = "go" | Isolation;
 
@@ -75,6 +75,7 @@ class History {
       mapping: { state: "missing" },
       tenant,
       rule: defaultMetadataRule,
+      ...copied,
       isolation,
       target: { name: place.name },
       isOthers: place.upstream !== undefined && !place.isOwn,

@@ -16,7 +16,7 @@ import { isBound } from "./content.ts";
 import { defaultMetadataRule } from "./metadata-rules.ts";
 import type { Isolation } from "./namespaces.ts";
 import { type PairPlan, planPair } from "./object-plan.ts";
-import { consumerWidget, tenant } from "./testing/objects.ts";
+import { consumerWidget, tenant, copied } from "./testing/objects.ts";
 import { planUnbind } from "./unbind.ts";
 
 /** How agents have named the upstream object of a claim. */
@@ -54,6 +54,7 @@ function decide(world: World, name: string, isolation: Isolation): PairPlan {
     mapping: { state: "missing" },
     tenant,
     rule: defaultMetadataRule,
+    ...copied,
     isolation,
     target: { name: place.name },
     isOthers: found !== undefined && !place.isOwn,
@@ -241,6 +242,7 @@ test("unbinding never takes the mark off an object that serves another tenant, o
     mapping: { state: "missing" },
     tenant,
     rule: defaultMetadataRule,
+    ...copied,
     consumer,
     provider,
   } as const;

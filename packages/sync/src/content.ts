@@ -1,11 +1,15 @@
 /** What of an object goes to the provider, and whether it has to. */
+import { hash } from "node:crypto";
 import {
   adoptedAnnotation,
   boundAnnotation,
   clusterNamespaceAnnotation,
   consumerNameAnnotation,
+  specDigestAnnotation,
+  specObservedCondition,
 } from "@klutch/api";
 import {
+  canonicalJson,
   contains,
   type DynamicObject,
   jsonHash,
@@ -17,6 +21,7 @@ import {
 import { type FieldPath, ownedFields, surplusPaths } from "./fields.ts";
 import { filterMetadata, type MetadataRule } from "./metadata-rules.ts";
 import type { Isolation, Tenant } from "./namespaces.ts";
+import { asConditions, conditionOf } from "./status-conditions.ts";
 
 /** Whether the object carries `klutch.anynines.com/bound: "true"`; any other value does not count. */
 export function isBound(object: { readonly metadata: ObjectMeta }): boolean {
@@ -35,8 +40,22 @@ export function travellingContent(consumer: DynamicObject, rule: MetadataRule): 
 }
 
 /**
- * The body of the server-side apply that makes the provider's object what the consumer wants: what is propagated; for cluster-scoped objects
- * also the mark and the owner that tie it to the tenant, and the claim's name where the object's does not say it, or `isNamed`. Holds nothing
+ * The mark of what a claim's upstream object holds: 16 hexadecimal digits of the SHA-256 of all that travels but metadata, so that a changed
+ * label does not change it. Neither does another version of the type.
+ */
+export function specMark(consumer: DynamicObject): string {
+  const { apiVersion: _apiVersion, kind: _kind, metadata: _metadata, status: _status, ...fields } = consumer;
+  return hash("sha256", canonicalJson(fields), "hex").slice(0, 16);
+}
+
+/** The mark on an upstream object; undefined on one that was made by an older agent, and by another one. */
+export function markOn({ metadata }: { readonly metadata: ObjectMeta }): string | undefined {
+  return metadata.annotations?.[specDigestAnnotation];
+}
+
+/**
+ * The body of the server-side apply that makes the provider's object what the consumer wants: what is propagated, with its mark; for cluster-scoped objects
+ * also the annotation and the owner that tie it to the tenant, and the claim's name where the object's does not say it, or `isNamed`. Holds nothing
  * that a server sets.
  */
 export function providerContent(
@@ -46,7 +65,7 @@ export function providerContent(
   rule: MetadataRule,
   isNamed = false,
 ): DynamicObject {
-  const content = travellingContent(consumer, rule);
+  const content = withMark(travellingContent(consumer, rule), specMark(consumer));
   if (target.namespace !== undefined) return { ...content, metadata: { ...target, ...content.metadata } };
   const { name = "" } = consumer.metadata;
   const isPlain = target.name === `${tenant.namespace}-${name}`;
@@ -63,6 +82,29 @@ export function providerContent(
       ownerReferences: [ownerReference(namespaces, { name: tenant.namespace, uid: tenant.namespaceUid })],
     },
   };
+}
+
+function withMark(content: DynamicObject, mark: string): DynamicObject {
+  const annotations = { ...content.metadata.annotations, [specDigestAnnotation]: mark };
+  return { ...content, metadata: { ...content.metadata, annotations } };
+}
+
+/** Whether somebody says of an upstream object without a mark which one it looked at. */
+export function lacksEchoedMark(observed: DynamicObject): boolean {
+  return (
+    markOn(observed) === undefined &&
+    conditionOf(asConditions(observed.status), specObservedCondition) !== undefined
+  );
+}
+
+/**
+ * What of the content is a reason to write. A mark that is not there is none, so that the first agent that knows of marks writes nothing; but
+ * it is where one is echoed, which then can be any.
+ */
+export function decidingContent(wanted: DynamicObject, observed: DynamicObject): DynamicObject {
+  if (markOn(observed) !== undefined || lacksEchoedMark(observed)) return wanted;
+  const { [specDigestAnnotation]: _mark, ...annotations } = wanted.metadata.annotations ?? {};
+  return { ...wanted, metadata: { ...wanted.metadata, annotations } };
 }
 
 /**
@@ -115,7 +157,7 @@ export function needsApply(
   if (observed === undefined) return true;
   const owned = ownedFields(observed);
   const differs =
-    !contains(appliedPart(observed), appliedPart(wanted)) ||
+    !contains(appliedPart(observed), appliedPart(decidingContent(wanted, observed))) ||
     surplusPaths(owned.applied, wanted).length > 0 ||
     surplusPaths(owned.legacy, wanted).length > 0;
   return differs && !isSettled(record, wanted, appliedPart(observed));

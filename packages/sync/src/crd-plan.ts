@@ -21,6 +21,7 @@ import {
   type ResourceType,
 } from "@klutch/kube-core";
 import { keepStoredVersions, versionsOf } from "./schema-rollout.ts";
+import { type StatusView, statusViewOf, withStatusDefault } from "./status-view.ts";
 
 /** On CRDs that we wrote: hash of what was wanted, to notice what an export no longer has. */
 export const crdHashAnnotation = "klutch.anynines.com/export-hash";
@@ -54,7 +55,9 @@ export function planCrd(observed: {
 }): CrdPlan {
   const { spec, binding, crd } = observed;
   const owner = { ...ownerReference(apiServiceBindings, binding), controller: true };
-  const wanted = crdFromExport(spec, owner);
+  const exported = crdFromExport(spec, owner);
+  const versions = listAt(exported.spec, "versions").map((version) => withStatusDefault(recordAt(version)));
+  const wanted = { ...exported, spec: { ...exported.spec, versions } };
   const hash = jsonHash(wanted.spec);
   const body = crd === undefined ? wanted : { ...wanted, spec: withStoredVersions(wanted.spec, crd) };
   const annotations = { [crdHashAnnotation]: hash };
@@ -155,28 +158,35 @@ export function syncedVersion(
   return served.find((version) => version.storage) ?? served[0];
 }
 
-/** What is synced, and whether its status is written apart. */
+/** What is synced, whether its status is written apart, and what that can say. */
 export interface SyncedType {
   readonly type: ResourceType;
   readonly statusSubresource: boolean;
+  readonly view: StatusView;
 }
 
 /**
  * The resource as our own CRD in the app cluster has it: nothing that an export says later makes it another one. Of its versions one
- * that the provider still serves; undefined when there is none.
+ * that the provider still serves; undefined when there is none. `isIgnored` as in `StatusView`, default false.
  */
-export function syncedType(crd: DynamicObject, spec: APIServiceExportSpec): SyncedType | undefined {
+export function syncedType(
+  crd: DynamicObject,
+  spec: APIServiceExportSpec,
+  isIgnored = false,
+): SyncedType | undefined {
   const name = syncedVersion(spec, crd)?.name;
-  const version = versionsOf(crd.spec).find((candidate) => candidate.name === name)?.raw;
-  if (name === undefined || version === undefined || !isRecord(crd.spec)) return undefined;
+  const found = versionsOf(crd.spec).find((candidate) => candidate.name === name);
+  if (name === undefined || found === undefined || !isRecord(crd.spec)) return undefined;
   const { group, names, scope } = crd.spec;
   if (typeof group !== "string" || !isRecord(names)) return undefined;
   const { plural, kind } = names;
   if (typeof plural !== "string" || typeof kind !== "string") return undefined;
-  const { subresources } = version;
+  const { subresources } = found.raw;
+  const statusSubresource = isRecord(subresources) && isRecord(subresources["status"]);
   return {
     type: { group, version: name, plural, kind, namespaced: scope === "Namespaced" },
-    statusSubresource: isRecord(subresources) && isRecord(subresources["status"]),
+    statusSubresource,
+    view: statusViewOf(found.schema, { isSubresource: statusSubresource, isIgnored }),
   };
 }
 

@@ -9,11 +9,29 @@ import {
   consumerNameAnnotation,
   fieldManager,
   restoredAnnotation,
+  specDigestAnnotation,
 } from "@klutch/api";
-import { type DynamicObject, isDeleting, isRecord, jsonHash, type ObjectMeta } from "@klutch/kube-core";
-import { appliedPart, type AppliedRecord, isBound, travellingContent } from "./content.ts";
+import {
+  type DynamicObject,
+  isDeleting,
+  isRecord,
+  jsonHash,
+  type ObjectMeta,
+  recordAt,
+} from "@klutch/kube-core";
+import {
+  appliedPart,
+  type AppliedRecord,
+  isBound,
+  lacksEchoedMark,
+  markOn,
+  specMark,
+  travellingContent,
+} from "./content.ts";
 import { legacyManager, valuesAt } from "./fields.ts";
 import type { MetadataRule } from "./metadata-rules.ts";
+import { bareText, claimStatusText, isBehind, isUnanswered, providerStatusText } from "./neutral-status.ts";
+import type { StatusView } from "./status-view.ts";
 
 /** An object without its content. */
 export interface Digest {
@@ -24,8 +42,10 @@ export interface Digest {
    * of its upstream object when nothing has to be written there; where they differ, the objects must be compared.
    */
   readonly content: string;
-  /** Undefined when there is no status. */
+  /** See neutral-status.ts. Undefined when there is no status. */
   readonly status: string | undefined;
+  /** Of a claim the mark that its upstream object is to bear; of that object the one that it bears. */
+  readonly mark: string | undefined;
   /** On the provider: fields that an older agent wrote must be removed by name, so its content is needed for every change. */
   readonly hasLegacy?: boolean | undefined;
 }
@@ -42,28 +62,59 @@ const unmarked: Readonly<Record<string, string>> = Object.freeze({});
 const onlyBound: Readonly<Record<string, string>> = Object.freeze({ [boundAnnotation]: "true" });
 
 /** Of a claim: its content is what goes to the provider. */
-export function consumerDigest(object: DynamicObject, rule: MetadataRule): Digest {
+export function consumerDigest(object: DynamicObject, rule: MetadataRule, view: StatusView): Digest {
   // No set of held fields names the type.
   const { apiVersion: _apiVersion, kind: _kind, ...content } = travellingContent(object, rule);
-  return { metadata: slim(object.metadata), content: jsonHash(content), status: hashOf(object.status) };
+  return {
+    metadata: slim(object.metadata),
+    content: jsonHash(content),
+    status: claimStatusText(object, view),
+    mark: specMark(object),
+  };
 }
 
 /**
  * Of an upstream object, with its `managedFields`: its content is what stands in the fields that our apply holds; where that cannot be
  * said, the set of these fields. Whoever changes the value of one takes it from us (KEP-555), so an unchanged set means unchanged
- * values; what others add does not count.
+ * values; what others add does not count, and neither does the mark.
  */
-export function providerDigest(object: DynamicObject): Digest {
-  const { metadata, status } = object;
+export function providerDigest(object: DynamicObject, view: StatusView): Digest {
+  const { metadata } = object;
   const entries = (metadata.managedFields ?? []).filter(isRecord);
   const own = entries.find(({ manager, operation }) => manager === fieldManager && operation === "Apply");
   const hasLegacy = entries.some(
     ({ manager, subresource }) => manager === legacyManager && subresource === undefined,
   );
-  const fields = own?.["fieldsV1"];
-  const held = !isRecord(fields) || hasLegacy ? appliedPart(object) : (valuesAt(fields, object) ?? fields);
-  const digest = { metadata: slim(metadata), content: jsonHash(held), status: hashOf(status) };
+  const fields = withoutMark(own?.["fieldsV1"], "f:");
+  const held =
+    !isRecord(fields) || hasLegacy
+      ? withoutMark(appliedPart(object), "")
+      : (valuesAt(fields, object) ?? fields);
+  const digest = {
+    metadata: slim(metadata),
+    content: jsonHash(held),
+    status: providerStatusText(object, view),
+    mark: markToCompare(object),
+  };
   return hasLegacy ? { ...digest, hasLegacy } : digest;
+}
+
+/** One that is to be there and is not differs from all. A stranger's may be long. */
+function markToCompare(object: DynamicObject): string | undefined {
+  const mark = markOn(object);
+  if (mark === undefined) return lacksEchoedMark(object) ? "" : undefined;
+  return mark.length <= 22 ? mark : jsonHash(mark);
+}
+
+/** An object or a set of its fields, in which names have the prefix, without our mark among the annotations. */
+function withoutMark(holder: unknown, prefix: "" | "f:"): unknown {
+  const metadata = recordAt(holder, `${prefix}metadata`);
+  const annotations = recordAt(metadata, `${prefix}annotations`);
+  const name = `${prefix}${specDigestAnnotation}`;
+  if (annotations[name] === undefined) return holder;
+  const { [name]: _mark, ...others } = annotations;
+  const kept = { ...metadata, [`${prefix}annotations`]: others };
+  return { ...recordAt(holder), [`${prefix}metadata`]: kept };
 }
 
 /** One shape for all: there are as many of these as objects. */
@@ -84,10 +135,6 @@ function marksOf(annotations: ObjectMeta["annotations"]): Readonly<Record<string
   }
   if (count === 0) return unmarked;
   return count === 1 && found[boundAnnotation] === "true" ? onlyBound : found;
-}
-
-function hashOf(status: unknown): string | undefined {
-  return status === undefined ? undefined : jsonHash(status);
 }
 
 /** Two contents that belong together: with them there was nothing to write to the provider. */
@@ -115,9 +162,11 @@ export type DigestVerdict =
   | "statusDiffers"
   /** The claim changed and the upstream object did not: the claim is needed, and applying needs no comparison. */
   | "claimChanged"
+  /** In sync, but the provider has not written a status yet, and the claim does not show any. */
+  | "noStatus"
   | "needsBoth";
 
-/** See `DigestVerdict`. `lastWrittenStatus` is the last status that was written and what the server made of it. */
+/** See `DigestVerdict`. `lastWrittenStatus` are the texts of the last status that was written and of what the server made of it. */
 export function compareDigests(
   consumer: Digest | undefined,
   provider: Digest | undefined,
@@ -139,10 +188,28 @@ export function compareDigests(
     if (consumer.content !== lastSynced.consumer)
       return provider.hasLegacy === true ? "needsBoth" : "claimChanged";
   }
-  if (provider.status === undefined || provider.status === consumer.status) return "inSync";
+  if (provider.mark !== undefined && provider.mark !== consumer.mark) return "needsBoth";
+  return compareStatuses(consumer.status, provider.status, lastWrittenStatus);
+}
+
+function compareStatuses(
+  claim: string | undefined,
+  provider: string | undefined,
+  lastWritten: AppliedRecord | undefined,
+): DigestVerdict {
+  if (provider === undefined) {
+    if (claim === undefined) return "noStatus";
+    return isUnanswered(claim) ? "inSync" : "needsBoth";
+  }
+  if (isBehind(provider)) return "needsBoth";
+  if (provider === claim) return "inSync";
   const isProjected =
-    lastWrittenStatus !== undefined &&
-    lastWrittenStatus.wanted === provider.status &&
-    lastWrittenStatus.observed === (consumer.status ?? jsonHash(undefined));
+    lastWritten !== undefined && lastWritten.wanted === provider && lastWritten.observed === (claim ?? "");
   return isProjected ? "inSync" : "statusDiffers";
+}
+
+/** Whether the claim shows what the upstream object says, whatever the generations are: all that matters while a claim is deleted. */
+export function showsSameStatus(claim: Digest, provider: Digest): boolean {
+  if (provider.status === undefined) return true;
+  return claim.status !== undefined && bareText(claim.status) === bareText(provider.status);
 }

@@ -5,6 +5,7 @@ import { claimNameOf, clusterScopedPlace, type ClusterScopedView } from "./clust
 import { providerDigest } from "./digest.ts";
 import type { BoundApi, InvariantSnapshot } from "./invariants-snapshot.ts";
 import { type Isolation, type Mapping, mappingOf, providerRefOf, type Tenant } from "./namespaces.ts";
+import { plainView } from "./status-view.ts";
 
 /** The namespace mappings, both ways. */
 export interface Places {
@@ -90,7 +91,7 @@ export function placesIn(
   const byName = new Map(
     upstreams
       .filter(({ metadata }) => metadata.namespace === undefined)
-      .map((object) => [object.metadata.name, providerDigest(object)]),
+      .map((object) => [object.metadata.name, providerDigest(object, plainView)]),
   );
   const view: ClusterScopedView = {
     hasClaim: (name) => claimNames.has(name),

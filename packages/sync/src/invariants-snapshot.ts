@@ -3,6 +3,7 @@ import type { APIServiceBinding, APIServiceExport, PermissionClaim } from "@klut
 import type { DynamicObject } from "@klutch/kube-core";
 import type { MetadataRule } from "./metadata-rules.ts";
 import type { Isolation, Tenant } from "./namespaces.ts";
+import type { StatusView } from "./status-view.ts";
 
 /**
  * The promise that is broken.
@@ -89,4 +90,6 @@ export interface BoundApi {
   readonly isolation: Isolation;
   /** Accepted by the app cluster and made by the export. */
   readonly claims: readonly PermissionClaim[];
+  /** What the statuses of its claims can say. */
+  readonly view: StatusView;
 }

@@ -3,7 +3,7 @@
  * clusters (`klutch verify`) and the clusters of the fault simulation. They read one snapshot, decide nothing and know no history, so
  * what is on its way at that moment shows as a violation too; check twice before you believe it.
  */
-import { crdNameOf, syncerFinalizer } from "@klutch/api";
+import { type APIServiceExport, crdNameOf, syncerFinalizer } from "@klutch/api";
 import {
   contains,
   type DynamicObject,
@@ -14,14 +14,16 @@ import {
   keyOfRef,
   type ObjectRef,
 } from "@klutch/kube-core";
-import { appliedPart, isBound, isToBeNamed, providerContent } from "./content.ts";
-import { effectiveClaims } from "./crd-plan.ts";
+import { appliedPart, decidingContent, isBound, isToBeNamed, providerContent } from "./content.ts";
+import { effectiveClaims, syncedType, syncedVersion } from "./crd-plan.ts";
 import { ownedFields, surplusPaths } from "./fields.ts";
 import { checkClaimed } from "./invariants-claimed.ts";
 import { isolationOf, isOurs, type Places, placesIn, placesOf } from "./invariants-places.ts";
 import type { BoundApi, InvariantSnapshot, Violation } from "./invariants-snapshot.ts";
 import { checkMappings, checkTenancy } from "./invariants-tenancy.ts";
 import { defaultMetadataRule } from "./metadata-rules.ts";
+import { projectStatus } from "./status-projection.ts";
+import { ignoresGenerations, plainView, type StatusView, statusViewOf } from "./status-view.ts";
 import { isMarked } from "./unbind.ts";
 
 const defaultGraceMs = 60_000;
@@ -47,8 +49,20 @@ function boundApisOf({ consumer, provider }: InvariantSnapshot): readonly BoundA
     if (binding === undefined || binding.metadata.deletionTimestamp !== undefined) return [];
     const claims = effectiveClaims(binding.spec.permissionClaims ?? [], exported.spec.permissionClaims ?? []);
     const namespaced = exported.spec.scope === "Namespaced";
-    return [{ name, namespaced, isolation: isolationOf(exported, provider.objects[name]), claims }];
+    const crd = consumer.crds.find(({ metadata }) => metadata.name === name);
+    const view = viewOf(exported, crd);
+    return [{ name, namespaced, isolation: isolationOf(exported, provider.objects[name]), claims, view }];
   });
+}
+
+/** What claims can say of generations: by the CRD in the app cluster, or where that was not read, by the export that it is made from. */
+function viewOf({ metadata, spec }: APIServiceExport, crd: DynamicObject | undefined): StatusView {
+  const isIgnored = ignoresGenerations(metadata);
+  const version = syncedVersion(spec);
+  const synced = crd === undefined ? undefined : syncedType(crd, spec, isIgnored);
+  if (synced !== undefined || version === undefined) return synced?.view ?? plainView;
+  const isSubresource = version.subresources?.status !== undefined;
+  return statusViewOf(version.schema.openAPIV3Schema, { isSubresource, isIgnored });
 }
 
 /** How many objects of a resource were judged on each side; undefined for a side that was not read. */
@@ -125,7 +139,7 @@ function checkPair(
     snapshot.rule ?? defaultMetadataRule,
     isToBeNamed(api.isolation, upstream),
   );
-  const [different] = differences(appliedPart(upstream), appliedPart(wanted));
+  const [different] = differences(appliedPart(upstream), appliedPart(decidingContent(wanted, upstream)));
   if (different !== undefined) {
     const message = `${different} is not what the claim wants at ${keyOfRef(target)}`;
     found.push({ invariant: "Content", object, side: "consumer", message });
@@ -136,15 +150,23 @@ function checkPair(
     const message = `${surplus.join(".")} was removed from the claim, but is still set at ${keyOfRef(target)}`;
     found.push({ invariant: "Content", object, side: "consumer", message });
   }
-  if (upstream.status !== undefined && !jsonEqual(claim.status, upstream.status)) {
-    const [field = "status"] = [
-      ...differences(claim.status, upstream.status, "status"),
-      ...differences(upstream.status, claim.status, "status"),
-    ];
-    const message = `${field} is not what ${keyOfRef(target)} shows`;
-    found.push({ invariant: "Status", object, side: "consumer", message });
-  }
-  return found;
+  return upstream.status === undefined ? found : [...found, ...checkStatus(snapshot, api, claim, upstream)];
+}
+
+function checkStatus(
+  { now }: InvariantSnapshot,
+  { name, view }: BoundApi,
+  claim: DynamicObject,
+  upstream: DynamicObject,
+): readonly Violation[] {
+  const shown = projectStatus({ view, claim, provider: upstream, notSent: undefined, now });
+  if (jsonEqual(claim.status, shown)) return [];
+  const [field = "status"] = [
+    ...differences(claim.status, shown, "status"),
+    ...differences(shown, claim.status, "status"),
+  ];
+  const message = `${field} is not what ${keyOf(upstream)} shows`;
+  return [{ invariant: "Status", object: `${name} ${keyOf(claim)}`, side: "consumer", message }];
 }
 
 function checkFinalizers(

@@ -8,6 +8,34 @@ export interface MetadataRule {
 }
 
 /**
+ * By what tools that apply and prune know which objects are theirs, and what steers them. A copy that bears it in another cluster is taken for
+ * one that is no longer wanted, and deleted. `app.kubernetes.io/instance` is Argo CD's label unless it is told another, and
+ * `app.kubernetes.io/managed-by` is Helm's; both go up for nobody.
+ */
+const ownershipMarks: readonly string[] = [
+  // Argo CD and its notifications.
+  "app.kubernetes.io/instance",
+  "*.argoproj.io/*",
+  // Flux.
+  "fluxcd.io/*",
+  "*.fluxcd.io/*",
+  "fluxcd.controlplane.io/*",
+  // Helm.
+  "app.kubernetes.io/managed-by",
+  "meta.helm.sh/*",
+  "helm.sh/*",
+  // kubectl apply --prune with an apply set; inventories of cli-utils, kpt and Config Sync; kapp; Fleet.
+  "applyset.kubernetes.io/*",
+  "cli-utils.sigs.k8s.io/*",
+  "config.k8s.io/*",
+  "config.kubernetes.io/*",
+  "configsync.gke.io/*",
+  "configmanagement.gke.io/*",
+  "kapp.k14s.io/*",
+  "objectset.rio.cattle.io/*",
+];
+
+/**
  * Everything except what is Klutch's own, what steers the control plane's machinery (a tenant's `crossplane.io/external-name` could
  * take over another tenant's service) and what would make a GitOps tool or Helm of the control plane believe that it owns the copy.
  */
@@ -20,12 +48,7 @@ export const defaultMetadataRule: MetadataRule = {
     "*.crossplane.io/*",
     "kubectl.kubernetes.io/*",
     "kubernetes.io/*",
-    "meta.helm.sh/*",
-    "helm.sh/*",
-    "app.kubernetes.io/managed-by",
-    "app.kubernetes.io/instance",
-    "argocd.argoproj.io/*",
-    "*.toolkit.fluxcd.io/*",
+    ...ownershipMarks,
   ]),
 };
 
@@ -50,10 +73,7 @@ const isKeptOnProvider = keyMatcher([
   "*.k8s.io/*",
   "klutch.anynines.com/*",
   "*.klutch.anynines.com/*",
-  "meta.helm.sh/*",
-  "helm.sh/*",
-  "argocd.argoproj.io/*",
-  "*.toolkit.fluxcd.io/*",
+  ...ownershipMarks,
 ]);
 
 /** Whether the label or annotation of a provider's object may reach the app cluster; `patterns` are those of the accepted permission claim. */

@@ -6,30 +6,34 @@ import {
   clusterNamespaceAnnotation,
   fieldManager,
   restoredAnnotation,
+  specDigestAnnotation,
 } from "@klutch/api";
 import type { DynamicObject, ObjectMeta } from "@klutch/kube-core";
 import fc from "fast-check";
-import { appliedPart, isBound, recordOf } from "./content.ts";
+import { appliedPart, isBound, recordOf, specMark } from "./content.ts";
 import { reduceManagedFields } from "./fields.ts";
 import { defaultMetadataRule } from "./metadata-rules.ts";
 import type { Mapping } from "./namespaces.ts";
-import { type ObservedPair, type PairPlan, planPair, type Step } from "./object-plan.ts";
-import { appliedBy, consumerWidget, fieldsOf, providerWidget, tenant } from "./testing/objects.ts";
+import { type ObservedPair, type PairPlan, planAnswered, planPair, type Step } from "./object-plan.ts";
+import { appliedBy, consumerWidget, fieldsOf, providerWidget, tenant, copied } from "./testing/objects.ts";
 
 const ready: Mapping = { state: "ready", providerNamespace: "cluster-a-app" };
 const deleting: ObjectMeta = { deletionTimestamp: "2026-01-01T00:00:00Z" };
 
-function plan(observed: Partial<ObservedPair>): PairPlan {
+const plan = (pair: Partial<ObservedPair>): PairPlan => planPair(observed(pair));
+
+function observed(pair: Partial<ObservedPair>): ObservedPair {
   const ref = { namespace: "app", name: "w" };
-  return planPair({
+  return {
     ref,
     mapping: ready,
     tenant,
     rule: defaultMetadataRule,
+    ...copied,
     consumer: undefined,
     provider: undefined,
-    ...observed,
-  });
+    ...pair,
+  };
 }
 
 const kinds = (steps: readonly Step[]): readonly string[] => steps.map((step) => step.do);
@@ -117,7 +121,9 @@ test("labels that steer the control plane stay in the app cluster", () => {
   };
   const [step] = plan({ consumer: consumerWidget({}, { annotations }) }).steps;
   assert.ok(step?.do === "applyProvider");
-  assert.deepEqual(step.content.metadata.annotations, { "example.org/kept": "x", [boundAnnotation]: "true" });
+  const { [specDigestAnnotation]: mark, ...others } = step.content.metadata.annotations ?? {};
+  assert.equal(mark, specMark(consumerWidget({})));
+  assert.deepEqual(others, { "example.org/kept": "x", [boundAnnotation]: "true" });
 });
 
 test("the finalizer stays while the upstream lives, also while it is being deleted", () => {
@@ -288,6 +294,9 @@ test("carrying a plan out and asking again gives the empty plan", () => {
       for (const step of plan(after).steps) {
         if (step.do === "applyProvider") {
           after = { ...after, provider: reduceManagedFields(applied(step.content, after.provider, foreign)) };
+          const [answered] = planAnswered(observed(after), after.provider);
+          if (answered?.do === "writeStatus")
+            after = { ...after, consumer: { ...after.consumer, status: answered.status } };
         } else if (step.do === "writeStatus") {
           after = { ...after, consumer: { ...after.consumer, status: step.status } };
         } else {

@@ -8,8 +8,8 @@
  * | –         | bound             | orphan: interlock (orphans.ts), never a delete by itself |
  * | –         | not bound         | adopt: create the consumer's object |
  * | deleting  | – (cache)         | confirm live, then release the finalizer |
- * | deleting  | bound             | delete it, keep the finalizer; hold it while deletions are held |
- * | deleting  | deleting          | wait |
+ * | deleting  | bound             | delete it, keep the finalizer; hold it while deletions are held; write status |
+ * | deleting  | deleting          | write status, wait |
  * | deleting  | not bound         | not ours: release the finalizer, leave it |
  * | alive     | namespace unmapped| ask for the mapping, wait |
  * | alive     | deleting          | write status, wait until it is gone, then recreate |
@@ -22,14 +22,19 @@ import { adoptedContent } from "./adoption.ts";
 import {
   type AppliedRecord,
   isBound,
-  isSettled,
   isToBeNamed,
   legacyRemoval,
+  markOn,
   needsApply,
   providerContent,
+  specMark,
 } from "./content.ts";
 import type { MetadataRule } from "./metadata-rules.ts";
 import { type Isolation, type Mapping, providerRefOf, type Tenant } from "./namespaces.ts";
+import { isFresh, statusRecordOf } from "./neutral-status.ts";
+import { projectStatus } from "./status-projection.ts";
+import type { StatusView } from "./status-view.ts";
+import { type Waiting, waitingWords } from "./waiting.ts";
 
 /** Everything the decision depends on. */
 export interface ObservedPair {
@@ -40,6 +45,12 @@ export interface ObservedPair {
   readonly mapping: Mapping;
   readonly tenant: Tenant;
   readonly rule: MetadataRule;
+  /** What the claim's schema lets its status say. */
+  readonly view: StatusView;
+  /** Wall clock, milliseconds since the epoch. */
+  readonly now: number;
+  /** What the claim waits for takes so long that its status is to say so. Default false. */
+  readonly isOverdue?: boolean | undefined;
   /** For cluster-scoped resources. Default `Prefixed`. */
   readonly isolation?: Isolation | undefined;
   /** Where `provider` stands, or will stand. Default: where the isolation puts new ones. */
@@ -81,21 +92,12 @@ export type Step =
   /** Unbinding with policy Delete. */
   | { readonly do: "deleteConsumer"; readonly ref: ObjectRef; readonly uid: string };
 
-/** What a pair waits for; shown to people as an event on the claim. */
-export type Waiting =
-  | "mapping"
-  | "providerDeletion"
-  | "providerReplacement"
-  | "orphanConfirmation"
-  | "deletionHeld"
-  | "foreignObject"
-  /** Not really: the pair is in sync, and a second upstream object is left alone. */
-  | "secondObject";
-
 /** The decision. Without steps and without `waiting` the pair is in sync. */
 export interface PairPlan {
   readonly steps: readonly Step[];
   readonly waiting?: Waiting | undefined;
+  /** The status is to say what the claim waits for when that is overdue: ask again then. Default false. */
+  readonly awaitsStatus?: boolean | undefined;
 }
 
 const nothing: PairPlan = { steps: [] };
@@ -107,14 +109,27 @@ export function planPair(observed: ObservedPair): PairPlan {
   return isDeleting(consumer) ? planDeletion(observed, consumer) : planAlive(observed, consumer);
 }
 
-/** The decision for a pair of which only the status is known to differ. */
+/** The decision for a pair of which only the status is known to differ. What the claim shows need not be known. */
 export function planStatusOnly({
   ref,
   consumer,
   provider,
-}: Pick<ObservedPair, "ref" | "consumer" | "provider">): PairPlan {
-  if (consumer === undefined || provider?.status === undefined) return nothing;
-  return { steps: [writeStatus(ref, consumer, provider.status)] };
+  view,
+  now,
+}: Pick<ObservedPair, "ref" | "consumer" | "provider" | "view" | "now">): PairPlan {
+  if (consumer === undefined || provider === undefined) return nothing;
+  const status = projectStatus({ view, claim: consumer, provider, notSent: undefined, now });
+  return status === undefined ? nothing : { steps: [writeStatus(ref, consumer, status)] };
+}
+
+/**
+ * What follows at once from the provider's answer to an apply: its status is not about the spec that it has just got, and a claim that was
+ * ready must not say so until the next event comes.
+ */
+export function planAnswered(observed: ObservedPair, answer: DynamicObject): readonly Step[] {
+  const { consumer } = observed;
+  if (consumer === undefined || isDeleting(consumer) || isDeleting(answer)) return [];
+  return isFirst(consumer, answer) ? [] : planStatus(observed, consumer, answer, wrongMark(observed, answer));
 }
 
 function planWithoutConsumer(observed: ObservedPair): PairPlan {
@@ -129,14 +144,15 @@ function planDeletion(observed: ObservedPair, consumer: DynamicObject): PairPlan
   const held = consumer.metadata.finalizers?.includes(syncerFinalizer) === true;
   const uid = consumer.metadata.uid ?? "";
   if (provider !== undefined && isBound(provider) && !isForeign(observed)) {
-    if (isDeleting(provider)) return { steps: [], waiting: "providerDeletion" };
-    if (observed.deletionsHeld === true) return { steps: [], waiting: "deletionHeld" };
+    const status = planStatus(observed, consumer, provider, undefined);
+    if (isDeleting(provider)) return { steps: status, waiting: "providerDeletion" };
+    if (observed.deletionsHeld === true) return { steps: status, waiting: "deletionHeld" };
     const step: Step = {
       do: "deleteProvider",
       ref: refOfObject(provider),
       uid: provider.metadata.uid ?? "",
     };
-    return { steps: [step], waiting: "providerDeletion" };
+    return { steps: [step, ...status], waiting: "providerDeletion" };
   }
   if (!held) return nothing;
   if (ref.namespace !== undefined && mapping.state === "pending") return { steps: [], waiting: "mapping" };
@@ -147,34 +163,68 @@ function planDeletion(observed: ObservedPair, consumer: DynamicObject): PairPlan
 }
 
 function planAlive(observed: ObservedPair, consumer: DynamicObject): PairPlan {
-  const { ref, provider, mapping, tenant, rule } = observed;
+  const { ref, provider, mapping, tenant, rule, isolation, isOverdue } = observed;
   const target = targetOf(observed);
   if (target === undefined) {
     const { namespace = "" } = ref;
-    return mapping.state === "missing"
-      ? { steps: [{ do: "createMapping", consumerNamespace: namespace }], waiting: "mapping" }
-      : { steps: [], waiting: "mapping" };
+    const ask: Step = { do: "createMapping", consumerNamespace: namespace };
+    return planWait(observed, consumer, "mapping", mapping.state === "missing" ? [ask] : []);
   }
-  if (isForeign(observed)) return { steps: [], waiting: "foreignObject" };
-  const status = planStatus(observed, consumer);
-  if (provider !== undefined && isDeleting(provider))
-    return { steps: status, waiting: "providerReplacement" };
-  const wanted = providerContent(consumer, target, tenant, rule, isToBeNamed(observed.isolation, provider));
+  if (isForeign(observed)) return planWait(observed, consumer, "foreignObject", []);
+  if (provider !== undefined && isDeleting(provider)) {
+    const waiting = "providerReplacement";
+    return { steps: planStatus(observed, consumer, provider, waitingWords[waiting]), waiting };
+  }
+  const wanted = providerContent(consumer, target, tenant, rule, isToBeNamed(isolation, provider));
+  const marks = planMarks(observed, consumer);
+  const writes = planUpstream(observed, target, wanted);
+  const waiting = observed.second === undefined ? {} : ({ waiting: "secondObject" } as const);
+  if (provider === undefined || writes.length > 0) {
+    // What the provider says of it follows from its answer. It is waited for only when that is long in coming.
+    const unsent = isOverdue === true ? planStatus(observed, consumer, undefined, unsentWords) : [];
+    return { steps: [...marks, ...unsent, ...writes], ...waiting };
+  }
+  const status = planStatus(observed, consumer, provider, wrongMark(observed, provider));
+  if (status.length === 0 || isOverdue === true || !isFirst(consumer, provider))
+    return { steps: [...marks, ...status], ...waiting };
+  return { steps: marks, ...waiting, awaitsStatus: true };
+}
+
+const unsentWords = "the provider has not taken this change yet; it is tried again";
+
+/** A claim whose spec cannot be sent yet. That is no news for its status before it takes long. */
+function planWait(
+  observed: ObservedPair,
+  consumer: DynamicObject,
+  waiting: Waiting,
+  steps: readonly Step[],
+): PairPlan {
+  const status = planStatus(observed, consumer, undefined, waitingWords[waiting]);
+  if (status.length === 0) return { steps, waiting };
+  if (observed.isOverdue === true) return { steps: [...steps, ...status], waiting };
+  return { steps, waiting, awaitsStatus: true };
+}
+
+/** Our marks on the claim. */
+function planMarks({ ref }: ObservedPair, { metadata }: DynamicObject): readonly Step[] {
+  const { uid = "", finalizers, annotations } = metadata;
   const steps: Step[] = [];
-  const uid = consumer.metadata.uid ?? "";
-  if (consumer.metadata.finalizers?.includes(syncerFinalizer) !== true) {
-    steps.push({ do: "addFinalizer", ref, uid });
-  }
-  if (consumer.metadata.annotations?.[restoredAnnotation] !== undefined) {
-    steps.push({ do: "handOverConsumer", ref, uid });
-  }
+  if (finalizers?.includes(syncerFinalizer) !== true) steps.push({ do: "addFinalizer", ref, uid });
+  if (annotations?.[restoredAnnotation] !== undefined) steps.push({ do: "handOverConsumer", ref, uid });
+  return steps;
+}
+
+function planUpstream(
+  { provider, applied }: ObservedPair,
+  target: ObjectRef,
+  wanted: DynamicObject,
+): readonly Step[] {
+  const steps: Step[] = [];
   const removal = provider === undefined ? undefined : legacyRemoval(wanted, provider);
   if (removal !== undefined) steps.push({ do: "patchProvider", ref: target, patch: removal });
-  if (needsApply(wanted, provider, observed.applied)) {
+  if (needsApply(wanted, provider, applied))
     steps.push({ do: "applyProvider", content: wanted, uid: provider?.metadata.uid });
-  }
-  const plan = { steps: [...steps, ...status] };
-  return observed.second === undefined ? plan : { ...plan, waiting: "secondObject" };
+  return steps;
 }
 
 function targetOf({ target, tenant, ref, mapping, isolation }: ObservedPair): ObjectRef | undefined {
@@ -182,14 +232,32 @@ function targetOf({ target, tenant, ref, mapping, isolation }: ObservedPair): Ob
 }
 
 /**
- * Status: the consumer shows exactly the provider's status. A provider object that was just created has none yet; the old one
- * stays until the new arrives, so a claim does not flicker when its upstream is recreated.
+ * Status: the claim shows that of `provider`, in its own generations. An upstream object that was just made has none yet; what the claim
+ * shows stays until the new one arrives, but no longer as news of its spec. `notSent`: why the provider has not got that, if it has not.
  */
-function planStatus(observed: ObservedPair, consumer: DynamicObject): readonly Step[] {
-  const { provider, ref, lastWrittenStatus } = observed;
-  if (provider?.status === undefined || jsonEqual(consumer.status, provider.status)) return [];
-  if (isSettled(lastWrittenStatus, provider.status, consumer.status)) return [];
-  return [writeStatus(ref, consumer, provider.status)];
+function planStatus(
+  { ref, view, now, lastWrittenStatus }: ObservedPair,
+  consumer: DynamicObject,
+  provider: DynamicObject | undefined,
+  notSent: string | undefined,
+): readonly Step[] {
+  const status = projectStatus({ view, claim: consumer, provider, notSent, now });
+  if (status === undefined || jsonEqual(consumer.status, status)) return [];
+  const { wanted, observed } = statusRecordOf(consumer, status, consumer.status, view);
+  if (lastWrittenStatus?.wanted === wanted && lastWrittenStatus.observed === observed) return [];
+  return [writeStatus(ref, consumer, status)];
+}
+
+/** Whether the provider has not said anything yet, and the claim does not show anything. */
+function isFirst(consumer: DynamicObject, provider: DynamicObject): boolean {
+  return provider.status === undefined && (consumer.status === undefined || isFresh(consumer.status));
+}
+
+/** Somebody on the provider changes marks, so that echoes prove nothing. */
+function wrongMark({ consumer, view }: ObservedPair, provider: DynamicObject): string | undefined {
+  const mark = markOn(provider);
+  const isRight = mark === undefined || (consumer !== undefined && mark === specMark(consumer));
+  return isRight || view.isIgnored ? undefined : "the provider's object bears the mark of another spec";
 }
 
 function writeStatus(ref: ObjectRef, consumer: DynamicObject, status: unknown): Step {

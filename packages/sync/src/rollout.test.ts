@@ -9,6 +9,7 @@ import { consumerNameOf, providerRefOf } from "./namespaces.ts";
 import { isMassDeletion } from "./orphans.ts";
 import { breakingVersionChanges, isUndecidable, keepStoredVersions, SchemaTrial } from "./schema-rollout.ts";
 import { planUnbind } from "./unbind.ts";
+import { copied } from "./testing/objects.ts";
 
 const tenant = { namespace: "cluster-a", namespaceUid: "tenant" };
 
@@ -156,6 +157,7 @@ test("unbinding: orphans lose our marks, a deletion that was asked for before is
     mapping: { state: "ready", providerNamespace: "cluster-a-app" } as const,
     tenant,
     rule: defaultMetadataRule,
+    ...copied,
   };
   const steps = (
     consumer: DynamicObject | undefined,

@@ -10,6 +10,7 @@ import { isPropagated } from "./metadata-rules.ts";
 import { consumerNameOf, mappingOf, planMappingRelease, providerRefOf } from "./namespaces.ts";
 import { judgeAbsence, planOrphan } from "./orphans.ts";
 import { appliedBy, fieldsOf, providerWidget } from "./testing/objects.ts";
+import { plainView } from "./status-view.ts";
 
 test("reducing managed fields twice is reducing them once, and keeps exactly what the decision needs", () => {
   const keys = fc.constantFrom("a", "b", "c");
@@ -205,6 +206,7 @@ test("the synced type is read of the CRD in the app cluster, in a version that t
   assert.deepEqual(syncedType(crd, spec), {
     type: { group: "example.org", version: "v1", plural: "widgets", kind: "Widget", namespaced: true },
     statusSubresource: true,
+    view: plainView,
   });
   const elsewhere = { ...spec, group: "", names: { plural: "secrets", kind: "Secret" } };
   assert.deepEqual(syncedType(crd, elsewhere), syncedType(crd, spec));

@@ -3,6 +3,884 @@ import type { ServiceTable } from "../table/service-table.ts";
 
 export const tables: readonly ServiceTable[] = [
   {
+    "type": "keyvalue",
+    "title": "KeyValue",
+    "about": "A key-value store (Valkey) of one's own, alone or with replicas. Connections are encrypted with every plan.",
+    "kind": "KeyvalueInstance",
+    "fields": [],
+    "sizes": [
+      {
+        "word": "nano"
+      },
+      {
+        "word": "small"
+      },
+      {
+        "word": "medium"
+      },
+      {
+        "word": "big"
+      }
+    ],
+    "backends": [
+      {
+        "name": "a9s",
+        "default": true,
+        "broker": {},
+        "services": [
+          "a9s-keyvalue8"
+        ],
+        "plans": [
+          {
+            "name": "keyvalue-single-nano-ssl"
+          },
+          {
+            "name": "keyvalue-single-small-ssl"
+          },
+          {
+            "name": "keyvalue-single-medium-ssl"
+          },
+          {
+            "name": "keyvalue-single-big-ssl"
+          },
+          {
+            "name": "keyvalue-replica-small-ssl"
+          },
+          {
+            "name": "keyvalue-replica-medium-ssl"
+          },
+          {
+            "name": "keyvalue-replica-big-ssl"
+          }
+        ],
+        "takes": {
+          "create": "15m",
+          "change": "30m",
+          "delete": "10m"
+        },
+        "rules": [
+          {
+            "neverSmaller": {}
+          },
+          {
+            "never": {
+              "from": "replica",
+              "to": "single"
+            },
+            "message": "Migration from clustered to single Data Service Instance is not supported."
+          },
+          {
+            "never": {
+              "from": "single",
+              "to": "replica"
+            },
+            "message": "Migration from single to clustered Data Service Instance is not supported."
+          },
+          {
+            "keeps": {
+              "word": "ssl",
+              "title": "SSL"
+            }
+          },
+          {
+            "parametersNeed": {
+              "word": "replica",
+              "parameters": [
+                "hostnameResolution",
+                "downAfterMilliseconds",
+                "failoverTimeout",
+                "minReplicasMaxLag",
+                "minReplicasToWrite",
+                "replBacklogSize"
+              ]
+            },
+            "message": "parameters.{parameter} is only supported for clustered plans"
+          }
+        ]
+      }
+    ],
+    "parametersAbout": "Settings of the store. What is not set is as the broker has it.",
+    "parameters": [
+      {
+        "name": "snapshot",
+        "about": "When the data is saved to disk, such as ['save 900 1','save 300 10']; [] is never.",
+        "schema": {
+          "description": "When the data is saved to disk, such as ['save 900 1','save 300 10']; [] is never.",
+          "type": "string",
+          "pattern": "^\\[('save [0-9]+ [0-9]+'(, *'save [0-9]+ [0-9]+')*)?\\]$"
+        },
+        "to": {
+          "a9s": {
+            "key": "snapshot"
+          }
+        }
+      },
+      {
+        "name": "replBacklogSize",
+        "about": "Memory for replicas that were cut off and catch up, such as 1mb. Only with replicas.",
+        "schema": {
+          "description": "Memory for replicas that were cut off and catch up, such as 1mb. Only with replicas.",
+          "type": "string",
+          "pattern": "^[0-9]+[kmg]b?$"
+        },
+        "to": {
+          "a9s": {
+            "key": "repl-backlog-size"
+          }
+        }
+      },
+      {
+        "name": "minReplicasToWrite",
+        "about": "How many replicas must be there so that the store accepts writes; 0 is none. Only with replicas.",
+        "schema": {
+          "description": "How many replicas must be there so that the store accepts writes; 0 is none. Only with replicas.",
+          "type": "integer",
+          "x-kubernetes-validations": [
+            {
+              "rule": "self >= 0",
+              "message": "Must be greater than or equal to 0"
+            }
+          ]
+        },
+        "to": {
+          "a9s": {
+            "key": "min-replicas-to-write"
+          }
+        }
+      },
+      {
+        "name": "minReplicasMaxLag",
+        "about": "Seconds that a replica may be behind and still counts as there. Only with replicas.",
+        "schema": {
+          "description": "Seconds that a replica may be behind and still counts as there. Only with replicas.",
+          "type": "integer",
+          "x-kubernetes-validations": [
+            {
+              "rule": "self > 0",
+              "message": "Must be greater than 0"
+            }
+          ]
+        },
+        "to": {
+          "a9s": {
+            "key": "min-replicas-max-lag"
+          }
+        }
+      },
+      {
+        "name": "lazyfreeLazyEviction",
+        "about": "Whether memory of keys that are evicted is freed in the background.",
+        "schema": {
+          "description": "Whether memory of keys that are evicted is freed in the background.",
+          "type": "string",
+          "enum": [
+            "yes",
+            "no"
+          ]
+        },
+        "to": {
+          "a9s": {
+            "key": "lazyfree-lazy-eviction"
+          }
+        }
+      },
+      {
+        "name": "lazyfreeLazyExpire",
+        "about": "Whether memory of keys that expire is freed in the background.",
+        "schema": {
+          "description": "Whether memory of keys that expire is freed in the background.",
+          "type": "string",
+          "enum": [
+            "yes",
+            "no"
+          ]
+        },
+        "to": {
+          "a9s": {
+            "key": "lazyfree-lazy-expire"
+          }
+        }
+      },
+      {
+        "name": "maxmemory",
+        "about": "The most memory for data, such as 512mb; dynamic is what the plan has, 0 is no limit.",
+        "schema": {
+          "description": "The most memory for data, such as 512mb; dynamic is what the plan has, 0 is no limit.",
+          "type": "string",
+          "pattern": "^(dynamic|0|[0-9]+[kmg]b?)$"
+        },
+        "to": {
+          "a9s": {
+            "key": "maxmemory"
+          }
+        }
+      },
+      {
+        "name": "maxmemoryPolicy",
+        "about": "Which keys are evicted when that memory is full.",
+        "schema": {
+          "description": "Which keys are evicted when that memory is full.",
+          "type": "string",
+          "enum": [
+            "volatile-lru",
+            "allkeys-lru",
+            "volatile-lfu",
+            "allkeys-lfu",
+            "volatile-random",
+            "allkeys-random",
+            "volatile-ttl",
+            "noeviction"
+          ]
+        },
+        "to": {
+          "a9s": {
+            "key": "maxmemory-policy"
+          }
+        }
+      },
+      {
+        "name": "maxmemorySamples",
+        "about": "Of how many keys each evicted one is chosen.",
+        "schema": {
+          "description": "Of how many keys each evicted one is chosen.",
+          "type": "integer",
+          "x-kubernetes-validations": [
+            {
+              "rule": "self >= 0",
+              "message": "Must be greater than or equal to 0"
+            }
+          ]
+        },
+        "to": {
+          "a9s": {
+            "key": "maxmemory-samples"
+          }
+        }
+      },
+      {
+        "name": "maxclients",
+        "about": "The most connections at the same time.",
+        "schema": {
+          "description": "The most connections at the same time.",
+          "type": "integer",
+          "x-kubernetes-validations": [
+            {
+              "rule": "self >= 0",
+              "message": "Must be greater than or equal to 0"
+            }
+          ]
+        },
+        "to": {
+          "a9s": {
+            "key": "maxclients"
+          }
+        }
+      },
+      {
+        "name": "downAfterMilliseconds",
+        "about": "Milliseconds without an answer after which a server counts as down. Only with replicas.",
+        "schema": {
+          "description": "Milliseconds without an answer after which a server counts as down. Only with replicas.",
+          "type": "integer",
+          "x-kubernetes-validations": [
+            {
+              "rule": "self >= 0",
+              "message": "Must be greater than or equal to 0"
+            }
+          ]
+        },
+        "to": {
+          "a9s": {
+            "key": "down-after-milliseconds"
+          }
+        }
+      },
+      {
+        "name": "failoverTimeout",
+        "about": "Milliseconds that a failover may take. Only with replicas.",
+        "schema": {
+          "description": "Milliseconds that a failover may take. Only with replicas.",
+          "type": "integer",
+          "x-kubernetes-validations": [
+            {
+              "rule": "self >= 0",
+              "message": "Must be greater than or equal to 0"
+            }
+          ]
+        },
+        "to": {
+          "a9s": {
+            "key": "failover-timeout"
+          }
+        }
+      },
+      {
+        "name": "hostnameResolution",
+        "about": "Whether the servers find each other by host names, and whether they announce them. Only with replicas.",
+        "schema": {
+          "description": "Whether the servers find each other by host names, and whether they announce them. Only with replicas.",
+          "type": "string",
+          "enum": [
+            "disabled",
+            "resolve-only",
+            "enabled"
+          ]
+        },
+        "to": {
+          "a9s": {
+            "key": "hostname-resolution"
+          }
+        }
+      },
+      {
+        "name": "tlsProtocols",
+        "about": "Which versions of TLS clients may use.",
+        "schema": {
+          "description": "Which versions of TLS clients may use.",
+          "type": "string",
+          "enum": [
+            "TLSv1.2",
+            "TLSv1.3",
+            "TLSv1.2 TLSv1.3",
+            "TLSv1.3 TLSv1.2"
+          ]
+        },
+        "to": {
+          "a9s": {
+            "key": "tls-protocols"
+          }
+        }
+      },
+      {
+        "name": "tlsCiphers",
+        "about": "Which ciphers clients may use with TLS 1.2, as OpenSSL lists them.",
+        "schema": {
+          "description": "Which ciphers clients may use with TLS 1.2, as OpenSSL lists them.",
+          "type": "string"
+        },
+        "to": {
+          "a9s": {
+            "key": "tls-ciphers"
+          }
+        }
+      },
+      {
+        "name": "tlsCiphersuites",
+        "about": "Which cipher suites clients may use with TLS 1.3, as OpenSSL lists them.",
+        "schema": {
+          "description": "Which cipher suites clients may use with TLS 1.3, as OpenSSL lists them.",
+          "type": "string"
+        },
+        "to": {
+          "a9s": {
+            "key": "tls-ciphersuites"
+          }
+        }
+      },
+      {
+        "name": "luaTimeLimit",
+        "about": "Milliseconds after which a script counts as slow and others are answered with an error.",
+        "schema": {
+          "description": "Milliseconds after which a script counts as slow and others are answered with an error.",
+          "type": "integer",
+          "x-kubernetes-validations": [
+            {
+              "rule": "self >= 0",
+              "message": "Must be greater than or equal to 0"
+            }
+          ]
+        },
+        "to": {
+          "a9s": {
+            "key": "lua-time-limit"
+          }
+        }
+      },
+      {
+        "name": "notifyKeyspaceEvents",
+        "about": "Which changes of keys are published, in the letters of Valkey with K or E among them; nothing is none.",
+        "schema": {
+          "description": "Which changes of keys are published, in the letters of Valkey with K or E among them; nothing is none.",
+          "type": "string",
+          "pattern": "^([KEg$lshzxetdmnA]*[KE][KEg$lshzxetdmnA]*)?$"
+        },
+        "to": {
+          "a9s": {
+            "key": "notify-keyspace-events"
+          }
+        }
+      }
+    ],
+    "credentials": {
+      "keys": [
+        "cacrt",
+        "host",
+        "hosts",
+        "load_balanced_host",
+        "valkey.password",
+        "valkey.port",
+        "valkey.username"
+      ],
+      "connection": [
+        {
+          "label": "KeyValue",
+          "from": "host",
+          "form": "host",
+          "port": "valkey.port"
+        }
+      ]
+    },
+    "columns": [
+      {
+        "name": "ManagedResource",
+        "type": "string",
+        "path": ".status.managed.state"
+      }
+    ],
+    "examples": [
+      {
+        "file": "keyvalue-instance",
+        "about": "A small key-value store.",
+        "name": "cache",
+        "spec": {
+          "service": "a9s-keyvalue8",
+          "plan": "keyvalue-single-small-ssl"
+        }
+      },
+      {
+        "file": "keyvalue-instance-parameters",
+        "about": "A replicated key-value store with settings of its own.",
+        "name": "cache-replicated",
+        "spec": {
+          "service": "a9s-keyvalue8",
+          "plan": "keyvalue-replica-small-ssl",
+          "parameters": {
+            "maxmemoryPolicy": "allkeys-lru",
+            "maxclients": 500,
+            "minReplicasToWrite": 1,
+            "failoverTimeout": 60000
+          }
+        }
+      }
+    ]
+  },
+  {
+    "type": "logme2",
+    "title": "LogMe2",
+    "about": "A store for logs of one's own: Fluentd takes them in by syslog, OpenSearch keeps and finds them, its dashboards show them.",
+    "kind": "Logme2Instance",
+    "fields": [],
+    "sizes": [
+      {
+        "word": "small"
+      }
+    ],
+    "backends": [
+      {
+        "name": "a9s",
+        "default": true,
+        "broker": {},
+        "services": [
+          "a9s-logme2"
+        ],
+        "plans": [
+          {
+            "name": "logme-single-small-ssl"
+          },
+          {
+            "name": "logme-cluster-small-ssl"
+          }
+        ],
+        "takes": {
+          "create": "15m",
+          "change": "30m",
+          "delete": "10m"
+        },
+        "rules": [
+          {
+            "never": {
+              "from": "cluster",
+              "to": "single"
+            },
+            "message": "Migration from clustered to single Data Service Instance is not supported."
+          },
+          {
+            "never": {
+              "from": "single",
+              "to": "cluster"
+            },
+            "message": "Migration from single to clustered Data Service Instance is not supported."
+          }
+        ]
+      }
+    ],
+    "parametersAbout": "Settings of OpenSearch and Fluentd. What is not set is as the broker has it.",
+    "parameters": [
+      {
+        "name": "javaHeapspace",
+        "about": "Memory of OpenSearch's heap, in mebibytes.",
+        "schema": {
+          "description": "Memory of OpenSearch's heap, in mebibytes.",
+          "type": "integer",
+          "x-kubernetes-validations": [
+            {
+              "rule": "self >= 256",
+              "message": "Must be greater than or equal to 256"
+            }
+          ]
+        },
+        "to": {
+          "a9s": {
+            "key": "java_heapspace"
+          }
+        }
+      },
+      {
+        "name": "javaMaxmetaspace",
+        "about": "The most memory for classes of OpenSearch, in mebibytes.",
+        "schema": {
+          "description": "The most memory for classes of OpenSearch, in mebibytes.",
+          "type": "integer",
+          "x-kubernetes-validations": [
+            {
+              "rule": "self >= 256",
+              "message": "Must be greater than or equal to 256"
+            },
+            {
+              "rule": "self <= 1024",
+              "message": "Must be less than or equal to 1024"
+            }
+          ]
+        },
+        "to": {
+          "a9s": {
+            "key": "java_maxmetaspace"
+          }
+        }
+      },
+      {
+        "name": "javaGarbageCollector",
+        "about": "Which garbage collector OpenSearch runs with.",
+        "schema": {
+          "description": "Which garbage collector OpenSearch runs with.",
+          "type": "string",
+          "enum": [
+            "UseSerialGC",
+            "UseParallelGC",
+            "UseParallelOldGC",
+            "UseG1GC"
+          ]
+        },
+        "to": {
+          "a9s": {
+            "key": "java_garbage_collector"
+          }
+        }
+      },
+      {
+        "name": "ismJobInterval",
+        "about": "Minutes between two runs of index state management.",
+        "schema": {
+          "description": "Minutes between two runs of index state management.",
+          "type": "integer",
+          "x-kubernetes-validations": [
+            {
+              "rule": "self > 0",
+              "message": "Must be greater than 0"
+            }
+          ]
+        },
+        "to": {
+          "a9s": {
+            "key": "ism_job_interval"
+          }
+        }
+      },
+      {
+        "name": "ismDeletionAfter",
+        "about": "How old an index becomes before it is deleted, such as 30d.",
+        "schema": {
+          "description": "How old an index becomes before it is deleted, such as 30d.",
+          "type": "string"
+        },
+        "to": {
+          "a9s": {
+            "key": "ism_deletion_after"
+          }
+        }
+      },
+      {
+        "name": "ismJitter",
+        "about": "By which part of the interval its runs may shift.",
+        "schema": {
+          "description": "By which part of the interval its runs may shift.",
+          "type": "number",
+          "x-kubernetes-validations": [
+            {
+              "rule": "self >= 0",
+              "message": "Must be greater than or equal to 0"
+            }
+          ]
+        },
+        "to": {
+          "a9s": {
+            "key": "ism_jitter"
+          }
+        }
+      },
+      {
+        "name": "opensearchTlsProtocols",
+        "about": "Which versions of TLS clients of OpenSearch may use.",
+        "schema": {
+          "description": "Which versions of TLS clients of OpenSearch may use.",
+          "type": "array",
+          "items": {
+            "type": "string",
+            "enum": [
+              "TLSv1.2",
+              "TLSv1.3"
+            ]
+          }
+        },
+        "to": {
+          "a9s": {
+            "key": "opensearch-tls-protocols"
+          }
+        }
+      },
+      {
+        "name": "opensearchTlsCiphers",
+        "about": "Which ciphers clients of OpenSearch may use.",
+        "schema": {
+          "description": "Which ciphers clients of OpenSearch may use.",
+          "type": "array",
+          "items": {
+            "type": "string"
+          }
+        },
+        "to": {
+          "a9s": {
+            "key": "opensearch-tls-ciphers"
+          }
+        }
+      },
+      {
+        "name": "fluentdUdp",
+        "about": "Port on which Fluentd takes in syslog by UDP.",
+        "schema": {
+          "description": "Port on which Fluentd takes in syslog by UDP.",
+          "type": "integer",
+          "x-kubernetes-validations": [
+            {
+              "rule": "self > 0",
+              "message": "Must be greater than 0"
+            },
+            {
+              "rule": "self <= 65535",
+              "message": "Must be less than or equal to 65535"
+            }
+          ]
+        },
+        "to": {
+          "a9s": {
+            "key": "fluentd-udp"
+          }
+        }
+      },
+      {
+        "name": "fluentdTcp",
+        "about": "Port on which Fluentd takes in syslog by TCP.",
+        "schema": {
+          "description": "Port on which Fluentd takes in syslog by TCP.",
+          "type": "integer",
+          "x-kubernetes-validations": [
+            {
+              "rule": "self > 0",
+              "message": "Must be greater than 0"
+            },
+            {
+              "rule": "self <= 65535",
+              "message": "Must be less than or equal to 65535"
+            }
+          ]
+        },
+        "to": {
+          "a9s": {
+            "key": "fluentd-tcp"
+          }
+        }
+      },
+      {
+        "name": "fluentdTls",
+        "about": "Port on which Fluentd takes in syslog by TLS.",
+        "schema": {
+          "description": "Port on which Fluentd takes in syslog by TLS.",
+          "type": "integer",
+          "x-kubernetes-validations": [
+            {
+              "rule": "self > 0",
+              "message": "Must be greater than 0"
+            },
+            {
+              "rule": "self <= 65535",
+              "message": "Must be less than or equal to 65535"
+            }
+          ]
+        },
+        "to": {
+          "a9s": {
+            "key": "fluentd-tls"
+          }
+        }
+      },
+      {
+        "name": "fluentdTlsCiphers",
+        "about": "Which ciphers senders to Fluentd may use.",
+        "schema": {
+          "description": "Which ciphers senders to Fluentd may use.",
+          "type": "string"
+        },
+        "to": {
+          "a9s": {
+            "key": "fluentd-tls-ciphers"
+          }
+        }
+      },
+      {
+        "name": "fluentdTlsVersion",
+        "about": "Which version of TLS senders to Fluentd use.",
+        "schema": {
+          "description": "Which version of TLS senders to Fluentd use.",
+          "type": "string",
+          "enum": [
+            "TLSv1_1",
+            "TLS1_2",
+            "TLS1_3"
+          ]
+        },
+        "to": {
+          "a9s": {
+            "key": "fluentd-tls-version"
+          }
+        }
+      },
+      {
+        "name": "fluentdTlsMinVersion",
+        "about": "The lowest version of TLS that senders to Fluentd may use.",
+        "schema": {
+          "description": "The lowest version of TLS that senders to Fluentd may use.",
+          "type": "string",
+          "enum": [
+            "TLSv1_1",
+            "TLS1_2",
+            "TLS1_3"
+          ]
+        },
+        "to": {
+          "a9s": {
+            "key": "fluentd-tls-min-version"
+          }
+        }
+      },
+      {
+        "name": "fluentdTlsMaxVersion",
+        "about": "The highest version of TLS that senders to Fluentd may use.",
+        "schema": {
+          "description": "The highest version of TLS that senders to Fluentd may use.",
+          "type": "string",
+          "enum": [
+            "TLSv1_1",
+            "TLS1_2",
+            "TLS1_3"
+          ]
+        },
+        "to": {
+          "a9s": {
+            "key": "fluentd-tls-max-version"
+          }
+        }
+      },
+      {
+        "name": "groks",
+        "about": "Patterns by which Fluentd takes messages apart.",
+        "schema": {
+          "description": "Patterns by which Fluentd takes messages apart.",
+          "type": "array",
+          "items": {
+            "description": "One pattern; the first that fits is taken.",
+            "type": "object",
+            "properties": {
+              "pattern": {
+                "description": "A Grok pattern, such as %{COMBINEDAPACHELOG}.",
+                "type": "string"
+              }
+            },
+            "required": [
+              "pattern"
+            ]
+          }
+        },
+        "to": {
+          "a9s": {
+            "key": "groks"
+          }
+        }
+      }
+    ],
+    "credentials": {
+      "keys": [
+        "cacrt",
+        "host",
+        "password",
+        "syslog_drain_url",
+        "username"
+      ],
+      "connection": [
+        {
+          "label": "Logme2",
+          "from": "host",
+          "form": "url"
+        }
+      ]
+    },
+    "columns": [
+      {
+        "name": "ManagedResource",
+        "type": "string",
+        "path": ".status.managed.state"
+      }
+    ],
+    "examples": [
+      {
+        "file": "logme2-instance",
+        "about": "A small store for logs.",
+        "name": "logs",
+        "spec": {
+          "service": "a9s-logme2",
+          "plan": "logme-single-small-ssl"
+        }
+      },
+      {
+        "file": "logme2-instance-parameters",
+        "about": "A cluster for logs that are deleted after a month.",
+        "name": "logs-cluster",
+        "spec": {
+          "service": "a9s-logme2",
+          "plan": "logme-cluster-small-ssl",
+          "parameters": {
+            "ismDeletionAfter": "30d",
+            "fluentdTcp": 5140,
+            "groks": [
+              {
+                "pattern": "%{COMBINEDAPACHELOG}"
+              }
+            ]
+          }
+        }
+      }
+    ]
+  },
+  {
     "type": "mariadb",
     "title": "MariaDB",
     "about": "A MariaDB server of one's own, alone or as a cluster. Each binding gets a user of its own in the instance's database.",
@@ -95,7 +973,6 @@ export const tables: readonly ServiceTable[] = [
         ]
       }
     ],
-    "otherCompositions": false,
     "parametersAbout": "Settings of the database server. What is not set is as the broker has it.",
     "parameters": [
       {
@@ -197,6 +1074,407 @@ export const tables: readonly ServiceTable[] = [
               "stock",
               "invoices"
             ]
+          }
+        }
+      }
+    ]
+  },
+  {
+    "type": "messaging",
+    "title": "Messaging",
+    "about": "A message broker (RabbitMQ) of one's own, alone or as a cluster. Each binding gets a user of its own.",
+    "kind": "MessagingInstance",
+    "fields": [],
+    "sizes": [
+      {
+        "word": "nano"
+      },
+      {
+        "word": "small"
+      },
+      {
+        "word": "big"
+      }
+    ],
+    "backends": [
+      {
+        "name": "a9s",
+        "default": true,
+        "broker": {},
+        "services": [
+          "a9s-messaging310",
+          "a9s-messaging312",
+          "a9s-messaging313",
+          "a9s-messaging4"
+        ],
+        "plans": [
+          {
+            "name": "messaging-single-nano"
+          },
+          {
+            "name": "messaging-single-nano-ssl"
+          },
+          {
+            "name": "messaging-single-small"
+          },
+          {
+            "name": "messaging-single-small-ssl"
+          },
+          {
+            "name": "messaging-single-big"
+          },
+          {
+            "name": "messaging-single-big-ssl"
+          },
+          {
+            "name": "messaging-cluster-small"
+          },
+          {
+            "name": "messaging-cluster-small-ssl"
+          },
+          {
+            "name": "messaging-cluster-big"
+          },
+          {
+            "name": "messaging-cluster-big-ssl"
+          }
+        ],
+        "takes": {
+          "create": "15m",
+          "change": "30m",
+          "delete": "10m"
+        },
+        "rules": [
+          {
+            "neverSmaller": {}
+          },
+          {
+            "never": {
+              "from": "cluster",
+              "to": "single"
+            },
+            "message": "Migration from clustered to single Data Service Instance is not supported."
+          },
+          {
+            "keeps": {
+              "word": "ssl",
+              "title": "SSL"
+            }
+          }
+        ]
+      }
+    ],
+    "parametersAbout": "Settings of the message broker. What is not set is as the broker has it.",
+    "parameters": [
+      {
+        "name": "consumerTimeout",
+        "about": "Milliseconds after which a consumer that has not acknowledged a message loses its channel.",
+        "schema": {
+          "description": "Milliseconds after which a consumer that has not acknowledged a message loses its channel.",
+          "type": "integer",
+          "x-kubernetes-validations": [
+            {
+              "rule": "self >= 1800000",
+              "message": "Must be greater than or equal to 1800000"
+            }
+          ]
+        },
+        "to": {
+          "a9s": {
+            "key": "consumer_timeout"
+          }
+        }
+      },
+      {
+        "name": "tlsProtocols",
+        "about": "Which versions of TLS clients may use.",
+        "schema": {
+          "description": "Which versions of TLS clients may use.",
+          "type": "array",
+          "items": {
+            "type": "string",
+            "enum": [
+              "tlsv1.2",
+              "tlsv1.3"
+            ]
+          }
+        },
+        "to": {
+          "a9s": {
+            "key": "tls-protocols"
+          }
+        }
+      },
+      {
+        "name": "tlsCiphers",
+        "about": "Which ciphers clients may use.",
+        "schema": {
+          "description": "Which ciphers clients may use.",
+          "type": "array",
+          "items": {
+            "type": "string"
+          }
+        },
+        "to": {
+          "a9s": {
+            "key": "tls-ciphers"
+          }
+        }
+      }
+    ],
+    "credentials": {
+      "keys": [
+        "http_api_uri",
+        "http_api_uris",
+        "protocols.amqp_ssl.host",
+        "protocols.amqp_ssl.hosts",
+        "protocols.amqp_ssl.password",
+        "protocols.amqp_ssl.port",
+        "protocols.amqp_ssl.ssl",
+        "protocols.amqp_ssl.uri",
+        "protocols.amqp_ssl.username",
+        "protocols.management.cacrt",
+        "protocols.management.host",
+        "protocols.management.hosts",
+        "protocols.management.password",
+        "protocols.management.path",
+        "protocols.management.port",
+        "protocols.management.ssl",
+        "protocols.management.uri",
+        "protocols.management.uris",
+        "protocols.management.username"
+      ],
+      "connection": [
+        {
+          "label": "HTTP API",
+          "from": "http_api_uri",
+          "form": "url"
+        },
+        {
+          "label": "AMQP SSL",
+          "from": "protocols.amqp_ssl.uri",
+          "form": "url"
+        },
+        {
+          "label": "Management",
+          "from": "protocols.management.uri",
+          "form": "url"
+        }
+      ]
+    },
+    "columns": [
+      {
+        "name": "ManagedResource",
+        "type": "string",
+        "path": ".status.managed.state"
+      }
+    ],
+    "examples": [
+      {
+        "file": "messaging-instance",
+        "about": "A small message broker.",
+        "name": "events",
+        "spec": {
+          "service": "a9s-messaging4",
+          "plan": "messaging-single-small-ssl"
+        }
+      },
+      {
+        "file": "messaging-instance-parameters",
+        "about": "A cluster whose consumers have an hour for each message.",
+        "name": "events-cluster",
+        "spec": {
+          "service": "a9s-messaging4",
+          "plan": "messaging-cluster-small-ssl",
+          "parameters": {
+            "consumerTimeout": 3600000,
+            "tlsProtocols": [
+              "tlsv1.3"
+            ]
+          }
+        }
+      }
+    ]
+  },
+  {
+    "type": "mongodb",
+    "title": "MongoDB",
+    "about": "A MongoDB server of one's own, alone or as a replica set. Each binding gets a user of its own in the instance's database.",
+    "kind": "MongodbInstance",
+    "fields": [],
+    "sizes": [
+      {
+        "word": "nano"
+      },
+      {
+        "word": "small"
+      },
+      {
+        "word": "big"
+      }
+    ],
+    "backends": [
+      {
+        "name": "a9s",
+        "default": true,
+        "broker": {},
+        "services": [
+          "a9s-mongodb50",
+          "a9s-mongodb70"
+        ],
+        "plans": [
+          {
+            "name": "mongodbsspl-single-nano"
+          },
+          {
+            "name": "mongodbsspl-single-nano-ssl"
+          },
+          {
+            "name": "mongodbsspl-single-small"
+          },
+          {
+            "name": "mongodbsspl-single-small-ssl"
+          },
+          {
+            "name": "mongodbsspl-single-big"
+          },
+          {
+            "name": "mongodbsspl-single-big-ssl"
+          },
+          {
+            "name": "mongodbsspl-replica-small"
+          },
+          {
+            "name": "mongodbsspl-replica-small-ssl"
+          },
+          {
+            "name": "mongodbsspl-replica-big"
+          },
+          {
+            "name": "mongodbsspl-replica-big-ssl"
+          }
+        ],
+        "takes": {
+          "create": "15m",
+          "change": "30m",
+          "delete": "10m"
+        },
+        "rules": [
+          {
+            "neverSmaller": {}
+          },
+          {
+            "never": {
+              "from": "replica",
+              "to": "single"
+            },
+            "message": "Migration from replicated to single Data Service Instance is not supported."
+          },
+          {
+            "keeps": {
+              "word": "ssl",
+              "title": "SSL"
+            }
+          }
+        ]
+      }
+    ],
+    "parametersAbout": "Settings of the database server. What is not set is as the broker has it.",
+    "parameters": [
+      {
+        "name": "setClusterParameter",
+        "about": "Parameters of the whole cluster.",
+        "schema": {
+          "description": "Parameters of the whole cluster.",
+          "type": "object",
+          "properties": {
+            "changeStreamOptions": {
+              "description": "How change streams work.",
+              "type": "object",
+              "properties": {
+                "preAndPostImages": {
+                  "description": "What a document was before and after a change.",
+                  "type": "object",
+                  "properties": {
+                    "expireAfterSeconds": {
+                      "description": "Seconds for which these are kept; off is for as long as the server needs them itself.",
+                      "anyOf": [
+                        {
+                          "type": "integer"
+                        },
+                        {
+                          "type": "string"
+                        }
+                      ],
+                      "x-kubernetes-int-or-string": true,
+                      "x-kubernetes-validations": [
+                        {
+                          "rule": "type(self) == int ? self >= 0 : self == 'off'",
+                          "message": "Must be greater than or equal to 0, or off"
+                        }
+                      ]
+                    }
+                  }
+                }
+              }
+            }
+          }
+        },
+        "to": {
+          "a9s": {
+            "key": "set_cluster_parameter"
+          }
+        }
+      }
+    ],
+    "credentials": {
+      "keys": [
+        "default_database",
+        "hosts",
+        "password",
+        "uri",
+        "username"
+      ],
+      "connection": [
+        {
+          "label": "MongoDB",
+          "from": "hosts",
+          "form": "address"
+        }
+      ]
+    },
+    "columns": [
+      {
+        "name": "ManagedResource",
+        "type": "string",
+        "path": ".status.managed.state"
+      }
+    ],
+    "examples": [
+      {
+        "file": "mongodb-instance",
+        "about": "A small MongoDB database.",
+        "name": "catalog",
+        "spec": {
+          "service": "a9s-mongodb70",
+          "plan": "mongodbsspl-single-nano-ssl"
+        }
+      },
+      {
+        "file": "mongodb-instance-parameters",
+        "about": "A replica set that keeps images of changes for a day.",
+        "name": "catalog-replicated",
+        "spec": {
+          "service": "a9s-mongodb70",
+          "plan": "mongodbsspl-replica-small-ssl",
+          "parameters": {
+            "setClusterParameter": {
+              "changeStreamOptions": {
+                "preAndPostImages": {
+                  "expireAfterSeconds": 86400
+                }
+              }
+            }
           }
         }
       }
@@ -347,12 +1625,11 @@ export const tables: readonly ServiceTable[] = [
             "cel": {
               "expression": "!has(self.expose) || (has(self.compositionRef) && self.compositionRef.name != 'a9s-postgresql')"
             },
-            "message": "expose is not supported for a9s-postgresql"
+            "message": "expose is not supported for a9s-postgresql; remove spec.expose"
           }
         ]
       }
     ],
-    "otherCompositions": false,
     "parametersAbout": "Settings of the database server. What is not set is as the broker has it.",
     "parameters": [
       {
@@ -835,6 +2112,396 @@ export const tables: readonly ServiceTable[] = [
             "logStatement": "ddl",
             "rolePrivileges": [
               "CREATEDB"
+            ]
+          }
+        }
+      }
+    ]
+  },
+  {
+    "type": "prometheus",
+    "title": "Prometheus",
+    "about": "A Prometheus server of one's own with an Alertmanager, a Graphite exporter and, with some plans, Grafana.",
+    "kind": "PrometheusInstance",
+    "fields": [],
+    "sizes": [
+      {
+        "word": "small"
+      },
+      {
+        "word": "big"
+      }
+    ],
+    "backends": [
+      {
+        "name": "a9s",
+        "default": true,
+        "broker": {},
+        "services": [
+          "a9s-prometheus"
+        ],
+        "plans": [
+          {
+            "name": "prometheus-single-small"
+          },
+          {
+            "name": "prometheus-single-big"
+          },
+          {
+            "name": "promgraf2-single-small"
+          },
+          {
+            "name": "promgraf2-single-big"
+          },
+          {
+            "name": "prometheus2-grafana10-single-small"
+          },
+          {
+            "name": "prometheus2-grafana10-single-big"
+          }
+        ],
+        "takes": {
+          "create": "15m",
+          "change": "30m",
+          "delete": "10m"
+        },
+        "rules": [
+          {
+            "immutable": {
+              "field": "plan"
+            },
+            "message": "Upgrade functionality for Prometheus plans is not supported"
+          }
+        ]
+      }
+    ],
+    "parametersAbout": "Settings of Prometheus and of its exporter. What is not set is as the broker has it.",
+    "parameters": [
+      {
+        "name": "mappingStrictMatch",
+        "about": "Whether the Graphite exporter drops what no mapping names.",
+        "schema": {
+          "description": "Whether the Graphite exporter drops what no mapping names.",
+          "type": "boolean"
+        },
+        "to": {
+          "a9s": {
+            "key": "mapping_strict_match"
+          }
+        }
+      },
+      {
+        "name": "scrapeConfigs",
+        "about": "What Prometheus scrapes, as in the scrape_configs of its own configuration.",
+        "schema": {
+          "description": "What Prometheus scrapes, as in the scrape_configs of its own configuration.",
+          "type": "array",
+          "items": {
+            "description": "One scrape configuration.",
+            "type": "object",
+            "x-kubernetes-preserve-unknown-fields": true
+          }
+        },
+        "to": {
+          "a9s": {
+            "key": "scrape_configs"
+          }
+        }
+      }
+    ],
+    "credentials": {
+      "keys": [
+        "alertmanager_urls",
+        "grafana_urls",
+        "graphite_exporter_port",
+        "graphite_exporters",
+        "password",
+        "prometheus_urls",
+        "username"
+      ],
+      "connection": [
+        {
+          "label": "Prometheus",
+          "from": "prometheus_urls",
+          "form": "url"
+        },
+        {
+          "label": "Alertmanager",
+          "from": "alertmanager_urls",
+          "form": "url"
+        },
+        {
+          "label": "Grafana",
+          "from": "grafana_urls",
+          "form": "url"
+        },
+        {
+          "label": "Graphite Exporter",
+          "from": "graphite_exporters",
+          "form": "host",
+          "port": "graphite_exporter_port"
+        }
+      ]
+    },
+    "columns": [
+      {
+        "name": "ManagedResource",
+        "type": "string",
+        "path": ".status.managed.state"
+      }
+    ],
+    "examples": [
+      {
+        "file": "prometheus-instance",
+        "about": "A small Prometheus server.",
+        "name": "metrics",
+        "spec": {
+          "service": "a9s-prometheus",
+          "plan": "prometheus-single-small"
+        }
+      },
+      {
+        "file": "prometheus-instance-parameters",
+        "about": "A Prometheus server that scrapes an application.",
+        "name": "metrics-app",
+        "spec": {
+          "service": "a9s-prometheus",
+          "plan": "prometheus2-grafana10-single-small",
+          "parameters": {
+            "mappingStrictMatch": true,
+            "scrapeConfigs": [
+              {
+                "job_name": "app",
+                "static_configs": [
+                  {
+                    "targets": [
+                      "app.example.org:9090"
+                    ]
+                  }
+                ]
+              }
+            ]
+          }
+        }
+      }
+    ]
+  },
+  {
+    "type": "search",
+    "title": "Search",
+    "about": "A search engine (OpenSearch) of one's own, alone or as a cluster. Connections are encrypted with every plan.",
+    "kind": "SearchInstance",
+    "fields": [],
+    "sizes": [
+      {
+        "word": "nano"
+      },
+      {
+        "word": "small"
+      },
+      {
+        "word": "medium"
+      },
+      {
+        "word": "big"
+      }
+    ],
+    "backends": [
+      {
+        "name": "a9s",
+        "default": true,
+        "broker": {},
+        "services": [
+          "a9s-search2"
+        ],
+        "plans": [
+          {
+            "name": "search-single-nano-ssl"
+          },
+          {
+            "name": "search-single-small-ssl"
+          },
+          {
+            "name": "search-single-medium-ssl"
+          },
+          {
+            "name": "search-single-big-ssl"
+          },
+          {
+            "name": "search-cluster-small-ssl"
+          },
+          {
+            "name": "search-cluster-medium-ssl"
+          },
+          {
+            "name": "search-cluster-big-ssl"
+          }
+        ],
+        "takes": {
+          "create": "15m",
+          "change": "30m",
+          "delete": "10m"
+        },
+        "rules": [
+          {
+            "neverSmaller": {}
+          },
+          {
+            "never": {
+              "from": "cluster",
+              "to": "single"
+            },
+            "message": "Migration from clustered to single Data Service Instance is not supported."
+          }
+        ]
+      }
+    ],
+    "parametersAbout": "Settings of OpenSearch. What is not set is as the broker has it.",
+    "parameters": [
+      {
+        "name": "javaHeapspace",
+        "about": "Memory of OpenSearch's heap, in mebibytes.",
+        "schema": {
+          "description": "Memory of OpenSearch's heap, in mebibytes.",
+          "type": "integer",
+          "x-kubernetes-validations": [
+            {
+              "rule": "self >= 256",
+              "message": "Must be greater than or equal to 256"
+            }
+          ]
+        },
+        "to": {
+          "a9s": {
+            "key": "java_heapspace"
+          }
+        }
+      },
+      {
+        "name": "javaMaxmetaspace",
+        "about": "The most memory for classes of OpenSearch, in mebibytes.",
+        "schema": {
+          "description": "The most memory for classes of OpenSearch, in mebibytes.",
+          "type": "integer",
+          "x-kubernetes-validations": [
+            {
+              "rule": "self >= 256",
+              "message": "Must be greater than or equal to 256"
+            },
+            {
+              "rule": "self <= 1024",
+              "message": "Must be less than or equal to 1024"
+            }
+          ]
+        },
+        "to": {
+          "a9s": {
+            "key": "java_maxmetaspace"
+          }
+        }
+      },
+      {
+        "name": "javaGarbageCollector",
+        "about": "Which garbage collector OpenSearch runs with.",
+        "schema": {
+          "description": "Which garbage collector OpenSearch runs with.",
+          "type": "string",
+          "enum": [
+            "UseSerialGC",
+            "UseParallelGC",
+            "UseParallelOldGC",
+            "UseG1GC"
+          ]
+        },
+        "to": {
+          "a9s": {
+            "key": "java_garbage_collector"
+          }
+        }
+      },
+      {
+        "name": "tlsProtocols",
+        "about": "Which versions of TLS clients may use.",
+        "schema": {
+          "description": "Which versions of TLS clients may use.",
+          "type": "array",
+          "items": {
+            "type": "string",
+            "enum": [
+              "TLSv1.2",
+              "TLSv1.3"
+            ]
+          }
+        },
+        "to": {
+          "a9s": {
+            "key": "tls-protocols"
+          }
+        }
+      },
+      {
+        "name": "tlsCiphers",
+        "about": "Which ciphers clients may use.",
+        "schema": {
+          "description": "Which ciphers clients may use.",
+          "type": "array",
+          "items": {
+            "type": "string"
+          }
+        },
+        "to": {
+          "a9s": {
+            "key": "tls-ciphers"
+          }
+        }
+      }
+    ],
+    "credentials": {
+      "keys": [
+        "cacrt",
+        "host",
+        "hosts",
+        "password",
+        "port",
+        "scheme",
+        "username"
+      ],
+      "connection": [
+        {
+          "label": "Search",
+          "from": "host",
+          "form": "address"
+        }
+      ]
+    },
+    "columns": [
+      {
+        "name": "ManagedResource",
+        "type": "string",
+        "path": ".status.managed.state"
+      }
+    ],
+    "examples": [
+      {
+        "file": "search-instance",
+        "about": "A small search engine.",
+        "name": "find",
+        "spec": {
+          "service": "a9s-search2",
+          "plan": "search-single-small-ssl"
+        }
+      },
+      {
+        "file": "search-instance-parameters",
+        "about": "A cluster with a larger heap.",
+        "name": "find-cluster",
+        "spec": {
+          "service": "a9s-search2",
+          "plan": "search-cluster-small-ssl",
+          "parameters": {
+            "javaHeapspace": 1024,
+            "tlsProtocols": [
+              "TLSv1.3"
             ]
           }
         }

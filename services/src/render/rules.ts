@@ -7,16 +7,16 @@ export function rulesOf({ sizes, fields }: ServiceTable, { rules = [] }: Backend
   const optional = ["acceptsIncomplete", "parameters", ...fields.map(({ name }) => name)];
   return rules.flatMap((rule) =>
     [...rulesOfKind(rule, sizes, optional)].map(
-      ([text, message]): Rule => ({
+      ([text, message, parameter = ""]): Rule => ({
         rule: text,
-        message: rule.message ?? message,
+        message: (rule.message ?? message).replaceAll("{parameter}", parameter),
       }),
     ),
   );
 }
 
-/** A CEL expression and its own words. */
-type Worded = readonly [rule: string, message: string];
+/** A CEL expression and its own words, and the parameter that it is about. */
+type Worded = readonly [rule: string, message: string, parameter?: string];
 
 function rulesOfKind(
   rule: TableRule,
@@ -90,6 +90,7 @@ function planOfService({ service, word }: NonNullable<TableRule["serviceNeeds"]>
 function planOfParameter(name: string, word: string): Worded {
   return [
     `!has(self.parameters) || !has(self.parameters.${name}) || ${has("self.plan", word)}`,
-    `parameters.${name} is only supported for ${word} plans`,
+    `parameters.{parameter} is only supported for ${word} plans`,
+    name,
   ];
 }

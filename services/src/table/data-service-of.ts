@@ -16,6 +16,7 @@ export function dataServiceOf(table: ServiceTable): DataService {
     kind: table.kind,
     offerings: backend.services,
     plans: backend.plans.map(({ name }) => name),
+    plansAbout: Object.fromEntries(backend.plans.map(({ name, about = "" }) => [name, about])),
     rules: rulesOf(table, backend),
     parametersAbout: table.parametersAbout,
     parameters: table.parameters.filter(has).map(({ name, schema, to }) => ({
@@ -31,7 +32,14 @@ export function dataServiceOf(table: ServiceTable): DataService {
     takes: backend.takes,
     ...(table.columns.length === 0
       ? {}
-      : { columns: table.columns.map(({ name, type, path }) => ({ name, type, jsonPath: path })) }),
+      : {
+          columns: table.columns.map(({ name, type, path: jsonPath, wide }) => ({
+            name,
+            type,
+            jsonPath,
+            ...(wide === true ? { priority: 1 } : {}),
+          })),
+        }),
     credentialKeys: table.credentials.keys,
     connectionDetails: (credentials) => connectionDetails(connection, credentials),
     examples: table.examples,

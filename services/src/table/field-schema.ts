@@ -38,7 +38,10 @@ const level = object(
     free: boolean(),
     default: anyValue(),
     rules: list(
-      object({ rule: string({ minLength: 1 }), message: string({ minLength: 1, maxLength: 500 }) }),
+      object({
+        rule: string({ minLength: 1 }),
+        message: string({ minLength: 1, maxLength: 500, pattern: "^[^\\x00-\\x1f\\x7f{}]*$" }),
+      }),
     ),
   },
 );

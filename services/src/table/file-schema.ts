@@ -34,7 +34,6 @@ interface TableSpec {
   readonly backends: readonly Backend[];
   readonly credentials: CredentialsTable;
   readonly sizes?: readonly Size[] | undefined;
-  readonly otherCompositions?: boolean | undefined;
   readonly parametersAbout?: string | undefined;
   readonly parameters?: readonly FileParameter[] | undefined;
   readonly columns?: readonly Column[] | undefined;
@@ -44,7 +43,6 @@ interface TableSpec {
 interface FileField {
   readonly about: string;
   readonly schema: JsonSchema;
-  readonly backends?: readonly string[] | undefined;
 }
 
 interface FileParameter {
@@ -58,6 +56,9 @@ interface FileParameter {
 /** Text in one line: it becomes a message of the API server, a description or a row of a page. */
 const line = (maxLength = 500): Schema<string> =>
   string({ minLength: 1, maxLength, pattern: "^[^\\x00-\\x1f\\x7f]*$" });
+/** Words of a rule. Braces stand for the parameter only: in the messages of CEL rules they would be CEL. */
+const ruleText = (maxLength: number): Schema<string> =>
+  string({ minLength: 1, maxLength, pattern: "^([^\\x00-\\x1f\\x7f{}]|\\{parameter\\})*$" });
 const label = (maxLength: number): Schema<string> =>
   string({ pattern: "^[a-z]([-a-z0-9]*[a-z0-9])?$", maxLength });
 const camelCase: Schema<string> = string({ pattern: "^[a-z][A-Za-z0-9]*$", maxLength: 63 });
@@ -77,18 +78,18 @@ const rule: Schema<TableRule> = object(
   {},
   {
     neverSmaller: object({}),
-    keeps: object({ word, title: line(30) }),
+    keeps: object({ word, title: ruleText(30) }),
     never: object({ from: word, to: word }),
     immutable: object({ field: camelCase }),
     planNeeds: object({ word, services: list(offered, { minItems: 1 }) }),
     serviceNeeds: object({ service: offered, word }),
     parametersNeed: object({ parameters: list(camelCase, { minItems: 1 }), word }),
     cel: object({ expression: string({ minLength: 1, maxLength: 2000 }) }),
-    message: line(),
+    message: ruleText(500),
   },
 );
 
-const plan = object({ name: offered }, { about: line(), retired: boolean() });
+const plan = object({ name: offered }, { about: line() });
 
 const backend: Schema<Backend> = object(
   {
@@ -107,9 +108,7 @@ const backend: Schema<Backend> = object(
 const claim = object(
   { kind: string({ pattern: "^[A-Z][A-Za-z0-9]*$", maxLength: 50 }) },
   {
-    fields: map(
-      object({ about: line(), schema: anyObject() }, { backends: list(label(20), { minItems: 1 }) }),
-    ),
+    fields: map(object({ about: line(), schema: anyObject() })),
   },
 );
 
@@ -157,12 +156,11 @@ export const tableFile: Schema<TableFile> = object({
       title: line(60),
       about: line(),
       claim,
-      backends: list(backend, { minItems: 1, maxItems: 10 }),
+      backends: list(backend, { minItems: 1, maxItems: 1 }),
       credentials,
     },
     {
-      sizes: list(object({ word }, { about: line() })),
-      otherCompositions: boolean(),
+      sizes: list(object({ word })),
       parametersAbout: line(),
       parameters: list(object({ name: camelCase, about: line(), schema: anyObject(), to: map(anyValue()) }), {
         maxItems: 200,

@@ -84,7 +84,7 @@ const cases: readonly (readonly [what: string, piece: string, by: string, fault:
     "a field that there is not",
     "  title: Example",
     "  titel: Example",
-    '5: spec.titel: is "Example", expected one of the fields about, backends, claim, columns, credentials, examples, otherCompositions, parameters, parametersAbout, sizes, title',
+    '5: spec.titel: is "Example", expected one of the fields about, backends, claim, columns, credentials, examples, parameters, parametersAbout, sizes, title',
   ],
   [
     "a missing field",

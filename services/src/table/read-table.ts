@@ -99,14 +99,12 @@ function tableOf({ metadata, spec }: TableFile): ServiceTable {
     title: spec.title,
     about: spec.about,
     kind: spec.claim.kind,
-    fields: Object.entries(spec.claim.fields ?? {}).map(([name, { schema, about, backends }]) => ({
+    fields: Object.entries(spec.claim.fields ?? {}).map(([name, { schema, about }]) => ({
       name,
       schema: jsonSchema(schema, about),
-      ...(backends === undefined ? {} : { backends }),
     })),
     sizes: spec.sizes ?? [],
     backends: spec.backends,
-    otherCompositions: spec.otherCompositions ?? false,
     parametersAbout: spec.parametersAbout ?? `Settings of ${spec.title}.`,
     parameters: (spec.parameters ?? []).map(parameterOf),
     credentials: spec.credentials,

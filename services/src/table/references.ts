@@ -60,6 +60,15 @@ function oneKind(rule: unknown, field: string): readonly Problem[] {
   const found = kinds.filter((kind) => rule[kind] !== undefined);
   const value = found.length === 0 ? "none of them" : found.join(" and ");
   if (found.length !== 1) return [{ field, value, expected: `exactly one of ${kinds.join(", ")}` }];
+  const message = textAt(rule, "message");
+  if (found[0] !== "parametersNeed" && message?.includes("{parameter}") === true)
+    return [
+      {
+        field: `${field}.message`,
+        value: valueText(message),
+        expected: "no {parameter}; it is for parametersNeed",
+      },
+    ];
   if (found[0] !== "cel" || rule["message"] !== undefined) return [];
   return [{ field: `${field}.message`, value: "missing", expected: "what a claim is refused with" }];
 }
@@ -115,16 +124,13 @@ function claimFields(spec: unknown): readonly Placed[] {
 
 function unknownBackends(spec: unknown): readonly Problem[] {
   const backends = placedNames(listAt(spec, "backends"), "", "name");
-  const ofFields = Object.entries(recordAt(spec, "claim", "fields")).flatMap(([name, field]) =>
-    placedTexts(listAt(field, "backends"), `spec.claim.fields.${name}.backends`),
-  );
   const ofParameters = listAt(spec, "parameters").flatMap((parameter, index) =>
     Object.keys(recordAt(parameter, "to")).map((text) => ({
       text,
       field: `spec.parameters[${index}].to.${text}`,
     })),
   );
-  return notAmong([...ofFields, ...ofParameters], backends, "backend");
+  return notAmong(ofParameters, backends, "backend");
 }
 
 function connectionProblems(spec: unknown): readonly Problem[] {

@@ -5,15 +5,12 @@ import type { JsonSchema } from "@klutch/schema";
 export interface Size {
   /** As it stands in names of plans, behind a hyphen. */
   readonly word: string;
-  readonly about?: string | undefined;
 }
 
 /** A plan of a backend. */
 export interface Plan {
   readonly name: string;
   readonly about?: string | undefined;
-  /** It stays where it is and cannot be chosen any more. Default false. */
-  readonly retired?: boolean | undefined;
 }
 
 /** What holds between service, plan and parameters, and between a claim and what it was before. Exactly one of the kinds, maybe with words. */
@@ -79,8 +76,6 @@ export interface Parameter {
 export interface ClaimField {
   readonly name: string;
   readonly schema: JsonSchema;
-  /** Which backends have it; undefined: all. */
-  readonly backends?: readonly string[] | undefined;
 }
 
 /** Where a service is reached, read of the credentials of a binding. */
@@ -135,9 +130,8 @@ export interface ServiceTable {
   readonly fields: readonly ClaimField[];
   /** The smallest first. */
   readonly sizes: readonly Size[];
+  /** One, for now. */
   readonly backends: readonly Backend[];
-  /** Whether a claim may name a Composition that is not of this table. */
-  readonly otherCompositions: boolean;
   readonly parametersAbout: string;
   readonly parameters: readonly Parameter[];
   readonly credentials: CredentialsTable;

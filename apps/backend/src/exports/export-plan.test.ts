@@ -5,6 +5,7 @@ import {
   type APIServiceExportTemplate,
   exportFromCrd,
   type PermissionClaim,
+  observedGenerationAnnotation,
   sourceSpecHashAnnotation,
 } from "@klutch/api";
 import type { DynamicObject } from "@klutch/kube-core";
@@ -93,4 +94,19 @@ test("a CRD that cannot be exported is reported and leaves the schema alone", ()
     outcome(planExport(exported(), broken, template())),
     "False CustomResourceDefinitionUpdateFailed",
   );
+});
+
+test("what a template says of generations is on its exports, and goes when the template no longer says it", () => {
+  const name = observedGenerationAnnotation;
+  const saying = { ...template(), metadata: { ...template().metadata, annotations: { [name]: "ignore" } } };
+  const plan = planExport(exported(), crd(), saying);
+  assert.deepEqual(plan, { kind: "write", patch: { metadata: { annotations: { [name]: "ignore" } } } });
+  const told: APIServiceExport = exported();
+  const annotations = { ...told.metadata.annotations, [name]: "ignore" };
+  const object = { ...told, metadata: { ...told.metadata, annotations } };
+  assert.equal(outcome(planExport(object, crd(), saying)), "True ");
+  const both = planExport(object, crd({ description: "new" }), template());
+  assert.ok(both.kind === "write");
+  assert.match(JSON.stringify(both.patch), /"observed-generation":null|observed-generation":null/);
+  assert.match(JSON.stringify(both.patch), /source-spec-hash/);
 });

@@ -7,6 +7,7 @@ import {
   type APIServiceExportTemplate,
   exportFromCrd,
   ExportError,
+  observedGenerationAnnotation,
   sourceSpecHashAnnotation,
 } from "@klutch/api";
 import {
@@ -27,6 +28,28 @@ const inSync = "ProviderInSync";
 
 /** `crd` and `template` are undefined when there is none (any more). Claims of a template that is gone are withdrawn. */
 export function planExport(
+  object: APIServiceExport,
+  crd: KubeObject | undefined,
+  template: APIServiceExportTemplate | undefined,
+): ExportPlan {
+  const plan = planContent(object, crd, template);
+  const wanted = template === undefined ? undefined : generationsOf(template);
+  const present = object.metadata.annotations?.[observedGenerationAnnotation];
+  if (template === undefined || wanted === present) return plan;
+  const patch = plan.kind === "write" ? plan.patch : {};
+  const annotations = {
+    ...recordAt(patch, "metadata", "annotations"),
+    [observedGenerationAnnotation]: wanted ?? null,
+  };
+  return { kind: "write", patch: { ...patch, metadata: { annotations } } };
+}
+
+/** What the template says of generations in the statuses of its kind: `ignore`, or nothing. */
+export function generationsOf({ metadata }: APIServiceExportTemplate): "ignore" | undefined {
+  return metadata.annotations?.[observedGenerationAnnotation] === "ignore" ? "ignore" : undefined;
+}
+
+function planContent(
   object: APIServiceExport,
   crd: KubeObject | undefined,
   template: APIServiceExportTemplate | undefined,

@@ -11,6 +11,7 @@ import {
   rejectedClaims,
   rejectedClaimsAnnotation,
   type RequestedResource,
+  observedGenerationAnnotation,
   sourceSpecHashAnnotation,
 } from "@klutch/api";
 import { falseCondition, type NewCondition, setConditions, trueCondition } from "@klutch/kube-core";
@@ -19,6 +20,7 @@ import type { Reconcile } from "@klutch/kube-runtime";
 import { ensureStatus } from "../apply.ts";
 import { isOverLimit } from "../limits.ts";
 import { ensureAnswers } from "./answers.ts";
+import { generationsOf } from "./export-plan.ts";
 import { byNamespace, type ControllerContext } from "../controller-context.ts";
 
 /** How long a request may wait for a CRD or template. */
@@ -114,6 +116,7 @@ async function exportOne(
     return notReady("CRDNotFound", `${name} is not offered: no APIServiceExportTemplate selects it`);
   try {
     const { spec, hash } = exportFromCrd(crd);
+    const generations = generationsOf(template);
     const isLifted =
       spec.scope === "Namespaced" && template.metadata.annotations?.[consumerScopeAnnotation] === "Cluster";
     if (spec.scope === "Cluster" && clusterScopedIsolation === "Namespaced") {
@@ -137,6 +140,7 @@ async function exportOne(
         annotations: {
           [sourceSpecHashAnnotation]: hash,
           ...(rejected === undefined ? {} : { [rejectedClaimsAnnotation]: rejected }),
+          ...(generations === undefined ? {} : { [observedGenerationAnnotation]: generations }),
         },
       },
       spec: {

@@ -312,6 +312,16 @@ test("what is too old is deleted with its file, but not the newest ones, and an 
   const files = async (): Promise<readonly string[]> =>
     (await readdir(folder)).filter((name) => ids.some((id) => name.startsWith(`${id}.`)));
   assert.deepEqual(await files(), [`${ids[2]}.backup`]);
+  // Records of what is gone do not grow for ever.
+  await query(
+    world.adminOf(adminDatabase),
+    `update public.backups set finished_at = now() - interval '105 days' where id = ${ids[0]}`,
+  );
+  await world.restart();
+  const remembered = async (): Promise<readonly number[]> =>
+    (await manager().listBackups("old")).map(({ id }) => id);
+  await waitFor("the record to be gone", async () => (await remembered()).length === 2);
+  assert.deepEqual(await remembered(), ids.slice(1));
   await world.deprovisioned("old");
   assert.deepEqual(await files(), []);
   await assert.rejects(manager().listBackups("old"), isGone);

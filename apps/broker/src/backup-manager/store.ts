@@ -207,6 +207,14 @@ export class BackupStore {
     return (await this.#pool.query<BackupRecord>(text, [days, kept])).rows;
   }
 
+  /** Forgets deleted backups, and restores of them, so many days after they ended. */
+  async forgetDeleted(days: number): Promise<void> {
+    await this.#pool.query(
+      "delete from public.backups where state = 'deleted' and finished_at < clock_timestamp() - make_interval(days => $1)",
+      [days],
+    );
+  }
+
   /** Numbers of the backups that should have a file, or are to get one. */
   async idsWithFiles(): Promise<ReadonlySet<number>> {
     const text =

@@ -47,6 +47,8 @@ const atATime = 2;
 const mostAttempts = 5;
 const longestMs = 2 * 60 * 60 * 1000;
 const longestMessage = 500;
+/** So long the API still tells of a deleted backup, at least. */
+const keptAfterDeletionDays = 90;
 
 /** Runs until it is disposed; what it has not finished then is taken up at the next start. */
 export class Worker implements AsyncDisposable {
@@ -84,6 +86,7 @@ export class Worker implements AsyncDisposable {
       await this.#finishDelete(backup, `deleted after ${retention.days} days`);
       logger.info("old backup deleted", { instance: backup.instanceId, backup: backup.id });
     }
+    await store.forgetDeleted(retention.days + keptAfterDeletionDays);
   }
 
   backUp(instanceId: string, id: number): void {

@@ -2,9 +2,10 @@
 import type { ClusterConfig, KubeClient } from "@klutch/kube";
 import { keyOfRef, type ObjectRef } from "@klutch/kube-core";
 import { CachePool, type ReadYourWritesCache } from "@klutch/kube-runtime";
+import type { Digest } from "@klutch/sync";
 import { syncMetrics } from "@klutch/telemetry";
 import type { ConsumerCluster, RuntimeDependencies } from "../clusters.ts";
-import { type ClusterCaches, providerDigests, providerObjectsOfOneKind } from "../digests.ts";
+import { type ClusterCaches, providerObjectsOfOneKind } from "../digests.ts";
 import type { Part } from "../lifecycle.ts";
 import { failureText, proveCredential } from "./credential.ts";
 import { type ProviderIdentity, readIdentity } from "./identity.ts";
@@ -63,9 +64,8 @@ export class ProviderConnection implements Part {
       this.#expiry === undefined ? [] : [{ labels: { host }, value: this.#expiry }],
     );
     this.client = rotatingClient(createClient(config), () => this.#renewal?.refused());
-    this.pool = new CachePool({
+    this.pool = new CachePool<Digest>({
       client: this.client,
-      digests: providerDigests,
       maxObjects: providerObjectsOfOneKind,
       onLimit,
       logger,

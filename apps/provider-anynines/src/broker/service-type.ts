@@ -18,7 +18,7 @@ export function checkServiceType(
   const type = typeOfProviderConfig(configNameOf(instance));
   throw new ExternalError(
     `serviceInstanceType is ${typeOf(binding)}, but the instance ${binding.spec.forProvider.instanceName} is of type ${type}; ` +
-      `delete the binding and make it anew with serviceInstanceType ${type}`,
+      `the binding needs serviceInstanceType ${type}`,
     { reason: "Refused" },
   );
 }

@@ -21,13 +21,9 @@ function valueOf(key: string): unknown {
 }
 
 for (const service of services) {
-  test(`credentials of ${service.title} become the keys of a Secret and say where it is, without secrets`, () => {
+  test(`credentials of ${service.title} become the keys of a Secret`, () => {
     const flat = flattenCredentials(sent(service.credentialKeys));
     assert.deepEqual(Object.keys(flat).toSorted(), service.credentialKeys.toSorted());
-    const details = service.connectionDetails(flat);
-    assert.ok(details.length > 0);
-    for (const { hostURL, port, label } of details) assert.ok(hostURL && port && label);
-    assert.doesNotMatch(JSON.stringify(details), /password|username|uri|cacrt/);
   });
 }
 

@@ -4,7 +4,7 @@ import { connect } from "node:net";
 import { join } from "node:path";
 import { clusterRoleBindings, type DynamicObject, isRecord } from "@klutch/kube-core";
 import { waitFor } from "@klutch/kube-testing";
-import { providerConfigName } from "@klutch/services";
+import { backupConfigName, providerConfigName } from "@klutch/services";
 import { accountKubeconfig, ensureAccount } from "../accounts.ts";
 import type { CertificateFolders } from "../certificates.ts";
 import { providerAccount } from "../crossplane/runtime.ts";
@@ -12,7 +12,7 @@ import { appProcess } from "../node-process.ts";
 import { applyAll } from "../objects.ts";
 import { keepProcess } from "../supervise.ts";
 import { crossplaneNamespace, type SandboxBase, type SandboxContext } from "../context.ts";
-import { brokerUser } from "./broker.ts";
+import { backupManagerPath, brokerUser } from "./broker.ts";
 
 /** Starts the composition function. It must listen before Crossplane learns its address. */
 export async function startFunction(context: SandboxBase, certificates: CertificateFolders): Promise<void> {
@@ -65,34 +65,48 @@ export async function startProvider(context: SandboxContext): Promise<void> {
   );
 }
 
-/** Tells the provider where the broker is and how to log in. */
+/** Tells the provider where the broker and its backup manager are and how to log in. */
 export async function configureProvider(context: SandboxContext): Promise<void> {
   const { state, clusters } = context;
-  const key = (name: string): unknown => ({
-    secretRef: { namespace: crossplaneNamespace, name: "postgresql-broker", key: name },
-  });
+  const url = `http://127.0.0.1:${state.ports.broker}`;
   await applyAll(clusters.controlPlane.client, [
     {
       apiVersion: "v1",
       kind: "Secret",
-      metadata: { namespace: crossplaneNamespace, name: "postgresql-broker" },
+      metadata: { namespace: crossplaneNamespace, name: brokerSecret },
       data: {
         username: Buffer.from(brokerUser).toString("base64"),
         password: Buffer.from(state.secrets.brokerPassword).toString("base64"),
       },
     },
-    {
-      apiVersion: "dataservices.anynines.com/v1",
-      kind: "ProviderConfig",
-      metadata: { name: providerConfigName("postgresql") },
-      spec: {
-        url: `http://127.0.0.1:${state.ports.broker}`,
-        serviceType: "servicebroker",
-        healthCheckEndpoint: "/healthz",
-        providerCredentials: { source: "Secret", username: key("username"), password: key("password") },
-      },
-    },
+    providerConfig(providerConfigName("postgresql"), {
+      url,
+      serviceType: "servicebroker",
+      healthCheckEndpoint: "/healthz",
+    }),
+    providerConfig(backupConfigName("postgresql"), {
+      url: `${url}${backupManagerPath}`,
+      serviceType: "backupmanager",
+      healthCheckEndpoint: "/v2/healthy",
+    }),
   ]);
+}
+
+const brokerSecret = "postgresql-broker";
+
+function providerConfig(name: string, spec: object): DynamicObject {
+  const key = (field: string): unknown => ({
+    secretRef: { namespace: crossplaneNamespace, name: brokerSecret, key: field },
+  });
+  return {
+    apiVersion: "dataservices.anynines.com/v1",
+    kind: "ProviderConfig",
+    metadata: { name },
+    spec: {
+      ...spec,
+      providerCredentials: { source: "Secret", username: key("username"), password: key("password") },
+    },
+  };
 }
 
 function accepts(port: number): Promise<boolean> {

@@ -12,6 +12,7 @@ import {
   exportSpec,
   type ExportVersion,
 } from "../kinds/api-service-export.ts";
+import { observedGenerationAnnotation } from "../names.ts";
 import { checkApiName } from "./api-name.ts";
 import { conditionsOf, type ForeignName, nameOf, withoutNulls } from "./read.ts";
 import { overweight, type WeightLimits } from "./weight.ts";
@@ -20,6 +21,8 @@ import { overweight, type WeightLimits } from "./weight.ts";
 export type ForeignExport = ForeignName & {
   /** What of its status makes sense. */
   readonly status: APIServiceExportStatus;
+  /** Generations in the statuses of this API say nothing about the spec that they were made for. Default false. */
+  readonly ignoresGenerations?: boolean | undefined;
 } & (
     | { readonly spec: APIServiceExportSpec; readonly problem?: undefined }
     /** Why it is not used. */
@@ -37,7 +40,12 @@ const opaque: ReadonlySet<string> = new Set(["openAPIV3Schema"]);
 
 /** Reads one. Never throws, whatever the value is. */
 export function parseExport(object: unknown): ForeignExport {
-  const head = { ...nameOf(object), status: statusOf(valueAt(object, "status")) };
+  const says = valueAt(object, "metadata", "annotations", observedGenerationAnnotation);
+  const head = {
+    ...nameOf(object),
+    status: statusOf(valueAt(object, "status")),
+    ...(says === "ignore" ? { ignoresGenerations: true } : {}),
+  };
   const reading = readSpec(object);
   if ("problem" in reading) return { ...head, problem: `spec: ${reading.problem}` };
   const { spec } = reading;

@@ -51,7 +51,7 @@ function clientOf(
   });
 }
 
-const digests: DigestRules<ObjectDigest> = {
+const rules: DigestRules<ObjectDigest> = {
   digest: ({ metadata, spec, status }) => ({
     metadata,
     content: JSON.stringify(spec),
@@ -62,7 +62,7 @@ const digests: DigestRules<ObjectDigest> = {
 };
 
 const poolOf = (client: KubeClient, onLimit?: (message: string | undefined) => void): CachePool =>
-  new CachePool({ client, digests, onLimit, logger: silentLogger, clock, random: systemRandom });
+  new CachePool({ client, onLimit, logger: silentLogger, clock, random: systemRandom });
 
 test("what a watch had shown through an older schema is read anew when the server closes it, at the same version", async () => {
   const pruned = object("one", "11", { size: 1 });
@@ -77,7 +77,7 @@ test("what a watch had shown through an older schema is read anew when the serve
   );
   await using pool = poolOf(client);
   await using handle = pool.acquire({ type: widgets });
-  await using digests = pool.acquireDigested({ type: { ...widgets, plural: "others" } });
+  await using digests = pool.acquireDigested({ type: { ...widgets, plural: "others" } }, rules);
   const changed: string[] = [];
   await handle.cache.informer.whenSynced();
   using _changes = handle.cache.informer.onChange(
@@ -131,7 +131,7 @@ test("a cache that waits after a failure tries again at once when it is told to,
     },
     watch: (options) => silent.watch(widgets, options),
   });
-  const options = { client, digests, clock: virtual, random: systemRandom, logger: silentLogger };
+  const options = { client, clock: virtual, random: systemRandom, logger: silentLogger };
   await using pool = new CachePool(options);
   const handle = pool.acquire({ type: widgets, namespace: "a" });
   await virtual.advance(60_000);

@@ -43,10 +43,8 @@ export interface CacheFailure {
 }
 
 /** Options of a pool. */
-export interface CachePoolOptions<D extends ObjectDigest> {
+export interface CachePoolOptions {
   readonly client: KubeClient;
-  /** What `acquireDigested` keeps of objects. */
-  readonly digests: DigestRules<D>;
   /** So many objects of one scope are taken. Default: all. */
   readonly maxObjects?: number | undefined;
   /** Called with the scopes that have too many objects; undefined when none has any longer. */
@@ -67,16 +65,15 @@ interface Entry<T extends Cached> {
 
 /** Caches are started when they are first needed and stopped when nobody needs them. `D` is the digest of `acquireDigested`. */
 export class CachePool<D extends ObjectDigest = ObjectDigest> implements AsyncDisposable {
-  readonly #options: CachePoolOptions<D>;
+  readonly #options: CachePoolOptions;
   readonly #caches = new Map<string, Entry<DynamicObject>>();
   readonly #digested = new Map<string, Entry<DigestedObject<D>>>();
-  readonly #digestPolicy: CachePolicy<DigestedObject<D>>;
+  readonly #payloads = new PayloadCache();
   /** What the full caches say, by scope. */
   readonly #full = new Map<string, string>();
 
-  constructor(options: CachePoolOptions<D>) {
+  constructor(options: CachePoolOptions) {
     this.#options = options;
-    this.#digestPolicy = digestPolicy(new PayloadCache(), options.digests);
   }
 
   /** The cache of this scope with whole objects, started if it is new. It may not be synced yet. */
@@ -87,9 +84,9 @@ export class CachePool<D extends ObjectDigest = ObjectDigest> implements AsyncDi
     return this.#handle(this.#caches, scope, { transform: keep, onLocalWrite: keep, onEvict: () => {} });
   }
 
-  /** As `acquire`, but of the objects only digests stay in memory. */
-  acquireDigested(scope: CacheScope): InformerHandle<DigestedObject<D>> {
-    return this.#handle(this.#digested, scope, this.#digestPolicy);
+  /** As `acquire`, but of the objects only digests stay in memory. Those who share a scope share the rules of the first of them. */
+  acquireDigested(scope: CacheScope, rules: DigestRules<D>): InformerHandle<DigestedObject<D>> {
+    return this.#handle(this.#digested, scope, digestPolicy(this.#payloads, rules));
   }
 
   /** Number of watches. */

@@ -65,17 +65,18 @@ const clock = {
 
 const ourMark = "example.org/synced";
 
+const rules: DigestRules<ObjectDigest> = {
+  digest: ({ metadata, spec, status }) => ({
+    metadata,
+    content: JSON.stringify(spec),
+    status: JSON.stringify(status),
+  }),
+  strip: withoutManagedFields,
+  isMarked: ({ metadata }) => metadata.finalizers?.includes(ourMark) === true,
+};
+
 function poolOf(client: KubeClient): CachePool {
-  const digests: DigestRules<ObjectDigest> = {
-    digest: ({ metadata, spec, status }) => ({
-      metadata,
-      content: JSON.stringify(spec),
-      status: JSON.stringify(status),
-    }),
-    strip: withoutManagedFields,
-    isMarked: ({ metadata }) => metadata.finalizers?.includes(ourMark) === true,
-  };
-  return new CachePool({ client, digests, logger: silentLogger, clock, random: systemRandom });
+  return new CachePool({ client, logger: silentLogger, clock, random: systemRandom });
 }
 
 test("one watch serves all who need the same scope, and ends with the last of them", async () => {
@@ -167,7 +168,7 @@ test("an answer that comes after the event of the deletion does not bring the ob
 test("the event of an own write is known already, and what a later version replaces holds no content", async () => {
   const { client, send } = scripted([object("one", "5")]);
   await using pool = poolOf(client);
-  const { cache } = pool.acquireDigested({ type });
+  const { cache } = pool.acquireDigested({ type }, rules);
   await cache.informer.whenSynced();
   const first = cache.get("a/one");
   assert.equal(first?.payload.read()?.metadata.resourceVersion, "5");
@@ -193,7 +194,7 @@ test("of what bears our mark the first list leaves no content in memory; later v
   };
   const { client, send } = scripted([marked("5"), object("new", "6")]);
   await using pool = poolOf(client);
-  const { cache } = pool.acquireDigested({ type });
+  const { cache } = pool.acquireDigested({ type }, rules);
   await cache.informer.whenSynced();
   assert.equal(cache.get("a/marked")?.payload.read(), undefined);
   assert.equal(cache.get("a/new")?.payload.read()?.metadata.resourceVersion, "6");

@@ -2,8 +2,12 @@
 import { boundAnnotation, syncerFinalizer } from "@klutch/api";
 import type { DynamicObject, ObjectMeta } from "@klutch/kube-core";
 import type { Tenant } from "../namespaces.ts";
+import { plainView, type StatusView } from "../status-view.ts";
 
 export const tenant: Tenant = { namespace: "cluster-a", namespaceUid: "tenant-uid" };
+
+/** What a plan depends on where statuses are copied as they are. */
+export const copied: { readonly view: StatusView; readonly now: number } = { view: plainView, now: 0 };
 
 /** A widget of the consumer with our marks, unless `metadata` says otherwise. */
 export function consumerWidget(spec: unknown, metadata: ObjectMeta = {}): DynamicObject {

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { startDumps } from "../../testing/dumps.ts";
-import { databaseOf, login, query, startWorld, userOf } from "../../testing/world.ts";
+import { databaseOf, login, nano, query, startWorld, userOf } from "../../testing/world.ts";
 
 const world = await startWorld();
 after(() => world[Symbol.asyncDispose]());
@@ -221,6 +221,24 @@ test("a tenant that uses all its sessions and holds a transaction open is backed
   await restore("full", await dump("full"), "full");
   assert.deepEqual(await query(uri, "select a from t"), [{ a: 1 }]);
   await assert.rejects(sessions[0]?.query("select 1") ?? Promise.resolve());
+});
+
+test("a time limit that a tenant chose for its own statements ends no backup and no restore", async () => {
+  await provisioned("hasty");
+  const uri = await bound("hasty", "hasty-1");
+  const inside = adminOf(databaseOf(uri));
+  await query(uri, "create table t as select generate_series(1, 50000) as a");
+  const parameters = { statement_timeout: 1, idle_in_transaction_session_timeout: 1 };
+  await world.osb.update({ ...nano, instanceId: "hasty", parameters });
+  await world.finished("hasty");
+  const whole = await dump("hasty");
+  await query(inside, "set statement_timeout = 0", "delete from public.t");
+  await restore("hasty", whole, "hasty");
+  assert.deepEqual(
+    await query(inside, "set statement_timeout = 0", "select count(*)::int as n from public.t"),
+    [{ n: 50000 }],
+  );
+  assert.deepEqual(await query(inside, "show statement_timeout"), [{ statement_timeout: "1ms" }]);
 });
 
 test("what a killed process left is gone after the next start", async () => {

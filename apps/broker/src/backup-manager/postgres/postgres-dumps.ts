@@ -54,6 +54,16 @@ const argumentsOf = {
   pg_restore: ["--no-owner", "--no-tablespaces", "--no-subscriptions", "--no-security-labels"],
 } as const;
 
+/** They come with the connection, and so before the parameters that a tenant chose for its database. */
+const withoutLimits = [
+  "statement_timeout",
+  "idle_in_transaction_session_timeout",
+  "idle_session_timeout",
+  "lock_timeout",
+]
+  .map((setting) => `-c ${setting}=0`)
+  .join(" ");
+
 /** Sessions that a dump needs although the tenant uses all of its plan. */
 const extraSessions = 2;
 
@@ -190,13 +200,15 @@ export class PostgresDumps implements Dumps {
       env: {
         LC_ALL: "C",
         PATH: "/usr/bin:/bin",
-        PGHOST: hostname,
+        // An IPv6 address stands in brackets in a URL only.
+        PGHOST: hostname.replace(/^\[(.*)\]$/, "$1"),
         PGPORT: port === "" ? "5432" : port,
         PGUSER: visit.guest,
         PGPASSWORD: visit.password,
         PGDATABASE: visit.database,
         PGAPPNAME: "klutch-backup",
         PGCONNECT_TIMEOUT: "30",
+        PGOPTIONS: withoutLimits,
       },
       signal: visit.signal,
     };

@@ -5,9 +5,10 @@
 import { type ClusterConfig, type KubeClient, parseForeignKubeconfig } from "@klutch/kube";
 import { falseCondition, keyOf, secrets } from "@klutch/kube-core";
 import { CachePool, Controller, type InformerHandle, type ReconcileResult } from "@klutch/kube-runtime";
+import type { Digest } from "@klutch/sync";
 import { askClusterUid } from "../../cluster-uid.ts";
 import type { BindingCluster, ConsumerCluster, RuntimeDependencies } from "../../clusters.ts";
-import { type ClusterCaches, consumerDigests } from "../../digests.ts";
+import type { ClusterCaches } from "../../digests.ts";
 import { type Part, Running, startAll } from "../../lifecycle.ts";
 import { failureText } from "../../provider-connection/credential.ts";
 import { readKubeconfig, unreadableRetryMs } from "../../provider-connection/kubeconfig-secret.ts";
@@ -164,7 +165,7 @@ export class AppClusterSecretReconciler implements Part {
       this.#options;
     const { logger, clock, random } = runtime;
     const client = rotatingClient(createConsumerClient(config));
-    const pool = new CachePool({ client, digests: consumerDigests, logger, clock, random });
+    const pool = new CachePool<Digest>({ client, logger, clock, random });
     try {
       const uid = await askClusterUid(client, signal);
       const consumer: ConsumerCluster = { side: "consumer", client, pool, uid };

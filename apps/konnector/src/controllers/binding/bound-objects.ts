@@ -25,6 +25,13 @@ export interface BoundObjectsOptions {
   readonly runtime: RuntimeDependencies;
 }
 
+/** What an export says of its API. */
+export interface ExportedApi {
+  readonly spec: APIServiceExportSpec;
+  /** As in sync's `StatusView`. */
+  readonly isIgnored: boolean;
+}
+
 /** How one API is synced; another shape needs another reconciler. */
 interface SyncShape {
   readonly synced: SyncedType;
@@ -70,12 +77,12 @@ export class BoundObjects implements AsyncDisposable {
   async start(
     binding: DynamicObject,
     crd: DynamicObject,
-    spec: APIServiceExportSpec,
+    { spec, isIgnored }: ExportedApi,
     unbinding: UnbindPolicy | undefined,
     signal: AbortSignal,
   ): Promise<StartedObjects> {
     const { name = "" } = binding.metadata;
-    const synced = syncedType(crd, spec);
+    const synced = syncedType(crd, spec, isIgnored);
     if (synced === undefined) {
       await this.stop(name);
       return { isSynced: false };
@@ -147,6 +154,7 @@ export class BoundObjects implements AsyncDisposable {
     return new ObjectReconciler({
       type: synced.type,
       statusSubresource: synced.statusSubresource,
+      view: synced.view,
       isolation,
       unbinding,
       clusterWide,

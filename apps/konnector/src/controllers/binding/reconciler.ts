@@ -41,7 +41,7 @@ import { reconcileCrd } from "../crd/reconciler.ts";
 import type { NamespaceMappings } from "../service-namespace/namespace-mappings.ts";
 import { isAbandoned } from "./abandon.ts";
 import { BoundCrds } from "./bound-crds.ts";
-import { BoundObjects } from "./bound-objects.ts";
+import { BoundObjects, type ExportedApi } from "./bound-objects.ts";
 import { addFinalizer, removeFinalizer } from "./finalizer.ts";
 import { checkClaims } from "./permission-claims.ts";
 import { type BindingPlan, cannotRelease, planBinding } from "./plan.ts";
@@ -211,7 +211,13 @@ export class BindingReconciler implements Part {
     });
     const found = crds.get(name);
     const crd = isOwnedBy(found, binding.metadata.uid) ? found : undefined;
-    const requeueAfterMs = await this.#sync(name, binding, outcome.spec, crd, signal);
+    const requeueAfterMs = await this.#sync(
+      name,
+      binding,
+      outcome.spec && exportedApi(outcome.spec, exported),
+      crd,
+      signal,
+    );
     if (exported !== undefined) await this.#writeExportStatus(exported, keyOf(binding), crd, signal);
     return { requeueAfterMs: requeueAfterMs ?? outcome.requeueAfterMs };
   }
@@ -220,21 +226,22 @@ export class BindingReconciler implements Part {
   async #sync(
     name: string,
     binding: DynamicObject,
-    spec: APIServiceExportSpec | undefined,
+    api: ExportedApi | undefined,
     crd: DynamicObject | undefined,
     signal: AbortSignal,
   ): Promise<number | undefined> {
-    if (spec === undefined) {
+    if (api === undefined) {
       await this.#stop(name);
       return undefined;
     }
+    const { spec } = api;
     const claims = await checkClaims(this.#claimedTypes, asBinding(binding).spec, spec, signal);
     this.#options.status.report(keyOf(binding), claims.condition);
     if (!claims.mayWork || crd === undefined || !isTrue(conditionsOf(crd), "Established")) {
       await this.#stop(name);
       return claims.requeueAfterMs;
     }
-    const { isSynced, requeueAfterMs } = await this.#objects.start(binding, crd, spec, undefined, signal);
+    const { isSynced, requeueAfterMs } = await this.#objects.start(binding, crd, api, undefined, signal);
     if (isSynced)
       await this.#claimedResources.accept(name, claims.honoured, spec.informerScope === "Cluster");
     else await this.#claimedResources.withdraw(name);
@@ -246,7 +253,13 @@ export class BindingReconciler implements Part {
     { binding, crd, spec, policy }: PlanOf<"release">,
     signal: AbortSignal,
   ): Promise<ReconcileResult | undefined> {
-    await this.#objects.start(binding, crd, spec, policy, signal);
+    await this.#objects.start(
+      binding,
+      crd,
+      exportedApi(spec, this.#options.exports.get(name)),
+      policy,
+      signal,
+    );
     const remaining = this.#objects.remaining(name);
     if (remaining === 0) {
       await this.#finish(name, binding, signal);
@@ -301,3 +314,7 @@ export class BindingReconciler implements Part {
 
 /** A binding has the name of its API. */
 const apiOf = (bindingKey: string): string => bindingKey.slice(bindingKey.indexOf("/") + 1);
+
+function exportedApi(spec: APIServiceExportSpec, exported: ForeignExport | undefined): ExportedApi {
+  return { spec, isIgnored: exported?.ignoresGenerations === true };
+}

@@ -6,15 +6,19 @@ import {
   type DigestVerdict,
   isBound,
   compareDigests,
+  isPlain,
   providerDigest,
   reduceManagedFields,
   type LastSynced,
   lastSyncedOf,
+  showsSameStatus,
+  type StatusView,
   type Step,
 } from "@klutch/sync";
 import type { BoundDigest } from "../../digests.ts";
 import type { PlacedPair } from "./pair-places.ts";
 import {
+  type Observation,
   observationOf,
   type PairObservation,
   type PairStore,
@@ -42,7 +46,7 @@ export class DigestPairStore implements PairStore {
     this.#options = options;
   }
 
-  async observe(key: string, signal: AbortSignal): Promise<"unknown" | "gone" | "inSync" | PairObservation> {
+  async observe(key: string, signal: AbortSignal, isOverdue: boolean): Promise<Observation> {
     const placed = this.#options.places.find(key);
     if (placed === undefined) return "unknown";
     const { consumer, provider } = placed;
@@ -52,22 +56,27 @@ export class DigestPairStore implements PairStore {
     }
     const memory = this.#memoryOf(key);
     const verdict = this.#judge(placed, memory);
-    if (verdict === "needsBoth" || verdict === "claimChanged")
-      return this.#read(placed, verdict, memory, signal);
+    if (verdict === "needsBoth" || verdict === "claimChanged") {
+      const [claim, upstream] = await this.#read(placed, verdict, isOverdue, signal);
+      return observationOf(placed, claim, upstream, this.#options, memory, isOverdue);
+    }
     if (consumer !== undefined && provider !== undefined) memory.synced ??= lastSyncedOf(consumer, provider);
-    if (verdict === "statusDiffers") return this.#readStatus(placed, memory, signal);
+    if (verdict === "statusDiffers")
+      return this.#statusOf(placed, await this.#readProvider(placed, signal), memory);
+    if (verdict === "noStatus" && saysMissing(this.#options.view))
+      return isOverdue ? this.#statusOf(placed, this.#stub(provider), memory) : "awaitsStatus";
     release(placed);
     return "inSync";
   }
 
   rememberWrite({ placed }: PairObservation, step: Step, answer: DynamicObject): void {
-    recordWrite(this.#memoryOf(placed.key), step, answer);
+    recordWrite(this.#memoryOf(placed.key), step, answer, this.#options.view);
   }
 
   rememberSynced({ placed, onlyStatusDiffers }: PairObservation, written: DynamicObject | undefined): void {
     release(placed);
     if (onlyStatusDiffers === true) return;
-    const provider = written === undefined ? placed.provider : providerDigest(written);
+    const provider = written === undefined ? placed.provider : providerDigest(written, this.#options.view);
     if (placed.consumer !== undefined && provider !== undefined)
       this.#memoryOf(placed.key).synced = lastSyncedOf(placed.consumer, provider);
   }
@@ -86,32 +95,31 @@ export class DigestPairStore implements PairStore {
     return compareDigests(consumer, provider, memory.synced, memory.status, syncerFinalizer);
   }
 
-  /** As much content as the decision needs. */
+  /** As much content of claim and upstream object as the decision needs. */
   async #read(
     placed: PlacedPair,
     verdict: "needsBoth" | "claimChanged",
-    memory: PairMemory,
+    isOverdue: boolean,
     signal: AbortSignal,
-  ): Promise<PairObservation> {
+  ): Promise<readonly [DynamicObject | undefined, DynamicObject | undefined]> {
     const isProviderKnown = verdict === "claimChanged";
-    const needs = this.#options.unbinding !== undefined ? noContent : neededContent(placed, isProviderKnown);
+    const isLetGo =
+      this.#options.unbinding !== undefined && placed.consumer?.metadata.deletionTimestamp === undefined;
+    const isStatusDue = isOverdue && !isPlain(this.#options.view);
+    const needs = isLetGo ? noContent : neededContent(placed, isProviderKnown, isStatusDue);
     // At once: what is kept of this version goes when a later one comes.
-    const [consumer, provider] = await Promise.all([
+    return Promise.all([
       needs.consumer ? this.#readConsumer(placed, signal) : this.#stub(placed.consumer),
       needs.provider ? this.#readUpstream(placed, signal) : this.#stub(placed.provider),
     ]);
-    const observed = observationOf(placed, consumer, provider, this.#options, memory);
-    // The upstream object is as it was left, so its content need not be compared. Its status may still differ.
-    const isPartial = isProviderKnown && placed.provider?.status !== placed.consumer?.status;
-    return isPartial ? { ...observed, isPartial } : observed;
   }
 
-  async #readStatus(placed: PlacedPair, memory: PairMemory, signal: AbortSignal): Promise<PairObservation> {
-    const provider = await this.#readProvider(placed, signal);
+  /** Nothing but the status differs, and what the claim shows does not matter. */
+  #statusOf(placed: PlacedPair, provider: DynamicObject | undefined, memory: PairMemory): PairObservation {
     const stub = this.#stub(placed.consumer);
     const hasStatus = placed.consumer?.status !== undefined;
     const consumer = stub === undefined || !hasStatus ? stub : { ...stub, status: {} };
-    const observed = observationOf(placed, consumer, provider, this.#options, memory);
+    const observed = observationOf(placed, consumer, provider, this.#options, memory, false);
     return { ...observed, onlyStatusDiffers: true };
   }
 
@@ -156,17 +164,27 @@ export class DigestPairStore implements PairStore {
 
 const noContent = { consumer: false, provider: false };
 
-/** Deletions, adoptions and waits are decided by metadata; only a write of spec or status needs content. */
+/** Deletions and adoptions are decided by metadata; only a write of spec or status needs content. */
 function neededContent(
   { consumer, provider, target }: PlacedPair,
   isProviderKnown: boolean,
+  isStatusDue: boolean,
 ): { readonly consumer: boolean; readonly provider: boolean } {
   if (consumer === undefined) {
     const isAdopted = provider !== undefined && !isDeleting(provider) && !isBound(provider);
     return { consumer: false, provider: isAdopted };
   }
-  if (isDeleting(consumer) || target === undefined) return noContent;
+  if (isDeleting(consumer)) {
+    const isNews = provider !== undefined && isBound(provider) && !showsSameStatus(consumer, provider);
+    return { consumer: isNews, provider: isNews };
+  }
+  if (target === undefined) return { consumer: isStatusDue, provider: false };
   return { consumer: true, provider: !isProviderKnown };
+}
+
+/** Whether a claim's status can say that its provider has not said anything. */
+function saysMissing({ hasNumber, mayBeUnknown }: StatusView): boolean {
+  return hasNumber || mayBeUnknown;
 }
 
 /** No reconcile needs these versions any more. */

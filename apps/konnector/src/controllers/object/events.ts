@@ -1,41 +1,17 @@
 /** What happens to a claim, in words for the person who wrote it. */
 import { ApiError, TransportError } from "@klutch/kube";
 import { type DynamicObject, keyOf, keyOfRef, type ObjectRef } from "@klutch/kube-core";
-import type { Mapping, Step, Waiting } from "@klutch/sync";
+import { isFresh, type Mapping, type Step, type Waiting, waitingWords } from "@klutch/sync";
 import type { EventRecorder } from "@klutch/kube-runtime";
 
-const texts: Readonly<Record<Waiting, readonly ["Normal" | "Warning", string, string]>> = {
-  mapping: ["Normal", "WaitingForNamespace", "the provider has not prepared a namespace for this one yet"],
-  providerDeletion: [
-    "Normal",
-    "WaitingForDeletion",
-    "the provider is still deleting its object; this one goes when that is done",
-  ],
-  providerReplacement: [
-    "Normal",
-    "WaitingForReplacement",
-    "the provider is still deleting an older object of this name; a new one is made when that is gone",
-  ],
-  orphanConfirmation: [
-    "Normal",
-    "WaitingForConfirmation",
-    "it is being checked whether the object is really gone",
-  ],
-  deletionHeld: [
-    "Warning",
-    "DeletionHeld",
-    "its deletion is held, because it looks like an accident. The condition DeletionHeld of the APIServiceBinding says why; klutch release lets it go on",
-  ],
-  foreignObject: [
-    "Warning",
-    "NameTaken",
-    "the provider already has an object of this name that belongs to somebody else; choose another name",
-  ],
-  secondObject: [
-    "Warning",
-    "TwoUpstreamObjects",
-    "the provider has two objects for this one. The first is in sync; the second is left alone until this one is deleted. If nothing uses the second, ask the provider to delete it",
-  ],
+const titles: Readonly<Record<Waiting, readonly ["Normal" | "Warning", string]>> = {
+  mapping: ["Normal", "WaitingForNamespace"],
+  providerDeletion: ["Normal", "WaitingForDeletion"],
+  providerReplacement: ["Normal", "WaitingForReplacement"],
+  orphanConfirmation: ["Normal", "WaitingForConfirmation"],
+  deletionHeld: ["Warning", "DeletionHeld"],
+  foreignObject: ["Warning", "NameTaken"],
+  secondObject: ["Warning", "TwoUpstreamObjects"],
 };
 
 /**
@@ -53,9 +29,9 @@ export async function recordWaiting(
     await events.record(about, "Warning", "NamespaceRefused", text);
     return;
   }
-  const [type, reason, message] = texts[waiting];
+  const [type, reason] = titles[waiting];
   const named = objects.length === 0 ? "" : ` (${objects.map(keyOfRef).join(" and ")})`;
-  await events.record(about, type, reason, message + named);
+  await events.record(about, type, reason, waitingWords[waiting] + named);
 }
 
 /** The ordinary life of a claim: accepted, placed, synced. `memory` keeps the last from being recorded with each new status. */
@@ -78,11 +54,15 @@ export function recordStep(
     );
   } else if (step.do === "applyProvider" && provider === undefined) {
     events.recordRoutine(consumer, "Placed", `created at the provider as ${keyOf(step.content)}`);
-  } else if (step.do === "writeStatus" && consumer.status === undefined && memory.isSynced !== true) {
+  } else if (isFirstStatus(step, consumer) && provider?.status !== undefined && memory.isSynced !== true) {
     memory.isSynced = true;
     const text = `the provider's first status has arrived, ${Math.round(lagMs)} ms after it was seen`;
     events.recordRoutine(consumer, "Synced", text);
   }
+}
+
+function isFirstStatus(step: Step, { status }: DynamicObject): boolean {
+  return step.do === "writeStatus" && (status === undefined || isFresh(status));
 }
 
 /** Attempts after which a failure is recorded that may pass by itself. */

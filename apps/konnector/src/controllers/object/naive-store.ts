@@ -23,7 +23,11 @@ export class NaivePairStore implements PairStore {
     this.#options = options;
   }
 
-  async observe(key: string, signal: AbortSignal): Promise<"unknown" | "gone" | PairObservation> {
+  async observe(
+    key: string,
+    signal: AbortSignal,
+    isOverdue: boolean,
+  ): Promise<"unknown" | "gone" | PairObservation> {
     const { places, type, providerType, consumer, provider, consumerCache, providerInformer } = this.#options;
     const placed = places.find(key);
     if (placed === undefined) return "unknown";
@@ -47,12 +51,13 @@ export class NaivePairStore implements PairStore {
           )
         : undefined,
     ]);
-    return observationOf(placed, consumerObject, providerObject, this.#options, this.#records.get(key));
+    const records = this.#records.get(key);
+    return observationOf(placed, consumerObject, providerObject, this.#options, records, isOverdue);
   }
 
   rememberWrite({ placed: { key } }: PairObservation, step: Step, answer: DynamicObject): void {
     const records = this.#records.get(key) ?? { applied: undefined, status: undefined };
-    recordWrite(records, step, answer);
+    recordWrite(records, step, answer, this.#options.view);
     if (records.applied !== undefined || records.status !== undefined) this.#records.set(key, records);
   }
 

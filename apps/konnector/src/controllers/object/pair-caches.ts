@@ -7,9 +7,16 @@ import {
   type Priority,
   type ReadYourWritesCache,
 } from "@klutch/kube-runtime";
-import { isBound, isMarked, type Isolation, type UnbindPolicy, upstreamNamesOf } from "@klutch/sync";
+import {
+  isBound,
+  isMarked,
+  type Isolation,
+  type StatusView,
+  type UnbindPolicy,
+  upstreamNamesOf,
+} from "@klutch/sync";
 import type { ConsumerCluster, RuntimeDependencies, ProviderCluster } from "../../clusters.ts";
-import type { BoundDigest } from "../../digests.ts";
+import { type BoundDigest, consumerDigests, providerDigests } from "../../digests.ts";
 import type { NamespaceMappings } from "../service-namespace/namespace-mappings.ts";
 import { MultiNamespaceInformer } from "../service-namespace/multi-namespace-informer.ts";
 import type { DeletionBreaker } from "./deletion-breaker.ts";
@@ -20,6 +27,7 @@ export interface PairCachesOptions {
   readonly type: ResourceType;
   readonly providerType: ResourceType;
   readonly isolation: Isolation;
+  readonly view: StatusView;
   /** One watch on the provider instead of one for each service namespace. */
   readonly clusterWide: boolean;
   readonly consumer: ConsumerCluster;
@@ -46,7 +54,7 @@ export class PairCaches implements AsyncDisposable {
     const { type, providerType, consumer, provider, namespaces, runtime, clusterWide, enqueue } = options;
     this.#options = options;
     const isInside = type.namespaced !== providerType.namespaced;
-    this.#handle = consumer.pool.acquireDigested({ type });
+    this.#handle = consumer.pool.acquireDigested({ type }, consumerDigests(options.view));
     this.places = new PairPlaces({
       ...options,
       consumerCache: this.claims,
@@ -57,7 +65,7 @@ export class PairCaches implements AsyncDisposable {
       },
     });
     this.providerInformer = new MultiNamespaceInformer({
-      open: (scope) => provider.pool.acquireDigested(scope),
+      open: (scope) => provider.pool.acquireDigested(scope, providerDigests(options.view)),
       type: providerType,
       clusterWide: !isInside && (clusterWide || !type.namespaced),
       onlyNamespace: isInside ? provider.tenant.namespace : undefined,

@@ -18,7 +18,7 @@ const claim: DynamicObject = {
 const pair = {
   placed: { key },
   consumer: claim,
-  provider: claim,
+  provider: { ...claim, status: {} },
   mapping: { state: "missing" },
 } as unknown as PairObservation;
 const status: Step = { do: "writeStatus", ref: { namespace: "app", name: "w" }, uid: "u", status: {} };
@@ -33,7 +33,11 @@ function start(): {
   const recorded: string[] = [];
   const lags: number[] = [];
   const metrics = { lag: { labels: () => ({ observe: (seconds: number) => lags.push(seconds) }) } };
-  const runtime = { clock, metrics, timing: { recordAfterMs: 5_000 } } as unknown as RuntimeDependencies;
+  const runtime = {
+    clock,
+    metrics,
+    timing: { recordAfterMs: 5_000, overdueAfterMs: 1_000 },
+  } as unknown as RuntimeDependencies;
   const events = {
     recordRoutine: (_about: unknown, reason: string) => void recorded.push(reason),
     record: (_about: unknown, _type: unknown, reason: string) => Promise.resolve(void recorded.push(reason)),
@@ -92,4 +96,16 @@ test("a failure that may pass by itself is recorded with the third attempt, coun
   assert.deepEqual(recorded, []);
   await fail();
   assert.deepEqual(recorded, ["WaitingForConnection"]);
+});
+
+test("a claim that nobody answers is overdue after a second, and not before somebody waits again when it was answered", async () => {
+  const { reporter, clock } = start();
+  assert.equal(reporter.isOverdue(key), false);
+  assert.deepEqual(reporter.awaits(key), { requeueAfterMs: 1_000 });
+  await clock.advance(600);
+  assert.deepEqual(reporter.awaits(key), { requeueAfterMs: 400 });
+  await clock.advance(400);
+  assert.equal(reporter.isOverdue(key), true);
+  reporter.answered(key);
+  assert.equal(reporter.isOverdue(key), false);
 });

@@ -27,6 +27,8 @@ export class PairReporter {
   readonly #lag: Histogram;
   readonly #differences = new Map<string, Difference>();
   readonly #firstStatusRecorded = new Set<string>();
+  /** Since when claims have waited for what their status would say, by key. Monotonic milliseconds. */
+  readonly #unanswered = new Map<string, number>();
 
   constructor(options: PairReporterOptions) {
     this.#options = options;
@@ -53,8 +55,25 @@ export class PairReporter {
     this.#lag.observe((this.#options.runtime.clock.monotonic() - difference.since) / 1000);
   }
 
+  /** Whether the pair has differed, or its claim has waited for an answer, for so long that the claim's status is to say so. */
+  isOverdue(key: string): boolean {
+    return this.#overdueInMs(key) === 0;
+  }
+
+  /** The claim waits for an answer. Gives back after which time that is overdue. */
+  awaits(key: string): ReconcileResult {
+    if (!this.#unanswered.has(key)) this.#unanswered.set(key, this.#options.runtime.clock.monotonic());
+    return { requeueAfterMs: this.#overdueInMs(key) ?? 0 };
+  }
+
+  /** The claim does not wait for an answer. */
+  answered(key: string): undefined {
+    this.#unanswered.delete(key);
+  }
+
   /** Neither object is there any more. */
   forget(key: string): void {
+    this.#unanswered.delete(key);
     this.#differences.delete(key);
     this.#firstStatusRecorded.delete(key);
   }
@@ -99,5 +118,14 @@ export class PairReporter {
     const objects = target === undefined || second === undefined ? [] : [target, second];
     await recordWaiting(events, claim, waiting, { objects, mapping });
     return undefined;
+  }
+
+  #overdueInMs(key: string): number | undefined {
+    const { clock, timing } = this.#options.runtime;
+    const since = [this.#differences.get(key)?.since, this.#unanswered.get(key)].filter(
+      (time) => time !== undefined,
+    );
+    if (since.length === 0) return undefined;
+    return Math.max(0, Math.min(...since) + timing.overdueAfterMs - clock.monotonic());
   }
 }

@@ -1,4 +1,5 @@
 /** What is known of the pairs of one bound resource: whether they are in sync, and otherwise what a plan is made of. */
+import type { Clock } from "@klutch/kube";
 import { apiVersionOf, type DynamicObject, jsonEqual, type ResourceType } from "@klutch/kube-core";
 import type { ReadYourWritesCache } from "@klutch/kube-runtime";
 import {
@@ -10,6 +11,8 @@ import {
   type ObservedPair,
   recordOf,
   reduceManagedFields,
+  statusRecordOf,
+  type StatusView,
   type Step,
   type UnbindPolicy,
 } from "@klutch/sync";
@@ -25,15 +28,18 @@ import type { PairPlaces, PlacedPair } from "./pair-places.ts";
  */
 export interface PairStore {
   /**
-   * `unknown`: nothing can be said before a cache is filled, or it is nobody's. `gone`: neither object is there. Throws
-   * `StaleCacheError` when an object is no longer what its cache shows.
+   * `unknown`: nothing can be said before a cache is filled, or it is nobody's. `gone`: neither object is there. `awaitsStatus`: nothing is to
+   * be written before `isOverdue`. Throws `StaleCacheError` when an object is no longer what its cache shows.
    */
-  observe(key: string, signal: AbortSignal): Promise<"unknown" | "gone" | "inSync" | PairObservation>;
+  observe(key: string, signal: AbortSignal, isOverdue: boolean): Promise<Observation>;
   /** A step of the pair's plan was carried out, and this is what the server answered. */
   rememberWrite(observed: PairObservation, step: Step, answer: DynamicObject): void;
   /** Every step was carried out, and nothing is left to be written. `written`: the upstream object as the last of them left it. */
   rememberSynced(observed: PairObservation, written: DynamicObject | undefined): void;
 }
+
+/** See `PairStore.observe`. */
+export type Observation = "unknown" | "gone" | "inSync" | "awaitsStatus" | PairObservation;
 
 /** A pair for a decision. Where content does not matter to it, objects have metadata only. */
 export interface PairObservation extends ObservedPair {
@@ -42,8 +48,6 @@ export interface PairObservation extends ObservedPair {
   readonly provider: DynamicObject | undefined;
   /** Nothing else differs, and nothing else was read. Default false. */
   readonly onlyStatusDiffers?: boolean | undefined;
-  /** The plan is right, but may not be all: the pair must be observed again when it was carried out. Default false. */
-  readonly isPartial?: boolean | undefined;
 }
 
 /** What the stores of one resource need. */
@@ -53,17 +57,22 @@ export interface PairStoreOptions {
   /** The resource on the provider: another scope under isolation Namespaced. */
   readonly providerType: ResourceType;
   readonly isolation: Isolation;
+  readonly view: StatusView;
   readonly consumer: Pick<ConsumerCluster, "client">;
   readonly provider: Pick<ProviderCluster, "client" | "tenant">;
   readonly consumerCache: Pick<ReadYourWritesCache<BoundDigest>, "wrote">;
   readonly providerInformer: Pick<MultiNamespaceInformer<BoundDigest>, "wrote">;
   readonly places: Pick<PairPlaces, "find">;
   readonly breaker: Pick<DeletionBreaker, "isHeld">;
+  readonly runtime: { readonly clock: Pick<Clock, "now"> };
   /** While the API is being unbound no pair is in sync. */
   readonly unbinding?: UnbindPolicy | undefined;
 }
 
-/** What the last writes left behind, where servers made something else of them than was sent: without it they would be sent for ever. */
+/**
+ * What the last writes left behind, where servers made something else of them than was sent: without it they would be sent for ever. Of
+ * statuses it is the texts that digests have.
+ */
 export interface WriteRecords {
   applied: AppliedRecord | undefined;
   status: AppliedRecord | undefined;
@@ -76,6 +85,7 @@ export function observationOf(
   provider: DynamicObject | undefined,
   options: PairStoreOptions,
   records: WriteRecords | undefined,
+  isOverdue: boolean,
 ): PairObservation {
   const { ref, target, unseen, isOthers, second, mapping } = placed;
   return {
@@ -88,6 +98,9 @@ export function observationOf(
     mapping,
     tenant: options.provider.tenant,
     rule: defaultMetadataRule,
+    view: options.view,
+    now: options.runtime.clock.now(),
+    isOverdue,
     isolation: options.isolation,
     deletionsHeld: options.breaker.isHeld,
     consumer,
@@ -98,13 +111,18 @@ export function observationOf(
 }
 
 /** Notes what the server made of a write; only where it is something else than was sent, for otherwise a comparison is enough. */
-export function recordWrite(records: WriteRecords, step: Step, answer: DynamicObject): void {
+export function recordWrite(
+  records: WriteRecords,
+  step: Step,
+  answer: DynamicObject,
+  view: StatusView,
+): void {
   if (step.do === "applyProvider") {
     const kept = reduceManagedFields(answer);
     records.applied = needsApply(step.content, kept) ? recordOf(step.content, appliedPart(kept)) : undefined;
   }
   if (step.do === "writeStatus" && !jsonEqual(answer.status, step.status))
-    records.status = recordOf(step.status, answer.status);
+    records.status = statusRecordOf(answer, step.status, answer.status, view);
 }
 
 /** An object as far as its digest shows it, which is enough for most decisions and all events. */

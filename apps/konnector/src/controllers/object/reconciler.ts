@@ -10,9 +10,11 @@ import {
   isBound,
   type Isolation,
   type PairPlan,
+  planAnswered,
   planPair,
   planStatusOnly,
   planUnbind,
+  type StatusView,
   type Step,
   type UnbindPolicy,
 } from "@klutch/sync";
@@ -38,6 +40,8 @@ export interface ObjectReconcilerOptions {
   /** Set while the API is being unbound. */
   readonly unbinding?: UnbindPolicy | undefined;
   readonly statusSubresource: boolean;
+  /** What the claims' schema lets their statuses say. */
+  readonly view: StatusView;
   /** One watch on the provider instead of one for each service namespace. */
   readonly clusterWide: boolean;
   readonly consumer: ConsumerCluster;
@@ -168,9 +172,10 @@ export class ObjectReconciler implements Part {
     startedAt: number,
     signal: AbortSignal,
   ): Promise<ReconcileResult | undefined> {
-    const observed = await this.#store.observe(key, signal);
+    const observed = await this.#store.observe(key, signal, this.#reporter.isOverdue(key));
     if (observed === "unknown") return undefined;
-    if (observed === "gone" || observed === "inSync") return this.#done(key, observed);
+    if (observed === "gone" || observed === "inSync" || observed === "awaitsStatus")
+      return this.#done(key, observed);
     this.#reporter.differs(key, startedAt);
 
     const plan = this.#plan(observed);
@@ -180,12 +185,13 @@ export class ObjectReconciler implements Part {
       const answer = await this.#execute(observed, step, signal);
       if (step.do === "applyProvider" || step.do === "patchProvider") written = answer;
     }
+    if (written !== undefined && this.#options.unbinding === undefined)
+      for (const step of planAnswered(observed, written)) await this.#execute(observed, step, signal);
 
     if (isDone(observed, plan, written)) {
       this.#store.rememberSynced(observed, written);
       this.#reporter.synced(key);
     }
-    if (observed.isPartial === true) this.#controller.enqueue(key);
     return this.#wait(observed, plan, signal);
   }
 
@@ -217,21 +223,25 @@ export class ObjectReconciler implements Part {
     }
   }
 
-  /** Nothing has to be written. */
-  #done(key: string, why: "gone" | "inSync"): undefined {
+  /** Nothing has to be written, or not yet. */
+  #done(key: string, why: "gone" | "inSync" | "awaitsStatus"): ReconcileResult | undefined {
     const { orphans, type } = this.#options;
-    if (why === "inSync") this.#reporter.synced(key);
-    else {
+    orphans.forget(type, key);
+    if (why === "gone") {
       this.#reporter.forget(key);
       this.#caches.forget(key);
+      return undefined;
     }
-    orphans.forget(type, key);
+    this.#reporter.synced(key);
+    if (why === "awaitsStatus") return this.#reporter.awaits(key);
+    this.#reporter.answered(key);
+    return undefined;
   }
 
   /** What the pair waits for comes as a change; only an event is recorded, and orphans are reconciled, after a time. */
   async #wait(
     observed: PairObservation,
-    { waiting }: PairPlan,
+    { waiting, awaitsStatus }: PairPlan,
     signal: AbortSignal,
   ): Promise<ReconcileResult | undefined> {
     const { orphans, type, breaker } = this.#options;
@@ -246,10 +256,12 @@ export class ObjectReconciler implements Part {
       );
     }
     orphans.forget(type, key);
-    if (waiting !== undefined && consumer !== undefined)
-      return this.#reporter.waits(observed, consumer, waiting);
-    this.#reporter.stopsWaiting(key);
-    return undefined;
+    const answer = awaitsStatus === true ? this.#reporter.awaits(key) : this.#reporter.answered(key);
+    if (waiting === undefined || consumer === undefined) {
+      this.#reporter.stopsWaiting(key);
+      return answer;
+    }
+    return sooner(answer, await this.#reporter.waits(observed, consumer, waiting));
   }
 }
 
@@ -261,4 +273,12 @@ function isDone(
 ): boolean {
   const upstream = written ?? provider;
   return waiting === undefined && consumer !== undefined && upstream !== undefined && isBound(upstream);
+}
+
+function sooner(
+  one: ReconcileResult | undefined,
+  other: ReconcileResult | undefined,
+): ReconcileResult | undefined {
+  if (one?.requeueAfterMs === undefined) return other;
+  return other?.requeueAfterMs === undefined || one.requeueAfterMs < other.requeueAfterMs ? one : other;
 }

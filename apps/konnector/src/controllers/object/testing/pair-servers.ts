@@ -1,15 +1,36 @@
 /** Two models of API servers with one kind, and what users, providers and older agents do to its objects. */
-import { clusterNamespaceAnnotation } from "@klutch/api";
+import {
+  clusterNamespaceAnnotation,
+  specDigestAnnotation,
+  specObservedCondition,
+  specObservedReason,
+} from "@klutch/api";
 import type { KubeClient } from "@klutch/kube";
-import { type DynamicObject, namespaces, type ObjectRef, type ResourceType } from "@klutch/kube-core";
+import {
+  type DynamicObject,
+  namespaces,
+  type ObjectMeta,
+  type ObjectRef,
+  recordsAt,
+  type ResourceType,
+} from "@klutch/kube-core";
 import { ApiServerModel, type Json, type JsonObject, VirtualClock } from "@klutch/kube-testing";
-import { legacyManager, type Tenant } from "@klutch/sync";
+import { legacyManager, type StatusView, type Tenant } from "@klutch/sync";
 
 /** What somebody does to an object. `name` is that of the claim. */
 export type ObjectDeed =
   | { readonly do: "apply"; readonly name: string; readonly spec: object }
   | {
-      readonly do: "label" | "claimStatus" | "status" | "fill" | "drift" | "legacy";
+      readonly do:
+        | "label"
+        | "claimStatus"
+        | "status"
+        | "work"
+        | "speak"
+        | "mark"
+        | "fill"
+        | "drift"
+        | "legacy";
       readonly name: string;
       readonly value: number;
     }
@@ -22,6 +43,7 @@ export const places = { app: "app", mirror: "cluster-a-app" } as const;
 export interface PairServers {
   readonly clock: VirtualClock;
   readonly type: ResourceType;
+  readonly view: StatusView;
   readonly tenant: Tenant;
   readonly consumer: KubeClient;
   readonly provider: KubeClient;
@@ -31,7 +53,7 @@ export interface PairServers {
  * The provider changes what is applied (`note` comes out in lower case), and the app cluster keeps less status than is written
  * (`hidden` goes).
  */
-export async function startPairServers(namespaced: boolean): Promise<PairServers> {
+export async function startPairServers(namespaced: boolean, view: StatusView): Promise<PairServers> {
   const clock = new VirtualClock();
   const type = { group: "example.org", version: "v1", plural: "widgets", kind: "Widget", namespaced };
   const consumerServer = new ApiServerModel({ clock, uidSeed: 10 });
@@ -52,7 +74,7 @@ export async function startPairServers(namespaced: boolean): Promise<PairServers
   await createNamespace(provider, places.mirror);
   const { metadata } = await createNamespace(provider, "cluster-a");
   const tenant = { namespace: "cluster-a", namespaceUid: metadata.uid ?? "" };
-  return { clock, type, tenant, consumer, provider };
+  return { clock, type, view, tenant, consumer, provider };
 }
 
 /** Does it. Throws what the server answers. */
@@ -81,10 +103,24 @@ export async function carryOut(servers: PairServers, deed: ObjectDeed): Promise<
       const hidden = deed.value % 2 === 0 ? true : null;
       return change(provider, { status: { count: deed.value, hidden } }, { subresource: "status" });
     }
+    case "work":
+      return work(provider, type, upstream, deed.value);
+    case "speak": {
+      const status = deed.value === 0 ? "True" : "False";
+      const words = { type: "klutch.anynines.com/Ready", status, reason: "Said", message: `${deed.value}` };
+      const { conditions } = await statusOf(provider, type, upstream);
+      const others = conditions.filter((one) => one["type"] !== words.type);
+      return change(provider, { status: { conditions: [...others, words] } }, { subresource: "status" });
+    }
+    case "mark": {
+      const mark = deed.value === 0 ? null : deed.value === 1 ? "00000000deadbeef" : "long".repeat(50);
+      return change(provider, { metadata: { annotations: { [specDigestAnnotation]: mark } } });
+    }
     case "fill":
       return change(provider, { spec: { tier: `${deed.value}` } });
     case "drift":
-      return change(provider, { spec: { size: deed.value } });
+      // Never what a claim wants: of a field that is somebody else's and has the wanted value, later changes are not noticed.
+      return change(provider, { spec: { size: 10 + deed.value } });
     case "legacy":
       return change(provider, { spec: { old: deed.value } }, { fieldManager: legacyManager });
     case "delete":
@@ -99,6 +135,34 @@ export async function carryOut(servers: PairServers, deed: ObjectDeed): Promise<
     default:
       deed satisfies never;
   }
+}
+
+/** A controller that works on the object as it is, one that worked on it before (1), and one that comes from the future or lies (2). */
+async function work(client: KubeClient, type: ResourceType, ref: ObjectRef, value: number): Promise<void> {
+  const { metadata, number } = await statusOf(client, type, ref);
+  const observedGeneration = value === 0 ? number : value === 1 ? number - 1 : number + 1;
+  const mark = metadata.annotations?.[specDigestAnnotation];
+  const echo = { type: specObservedCondition, status: "True", reason: specObservedReason(mark ?? "none") };
+  const conditions = [
+    { type: "Ready", status: "True", reason: "Available", lastTransitionTime: "2026-01-01T00:00:00Z" },
+    { type: "Synced", status: "True", observedGeneration },
+    ...(mark === undefined && value === 0 ? [] : [echo]),
+  ];
+  const status = value === 1 ? { observedGeneration, conditions } : { conditions };
+  await client.mergePatch(type, ref, { status }, { fieldManager: "controller", subresource: "status" });
+}
+
+async function statusOf(
+  client: KubeClient,
+  type: ResourceType,
+  ref: ObjectRef,
+): Promise<{
+  readonly metadata: ObjectMeta;
+  readonly number: number;
+  readonly conditions: readonly Readonly<Record<string, unknown>>[];
+}> {
+  const { metadata, status } = await client.get<DynamicObject>(type, ref);
+  return { metadata, number: metadata.generation ?? 0, conditions: recordsAt(status, "conditions") };
 }
 
 function claimRef({ type }: PairServers, name: string): ObjectRef {

@@ -1,18 +1,21 @@
 /** Both stores of pairs on the same caches, which follow two models of API servers. */
-import { fieldManager } from "@klutch/api";
+import { fieldManager, specDigestAnnotation } from "@klutch/api";
 import { ApiError, type KubeClient } from "@klutch/kube";
 import { type DynamicObject, jsonEqual, keyOfRef, type ObjectRef, refOfObject } from "@klutch/kube-core";
 import { CachePool, type DigestRules, type InformerHandle } from "@klutch/kube-runtime";
 import { seededRandom } from "@klutch/kube-testing";
 import {
   appliedPart,
+  decidingContent,
   type Digest,
   isBound,
   type Mapping,
   type PairPlan,
+  planAnswered,
   planPair,
   planStatusOnly,
   planUnbind,
+  type StatusView,
   type Step,
   type UnbindPolicy,
 } from "@klutch/sync";
@@ -22,7 +25,7 @@ import { DigestPairStore } from "../digest-store.ts";
 import { executeStep, type ExecutionContext } from "../execute.ts";
 import { NaivePairStore } from "../naive-store.ts";
 import { PairPlaces } from "../pair-places.ts";
-import type { PairStore, PairStoreOptions } from "../pair-store.ts";
+import type { PairObservation, PairStore, PairStoreOptions } from "../pair-store.ts";
 import { carryOut, type ObjectDeed, type PairServers, places, startPairServers } from "./pair-servers.ts";
 
 /** What happens. */
@@ -31,6 +34,7 @@ export type Deed =
   | { readonly do: "restart" }
   | { readonly do: "dropPayloads" }
   | { readonly do: "hold"; readonly isHeld: boolean }
+  | { readonly do: "wait"; readonly isOverdue: boolean }
   | { readonly do: "map"; readonly state: Mapping["state"] }
   | { readonly do: "bind"; readonly unbinding: UnbindPolicy | undefined };
 
@@ -56,8 +60,8 @@ const nothing: PairPlan = { steps: [] };
 const mapped: Mapping = { state: "ready", providerNamespace: places.mirror };
 
 /** Starts it, with caches that are filled. */
-export async function createPairWorld(namespaced: boolean): Promise<PairWorld> {
-  const world = new PairWorld(await startPairServers(namespaced));
+export async function createPairWorld(namespaced: boolean, view: StatusView): Promise<PairWorld> {
+  const world = new PairWorld(await startPairServers(namespaced, view));
   await world.catchUp();
   return world;
 }
@@ -69,6 +73,7 @@ export class PairWorld implements AsyncDisposable {
   readonly #provider: InformerHandle<BoundDigest>;
   #mapping: Mapping = mapped;
   #isHeld = false;
+  #isOverdue = false;
   #unbinding: UnbindPolicy | undefined;
   #stores: Stores;
 
@@ -76,17 +81,18 @@ export class PairWorld implements AsyncDisposable {
     this.#servers = servers;
     const { clock, type } = servers;
     const open = (client: KubeClient, digests: DigestRules<Digest>): InformerHandle<BoundDigest> => {
-      const pool = new CachePool({ client, digests, logger: silentLogger, clock, random: seededRandom(1) });
-      return pool.acquireDigested({ type });
+      const pool = new CachePool<Digest>({ client, logger: silentLogger, clock, random: seededRandom(1) });
+      return pool.acquireDigested({ type }, digests);
     };
-    this.#consumer = open(servers.consumer, consumerDigests);
-    this.#provider = open(servers.provider, providerDigests);
+    this.#consumer = open(servers.consumer, consumerDigests(servers.view));
+    this.#provider = open(servers.provider, providerDigests(servers.view));
     this.#stores = this.#newStores();
   }
 
   /** Does it, and lets both caches catch up. What a server refuses has no effect. */
   async carryOut(deed: Deed): Promise<void> {
     if (deed.do === "hold") this.#isHeld = deed.isHeld;
+    else if (deed.do === "wait") this.#isOverdue = deed.isOverdue;
     else if (deed.do === "map") this.#mapping = deed.state === "ready" ? mapped : { state: deed.state };
     else if (deed.do === "bind") this.#unbinding = deed.unbinding;
     else if (deed.do === "restart" || deed.do === "dropPayloads") this.#dropPayloads();
@@ -123,6 +129,12 @@ export class PairWorld implements AsyncDisposable {
       }
       if (step.do === "applyProvider" || step.do === "patchProvider") written = answer;
     }
+    for (const step of this.#answered(fast.observed, written)) {
+      const answer = await executeStep(this.#parts(), step, signal);
+      if (answer === undefined) continue;
+      this.#stores.fast.rememberWrite(fast.observed, step, answer);
+      this.#stores.naive.rememberWrite(naive.observed, step, answer);
+    }
     const { consumer, provider } = fast.observed;
     const upstream = written ?? provider;
     if (fast.plan.waiting !== undefined || consumer === undefined || upstream === undefined) return;
@@ -131,14 +143,16 @@ export class PairWorld implements AsyncDisposable {
     this.#stores.naive.rememberSynced(naive.observed, written);
   }
 
-  /** Whether the server says that the upstream object would be the same after it. */
+  /** Whether the server says that the upstream object would be the same after it, but for a mark that it has not. */
   async changesNothing({ content }: Extract<Step, { readonly do: "applyProvider" }>): Promise<boolean> {
     const { provider, type } = this.#servers;
     const before = await provider.find<DynamicObject>(type, refOfObject(content), { signal });
     if (before === undefined) return false;
     const options = { fieldManager, force: true, dryRun: true, signal };
     const after = await provider.apply<DynamicObject>(type, { ...content }, options);
-    return jsonEqual(appliedPart(before), appliedPart(after));
+    const isMarked = before.metadata.annotations?.[specDigestAnnotation] !== undefined;
+    const kept = isMarked ? after : decidingContent(after, before);
+    return jsonEqual(appliedPart(before), appliedPart(kept));
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -147,11 +161,15 @@ export class PairWorld implements AsyncDisposable {
   }
 
   async #ask(store: PairStore, key: string): Promise<Answer> {
-    const observed = await store.observe(key, signal);
+    const observed = await store.observe(key, signal, this.#isOverdue);
     if (typeof observed === "string") return { observed, plan: nothing };
     if (observed.onlyStatusDiffers === true) return { observed, plan: planStatusOnly(observed) };
     const plan = this.#unbinding === undefined ? planPair(observed) : planUnbind(observed, this.#unbinding);
     return { observed, plan };
+  }
+
+  #answered(observed: PairObservation, written: DynamicObject | undefined): readonly Step[] {
+    return written === undefined || this.#unbinding !== undefined ? [] : planAnswered(observed, written);
   }
 
   #dropPayloads(): void {
@@ -166,7 +184,7 @@ export class PairWorld implements AsyncDisposable {
 
   /** What the stores and the executor need. Of each part only what they use is there. */
   #parts(): PairStoreOptions & ExecutionContext {
-    const { type, tenant, consumer, provider } = this.#servers;
+    const { clock, type, view, tenant, consumer, provider } = this.#servers;
     const [{ cache: consumerCache }, { cache }] = [this.#consumer, this.#provider];
     const providerInformer = {
       get: (ref: ObjectRef) => cache.get(keyOfRef(ref)),
@@ -179,13 +197,14 @@ export class PairWorld implements AsyncDisposable {
       isolation: "Prefixed",
       provider: { client: provider, tenant } as never,
       namespaces: this.#namespaces() as never,
-      runtime: { timing: { providerObjectsLimit: 0 } } as never,
+      runtime: { clock, timing: { providerObjectsLimit: 0 } } as never,
       consumerCache,
       providerInformer,
     } as const;
     return {
       ...placing,
       providerType: type,
+      view,
       unbinding: this.#unbinding,
       statusSubresource: true,
       consumer: { client: consumer } as never,

@@ -1,0 +1,60 @@
+/** The commands of `klutch service` and their flags. */
+import { Command } from "commander";
+import type { CliContext } from "../context.ts";
+import { commonOptions } from "../options.ts";
+import { applyService } from "./apply.ts";
+import { checkService, renderService } from "./offline.ts";
+import { removeService } from "./remove.ts";
+
+/** What the program gives to each of its commands. */
+interface Tools {
+  prepare(command: Command): Command;
+  addConnectionFlags(command: Command): void;
+}
+
+/** `service` with its four commands. */
+export function serviceCommand(context: CliContext, tools: Tools): Command {
+  const make = (name: string, text: string): Command => tools.prepare(new Command(name)).description(text);
+  return make("service", "Add a data service to a control plane, from one table.")
+    .addCommand(checkCommand(context, make))
+    .addCommand(renderCommand(context, make))
+    .addCommand(applyCommand(context, make, tools))
+    .addCommand(removeCommand(context, make, tools));
+}
+
+type Make = (name: string, text: string) => Command;
+const fileArgument = "the service's table";
+
+function checkCommand(context: CliContext, make: Make): Command {
+  return make("check", "Tell what is wrong with a table, with lines. Needs no cluster.")
+    .argument("<file>", fileArgument)
+    .action((file: string) => checkService(context, file));
+}
+
+function renderCommand(context: CliContext, make: Make): Command {
+  const command = make("render", "Write the manifests, examples and page of a table into a folder.")
+    .argument("<file>", fileArgument)
+    .requiredOption("--to <folder>", "folder that is written to; it is made when it is missing")
+    .action((file: string, options: { readonly to: string }) => renderService(context, file, options.to));
+  return command;
+}
+
+function applyCommand(context: CliContext, make: Make, tools: Tools): Command {
+  const command = make("apply", "Make a table an API of the control plane, with your own rights there.")
+    .argument("<file>", fileArgument)
+    .option("-d, --dry-run", "let the API server check everything; change nothing")
+    .option("-o, --output <format>", "of the dry run: yaml, json or name")
+    .option("--timeout <duration>", "longest time to wait until the API is offered", "2m")
+    .action((file: string) => applyService(context, file, commonOptions(command.opts(), context.env)));
+  tools.addConnectionFlags(command);
+  return command;
+}
+
+function removeCommand(context: CliContext, make: Make, tools: Tools): Command {
+  const command = make("remove", "Take a service's API away; refused while there are claims.")
+    .argument("<type>", "type of the service, the name of its table")
+    .option("-d, --dry-run", "show whether it would be refused; change nothing")
+    .action((type: string) => removeService(context, type, commonOptions(command.opts(), context.env)));
+  tools.addConnectionFlags(command);
+  return command;
+}

@@ -1,0 +1,95 @@
+/** The control plane cluster, with the rights of the person who runs the command. */
+import { apiServiceExportTemplates, serviceTypeLabel } from "@klutch/api";
+import { createKubeClient, isNotFound, type KubeClient, loadKubeconfig } from "@klutch/kube";
+import { type DynamicObject, type KubeObject, recordsAt, type ResourceType } from "@klutch/kube-core";
+import type { ServiceManifests } from "@klutch/services";
+import { CliError, nothingChanged } from "../errors.ts";
+import type { CommonOptions } from "../options.ts";
+
+/** The control plane cluster. */
+export interface ControlPlane extends AsyncDisposable {
+  readonly side: "control plane";
+  readonly client: KubeClient;
+}
+
+/** Field manager of what the commands write. */
+export const serviceManager = "klutch-service";
+
+/** XRDs of Crossplane. */
+export const definitions: ResourceType = crossplane(
+  "CompositeResourceDefinition",
+  "compositeresourcedefinitions",
+);
+/** Compositions of Crossplane. */
+export const compositionsType: ResourceType = crossplane("Composition", "compositions");
+
+function crossplane(kind: string, plural: string): ResourceType {
+  return { group: "apiextensions.crossplane.io", version: "v1", plural, kind, namespaced: false };
+}
+
+/** Connects with the person's kubeconfig and flags. Sends nothing yet. */
+export async function connectControlPlane(options: CommonOptions): Promise<ControlPlane> {
+  const config = await loadKubeconfig(options.connection);
+  const client = createKubeClient(config, {
+    userAgent: serviceManager,
+    requestTimeoutMs: options.requestTimeoutMs,
+  });
+  return { side: "control plane", client, [Symbol.asyncDispose]: () => client[Symbol.asyncDispose]() };
+}
+
+/** A manifest and the resource that it is applied as. */
+export interface Planned {
+  readonly type: ResourceType;
+  readonly object: KubeObject;
+}
+
+/** What is applied, in this order: the definition, the Compositions, the template. */
+export function plannedOf({ xrd, compositions, template }: ServiceManifests): readonly Planned[] {
+  return [
+    { type: definitions, object: xrd },
+    ...compositions.map((object) => ({ type: compositionsType, object })),
+    { type: apiServiceExportTemplates, object: template },
+  ];
+}
+
+/** Throws `CliError` when something of these names is there that this command did not write for the same type. */
+export async function refuseForeign(
+  { client }: ControlPlane,
+  planned: readonly Planned[],
+  service: string,
+  signal: AbortSignal,
+): Promise<void> {
+  for (const { type, object } of planned) {
+    const { name = "", namespace } = object.metadata;
+    const found = await client.find<DynamicObject>(type, { name, namespace }, { signal });
+    const reason = found === undefined ? undefined : foreignReason(found, service);
+    if (reason !== undefined)
+      throw new CliError("Conflict", `${type.kind} ${name} ${reason}. ${nothingChanged}`);
+  }
+}
+
+/** Why an object is not to be touched; undefined for one of the service. */
+export function foreignReason({ metadata }: DynamicObject, service: string): string | undefined {
+  const revision = recordsAt(metadata, "ownerReferences").find(
+    ({ kind }) => kind === "ConfigurationRevision",
+  );
+  if (revision !== undefined)
+    return `belongs to the ConfigurationRevision ${String(revision["name"])}, which would undo every change; give the service another type and kind`;
+  const type = metadata.labels?.[serviceTypeLabel];
+  return type === service
+    ? undefined
+    : `is there already and was not made from a table of the type ${service}; delete it first, or give the service another type and kind`;
+}
+
+/** For a cluster that lacks a kind: says which of the needed parts is missing. */
+export function missingPart(error: unknown, { kind, group }: ResourceType): unknown {
+  if (!isNotFound(error)) return error;
+  const part = group.includes("crossplane") ? "Crossplane" : "Klutch (deploy/crds)";
+  return new CliError(
+    "Manifest",
+    `The cluster does not know the kind ${kind}: ${part} is not installed there.`,
+    {
+      cause: error,
+    },
+  );
+}

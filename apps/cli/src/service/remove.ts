@@ -1,0 +1,127 @@
+/** `klutch service remove`: takes a service's API away that nobody uses. */
+import { apiServiceExportTemplates, serviceTypeLabel } from "@klutch/api";
+import { isNotFound } from "@klutch/kube";
+import { type DynamicObject, type KubeObject, type ResourceType, textAt } from "@klutch/kube-core";
+import type { CliContext } from "../context.ts";
+import { CliError, nothingChanged } from "../errors.ts";
+import { counted } from "../findings.ts";
+import type { CommonOptions } from "../options.ts";
+import {
+  compositionsType,
+  connectControlPlane,
+  type ControlPlane,
+  definitions,
+  foreignReason,
+  missingPart,
+} from "./control-plane.ts";
+
+/**
+ * Runs the command: the template goes first, so that nobody binds the API any more, then the definition, then the Compositions. Refuses while
+ * there are claims or composites, for Crossplane would delete them and with them what they stand for. It can be run again.
+ */
+export async function removeService(
+  context: CliContext,
+  service: string,
+  options: CommonOptions,
+): Promise<void> {
+  const { terminal } = context;
+  await using cluster = await connectControlPlane(options);
+  const [templates, xrds, compositions] = [
+    await labelled(context, cluster, apiServiceExportTemplates, service),
+    await labelled(context, cluster, definitions, service),
+    await labelled(context, cluster, compositionsType, service),
+  ];
+  if (templates.length + xrds.length + compositions.length === 0)
+    throw new CliError(
+      "Usage",
+      `Nothing here was made from a table of the type ${service}. ${nothingChanged}`,
+    );
+  for (const object of [...templates, ...xrds, ...compositions]) {
+    const reason = foreignReason(object, service);
+    if (reason !== undefined)
+      throw new CliError("Conflict", `${object.metadata.name} ${reason}. ${nothingChanged}`);
+  }
+  for (const xrd of xrds) await refuseUsed(context, cluster, xrd, nothingChanged);
+  if (options.dryRun) {
+    terminal.say("Dry run: nothing was changed.");
+    return;
+  }
+  await remove(context, cluster, apiServiceExportTemplates, templates);
+  // A claim may have come while the template was still there.
+  for (const xrd of xrds) await refuseUsed(context, cluster, xrd, "Only the template is gone.");
+  await remove(context, cluster, definitions, xrds);
+  await remove(context, cluster, compositionsType, compositions);
+}
+
+async function labelled(
+  { signal }: CliContext,
+  { client }: ControlPlane,
+  type: ResourceType,
+  service: string,
+): Promise<readonly DynamicObject[]> {
+  if (!/^[a-z]([-a-z0-9]*[a-z0-9])?$/.test(service))
+    throw new CliError("Usage", `${JSON.stringify(service)} is not the type of a service.`);
+  try {
+    const { items } = await client.list<DynamicObject>(type, {
+      labelSelector: `${serviceTypeLabel}=${service}`,
+      signal,
+    });
+    return items;
+  } catch (error) {
+    throw missingPart(error, type);
+  }
+}
+
+async function refuseUsed(
+  context: CliContext,
+  { client }: ControlPlane,
+  xrd: DynamicObject,
+  state: string,
+): Promise<void> {
+  const group = textAt(xrd, "spec", "group") ?? "";
+  for (const [names, namespaced] of [
+    ["claimNames", true],
+    ["names", false],
+  ] as const) {
+    const kind = textAt(xrd, "spec", names, "kind") ?? "";
+    const plural = textAt(xrd, "spec", names, "plural") ?? "";
+    const type = { group, version: "v1", plural, kind, namespaced };
+    const used = await namesOf(context, client, type);
+    if (used.length === 0) continue;
+    const some = used.slice(0, 5).join(", ");
+    throw new CliError(
+      "Conflict",
+      `There ${used.length === 1 ? "is" : "are"} ${counted(used.length, kind)} (${some}${used.length > 5 ? ", …" : ""}), which would be deleted with the API. Delete them first. ${state}`,
+    );
+  }
+}
+
+async function namesOf(
+  { signal }: CliContext,
+  client: ControlPlane["client"],
+  type: ResourceType,
+): Promise<readonly string[]> {
+  try {
+    const { items } = await client.list<KubeObject>(type, { metadataOnly: true, signal });
+    return items.map(({ metadata }) =>
+      [metadata.namespace, metadata.name].filter((part) => part !== undefined).join("/"),
+    );
+  } catch (error) {
+    // Crossplane never came to serve it, so nobody has any.
+    if (isNotFound(error)) return [];
+    throw error;
+  }
+}
+
+async function remove(
+  { signal, terminal }: CliContext,
+  { client }: ControlPlane,
+  type: ResourceType,
+  objects: readonly DynamicObject[],
+): Promise<void> {
+  for (const { metadata } of objects) {
+    const { name = "", namespace, uid } = metadata;
+    await client.delete(type, { name, namespace }, { preconditions: { uid }, signal });
+    terminal.say(`Deleted ${type.kind} ${name}.`);
+  }
+}

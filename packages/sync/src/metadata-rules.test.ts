@@ -1,0 +1,75 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { adoptedContent } from "./adoption.ts";
+import { travellingContent } from "./content.ts";
+import { defaultMetadataRule } from "./metadata-rules.ts";
+import { consumerWidget, providerWidget } from "./testing/objects.ts";
+
+/** What each tool puts on an object that it applies, and what people steer it with. */
+const tools = {
+  "Argo CD": {
+    labels: { "app.kubernetes.io/instance": "shop", "argocd.argoproj.io/instance": "shop" },
+    annotations: {
+      "argocd.argoproj.io/tracking-id": "shop:anynines.com/PostgresqlInstance:app/db",
+      "argocd.argoproj.io/installation-id": "one",
+      "argocd.argoproj.io/sync-options": "Prune=false",
+      "argocd.argoproj.io/sync-wave": "1",
+      "argocd.argoproj.io/compare-options": "IgnoreExtraneous",
+      "link.argocd.argoproj.io/external-link": "https://example.org",
+      "notifications.argoproj.io/subscribe.on-sync-failed.slack": "team",
+    },
+  },
+  Flux: {
+    labels: {
+      "kustomize.toolkit.fluxcd.io/name": "apps",
+      "kustomize.toolkit.fluxcd.io/namespace": "flux-system",
+      "helm.toolkit.fluxcd.io/name": "shop",
+      "helm.toolkit.fluxcd.io/namespace": "app",
+    },
+    annotations: {
+      "kustomize.toolkit.fluxcd.io/prune": "disabled",
+      "kustomize.toolkit.fluxcd.io/ssa": "merge",
+      "helm.toolkit.fluxcd.io/driftDetection": "disabled",
+      "reconcile.fluxcd.io/requestedAt": "2026-01-01T00:00:00Z",
+      "fluxcd.io/sync-checksum": "0123",
+    },
+  },
+  Helm: {
+    labels: { "app.kubernetes.io/managed-by": "Helm", "helm.sh/chart": "shop-1.0.0" },
+    annotations: {
+      "meta.helm.sh/release-name": "shop",
+      "meta.helm.sh/release-namespace": "app",
+      "helm.sh/resource-policy": "keep",
+      "helm.sh/hook": "pre-install",
+    },
+  },
+  kubectl: {
+    labels: { "applyset.kubernetes.io/part-of": "applyset-0123-v1" },
+    annotations: { "kubectl.kubernetes.io/last-applied-configuration": "{}" },
+  },
+  "an inventory": {
+    labels: { "cli-utils.sigs.k8s.io/inventory-id": "0123", "kapp.k14s.io/app": "1" },
+    annotations: { "config.k8s.io/owning-inventory": "0123", "objectset.rio.cattle.io/id": "one" },
+  },
+};
+
+for (const [tool, { labels, annotations }] of Object.entries(tools)) {
+  test(`what ${tool} knows its objects by does not go to the provider, and does not come from there`, () => {
+    const own = { labels: { team: "red" }, annotations: { "example.org/note": "x" } };
+    const metadata = {
+      labels: { ...own.labels, ...labels },
+      annotations: { ...own.annotations, ...annotations },
+    };
+    const sent = travellingContent(consumerWidget({}, metadata), defaultMetadataRule).metadata;
+    assert.deepEqual(sent.labels, own.labels);
+    assert.deepEqual(Object.keys(sent.annotations ?? {}), ["example.org/note", "klutch.anynines.com/bound"]);
+    const target = { namespace: "app", name: "w" };
+    const brought = adoptedContent(providerWidget({}, metadata), target, defaultMetadataRule).metadata;
+    const keys = [...Object.keys(brought.labels ?? {}), ...Object.keys(brought.annotations ?? {})];
+    const theirs = new Set([...Object.keys(labels), ...Object.keys(annotations)]);
+    assert.deepEqual(
+      keys.filter((key) => theirs.has(key)),
+      [],
+    );
+  });
+}

@@ -1,0 +1,65 @@
+/** The conditions of a stranger's status, and those of ours among them that speak for others. */
+import { bindGroup, specObservedCondition } from "@klutch/api";
+import { recordsAt } from "@klutch/kube-core";
+
+/** A condition with whatever else its schema has. */
+export interface AnyCondition {
+  readonly [field: string]: unknown;
+  readonly type: string;
+  readonly status: string;
+}
+
+/** A condition as it is to be shown, and those that it comes from. */
+export interface SpokenCondition {
+  readonly condition: AnyCondition;
+  readonly sources: readonly AnyCondition[];
+}
+
+/** The conditions in a status; what has no type or no status is none. */
+export function asConditions(status: unknown): readonly AnyCondition[] {
+  return recordsAt(status, "conditions").filter(
+    (item): item is AnyCondition => typeof item["type"] === "string" && typeof item["status"] === "string",
+  );
+}
+
+/** The condition of this type; the first, if a stranger has several. */
+export function conditionOf(conditions: readonly AnyCondition[], type: string): AnyCondition | undefined {
+  return conditions.find((condition) => condition.type === type);
+}
+
+const prefix = `${bindGroup}/`;
+
+/**
+ * All conditions but ours. `klutch.anynines.com/<Type>` speaks for `<Type>`: its reason and message replace general ones. Its False or Unknown
+ * wins, also where nobody else speaks; its True alone makes nothing true.
+ */
+export function spokenConditions(conditions: readonly AnyCondition[]): readonly SpokenCondition[] {
+  const speakers = new Map<string, AnyCondition>();
+  for (const condition of conditions) {
+    const { type } = condition;
+    if (type === specObservedCondition || !type.startsWith(prefix)) continue;
+    const about = type.slice(prefix.length);
+    if (about !== "" && !speakers.has(about)) speakers.set(about, condition);
+  }
+  const general = conditions.filter(({ type }) => !type.startsWith(prefix));
+  const known = new Set(general.map(({ type }) => type));
+  const alone = [...speakers].filter(([type, { status }]) => !known.has(type) && status !== "True");
+  return [
+    ...general.map((condition) => spoken(condition, speakers.get(condition.type))),
+    ...alone.map(([type, speaker]) => ({ condition: { ...speaker, type }, sources: [speaker] })),
+  ];
+}
+
+function spoken(general: AnyCondition, speaker: AnyCondition | undefined): SpokenCondition {
+  if (speaker === undefined) return { condition: general, sources: [general] };
+  const sources = [general, speaker];
+  if (speaker.status === "True" && general.status !== "True") return { condition: general, sources };
+  const { status, reason, message, lastTransitionTime } = speaker;
+  const words = definedOf({ reason, message });
+  if (status === general.status) return { condition: { ...general, ...words }, sources };
+  return { condition: { ...general, ...words, ...definedOf({ lastTransitionTime }), status }, sources };
+}
+
+function definedOf(fields: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
+}

@@ -1,0 +1,129 @@
+/** What the schema of a bound version lets a claim's status say about generations. Read once for each version. */
+import { observedGenerationAnnotation } from "@klutch/api";
+import { isRecord, type ObjectMeta, recordAt, valueAt } from "@klutch/kube-core";
+import { Effort, EffortError, type JsonSchema, problemsOf, SchemaReader } from "@klutch/schema";
+
+/** A field of a condition that a schema may not have. What it has not is not written: a server would prune it, and it would be written again. */
+export type ConditionField = (typeof conditionFields)[number];
+
+const conditionFields = ["lastTransitionTime", "message", "observedGeneration", "reason"] as const;
+
+/** What may be said. JSON, so that it can be compared. */
+export interface StatusView {
+  /** `status.observedGeneration` is an integer. */
+  readonly hasNumber: boolean;
+  /** What conditions have besides `type` and `status`; undefined where `status.conditions` is no list of such. */
+  readonly conditions: readonly ConditionField[] | undefined;
+  /** A condition `Ready` may say Unknown, with a reason and a message of ours. */
+  readonly mayBeUnknown: boolean;
+  /** Without the subresource each write of a status raises the generation: no number is written, and none is asked. */
+  readonly isSubresource: boolean;
+  /** The API's owner says that the numbers and echoes of its statuses mean nothing. */
+  readonly isIgnored: boolean;
+}
+
+/** Of a status that is copied as it is. */
+export const plainView: StatusView = {
+  hasNumber: false,
+  conditions: undefined,
+  mayBeUnknown: false,
+  isSubresource: true,
+  isIgnored: false,
+};
+
+/** So long a message of ours may be, in characters. */
+export const messageLimit = 1_024;
+
+/** The view of a version. `schema` is its `openAPIV3Schema`, a stranger's: what it does not say clearly it does not say. */
+export function statusViewOf(
+  schema: JsonSchema,
+  { isSubresource, isIgnored }: Pick<StatusView, "isSubresource" | "isIgnored">,
+): StatusView {
+  const status = recordAt(schema, "properties", "status");
+  const hasNumber = valueAt(status, "properties", "observedGeneration", "type") === "integer";
+  const conditions = conditionsIn(status);
+  return {
+    hasNumber,
+    conditions,
+    mayBeUnknown: conditions !== undefined && takesUnknown(status, conditions),
+    isSubresource,
+    isIgnored,
+  };
+}
+
+/** Whether the view shows anything that is not copied as it is. */
+export function isPlain({ hasNumber, conditions }: StatusView): boolean {
+  return !hasNumber && conditions === undefined;
+}
+
+/** Whether the annotations of an export say that generations mean nothing. */
+export function ignoresGenerations({ annotations }: Pick<ObjectMeta, "annotations">): boolean {
+  return annotations?.[observedGenerationAnnotation] === "ignore";
+}
+
+function conditionsIn(status: JsonSchema): readonly ConditionField[] | undefined {
+  const list = recordAt(status, "properties", "conditions");
+  const fields = recordAt(list, "items", "properties");
+  const typeOf = (name: string): unknown => valueAt(fields, name, "type");
+  if (list["type"] !== "array" || typeOf("type") !== "string" || typeOf("status") !== "string")
+    return undefined;
+  return conditionFields.filter(
+    (name) => typeOf(name) === (name === "observedGeneration" ? "integer" : "string"),
+  );
+}
+
+/** A status that the server refuses is never shown, so what we make is tried here. */
+function takesUnknown(status: JsonSchema, fields: readonly ConditionField[]): boolean {
+  const tried: Readonly<Record<ConditionField, unknown>> = {
+    lastTransitionTime: "2026-01-02T03:04:05Z",
+    message: "m".repeat(messageLimit),
+    observedGeneration: 0,
+    reason: "SpecNotObserved",
+  };
+  const said = Object.fromEntries(fields.map((name) => [name, tried[name]]));
+  const conditions = [{ type: "Ready", status: "Unknown", ...said }];
+  return isTaken(recordAt(status, "properties", "conditions"), conditions);
+}
+
+/**
+ * The version with a default for its status, `{observedGeneration: -1}`, so that a fresh claim is not taken for one that is finished. As it
+ * is, where its schema has no such number, has a default for the status or could refuse this one: then the CRD itself would be refused.
+ */
+export function withStatusDefault(
+  version: Readonly<Record<string, unknown>>,
+): Readonly<Record<string, unknown>> {
+  const schema = recordAt(version, "schema", "openAPIV3Schema");
+  const status = recordAt(schema, "properties", "status");
+  if (!isRecord(recordAt(version, "subresources")["status"]) || status["default"] !== undefined)
+    return version;
+  const fresh = { observedGeneration: -1 };
+  const number = recordAt(status, "properties", "observedGeneration");
+  if (number["type"] !== "integer" || number["default"] !== undefined) return version;
+  if (mayRefuse(schema, status, number) || !isTaken(status, fresh)) return version;
+  const properties = { ...recordAt(schema, "properties"), status: { ...status, default: fresh } };
+  return {
+    ...version,
+    schema: { ...recordAt(version, "schema"), openAPIV3Schema: { ...schema, properties } },
+  };
+}
+
+/** Rules in CEL and combinations of schemas are not evaluated here. Those of the whole object count when they speak of the status. */
+function mayRefuse(schema: JsonSchema, ...inner: readonly JsonSchema[]): boolean {
+  const rules = ["x-kubernetes-validations", "allOf", "anyOf", "oneOf", "not"];
+  return (
+    inner.some((part) => rules.some((name) => part[name] !== undefined)) ||
+    rules.some((name) => (JSON.stringify(schema[name]) ?? "").includes("status"))
+  );
+}
+
+/** Steps for one small value. */
+const trialSteps = 10_000;
+
+function isTaken(schema: JsonSchema, value: unknown): boolean {
+  try {
+    return problemsOf(schema, value, "", new SchemaReader(new Effort(trialSteps))).length === 0;
+  } catch (error) {
+    if (error instanceof EffortError) return false;
+    throw error;
+  }
+}

@@ -1,0 +1,27 @@
+/** What a pair of objects waits for, and how that is said to the person who wrote the claim. */
+
+/** What a pair waits for; shown as an event on the claim, and by `Ready` while its spec has not been sent. */
+export type Waiting =
+  | "mapping"
+  | "providerDeletion"
+  | "providerReplacement"
+  | "orphanConfirmation"
+  | "deletionHeld"
+  | "foreignObject"
+  /** Not really: the pair is in sync, and a second upstream object is left alone. */
+  | "secondObject";
+
+/** In words. */
+export const waitingWords: Readonly<Record<Waiting, string>> = {
+  mapping: "the provider has not prepared a namespace for this one yet",
+  providerDeletion: "the provider is still deleting its object; this one goes when that is done",
+  providerReplacement:
+    "the provider is still deleting an older object of this name; a new one is made when that is gone",
+  orphanConfirmation: "it is being checked whether the object is really gone",
+  deletionHeld:
+    "its deletion is held, because it looks like an accident. The condition DeletionHeld of the APIServiceBinding says why; klutch release lets it go on",
+  foreignObject:
+    "the provider already has an object of this name that belongs to somebody else; choose another name",
+  secondObject:
+    "the provider has two objects for this one. The first is in sync; the second is left alone until this one is deleted. If nothing uses the second, ask the provider to delete it",
+};

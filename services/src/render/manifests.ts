@@ -1,0 +1,52 @@
+/** Everything that follows from one table. */
+import { type PackageManifest, serviceTypeLabel } from "@klutch/api";
+import { instanceComposition } from "../compositions.ts";
+import { backupConfigName, claimResource, providerConfigName } from "../data-service.ts";
+import { type ExampleFile, examplesOf } from "../examples.ts";
+import { instanceTemplate, type TemplateManifest } from "../export-templates.ts";
+import { pageOf } from "../page.ts";
+import { dataServiceOf } from "../table/data-service-of.ts";
+import type { ServiceTable } from "../table/service-table.ts";
+import type { CompositeResourceDefinition } from "../xrd.ts";
+import { instanceXrd } from "../xrds.ts";
+import { type ClaimDefinition, claimDefinition } from "./claim-crd.ts";
+
+/** Manifests of a service that is not one of the package, and what people read of it. */
+export interface ServiceManifests {
+  /** Resource of the claims, such as `exampleinstances.anynines.com`. */
+  readonly api: string;
+  readonly xrd: CompositeResourceDefinition;
+  /** What Crossplane makes of the XRD; for an API server that is to check it. */
+  readonly claims: ClaimDefinition;
+  readonly compositions: readonly PackageManifest[];
+  readonly template: TemplateManifest;
+  readonly examples: readonly ExampleFile[];
+  /** Markdown. */
+  readonly page: string;
+  /** Names of the ProviderConfigs that it is made and backed up with. */
+  readonly providerConfigs: readonly { readonly name: string; readonly serviceType: string }[];
+}
+
+/** Each manifest has the label with the type, by which it is found again. */
+export function manifestsOf(table: ServiceTable): ServiceManifests {
+  const service = dataServiceOf(table);
+  const xrd = labelled(instanceXrd(service), table.type);
+  const { plural, group } = claimResource(table.kind);
+  return {
+    api: `${plural}.${group}`,
+    xrd,
+    claims: claimDefinition(xrd),
+    compositions: [labelled(instanceComposition(service), table.type)],
+    template: labelled(instanceTemplate(service), table.type),
+    examples: examplesOf(service),
+    page: pageOf(service, "examples"),
+    providerConfigs: [
+      { name: providerConfigName(table.type), serviceType: "servicebroker" },
+      { name: backupConfigName(table.type), serviceType: "backupmanager" },
+    ],
+  };
+}
+
+function labelled<T extends { readonly metadata: { readonly name: string } }>(manifest: T, type: string): T {
+  return { ...manifest, metadata: { ...manifest.metadata, labels: { [serviceTypeLabel]: type } } };
+}
