@@ -75,6 +75,8 @@ class Story {
   readonly claimed = new Set<number>();
   readonly #manager: BackupManagerClient;
   #annotations: Readonly<Record<string, string>> = {};
+  /** How long a write to the API server takes. */
+  writeMs = 0;
 
   constructor(manager: BackupManagerClient) {
     this.#manager = manager;
@@ -120,6 +122,7 @@ class Story {
     return {
       manager: this.#manager,
       updateCriticalAnnotations: async (changes: Readonly<Record<string, string | undefined>>) => {
+        this.clock.skew(this.writeMs);
         const written = Object.entries({ ...this.#annotations, ...changes });
         const kept = written.filter((entry): entry is [string, string] => entry[1] !== undefined);
         this.#annotations = Object.fromEntries(kept);
@@ -202,6 +205,29 @@ test("a number that another one has already is refused with words, and stays in 
   assert.match(await story.backup(), /the number 9, which another managed resource has already/);
   assert.notEqual(story.annotations[operation], undefined);
   assert.equal(story.annotations[numberOfBackup], undefined);
+});
+
+test("a number that was in the list before is not taken: it is another backup, of older rows", async (t) => {
+  const answers: Answers = { [list]: [done(6)], [create]: { id: 6 }, "GET /backups/7": done(7) };
+  const manager = await startManager(t, answers);
+  const story = new Story(manager.client);
+  assert.match(await story.backup(), /the number 6, which it had before/);
+  answers[list] = [done(6), done(7)];
+  assert.match(await story.backup(), /^available/);
+  assert.equal(story.annotations[numberOfBackup], "7");
+  assert.equal(count(manager, create), 1);
+});
+
+test("a process that was held up after its intent does not call: another one may have looked for it and called", async (t) => {
+  const manager = await startManager(t, { [list]: [], [create]: { id: 7 }, "GET /backups/7": done(7) });
+  const story = new Story(manager.client);
+  story.writeMs = minute;
+  assert.match(await story.backup(), /took too long/);
+  assert.equal(count(manager, create), 0);
+  story.writeMs = 0;
+  story.clock.skew(3 * minute);
+  assert.match(await story.backup(), /^available/);
+  assert.equal(count(manager, create), 1);
 });
 
 test("two entries with one number are one", async (t) => {

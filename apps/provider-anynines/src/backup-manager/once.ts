@@ -53,6 +53,8 @@ interface Item {
 /** So long a request may be on its way: twice the time of a call. */
 const settleMs = 120_000;
 const lookAgainMs = 5_000;
+/** So old may an intent be when the call is sent. */
+const freshMs = 20_000;
 
 /** The call of one managed resource during one reconcile. */
 export class OnceCall {
@@ -100,6 +102,7 @@ export class OnceCall {
     const now = this.#options.clock.now();
     const intent = before.kind === "calling" ? { ...before.intent, sentAtMs: now } : createIntent(items, now);
     await this.#begin(intent, also);
+    this.#checkFresh(now);
     let id: number;
     try {
       id = await calls.create(options);
@@ -107,7 +110,19 @@ export class OnceCall {
       if (calls.isClearNo(error)) await this.#goBackTo(before);
       throw error;
     }
+    if (items.some((item) => item.id === id))
+      throw new ExternalError(
+        `the backup manager answered with the number ${id}, which it had before; what it really made is looked for in its list`,
+      );
     await this.#take(id);
+  }
+
+  /** A process that was held up may call no more: another one may have taken its intent for a lost call by now. */
+  #checkFresh(intendedAt: number): void {
+    if (this.#options.clock.now() - intendedAt <= freshMs) return;
+    throw new NotYetError("writing the intent took too long, so nothing was asked for yet; it will be", {
+      requeueAfterMs: lookAgainMs,
+    });
   }
 
   async #find<T extends Item>(calls: OnceCalls<T>, items: readonly T[]): Promise<number | undefined> {
