@@ -59,6 +59,8 @@ test("from nothing to a working database password, and back to nothing", { timeo
     /Created APIServiceBinding klutch-bind\/servicebindings\.anynines\.com/,
     /has the keys host, hosts, name, password, port, uri, username/,
     /answered u[0-9a-f]{32}: Hello from app cluster A/,
+    /the table is dropped/,
+    /the restored table says: Hello from app cluster A/,
     /claims, managed resources, Secret, database and database user are gone/,
     /kubectl bind http:\/\/127\.0\.0\.1:\d+\/export/,
   ]) {

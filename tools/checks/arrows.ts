@@ -61,7 +61,10 @@ export const folderRules: Readonly<Record<string, FolderRule>> = {
     parts: ["services", "api", "crossplane", "kube-runtime", "kube-core"],
     thirdParty: [],
   },
-  "apps/broker": { parts: ["api", "kube-runtime", "osb"], thirdParty: ["hono", "@hono/node-server", "pg"] },
+  "apps/broker": {
+    parts: ["api", "kube-runtime", "osb", "engines"],
+    thirdParty: ["hono", "@hono/node-server", "pg", "@peculiar/x509", "reflect-metadata"],
+  },
   "apps/sandbox": {
     parts: ["services", "api", "engines", "kube", "kube-core", "kube-testing", "oci"],
     thirdParty: ["pg", "@peculiar/x509", "reflect-metadata"],

@@ -1,5 +1,11 @@
 /** Obtains the upstream servers that the tests need before the first one needs them, so that no test waits for a compiler. */
-import { type EngineName, engineNames, resolveEngines, resolveKeycloak } from "@klutch/engines";
+import {
+  type EngineName,
+  engineNames,
+  resolveDebian,
+  resolveEngines,
+  resolveKeycloak,
+} from "@klutch/engines";
 
 const cluster: readonly EngineName[] = ["kube-apiserver", "kube-controller-manager", "etcd"];
 
@@ -26,5 +32,7 @@ export async function ensureEngines(files: readonly string[]): Promise<void> {
   const progress = (line: string): void => console.log(line);
   await resolveEngines(enginesFor(files), { progress });
   if (files.some((file) => file.includes("keycloak"))) await resolveKeycloak({ progress });
+  if (files.some((file) => file.startsWith("apps/broker/src/servers/")))
+    for (const name of ["mariadb", "redis"] as const) await resolveDebian(name, { progress });
   console.log(`Engines ready in ${((performance.now() - started) / 1000).toFixed(1)} s.`);
 }

@@ -6,6 +6,7 @@ import { createApp } from "./app.ts";
 import { plans, serviceId } from "./catalog.ts";
 import { Databases } from "./databases.ts";
 import { Maintenance } from "./maintenance.ts";
+import { postgresParameters } from "./parameters.ts";
 import { BrokerService } from "./service.ts";
 import { Store } from "./store.ts";
 
@@ -16,7 +17,11 @@ const logger: Logger = { ...silentLogger, error: (_message, fields) => void logg
 const maintenance = new Maintenance(url, logger);
 after(() => maintenance[Symbol.asyncDispose]());
 const databases = new Databases({ maintenance, url, secretKey: "0123456789abcdef0123456789abcdef" });
-const service = new BrokerService({ store: new Store(maintenance.pool), databases, logger });
+const service = new BrokerService({
+  store: new Store(maintenance.pool),
+  services: new Map([["postgresql", { backend: databases, parameters: postgresParameters }]]),
+  logger,
+});
 const app = createApp({ service, username: "user", password: "pässwört:1", logger });
 
 const basic = (text: string): string => `Basic ${Buffer.from(text).toString("base64")}`;

@@ -4,7 +4,7 @@ import { type Context, Hono, type MiddlewareHandler } from "hono";
 import { bodyLimit } from "hono/body-limit";
 import { operationOf } from "@klutch/osb";
 import { type Logger, type Metrics, serverMetrics } from "@klutch/telemetry";
-import { catalog, serviceId } from "./catalog.ts";
+import { findPlan } from "./catalog.ts";
 import { BrokerError } from "./errors.ts";
 import type { BrokerService, Input } from "./service.ts";
 
@@ -36,7 +36,7 @@ export function createApp(options: AppOptions): Hono {
     checkVersion(context.req.header("x-broker-api-version"));
     await next();
   });
-  app.get("/v2/catalog", (context) => context.json(catalog));
+  app.get("/v2/catalog", (context) => context.json(service.catalog));
   addInstanceRoutes(app, service);
   addBindingRoutes(app, service);
   if (options.backups !== undefined) app.route("/backup-manager", options.backups);
@@ -95,7 +95,8 @@ function addInstanceRoutes(app: Hono, service: BrokerService): void {
     }
     if (instance.state === "in progress")
       throw new BrokerError(422, "ConcurrencyError", "the instance is being changed");
-    return context.json({ service_id: serviceId, plan_id: instance.planId, parameters: instance.parameters });
+    const { planId: plan_id, parameters } = instance;
+    return context.json({ service_id: findPlan(plan_id)?.serviceId, plan_id, parameters });
   });
   app.get(`${instancePath}/last_operation`, async (context) => {
     const { operation, state, description } = await service

@@ -4,16 +4,19 @@ import { serve } from "@hono/node-server";
 import { ListenError } from "@klutch/kube-runtime";
 import type { Logger, Metrics } from "@klutch/telemetry";
 import { createApp } from "./app.ts";
+import type { Dumps } from "./backup-manager/dumps.ts";
 import { PostgresDumps } from "./backup-manager/postgres/postgres-dumps.ts";
 import { programFolders } from "./backup-manager/postgres/programs.ts";
 import { prepareBackups, type PreparedBackups } from "./backup-manager/start.ts";
-import { serviceId } from "./catalog.ts";
+import { findPlan, serviceId, type ServiceType } from "./catalog.ts";
 import type { BrokerConfig } from "./config.ts";
 import { Databases } from "./databases.ts";
 import { Maintenance } from "./maintenance.ts";
 import { prepareServer } from "./server.ts";
-import { BrokerService } from "./service.ts";
-import { Store } from "./store.ts";
+import { postgresParameters } from "./parameters.ts";
+import { openServers } from "./servers/open-servers.ts";
+import { BrokerService, type ServiceDefinition } from "./service.ts";
+import { type Binding, Store } from "./store.ts";
 
 /** A broker that runs. */
 export interface RunningBroker extends AsyncDisposable {
@@ -32,8 +35,25 @@ export async function startBroker(
   const store = new Store(maintenance.pool);
   await store.prepare();
   const databases = new Databases({ maintenance, url, secretKey: config.secretKey });
-  const backups = await backupsOf(config, { maintenance, store, databases, url, logger });
-  const service = new BrokerService({ store, databases, logger, backups });
+  const { dataFolder, secretKey } = config;
+  const bindingsOf = (instanceId: string): Promise<readonly Binding[]> => store.bindingsOf(instanceId);
+  const servers =
+    dataFolder === undefined
+      ? undefined
+      : await openServers({ folder: dataFolder, secretKey, bindingsOf, logger });
+  const services = new Map<ServiceType, ServiceDefinition>([
+    ["postgresql", { backend: databases, parameters: postgresParameters }],
+    ...(servers?.definitions ?? []),
+  ]);
+  const backups = await backupsOf(config, {
+    maintenance,
+    store,
+    databases,
+    url,
+    logger,
+    further: servers?.dumps ?? [],
+  });
+  const service = new BrokerService({ store, services, logger, backups });
   await service.resume();
   await backups?.start();
   const { username, password } = config;
@@ -54,6 +74,7 @@ export async function startBroker(
       await closed.promise;
       await service.drain();
       await backups?.[Symbol.asyncDispose]();
+      await servers?.[Symbol.asyncDispose]();
       await maintenance[Symbol.asyncDispose]();
     },
   };
@@ -68,10 +89,11 @@ async function backupsOf(
     readonly databases: Databases;
     readonly url: URL;
     readonly logger: Logger;
+    readonly further: readonly Dumps[];
   },
 ): Promise<PreparedBackups | undefined> {
   if (config === undefined) return undefined;
-  const { maintenance, store, databases, url, logger } = parts;
+  const { maintenance, store, databases, url, logger, further } = parts;
   const postgres = new PostgresDumps({
     serviceId,
     maintenance,
@@ -90,8 +112,8 @@ async function backupsOf(
     password,
     maintenance,
     instances: store,
-    dumps: [postgres],
-    serviceOf: () => serviceId,
+    dumps: [postgres, ...further],
+    serviceOf: ({ planId }) => findPlan(planId)?.serviceId ?? serviceId,
     logger,
   });
 }

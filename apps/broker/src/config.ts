@@ -24,6 +24,8 @@ export interface BrokerConfig {
   readonly postgresUrl: string;
   readonly username: string;
   readonly password: string;
+  /** Holds the servers of services whose instances have one each; without it PostgreSQL alone is offered. */
+  readonly dataFolder?: string | undefined;
   /** From it and a stored salt each binding's password is derived. */
   readonly secretKey: string;
   /** Undefined: there is no backup manager. */
@@ -46,6 +48,11 @@ const flags = {
     "BROKER_POSTGRES_URL",
     "URL of a superuser of the PostgreSQL server that holds the instances",
   ),
+  "data-folder": optionalText({
+    help: "Folder for the servers of MariaDB and key-value instances; without it they are not offered",
+    env: "BROKER_DATA_FOLDER",
+    envOnly: true,
+  }),
   username: credential("BROKER_USERNAME", "User of the broker's API"),
   password: credential("BROKER_PASSWORD", "Password of that user"),
   "secret-key": longEnough(
@@ -96,7 +103,7 @@ export interface BrokerProcessConfig extends BrokerConfig {
 export const brokerProgram: Program<BrokerProcessConfig> = {
   name: "broker",
   version: klutchVersion,
-  summary: "the sandbox's service broker for PostgreSQL",
+  summary: "the sandbox's service broker for PostgreSQL, MariaDB and a key-value store",
   flags,
   readConfig(source) {
     const values = requireFlags(flags, source);
@@ -104,6 +111,7 @@ export const brokerProgram: Program<BrokerProcessConfig> = {
       ...values.listen,
       probes: values["health-probe-bind-address"],
       postgresUrl: values["postgres-url"],
+      dataFolder: values["data-folder"],
       username: values.username,
       password: values.password,
       secretKey: values["secret-key"],

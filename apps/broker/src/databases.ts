@@ -5,7 +5,8 @@
  */
 import { createHash, createHmac, randomBytes } from "node:crypto";
 import { escapeIdentifier, escapeLiteral } from "pg";
-import { type Plan, findPlan } from "./catalog.ts";
+import type { Backend } from "./backend.ts";
+import { type DatabasePlan, plans } from "./catalog.ts";
 import type { Maintenance } from "./maintenance.ts";
 import { connectionLimit, databaseSettings } from "./parameters.ts";
 import { dropRole } from "./roles.ts";
@@ -13,7 +14,7 @@ import { scramVerifier } from "./scram.ts";
 import type { Binding, Instance } from "./store.ts";
 
 /** What a binding's user needs; the keys are those of a9s PostgreSQL. */
-export interface Credentials {
+interface Credentials {
   readonly host: string;
   readonly hosts: readonly string[];
   readonly name: string;
@@ -34,7 +35,7 @@ export interface DatabasesOptions {
 const shortHash = (text: string): string => createHash("sha256").update(text).digest("hex").slice(0, 32);
 
 /** The work on the server. It judges no request and remembers nothing between two calls. */
-export class Databases {
+export class Databases implements Backend {
   readonly #maintenance: Maintenance;
   readonly #url: URL;
   readonly #secretKey: string;
@@ -91,8 +92,8 @@ export class Databases {
   }
 
   /** Drops the database, whoever is connected, and its roles. */
-  async drop(instanceId: string, bindings: readonly Binding[]): Promise<void> {
-    const { database, owner } = namesOf(instanceId);
+  async drop(instance: Instance, bindings: readonly Binding[]): Promise<void> {
+    const { database, owner } = namesOf(instance.id);
     await this.#maintenance.seize(database);
     await this.#maintenance.run(`drop database if exists ${quote(database)} with (force)`);
     for (const binding of bindings) await dropRole(this.#maintenance, userOf(binding.id));
@@ -100,9 +101,9 @@ export class Databases {
   }
 
   /** Makes the binding's login role; repeating it sets the same password again and undoes what the login set for itself. */
-  async bind(binding: Binding, instance: Instance): Promise<Credentials> {
+  async bind(binding: Binding, instance: Instance): Promise<Readonly<Record<string, unknown>>> {
     const { database, owner } = namesOf(binding.instanceId);
-    const credentials = this.credentials(binding);
+    const credentials = this.#credentials(binding);
     const user = quote(credentials.username);
     const server = this.#maintenance;
     if (!(await server.exists("pg_roles", credentials.username)))
@@ -115,7 +116,7 @@ export class Databases {
       actAsOwner(credentials.username, database, owner),
       `alter role ${user} login connection limit ${limit} password ${escapeLiteral(verifier)}`,
     );
-    return credentials;
+    return { ...credentials };
   }
 
   /** Ends the role's sessions and drops it; what it made under its own name goes to the owner. */
@@ -136,7 +137,11 @@ export class Databases {
   }
 
   /** The same answer for the same binding: the password follows from the key and the stored salt, and is not stored. */
-  credentials(binding: Binding): Credentials {
+  credentials(binding: Binding): Promise<Readonly<Record<string, unknown>>> {
+    return Promise.resolve({ ...this.#credentials(binding) });
+  }
+
+  #credentials(binding: Binding): Credentials {
     const name = namesOf(binding.instanceId).database;
     const username = userOf(binding.id);
     const password = createHmac("sha256", this.#secretKey)
@@ -149,8 +154,8 @@ export class Databases {
   }
 }
 
-function planOf(instance: Instance): Plan {
-  const plan = findPlan(instance.planId);
+function planOf(instance: Instance): DatabasePlan {
+  const plan = plans.find(({ id }) => id === instance.planId);
   if (plan === undefined) throw new Error(`plan ${instance.planId} of instance ${instance.id} is unknown`);
   return plan;
 }

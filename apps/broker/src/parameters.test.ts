@@ -1,21 +1,17 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { type Plan, plans } from "./catalog.ts";
+import { type DatabasePlan, plans } from "./catalog.ts";
 import { BrokerError } from "./errors.ts";
-import {
-  checkParameters,
-  connectionLimit,
-  databaseSettings,
-  mergeParameters,
-  type Parameters,
-} from "./parameters.ts";
+import { checkParameters, mergeParameters, type Parameters } from "./parameter-checks.ts";
+import { connectionLimit, databaseSettings, postgresParameters } from "./parameters.ts";
 
-const plan: Plan = {
+const plan: DatabasePlan = {
   id: "p",
   name: "plan",
   description: "",
   free: true,
+  serviceId: "s",
   connectionLimit: 20,
   temporaryFilesKb: 1_000,
 };
@@ -40,7 +36,7 @@ test("whatever is asked for, only known names with plain words and whole numbers
     fc.property(fc.oneof(fc.jsonValue(), fc.dictionary(name, fc.jsonValue({ maxDepth: 1 }))), (value) => {
       let checked: ReturnType<typeof checkParameters>;
       try {
-        checked = checkParameters(value);
+        checked = checkParameters(value, postgresParameters);
       } catch (error) {
         assert.ok(error instanceof BrokerError);
         assert.equal(error.status, 400);
@@ -60,30 +56,36 @@ test("whatever is asked for, only known names with plain words and whole numbers
 test("words that would leave their place in a statement are refused by name", () => {
   for (const value of ["on; drop database x", "'", '"', "a b", "", "x".repeat(33), "4MB--", "ü", "a\nb"]) {
     assert.throws(
-      () => checkParameters({ work_mem: value }),
+      () => checkParameters({ work_mem: value }, postgresParameters),
       /parameters\.work_mem is .*a short word or size/,
     );
   }
   for (const value of [1.5, -2, "5", true, []]) {
-    assert.throws(() => checkParameters({ statement_timeout: value }), /a whole number from -1/);
+    assert.throws(
+      () => checkParameters({ statement_timeout: value }, postgresParameters),
+      /a whole number from -1/,
+    );
   }
 });
 
 test("an unknown parameter is answered with those that there are", () => {
   assert.throws(
-    () => checkParameters({ shared_buffers: "1GB" }),
+    () => checkParameters({ shared_buffers: "1GB" }, postgresParameters),
     /parameters\.shared_buffers .* possible: max_connections, /,
   );
 });
 
 test("a change of null takes a parameter back, others stay", () => {
   const present = { work_mem: "4MB", statement_timeout: 5 };
-  assert.deepEqual(mergeParameters(present, checkParameters({ work_mem: null, log_statement: "ddl" })), {
-    statement_timeout: 5,
-    log_statement: "ddl",
-  });
-  assert.deepEqual(mergeParameters(present, checkParameters(undefined)), present);
-  assert.deepEqual(checkParameters(null), {});
+  assert.deepEqual(
+    mergeParameters(present, checkParameters({ work_mem: null, log_statement: "ddl" }, postgresParameters)),
+    {
+      statement_timeout: 5,
+      log_statement: "ddl",
+    },
+  );
+  assert.deepEqual(mergeParameters(present, checkParameters(undefined, postgresParameters)), present);
+  assert.deepEqual(checkParameters(null, postgresParameters), {});
 });
 
 test("nobody gets more than the plan, whatever the parameters say", () => {

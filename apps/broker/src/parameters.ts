@@ -1,9 +1,6 @@
-/** Instance parameters that can be set for one database of a shared server. */
-import type { Plan } from "./catalog.ts";
-import { BrokerError } from "./errors.ts";
-
-/** Parameters as the broker keeps them. */
-export type Parameters = Readonly<Record<string, string | number>>;
+/** Instance parameters of PostgreSQL: those that can be set for one database of a shared server. */
+import type { DatabasePlan } from "./catalog.ts";
+import { type ParameterChecks, type Parameters, refuseParameter } from "./parameter-checks.ts";
 
 const settings: ReadonlyMap<string, { readonly setting: string; readonly type: "number" | "string" }> =
   new Map([
@@ -27,58 +24,25 @@ const settings: ReadonlyMap<string, { readonly setting: string; readonly type: "
 const connections = "max_connections";
 const temporaryFiles = "temp_file_limit";
 
-/** Checks parameters; `null` takes one back. Throws `BrokerError` 400 that names the field, the value and what is possible. */
-export function checkParameters(value: unknown): Readonly<Record<string, string | number | null>> {
-  if (value === undefined || value === null) return {};
-  if (typeof value !== "object" || Array.isArray(value)) throw refuse("parameters", value, "an object");
-  const checked: Record<string, string | number | null> = {};
-  for (const [name, field] of Object.entries(value)) {
-    const known = name === connections ? { type: "number" } : settings.get(name);
-    if (known === undefined) {
-      const possible = [connections, ...settings.keys()].join(", ");
-      throw new BrokerError(
-        400,
-        "InvalidParameters",
-        `parameters.${name} is not supported by this broker; possible: ${possible}`,
-      );
-    }
-    checked[name] = checkValue(name, field, known.type);
-  }
-  return checked;
-}
+/** By name; each throws `BrokerError` 400. */
+export const postgresParameters: ParameterChecks = Object.fromEntries(
+  [[connections, "number"] as const, ...[...settings].map(([name, { type }]) => [name, type] as const)].map(
+    ([name, type]) => [name, (field: string, value: unknown) => checkValue(field, value, type)],
+  ),
+);
 
-function checkValue(name: string, value: unknown, type: string): string | number | null {
-  if (value === null) return null;
+function checkValue(field: string, value: unknown, type: "number" | "string"): string | number {
   if (type === "number" && typeof value === "number" && Number.isInteger(value) && value >= -1) return value;
   if (type === "string" && typeof value === "string" && /^[\w.]{1,32}$/.test(value)) return value;
-  throw refuse(
-    `parameters.${name}`,
-    value,
-    type === "number" ? "a whole number from -1" : "a short word or size such as 4MB",
-  );
-}
-
-function refuse(field: string, value: unknown, wanted: string): BrokerError {
-  return new BrokerError(
-    400,
-    "InvalidParameters",
-    `${field} is ${JSON.stringify(value)}, but ${wanted} is needed`,
-  );
-}
-
-/** The present parameters with the changes applied. */
-export function mergeParameters(
-  present: Parameters,
-  changes: Readonly<Record<string, string | number | null>>,
-): Parameters {
-  const merged = { ...present, ...changes };
-  return Object.fromEntries(
-    Object.entries(merged).filter((entry): entry is [string, string | number] => entry[1] !== null),
-  );
+  const wanted = type === "number" ? "a whole number from -1" : "a short word or size such as 4MB";
+  throw refuseParameter(field, value, wanted);
 }
 
 /** Settings of the database, by name. */
-export function databaseSettings(plan: Plan, parameters: Parameters): readonly (readonly [string, string])[] {
+export function databaseSettings(
+  plan: DatabasePlan,
+  parameters: Parameters,
+): readonly (readonly [string, string])[] {
   const limited: Parameters = { ...parameters, [temporaryFiles]: temporaryFilesLimit(plan, parameters) };
   return [...settings].flatMap(([name, { setting }]) => {
     const value = limited[name];
@@ -87,7 +51,7 @@ export function databaseSettings(plan: Plan, parameters: Parameters): readonly (
 }
 
 /** Sessions at the same time: the smaller of plan and parameter. */
-export function connectionLimit(plan: Plan, parameters: Parameters): number {
+export function connectionLimit(plan: DatabasePlan, parameters: Parameters): number {
   const wanted = parameters[connections];
   return typeof wanted === "number" && wanted > 0
     ? Math.min(plan.connectionLimit, wanted)
@@ -95,7 +59,7 @@ export function connectionLimit(plan: Plan, parameters: Parameters): number {
 }
 
 /** Kilobytes of a session: the smaller of plan and parameter, because the disk is everybody's; -1 means as much as the plan gives. */
-function temporaryFilesLimit(plan: Plan, parameters: Parameters): number {
+function temporaryFilesLimit(plan: DatabasePlan, parameters: Parameters): number {
   const wanted = parameters[temporaryFiles];
   return typeof wanted === "number" && wanted >= 0
     ? Math.min(plan.temporaryFilesKb, wanted)

@@ -1,10 +1,10 @@
 /** The broker's rules: which request is possible when (OSB 2.17). Operations on instances run after the answer. */
 import { randomBytes } from "node:crypto";
 import type { Logger } from "@klutch/telemetry";
-import { findPlan, serviceId } from "./catalog.ts";
-import type { Credentials, Databases } from "./databases.ts";
+import type { Backend } from "./backend.ts";
+import { catalogOf, findPlan, type Plan, type ServiceType, typeOfService } from "./catalog.ts";
 import { BrokerError } from "./errors.ts";
-import { checkParameters, mergeParameters } from "./parameters.ts";
+import { checkParameters, mergeParameters, type ParameterChecks } from "./parameter-checks.ts";
 import type { Binding, Instance, Operation, Store } from "./store.ts";
 
 /** A request body or query. */
@@ -12,6 +12,18 @@ export type Input = Readonly<Record<string, unknown>>;
 
 /** Whether something was made or was already there. */
 export type Made = "created" | "present" | "accepted";
+
+/** What the broker knows of one kind of service. */
+export interface ServiceDefinition {
+  readonly backend: Backend;
+  readonly parameters: ParameterChecks;
+}
+
+/** Those that are offered. */
+export type Services = ReadonlyMap<ServiceType, ServiceDefinition>;
+
+/** What an application reads. */
+export type Credentials = Readonly<Record<string, unknown>>;
 
 /** What keeps backups of instances. */
 export interface Backups {
@@ -24,30 +36,35 @@ export interface Backups {
 /** Throws `BrokerError` for what may not be done now. What runs is written down in the store, and `resume` takes it up after a crash. */
 export class BrokerService {
   readonly #store: Store;
-  readonly #databases: Databases;
+  readonly #services: Services;
   readonly #logger: Logger;
   readonly #backups: Backups | undefined;
   readonly #running = new Map<string, Promise<void>>();
 
   constructor(parts: {
     readonly store: Store;
-    readonly databases: Databases;
+    readonly services: Services;
     readonly logger: Logger;
     readonly backups?: Backups | undefined;
   }) {
     this.#backups = parts.backups;
     this.#store = parts.store;
-    this.#databases = parts.databases;
+    this.#services = parts.services;
     this.#logger = parts.logger;
+  }
+
+  /** Body of `GET /v2/catalog`. */
+  get catalog(): object {
+    return catalogOf([...this.#services.keys()]);
   }
 
   /** Takes up the operations that a crash interrupted, and gives databases of an older broker today's rights. */
   async resume(): Promise<void> {
     for (const instance of await this.#store.provisioned()) {
       try {
-        await this.#databases.refresh(instance, await this.#store.bindingsOf(instance.id));
+        await this.#serviceOf(instance).backend.refresh(instance, await this.#store.bindingsOf(instance.id));
       } catch (error) {
-        this.#logger.error("database was not brought to today's rights", { instance: instance.id, error });
+        this.#logger.error("instance was not taken up again", { instance: instance.id, error });
       }
     }
     for (const instance of await this.#store.unfinished()) this.#start(instance.id, instance.operation);
@@ -59,9 +76,11 @@ export class BrokerService {
   }
 
   async provision(id: string, body: Input): Promise<Made> {
-    const planId = this.#checkPlan(body);
+    const plan = this.#checkPlan(body);
+    const planId = plan.id;
     for (const field of ["organization_guid", "space_guid"]) requireText(body, field);
-    const parameters = mergeParameters({}, checkParameters(body["parameters"]));
+    const { parameters: checks } = this.#checkService(body);
+    const parameters = mergeParameters({}, checkParameters(body["parameters"], checks));
     if (await this.#store.insert(id, planId, parameters)) {
       this.#start(id, "provision");
       return "accepted";
@@ -89,16 +108,18 @@ export class BrokerService {
 
   async update(id: string, body: Input): Promise<Made> {
     const instance = await this.instance(id);
-    checkService(body);
-    const planId = body["plan_id"] === undefined ? instance.planId : this.#checkPlan(body);
-    const parameters = mergeParameters(instance.parameters, checkParameters(body["parameters"]));
+    const { parameters: checks } = this.#checkService(body);
+    if (body["service_id"] !== findPlan(instance.planId)?.serviceId)
+      throw new BrokerError(400, "BadRequest", `service_id is not the service of instance ${id}`);
+    const planId = body["plan_id"] === undefined ? instance.planId : this.#checkPlan(body).id;
+    const parameters = mergeParameters(instance.parameters, checkParameters(body["parameters"], checks));
     if (!(await this.#store.begin(id, "update", { planId, parameters }))) throw busy(id);
     this.#start(id, "update");
     return "accepted";
   }
 
   async deprovision(id: string, query: Input): Promise<void> {
-    checkService(query);
+    this.#checkService(query);
     requireText(query, "plan_id");
     if ((await this.#store.instance(id)) === undefined)
       throw new BrokerError(410, "InstanceNotFound", `instance ${id} does not exist`);
@@ -120,7 +141,7 @@ export class BrokerService {
     body: Input,
   ): Promise<{ readonly made: Made; readonly credentials: Credentials }> {
     const instance = await this.#usable(instanceId);
-    if (this.#checkPlan(body) !== instance.planId) {
+    if (this.#checkPlan(body).id !== instance.planId) {
       throw new BrokerError(400, "BadRequest", `plan_id is not the plan of instance ${instanceId}`);
     }
     checkNoParameters(body);
@@ -134,7 +155,7 @@ export class BrokerService {
     const stored = (await this.#store.binding(id)) ?? binding;
     return {
       made: present === undefined ? "created" : "present",
-      credentials: await this.#databases.bind(stored, instance),
+      credentials: await this.#serviceOf(instance).backend.bind(stored, instance),
     };
   }
 
@@ -143,17 +164,18 @@ export class BrokerService {
     const binding = await this.#store.binding(id);
     if (binding?.instanceId !== instanceId)
       throw new BrokerError(404, "BindingNotFound", `binding ${id} does not exist`);
-    return this.#databases.credentials(binding);
+    return this.#serviceOf(await this.instance(instanceId)).backend.credentials(binding);
   }
 
   async unbind(instanceId: string, id: string, query: Input): Promise<void> {
-    checkService(query);
+    this.#checkService(query);
     requireText(query, "plan_id");
     const binding = await this.#store.binding(id);
     if (binding?.instanceId !== instanceId)
       throw new BrokerError(410, "BindingNotFound", `binding ${id} does not exist`);
-    if ((await this.instance(instanceId)).restoring) throw busy(instanceId);
-    await this.#databases.unbind(binding);
+    const instance = await this.instance(instanceId);
+    if (instance.restoring) throw busy(instanceId);
+    await this.#serviceOf(instance).backend.unbind(binding, instance);
     await this.#store.removeBinding(id);
   }
 
@@ -170,8 +192,8 @@ export class BrokerService {
     return instance;
   }
 
-  #checkPlan(body: Input): string {
-    checkService(body);
+  #checkPlan(body: Input): Plan {
+    this.#checkService(body);
     const plan = findPlan(requireText(body, "plan_id"));
     if (plan === undefined)
       throw new BrokerError(
@@ -179,7 +201,33 @@ export class BrokerService {
         "BadRequest",
         `plan_id ${JSON.stringify(body["plan_id"])} is not in the catalog`,
       );
-    return plan.id;
+    if (plan.serviceId !== body["service_id"])
+      throw new BrokerError(
+        400,
+        "BadRequest",
+        `plan_id ${JSON.stringify(plan.id)} is not a plan of service_id`,
+      );
+    return plan;
+  }
+
+  #checkService(input: Input): ServiceDefinition {
+    const type = typeOfService(requireText(input, "service_id"));
+    const found = type === undefined ? undefined : this.#services.get(type);
+    if (found !== undefined) return found;
+    throw new BrokerError(
+      400,
+      "BadRequest",
+      `service_id ${JSON.stringify(input["service_id"])} is not in the catalog`,
+    );
+  }
+
+  /** Throws for an instance whose programs this machine had before, and has no longer. */
+  #serviceOf(instance: Instance): ServiceDefinition {
+    const type = typeOfService(findPlan(instance.planId)?.serviceId);
+    const found = type === undefined ? undefined : this.#services.get(type);
+    if (found === undefined)
+      throw new Error(`instance ${instance.id} is of a service that this broker cannot make now: ${type}`);
+    return found;
   }
 
   /** Runs the operation unless it runs already. A deprovision waits for what runs before. */
@@ -199,11 +247,11 @@ export class BrokerService {
     try {
       if (operation === "deprovision") {
         await this.#backups?.stop(id);
-        await this.#databases.drop(id, await this.#store.bindingsOf(id));
+        await this.#serviceOf(instance).backend.drop(instance, await this.#store.bindingsOf(id));
         await this.#backups?.forget(id);
         await this.#store.remove(id);
       } else {
-        await this.#databases.ensure(instance, await this.#store.bindingsOf(id));
+        await this.#serviceOf(instance).backend.ensure(instance, await this.#store.bindingsOf(id));
         await this.#store.finish(id, operation, "succeeded", `${operation} succeeded`);
       }
       this.#logger.info("operation succeeded", { instance: id, operation });
@@ -217,16 +265,6 @@ export class BrokerService {
 
 function busy(id: string): BrokerError {
   return new BrokerError(422, "ConcurrencyError", `another operation on instance ${id} is in progress`);
-}
-
-function checkService(input: Input): void {
-  if (requireText(input, "service_id") !== serviceId) {
-    throw new BrokerError(
-      400,
-      "BadRequest",
-      `service_id ${JSON.stringify(input["service_id"])} is not in the catalog`,
-    );
-  }
 }
 
 /** Bindings have no parameters; one that were ignored would look like one that counts. */

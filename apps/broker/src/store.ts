@@ -1,6 +1,6 @@
 /** What the broker remembers, in a database of the same server: a restart loses nothing. */
 import type { Pool } from "pg";
-import type { Parameters } from "./parameters.ts";
+import type { Parameters } from "./parameter-checks.ts";
 
 /** The operation an instance is in; `none` when it is at rest. */
 export type Operation = "none" | "provision" | "update" | "deprovision";

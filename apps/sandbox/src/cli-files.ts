@@ -2,7 +2,7 @@
 import { chmod, mkdir, rm, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { resolveEngine } from "@klutch/engines";
-import { claimFiles } from "./demo/claims.ts";
+import { demoFiles } from "./demo/claims.ts";
 import type { SandboxContext } from "./context.ts";
 
 /** Where things are for people. */
@@ -28,7 +28,7 @@ export async function writeCliFiles(context: SandboxContext): Promise<CliFiles> 
     await writeFile(path, `#!/bin/sh\nexec "${process.execPath}" "${join(links, name)}" "$@"\n`);
     await chmod(path, 0o755);
   }
-  for (const [name, text] of claimFiles) await writeFile(join(folder, name), text);
+  for (const [name, text] of Object.entries(demoFiles)) await writeFile(join(folder, name), text);
   const write = async (name: string, text: string): Promise<string> => {
     const path = join(folder, `${name}.kubeconfig`);
     await writeFile(path, text, { mode: 0o600 });

@@ -43,7 +43,7 @@ export async function runSandbox(
   const certificates = await ensureCertificates(join(state.folder, "certificates"), new Date());
   const base: SandboxBase = { state, stack, progress };
   const started = progress.step("two app clusters and a control plane cluster", () => startClusters(base));
-  const [clusters, registry, issuer, postgresUrl] = await together([
+  const [clusters, registry, issuer, broker] = await together([
     started,
     startRegistry(base),
     startDex(base),
@@ -64,7 +64,7 @@ export async function runSandbox(
   for (const cluster of [clusters.appA, clusters.appB]) tasks.push(superviseKonnectors(context, cluster));
   const cli = await writeCliFiles(context);
   progress.say(`ready after ${progress.elapsed().toFixed(1)} s`);
-  if (config.demo && !signal.aborted) await runDemo({ context, cli, backendUrl, postgresUrl });
+  if (config.demo && !signal.aborted) await runDemo({ context, cli, backendUrl, ...broker });
   console.log(report(context, cli, backendUrl, issuer));
   if (!config.exit) await untilAborted(signal);
   progress.say("stopping …");

@@ -1,6 +1,8 @@
 /** Finds, fetches or builds the upstream servers and runs them as processes that end with their parent. */
 export { engineNames, type EngineName } from "./catalog.ts";
 export { cacheFolder } from "./environment.ts";
+export { type DebianName } from "./debian-packages.ts";
+export { type DebianOptions, type DebianPrograms, resolveDebian } from "./debian.ts";
 export { EngineError, type EngineErrorCode } from "./errors.ts";
 export { tryFileLock } from "./file-lock.ts";
 export { type KeycloakServer, resolveKeycloak, startKeycloak } from "./keycloak.ts";
@@ -10,8 +12,8 @@ export {
   startPostgres,
   type StartPostgresOptions,
 } from "./postgres.ts";
-export { removeDataHome } from "./postgres-home.ts";
-export { isPortFree, type ReservedPorts, reservePorts } from "./ports.ts";
+export { dataHome, removeDataHome } from "./postgres-home.ts";
+export { isPortFree, type ReservedPorts, reservePort, reservePorts } from "./ports.ts";
 export { logTail, type ProcessOptions, type RunningProcess, startProcess } from "./process.ts";
 export { resolveEngine, resolveEngines, type ResolveOptions } from "./resolve.ts";
-export { canEnter, type Identity } from "./unprivileged.ts";
+export { canEnter, type Identity, unprivileged } from "./unprivileged.ts";

@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { test } from "node:test";
-import { isPortFree, reservePorts } from "./ports.ts";
+import { isPortFree, reservePort, reservePorts } from "./ports.ts";
 
 test("ports reserved at the same time, here and in other processes, all differ", async () => {
   const module = JSON.stringify(join(import.meta.dirname, "ports.ts"));
@@ -40,4 +40,20 @@ test("a port that somebody listens on is not given out", async () => {
   server.close();
   await once(server, "close");
   assert.equal(await isPortFree(port), true);
+});
+
+test("a port of an earlier process is had again, unless somebody has it now", async () => {
+  const reserved = await reservePorts(1);
+  const port = reserved.ports[0] ?? 0;
+  assert.equal(await reservePort(port), undefined, "it is reserved");
+  await reserved[Symbol.asyncDispose]();
+  {
+    await using again = await reservePort(port);
+    assert.deepEqual(again?.ports, [port]);
+  }
+  const other = createServer();
+  other.listen(port, "127.0.0.1");
+  await once(other, "listening");
+  assert.equal(await reservePort(port), undefined, "somebody listens");
+  other.close();
 });

@@ -18,8 +18,7 @@ export interface ReservedPorts extends AsyncDisposable {
 
 /** Reserves `count` ports on loopback for this process. Ports of processes that no longer run are taken over. */
 export async function reservePorts(count: number): Promise<ReservedPorts> {
-  // One folder for each user: nobody can write into another's.
-  const folder = join(tmpdir(), `klutch-ports-${process.getuid?.() ?? "user"}`);
+  const folder = portsFolder();
   await using _lock = await acquireFileLock(join(folder, "mutex"));
   const ports: number[] = [];
   // Starting points differ between processes, so that a port does not change hands at once.
@@ -39,6 +38,21 @@ export async function reservePorts(count: number): Promise<ReservedPorts> {
       await Promise.all(ports.map((port) => rm(join(folder, String(port)), { force: true })));
     },
   };
+}
+
+/** Reserves a port that was ours in an earlier process; undefined when another process has it now. */
+export async function reservePort(port: number): Promise<ReservedPorts | undefined> {
+  const folder = portsFolder();
+  const path = join(folder, String(port));
+  await using _lock = await acquireFileLock(join(folder, "mutex"));
+  if ((await hasLivingOwner(path)) || !(await isPortFree(port))) return undefined;
+  await writeFile(path, String(process.pid));
+  return { ports: [port], [Symbol.asyncDispose]: () => rm(path, { force: true }) };
+}
+
+/** One folder for each user: nobody can write into another's. */
+function portsFolder(): string {
+  return join(tmpdir(), `klutch-ports-${process.getuid?.() ?? "user"}`);
 }
 
 /** Whether nothing listens on the port on loopback at this moment. */

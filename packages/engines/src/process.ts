@@ -32,6 +32,8 @@ export interface ProcessOptions {
   readonly stopSignal?: NodeJS.Signals | undefined;
   /** How long the server may take to end by itself. Default 10 000. */
   readonly stopTimeoutMs?: number | undefined;
+  /** Called with the process id before readiness is waited for; when it throws, the server is ended. */
+  readonly onStarted?: ((pid: number) => Promise<void>) | undefined;
   /** Gives up waiting for readiness, and ends the server. */
   readonly signal?: AbortSignal | undefined;
 }
@@ -71,6 +73,7 @@ export async function startProcess(options: ProcessOptions): Promise<RunningProc
   await mkdir(dirname(options.logFile), { recursive: true });
   const running = follow(options, spawnWatched(options));
   try {
+    await options.onStarted?.(running.pid);
     await waitUntilReady(options, running);
     return running;
   } catch (error) {

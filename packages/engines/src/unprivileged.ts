@@ -33,7 +33,7 @@ export async function canEnter(identity: Identity, folder: string): Promise<bool
     if (cause instanceof Error && "code" in cause && typeof cause.code === "number") return false;
     throw new EngineError(
       "CannotSwitchUser",
-      `cannot start a program as user ${identity.uid}, which PostgreSQL needs because it refuses to run as root; run this as an ordinary user`,
+      `cannot start a program as user ${identity.uid}, which data servers need because they do not run as root; run this as an ordinary user`,
       { cause },
     );
   }
@@ -52,7 +52,7 @@ export async function sharedPlace(...names: readonly string[]): Promise<string> 
   } catch (cause) {
     throw new EngineError(
       "UnsafeFolder",
-      `cannot make ${folder}, which PostgreSQL needs because it cannot run as root and cannot enter this home; run this as an ordinary user`,
+      `cannot make ${folder}, which data servers need because they do not run as root and cannot enter this home; run this as an ordinary user`,
       { cause },
     );
   }
@@ -68,6 +68,13 @@ export async function requireOwnFolder(folder: string): Promise<void> {
     "UnsafeFolder",
     `${folder} belongs to another user or is writable for others; remove it and run the command again`,
   );
+}
+
+/** `wanted`, which is made, or the shared place of these names when the user that servers run as could not enter it. */
+export async function reachableFolder(wanted: string, ...names: readonly string[]): Promise<string> {
+  await mkdir(wanted, { recursive: true });
+  const isOpen = unprivileged === undefined || (await canEnter(unprivileged, wanted));
+  return isOpen ? wanted : sharedPlace(...names);
 }
 
 function foldersFrom(top: string, folder: string): readonly string[] {

@@ -60,14 +60,20 @@ export function clientOf(url: string): BackupManagerClient {
   return createBackupManagerClient({ url, credentials });
 }
 
-async function backedUp(manager: BackupManagerClient, instanceId: string): Promise<number> {
+/** Backs up and waits; gives back the number. */
+export async function backedUp(manager: BackupManagerClient, instanceId: string): Promise<number> {
   const { backupId } = await manager.createBackup(instanceId);
   const state = await ended(async () => (await manager.getBackup({ instanceId, backupId })).state);
   assert.equal(state, "done", `backup ${backupId}`);
   return backupId;
 }
 
-async function restored(manager: BackupManagerClient, instanceId: string, backupId: number): Promise<void> {
+/** Waits until the restore is done. */
+export async function restored(
+  manager: BackupManagerClient,
+  instanceId: string,
+  backupId: number,
+): Promise<void> {
   const { restoreId } = await manager.createRestore({ instanceId, backupId });
   const state = await ended(async () => (await manager.getRestore({ instanceId, restoreId })).state);
   assert.equal(state, "done", `restore ${restoreId}`);

@@ -6,6 +6,10 @@ export const demoNamespace = "demo";
 export const instanceName = "my-database";
 /** Name of the binding's claim. */
 export const bindingName = "my-credentials";
+/** Name of the backup's claim. */
+export const backupName = "my-backup";
+/** Name of the restore's claim. */
+export const restoreName = "my-restore";
 
 /** The database. */
 const instanceManifest: string = `apiVersion: anynines.com/v1
@@ -29,9 +33,34 @@ spec:
   serviceInstanceType: postgresql
 `;
 
-/** Name and text of each file, in the order in which they are applied. */
-export const claimFiles: readonly (readonly [name: string, text: string])[] = [
-  ["namespace.yaml", `apiVersion: v1\nkind: Namespace\nmetadata:\n  name: ${demoNamespace}\n`],
-  ["postgresqlinstance.yaml", instanceManifest],
-  ["servicebinding.yaml", bindingManifest],
-];
+/** What the database holds now. */
+const backupManifest: string = `apiVersion: anynines.com/v1
+kind: Backup
+metadata:
+  name: ${backupName}
+  namespace: ${demoNamespace}
+spec:
+  instanceRef: ${instanceName}
+  serviceInstanceType: postgresql
+`;
+
+/** Puts it back. */
+const restoreManifest: string = `apiVersion: anynines.com/v1
+kind: Restore
+metadata:
+  name: ${restoreName}
+  namespace: ${demoNamespace}
+spec:
+  backupRef: ${backupName}
+  instanceRef: ${instanceName}
+  serviceInstanceType: postgresql
+`;
+
+/** Text of each file for `kubectl apply`. */
+export const demoFiles: Readonly<Record<string, string>> = {
+  "namespace.yaml": `apiVersion: v1\nkind: Namespace\nmetadata:\n  name: ${demoNamespace}\n`,
+  "postgresqlinstance.yaml": instanceManifest,
+  "servicebinding.yaml": bindingManifest,
+  "backup.yaml": backupManifest,
+  "restore.yaml": restoreManifest,
+};

@@ -12,8 +12,16 @@ export const brokerUser = "klutch";
 /** Where the broker serves its backup manager, which has the same user. */
 export const backupManagerPath = "/backup-manager";
 
-/** Starts both; gives back the superuser's URL, with which the demo checks whether things are really gone. */
-export async function startBroker(context: SandboxBase): Promise<string> {
+/** A broker that runs. */
+export interface SandboxBroker {
+  /** Of the server's superuser, with which the demo checks whether things are really gone. */
+  readonly postgresUrl: string;
+  /** Whether there are programs for backups of that server. */
+  readonly hasBackups: boolean;
+}
+
+/** Starts both. */
+export async function startBroker(context: SandboxBase): Promise<SandboxBroker> {
   const { state, stack } = context;
   const { postgresPassword: password, brokerPassword, brokerKey } = state.secrets;
   const postgres = stack.use(
@@ -38,5 +46,5 @@ export async function startBroker(context: SandboxBase): Promise<string> {
       ready: async () => (await fetch(`http://${address}/healthz`)).ok,
     }),
   );
-  return postgres.url;
+  return { postgresUrl: postgres.url, hasBackups: postgres.dumpPrograms !== undefined };
 }

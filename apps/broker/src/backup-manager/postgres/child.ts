@@ -10,6 +10,8 @@ export interface ChildOptions {
   readonly args: readonly string[];
   /** All that the program sees of the environment. */
   readonly env: Readonly<Record<string, string>>;
+  /** Default: ours. */
+  readonly cwd?: string | undefined;
   readonly signal: AbortSignal;
 }
 
@@ -79,9 +81,9 @@ interface StartedChild extends AsyncDisposable {
   readonly succeeded: Promise<void>;
 }
 
-function start({ program, args, env, signal }: ChildOptions): StartedChild {
+function start({ program, args, env, cwd, signal }: ChildOptions): StartedChild {
   signal.throwIfAborted();
-  const child = spawn(program, args, { env: { ...env }, stdio: ["pipe", "pipe", "pipe"] });
+  const child = spawn(program, args, { env: { ...env }, cwd, stdio: ["pipe", "pipe", "pipe"] });
   const words = collect(child.stderr);
   const stop = (): void => {
     child.kill("SIGKILL");

@@ -1,0 +1,124 @@
+/** Data servers without a broker's HTTP around them, and what applications do with credentials. */
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { chmod, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { text } from "node:stream/consumers";
+import { connect, type TLSSocket } from "node:tls";
+import { once } from "node:events";
+import { resolveDebian } from "@klutch/engines";
+import { type Logger, silentLogger } from "@klutch/telemetry";
+import { findServerPlan, plansOf } from "../catalog.ts";
+import type { Parameters } from "../parameter-checks.ts";
+import { type OpenServers, openServers } from "../servers/open-servers.ts";
+import { type Reply, RespConnection } from "../servers/keyvalue/resp.ts";
+import type { Binding, Instance } from "../store.ts";
+
+/** A folder that the servers' user can enter; it goes with the block. */
+export async function openFolder(): Promise<{ readonly path: string } & AsyncDisposable> {
+  const path = await mkdtemp(join(tmpdir(), "klutch-servers-"));
+  await chmod(path, 0o755);
+  return { path, [Symbol.asyncDispose]: () => rm(path, { recursive: true, force: true }) };
+}
+
+/** Servers of all kinds in a folder. */
+export function serversIn(
+  folder: string,
+  options: {
+    readonly logger?: Logger;
+    readonly diskEveryMs?: number;
+    readonly bindingsOf?: (instanceId: string) => Promise<readonly Binding[]>;
+  } = {},
+): Promise<OpenServers> {
+  return openServers({
+    folder: join(folder, "servers"),
+    secretKey: "0123456789abcdef0123456789abcdef",
+    logger: options.logger ?? silentLogger,
+    bindingsOf: options.bindingsOf ?? (() => Promise.resolve([])),
+    diskEveryMs: options.diskEveryMs,
+  });
+}
+
+/** An instance as the store has it while it is provisioned. */
+export function instanceOf(id: string, planName: string, parameters: Parameters = {}): Instance {
+  const plan = plansOf("mariadb", "keyvalue").find(({ name }) => name === planName);
+  assert.ok(findServerPlan(plan?.id) !== undefined && plan !== undefined, planName);
+  return {
+    id,
+    planId: plan.id,
+    parameters,
+    operation: "provision",
+    state: "in progress",
+    description: "",
+    restoring: false,
+  };
+}
+
+export function bindingOf(instance: Instance, id: string): Binding {
+  return { instanceId: instance.id, id, salt: `salt of ${id}` };
+}
+
+/** Credentials as an application reads them: every value is text. */
+export function textsOf(credentials: Readonly<Record<string, unknown>>): Readonly<Record<string, string>> {
+  return Object.fromEntries(
+    Object.entries(credentials).flatMap(([key, value]) =>
+      typeof value === "object" && value !== null && !Array.isArray(value)
+        ? Object.entries(value).map(([inner, each]) => [`${key}.${inner}`, String(each)] as const)
+        : [[key, String(value)] as const],
+    ),
+  );
+}
+
+const mariadb = await resolveDebian("mariadb");
+
+/** Runs SQL as an application does, by TLS, with MariaDB's own client. Throws with the server's words. */
+export async function sql(
+  credentials: Readonly<Record<string, unknown>>,
+  statements: string,
+  options: { readonly tls?: boolean } = {},
+): Promise<readonly string[]> {
+  const { host = "", port = "", username = "", password = "", name = "", cacrt = "" } = textsOf(credentials);
+  await using folder = await openFolder();
+  const authority = join(folder.path, "ca.crt");
+  await writeFile(authority, cacrt);
+  const tls = options.tls === false ? ["--skip-ssl"] : [`--ssl-ca=${authority}`, "--ssl-verify-server-cert"];
+  const connection = ["--protocol=tcp", `--host=${host}`, `--port=${port}`, `--user=${username}`, ...tls];
+  const child = spawn(
+    mariadb.path("mariadb"),
+    ["--no-defaults", ...connection, "--batch", "--skip-column-names", name],
+    {
+      env: { ...mariadb.env, PATH: "/usr/bin:/bin", MYSQL_PWD: password },
+    },
+  );
+  child.stdin.on("error", () => undefined);
+  child.stdin.end(statements);
+  const [output, errors] = await Promise.all([text(child.stdout), text(child.stderr)]);
+  if (child.exitCode === null) await once(child, "exit");
+  if (child.exitCode !== 0) throw new Error(errors.trim());
+  return output.split("\n").slice(0, -1);
+}
+
+/** A connection to a key-value store, as an application makes it. */
+export async function login(credentials: Readonly<Record<string, unknown>>): Promise<
+  {
+    readonly send: (...words: readonly string[]) => Promise<Reply>;
+    readonly ended: Promise<unknown>;
+  } & Disposable
+> {
+  const texts = textsOf(credentials);
+  const socket: TLSSocket = connect({
+    host: texts["host"] ?? "",
+    port: Number(texts["valkey.port"]),
+    ca: texts["cacrt"] ?? "",
+  });
+  await once(socket, "secureConnect");
+  const ended = once(socket, "close");
+  const connection = new RespConnection(socket);
+  await connection.send("AUTH", texts["valkey.username"] ?? "", texts["valkey.password"] ?? "");
+  return {
+    send: (...words) => connection.send(...words),
+    ended,
+    [Symbol.dispose]: () => connection[Symbol.dispose](),
+  };
+}

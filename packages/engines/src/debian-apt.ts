@@ -1,0 +1,93 @@
+/**
+ * Debian packages without installing them, as any user: apt as this machine has it configured, with state and cache of its own. So
+ * sources, keys and proxies are those of the machine, apt checks signatures, and it leaves out what is installed already.
+ */
+import { execFile } from "node:child_process";
+import { mkdir, readdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { complaintsOf } from "./debian-packages.ts";
+import { inheritedEnvironment } from "./environment.ts";
+
+const run = promisify(execFile);
+
+/** An apt that answers slower than this has no network. */
+const silenceSeconds = 15;
+
+/** Why apt did not do it. */
+export class AptFault extends Error {}
+
+/** Options of `fetchPackages`. */
+export interface AptOptions {
+  /** Default: `apt-get` on PATH. */
+  readonly aptGet?: string | undefined;
+  /** Further lines of apt's configuration, for tests. */
+  readonly settings?: readonly string[] | undefined;
+  readonly say: (line: string) => void;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/**
+ * Unpacks the packages, and those they need that are not installed here, into `folder`/root and gives back the version of the first.
+ * Throws `AptFault` with apt's words.
+ */
+export async function fetchPackages(
+  packages: readonly [string, ...string[]],
+  folder: string,
+  options: AptOptions,
+): Promise<string> {
+  const archives = join(folder, "cache", "archives");
+  for (const needed of [join(folder, "state", "lists", "partial"), join(archives, "partial")])
+    await mkdir(needed, { recursive: true });
+  const configuration = join(folder, "apt.conf");
+  await writeFile(configuration, [...settingsIn(folder), ...(options.settings ?? []), ""].join("\n"));
+  const apt = (...args: readonly string[]): Promise<void> => runApt(["-c", configuration, ...args], options);
+  options.say("asking for the packages …");
+  await apt("update");
+  options.say("downloading the packages …");
+  const install = ["install", "--yes", "--download-only", "--reinstall", "--no-install-recommends"];
+  await apt(...install, ...packages);
+  const root = join(folder, "root");
+  await mkdir(root, { mode: 0o755 });
+  const files = (await readdir(archives)).filter((name) => name.endsWith(".deb"));
+  for (const file of files) await run("dpkg-deb", ["-x", join(archives, file), root]);
+  const first = files.find((name) => name.startsWith(`${packages[0]}_`));
+  if (first === undefined) throw new AptFault(`apt did not download ${packages[0]}`);
+  return (await run("dpkg-deb", ["-f", join(archives, first), "Version"])).stdout.trim();
+}
+
+/** Hooks of the machine's configuration are for root and for what is installed. */
+function settingsIn(folder: string): readonly string[] {
+  const hooks = ["APT::Update::Pre-Invoke", "APT::Update::Post-Invoke", "APT::Update::Post-Invoke-Success"];
+  return [
+    `Dir::State "${join(folder, "state")}";`,
+    `Dir::State::Lists "${join(folder, "state", "lists")}";`,
+    'Dir::State::Status "/var/lib/dpkg/status";',
+    `Dir::Cache "${join(folder, "cache")}";`,
+    `Dir::Cache::Archives "${join(folder, "cache", "archives")}";`,
+    'Debug::NoLocking "true";',
+    // Another user could not enter our folder.
+    'APT::Sandbox::User "root";',
+    'APT::Update::Error-Mode "any";',
+    'Acquire::Languages "none";',
+    'Acquire::Retries "1";',
+    `Acquire::http::Timeout "${silenceSeconds}";`,
+    `Acquire::https::Timeout "${silenceSeconds}";`,
+    ...[...hooks, "DPkg::Pre-Invoke", "DPkg::Post-Invoke", "DPkg::Pre-Install-Pkgs"].map(
+      (hook) => `#clear ${hook};`,
+    ),
+  ];
+}
+
+async function runApt(args: readonly string[], { aptGet = "apt-get", signal }: AptOptions): Promise<void> {
+  const env = { ...inheritedEnvironment, LC_ALL: "C", DEBIAN_FRONTEND: "noninteractive" };
+  try {
+    await run(aptGet, [...args], { env, signal, maxBuffer: 16 * 1024 * 1024 });
+  } catch (cause) {
+    signal?.throwIfAborted();
+    if (cause instanceof Error && "code" in cause && cause.code === "ENOENT")
+      throw new AptFault("this machine has no apt-get", { cause });
+    const output = cause instanceof Error && "stderr" in cause ? String(cause.stderr) : "";
+    throw new AptFault(complaintsOf(output) || "apt-get failed without a word", { cause });
+  }
+}

@@ -1,0 +1,86 @@
+import assert from "node:assert/strict";
+import { chmod, mkdir, mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { after, test } from "node:test";
+import { complaintsOf, debianDefinitions, folderOfVersion, programsIn } from "./debian-packages.ts";
+import { resolveDebian } from "./debian.ts";
+
+const folder = await mkdtemp(join(tmpdir(), "klutch-debian-"));
+await chmod(folder, 0o755);
+after(() => rm(folder, { recursive: true, force: true }));
+
+/** A tree with programs that say this version: only a fake is installed here on demand. */
+async function installed(name: string, says: string, leaveOut?: string): Promise<string> {
+  const root = join(folder, name);
+  for (const [program, path] of programsIn(debianDefinitions.redis, root)) {
+    await mkdir(dirname(path), { recursive: true });
+    if (program === leaveOut) continue;
+    await writeFile(path, `#!/bin/sh\necho '${says}'\n`);
+    await chmod(path, 0o755);
+  }
+  return root;
+}
+
+const noApt = { aptGet: join(folder, "no-such-apt") };
+
+test("installed programs are used first, without apt and without the cache", async () => {
+  const installedRoot = await installed("there", "Redis server v=7.0.15 sha=0");
+  const cacheFolder = join(folder, "untouched");
+  const redis = await resolveDebian("redis", { installedRoot, cacheFolder, apt: noApt });
+  assert.equal(redis.version, "7.0.15");
+  assert.equal(redis.path("redis-cli"), join(installedRoot, "usr/bin/redis-cli"));
+  assert.throws(() => redis.path("valkey"), RangeError);
+  await assert.rejects(readdir(cacheFolder));
+});
+
+test("half an installation, and one of another version, are not used; what is in the cache is, without apt", async () => {
+  const half = await installed("half", "Redis server v=7.0.15 sha=0", "redis-cli");
+  const old = await installed("old", "Redis server v=6.0.16 sha=0");
+  const cacheFolder = join(folder, "cache");
+  for (const version of ["5_7.0.9-1", "5_7.0.15-1_deb12u10"])
+    await installed(
+      `cache/debian/redis/${version}`,
+      `Redis server v=${version.slice(2).split("-")[0]} sha=0`,
+    );
+  await mkdir(join(folder, "cache/debian/redis/5_7.0.15-1_deb12u10/usr/lib/x86_64-linux-gnu"), {
+    recursive: true,
+  });
+  for (const installedRoot of [half, old]) {
+    const redis = await resolveDebian("redis", { installedRoot, cacheFolder, apt: noApt });
+    assert.equal(redis.version, "7.0.15");
+    assert.match(redis.env["LD_LIBRARY_PATH"] ?? "", /7\.0\.15-1_deb12u10\/usr\/lib\/x86_64-linux-gnu$/);
+  }
+});
+
+test("without apt the error says what to install", async () => {
+  const options = { installedRoot: folder, cacheFolder: join(folder, "none"), apt: noApt };
+  await assert.rejects(resolveDebian("mariadb", options), {
+    code: "PackageMissing",
+    message:
+      "mariadb is not installed here and cannot be fetched: this machine has no apt-get. Install the Debian packages mariadb-server-core mariadb-client (apt-get install mariadb-server-core mariadb-client), or give this machine the network that its apt needs.",
+  });
+});
+
+test("an apt that fails is told in its own words, and leaves nothing", async () => {
+  const aptGet = join(folder, "bad-apt");
+  await writeFile(aptGet, "#!/bin/sh\necho 'W: small' >&2; echo 'E: no key for u:p' >&2; exit 100\n");
+  await chmod(aptGet, 0o755);
+  const cacheFolder = join(folder, "bad");
+  await assert.rejects(
+    resolveDebian("redis", { installedRoot: folder, cacheFolder, apt: { aptGet } }),
+    /redis is not installed here and cannot be fetched: E: no key for u:p\. Install/,
+  );
+  assert.deepEqual(await readdir(join(cacheFolder, "debian", "redis")), ["mutex"]);
+});
+
+test("apt's errors are kept without credentials of its addresses, warnings only when there is nothing else", () => {
+  const failed = "Err:1 http://user:secret@mirror.test/debian InRelease";
+  assert.equal(complaintsOf(`Hit:1\nW: old\n${failed}\n`), "Err:1 http://mirror.test/debian InRelease");
+  assert.equal(complaintsOf("Reading\nW: some index\n"), "W: some index");
+  assert.equal(complaintsOf("Reading\n"), "");
+});
+
+test("a version's folder can stand in a list of folders", () => {
+  assert.equal(folderOfVersion("1:10.11.19-0+deb12u1"), "1_10.11.19-0+deb12u1");
+});
