@@ -118,10 +118,10 @@ test("a refusal stands in the claim with the field to change, and what is put ri
   t.diagnostic(`the refusal stood upstream after ${Math.round(performance.now() - began)} ms`);
   assert.match(said.replace(/^False Refused: /, ""), refusal);
   assert.equal(await upstreamSays(instances, "refused", synced, /Refused/), said);
-  // The agent shows the function's conditions as they are, or folded into Ready and Synced.
   const seen = await waitFor("the refusal in the app cluster", async () => {
-    const object = await appA.get<DynamicObject>(instances, ref);
-    return conditionsOf(object).find(({ reason }) => reason === "Refused");
+    const all = conditionsOf(await appA.get<DynamicObject>(instances, ref));
+    const [own, sync] = ["Ready", "Synced"].map((type) => all.find((one) => one.type === type));
+    return own?.reason === "Refused" && sync?.reason === "Refused" ? own : undefined;
   });
   t.diagnostic(`the refusal stood in the app cluster after ${Math.round(performance.now() - began)} ms`);
   assert.equal(`${seen.status} ${seen.reason}: ${seen.message}`, said);
