@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
-import { readConfig } from "./config.ts";
+import { readConfig, usage } from "./config.ts";
 
 test("the folder is the flag's, else the environment's, else the user's state folder", () => {
   const env = { KLUTCH_STATE_DIR: "/env", XDG_STATE_HOME: "/xdg" };
@@ -22,6 +22,12 @@ test("the demo runs and the sandbox stays up unless a flag says otherwise", () =
 
 test("an unknown flag is refused, because it might have meant --no-demo", () => {
   assert.throws(() => readConfig(["--nodemo"], {}), /--nodemo/);
+});
+
+test("every flag is in the text of --help", () => {
+  assert.equal(readConfig(["--help"], {}).help, true);
+  for (const flag of ["--no-demo", "--reset", "--exit", "--dir", "--help"])
+    assert.ok(usage.includes(flag), flag);
 });
 
 test("--reset never empties a folder that is no sandbox's", () => {

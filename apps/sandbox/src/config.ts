@@ -3,6 +3,14 @@ import { homedir } from "node:os";
 import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
 
+/** What `--help` says. */
+export const usage: string = `npm run sandbox -- [options]: Klutch and all that it needs, as processes on this machine
+  --no-demo        start everything and leave the rest to you and your browser
+  --reset          throw the kept state away first
+  --exit           end after the demo instead of staying up
+  --dir <folder>   keep the state in this folder; default: $KLUTCH_STATE_DIR, else klutch/sandbox in the user's state folder
+  --help           this text`;
+
 /** How the sandbox runs. */
 export interface SandboxConfig {
   /** Where everything is kept between starts. */
@@ -11,9 +19,11 @@ export interface SandboxConfig {
   readonly demo: boolean;
   /** End after the demo instead of staying up. */
   readonly exit: boolean;
+  /** Say how to use it instead. */
+  readonly help: boolean;
 }
 
-/** Reads the command line and the environment. */
+/** Reads the command line and the environment. Throws with a message for people. */
 export function readConfig(
   args: readonly string[],
   env: Readonly<Record<string, string | undefined>>,
@@ -25,6 +35,7 @@ export function readConfig(
       reset: { type: "boolean", default: false },
       "no-demo": { type: "boolean", default: false },
       exit: { type: "boolean", default: false },
+      help: { type: "boolean", short: "h", default: false },
     },
   });
   // Set to nothing counts as not set.
@@ -33,5 +44,5 @@ export function readConfig(
   const folder = resolve(values.dir ?? valueOf("KLUTCH_STATE_DIR") ?? join(stateHome, "klutch", "sandbox"));
   if (`${homedir()}/`.startsWith(folder.endsWith("/") ? folder : `${folder}/`))
     throw new Error(`${folder} is no folder for a sandbox, because --reset would empty it`);
-  return { folder, reset: values.reset, demo: !values["no-demo"], exit: values.exit };
+  return { folder, reset: values.reset, demo: !values["no-demo"], exit: values.exit, help: values.help };
 }

@@ -1,9 +1,9 @@
 /** `npm run sandbox`. */
-import { readConfig } from "./config.ts";
+import { readConfig, type SandboxConfig, usage } from "./config.ts";
 import { createProgress } from "./progress.ts";
 import { runSandbox } from "./sandbox.ts";
 
-const config = readConfig(process.argv.slice(2), process.env);
+const config = configOrExit();
 const stop = new AbortController();
 for (const name of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
   process.on(name, () => stop.abort(new Error(`stopped by ${name}`)));
@@ -26,3 +26,15 @@ try {
 }
 // A start that was given up may still wait for something; its servers end with this process.
 process.exit();
+
+function configOrExit(): SandboxConfig {
+  try {
+    const read = readConfig(process.argv.slice(2), process.env);
+    if (!read.help) return read;
+    console.log(usage);
+    return process.exit(0);
+  } catch (error) {
+    console.error(`${error instanceof Error ? error.message : String(error)}\n\n${usage}`);
+    return process.exit(2);
+  }
+}
