@@ -24,7 +24,10 @@ export interface BrokerOperation {
   readonly description?: string | undefined;
   /** `metadata.generation` that it was started for; what failed is tried again when the spec changes. */
   readonly generation?: number | undefined;
-  /** Of a create and what follows from it: the plan that was asked for, which the spec may not name any more. */
+  /**
+   * Of a create and what follows from it: the plan that was asked for, which the spec may not name any more. Of an update: the plan before
+   * it.
+   */
   readonly serviceId?: string | undefined;
   readonly planId?: string | undefined;
   /** Of a binding: the id of the instance at its broker. */

@@ -76,7 +76,7 @@ export class ServiceInstanceClient implements ExternalClient {
     checkNotRestored(this.#users().restores, "it is changed");
     const state = this.#state;
     const plan = idsOf(await planOf(this.#broker, state.managed, options));
-    const { serviceId = plan.serviceId } = state.atProvider;
+    const { serviceId = plan.serviceId, planId = plan.planId } = state.atProvider;
     if (serviceId !== plan.serviceId) {
       throw new ExternalError(
         "the service of an instance cannot be changed; create a new instance and move the data",
@@ -84,10 +84,12 @@ export class ServiceInstanceClient implements ExternalClient {
       );
     }
     const request = updateRequest(state.managed, state.instanceId, plan, state.parameterChanges());
-    const description = changeOf(await this.#broker.catalog(options), state.atProvider.planId, plan.planId);
+    const description = changeOf(await this.#broker.catalog(options), planId, plan.planId);
     try {
       await state.operations.perform("update", () => this.#broker.osb.update(request, options), {
         ...state.sentParameters(),
+        // A broker is asked for a change by the plan before it (OSB "Polling Last Operation").
+        plan: { serviceId, planId },
         description,
       });
       const { parameters } = state.managed.spec.forProvider;

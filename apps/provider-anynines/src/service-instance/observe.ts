@@ -143,6 +143,7 @@ export class InstanceObserver implements PhaseObserver {
     const keep = { exists: true, upToDate: true, ready: "unavailable", ...failed } as const;
     if (state.isDeleting) return state.observation(keep, "failed");
     if (type === "discard") return state.observation(retry, "failed");
+    if (type === "update") state.updateAtProvider(state.planIds());
     if (type === "update" && state.isOperationCurrent) {
       // The instance is as before; what the broker cannot do is not asked again until the spec changes.
       const observed = await this.observeAtRest(options);

@@ -1,0 +1,105 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { ServiceInstance } from "@klutch/api";
+import type { Observation } from "@klutch/crossplane";
+import { systemClock } from "@klutch/kube";
+import type { Catalog, LastOperation, OsbClient } from "@klutch/osb";
+import { RestPace } from "../broker/rest-pace.ts";
+import { ServiceInstanceClient } from "./external-client.ts";
+
+const plan = (name: string) => ({ id: `${name}-id`, name, description: "" });
+const catalog: Catalog = {
+  services: [
+    {
+      id: "s",
+      name: "service",
+      description: "",
+      bindable: true,
+      instancesRetrievable: false,
+      bindingsRetrievable: false,
+      planUpdateable: true,
+      plans: [plan("small"), plan("big")],
+    },
+  ],
+};
+
+/** An instance of plan small whose spec asks for big, and a broker that ends the change as it is told. */
+class PlanChange {
+  last: LastOperation["state"] = "in progress";
+  readonly asked: (string | undefined)[] = [];
+  #managed: ServiceInstance = {
+    apiVersion: "dataservices.anynines.com/v1",
+    kind: "ServiceInstance",
+    metadata: { name: "one", uid: "uid", generation: 2 },
+    spec: {
+      forProvider: {
+        acceptsIncomplete: true,
+        serviceName: "service",
+        planName: "big",
+        organizationGuid: "o",
+        spaceGuid: "s",
+      },
+    },
+    status: { atProvider: { serviceId: "s", planId: "small-id", state: "provisioned", provisionedAt: "t" } },
+  };
+
+  readonly #osb = {
+    update: () => Promise.resolve({ kind: "accepted", operation: "update" }),
+    lastOperation: ({ planId }: Parameters<OsbClient["lastOperation"]>[0]): Promise<LastOperation> => {
+      this.asked.push(planId);
+      return Promise.resolve({ state: this.last, description: "no room" });
+    },
+  } as unknown as OsbClient;
+
+  get planId(): string | undefined {
+    return this.#managed.status?.atProvider?.planId;
+  }
+
+  async reconcile(): Promise<Observation> {
+    const client = new ServiceInstanceClient({
+      managed: this.#managed,
+      broker: { osb: this.#osb, catalog: () => Promise.resolve(catalog) },
+      updateCriticalAnnotations: (annotations) => {
+        const { metadata } = this.#managed;
+        const written = Object.entries({ ...metadata.annotations, ...annotations });
+        const kept = written.filter((entry): entry is [string, string] => entry[1] !== undefined);
+        this.#managed = {
+          ...this.#managed,
+          metadata: { ...metadata, annotations: Object.fromEntries(kept) },
+        };
+        return Promise.resolve();
+      },
+      clock: systemClock,
+      users: () => ({ restores: [], bindings: [], backups: [] }),
+      losses: () => ({ config: "c", missing: 1, all: 1, accepted: false }),
+      confirmLossMs: 0,
+      pace: new RestPace({ clock: systemClock, intervalMs: 0 }),
+    });
+    const { signal } = new AbortController();
+    let observed = await client.observe({ signal });
+    if (observed.exists && observed.upToDate !== true) {
+      await client.update({ signal });
+      observed = await client.observe({ signal });
+    }
+    this.#managed = { ...this.#managed, status: { ...this.#managed.status, ...observed.status } };
+    return observed;
+  }
+}
+
+test("while a change of plan is polled the broker is asked by the plan before it", async () => {
+  const change = new PlanChange();
+  await change.reconcile();
+  await change.reconcile();
+  assert.deepEqual(change.asked, ["small-id", "small-id"]);
+  change.last = "succeeded";
+  assert.equal((await change.reconcile()).ready, "available");
+  assert.equal(change.planId, "big-id");
+});
+
+test("after a change of plan that failed the instance has the plan that it had", async () => {
+  const change = new PlanChange();
+  await change.reconcile();
+  change.last = "failed";
+  assert.equal((await change.reconcile()).failure, "update failed: no room");
+  assert.equal(change.planId, "small-id");
+});
