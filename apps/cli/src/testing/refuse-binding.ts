@@ -37,19 +37,23 @@ export async function refuseBinding(consumer: TestCluster, name: string): Promis
   const binding = bindingOf(name, "s", []);
   // In a namespace that is there: in another one the server refuses it before it asks the policy.
   const probe = { ...binding, metadata: { ...binding.metadata, namespace: "default" } };
-  await waitFor("the policy to be in force", async () => {
+  const isRefused = async (): Promise<boolean> => {
     try {
       await consumer.client.create(apiServiceBindings, probe, { dryRun: true });
       return false;
     } catch (error) {
-      return error instanceof ApiError && error.message.includes("not here");
+      if (error instanceof ApiError && error.message.includes("not here")) return true;
+      throw error;
     }
-  });
+  };
+  await waitFor("the policy to be in force", isRefused);
   return {
     async [Symbol.asyncDispose]() {
       for (const type of [validatingAdmissionPolicies, validatingAdmissionPolicyBindings]) {
         await consumer.client.delete(type, { name: "refuse" });
       }
+      // The server notices it a moment later.
+      await waitFor("the policy to be out of force", async () => !(await isRefused()));
     },
   };
 }
