@@ -15,6 +15,7 @@ import type { ConsumerCluster, ProviderCluster } from "../../clusters.ts";
 import type { BoundDigest } from "../../digests.ts";
 import type { MultiNamespaceInformer } from "../service-namespace/multi-namespace-informer.ts";
 import type { NamespaceMappings } from "../service-namespace/namespace-mappings.ts";
+import { applyUpstream } from "./apply-upstream.ts";
 
 /** Where steps are carried out. */
 export interface ExecutionContext {
@@ -135,11 +136,8 @@ async function applyProvider(
   signal: AbortSignal,
 ): Promise<DynamicObject> {
   const metadata = uid === undefined ? content.metadata : { ...content.metadata, uid };
-  const answer = await provider.client.apply<DynamicObject>(
-    type,
-    { ...content, metadata },
-    { fieldManager, force: true, signal },
-  );
+  const options = { fieldManager, force: true, signal };
+  const answer = await applyUpstream(provider.client, type, { ...content, metadata }, options);
   providerInformer.wrote(answer);
   return answer;
 }

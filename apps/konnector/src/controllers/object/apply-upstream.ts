@@ -1,0 +1,35 @@
+/** Server-side apply of upstream objects. */
+import { type ApplyOptions, isInvalid, type KubeClient } from "@klutch/kube";
+import { type DynamicObject, isRecord, type ResourceType } from "@klutch/kube-core";
+
+/**
+ * Applies `content`. A kube-apiserver makes null of a map of which an apply takes all that it had, and then refuses the null. So what is
+ * empty is left out first, and put back by a second apply. Throws the server's first refusal when it is about something else.
+ */
+export async function applyUpstream(
+  client: Pick<KubeClient, "apply">,
+  type: ResourceType,
+  content: DynamicObject,
+  options: ApplyOptions,
+): Promise<DynamicObject> {
+  try {
+    return await client.apply<DynamicObject>(type, content, options);
+  } catch (error) {
+    if (!isInvalid(error) || !error.message.includes('Invalid value: "null"')) throw error;
+    const { apiVersion, kind, metadata, ...rest } = content;
+    await client.apply<DynamicObject>(
+      type,
+      { ...withoutEmptyMaps(rest), apiVersion, kind, metadata },
+      options,
+    );
+    return client.apply<DynamicObject>(type, content, options);
+  }
+}
+
+/** A map that is empty without those inside it is left out, too. What lists hold stays. */
+function withoutEmptyMaps(map: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
+  const entries = Object.entries(map).map(
+    ([name, value]) => [name, isRecord(value) ? withoutEmptyMaps(value) : value] as const,
+  );
+  return Object.fromEntries(entries.filter(([, value]) => !isRecord(value) || Object.keys(value).length > 0));
+}
