@@ -6,7 +6,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 const mib = 1024 * 1024;
 /** What was full has room again when it is below this part of its limit. */
 const roomyPart = 0.9;
-/** A server that uses more than this part of its limit is measured more often. */
+/** A server that uses more than this part of its limit is measured more often, and makes room. */
 const watchfulPart = 0.5;
 
 /** What the folder takes on the disk, in bytes. Files that go meanwhile do not count. */
@@ -35,20 +35,25 @@ export async function watchDisk(
     readonly everyMs?: number | undefined;
     readonly signal: AbortSignal;
   },
-  tell: (isFull: boolean) => Promise<void>,
+  server: {
+    readonly setFull: (isFull: boolean) => Promise<void>;
+    /** Asked at each measurement while much of the disk is used. */
+    readonly makeRoom: () => Promise<void>;
+  },
 ): Promise<void> {
   const { folder, diskMiB, everyMs = 5_000, signal } = options;
   for (let wasFull = false; !signal.aborted; ) {
     const used = await sizeOf(folder);
+    const isWatchful = used > diskMiB * mib * watchfulPart;
     const now = isFull(used, diskMiB, wasFull);
-    if (now !== wasFull) {
-      const told = await tell(now).then(
-        () => true,
-        () => false,
-      );
-      if (told) wasFull = now;
+    try {
+      if (now !== wasFull) await server.setFull(now);
+      wasFull = now;
+      if (isWatchful) await server.makeRoom();
+    } catch {
+      // It is told and asked again.
     }
-    const waitMs = used > diskMiB * mib * watchfulPart ? everyMs / 5 : everyMs;
+    const waitMs = isWatchful ? everyMs / 5 : everyMs;
     await sleep(waitMs, undefined, { signal }).catch(() => undefined);
   }
 }

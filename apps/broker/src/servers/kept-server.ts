@@ -197,14 +197,13 @@ export class KeptServer<S extends Session> implements AsyncDisposable {
     stack.defer(() => disk.abort());
     void watchDisk(
       { folder: place.home, diskMiB: spec.diskMiB, everyMs: diskEveryMs, signal: disk.signal },
-      async (isFull) => {
-        logger.warn(
-          isFull ? "the disk of a data server is full" : "the disk of a data server has room again",
-          {
-            instance,
-          },
-        );
-        await this.use((current) => current.setFull(isFull));
+      {
+        setFull: async (isFull) => {
+          const state = isFull ? "is full" : "has room again";
+          logger.warn(`the disk of a data server ${state}`, { instance });
+          await this.use((current) => current.setFull(isFull));
+        },
+        makeRoom: () => this.use((current) => current.makeRoom()),
       },
     );
     onUp();

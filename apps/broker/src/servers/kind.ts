@@ -53,6 +53,8 @@ export interface Session extends AsyncDisposable {
   dropLogin(username: string): Promise<void>;
   /** While the disk is full logins may read and delete, and write nothing. */
   setFull(isFull: boolean): Promise<void>;
+  /** Gives back what the server keeps on the disk and does not need. */
+  makeRoom(): Promise<void>;
 }
 
 /** The server does not do what its broker wants, and only its end helps. Work that throws it is done again after a new start. */

@@ -30,6 +30,8 @@ export interface KeyvalueSession extends Session {
   run(...words: readonly string[]): Promise<Reply>;
 }
 
+/** What was written waits in memory for up to two seconds while the disk is slow, and the server ends when there is none for it. */
+const waitingMiB = 1024;
 /** A script that runs keeps everybody out. It is ended, or, when it has written and so cannot be ended, waited for. */
 const busyTries = 12;
 const busyWaitMs = 250;
@@ -53,7 +55,7 @@ async function launch(place: Place, spec: ServerSpec, programs: DebianPrograms):
     args: [configurationPath(place)],
     env: programs.env,
     // Data, what clients send and wait for, and what a snapshot copies while it is written.
-    memoryMiB: 2 * spec.memoryMiB + 64,
+    memoryMiB: 2 * spec.memoryMiB + waitingMiB,
     ready: async () => {
       using connection = await connectAs(place);
       return (await connection.send("PING")) === "PONG";
@@ -104,7 +106,11 @@ async function open(place: Place, _spec: ServerSpec): Promise<KeyvalueSession> {
     async setFull(full) {
       isFull = full;
       await align();
-      if (full) await run("BGREWRITEAOF").catch(() => undefined);
+    },
+    async makeRoom() {
+      // By itself it writes its log anew only once that has doubled, and never after a write to the log that failed.
+      const persistence = String(await run("INFO", "persistence"));
+      if (isFull || persistence.includes("aof_last_write_status:err")) await run("BGREWRITEAOF");
     },
     [Symbol.asyncDispose]() {
       connection[Symbol.dispose]();

@@ -140,6 +140,8 @@ async function open(place: Place, spec: ServerSpec, programs: DebianPrograms): P
       // A session that is in a database keeps the rights with which it entered.
       await run(...(await logins()).map((username) => `KILL HARD CONNECTION USER ${account(username)}`));
     },
+    // What is deleted is given back by the server itself.
+    makeRoom: () => Promise.resolve(),
     [Symbol.asyncDispose]: () => Promise.resolve(),
   };
 }
