@@ -38,7 +38,7 @@ ${ways.map((making) => offers(service, making)).join("\n\n")}
 ${service.parameterSchemas.flatMap((parameter) => rowOf(parameter, ways)).join("\n")}
 
 ## Credentials
-${[`The Secret of a binding has the keys ${codes(credentialKeys)}.`, ...others.flatMap(keysOf)].join(" ")}
+${[`The Secret of a binding has the keys ${codes(credentialKeys)}.`, ...others.flatMap(operatorSecret)].join(" ")}
 
 ## Examples
 ${bullets(links)}
@@ -75,9 +75,11 @@ A claim or a change that breaks one of these rules is refused with its message:
 ${bullets([...offered(service.type, making), ...rules].map(messageOf))}${notThere}`;
 }
 
-function keysOf({ composition, object }: Making): readonly string[] {
-  const keys = object?.binding?.secret?.keys ?? [];
-  return keys.length === 0 ? [] : [`With the instance made by ${code(composition)} it has ${codes(keys)}.`];
+function operatorSecret({ composition, object }: Making): readonly string[] {
+  if (object?.binding === undefined) return [];
+  return [
+    `With an instance of ${code(composition)} it is the operator's Secret, with its keys; ${code("status.managed.credentials.name")} names it.`,
+  ];
 }
 
 /** A parameter that only the default lacks stands in the table, too, for it has a name elsewhere. */

@@ -1808,17 +1808,12 @@ export const tables: readonly ServiceTable[] = [
               {
                 "from": "status.secret.namespace",
                 "to": "secret.namespace"
+              },
+              {
+                "from": "status.secret.name",
+                "to": "credentials.name"
               }
-            ],
-            "secret": {
-              "name": "status.secret.name",
-              "keys": [
-                "database",
-                "instance_service",
-                "password",
-                "username"
-              ]
-            }
+            ]
           },
           "backup": {
             "manifest": {

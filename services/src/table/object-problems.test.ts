@@ -36,7 +36,7 @@ spec:
           manifest: { apiVersion: example.org/v1, kind: User }
           ready: object.status.ready
           patches: [{ from: spec.instanceRef, to: spec.instance }]
-          secret: { name: status.secret, keys: [password] }
+          status: [{ from: status.secret, to: credentials.name }]
   parameters:
     - { name: words, about: Some words., to: { a9s: words, inside: theWords }, schema: { type: string } }
   credentials: { keys: [password] }
@@ -49,7 +49,7 @@ test("a table with objects that is right has no faults, and says what its file s
   assert.deepEqual(faultsOf(small), []);
   const { table } = readTable(parsePlacedYaml(small));
   assert.deepEqual(table?.fields[0]?.backends, ["inside"]);
-  assert.equal(table.backends[1]?.object?.binding?.secret?.name, "status.secret");
+  assert.equal(table.backends[1]?.object?.binding?.status?.[0]?.from, "status.secret");
 });
 
 const cases: readonly (readonly [what: string, piece: string, by: string, fault: string])[] = [
@@ -150,16 +150,16 @@ const cases: readonly (readonly [what: string, piece: string, by: string, fault:
     "26: spec.backends[1].object.patches[4]: is changed parameters, expected from and to only; parameters[].to changes them",
   ],
   [
-    "a Secret of an instance",
-    "        status:\n          - { from: status.state, to: state }\n",
-    "        secret: { name: status.secret, keys: [password] }\n",
-    '27: spec.backends[1].object.secret: is {"name":"status.secret","keys":["password"]}, expected one of the fields backup, binding, manifest, patches, providerConfig, ready, restore, status',
+    "what is reported and is not of the status",
+    "from: status.secret",
+    "from: spec.secret",
+    '33: spec.backends[1].object.binding.status[0].from: is "spec.secret", expected a string that matches ^status(\\.[A-Za-z][-A-Za-z0-9_]{0,62}){1,10}$',
   ],
   [
-    "a name of a Secret that does not come from the status",
-    "name: status.secret",
-    "name: spec.secret",
-    '33: spec.backends[1].object.binding.secret.name: is "spec.secret", expected a string that matches ^status(\\.[A-Za-z][-A-Za-z0-9_]{0,62}){1,10}$',
+    "a kind that there is not",
+    "        binding:",
+    "        bind:",
+    '29: spec.backends[1].object.bind: is {"manifest":{"apiVersion":"example.org/v1","kind":"User"}…, expected one of the fields backup, binding, manifest, patches, providerConfig, ready, restore, status',
   ],
   [
     "a field for a backend that there is not",

@@ -25,14 +25,6 @@ export interface Reported {
   readonly to: string;
 }
 
-/** The Secret that the operator makes for a binding, in the claim's namespace. */
-export interface OperatorSecret {
-  /** Where the object's status has its name. */
-  readonly name: string;
-  /** All of these are in it, and come to the binding's Secret. */
-  readonly keys: readonly string[];
-}
-
 /** An object for a claim. */
 export interface ObjectRecipe {
   /** Without name and namespace, which are the claim's. */
@@ -41,17 +33,15 @@ export interface ObjectRecipe {
   readonly ready: string;
   readonly patches?: readonly Patch[] | undefined;
   readonly status?: readonly Reported[] | undefined;
-  /** Of bindings. */
-  readonly secret?: OperatorSecret | undefined;
 }
 
 /** The objects for the claims of a service. A shared kind without one is not served. */
-export interface ObjectBackend extends Omit<ObjectRecipe, "secret"> {
+export interface ObjectBackend extends ObjectRecipe {
   /** Name of the ProviderConfig of provider-kubernetes. Default `kubernetes-provider`. */
   readonly providerConfig?: string | undefined;
   readonly binding?: ObjectRecipe | undefined;
-  readonly backup?: Omit<ObjectRecipe, "secret"> | undefined;
-  readonly restore?: Omit<ObjectRecipe, "secret"> | undefined;
+  readonly backup?: ObjectRecipe | undefined;
+  readonly restore?: ObjectRecipe | undefined;
 }
 
 const name = "[A-Za-z][-A-Za-z0-9_]{0,62}";
@@ -86,15 +76,8 @@ const optional = {
     },
   ),
 } as const;
-const secret: Schema<OperatorSecret> = object({
-  name: statusPath,
-  keys: list(string({ pattern: "^[-._a-zA-Z0-9]+$", maxLength: 253 }), { minItems: 1, maxItems: 30 }),
-});
-
 /** One object. */
-export const objectRecipe: Schema<ObjectRecipe> = object(required, { ...optional, secret });
-
-const plainRecipe: Schema<Omit<ObjectRecipe, "secret">> = object(required, optional);
+export const objectRecipe: Schema<ObjectRecipe> = object(required, optional);
 
 /** Name of a ProviderConfig. */
 export const configName: Schema<string> = string({
@@ -107,6 +90,6 @@ export const objectBackend: Schema<ObjectBackend> = object(required, {
   ...optional,
   providerConfig: configName,
   binding: objectRecipe,
-  backup: plainRecipe,
-  restore: plainRecipe,
+  backup: objectRecipe,
+  restore: objectRecipe,
 });
