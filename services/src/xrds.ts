@@ -16,6 +16,7 @@ export function instanceXrd(service: DataService): CompositeResourceDefinition {
   const all = service.parameterSchemas.map(({ name, json }) => [name, { json: toldSchema(json) }] as const);
   return xrd({
     kind: service.kind,
+    about: service.about,
     composition,
     compositeDeletePolicy: "Foreground",
     columns: [
@@ -28,12 +29,12 @@ export function instanceXrd(service: DataService): CompositeResourceDefinition {
       {
         service: string({
           maxLength: 64,
-          description: `The offering: ${listed(ways, "offerings")}. It cannot be changed.`,
+          description: `The offering: ${listed(ways, ({ offerings }) => offerings)}. It cannot be changed.`,
           rules: [immutable("Service")],
         }),
         plan: string({
           maxLength: 64,
-          description: `The plan: ${listed(ways, "plans")}.`,
+          description: `The plan: ${listed(ways, toldPlans)}.`,
         }),
       },
       {
@@ -50,11 +51,14 @@ export function instanceXrd(service: DataService): CompositeResourceDefinition {
 }
 
 /** The default's without a word. */
-function listed(ways: readonly Making[], names: "offerings" | "plans"): string {
-  const [first = "", ...others] = ways.map((way) => way[names].join(", "));
+function listed(ways: readonly Making[], namesOf: (way: Making) => readonly string[]): string {
+  const [first = "", ...others] = ways.map((way) => namesOf(way).join(", "));
   const more = others.map((list, index) => `; with ${ways[index + 1]?.composition ?? ""}: ${list}`);
   return `${first}${more.join("")}`;
 }
 
+function toldPlans({ plans, plansAbout }: Making): readonly string[] {
+  return plans.map((plan) => (plansAbout[plan] ? `${plan} (${plansAbout[plan]})` : plan));
+}
 /** All of them. */
 export const xrds: readonly CompositeResourceDefinition[] = [...services.map(instanceXrd), ...sharedXrds];
