@@ -1,7 +1,7 @@
 /** The controllers of backups and restores. */
 import { type Backup, backups, type Restore, restores } from "@klutch/api";
 import { createManagedReconcile } from "@klutch/crossplane";
-import { Controller } from "@klutch/kube-runtime";
+import type { Controller } from "@klutch/kube-runtime";
 import { BackupClient } from "./backup/external-client.ts";
 import { backupCall } from "./backup/state.ts";
 import { recordedCall } from "./backup-manager/record.ts";
@@ -9,7 +9,7 @@ import { configNameOf } from "./broker/service-type.ts";
 import { instancesOf, isInstanceGone } from "./caches.ts";
 import { shownName } from "./claims.ts";
 import type { ControllerParts } from "./controllers.ts";
-import { firstRetryMs } from "./lane-controller.ts";
+import { createLaneController } from "./lane-controller.ts";
 import { RestoreClient } from "./restore/external-client.ts";
 import { isRunning, recordedEnd, restoreCall } from "./restore/state.ts";
 import { ensureUsage } from "./usage.ts";
@@ -17,10 +17,9 @@ import { ensureUsage } from "./usage.ts";
 /** Makes backups at their backup managers. */
 export function createBackupController(parts: ControllerParts): Controller {
   const { client, caches, backupCaches, managers, usages, clock } = parts;
-  return new Controller({
-    ...parts,
+  return createLaneController(parts, {
     name: "backup",
-    baseDelayMs: firstRetryMs,
+    informer: backupCaches.backups,
     reconcile: createManagedReconcile<Backup>({
       ...parts,
       type: backups,
@@ -50,10 +49,9 @@ export function createBackupController(parts: ControllerParts): Controller {
 /** Runs restores at their backup managers, each once. */
 export function createRestoreController(parts: ControllerParts): Controller {
   const { client, caches, backupCaches, managers, usages, clock } = parts;
-  return new Controller({
-    ...parts,
+  return createLaneController(parts, {
     name: "restore",
-    baseDelayMs: firstRetryMs,
+    informer: backupCaches.restores,
     reconcile: createManagedReconcile<Restore>({
       ...parts,
       type: restores,

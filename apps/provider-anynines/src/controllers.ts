@@ -39,7 +39,7 @@ export interface ControllerParts extends Runtime {
   readonly managers: Pick<Managers, "get">;
   /** UIDs of resources whose ProviderConfigUsage is known to be there. */
   readonly usages: Set<string>;
-  /** Resources of one kind and one broker that are worked on at the same time. */
+  /** Resources of one kind and one broker or backup manager that are worked on at the same time. */
   readonly workers: number;
   readonly pollIntervalMs: number;
   readonly confirmLossMs: number;

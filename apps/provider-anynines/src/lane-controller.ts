@@ -5,7 +5,7 @@ import { inLanes, lanesAtOnce } from "./broker/broker-lanes.ts";
 import { configNameOf } from "./broker/service-type.ts";
 
 /** First wait after a backend's error; doubles up to a minute. */
-export const firstRetryMs = 1_000;
+const firstRetryMs = 1_000;
 
 /** What differs between the controllers of the managed kinds. */
 export interface LaneController<M extends Managed> {
