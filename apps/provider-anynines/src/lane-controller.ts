@@ -2,10 +2,8 @@
 import type { Managed } from "@klutch/crossplane";
 import { Controller, type Informer, type Reconcile, type Runtime } from "@klutch/kube-runtime";
 import { inLanes, lanesAtOnce } from "./broker/broker-lanes.ts";
+import { retryLimits } from "./broker/deletion-retry.ts";
 import { configNameOf } from "./broker/service-type.ts";
-
-/** First wait after a backend's error; doubles up to a minute. */
-const firstRetryMs = 1_000;
 
 /** What differs between the controllers of the managed kinds. */
 export interface LaneController<M extends Managed> {
@@ -23,7 +21,8 @@ export function createLaneController<M extends Managed>(
     ...parts,
     name,
     workers: parts.workers * lanesAtOnce,
-    baseDelayMs: firstRetryMs,
+    baseDelayMs: retryLimits.baseMs,
+    maxDelayMs: retryLimits.capMs,
     reconcile: inLanes({
       reconcile,
       width: parts.workers,
