@@ -14,6 +14,9 @@ import { RestoreClient } from "./restore/external-client.ts";
 import { isRunning, recordedEnd, restoreCall } from "./restore/state.ts";
 import { ensureUsage } from "./usage.ts";
 
+/** How often what is at rest is observed; up to a fifth more, so that not all come at once. */
+const restMs = 600_000;
+
 /** Makes backups at their backup managers. */
 export function createBackupController(parts: ControllerParts): Controller {
   const { client, caches, backupCaches, managers, usages, clock } = parts;
@@ -22,6 +25,7 @@ export function createBackupController(parts: ControllerParts): Controller {
     informer: backupCaches.backups,
     reconcile: createManagedReconcile<Backup>({
       ...parts,
+      pollIntervalMs: restMs,
       type: backups,
       informer: backupCaches.backups,
       neverCreated: (managed) =>
@@ -54,6 +58,7 @@ export function createRestoreController(parts: ControllerParts): Controller {
     informer: backupCaches.restores,
     reconcile: createManagedReconcile<Restore>({
       ...parts,
+      pollIntervalMs: restMs,
       type: restores,
       informer: backupCaches.restores,
       neverCreated: (managed) =>
