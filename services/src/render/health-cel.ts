@@ -24,7 +24,7 @@ export function fluxHealthCheck({ group, version, kind, ...rules }: HealthRules)
   return {
     apiVersion: `${group}/${version}`,
     kind,
-    inProgress: `has(metadata.deletionTimestamp) || ${anyOf(is("Reconciling", "True"))}`,
+    inProgress: `has(metadata.deletionTimestamp) ||\n${anyOf(is("Reconciling", "True"))}`,
     failed: anyOf(...failed),
     current: anyOf(is("Ready", "True"), ...over),
   };
@@ -38,8 +38,9 @@ const hasReason = (reasons: readonly string[]): string =>
 
 /** A condition that is not about a generation before the claim's fits one of these. */
 function anyOf(...tests: readonly string[]): string {
-  const isOld =
-    'type(c.?observedGeneration.orValue("")) == int && c.observedGeneration < metadata.generation';
-  const fits = tests.length === 1 ? tests[0] : `(${tests.join(" || ")})`;
-  return `has(status.conditions) && type(status.conditions) == list && status.conditions.exists(c, type(c) == map && !(${isOld}) && ${fits})`;
+  return `has(status.conditions) && type(status.conditions) == list &&
+status.conditions.exists(c, type(c) == map && !(${isOld}) && (
+  ${tests.join(" ||\n  ")}))`;
 }
+
+const isOld = 'type(c.?observedGeneration.orValue("")) == int && c.observedGeneration < metadata.generation';
