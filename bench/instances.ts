@@ -61,10 +61,11 @@ async function main(): Promise<number> {
   const told = async (what: string, times: Promise<readonly number[]>): Promise<void> =>
     say(`${what}: ${formatPercentiles(percentiles(await times))}`);
   await told("object changed → the broker has begun", noticeObjects(world, withIds));
-  await sleep(10_000);
-  const ids = withIds.map(({ id }) => id);
+  // Not those that were just made: all of them would be asked for at the same time.
+  const some = spread(seeded, 2 * probes);
+  const ids = some.slice(0, probes).map(({ id }) => id);
   await told("plan changed at the broker → changed back", noticePlans(world, ids));
-  await told("lost at the broker → not ready", noticeLosses(world, seeded.slice(0, probes)));
+  await told("lost at the broker → not ready", noticeLosses(world, some.slice(probes)));
   say(`load ${describeLoad()}`);
   return 0;
 }
@@ -85,7 +86,7 @@ function parseOptions(args: readonly string[]): Options {
     return value;
   };
   const [instances, probes] = [number("instances"), number("probes")];
-  if (instances < 2 * probes) throw new RangeError("--instances must be at least twice --probes");
+  if (instances < 3 * probes) throw new RangeError("--instances must be at least three times --probes");
   return { instances, probes, restSeconds: number("rest-seconds") };
 }
 
@@ -94,6 +95,12 @@ function numbered(word: string, count: number): readonly Probe[] {
     name: `${word}-${index}`,
     id: `00000000-0000-4000-8000-${String(index).padStart(12, "0")}`,
   }));
+}
+
+/** So many of them, at equal distances, every second one in the second half. */
+function spread<T>(items: readonly T[], count: number): readonly T[] {
+  const chosen = items.filter((_, index) => index % Math.floor(items.length / count) === 0).slice(0, count);
+  return [0, 1].flatMap((half) => chosen.filter((_, index) => index % 2 === half));
 }
 
 async function untilReady({ cluster }: World, count: number): Promise<void> {
