@@ -64,7 +64,7 @@ export const folderRules: Readonly<Record<string, FolderRule>> = {
     thirdParty: [],
   },
   "apps/broker": {
-    parts: ["api", "kube-runtime", "osb", "engines"],
+    parts: ["api", "kube-runtime", "osb", "backup-manager", "engines"],
     thirdParty: ["hono", "@hono/node-server", "pg", "@peculiar/x509", "reflect-metadata"],
   },
   "apps/sandbox": {
