@@ -85,8 +85,15 @@ export async function assertKindsAreSeen({ folder, backendUrl, captureTo }: Seen
     const field = plural.endsWith("instances") ? `${plural}.spec.plan` : `${plural}.spec`;
     captures.push(section(`kubectl explain ${field}`, await kubectl("explain", field)));
   }
-  for (const { kind, plans, offerings } of services)
-    await assertExplained(kubectl, `${kind.toLowerCase()}s`, [...plans, ...offerings]);
+  for (const service of services) {
+    const ways = [service, ...service.others];
+    await assertExplained(kubectl, `${service.kind.toLowerCase()}s`, [
+      ...ways.flatMap(({ offerings }) => offerings),
+      ...ways.flatMap(({ plans, plansAbout }) =>
+        plans.map((plan) => (plansAbout[plan] ? `${plan} (${plansAbout[plan]})` : plan)),
+      ),
+    ]);
+  }
   if (captureTo !== undefined)
     await writeFile(join(repository, captureTo), [captured, ...captures].join("\n"));
   await kubectl("delete", "--timeout=120s", ...files);

@@ -1,5 +1,6 @@
 /** Obtains the upstream servers that the tests need before the first one needs them, so that no test waits for a compiler. */
 import {
+  allEngineNames,
   type EngineName,
   engineNames,
   resolveDebian,
@@ -12,6 +13,8 @@ const cluster: readonly EngineName[] = ["kube-apiserver", "kube-controller-manag
 /** By the beginning of a test file's path; everything else boots clusters. */
 const needs: readonly (readonly [path: string, names: readonly EngineName[]])[] = [
   ["e2e/faults/", cluster],
+  ["e2e/gitops/states", ["judges"]],
+  ["e2e/gitops/", allEngineNames],
   ["e2e/", engineNames],
   ["packages/oci/", ["crane"]],
   ["packages/engines/", []],
@@ -23,7 +26,7 @@ export function enginesFor(files: readonly string[]): readonly EngineName[] {
   const wanted = new Set(
     files.flatMap((file) => needs.find(([path]) => file.startsWith(path))?.[1] ?? cluster),
   );
-  return engineNames.filter((name) => wanted.has(name));
+  return allEngineNames.filter((name) => wanted.has(name));
 }
 
 /** Obtains them, printing progress. */
