@@ -49,7 +49,7 @@ async function leftovers(): Promise<readonly string[]> {
 }
 
 test("from nothing to rows that a restore brought back, for each service, and back to nothing", {
-  timeout: 240_000,
+  timeout: 300_000,
 }, async () => {
   const sandbox = start("--exit");
   await sandbox.exited;
