@@ -35,7 +35,7 @@ export async function ensureEngines(files: readonly string[]): Promise<void> {
   const progress = (line: string): void => console.log(line);
   await resolveEngines(enginesFor(files), { progress });
   if (files.some((file) => file.includes("keycloak"))) await resolveKeycloak({ progress });
-  if (files.some((file) => file.startsWith("apps/broker/src/servers/")))
+  if (files.some((file) => /^(?:apps\/broker\/src\/servers|e2e)\//.test(file)))
     for (const name of ["mariadb", "redis"] as const) await resolveDebian(name, { progress });
   console.log(`Engines ready in ${((performance.now() - started) / 1000).toFixed(1)} s.`);
 }
