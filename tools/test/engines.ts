@@ -2,6 +2,7 @@
 import {
   type EngineName,
   engineNames,
+  optionalEngineNames,
   resolveDebian,
   resolveEngines,
   resolveKeycloak,
@@ -12,8 +13,10 @@ const cluster: readonly EngineName[] = ["kube-apiserver", "kube-controller-manag
 /** By the beginning of a test file's path; everything else boots clusters. */
 const needs: readonly (readonly [path: string, names: readonly EngineName[]])[] = [
   ["e2e/faults/", cluster],
+  ["e2e/a8s-", [...engineNames, "provider-kubernetes"]],
   ["e2e/", engineNames],
   ["packages/oci/", ["crane"]],
+  ["packages/kube-testing/src/provider-kubernetes", [...cluster, "provider-kubernetes"]],
   ["packages/engines/", []],
   ["apps/broker/", []],
 ];
@@ -23,7 +26,7 @@ export function enginesFor(files: readonly string[]): readonly EngineName[] {
   const wanted = new Set(
     files.flatMap((file) => needs.find(([path]) => file.startsWith(path))?.[1] ?? cluster),
   );
-  return engineNames.filter((name) => wanted.has(name));
+  return [...engineNames, ...optionalEngineNames].filter((name) => wanted.has(name));
 }
 
 /** Obtains them, printing progress. */

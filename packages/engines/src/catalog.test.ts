@@ -1,11 +1,18 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { buildGroups, engineDefinition, engineDefinitions, engineNames } from "./catalog.ts";
+import {
+  buildGroups,
+  engineDefinition,
+  engineDefinitions,
+  engineNames,
+  optionalEngineNames,
+} from "./catalog.ts";
 
 test("every name is defined once, and another one is an error that says which", () => {
-  assert.equal(new Set(engineNames).size, engineNames.length);
-  for (const name of engineNames) assert.equal(engineDefinition(name).name, name);
+  const names = [...engineNames, ...optionalEngineNames];
+  assert.equal(new Set(names).size, engineDefinitions.length);
+  for (const name of names) assert.equal(engineDefinition(name).name, name);
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion
   assert.throws(() => engineDefinition("kube-scheduler" as "etcd"), /unknown engine kube-scheduler/);
 });

@@ -12,6 +12,8 @@ export interface EngineDefinition {
   readonly linkerSettings: readonly string[];
   /** Folders of its Go module that are installed beside the program. */
   readonly extraFolders?: { readonly goModule: string; readonly folders: readonly string[] } | undefined;
+  /** Whether a whole system also runs without it. Default false. */
+  readonly isOptional?: boolean | undefined;
 }
 
 /** Names of all servers. */
@@ -23,7 +25,8 @@ export type EngineName =
   | "crane"
   | "dex"
   | "crossplane"
-  | "crossplane-rbac";
+  | "crossplane-rbac"
+  | "provider-kubernetes";
 
 const kubernetesVersion = "v1.34.4";
 const crossplaneVersion = "v2.3.4";
@@ -31,6 +34,9 @@ const kubernetesSettings = [`k8s.io/component-base/version.gitVersion=${kubernet
 const crossplaneSettings = [
   `github.com/crossplane/crossplane-runtime/v2/pkg/version.version=${crossplaneVersion}`,
 ];
+
+/** A listener for metrics on :8080 that has no flag is turned off by a linker setting. */
+const withoutMetrics = "sigs.k8s.io/controller-runtime/pkg/metrics/server.DefaultBindAddress=0";
 
 const kubernetes = (name: EngineName): EngineDefinition => ({
   name,
@@ -81,11 +87,20 @@ export const engineDefinitions: readonly EngineDefinition[] = [
       folders: ["cluster/crds", "cluster/webhookconfigurations", "cluster/charts/crossplane/templates"],
     },
   },
-  // The RBAC manager always listens on :8080 for metrics and has no flag for it; a linker setting turns the listener off.
-  crossplane("crossplane-rbac", [
-    ...crossplaneSettings,
-    "sigs.k8s.io/controller-runtime/pkg/metrics/server.DefaultBindAddress=0",
-  ]),
+  // The RBAC manager always listens on :8080 for metrics and has no flag for it.
+  crossplane("crossplane-rbac", [...crossplaneSettings, withoutMetrics]),
+  {
+    name: "provider-kubernetes",
+    version: "v1.2.0",
+    module: "provider-kubernetes",
+    package: "github.com/crossplane-contrib/provider-kubernetes/cmd/provider",
+    linkerSettings: [withoutMetrics],
+    extraFolders: {
+      goModule: "github.com/crossplane-contrib/provider-kubernetes",
+      folders: ["package/crds"],
+    },
+    isOptional: true,
+  },
 ];
 
 /** Engines that one call of the compiler makes: they share a module and its linker settings. */
@@ -96,12 +111,19 @@ export function buildGroups(engines: readonly EngineDefinition[]): readonly (rea
   return [...Map.groupBy(inOrder, keyOf).values()];
 }
 
-/** All names, in build order. */
-export const engineNames: readonly EngineName[] = engineDefinitions.map((engine) => engine.name);
+/** Names of those that a whole system runs on, in build order. */
+export const engineNames: readonly EngineName[] = namesWhere((engine) => engine.isOptional !== true);
+
+/** Names of those that are obtained only where they are used. */
+export const optionalEngineNames: readonly EngineName[] = namesWhere((engine) => engine.isOptional === true);
 
 /** The definition of `name`. */
 export function engineDefinition(name: EngineName): EngineDefinition {
   const found = engineDefinitions.find((engine) => engine.name === name);
   if (found === undefined) throw new RangeError(`unknown engine ${name}`);
   return found;
+}
+
+function namesWhere(holds: (engine: EngineDefinition) => boolean): readonly EngineName[] {
+  return engineDefinitions.filter(holds).map(({ name }) => name);
 }
