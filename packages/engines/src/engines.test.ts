@@ -3,7 +3,7 @@ import { chmod, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { after, test } from "node:test";
-import { engineDefinition, engineDefinitions } from "./catalog.ts";
+import { engineDefinitions } from "./catalog.ts";
 import { requireDiskSpace } from "./disk.ts";
 import { modulesFolder } from "./go.ts";
 import { resolveEngine, resolveEngines } from "./resolve.ts";
