@@ -19,6 +19,13 @@ const version = "v1beta3";
 const instanceGroup = "postgresql.anynines.com";
 const backupGroup = "backups.anynines.com";
 
+/** What the operator says of each object. */
+interface Observed {
+  readonly conditions?: readonly StandardCondition[] | undefined;
+  /** Generation that all of the status is about. */
+  readonly observedGeneration?: number | undefined;
+}
+
 /** A database server. */
 export interface Postgresql extends KubeObject {
   readonly spec: {
@@ -30,7 +37,10 @@ export interface Postgresql extends KubeObject {
     readonly parameters?: Readonly<Record<string, number | string>> | undefined;
   };
   readonly status?:
-    | { readonly clusterStatus?: string | undefined; readonly readyReplicas?: number | undefined }
+    | (Observed & {
+        readonly clusterStatus?: string | undefined;
+        readonly readyReplicas?: number | undefined;
+      })
     | undefined;
 }
 
@@ -45,10 +55,10 @@ export interface ServiceBinding extends KubeObject {
     };
   };
   readonly status?:
-    | {
+    | (Observed & {
         readonly implemented?: boolean | undefined;
         readonly secret?: { readonly name: string; readonly namespace: string } | undefined;
-      }
+      })
     | undefined;
 }
 
@@ -59,22 +69,16 @@ export interface InstanceReference {
   readonly name: string;
 }
 
-/** What is known of a Backup or a Restore. */
-interface JobStatus {
-  readonly conditions?: readonly StandardCondition[] | undefined;
-  readonly lastObservationTime?: string | undefined;
-}
-
 /** A dump of a database. */
 export interface Backup extends KubeObject {
   readonly spec: { readonly serviceInstance: InstanceReference };
-  readonly status?: (JobStatus & { readonly backupID?: string | undefined }) | undefined;
+  readonly status?: (Observed & { readonly backupID?: string | undefined }) | undefined;
 }
 
 /** Puts a dump in the place of what a database holds. */
 export interface Restore extends KubeObject {
   readonly spec: { readonly serviceInstance: InstanceReference; readonly backupName: string };
-  readonly status?: (JobStatus & { readonly restoreID?: string | undefined }) | undefined;
+  readonly status?: (Observed & { readonly restoreID?: string | undefined }) | undefined;
 }
 
 const typeOf = (group: string, plural: string, kind: string): ResourceType => ({
@@ -135,7 +139,8 @@ const conditions: Schema<readonly StandardCondition[]> = list(
   ),
   { listType: "map", mapKeys: ["type"], description: "What is known about the object." },
 );
-const lastObservationTime = string({ format: "date-time", description: "When it was looked at last." });
+const observedGeneration = integer({ description: "The generation that this is about." });
+const observed = { conditions, observedGeneration };
 const unchanging = [{ rule: "self == oldSelf", message: "spec cannot be changed; make another object" }];
 const statusText = "What the operator found.";
 const ready = {
@@ -167,6 +172,7 @@ export const a8sCrds: readonly CustomResourceDefinition[] = [
         {
           clusterStatus: string({ description: "Running, or Progressing while it does not." }),
           readyReplicas: integer({ description: "How many servers accept logins." }),
+          ...observed,
         },
         { description: statusText },
       ),
@@ -201,6 +207,7 @@ export const a8sCrds: readonly CustomResourceDefinition[] = [
             {},
             { description: "The Secret with the credentials." },
           ),
+          ...observed,
         },
         { description: statusText },
       ),
@@ -213,7 +220,7 @@ export const a8sCrds: readonly CustomResourceDefinition[] = [
       spec: object({ serviceInstance }, {}, { description: "What is backed up.", rules: unchanging }),
       status: object(
         {},
-        { backupID: string({ description: "Id of the dump." }), conditions, lastObservationTime },
+        { backupID: string({ description: "Id of the dump." }), ...observed },
         { description: statusText },
       ),
     },
@@ -229,7 +236,7 @@ export const a8sCrds: readonly CustomResourceDefinition[] = [
       ),
       status: object(
         {},
-        { restoreID: string({ description: "Id of the restore." }), conditions, lastObservationTime },
+        { restoreID: string({ description: "Id of the restore." }), ...observed },
         { description: statusText },
       ),
     },

@@ -1,12 +1,12 @@
 /** What all reconcilers do with their objects. */
-import { isNotFound, type KubeClient } from "@klutch/kube";
+import { type Clock, isNotFound, type KubeClient } from "@klutch/kube";
 import {
   contains,
   type KubeObject,
-  type NewCondition,
   refOfObject,
   type ResourceType,
   type StandardCondition,
+  wholeSeconds,
   withCondition,
 } from "@klutch/kube-core";
 
@@ -17,6 +17,7 @@ const finalizer = "a8s.anynines.com/operator";
 export interface Writer {
   readonly client: KubeClient;
   readonly type: ResourceType;
+  readonly clock: Clock;
   readonly signal: AbortSignal;
 }
 
@@ -51,29 +52,37 @@ async function writeFinalizers(
   await client.mergePatch(type, refOfObject(object), patch, { signal });
 }
 
-/** Writes these fields of the status, unless they are so already. */
-export async function writeStatus(
-  { client, type, signal }: Writer,
-  object: KubeObject,
-  status: Readonly<Record<string, unknown>>,
+/** How far it is, in one word and for people. */
+export interface Ready {
+  readonly isReady: boolean;
+  readonly reason: string;
+  readonly message?: string | undefined;
+}
+
+/** Writes `Ready`, the generation that it is about and these fields of the status, unless they are so already. */
+export async function report(
+  { client, type, signal, clock }: Writer,
+  object: Reporting,
+  { isReady, reason, message }: Ready,
+  fields: Readonly<Record<string, unknown>> = {},
 ): Promise<void> {
+  const { uid, generation } = object.metadata;
+  const ready: ReadyNow = {
+    type: "Ready",
+    status: isReady ? "True" : "False",
+    reason,
+    message,
+    observedGeneration: generation,
+  };
+  const conditions = withCondition(object.status?.conditions, ready, wholeSeconds(clock.now()));
+  const status = { ...fields, observedGeneration: generation, conditions };
   if (contains(object.status, status)) return;
   // Of this object, and not of one that took its name.
-  const patch = { metadata: { uid: object.metadata.uid }, status };
+  const patch = { metadata: { uid }, status };
   await client.mergePatch(type, refOfObject(object), patch, { signal, subresource: "status" });
 }
 
-type StandardConditionNow = Omit<StandardCondition, "lastTransitionTime">;
-
-/** The conditions with `Ready` as it is now; `now` is RFC 3339. */
-export function withReady(
-  object: KubeObject & {
-    readonly status?: { readonly conditions?: readonly StandardCondition[] | undefined } | undefined;
-  },
-  ready: Omit<NewCondition, "type" | "severity"> & { readonly reason: string },
-  now: string,
-): readonly StandardCondition[] {
-  const { generation } = object.metadata;
-  const condition: StandardConditionNow = { ...ready, type: "Ready", observedGeneration: generation };
-  return withCondition(object.status?.conditions, condition, now);
-}
+type ReadyNow = Omit<StandardCondition, "lastTransitionTime">;
+type Reporting = KubeObject & {
+  readonly status?: { readonly conditions?: readonly StandardCondition[] | undefined } | undefined;
+};

@@ -92,14 +92,18 @@ test("an operator that is killed in a restore finishes it once, with the server 
 test("nobody gets another namespace's database, a Secret of somebody else or another instance's data", async () => {
   await instance("mine");
   await world.createBinding("other", "thief", at("mine"));
-  await world.warned(
-    "thief",
+  await world.ready(
+    serviceBindings,
+    { namespace: "other", name: "thief" },
+    "False",
     /spec\.instance\.namespace is team; a binding is of an instance in its own namespace, other/,
   );
   await world.cluster.client.create(secrets, secretObject("team", "taken-service-binding", { kept: "yes" }));
   await world.createBinding("team", "taken", at("mine"));
-  await world.warned(
-    "taken",
+  await world.ready(
+    serviceBindings,
+    at("taken"),
+    "False",
     /the Secret taken-service-binding is there and is not this binding's; remove it/,
   );
   const secret = await world.cluster.client.get<DynamicObject>(secrets, at("taken-service-binding"));
@@ -123,10 +127,20 @@ test("a parameter that is none is named, and replicas that are not made are not 
     ...nano,
     parameters: { archive_command: "touch /tmp/x" },
   });
-  await world.warned("wild", /spec\.parameters\.archive_command is no parameter; possible: maxConnections, /);
+  await world.ready(
+    postgresqls,
+    at("wild"),
+    "False",
+    /spec\.parameters\.archive_command is no parameter; possible: maxConnections, /,
+  );
   await world.becomes(postgresqls, at("wild"), 0, "status", "readyReplicas");
   await world.create(postgresqls, "team", "three", { ...nano, replicas: 3 });
-  await world.warned("three", /spec\.replicas is 3, but this operator runs one server for each instance/);
+  await world.ready(
+    postgresqls,
+    at("three"),
+    "False",
+    /spec\.replicas is 3, but this operator runs one server for each instance/,
+  );
   await world.becomes(postgresqls, at("three"), 1, "status", "readyReplicas");
 });
 

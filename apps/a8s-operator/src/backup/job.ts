@@ -9,11 +9,10 @@ import {
   refOf,
   type ResourceType,
   type StandardCondition,
-  wholeSeconds,
 } from "@klutch/kube-core";
-import type { Reconcile, ReconcileResult } from "@klutch/kube-runtime";
+import type { Reconcile } from "@klutch/kube-runtime";
 import { DumpError } from "../database/dumps.ts";
-import { addFinalizer, removeFinalizer, withReady, type Writer, writeStatus } from "../objects.ts";
+import { addFinalizer, removeFinalizer, report, type Writer } from "../objects.ts";
 
 /** A Backup or a Restore. */
 type Job = KubeObject & {
@@ -38,12 +37,12 @@ const afterFailureMs = 30_000;
 
 /** By the key of the job. */
 export function createJobReconcile<J extends Job>(kind: JobKind<J>): Reconcile {
-  const { client, type, run, remove, idField } = kind;
+  const { client, clock, type, run, remove, idField } = kind;
   return async (key, { signal }) => {
     // From the server itself: what is done must not be done again because a cache is late.
     const job = await client.find<J>(type, refOf(key), { signal });
     if (job === undefined) return undefined;
-    const writer: Writer = { client, type, signal };
+    const writer: Writer = { client, clock, type, signal };
     if (isDeleting(job)) {
       await remove(job);
       await removeFinalizer(writer, job);
@@ -51,42 +50,24 @@ export function createJobReconcile<J extends Job>(kind: JobKind<J>): Reconcile {
     }
     if (isTrue(conditionsOf(job), "Ready")) return undefined;
     await addFinalizer(writer, job);
-    const report = (status: "True" | "False", reason: string, message?: string): Promise<void> =>
-      writeReady(kind, writer, job, { status, reason, message });
     let problem: string | undefined;
     try {
       problem = await run(job, signal);
     } catch (error) {
       if (!(error instanceof DumpError)) throw error;
-      await report("False", "Failed", error.message);
+      await report(writer, job, { isReady: false, reason: "Failed", message: error.message });
       return { requeueAfterMs: afterFailureMs };
     }
     if (problem === undefined) {
-      await writeStatus(writer, job, { [idField]: job.metadata.uid });
-      await report("True", "Complete");
+      await report(writer, job, { isReady: true, reason: "Complete" }, { [idField]: job.metadata.uid });
       return undefined;
     }
-    await report("False", "Waiting", problem);
-    return wait;
+    await report(writer, job, { isReady: false, reason: "Waiting", message: problem });
+    return { requeueAfterMs: waitMs };
   };
 }
-
-const wait: ReconcileResult = { requeueAfterMs: waitMs };
 
 /** Where the dump of a Backup is. */
 export function dumpFile(folder: string, backup: KubeObject): string {
   return join(folder, "backups", `${backup.metadata.uid}.dump`);
-}
-
-async function writeReady<J extends Job>(
-  { clock }: JobKind<J>,
-  writer: Writer,
-  job: J,
-  ready: Parameters<typeof withReady>[1],
-): Promise<void> {
-  const now = wholeSeconds(clock.now());
-  const conditions = withReady(job, ready, now);
-  // The time alone is no news.
-  const isNews = JSON.stringify(conditions) !== JSON.stringify(job.status?.conditions);
-  if (isNews) await writeStatus(writer, job, { conditions, lastObservationTime: now });
 }

@@ -1,5 +1,5 @@
 /** Makes a login and a Secret for each ServiceBinding. */
-import type { KubeClient } from "@klutch/kube";
+import type { Clock, KubeClient } from "@klutch/kube";
 import {
   boundedName,
   contains,
@@ -9,20 +9,20 @@ import {
   refOfObject,
   secrets,
 } from "@klutch/kube-core";
-import type { EventRecorder, Informer, Reconcile, ReconcileResult } from "@klutch/kube-runtime";
+import type { Informer, Reconcile, ReconcileResult } from "@klutch/kube-runtime";
 import { dropLogin, ensureLogin, loginOf } from "../database/logins.ts";
 import { lookUp } from "../instance/lookup.ts";
 import type { Servers } from "../instance/servers.ts";
 import { type Postgresql, type ServiceBinding, serviceBindings } from "../kinds.ts";
-import { addFinalizer, removeFinalizer, type Writer, writeStatus } from "../objects.ts";
+import { addFinalizer, removeFinalizer, report, type Writer } from "../objects.ts";
 
 /** What the reconciler works with. */
 export interface BindingParts {
   readonly client: KubeClient;
+  readonly clock: Clock;
   readonly servers: Servers;
   readonly instances: Informer<Postgresql>;
   readonly bindings: Informer<ServiceBinding>;
-  readonly recorder: Pick<EventRecorder, "recordWarning">;
 }
 
 /** Marks what goes down to the application; other Secrets of a namespace do not. */
@@ -32,17 +32,17 @@ const waitMs = 1_000;
 
 /** By the key of the binding. */
 export function createBindingReconcile(parts: BindingParts): Reconcile {
-  const { client, bindings } = parts;
+  const { client, clock, bindings } = parts;
   return async (key, { signal }) => {
     const binding = bindings.get(key);
     if (binding === undefined) return undefined;
-    const writer: Writer = { client, type: serviceBindings, signal };
+    const writer: Writer = { client, clock, type: serviceBindings, signal };
     if (isDeleting(binding)) return remove(parts, writer, binding);
     await addFinalizer(writer, binding);
     const problem = await bind(parts, writer, binding);
     if (problem === undefined) return undefined;
-    parts.recorder.recordWarning({ ...binding }, "NotBound", problem);
-    await writeStatus(writer, binding, { implemented: false });
+    const ready = { isReady: false, reason: "Waiting", message: problem };
+    await report(writer, binding, ready, { implemented: false });
     return { requeueAfterMs: waitMs };
   };
 }
@@ -66,7 +66,7 @@ async function bind(
     if (!(await writeSecret(writer, binding, secret)))
       return `the Secret ${secret.metadata.name} is there and is not this binding's; remove it`;
     const ref = refOfObject(secret);
-    await writeStatus(writer, binding, { implemented: true, secret: ref });
+    await report(writer, binding, { isReady: true, reason: "Bound" }, { implemented: true, secret: ref });
     return undefined;
   });
 }

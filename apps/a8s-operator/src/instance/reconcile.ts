@@ -1,29 +1,32 @@
 /** Makes a server of each Postgresql. */
-import type { KubeClient } from "@klutch/kube";
-import { isDeleting, type KubeObject, refOfObject } from "@klutch/kube-core";
+import type { Clock, KubeClient } from "@klutch/kube";
+import { isDeleting, type KubeObject, plainText, refOfObject } from "@klutch/kube-core";
 import type { EventRecorder, Informer, Reconcile } from "@klutch/kube-runtime";
 import { ensureDatabase } from "../database/database.ts";
 import { type Postgresql, postgresqls, type ServiceBinding } from "../kinds.ts";
-import { addFinalizer, removeFinalizer, type Writer, writeStatus } from "../objects.ts";
+import { addFinalizer, removeFinalizer, report, type Writer } from "../objects.ts";
 import type { Servers } from "./servers.ts";
 import { serverSettings } from "./settings.ts";
 
 /** What the reconciler works with. */
 export interface InstanceParts {
   readonly client: KubeClient;
+  readonly clock: Clock;
   readonly servers: Servers;
   readonly instances: Informer<Postgresql>;
   readonly bindings: Informer<ServiceBinding>;
   readonly recorder: Pick<EventRecorder, "recordWarning">;
 }
 
+const longestWords = 500;
+
 /** By the key of the instance. */
 export function createInstanceReconcile(parts: InstanceParts): Reconcile {
-  const { client, servers, instances } = parts;
+  const { client, clock, servers, instances } = parts;
   return async (key, { signal }) => {
     const instance = instances.get(key);
     if (instance === undefined) return servers.keepOnly(uidsOf(instances));
-    const writer: Writer = { client, type: postgresqls, signal };
+    const writer: Writer = { client, clock, type: postgresqls, signal };
     if (isDeleting(instance)) return remove(parts, writer, instance);
     await addFinalizer(writer, instance);
     return run(parts, writer, instance);
@@ -36,25 +39,26 @@ export function isOf(binding: ServiceBinding, instance: KubeObject): boolean {
   return binding.metadata.namespace === namespace && binding.spec.instance.name === name;
 }
 
-async function run(parts: InstanceParts, writer: Writer, instance: Postgresql): Promise<void> {
-  const { servers, recorder } = parts;
+async function run({ servers }: InstanceParts, writer: Writer, instance: Postgresql): Promise<void> {
   const { replicas, parameters = {} } = instance.spec;
   const uid = instance.metadata.uid ?? "";
-  if (replicas > 1)
-    warn(
-      recorder,
-      instance,
-      "OneServer",
-      `spec.replicas is ${replicas}, but this operator runs one server for each instance; it will not become ready. Use a plan of one server`,
-    );
   try {
     await servers.with(uid, async () => ensureDatabase(await servers.start(uid, serverSettings(parameters))));
   } catch (error) {
-    warn(recorder, instance, "ServerNotRunning", error instanceof Error ? error.message : String(error));
-    await writeStatus(writer, instance, { clusterStatus: "Progressing", readyReplicas: 0 });
+    const message = plainText(error instanceof Error ? error.message : String(error), longestWords);
+    const ready = { isReady: false, reason: "ServerFailed", message };
+    await report(writer, instance, ready, { clusterStatus: "Progressing", readyReplicas: 0 });
     throw error;
   }
-  await writeStatus(writer, instance, { clusterStatus: "Running", readyReplicas: 1 });
+  const ready =
+    replicas === 1
+      ? { isReady: true, reason: "Running" }
+      : {
+          isReady: false,
+          reason: "OneServer",
+          message: `spec.replicas is ${replicas}, but this operator runs one server for each instance; choose a plan of one server`,
+        };
+  await report(writer, instance, ready, { clusterStatus: "Running", readyReplicas: 1 });
 }
 
 async function remove(parts: InstanceParts, writer: Writer, instance: Postgresql): Promise<void> {
@@ -62,21 +66,13 @@ async function remove(parts: InstanceParts, writer: Writer, instance: Postgresql
   const bound = [...bindings.list()].filter((binding) => isOf(binding, instance));
   if (bound.length > 0) {
     const names = bound.map(({ metadata }) => metadata.name).join(", ");
-    warn(recorder, instance, "StillBound", `still bound by ${names}; delete these ServiceBindings first`);
+    const message = `still bound by ${names}; delete these ServiceBindings first`;
+    recorder.recordWarning({ ...instance }, "StillBound", message);
     return;
   }
   const uid = instance.metadata.uid ?? "";
   await servers.with(uid, () => servers.remove(uid));
   await removeFinalizer(writer, instance);
-}
-
-function warn(
-  recorder: InstanceParts["recorder"],
-  instance: Postgresql,
-  reason: string,
-  message: string,
-): void {
-  recorder.recordWarning({ ...instance }, reason, message);
 }
 
 function uidsOf(instances: Informer<Postgresql>): ReadonlySet<string> {
