@@ -13,6 +13,13 @@ export { exportTemplates } from "./export-templates.ts";
 export { backupResource, bindingResource, restoreResource } from "./function-input.ts";
 export { instanceInput, instanceResource, readInstanceInput } from "./instance-input.ts";
 export { services, serviceOfType } from "./list.ts";
+export {
+  type ComposedObject,
+  type ObjectInputRead,
+  objectInput,
+  objectResource,
+  readObjectInput,
+} from "./object-input.ts";
 export { pageOf } from "./page.ts";
 export { sharedXrds } from "./shared-xrds.ts";
 export type { CompositeResourceDefinition } from "./xrd.ts";
