@@ -33,5 +33,6 @@ export {
 } from "./table/read-table.ts";
 export type { ServiceTable } from "./table/service-table.ts";
 export { ruleField } from "./table/rule-places.ts";
+export { type ArgoHealthConfig, argoHealth, type FluxHealthPatch, fluxHealth } from "./render/health.ts";
 export { manifestsOf, type ServiceManifests } from "./render/manifests.ts";
 export { type UsualTimes, usualTimes } from "./usual-times.ts";

@@ -16,4 +16,6 @@ test("only the servers that the chosen tests need are obtained", () => {
     enginesFor(["e2e/whole-way.real.test.ts", "packages/oci/src/x.real.test.ts"]),
     engineNames,
   );
+  assert.deepEqual(enginesFor(["e2e/gitops/states.real.test.ts"]), ["judges"]);
+  assert.deepEqual(enginesFor(["e2e/gitops/living.real.test.ts"]), [...engineNames, "judges"]);
 });

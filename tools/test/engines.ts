@@ -1,8 +1,8 @@
 /** Obtains the upstream servers that the tests need before the first one needs them, so that no test waits for a compiler. */
 import {
+  allEngineNames,
   type EngineName,
   engineNames,
-  optionalEngineNames,
   resolveDebian,
   resolveEngines,
   resolveKeycloak,
@@ -14,6 +14,8 @@ const cluster: readonly EngineName[] = ["kube-apiserver", "kube-controller-manag
 const needs: readonly (readonly [path: string, names: readonly EngineName[]])[] = [
   ["e2e/faults/", cluster],
   ["e2e/a8s-", [...engineNames, "provider-kubernetes"]],
+  ["e2e/gitops/states", ["judges"]],
+  ["e2e/gitops/", [...engineNames, "judges"]],
   ["e2e/", engineNames],
   ["packages/oci/", ["crane"]],
   ["packages/kube-testing/src/provider-kubernetes", [...cluster, "provider-kubernetes"]],
@@ -26,7 +28,7 @@ export function enginesFor(files: readonly string[]): readonly EngineName[] {
   const wanted = new Set(
     files.flatMap((file) => needs.find(([path]) => file.startsWith(path))?.[1] ?? cluster),
   );
-  return [...engineNames, ...optionalEngineNames].filter((name) => wanted.has(name));
+  return allEngineNames.filter((name) => wanted.has(name));
 }
 
 /** Obtains them, printing progress. */
@@ -35,7 +37,7 @@ export async function ensureEngines(files: readonly string[]): Promise<void> {
   const progress = (line: string): void => console.log(line);
   await resolveEngines(enginesFor(files), { progress });
   if (files.some((file) => file.includes("keycloak"))) await resolveKeycloak({ progress });
-  if (files.some((file) => file.startsWith("apps/broker/src/servers/")))
+  if (files.some((file) => /^(?:apps\/broker\/src\/servers|e2e)\//.test(file)))
     for (const name of ["mariadb", "redis"] as const) await resolveDebian(name, { progress });
   console.log(`Engines ready in ${((performance.now() - started) / 1000).toFixed(1)} s.`);
 }

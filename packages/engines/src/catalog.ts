@@ -12,8 +12,6 @@ export interface EngineDefinition {
   readonly linkerSettings: readonly string[];
   /** Folders of its Go module that are installed beside the program. */
   readonly extraFolders?: { readonly goModule: string; readonly folders: readonly string[] } | undefined;
-  /** Whether a whole system also runs without it. Default false. */
-  readonly isOptional?: boolean | undefined;
 }
 
 /** Names of all servers. */
@@ -26,6 +24,7 @@ export type EngineName =
   | "dex"
   | "crossplane"
   | "crossplane-rbac"
+  | "judges"
   | "provider-kubernetes";
 
 const kubernetesVersion = "v1.34.4";
@@ -99,8 +98,9 @@ export const engineDefinitions: readonly EngineDefinition[] = [
       goModule: "github.com/crossplane-contrib/provider-kubernetes",
       folders: ["package/crds"],
     },
-    isOptional: true,
   },
+  // A program of ours around the GitOps tools' own code; its source lies beside its go.mod.
+  { name: "judges", version: "v0.1.0", module: "judges", package: ".", linkerSettings: [] },
 ];
 
 /** Engines that one call of the compiler makes: they share a module and its linker settings. */
@@ -111,19 +111,18 @@ export function buildGroups(engines: readonly EngineDefinition[]): readonly (rea
   return [...Map.groupBy(inOrder, keyOf).values()];
 }
 
-/** Names of those that a whole system runs on, in build order. */
-export const engineNames: readonly EngineName[] = namesWhere((engine) => engine.isOptional !== true);
+/** What only tests run, and only some. */
+const testEngines: ReadonlySet<EngineName> = new Set<EngineName>(["judges", "provider-kubernetes"]);
 
-/** Names of those that are obtained only where they are used. */
-export const optionalEngineNames: readonly EngineName[] = namesWhere((engine) => engine.isOptional === true);
+/** All names, in build order. */
+export const allEngineNames: readonly EngineName[] = engineDefinitions.map((engine) => engine.name);
+
+/** Names of the servers that the whole of Klutch runs beside, in build order. */
+export const engineNames: readonly EngineName[] = allEngineNames.filter((name) => !testEngines.has(name));
 
 /** The definition of `name`. */
 export function engineDefinition(name: EngineName): EngineDefinition {
   const found = engineDefinitions.find((engine) => engine.name === name);
   if (found === undefined) throw new RangeError(`unknown engine ${name}`);
   return found;
-}
-
-function namesWhere(holds: (engine: EngineDefinition) => boolean): readonly EngineName[] {
-  return engineDefinitions.filter(holds).map(({ name }) => name);
 }
