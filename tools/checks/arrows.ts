@@ -67,6 +67,10 @@ export const folderRules: Readonly<Record<string, FolderRule>> = {
     parts: ["api", "kube-runtime", "osb", "backup-manager", "engines"],
     thirdParty: ["hono", "@hono/node-server", "pg", "@peculiar/x509", "reflect-metadata"],
   },
+  "apps/a8s-operator": {
+    parts: ["api", "schema", "engines", "kube-runtime", "kube", "kube-core"],
+    thirdParty: ["pg"],
+  },
   "apps/sandbox": {
     parts: ["services", "api", "engines", "kube", "kube-core", "kube-testing", "oci"],
     thirdParty: ["pg", "@peculiar/x509", "reflect-metadata"],
