@@ -193,7 +193,8 @@ async function patch(name: string, spec: object): Promise<void> {
 async function isRefused(name: string): Promise<void> {
   await waitFor("the refusal", async () => {
     const claim = await appA.get<DynamicObject>(instances, { namespace, name });
-    return said(claim, "Synced").reason === "Refused";
+    const { reason, number } = said(claim, "Synced");
+    return reason === "Refused" && number === claim.metadata.generation;
   });
 }
 
