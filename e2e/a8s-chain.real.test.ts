@@ -117,7 +117,7 @@ async function ready(type: ResourceType, name: string, status: string, message: 
       if (found?.status === status && message.test(found.message ?? "")) return true;
       throw new Error(JSON.stringify(claim.status));
     },
-    { timeoutMs: 90_000 },
+    { timeoutMs: 150_000 },
   );
 }
 
@@ -146,7 +146,7 @@ async function query(statement: string): Promise<readonly unknown[]> {
 let startOperator: () => Promise<void>;
 
 test("a claim of a8s is ready when its database is, and rows that were destroyed come back", {
-  timeout: 300_000,
+  timeout: 400_000,
 }, async (t) => {
   const parameters = { maxConnections: 30, statementTimeout: 7000 };
   const spec = { service: "a9s-postgresql13", plan: "postgresql-single-nano", parameters };
