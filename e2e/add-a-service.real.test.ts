@@ -6,15 +6,15 @@ import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { after, test } from "node:test";
 import { promisify } from "node:util";
-import { cacheFolder, removeDataHome } from "@klutch/engines";
+import { cacheFolder } from "@klutch/engines";
 import { waitFor } from "@klutch/kube-testing";
-import { startSandbox } from "./sandbox-process.ts";
+import { removeDataOf, startSandbox } from "./sandbox-process.ts";
 
 const run = promisify(execFile);
 const root = await mkdtemp(join(tmpdir(), "klutch-service-"));
 const folder = join(root, "sandbox");
 after(async () => {
-  await removeDataHome(join(folder, "postgres"));
+  await removeDataOf(folder);
   await rm(root, { recursive: true, force: true });
 });
 

@@ -13,6 +13,13 @@ export { exportTemplates } from "./export-templates.ts";
 export { backupResource, bindingResource, restoreResource } from "./function-input.ts";
 export { instanceInput, instanceResource, readInstanceInput } from "./instance-input.ts";
 export { services, serviceOfType } from "./list.ts";
+export {
+  type ComposedObject,
+  type ObjectInputRead,
+  objectInput,
+  objectResource,
+  readObjectInput,
+} from "./object-input.ts";
 export { pageOf } from "./page.ts";
 export { sharedXrds } from "./shared-xrds.ts";
 export type { CompositeResourceDefinition } from "./xrd.ts";
@@ -26,5 +33,6 @@ export {
 } from "./table/read-table.ts";
 export type { ServiceTable } from "./table/service-table.ts";
 export { ruleField } from "./table/rule-places.ts";
+export { type ArgoHealthConfig, argoHealth, type FluxHealthPatch, fluxHealth } from "./render/health.ts";
 export { manifestsOf, type ServiceManifests } from "./render/manifests.ts";
 export { type UsualTimes, usualTimes } from "./usual-times.ts";

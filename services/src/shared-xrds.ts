@@ -67,6 +67,7 @@ const unused = "Without effect. Existing manifests may have it.";
 /** Of bindings to any service. */
 const serviceBindingXrd: CompositeResourceDefinition = xrd({
   kind: "ServiceBinding",
+  about: "Credentials of a data service instance, in a Secret.",
   composition: "a9s-servicebinding",
   columns: [
     typeColumn,
@@ -91,6 +92,7 @@ const serviceBindingXrd: CompositeResourceDefinition = xrd({
 /** Of backups of any service's instances. */
 const backupXrd: CompositeResourceDefinition = xrd({
   kind: "Backup",
+  about: "A backup of a data service instance.",
   composition: "a9s-backup",
   columns: [typeColumn, instanceColumn, textColumn("State", ".status.managed.status"), readyReasonColumn],
   spec: object(
@@ -109,6 +111,7 @@ const backupXrd: CompositeResourceDefinition = xrd({
 /** Of restores of such backups. */
 const restoreXrd: CompositeResourceDefinition = xrd({
   kind: "Restore",
+  about: "The data of a backup, put back into its instance once.",
   composition: "a9s-restore",
   columns: [
     typeColumn,
