@@ -10,6 +10,8 @@ import {
   createManagedReconcile,
   type Managed,
   type ManagedReconcilerOptions,
+  publishConnection,
+  readConnection,
 } from "@klutch/crossplane";
 import type { KubeClient } from "@klutch/kube";
 import { Controller, type Runtime } from "@klutch/kube-runtime";
@@ -107,7 +109,10 @@ export function createBindingController(parts: ControllerParts): Controller {
           clock,
           instance: () => instanceOf(caches, managed),
           restores: () => namesOfRestores(backupCaches, instanceOf(caches, managed)),
+          pollIntervalMs: parts.pollIntervalMs,
           secretIsMissing: (call) => connectionIsMissing(client, managed, call),
+          published: (call) => readConnection(client, managed, call),
+          publish: (details, call) => publishConnection(client, managed, details, call),
           confirmLossMs,
           pace,
         });
