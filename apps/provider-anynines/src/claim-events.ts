@@ -4,7 +4,7 @@
  */
 import { claimKindAnnotation, claimNameLabel, claimNamespaceLabel, type ProviderConfig } from "@klutch/api";
 import type { Managed, Problem } from "@klutch/crossplane";
-import type { DynamicObject } from "@klutch/kube-core";
+import type { DynamicObject, KubeObject } from "@klutch/kube-core";
 import type { EventRecorder } from "@klutch/kube-runtime";
 import type { Vanished } from "./service-instance/vanished.ts";
 
@@ -51,7 +51,7 @@ export function leftAtBrokers(
     const config = configOf(name);
     if (config === undefined) return;
     const message = `the instance ${instanceId} is left at the broker: ${what}; import it by a ServiceInstance, or deprovision it at the broker`;
-    recorder.recordWarning(config, leftReason, message);
+    recorder.recordWarning(referenceTo(config), leftReason, message);
   };
 }
 
@@ -59,7 +59,10 @@ export function leftAtBrokers(
 export function noticesOnManaged(
   recorder: Pick<EventRecorder, "recordWarning">,
 ): (managed: Managed, message: string) => void {
-  return ({ apiVersion, kind, metadata }, message) => {
-    recorder.recordWarning({ apiVersion, kind, metadata }, "LookAtBackend", message);
-  };
+  return (managed, message) => recorder.recordWarning(referenceTo(managed), "LookAtBackend", message);
+}
+
+/** As far as an event needs it. */
+function referenceTo({ apiVersion, kind, metadata }: KubeObject): DynamicObject {
+  return { apiVersion, kind, metadata };
 }
