@@ -64,8 +64,12 @@ export const folderRules: Readonly<Record<string, FolderRule>> = {
     thirdParty: [],
   },
   "apps/broker": {
-    parts: ["api", "kube-runtime", "osb", "engines"],
+    parts: ["api", "kube-runtime", "osb", "backup-manager", "engines"],
     thirdParty: ["hono", "@hono/node-server", "pg", "@peculiar/x509", "reflect-metadata"],
+  },
+  "apps/a8s-operator": {
+    parts: ["api", "schema", "engines", "kube-runtime", "kube", "kube-core"],
+    thirdParty: ["pg"],
   },
   "apps/sandbox": {
     parts: ["services", "api", "engines", "kube", "kube-core", "kube-testing", "oci"],
