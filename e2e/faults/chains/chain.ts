@@ -1,5 +1,6 @@
 /** One chain: create, bind, write rows, back up, destroy the rows, restore, write more, delete. Kills come by its plan. */
 import { setTimeout as sleep } from "node:timers/promises";
+import { serviceInstances } from "@klutch/api";
 import { conditionsOf, type DynamicObject, findCondition, recordAt, secrets } from "@klutch/kube-core";
 import { waitFor } from "@klutch/kube-testing";
 import { Client } from "pg";
@@ -23,13 +24,14 @@ export async function runChain(world: World, plan: ChainPlan): Promise<ChainResu
   } finally {
     await chain.end();
   }
-  const { lost, database } = chain;
-  return { name: plan.name, database, lost, seconds: (performance.now() - began) / 1000 };
+  const { lost, database, formerId } = chain;
+  return { name: plan.name, database, formerId, lost, seconds: (performance.now() - began) / 1000 };
 }
 
 class Chain {
   readonly lost: string[] = [];
   database: string | undefined;
+  formerId: string | undefined;
   readonly #world: World;
   readonly #plan: ChainPlan;
   readonly #claims: Readonly<Record<ClaimName, DynamicObject>>;
@@ -45,6 +47,7 @@ class Chain {
     await this.#make("create", "instance");
     await this.#make("bind", "binding");
     const uri = await this.#uri();
+    this.formerId = await this.#formerId();
     const { rows } = this.#plan;
     await sql(uri, "create table t as select i, md5(i::text) as word from generate_series(1, $1::int) i", [
       rows,
@@ -108,6 +111,14 @@ class Chain {
     const uri = Buffer.from(String(recordAt(secret, "data")["uri"]), "base64").toString();
     this.database = new URL(uri).pathname.slice(1);
     return uri;
+  }
+
+  async #formerId(): Promise<string | undefined> {
+    const { items } = await this.#world.client.list<DynamicObject>(serviceInstances);
+    const own = items.find(
+      ({ metadata }) => metadata.labels?.["crossplane.io/claim-name"] === this.#plan.name,
+    );
+    return own?.metadata.annotations?.["anynines.crossplane.io/former-instance-id"];
   }
 
   #expect(what: string, seen: string, wanted: string): void {

@@ -3,7 +3,13 @@ import { test } from "node:test";
 import { type ChainResult, judge } from "./judge.ts";
 import { databaseOf, type Entry, type Table } from "./ledger.ts";
 
-const chain: ChainResult = { name: "c", database: databaseOf("id"), lost: [], seconds: 1 };
+const chain: ChainResult = {
+  name: "c",
+  database: databaseOf("id"),
+  formerId: undefined,
+  lost: [],
+  seconds: 1,
+};
 const made = (table: Table, id: string, instanceId = "id"): Entry => ({
   table,
   did: "INSERT",
@@ -13,7 +19,7 @@ const made = (table: Table, id: string, instanceId = "id"): Entry => ({
 const whole = [made("instances", "id"), made("bindings", "b"), made("backups", "1"), made("restores", "1")];
 
 test("a chain with one of each is judged well", () => {
-  assert.deepEqual(judge([chain], whole), { lost: [], double: [] });
+  assert.deepEqual(judge([chain], whole), { lost: [], double: [], undone: [] });
 });
 
 test("a second backup, an instance that nobody has, and a restore that never was are told", () => {
@@ -27,4 +33,22 @@ test("a second backup, an instance that nobody has, and a restore that never was
 
 test("what its user missed counts", () => {
   assert.deepEqual(judge([{ ...chain, lost: ["rows"] }], whole).lost, ["c: rows"]);
+});
+
+test("an instance that was removed unused before the next one was made is undone, and is a second one in any other case", () => {
+  const later = { ...chain, formerId: "x" };
+  const [first, gone] = [
+    made("instances", "x", "x"),
+    { ...made("instances", "x", "x"), did: "DELETE" as const },
+  ];
+  const second = ["instance x was made for no chain"];
+  const told = (...entries: readonly Entry[]) => {
+    const { double, undone } = judge([later], entries);
+    return { double, undone };
+  };
+  assert.deepEqual(told(first, gone, ...whole), { double: [], undone: ["c: instance x"] });
+  assert.deepEqual(told(first, ...whole, gone), { double: second, undone: [] });
+  assert.deepEqual(told(first, ...whole), { double: second, undone: [] });
+  assert.deepEqual(told(first, made("bindings", "y", "x"), gone, ...whole), { double: second, undone: [] });
+  assert.deepEqual(judge([chain], [first, gone, ...whole]).double, second);
 });

@@ -6,6 +6,8 @@ export interface ChainResult {
   readonly name: string;
   /** Of its credentials; undefined when it got none. */
   readonly database: string | undefined;
+  /** The id that its instance had at the broker before this one; undefined when it had none. */
+  readonly formerId: string | undefined;
   /** What is missing, in words. */
   readonly lost: readonly string[];
   readonly seconds: number;
@@ -17,6 +19,8 @@ export interface Verdict {
   readonly lost: readonly string[];
   /** Made twice, or made for nobody. */
   readonly double: readonly string[];
+  /** Instances that were removed unused before another one was made: the answer was lost (OSB 2.17 "Orphan Mitigation"). No fault. */
+  readonly undone: readonly string[];
 }
 
 const madeOnce: readonly Table[] = ["instances", "bindings", "backups", "restores"];
@@ -25,6 +29,7 @@ const madeOnce: readonly Table[] = ["instances", "bindings", "backups", "restore
 export function judge(chains: readonly ChainResult[], entries: readonly Entry[]): Verdict {
   const lost = chains.flatMap(({ name, lost: missing }) => missing.map((what) => `${name}: ${what}`));
   const double: string[] = [];
+  const undone: string[] = [];
   const made = entries.filter(({ did }) => did === "INSERT");
   const nameOf = new Map(chains.map(({ name, database }) => [database, name]));
   const databases = new Set(made.map((entry) => databaseOf(entry.instanceId)));
@@ -32,6 +37,11 @@ export function judge(chains: readonly ChainResult[], entries: readonly Entry[])
     if (database === undefined || !databases.has(database)) lost.push(`${name}: no instance`);
   for (const instanceId of new Set(made.map((entry) => entry.instanceId))) {
     const name = nameOf.get(databaseOf(instanceId));
+    const later = chains.find(({ formerId }) => formerId === instanceId);
+    if (name === undefined && later !== undefined && wasUndone(instanceId, later, entries)) {
+      undone.push(`${later.name}: instance ${instanceId}`);
+      continue;
+    }
     if (name === undefined) double.push(`instance ${instanceId} was made for no chain`);
     for (const table of madeOnce) {
       const rows = made.filter((entry) => entry.table === table && entry.instanceId === instanceId);
@@ -40,5 +50,15 @@ export function judge(chains: readonly ChainResult[], entries: readonly Entry[])
       if (rows.length === 0 && name !== undefined) lost.push(what);
     }
   }
-  return { lost, double };
+  return { lost, double, undone };
+}
+
+/** Made once, removed before the chain's instance was made, and nothing was ever made in it. `entries` are in the order of time. */
+function wasUndone(instanceId: string, { database }: ChainResult, entries: readonly Entry[]): boolean {
+  const own = entries.filter((entry) => entry.instanceId === instanceId);
+  const [, removed] = own;
+  if (own.map(({ table, did }) => `${did} ${table}`).join() !== "INSERT instances,DELETE instances")
+    return false;
+  const next = entries.findIndex((entry) => databaseOf(entry.instanceId) === database);
+  return entries.findIndex((entry) => entry === removed) < next;
 }

@@ -31,13 +31,13 @@ async function main(): Promise<number> {
     atOnce,
     onEnd: (one) => console.log(lineOf(one)),
   });
-  const { lost, double, orphaned, kills, missed, seconds } = result;
-  for (const [what, all] of Object.entries({ lost, double, orphaned }))
+  const { lost, double, undone, orphaned, kills, missed, seconds } = result;
+  for (const [what, all] of Object.entries({ lost, double, undone, orphaned }))
     for (const one of all) console.log(`${what}: ${one}`);
   const each = programs.map((program) => `${kills[program]} ${program}`).join(", ");
   console.log(
     `${chains} chains, seed ${seed}, ${atOnce} at once: ${killsIn(result)} kills (${each}; ${missed} found it down already), ` +
-      `${lost.length} lost, ${double.length} double, ${orphaned.length} orphaned, ${seconds.toFixed(0)} s`,
+      `${lost.length} lost, ${double.length} double, ${undone.length} undone, ${orphaned.length} orphaned, ${seconds.toFixed(0)} s`,
   );
   const isGood = [lost, double, orphaned].every((all) => all.length === 0);
   if (!isGood) for (const program of programs) console.log(`── ${program}\n${world.log(program)}`);
