@@ -12,7 +12,7 @@ import {
   string,
   unknownFields,
 } from "@klutch/schema";
-import { target } from "./table/file-schema.ts";
+import { serviceTypePattern, target } from "./table/file-schema.ts";
 import type { Takes, Target } from "./table/service-table.ts";
 import type { ComposedService } from "./composed-service.ts";
 import type { DataService } from "./data-service.ts";
@@ -52,7 +52,7 @@ interface ReadInput {
 const readInput: Schema<ReadInput> = object(
   {
     resource: oneOf([instanceResource]),
-    type: string({ pattern: "^[a-z]([-a-z0-9]*[a-z0-9])?$", maxLength: 30 }),
+    type: string({ pattern: serviceTypePattern, maxLength: 30 }),
   },
   { parameters: map(anyValue()) },
 );

@@ -10,6 +10,7 @@ import {
 } from "@klutch/api";
 import { type KubeObject, textAt } from "@klutch/kube-core";
 import type { Informer } from "@klutch/kube-runtime";
+import { typesOf } from "./exports/service-types.ts";
 
 /** An API as the page and the binding need it. */
 export interface OfferedApi {
@@ -74,6 +75,11 @@ export class ExportTemplates {
       ({ spec: { APIServiceSelector: selector } }) =>
         selector.resource === resource && (selector.group ?? "") === group,
     );
+  }
+
+  /** Types of the data services that are offered, sorted. */
+  serviceTypes(): readonly string[] {
+    return typesOf(this.#templates.list());
   }
 
   #inOrder(): readonly APIServiceExportTemplate[] {

@@ -37,7 +37,7 @@ export function manifestsOf(table: ServiceTable): ServiceManifests {
     xrd,
     claims: claimDefinition(xrd),
     compositions: [labelled(instanceComposition(service), table.type)],
-    template: labelled(instanceTemplate(service), table.type),
+    template: instanceTemplate(service),
     examples: examplesOf(service),
     page: pageOf(service, "examples"),
     providerConfigs: [

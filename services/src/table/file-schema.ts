@@ -59,8 +59,9 @@ const line = (maxLength = 500): Schema<string> =>
 /** Words of a rule. Braces stand for the parameter only: in the messages of CEL rules they would be CEL. */
 const ruleText = (maxLength: number): Schema<string> =>
   string({ minLength: 1, maxLength, pattern: "^([^\\x00-\\x1f\\x7f{}]|\\{parameter\\})*$" });
-const label = (maxLength: number): Schema<string> =>
-  string({ pattern: "^[a-z]([-a-z0-9]*[a-z0-9])?$", maxLength });
+/** What a type of service is called, with at most 30 characters. */
+export const serviceTypePattern: string = "^[a-z]([-a-z0-9]*[a-z0-9])?$";
+const label = (maxLength: number): Schema<string> => string({ pattern: serviceTypePattern, maxLength });
 const camelCase: Schema<string> = string({ pattern: "^[a-z][A-Za-z0-9]*$", maxLength: 63 });
 /** Part of a name that stands in a CEL rule between quotes. */
 const part = (maxLength: number): Schema<string> =>

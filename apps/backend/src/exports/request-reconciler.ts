@@ -21,6 +21,7 @@ import { ensureStatus } from "../apply.ts";
 import { isOverLimit } from "../limits.ts";
 import { ensureAnswers } from "./answers.ts";
 import { generationsOf } from "./export-plan.ts";
+import { withServiceTypes } from "./service-types.ts";
 import { byNamespace, type ControllerContext } from "../controller-context.ts";
 
 /** How long a request may wait for a CRD or template. */
@@ -115,7 +116,7 @@ async function exportOne(
   if (template === undefined)
     return notReady("CRDNotFound", `${name} is not offered: no APIServiceExportTemplate selects it`);
   try {
-    const { spec, hash } = exportFromCrd(crd);
+    const { spec, hash } = exportFromCrd(withServiceTypes(crd, template, exportTemplates.serviceTypes()));
     const generations = generationsOf(template);
     const isLifted =
       spec.scope === "Namespaced" && template.metadata.annotations?.[consumerScopeAnnotation] === "Cluster";

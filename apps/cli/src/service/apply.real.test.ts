@@ -175,6 +175,24 @@ test("with Crossplane's kinds", async (t) => {
     );
   });
 
+  await t.test("a template of a package's service is not removed, nor anything else of it", async () => {
+    const packaged = {
+      apiVersion: "example-backend.klutch.anynines.com/v1alpha1",
+      kind: "APIServiceExportTemplate",
+      metadata: {
+        name: "shipped",
+        namespace: "crossplane-system",
+        labels: { "klutch.anynines.com/service-type": "shipped" },
+      },
+      spec: { APIServiceSelector: { group: "anynines.com", resource: "shippedinstances" } },
+    };
+    await client.create<KubeObject>(apiServiceExportTemplates, packaged);
+    const run = await remove("shipped");
+    assert.equal(run.code, 1);
+    assert.match(run.stderr(), /Nothing here was made from a table of the type shipped/);
+    await client.get(apiServiceExportTemplates, packaged.metadata);
+  });
+
   await t.test("it is not removed while there are claims; without any it is", async () => {
     const { claims } = manifests(example);
     await client.create<KubeObject>(customResourceDefinitions, claims as unknown as KubeObject);

@@ -1,7 +1,7 @@
 /** `klutch service remove`: takes a service's API away that nobody uses. */
 import { apiServiceExportTemplates, serviceTypeLabel } from "@klutch/api";
 import { isNotFound } from "@klutch/kube";
-import { type DynamicObject, type KubeObject, type ResourceType, textAt } from "@klutch/kube-core";
+import { type DynamicObject, type KubeObject, recordAt, type ResourceType, textAt } from "@klutch/kube-core";
 import type { CliContext } from "../context.ts";
 import { CliError, nothingChanged } from "../errors.ts";
 import { counted } from "../findings.ts";
@@ -26,12 +26,13 @@ export async function removeService(
 ): Promise<void> {
   const { terminal } = context;
   await using cluster = await connectControlPlane(options);
-  const [templates, xrds, compositions] = [
-    await labelled(context, cluster, apiServiceExportTemplates, service),
-    await labelled(context, cluster, definitions, service),
-    await labelled(context, cluster, compositionsType, service),
-  ];
-  if (templates.length + xrds.length + compositions.length === 0)
+  const xrds = await labelled(context, cluster, definitions, service);
+  const compositions = await labelled(context, cluster, compositionsType, service);
+  // Templates of a package's services have the label, too.
+  const templates = (await labelled(context, cluster, apiServiceExportTemplates, service)).filter(
+    (template) => xrds.some((xrd) => isOfferedBy(template, xrd)),
+  );
+  if (xrds.length + compositions.length === 0)
     throw new CliError(
       "Usage",
       `Nothing here was made from a table of the type ${service}. ${nothingChanged}`,
@@ -70,6 +71,16 @@ async function labelled(
   } catch (error) {
     throw missingPart(error, type);
   }
+}
+
+function isOfferedBy(template: DynamicObject, xrd: DynamicObject): boolean {
+  const selector = recordAt(template, "spec", "APIServiceSelector");
+  const plural = textAt(xrd, "spec", "claimNames", "plural");
+  return (
+    plural !== undefined &&
+    selector["resource"] === plural &&
+    selector["group"] === textAt(xrd, "spec", "group")
+  );
 }
 
 async function refuseUsed(
