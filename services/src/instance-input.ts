@@ -12,8 +12,9 @@ import {
   string,
   unknownFields,
 } from "@klutch/schema";
+import { readConnection } from "./render/connection-text.ts";
 import { serviceTypePattern, target } from "./table/file-schema.ts";
-import type { Takes, Target } from "./table/service-table.ts";
+import type { ConnectionSource, Takes, Target } from "./table/service-table.ts";
 import type { ComposedService } from "./composed-service.ts";
 import type { DataService } from "./data-service.ts";
 import { type FunctionInput, functionInput } from "./function-input.ts";
@@ -27,10 +28,11 @@ interface InstanceInput extends FunctionInput {
   /** From the claim's names to the broker's. */
   readonly parameters: Readonly<Record<string, string | Target>>;
   readonly takes?: Takes | undefined;
+  readonly connection?: readonly ConnectionSource[] | undefined;
 }
 
 /** The input for a service. */
-export function instanceInput({ type, parameters, takes }: DataService): InstanceInput {
+export function instanceInput({ type, parameters, takes, connection }: DataService): InstanceInput {
   const targets = parameters.map(({ name, brokerKey: key, as }): readonly [string, string | Target] => [
     name,
     as === undefined ? key : { key, as },
@@ -40,6 +42,7 @@ export function instanceInput({ type, parameters, takes }: DataService): Instanc
     type,
     parameters: Object.fromEntries(targets),
     ...(takes === undefined ? {} : { takes }),
+    ...(connection.length === 0 ? {} : { connection }),
   };
 }
 
@@ -62,17 +65,20 @@ export function readInstanceInput(input: unknown): ComposedService | { readonly 
   const parameters = Object.entries(recordAt(input, "parameters")).map(
     ([name, value]) => [name, typeof value === "string" ? { key: value } : value] as const,
   );
+  const read = readConnection(recordAt(input)["connection"] ?? [], "input.connection");
   const problems = [
     ...problemsOf(readInput.json, input, "input"),
+    ...("problems" in read ? read.problems : []),
     ...parameters.flatMap(([name, value]) => {
       const field = `input.parameters.${name}`;
       return [...problemsOf(target.json, value, field), ...unknownFields(target.json, value, field)];
     }),
   ];
-  if (problems.length > 0 || !accepts(readInput, input))
+  if ("problems" in read || problems.length > 0 || !accepts(readInput, input))
     return { problem: problems.map(describeProblem).join("; ") };
   return {
     type: input.type,
+    connection: read.connection,
     parameters: parameters.flatMap(([name, value]) =>
       accepts(target, value) ? [{ name, brokerKey: value.key, as: value.as }] : [],
     ),

@@ -125,7 +125,10 @@ function withClaimKind(resource: Json, composite: Json): Json {
   const owner = valueAt(composite, "spec", "claimRef") ?? (isOwn ? composite : undefined);
   const [apiVersion, kind] = [textAt(owner, "apiVersion"), textAt(owner, "kind")];
   if (apiVersion === undefined || kind === undefined) return resource;
-  const annotations = { [claimKindAnnotation]: `${apiVersion}/${kind}` };
+  const annotations = {
+    ...recordAt(resource, "metadata", "annotations"),
+    [claimKindAnnotation]: `${apiVersion}/${kind}`,
+  };
   return { ...resource, metadata: { ...recordAt(resource, "metadata"), annotations } };
 }
 

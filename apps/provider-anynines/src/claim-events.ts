@@ -33,8 +33,8 @@ export function problemsOnClaims(
 /** For what a person should know of a managed resource: a Warning on it. */
 export function noticesOnManaged(
   recorder: Pick<EventRecorder, "recordWarning">,
-): (managed: Managed, message: string) => void {
-  return ({ apiVersion, kind, metadata }, message) => {
-    recorder.recordWarning({ apiVersion, kind, metadata }, "LookAtBackend", message);
+): (managed: Managed, message: string, reason?: string) => void {
+  return ({ apiVersion, kind, metadata }, message, reason = "LookAtBackend") => {
+    recorder.recordWarning({ apiVersion, kind, metadata }, reason, message);
   };
 }

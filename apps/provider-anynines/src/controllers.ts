@@ -42,8 +42,8 @@ export interface ControllerParts extends Runtime {
   readonly workers: number;
   readonly pollIntervalMs: number;
   readonly confirmLossMs: number;
-  /** Says something about a managed resource that a person should know. */
-  readonly notice: (about: Managed, message: string) => void;
+  /** Says something about a managed resource that a person should know. Default of `reason`: `LookAtBackend`. */
+  readonly notice: (about: Managed, message: string, reason?: string) => void;
   readonly onProblem: ManagedReconcilerOptions<Managed>["onProblem"];
 }
 
@@ -106,6 +106,7 @@ export function createBindingController(parts: ControllerParts): Controller {
           updateCriticalAnnotations,
           clock,
           instance: () => instanceOf(caches, managed),
+          notice: (message) => parts.notice(managed, message, "ConnectionNotUnderstood"),
           restores: () => namesOfRestores(backupCaches, instanceOf(caches, managed)),
           secretIsMissing: (call) => connectionIsMissing(client, managed, call),
           confirmLossMs,

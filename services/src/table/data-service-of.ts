@@ -1,6 +1,5 @@
 /** A table as what is printed and composed today: its default backend. */
 import type { DataService } from "../data-service.ts";
-import { connectionDetails } from "../render/connection.ts";
 import { rulesOf } from "../render/rules.ts";
 import type { Backend, Parameter, ServiceTable } from "./service-table.ts";
 
@@ -8,7 +7,6 @@ import type { Backend, Parameter, ServiceTable } from "./service-table.ts";
 export function dataServiceOf(table: ServiceTable): DataService {
   const backend = defaultBackend(table);
   const has = ({ to }: Parameter): boolean => to[backend.name] !== undefined;
-  const { connection = [] } = table.credentials;
   return {
     type: table.type,
     title: table.title,
@@ -41,7 +39,7 @@ export function dataServiceOf(table: ServiceTable): DataService {
           })),
         }),
     credentialKeys: table.credentials.keys,
-    connectionDetails: (credentials) => connectionDetails(connection, credentials),
+    connection: table.credentials.connection ?? [],
     examples: table.examples,
   };
 }

@@ -11,7 +11,16 @@ import {
   type Schema,
   string,
 } from "@klutch/schema";
-import type { Backend, Column, CredentialsTable, Example, Size, TableRule, Target } from "./service-table.ts";
+import type {
+  Backend,
+  Column,
+  ConnectionSource,
+  CredentialsTable,
+  Example,
+  Size,
+  TableRule,
+  Target,
+} from "./service-table.ts";
 
 /** `apiVersion` of a service's file. */
 export const tableApiVersion = "services.klutch.anynines.com/v1alpha1";
@@ -113,15 +122,16 @@ const claim = object(
   },
 );
 
+/** Where a service is reached, read of credentials. */
+export const connectionSource: Schema<ConnectionSource> = object(
+  { label: line(60), from: secretKey, form: oneOf(["host", "url", "address"]) },
+  { port: secretKey },
+);
+
 const credentials: Schema<CredentialsTable> = object(
   { keys: list(secretKey, { minItems: 1 }) },
   {
-    connection: list(
-      object(
-        { label: line(60), from: secretKey, form: oneOf(["host", "url", "address"]) },
-        { port: secretKey },
-      ),
-    ),
+    connection: list(connectionSource, { maxItems: 20 }),
   },
 );
 

@@ -17,6 +17,8 @@ import { type BindingRef, BindingState } from "./state.ts";
 export interface BindingClientOptions extends Omit<BindingObserverOptions, "state"> {
   readonly managed: ManagedServiceBinding;
   readonly updateCriticalAnnotations: CriticalAnnotationUpdate;
+  /** Says that where its service is reached is not understood. */
+  readonly notice: (message: string) => void;
   /** Names of the restores that put something into its instance now. */
   readonly restores: () => readonly string[];
 }
