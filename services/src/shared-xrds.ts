@@ -66,6 +66,7 @@ const unused = "Without effect. Existing manifests may have it.";
 /** Of bindings to any service. */
 const serviceBindingXrd: CompositeResourceDefinition = xrd({
   kind: "ServiceBinding",
+  about: "Credentials of a data service instance, in a Secret.",
   composition: "a9s-servicebinding",
   columns: [
     typeColumn,
@@ -90,6 +91,7 @@ const serviceBindingXrd: CompositeResourceDefinition = xrd({
 /** Of backups of any service's instances. */
 const backupXrd: CompositeResourceDefinition = xrd({
   kind: "Backup",
+  about: "A backup of a data service instance.",
   composition: "a9s-backup",
   columns: [typeColumn, instanceColumn, textColumn("State", ".status.managed.status"), readyReasonColumn],
   spec: object(
@@ -108,6 +110,7 @@ const backupXrd: CompositeResourceDefinition = xrd({
 /** Of restores of such backups. */
 const restoreXrd: CompositeResourceDefinition = xrd({
   kind: "Restore",
+  about: "The data of a backup, put back into its instance once.",
   composition: "a9s-restore",
   columns: [
     typeColumn,

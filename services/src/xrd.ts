@@ -15,6 +15,8 @@ export interface CompositeResourceDefinition {
 /** What differs between the definitions. */
 interface XrdOptions {
   readonly kind: string;
+  /** For who chooses a kind: on the binding page and in `kubectl explain`. */
+  readonly about: string;
   readonly composition: string;
   readonly compositeDeletePolicy?: "Foreground" | undefined;
   readonly columns?: readonly PrinterColumn[] | undefined;
@@ -44,6 +46,7 @@ export function xrd(options: XrdOptions): CompositeResourceDefinition {
           schema: {
             openAPIV3Schema: {
               type: "object",
+              description: options.about,
               properties: {
                 spec: options.spec.json,
                 status: object(

@@ -28,6 +28,7 @@ export function instanceXrd(service: DataService): CompositeResourceDefinition {
   );
   return xrd({
     kind: service.kind,
+    about: service.about,
     composition: compositionName(service),
     compositeDeletePolicy: "Foreground",
     columns: [
@@ -45,7 +46,7 @@ export function instanceXrd(service: DataService): CompositeResourceDefinition {
         }),
         plan: string({
           maxLength: 64,
-          description: `The plan: ${service.plans.join(", ")}.`,
+          description: `The plan: ${service.plans.map((plan) => toldPlan(service, plan)).join(", ")}.`,
         }),
       },
       {
@@ -64,6 +65,10 @@ export function instanceXrd(service: DataService): CompositeResourceDefinition {
       },
     ),
   });
+}
+
+function toldPlan({ plansAbout }: DataService, plan: string): string {
+  return plansAbout[plan] ? `${plan} (${plansAbout[plan]})` : plan;
 }
 
 /** All of them. */

@@ -8,7 +8,7 @@ import {
   type InformerScope,
   type PermissionClaim,
 } from "@klutch/api";
-import { type KubeObject, textAt } from "@klutch/kube-core";
+import { type KubeObject, recordAt, textAt } from "@klutch/kube-core";
 import type { Informer } from "@klutch/kube-runtime";
 import { typesOf } from "./exports/service-types.ts";
 
@@ -19,7 +19,15 @@ export interface OfferedApi {
   readonly kind: string;
   readonly scope: ExportSnapshot["scope"];
   readonly description: string;
+  /** Of the spec, first level. */
+  readonly fields: readonly OfferedField[];
   readonly permissionClaims: readonly PermissionClaim[];
+}
+
+/** A field that its schema describes. */
+export interface OfferedField {
+  readonly name: string;
+  readonly about: string;
 }
 
 /** Reads templates and CRDs from caches. */
@@ -59,12 +67,14 @@ export class ExportTemplates {
     const snapshot = snapshotOf(crd);
     if (snapshot === undefined) return undefined;
     if (snapshot.scope === "Cluster" && this.#consumerScope !== "Cluster") return undefined;
+    const schema = snapshot.versions[0]?.schema.openAPIV3Schema;
     return {
       resource,
       group,
       kind: snapshot.names.kind,
       scope: snapshot.scope,
-      description: textAt(snapshot.versions[0]?.schema.openAPIV3Schema, "description") ?? "",
+      description: textAt(schema, "description") ?? "",
+      fields: describedFields(schema),
       permissionClaims: template.spec.permissionClaims ?? [],
     };
   }
@@ -87,6 +97,15 @@ export class ExportTemplates {
       `${metadata.namespace ?? ""}/${metadata.name ?? ""}`;
     return [...this.#templates.list()].toSorted((left, right) => (keyOf(left) < keyOf(right) ? -1 : 1));
   }
+}
+
+/** What nobody describes is for machines, such as what Crossplane adds to a claim. */
+function describedFields(schema: unknown): readonly OfferedField[] {
+  const fields = recordAt(schema, "properties", "spec", "properties");
+  return Object.entries(fields).flatMap(([name, field]) => {
+    const about = textAt(field, "description");
+    return about === undefined ? [] : [{ name, about }];
+  });
 }
 
 function snapshotOf(crd: KubeObject): ExportSnapshot | undefined {

@@ -3,11 +3,12 @@
  * likes; a binding is a login role that acts as the owner, so what it makes survives the binding. The database itself is not the
  * tenant's: its owner could lift its limits and invite others. Every step can be repeated after a crash.
  */
-import { createHash, createHmac, randomBytes } from "node:crypto";
+import { randomBytes } from "node:crypto";
 import { escapeIdentifier, escapeLiteral } from "pg";
 import type { Backend } from "./backend.ts";
 import { type DatabasePlan, plans } from "./catalog.ts";
 import type { Maintenance } from "./maintenance.ts";
+import { namesOf, passwordOf, userOf } from "./names.ts";
 import { connectionLimit, databaseSettings } from "./parameters.ts";
 import { dropRole } from "./roles.ts";
 import { scramVerifier } from "./scram.ts";
@@ -31,8 +32,6 @@ export interface DatabasesOptions {
   readonly url: URL;
   readonly secretKey: string;
 }
-
-const shortHash = (text: string): string => createHash("sha256").update(text).digest("hex").slice(0, 32);
 
 /** The work on the server. It judges no request and remembers nothing between two calls. */
 export class Databases implements Backend {
@@ -144,9 +143,7 @@ export class Databases implements Backend {
   #credentials(binding: Binding): Credentials {
     const name = namesOf(binding.instanceId).database;
     const username = userOf(binding.id);
-    const password = createHmac("sha256", this.#secretKey)
-      .update(`${binding.id}/${binding.salt}`)
-      .digest("base64url");
+    const password = passwordOf(binding, this.#secretKey);
     const host = this.#url.hostname;
     const port = Number(this.#url.port);
     const uri = `postgres://${username}:${password}@${host}:${port}/${name}`;
@@ -171,15 +168,4 @@ const quote = (name: string): string => escapeIdentifier(name);
 
 function actAsOwner(user: string, database: string, owner: string): string {
   return `alter role ${quote(user)} in database ${quote(database)} set role to ${escapeLiteral(owner)}`;
-}
-
-/** Names in the server; hashed, because identifiers from outside may be long and hold anything. */
-export function namesOf(instanceId: string): { readonly database: string; readonly owner: string } {
-  const hash = shortHash(instanceId);
-  return { database: `i${hash}`, owner: `o${hash}` };
-}
-
-/** Login of a binding. */
-export function userOf(bindingId: string): string {
-  return `u${shortHash(bindingId)}`;
 }

@@ -1,5 +1,5 @@
 /** The programs of PostgreSQL: those that are installed on this machine, else Debian's, else those of an npm platform package. */
-import { chmod, cp, mkdir, mkdtemp, readdir, readFile, rename, rm, symlink } from "node:fs/promises";
+import { chmod, cp, mkdtemp, readdir, readFile, rename, rm, symlink } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { basename, dirname, join, relative } from "node:path";
 import { type DebianPrograms, resolveDebian } from "./debian.ts";
@@ -7,7 +7,7 @@ import { cacheFolder } from "./environment.ts";
 import { EngineError } from "./errors.ts";
 import { acquireFileLock } from "./file-lock.ts";
 import { exists } from "./paths.ts";
-import { canEnter, sharedPlace, unprivileged } from "./unprivileged.ts";
+import { reachableFolder } from "./unprivileged.ts";
 
 /** PostgreSQL's programs of one version. */
 export interface PostgresPrograms {
@@ -98,7 +98,8 @@ async function fromPackage(
   { folder: source, version, major }: PlatformPackage,
   options: ProgramsOptions,
 ): Promise<PostgresPrograms> {
-  const base = await programsFolder(join(options.cacheFolder ?? cacheFolder, "postgres"));
+  const inCache = join(options.cacheFolder ?? cacheFolder, "postgres");
+  const base = await reachableFolder(inCache, "postgres", "programs");
   const target = join(base, version);
   const programs = { folder: join(target, "bin"), major, canDump: false, env: {} };
   await using _lock = await acquireFileLock(`${target}.mutex`);
@@ -114,13 +115,6 @@ async function fromPackage(
     await rm(partial, { recursive: true, force: true });
   }
   return programs;
-}
-
-/** In the cache, unless root's home is closed to the user that runs the programs. */
-async function programsFolder(inCache: string): Promise<string> {
-  await mkdir(inCache, { recursive: true });
-  const isOpen = unprivileged === undefined || (await canEnter(unprivileged, inCache));
-  return isOpen ? inCache : sharedPlace("postgres", "programs");
 }
 
 interface PlatformPackage {

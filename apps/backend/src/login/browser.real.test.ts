@@ -8,7 +8,14 @@ import { type Browser, chromium, type Page } from "playwright-core";
 import { startIdentityProvider } from "../testing/identity-provider.ts";
 import { sampleOffer, sampleResponse, startLoginWorld } from "../testing/login-world.ts";
 
-const backup = { ...sampleOffer, resource: "backups", kind: "Backup", description: "", permissionClaims: [] };
+const backup = {
+  ...sampleOffer,
+  resource: "backups",
+  kind: "Backup",
+  description: "",
+  fields: [],
+  permissionClaims: [],
+};
 const world = await startLoginWorld({ issuer: startIdentityProvider, offers: [sampleOffer, backup] });
 const browser: Browser = await chromium.launch({
   executablePath: findChromium(),
@@ -110,6 +117,11 @@ for (const colorScheme of ["light", "dark"] as const) {
     assert.deepEqual(await violations(page), []);
     await page.keyboard.press("Tab");
     const focused = page.locator(":focus");
+    assert.equal(await focused.innerText(), "What a Database can be");
+    await page.keyboard.press("Enter");
+    assert.equal(await page.locator("details dd").innerText(), "The plan: small (1 GiB), big (<10 GiB>).");
+    assert.deepEqual(await violations(page), []);
+    await page.keyboard.press("Tab");
     assert.equal(await focused.innerText(), "Bind Database");
     await picture(page, `focus-${colorScheme}`);
     await page.keyboard.press("Enter");

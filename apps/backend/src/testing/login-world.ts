@@ -44,6 +44,7 @@ export const sampleOffer: OfferedApi = {
   kind: "Database",
   scope: "Namespaced",
   description: "A database with its own user.",
+  fields: [{ name: "plan", about: "The plan: small (1 GiB), big (<10 GiB>)." }],
   permissionClaims: [
     { group: "", resource: "secrets", version: "v1", required: true, selector: { owner: "Provider" } },
   ],

@@ -13,7 +13,7 @@ import {
   X509Certificate as Certificate,
   X509CertificateGenerator,
 } from "@peculiar/x509";
-import { writeForServer, writeOwn } from "./ownership.ts";
+import { readIfThere, writeForServer, writeOwn } from "./ownership.ts";
 
 const algorithm = { name: "ECDSA", namedCurve: "P-256", hash: "SHA-256" } as const;
 const serverAuth = "1.3.6.1.5.5.7.3.1";
@@ -47,7 +47,7 @@ export function tlsFilesIn(home: string): {
 export async function openAuthority(folder: string, now: () => Date): Promise<Authority> {
   await mkdir(folder, { recursive: true, mode: 0o700 });
   const paths = { certificate: join(folder, "ca.crt"), key: join(folder, "ca.key") };
-  const pem = (await readText(paths.certificate)) ?? (await makeAuthority(paths, now()));
+  const pem = (await readIfThere(paths.certificate)) ?? (await makeAuthority(paths, now()));
   const key = await importKey(await readFile(paths.key, "utf8"));
   const authority = new Certificate(pem);
   return { certificate: pem, issue: (home) => issue(home, { authority, key, pem }, now()) };
@@ -110,7 +110,7 @@ async function issue(home: string, signer: Signer, now: Date): Promise<void> {
 
 /** Whether what is there was signed by this authority, and for long enough. */
 async function isGood(files: ReturnType<typeof tlsFilesIn>, authority: string, now: Date): Promise<boolean> {
-  const [pem, key] = await Promise.all([readText(files.certificate), readText(files.key)]);
+  const [pem, key] = await Promise.all([readIfThere(files.certificate), readIfThere(files.key)]);
   if (pem === undefined || key === undefined) return false;
   const certificate = new X509Certificate(pem);
   const isOurs = certificate.verify(new X509Certificate(authority).publicKey);
@@ -130,11 +130,4 @@ async function importKey(pem: string): Promise<CryptoKey> {
   const [der] = PemConverter.decode(pem);
   if (der === undefined) throw new Error("the key of the broker's certificate authority is damaged");
   return crypto.subtle.importKey("pkcs8", der, algorithm, false, ["sign"]);
-}
-
-async function readText(path: string): Promise<string | undefined> {
-  return readFile(path, "utf8").catch((error: unknown) => {
-    if (error instanceof Error && "code" in error && error.code === "ENOENT") return undefined;
-    throw error;
-  });
 }

@@ -1,10 +1,10 @@
 /** All instances whose servers are of one kind: where they live, and what is done to them. */
-import { createHash, createHmac } from "node:crypto";
 import { chmod, mkdir, readdir, rename, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { reservePorts } from "@klutch/engines";
 import type { Logger } from "@klutch/telemetry";
 import type { Backend } from "../backend.ts";
+import { adminPasswordOf, namesOf, passwordOf, shortHash, userOf } from "../names.ts";
 import type { Binding, Instance } from "../store.ts";
 import { type Authority, tlsFilesIn } from "./certificates.ts";
 import { KeptServer } from "./kept-server.ts";
@@ -27,7 +27,6 @@ export interface DataServersOptions<S extends Session> {
   readonly diskEveryMs?: number | undefined;
 }
 
-const shortHash = (text: string): string => createHash("sha256").update(text).digest("hex").slice(0, 32);
 const firstData = "data-first";
 
 /** One server for each instance. Of one instance one thing is done at a time. */
@@ -129,11 +128,11 @@ export class DataServers<S extends Session> implements Backend, AsyncDisposable 
 
   placeIn(instanceId: string, home: string, { port, data }: ServerRecord): Place {
     return {
-      database: `i${shortHash(instanceId)}`,
+      database: namesOf(instanceId).database,
       home,
       data: join(home, data),
       port,
-      adminPassword: this.#derive(`server/${instanceId}`),
+      adminPassword: adminPasswordOf(instanceId, this.#options.secretKey),
       tls: tlsFilesIn(home),
     };
   }
@@ -141,8 +140,8 @@ export class DataServers<S extends Session> implements Backend, AsyncDisposable 
   /** A binding's login; its password follows from the key and the stored salt, and is not stored. */
   loginOf(binding: Binding): Login {
     return {
-      username: `u${shortHash(binding.id)}`,
-      password: this.#derive(`${binding.id}/${binding.salt}`),
+      username: userOf(binding.id),
+      password: passwordOf(binding, this.#options.secretKey),
     };
   }
 
@@ -167,9 +166,5 @@ export class DataServers<S extends Session> implements Backend, AsyncDisposable 
     await makeServerFolder(partial.data);
     await this.#options.kind.initialise(partial);
     await rename(partial.data, place.data);
-  }
-
-  #derive(of: string): string {
-    return createHmac("sha256", this.#options.secretKey).update(of).digest("base64url");
   }
 }

@@ -1,10 +1,18 @@
 /** Files of servers: root's broker runs them as another user, who gets what it needs and nothing else. */
-import { chown, mkdir, rename, rm, writeFile } from "node:fs/promises";
+import { chown, mkdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { unprivileged } from "@klutch/engines";
 
 /** Gives a file or folder to the user that servers run as. */
 async function give(path: string): Promise<void> {
   if (unprivileged !== undefined) await chown(path, unprivileged.uid, unprivileged.gid);
+}
+
+/** Undefined when the file is not there. */
+export async function readIfThere(path: string): Promise<string | undefined> {
+  return readFile(path, "utf8").catch((error: unknown) => {
+    if (error instanceof Error && "code" in error && error.code === "ENOENT") return undefined;
+    throw error;
+  });
 }
 
 /** A folder of the server's own, closed to others. */

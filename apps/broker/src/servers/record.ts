@@ -1,7 +1,6 @@
 /** What is written down of an instance's server beside its data. */
-import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { writeOwn } from "./ownership.ts";
+import { readIfThere, writeOwn } from "./ownership.ts";
 
 /** Changes as a whole. */
 export interface ServerRecord {
@@ -18,10 +17,7 @@ const fileName = "record.json";
 
 /** Undefined when there is none. Throws when it is not readable. */
 export async function readRecord(home: string): Promise<ServerRecord | undefined> {
-  const text = await readFile(join(home, fileName), "utf8").catch((error: unknown) => {
-    if (error instanceof Error && "code" in error && error.code === "ENOENT") return undefined;
-    throw error;
-  });
+  const text = await readIfThere(join(home, fileName));
   if (text === undefined) return undefined;
   const value: unknown = JSON.parse(text);
   const fields = new Map<string, unknown>(Object.entries(value ?? {}));

@@ -34,6 +34,7 @@ function card(page: ResourcesPage, offer: OfferedApi): Markup {
       <h2 id="${id}">${offer.kind}</h2>
       <p class="soft"><code>${offer.resource}.${offer.group}</code>, ${offer.scope === "Namespaced" ? "in namespaces" : "for the whole cluster"}</p>
       ${offer.description === "" ? "" : html`<p>${offer.description}</p>`}
+      ${offer.fields.length === 0 ? "" : settings(offer)}
       ${
         offer.permissionClaims.length === 0
           ? html`<p class="soft">It needs nothing else from your cluster.</p>`
@@ -47,6 +48,14 @@ function card(page: ResourcesPage, offer: OfferedApi): Markup {
       <button type="submit" class="${offer.resource}">Bind ${offer.kind}</button>
     </form>
   </li>`;
+}
+
+/** What `kubectl explain` says once it is bound: plans are chosen before that. */
+function settings({ kind, fields }: OfferedApi): Markup {
+  return html`<details>
+    <summary>What a ${kind} can be</summary>
+    <dl>${fields.map(({ name, about }) => html`<dt><code>${name}</code></dt><dd>${about}</dd>`)}</dl>
+  </details>`;
 }
 
 /** A claim as a sentence's end, for people who decide about it. */

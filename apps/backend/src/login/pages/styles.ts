@@ -14,7 +14,11 @@ p { margin: .4rem 0; }
 ul.apis { list-style: none; margin: 1.5rem 0 0; padding: 0; display: grid; gap: 1rem; }
 .card { background: var(--card); border: 1px solid var(--line); border-radius: .8rem; padding: 1.15rem 1.25rem; display: grid; gap: .5rem; }
 .card p { margin: 0; }
-.card button { margin-top: .45rem; }
+.card summary { cursor: pointer; color: var(--accent); }
+dl { margin: .6rem 0 0; }
+dt { margin-top: .5rem; }
+dd { margin: .1rem 0 0; color: var(--soft); overflow-wrap: anywhere; }
+button { margin-top: .45rem; }
 .card code, p code { font: .9em ui-monospace, monospace; overflow-wrap: anywhere; }
 .facts { margin: 0; padding-left: 1.1rem; color: var(--soft); }
 .facts li { margin: .15rem 0; }

@@ -4,12 +4,13 @@ import { mkdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Writable } from "node:stream";
 import { escapeIdentifier } from "pg";
-import { type Databases, namesOf, userOf } from "../../databases.ts";
+import type { Databases } from "../../databases.ts";
 import type { Maintenance } from "../../maintenance.ts";
+import { namesOf, userOf } from "../../names.ts";
 import { dropRole } from "../../roles.ts";
 import type { Binding, Instance } from "../../store.ts";
 import type { DumpSource, Dumps, RestoreOptions } from "../dumps.ts";
-import { type ChildOptions, ChildError, readLines, runFrom, runInto } from "./child.ts";
+import { type ChildOptions, ChildError, readLines, runFrom, runInto } from "../../child-stream.ts";
 import { dismissGuest, inviteGuest } from "./guest.ts";
 import { choosePrograms, type DumpPrograms, findPrograms, programEnvironment } from "./programs.ts";
 import { dropLeftovers, exchange, isDone, makeStaging, type RestoreNames } from "./staging.ts";
@@ -36,6 +37,7 @@ export interface PostgresDumpsOptions {
 
 /** Where a session goes and as whom. */
 interface Visit {
+  readonly programs: DumpPrograms;
   readonly program: keyof typeof argumentsOf;
   readonly database: string;
   readonly guest: string;
@@ -98,15 +100,15 @@ export class PostgresDumps implements Dumps {
     const { maintenance, databases } = this.#options;
     const { database, owner, guest } = restoreNamesOf(instance.id);
     try {
-      await this.#requirePrograms();
+      const programs = await this.#requirePrograms();
       const logins = await this.#loginsOf(instance);
       const password = await inviteGuest(maintenance, guest, {
         memberOf: [owner, ...logins],
         seesAllRows: true,
       });
       await databases.limitSessions(instance, extraSessions);
-      const visit = { database, guest, password, signal };
-      await runInto(await this.#child({ ...visit, program: "pg_dump" }), to);
+      const visit = { programs, database, guest, password, signal };
+      await runInto(this.#child({ ...visit, program: "pg_dump" }), to);
     } catch (error) {
       to.destroy(error instanceof Error ? error : undefined);
       throw error;
@@ -147,13 +149,13 @@ export class PostgresDumps implements Dumps {
   ): Promise<void> {
     const { maintenance } = this.#options;
     const { staging, owner, guest } = names;
-    await this.#requirePrograms();
+    const programs = await this.#requirePrograms();
     const password = await inviteGuest(maintenance, guest, { memberOf: [owner], seesAllRows: false });
     await makeStaging(maintenance, names);
-    const visit: Visit = { program: "pg_restore", database: staging, guest, password, signal };
+    const visit: Visit = { programs, program: "pg_restore", database: staging, guest, password, signal };
     const target = [`--role=${owner}`, `--dbname=${staging}`];
     const whole = ["--single-transaction", "--exit-on-error", "--no-privileges"];
-    await runFrom(await this.#child(visit, ...target, ...whole), from.open());
+    await runFrom(this.#child(visit, ...target, ...whole), from.open());
     await this.#restoreGrants(visit, target, instance, from);
     // What code of the tenant's made under the guest's own name.
     await maintenance.runIn(
@@ -174,7 +176,7 @@ export class PostgresDumps implements Dumps {
     from: DumpSource,
   ): Promise<void> {
     const ids: string[] = [];
-    const list = await this.#child(visit, "--list");
+    const list = this.#child(visit, "--list");
     await readLines(list, from.open(), (line) => {
       const id = /^(\d+); \d+ \d+ (?:DEFAULT )?ACL /.exec(line)?.[1];
       if (id !== undefined) ids.push(`${id};`);
@@ -184,7 +186,7 @@ export class PostgresDumps implements Dumps {
     await mkdir(this.#options.workFolder, { recursive: true, mode: 0o700 });
     await writeFile(file, `${ids.join("\n")}\n`);
     try {
-      await runFrom(await this.#child(visit, ...target, `--use-list=${file}`), from.open());
+      await runFrom(this.#child(visit, ...target, `--use-list=${file}`), from.open());
     } catch (error) {
       if (!(error instanceof ChildError)) throw error;
       this.#options.onSkipped?.(instance.id, error.message);
@@ -193,12 +195,11 @@ export class PostgresDumps implements Dumps {
     }
   }
 
-  async #child(visit: Visit, ...args: readonly string[]): Promise<ChildOptions> {
-    const { folder } = await this.#requirePrograms();
+  #child(visit: Visit, ...args: readonly string[]): ChildOptions {
     const { hostname, port } = this.#options.url;
     const { libraries } = this.#options;
     return {
-      program: join(folder, visit.program),
+      program: join(visit.programs.folder, visit.program),
       args: [...argumentsOf[visit.program], "--no-password", ...args],
       env: {
         ...programEnvironment(libraries),

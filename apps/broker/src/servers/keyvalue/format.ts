@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type DebianPrograms, unprivileged } from "@klutch/engines";
-import { runInto } from "../../backup-manager/postgres/child.ts";
+import { runInto } from "../../child-stream.ts";
 import type { DumpFormat } from "../server-dumps.ts";
 import type { KeyvalueSession } from "./keyvalue.ts";
 import { adminUser, snapshotFile, socketName } from "./settings.ts";

@@ -1,4 +1,4 @@
-/** One run of `pg_dump` or `pg_restore`, whose input and output are streams. */
+/** One run of a program such as `pg_dump`, whose input and output are streams. */
 import { type ChildProcessByStdio, spawn } from "node:child_process";
 import { once } from "node:events";
 import type { Readable, Writable } from "node:stream";
