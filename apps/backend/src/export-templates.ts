@@ -7,10 +7,10 @@ import {
   ExportError,
   type InformerScope,
   type PermissionClaim,
+  serviceTypeLabel,
 } from "@klutch/api";
 import { type KubeObject, recordAt, textAt } from "@klutch/kube-core";
 import type { Informer } from "@klutch/kube-runtime";
-import { typesOf } from "./exports/service-types.ts";
 
 /** An API as the page and the binding need it. */
 export interface OfferedApi {
@@ -87,9 +87,10 @@ export class ExportTemplates {
     );
   }
 
-  /** Types of the data services that are offered, sorted. */
+  /** Types of the data services whose instances are offered, sorted, each once. */
   serviceTypes(): readonly string[] {
-    return typesOf(this.#templates.list());
+    const labels = [...this.#templates.list()].map(({ metadata }) => metadata.labels?.[serviceTypeLabel]);
+    return [...new Set(labels.filter((type) => type !== undefined))].toSorted();
   }
 
   #inOrder(): readonly APIServiceExportTemplate[] {

@@ -8,10 +8,10 @@ import {
   observedGenerationAnnotation,
   serviceTypeFieldAnnotation,
   sourceSpecHashAnnotation,
+  withServiceTypes,
 } from "@klutch/api";
 import { type DynamicObject, recordAt } from "@klutch/kube-core";
 import { guarded, planExport } from "./export-plan.ts";
-import { withServiceTypes } from "./service-types.ts";
 
 const crd = (fields: object = {}): DynamicObject => ({
   apiVersion: "apiextensions.k8s.io/v1",

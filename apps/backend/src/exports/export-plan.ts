@@ -9,6 +9,7 @@ import {
   ExportError,
   observedGenerationAnnotation,
   sourceSpecHashAnnotation,
+  withServiceTypes,
 } from "@klutch/api";
 import {
   falseCondition,
@@ -18,7 +19,6 @@ import {
   recordAt,
   trueCondition,
 } from "@klutch/kube-core";
-import { withServiceTypes } from "./service-types.ts";
 
 /** A merge patch to write, or, when there is nothing to write, what to report. */
 export type ExportPlan =

@@ -13,6 +13,7 @@ import {
   type RequestedResource,
   observedGenerationAnnotation,
   sourceSpecHashAnnotation,
+  withServiceTypes,
 } from "@klutch/api";
 import { falseCondition, type NewCondition, setConditions, trueCondition } from "@klutch/kube-core";
 import { isAlreadyExists } from "@klutch/kube";
@@ -21,7 +22,6 @@ import { ensureStatus } from "../apply.ts";
 import { isOverLimit } from "../limits.ts";
 import { ensureAnswers } from "./answers.ts";
 import { generationsOf } from "./export-plan.ts";
-import { withServiceTypes } from "./service-types.ts";
 import { byNamespace, type ControllerContext } from "../controller-context.ts";
 
 /** How long a request may wait for a CRD or template. */

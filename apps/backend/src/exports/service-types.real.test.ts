@@ -57,7 +57,14 @@ function naming(field: string): DynamicObject {
   const { metadata, ...rest } = templateObject("example.org", "bindings");
   return { ...rest, metadata: { ...metadata, annotations: { [serviceTypeFieldAnnotation]: field } } };
 }
-for (const template of [offering("postgresql"), offering("search"), naming("spec.serviceInstanceType")])
+const second = offering("search");
+const twice = { ...second, metadata: { ...second.metadata, name: "search-again" } };
+for (const template of [
+  offering("search"),
+  twice,
+  offering("postgresql"),
+  naming("spec.serviceInstanceType"),
+])
   await waitFor("templates to be served", () => client.create(apiServiceExportTemplates, template));
 
 await startBackend(stack, cluster, { flags: ["--control-plane-mode"] });

@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { type APIServiceExportTemplate, serviceTypeFieldAnnotation, serviceTypeLabel } from "@klutch/api";
 import { type DynamicObject, listAt, valueAt } from "@klutch/kube-core";
-import { typesOf, withServiceTypes } from "./service-types.ts";
+import type { APIServiceExportTemplate } from "./kinds/api-service-export-template.ts";
+import { serviceTypeFieldAnnotation } from "./names.ts";
+import { withServiceTypes } from "./service-types.ts";
 
 const text = { type: "string", pattern: "^[a-z]([-a-z0-9]*[a-z0-9])?$", maxLength: 30 };
 
@@ -27,8 +28,6 @@ function template(resource: string, metadata: object): APIServiceExportTemplate 
     spec: { APIServiceSelector: { group: "example.org", resource } },
   };
 }
-const of = (type: string): APIServiceExportTemplate =>
-  template(`${type}instances`, { labels: { [serviceTypeLabel]: type } });
 const naming = (field: string): APIServiceExportTemplate =>
   template("bindings", { annotations: { [serviceTypeFieldAnnotation]: field } });
 
@@ -45,11 +44,6 @@ const enums = (object: { readonly spec?: unknown }): readonly unknown[] =>
       "enum",
     ),
   );
-
-test("the types are those of the templates with the label, sorted, each once", () => {
-  const templates = [of("search"), naming("spec.serviceInstanceType"), of("mysql"), of("search")];
-  assert.deepEqual(typesOf(templates), ["mysql", "search"]);
-});
 
 test("only the named field is narrowed, in every version that has it, and the CRD itself stays as it is", () => {
   const before = crd(text, text);

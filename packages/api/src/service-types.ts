@@ -1,19 +1,9 @@
 /** Kinds that name a type of data service, such as ServiceBinding, take in app clusters only the types that are offered here. */
-import {
-  type APIServiceExportTemplate,
-  crdNameOf,
-  ExportError,
-  serviceTypeFieldAnnotation,
-  serviceTypeLabel,
-} from "@klutch/api";
 import { isRecord, type KubeObject, recordAt, recordsAt } from "@klutch/kube-core";
 import { type JsonSchema, problemsOf, valueText } from "@klutch/schema";
-
-/** Types of the services whose instances these templates offer, sorted, each once. */
-export function typesOf(templates: Iterable<APIServiceExportTemplate>): readonly string[] {
-  const types = [...templates].flatMap(({ metadata }) => metadata.labels?.[serviceTypeLabel] ?? []);
-  return [...new Set(types)].toSorted();
-}
+import { ExportError } from "./export-snapshot.ts";
+import type { APIServiceExportTemplate } from "./kinds/api-service-export-template.ts";
+import { serviceTypeFieldAnnotation } from "./names.ts";
 
 /**
  * The CRD as it is exported by the template: where that names a field, the field takes of the values that it takes only `types`. The same
@@ -61,6 +51,6 @@ function noField({ metadata, spec }: APIServiceExportTemplate, field: string): E
   const { group = "", resource } = spec.APIServiceSelector;
   return new ExportError(
     `annotation ${serviceTypeFieldAnnotation} of APIServiceExportTemplate ${metadata.namespace ?? ""}/${metadata.name ?? ""} is ` +
-      `${valueText(field)}; it must name a text field of ${crdNameOf({ group, resource })}, such as spec.serviceInstanceType`,
+      `${valueText(field)}; it must name a text field of ${resource}.${group}, such as spec.serviceInstanceType`,
   );
 }
