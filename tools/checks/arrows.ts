@@ -73,8 +73,8 @@ export const folderRules: Readonly<Record<string, FolderRule>> = {
   },
   tools: { parts: anything, thirdParty: ["esbuild"] },
   bench: { parts: anything, thirdParty: [] },
-  // The simulation runs the agent itself, in virtual time.
-  e2e: { parts: [...anything, "konnector"], thirdParty: ["pg", "playwright-core", "axe-core"] },
+  // The simulation runs the agent itself, in virtual time; the sandbox plays the person at the binding page.
+  e2e: { parts: [...anything, "konnector", "sandbox"], thirdParty: ["pg", "playwright-core", "axe-core"] },
 };
 
 /** What test files may import on top of their folder's rule. */
