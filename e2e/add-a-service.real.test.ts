@@ -6,15 +6,15 @@ import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { after, test } from "node:test";
-import { cacheFolder, removeDataHome } from "@klutch/engines";
+import { cacheFolder } from "@klutch/engines";
 import { waitFor } from "@klutch/kube-testing";
 import { playPerson } from "@klutch/sandbox";
-import { startSandbox } from "./sandbox-process.ts";
+import { removeDataOf, startSandbox } from "./sandbox-process.ts";
 
 const root = await mkdtemp(join(tmpdir(), "klutch-service-"));
 const folder = join(root, "sandbox");
 after(async () => {
-  await removeDataHome(join(folder, "postgres"));
+  await removeDataOf(folder);
   await rm(root, { recursive: true, force: true });
 });
 

@@ -2,10 +2,10 @@ import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { chmod, chown, mkdir, mkdtemp, readdir, readFile, rm, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { after, test } from "node:test";
 import { promisify } from "node:util";
-import { cacheFolder, canEnter, engineNames, resolveEngine } from "@klutch/engines";
+import { cacheFolder, canEnter, engineNames, resolveDebian, resolveEngine } from "@klutch/engines";
 import { startSandbox } from "./sandbox-process.ts";
 
 const run = promisify(execFile);
@@ -41,6 +41,13 @@ async function ownCache(): Promise<string> {
     await copyTree(folder, target);
     await chmod(target, 0o755);
   }
+  for (const name of ["mariadb", "redis"] as const) {
+    const { root: programs } = await resolveDebian(name);
+    const target = join(cache, "debian", name);
+    await mkdir(target, { recursive: true });
+    if (programs !== "/") await copyTree(programs, join(target, basename(programs)));
+    await chown(target, user.uid, user.gid);
+  }
   return cache;
 }
 
@@ -61,7 +68,8 @@ test("an ordinary user whose home nobody else may enter gets from nothing to a w
   });
   await sandbox.exited;
   assert.equal(sandbox.child.exitCode, 0, sandbox.printed());
-  assert.match(sandbox.printed(), /answered u[0-9a-f]{32}: Hello from app cluster A/);
+  for (const title of ["PostgreSQL", "MariaDB", "KeyValue"])
+    assert.match(sandbox.printed(), new RegExp(`^ +${title} +restored: Hello from app cluster A$`, "m"));
   const state = join(home, ".local", "state", "klutch", "sandbox");
   assert.equal((await stat(state)).mode & 0o777, 0o700);
   assert.match(await readFile(join(state, "postgres", "postgres.log"), "utf8"), /database system is ready/);

@@ -2,6 +2,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
+import { removeDataHome } from "@klutch/engines";
 
 /** A sandbox that was started. */
 export interface RunningSandbox {
@@ -35,4 +36,14 @@ export function startSandbox({ env, args, tree, identity }: SandboxOptions): Run
   for (const stream of [child.stdout, child.stderr])
     stream.on("data", (chunk: Buffer) => (printed += chunk.toString()));
   return { child, printed: () => printed, exited: once(child, "exit") };
+}
+
+/** Where a sandbox in this folder keeps data of servers that do not run as root, or links to it. */
+export function dataHomesIn(folder: string): readonly string[] {
+  return ["postgres", "servers"].map((name) => join(folder, name));
+}
+
+/** Removes what such a sandbox left elsewhere. */
+export async function removeDataOf(folder: string): Promise<void> {
+  for (const home of dataHomesIn(folder)) await removeDataHome(home);
 }

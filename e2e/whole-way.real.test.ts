@@ -14,9 +14,9 @@ import {
   parseForeignKubeconfig,
 } from "@klutch/kube";
 import { configMaps, type DynamicObject, isRecord, secrets } from "@klutch/kube-core";
-import { cacheFolder, removeDataHome } from "@klutch/engines";
+import { cacheFolder } from "@klutch/engines";
 import { waitFor } from "@klutch/kube-testing";
-import { type RunningSandbox, startSandbox } from "./sandbox-process.ts";
+import { dataHomesIn, removeDataOf, type RunningSandbox, startSandbox } from "./sandbox-process.ts";
 import { searchSandbox } from "./security/sandbox-canaries.ts";
 
 const root = await mkdtemp(join(tmpdir(), "klutch-e2e-"));
@@ -25,7 +25,7 @@ const home = join(root, "home");
 await mkdir(home, { mode: 0o700 });
 const folder = join(home, ".local", "state", "klutch", "sandbox");
 after(async () => {
-  await removeDataHome(join(folder, "postgres"));
+  await removeDataOf(folder);
   await rm(root, { recursive: true, force: true });
 });
 const run = promisify(execFile);
@@ -35,19 +35,21 @@ function start(...args: readonly string[]): RunningSandbox {
   return startSandbox({ env: { ...process.env, ...env }, args });
 }
 
-/** Process ids whose command line names the sandbox's folder, or where its PostgreSQL was moved. */
+/** Process ids whose command line names the sandbox's folder, or where data of its servers was moved. */
 async function leftovers(): Promise<readonly string[]> {
-  const postgres = await realpath(join(folder, "postgres"));
+  const places = [root, ...(await Promise.all(dataHomesIn(folder).map((home) => realpath(home))))];
   const ids = (await readdir("/proc")).filter((name) => /^\d+$/.test(name));
   const lines = await Promise.all(
     ids.map(async (id) => [id, await readFile(`/proc/${id}/cmdline`, "utf8").catch(() => "")] as const),
   );
   return lines
-    .filter(([, line]) => line.includes(root) || line.includes(postgres))
+    .filter(([, line]) => places.some((place) => line.includes(place)))
     .map(([id, line]) => `${id} ${line.replaceAll("\0", " ")}`);
 }
 
-test("from nothing to a working database password, and back to nothing", { timeout: 240_000 }, async () => {
+test("from nothing to rows that a restore brought back, for each service, and back to nothing", {
+  timeout: 240_000,
+}, async () => {
   const sandbox = start("--exit");
   await sandbox.exited;
   const text = sandbox.printed();
@@ -57,18 +59,42 @@ test("from nothing to a working database password, and back to nothing", { timeo
     /Provider klutch-provider-anynines is Installed and Healthy/,
     /Configuration klutch-configuration-dataservices is Installed and Healthy/,
     /Created APIServiceBinding klutch-bind\/servicebindings\.anynines\.com/,
-    /has the keys host, hosts, name, password, port, uri, username/,
-    /answered u[0-9a-f]{32}: Hello from app cluster A/,
-    /the table is dropped/,
-    /the restored table says: Hello from app cluster A/,
-    /claims, managed resources, Secret, database and database user are gone/,
-    /kubectl bind http:\/\/127\.0\.0\.1:\d+\/export/,
+    /^ +PostgreSQL .*has the keys host, hosts, name, password, port, uri, username$/m,
+    /^ +MariaDB .*has the keys cacrt, host, hosts, name, password, port, uri, username$/m,
+    /^ +KeyValue .*has the keys cacrt, host, hosts, load_balanced_host, valkey\.password, valkey\.port, valkey\.username$/m,
+    /claims, managed resources, Secrets, databases and servers of instances are gone/,
+    /is kept in .*; npm run sandbox goes on from there/,
   ]) {
     assert.match(text, line);
   }
+  for (const title of ["PostgreSQL", "MariaDB", "KeyValue"]) assertChain(text, title);
   assert.deepEqual(await leftovers(), []);
   await assertNoSecretInLogs();
 });
+
+/** The demo did with this service, in this order, what a developer does. */
+function assertChain(text: string, title: string): void {
+  const lines = text.split("\n").flatMap((line) => {
+    const [, lane, words = ""] = /^ +(\w+) +(.*)$/.exec(line) ?? [];
+    return lane === title ? [words] : [];
+  });
+  const steps = [
+    /^servicebinding\.anynines\.com\/\S+ created$/,
+    /took from u[0-9a-f]{32}: Hello from app cluster A$/,
+    /^the Backup is Ready/,
+    /^(?:the table is dropped|all keys are flushed)$/,
+    /^the Restore is Ready/,
+    /^restored: Hello from app cluster A$/,
+    /^servicebinding\.anynines\.com .* deleted/,
+    /^\w+instance\.anynines\.com .* deleted/,
+  ];
+  const places = steps.map((step) => lines.findIndex((line) => step.test(line)));
+  assert.ok(!places.includes(-1), `${title} did ${JSON.stringify(lines)}`);
+  assert.deepEqual(
+    places.toSorted((left, right) => left - right),
+    places,
+  );
+}
 
 test("a second start takes up the kept state: bindings work, a bad claim is refused, Ctrl-C ends every process", {
   timeout: 240_000,

@@ -3,7 +3,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
-import { cacheFolder, removeDataHome } from "@klutch/engines";
+import { cacheFolder } from "@klutch/engines";
 import { createKubeClient, type KubeClient, loadKubeconfig } from "@klutch/kube";
 import {
   conditionsOf,
@@ -14,7 +14,7 @@ import {
   valueAt,
 } from "@klutch/kube-core";
 import { waitFor } from "@klutch/kube-testing";
-import { startSandbox } from "./sandbox-process.ts";
+import { removeDataOf, startSandbox } from "./sandbox-process.ts";
 
 const root = await mkdtemp(join(tmpdir(), "klutch-words-"));
 const folder = join(root, "sandbox");
@@ -27,7 +27,7 @@ after(async () => {
   await stack.disposeAsync();
   sandbox.child.kill("SIGINT");
   await sandbox.exited;
-  await removeDataHome(join(folder, "postgres"));
+  await removeDataOf(folder);
   await rm(root, { recursive: true, force: true });
 });
 

@@ -18,6 +18,7 @@ const instance = (spec: object = {}): object => ({
 });
 const a9s = { compositionRef: { name: "a9s-postgresql" } };
 const a8s = { compositionRef: { name: "a8s-postgresql" } };
+const inCluster = (spec: object = {}): object => instance({ ...a8s, service: "a9s-postgresql13", ...spec });
 
 const cases: readonly ClaimCase[] = [
   ["an instance without a compositionRef", instance(), undefined],
@@ -75,12 +76,84 @@ const cases: readonly ClaimCase[] = [
     }),
     undefined,
   ],
-  ["where it is reached from, for one in the cluster", instance({ ...a8s, expose: "Internal" }), undefined],
+  ["where it is reached from, for one in the cluster", inCluster({ expose: "Internal" }), undefined],
+  ["an instance in the cluster that says no more than it must", inCluster(), undefined],
+  ["a replicated one in the cluster", inCluster({ plan: "postgresql-replica-nano" }), undefined],
+  ["a plan that is only in the cluster", inCluster({ plan: "postgresql-replica-medium" }), undefined],
+  ["a service that is only in the cluster", inCluster({ service: "a9s-postgresql14" }), undefined],
+  [
+    "every parameter that one in the cluster has",
+    inCluster({
+      parameters: {
+        maxConnections: 50,
+        tempFileLimit: -1,
+        trackIoTiming: "on",
+        archiveTimeout: 60,
+        statementTimeout: 0,
+        walWriterDelay: 200,
+        maxLocksPerTransaction: 10,
+        maxReplicationSlots: 0,
+        maxWalSenders: 0,
+        synchronousCommit: "local",
+        sslCiphers: "HIGH",
+        sslMinProtocolVersion: "TLSv1.2",
+        clientMinMessages: "LOG",
+        logMinMessages: "PANIC",
+        logMinErrorStatement: "INFO",
+        logStatement: "ddl",
+        logErrorVerbosity: "TERSE",
+      },
+    }),
+    undefined,
+  ],
+  ...(
+    [
+      ["dataChecksums", "enabled"],
+      ["effectiveCacheSize", "4GB"],
+      ["workMem", "4MB"],
+      ["maintenanceWorkMem", "64MB"],
+      ["idleInTransactionSessionTimeout", 0],
+      ["rolePrivileges", ["CREATEDB"]],
+      ["walLevelLogical", true],
+    ] as const
+  ).map(
+    ([name, value]): ClaimCase => [
+      `${name} in the cluster`,
+      inCluster({ parameters: { [name]: value } }),
+      new RegExp(
+        `spec\\.parameters\\.${name}: .*parameters\\.${name} is not supported for a8s-postgresql: remove spec\\.parameters\\.${name}$`,
+      ),
+    ],
+  ),
+  ...["postgresql-single-small-ssl", "postgresql-single-nano-bionic", "postgresql-single-large"].map(
+    (plan): ClaimCase => [
+      `the plan ${plan} in the cluster`,
+      inCluster({ plan }),
+      new RegExp(
+        `Unsupported plan used for postgresql: spec\\.plan is "${plan}"; possible with a8s-postgresql: postgresql-single-nano, postgresql-single-small, postgresql-single-medium, `,
+      ),
+    ],
+  ),
+  [
+    "a service that is not in the cluster",
+    inCluster({ service: "a9s-postgresql15" }),
+    /Unsupported service used for postgresql: spec\.service is "a9s-postgresql15"; possible with a8s-postgresql: a9s-postgresql13, a9s-postgresql14$/,
+  ],
+  [
+    "a plan of the cluster at the broker",
+    instance({ ...a9s, plan: "postgresql-single-medium" }),
+    /Unsupported plan used for postgresql: spec\.plan is "postgresql-single-medium"; possible: /,
+  ],
+  [
+    "a service of the cluster at the broker",
+    instance({ service: "a9s-postgresql14" }),
+    /Unsupported service used for postgresql: spec\.service is "a9s-postgresql14"; possible: a9s-postgresql13, a9s-postgresql15, a9s-postgresql17$/,
+  ],
   ...[{}, a9s].map(
     (made): ClaimCase => [
       `where it is reached from, with ${JSON.stringify(made)}`,
       instance({ ...made, expose: "LoadBalancer" }),
-      /expose is not supported for a9s-postgresql; remove spec\.expose/,
+      /spec\.expose: .*expose is not supported for a9s-postgresql: remove spec\.expose$/,
     ],
   ),
   ["an exposure that there is not", instance({ expose: "Everywhere" }), /Unsupported value: "Everywhere"/],
@@ -145,6 +218,54 @@ const changes: PlanChanges = {
 };
 for (const plan of changes.plans)
   test(`what an instance with the plan ${plan} may become`, () => checkPlanChanges(server, plan, changes));
+
+const inClusterShapes = planTable(`
+                 single-nano  single-small  single-medium  single-big  replica-nano  replica-small  replica-medium  replica-big
+  single-nano    .            .             .              .           .             .              .               .
+  single-small   D            .             .              .           D             .              .               .
+  single-medium  D            D             .              .           D             D              .               .
+  single-big     D            D             D              .           D             D              D               .
+  replica-nano   C            C             C              C           .             .              .               .
+  replica-small  DC           C             C              C           D             .              .               .
+  replica-medium DC           DC            C              C           D             D              .               .
+  replica-big    DC           DC            DC             C           D             D              D               .
+`);
+const bySize = ["nano", "small", "medium", "big"];
+const inClusterChanges: PlanChanges = {
+  type: claims,
+  service: "a9s-postgresql14",
+  plans: ["single", "replica"].flatMap((shape) => bySize.map((size) => `postgresql-${shape}-${size}`)),
+  verdicts: (from, to) => inClusterShapes(from.slice("postgresql-".length), to.slice("postgresql-".length)),
+  messages: { D: changes.messages["D"] ?? "", C: changes.messages["C"] ?? "" },
+  more: a8s,
+};
+for (const plan of inClusterChanges.plans)
+  test(`what an instance in the cluster with the plan ${plan} may become`, () =>
+    checkPlanChanges(server, plan, inClusterChanges));
+
+test("an instance in the cluster stays there, and one at the broker does too, whatever plan both have", async () => {
+  const both = { service: "a9s-postgresql13", plan: "postgresql-single-small" };
+  for (const [index, [before, after]] of [
+    [{ ...both, ...a8s }, a9s],
+    [{ ...both, ...a8s }, { compositionRef: null }],
+    [{ ...both, ...a9s }, a8s],
+    [both, a8s],
+  ].entries())
+    await server.change(claims, `switched-${index}`, [
+      "another Composition",
+      before ?? {},
+      after ?? {},
+      /spec\.compositionRef: .*CompositionRef is an immutable field/,
+    ]);
+});
+
+test("the service of an instance in the cluster cannot be changed", () =>
+  server.change(claims, "change-in-cluster", [
+    "another version",
+    inCluster(),
+    { service: "a9s-postgresql14" },
+    /Service is an immutable field: it is "a9s-postgresql13" and cannot become "a9s-postgresql14"/,
+  ]));
 
 const onlyOld = "Bionic plans are only supported by a9s PostgreSQL 13";
 const combinations = ["a9s-postgresql13", "a9s-postgresql15", "a9s-postgresql17"].flatMap((service) =>

@@ -74,10 +74,12 @@ for (const service of services) {
   });
 
   test(`${title}: every parameter has one name in the claim and one at the broker`, () => {
-    const all = [...service.parameters, ...(service.refusedParameters ?? [])].map(({ name }) => name);
+    const all = service.parameterSchemas.map(({ name }) => name);
     assert.equal(new Set(all).size, all.length);
-    const keys = service.parameters.map(({ brokerKey }) => brokerKey);
-    assert.equal(new Set(keys).size, keys.length);
+    for (const { parameters } of [service, ...service.others]) {
+      const keys = parameters.map(({ brokerKey }) => brokerKey);
+      assert.equal(new Set(keys).size, keys.length);
+    }
   });
 
   test(`${title}: offerings are a9s offerings of the service, and no plan stands twice`, () => {

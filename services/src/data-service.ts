@@ -3,6 +3,7 @@ import { claimGroup } from "@klutch/api";
 import type { ResourceType } from "@klutch/kube-core";
 import type { JsonSchema, PrinterColumn, Rule } from "@klutch/schema";
 import type { ComposedParameter } from "./composed-service.ts";
+import type { ObjectBackend } from "./table/object-table.ts";
 import type { ConnectionSource, Takes } from "./table/service-table.ts";
 
 /** A field of a claim's spec or of its parameters. */
@@ -10,9 +11,26 @@ export interface Field {
   readonly json: JsonSchema;
 }
 
-/** One parameter of an instance. */
-export interface Parameter extends ComposedParameter {
-  readonly schema: Field;
+/** What one way of making instances is to the claims that choose it. */
+export interface Making {
+  /** Name of its Composition. */
+  readonly composition: string;
+  /** What `spec.service` of a claim may name. */
+  readonly offerings: readonly string[];
+  /** What `spec.plan` of a claim may name. */
+  readonly plans: readonly string[];
+  /** What a plan is good for, by its name; empty where nothing is said. */
+  readonly plansAbout: Readonly<Record<string, string>>;
+  /** What holds between offering, plan and the plan before. That both are known names is always checked. */
+  readonly rules: readonly Rule[];
+  /** In the order in which they are printed. */
+  readonly parameters: readonly ComposedParameter[];
+  /** Paths of fields of a claim's spec that it does not have, such as `parameters.workMem`: refused by name. */
+  readonly refused: readonly string[];
+  /** How long operations usually take; for words only. */
+  readonly takes?: Takes | undefined;
+  /** How it is made in the cluster; undefined: it is made at a broker. */
+  readonly object?: ObjectBackend | undefined;
 }
 
 /** A claim to start from. */
@@ -26,9 +44,9 @@ export interface Example {
   readonly spec: Readonly<Record<string, unknown>>;
 }
 
-/** Everything that is particular to one data service. */
-export interface DataService {
-  /** `serviceInstanceType` of its bindings. Its Composition, ProviderConfig and the function's input are named after it. */
+/** Everything that is particular to one data service, and the way in which claims are made that name no Composition. */
+export interface DataService extends Making {
+  /** `serviceInstanceType` of its bindings. Its Compositions, ProviderConfig and the function's input are named after it. */
   readonly type: string;
   /** As people write it. */
   readonly title: string;
@@ -36,24 +54,14 @@ export interface DataService {
   readonly about: string;
   /** Kind of the claim. */
   readonly kind: string;
-  /** What `spec.service` of a claim may name: offerings in the broker's catalog. */
-  readonly offerings: readonly string[];
-  /** What `spec.plan` of a claim may name. */
-  readonly plans: readonly string[];
-  /** What a plan is good for, by its name; empty where nothing is said. */
-  readonly plansAbout: Readonly<Record<string, string>>;
-  /** What holds between offering, plan and the plan before. That both are known names is always checked. */
-  readonly rules: readonly Rule[];
+  /** The other ways. */
+  readonly others: readonly Making[];
   /** What the parameters are about. */
   readonly parametersAbout: string;
-  /** In the order in which they are printed. */
-  readonly parameters: readonly Parameter[];
-  /** Parameters that a claim may carry from elsewhere. They are refused by name; unknown ones would be dropped without a word. */
-  readonly refusedParameters?: readonly Omit<Parameter, "brokerKey">[] | undefined;
+  /** Of all backends. */
+  readonly parameterSchemas: readonly (Field & { readonly name: string })[];
   /** Further fields of a claim's spec. */
   readonly fields?: Readonly<Record<string, Field>> | undefined;
-  /** How long operations usually take; for words only. */
-  readonly takes?: Takes | undefined;
   /** Further columns of `kubectl get`. */
   readonly columns?: readonly PrinterColumn[] | undefined;
   /** Keys of a binding's Secret. A broker may send more. */
@@ -67,11 +75,6 @@ export interface DataService {
 /** The resource that claims of a kind of the Configuration are served as. */
 export function claimResource(kind: string): ResourceType {
   return { group: claimGroup, version: "v1", plural: `${kind.toLowerCase()}s`, kind, namespaced: true };
-}
-
-/** Name of the Composition of a service's instances. */
-export function compositionName({ type }: DataService): string {
-  return `a9s-${type}`;
 }
 
 /** What the input of the composition function called a service's instances before it described them; understood for one release. */

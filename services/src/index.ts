@@ -13,6 +13,13 @@ export { exportTemplates } from "./export-templates.ts";
 export { backupResource, bindingResource, restoreResource } from "./function-input.ts";
 export { instanceInput, instanceResource, readInstanceInput } from "./instance-input.ts";
 export { services, serviceOfType } from "./list.ts";
+export {
+  type ComposedObject,
+  type ObjectInputRead,
+  objectInput,
+  objectResource,
+  readObjectInput,
+} from "./object-input.ts";
 export { pageOf } from "./page.ts";
 export { sharedXrds } from "./shared-xrds.ts";
 export type { CompositeResourceDefinition } from "./xrd.ts";
@@ -28,5 +35,6 @@ export type { ConnectionSource, ServiceTable } from "./table/service-table.ts";
 export { ruleField } from "./table/rule-places.ts";
 export { connectionDetails } from "./render/connection.ts";
 export { connectionText, readConnectionText } from "./render/connection-text.ts";
+export { type ArgoHealthConfig, argoHealth, type FluxHealthPatch, fluxHealth } from "./render/health.ts";
 export { manifestsOf, type ServiceManifests } from "./render/manifests.ts";
 export { type UsualTimes, usualTimes } from "./usual-times.ts";

@@ -1,5 +1,4 @@
 /** What the composition function is told of a service, in its Composition: so that it composes services that it has never heard of. */
-import { recordAt } from "@klutch/kube-core";
 import {
   accepts,
   anyValue,
@@ -10,14 +9,15 @@ import {
   problemsOf,
   type Schema,
   string,
-  unknownFields,
 } from "@klutch/schema";
+import { recordAt } from "@klutch/kube-core";
 import { readConnection } from "./render/connection-text.ts";
-import { serviceTypePattern, target } from "./table/file-schema.ts";
+import { serviceTypePattern } from "./table/file-schema.ts";
 import type { ConnectionSource, Takes, Target } from "./table/service-table.ts";
 import type { ComposedService } from "./composed-service.ts";
-import type { DataService } from "./data-service.ts";
+import type { DataService, Making } from "./data-service.ts";
 import { type FunctionInput, functionInput } from "./function-input.ts";
+import { inputParameters, parameterProblems, readParameters } from "./input-parameters.ts";
 
 /** What the input calls instances of a service that it describes. */
 export const instanceResource = "service-instance";
@@ -31,16 +31,14 @@ interface InstanceInput extends FunctionInput {
   readonly connection?: readonly ConnectionSource[] | undefined;
 }
 
+type InputService = Pick<DataService, "type" | "connection"> & Pick<Making, "parameters" | "takes">;
+
 /** The input for a service. */
-export function instanceInput({ type, parameters, takes, connection }: DataService): InstanceInput {
-  const targets = parameters.map(({ name, brokerKey: key, as }): readonly [string, string | Target] => [
-    name,
-    as === undefined ? key : { key, as },
-  ]);
+export function instanceInput({ type, parameters, takes, connection }: InputService): InstanceInput {
   return {
     ...functionInput(instanceResource),
     type,
-    parameters: Object.fromEntries(targets),
+    parameters: inputParameters(parameters),
     ...(takes === undefined ? {} : { takes }),
     ...(connection.length === 0 ? {} : { connection }),
   };
@@ -62,25 +60,14 @@ const readInput: Schema<ReadInput> = object(
 
 /** The service that an input describes, or what is wrong with the input; its other fields are read elsewhere. */
 export function readInstanceInput(input: unknown): ComposedService | { readonly problem: string } {
-  const parameters = Object.entries(recordAt(input, "parameters")).map(
-    ([name, value]) => [name, typeof value === "string" ? { key: value } : value] as const,
-  );
   const read = readConnection(recordAt(input)["connection"] ?? [], "input.connection");
   const problems = [
     ...problemsOf(readInput.json, input, "input"),
+    ...parameterProblems(input, "input.parameters"),
     ...("problems" in read ? read.problems : []),
-    ...parameters.flatMap(([name, value]) => {
-      const field = `input.parameters.${name}`;
-      return [...problemsOf(target.json, value, field), ...unknownFields(target.json, value, field)];
-    }),
   ];
   if ("problems" in read || problems.length > 0 || !accepts(readInput, input))
     return { problem: problems.map(describeProblem).join("; ") };
-  return {
-    type: input.type,
-    connection: read.connection,
-    parameters: parameters.flatMap(([name, value]) =>
-      accepts(target, value) ? [{ name, brokerKey: value.key, as: value.as }] : [],
-    ),
-  };
+  const { type, parameters } = input;
+  return { type, parameters: readParameters(parameters), connection: read.connection };
 }

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { ResourceType } from "@klutch/kube-core";
-import { claimResource, compositionName } from "./data-service.ts";
+import { claimResource } from "./data-service.ts";
 import { services } from "./list.ts";
 import { startClaimServer } from "./testing/claim-server.ts";
 
@@ -31,7 +31,7 @@ const refused = (now: string, then: string): RegExp =>
 
 for (const service of services) {
   const type = claimResource(service.kind);
-  const ours = compositionName(service);
+  const ours = service.composition;
   const spec = service.examples[0]?.spec;
   const other = `a8s-${service.type}`;
 

@@ -4,7 +4,7 @@ import {
   backupConfigName,
   claimResource,
   type DataService,
-  type Parameter,
+  type Making,
   providerConfigName,
 } from "./data-service.ts";
 import { examplesOf } from "./examples.ts";
@@ -17,45 +17,84 @@ const messageOf = ({ rule, message = rule }: Rule): string => message;
 
 /** What may be claimed, how it may change, what comes back. `examples` is the folder of the examples, as a link of the page. */
 export function pageOf(service: DataService, examples = "../../configuration/examples"): string {
-  const { title, about, kind, type, offerings, plans, plansAbout, parameters, credentialKeys } = service;
+  const { title, about, kind, type, others, credentialKeys } = service;
   const { plural, group, version } = claimResource(kind);
   const links = examplesOf(service).map(({ name }) => `[${name}.yaml](${examples}/${name}.yaml)`);
+  const ways = [service, ...others];
+  const titles = others.length === 0 ? ["at the broker"] : ways.map((way) => code(way.composition));
   return `# ${title}
 
 ${about}
 
 The claim is ${code(kind)}, served as ${code(`${plural}.${group}`)} (${version}). Bindings, backups and restores name it
-with ${code(`serviceInstanceType: ${type}`)}. The provider reaches its broker through the ProviderConfig ${code(providerConfigName(type))} and its
-backup manager through ${code(backupConfigName(type))}; without them, claims say so in their conditions.
+with ${code(`serviceInstanceType: ${type}`)}. ${madeBy(service)}
 
 ## Offerings and plans
-${code("spec.service")} is one of ${codes(offerings)}. It cannot be changed.
-
-${code("spec.plan")} is one of:
-${bullets(plans.map((plan) => (plansAbout[plan] ? `${code(plan)}: ${plansAbout[plan]}` : code(plan))))}
-
-A claim or a change that breaks one of these rules is refused with its message:
-${bullets([...offered(type, service), ...service.rules].map(messageOf))}
+${ways.map((making) => offers(service, making)).join("\n\n")}
 
 ## Parameters
-| ${code("spec.parameters")} | meaning | at the broker | values |
-|---|---|---|---|
-${parameters.map(rowOf).join("\n")}
+| ${code("spec.parameters")} | meaning | ${titles.join(" | ")} | values |
+|---|---|${titles.map(() => "---|").join("")}---|
+${service.parameterSchemas.flatMap((parameter) => rowOf(parameter, ways)).join("\n")}
 
 ## Credentials
-The Secret of a binding has the keys ${codes(credentialKeys)}.
+${[`The Secret of a binding has the keys ${codes(credentialKeys)}.`, ...others.flatMap(operatorSecret)].join(" ")}
 
 ## Examples
 ${bullets(links)}
 `;
 }
 
-function rowOf({ name, brokerKey, schema }: Parameter): string {
-  const lines = contractLines({ properties: { [name]: schema.json } });
+/** Who makes it, of a service whose default is a broker or objects. */
+function madeBy({ type, object, composition, others }: DataService): string {
+  const made =
+    object === undefined
+      ? `The provider reaches its broker through the ProviderConfig ${code(providerConfigName(type))} and its
+backup manager through ${code(backupConfigName(type))}; without them, claims say so in their conditions.`
+      : `${code(composition)} makes objects in the cluster, by provider-kubernetes.`;
+  const further = others.map((other) => {
+    const by = other.object === undefined ? "is made at a broker" : "is made in the cluster, by an operator";
+    return `\nAn instance with \`compositionRef: { name: ${other.composition} }\` ${by}; this cannot be changed later.`;
+  });
+  return made + further.join("");
+}
+
+function offers(service: DataService, making: Making): string {
+  const { offerings, plans, plansAbout, rules, refused, composition } = making;
+  const where = making === service ? "" : `With ${code(composition)}, `;
+  const notThere =
+    service.others.length === 0 || refused.length === 0
+      ? ""
+      : `\n\nNot supported for ${code(composition)}: ${codes(refused.map((path) => `spec.${path}`))}.`;
+  return `${where}${code("spec.service")} is one of ${codes(offerings)}. It cannot be changed.
+
+${where}${code("spec.plan")} is one of:
+${bullets(plans.map((plan) => (plansAbout[plan] ? `${code(plan)}: ${plansAbout[plan]}` : code(plan))))}
+
+A claim or a change that breaks one of these rules is refused with its message:
+${bullets([...offered(service.type, making), ...rules].map(messageOf))}${notThere}`;
+}
+
+function operatorSecret({ composition, object }: Making): readonly string[] {
+  if (object?.binding === undefined) return [];
+  return [
+    `With an instance of ${code(composition)} it is the operator's Secret, with its keys; ${code("status.managed.credentials.name")} names it.`,
+  ];
+}
+
+/** A parameter that only the default lacks stands in the table, too, for it has a name elsewhere. */
+function rowOf(
+  { name, json }: DataService["parameterSchemas"][number],
+  ways: readonly Making[],
+): readonly string[] {
+  const keys = ways.map((way) => way.parameters.find((parameter) => parameter.name === name)?.brokerKey);
+  if (keys.every((key) => key === undefined)) return [];
+  const lines = contractLines({ properties: { [name]: json } });
   const values = lines.map((line) => line.slice(name.length).replace(/^(: | rule: )/, ""));
-  const { description } = schema.json;
+  const { description } = json;
   const meaning = typeof description === "string" ? description : "";
-  return `| ${code(name)} | ${cell(meaning)} | ${code(brokerKey)} | ${cell(values.join("; "))} |`;
+  const at = keys.map((key) => (key === undefined ? "–" : code(key)));
+  return [`| ${code(name)} | ${cell(meaning)} | ${at.join(" | ")} | ${cell(values.join("; "))} |`];
 }
 
 function cell(text: string): string {

@@ -4,24 +4,22 @@ import { telling } from "./rule-text.ts";
 
 /**
  * Offering and plan are known names. Rules and not enumerations: the API server checks no rule of an object that breaks an
- * enumeration, and would not say that the field is immutable.
+ * enumeration, and would not say that the field is immutable. `where` goes behind "possible".
  */
 export function offered(
   type: string,
   names: { readonly offerings: readonly string[]; readonly plans: readonly string[] },
+  where = "",
 ): readonly Rule[] {
-  return [
-    known("service", `Unsupported service used for ${type}`, names.offerings),
-    known("plan", `Unsupported plan used for ${type}`, names.plans),
-  ];
-}
-
-function known(field: string, message: string, names: readonly string[]): Rule {
-  const list = names.map((name) => `"${name}"`).join(", ");
-  return telling(
-    { rule: `self.${field} in [${list}]`, message, fieldPath: `.${field}` },
-    `spec.${field} is "{self.${field}}"; possible: ${names.join(", ")}`,
-  );
+  const known = (field: string, possible: readonly string[]): Rule => {
+    const list = possible.map((name) => `"${name}"`).join(", ");
+    const message = `Unsupported ${field} used for ${type}`;
+    return telling(
+      { rule: `self.${field} in [${list}]`, message, fieldPath: `.${field}` },
+      `spec.${field} is "{self.${field}}"; possible${where}: ${possible.join(", ")}`,
+    );
+  };
+  return [known("service", names.offerings), known("plan", names.plans)];
 }
 
 /** A rule of a claim's spec that says what it found: the plan before and after, or service and plan. */

@@ -1,6 +1,14 @@
 /** How a definition of the shipped Configuration is made. */
 import { claimGroup } from "@klutch/api";
-import { anyObject, boolean, object, type PrinterColumn, type Rule, type Schema } from "@klutch/schema";
+import {
+  anyObject,
+  boolean,
+  integer,
+  object,
+  type PrinterColumn,
+  type Rule,
+  type Schema,
+} from "@klutch/schema";
 import { claimResource, type Field } from "./data-service.ts";
 import { telling } from "./rule-text.ts";
 
@@ -51,7 +59,13 @@ export function xrd(options: XrdOptions): CompositeResourceDefinition {
                 spec: options.spec.json,
                 status: object(
                   {},
-                  { managed: anyObject({ description: "What the managed resource reports." }) },
+                  {
+                    managed: anyObject({ description: "What the managed resource reports." }),
+                    observedGeneration: integer({
+                      description:
+                        "The generation of the claim that the conditions are about. Written by the konnector.",
+                    }),
+                  },
                   { description: "How it is. Written by Crossplane." },
                 ).json,
               },

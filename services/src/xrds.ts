@@ -2,34 +2,22 @@
 import { object, string } from "@klutch/schema";
 import { readyReasonColumn, textColumn } from "./columns.ts";
 import { keepsComposition } from "./composition-rules.ts";
-import { compositionName, type DataService } from "./data-service.ts";
+import type { DataService, Making } from "./data-service.ts";
 import { services } from "./list.ts";
 import { toldSchema } from "./parameter-text.ts";
-import { offered, toldRule } from "./plan-rules.ts";
-import { telling } from "./rule-text.ts";
+import { rulesOfAll } from "./render/backend-rules.ts";
 import { sharedXrds } from "./shared-xrds.ts";
 import { acceptsIncomplete, type CompositeResourceDefinition, immutable, xrd } from "./xrd.ts";
 
 /** Of a service's instances. */
 export function instanceXrd(service: DataService): CompositeResourceDefinition {
-  const { parameters, refusedParameters = [], fields = {} } = service;
-  const refused = refusedParameters.map(({ name }) =>
-    telling(
-      {
-        rule: `!has(self.parameters) || !has(self.parameters.${name})`,
-        message: `parameters.${name} is not supported for ${compositionName(service)}`,
-        fieldPath: `.parameters.${name}`,
-      },
-      "remove it",
-    ),
-  );
-  const all = [...parameters, ...refusedParameters].map(
-    ({ name, schema }) => [name, { json: toldSchema(schema.json) }] as const,
-  );
+  const { fields = {}, composition } = service;
+  const ways = [service, ...service.others];
+  const all = service.parameterSchemas.map(({ name, json }) => [name, { json: toldSchema(json) }] as const);
   return xrd({
     kind: service.kind,
     about: service.about,
-    composition: compositionName(service),
+    composition,
     compositeDeletePolicy: "Foreground",
     columns: [
       ...(service.columns ?? []),
@@ -41,12 +29,12 @@ export function instanceXrd(service: DataService): CompositeResourceDefinition {
       {
         service: string({
           maxLength: 64,
-          description: `The offering: ${service.offerings.join(", ")}. It cannot be changed.`,
+          description: `The offering: ${listed(ways, ({ offerings }) => offerings)}. It cannot be changed.`,
           rules: [immutable("Service")],
         }),
         plan: string({
           maxLength: 64,
-          description: `The plan: ${service.plans.map((plan) => toldPlan(service, plan)).join(", ")}.`,
+          description: `The plan: ${listed(ways, toldPlans)}.`,
         }),
       },
       {
@@ -56,20 +44,21 @@ export function instanceXrd(service: DataService): CompositeResourceDefinition {
       },
       {
         description: `The ${service.title} instance that is wanted.`,
-        rules: [
-          ...offered(service.type, service),
-          ...service.rules.map(toldRule),
-          ...refused,
-          keepsComposition(compositionName(service)),
-        ],
+        rules: [...rulesOfAll(service), keepsComposition(composition)],
       },
     ),
   });
 }
 
-function toldPlan({ plansAbout }: DataService, plan: string): string {
-  return plansAbout[plan] ? `${plan} (${plansAbout[plan]})` : plan;
+/** The default's without a word. */
+function listed(ways: readonly Making[], namesOf: (way: Making) => readonly string[]): string {
+  const [first = "", ...others] = ways.map((way) => namesOf(way).join(", "));
+  const more = others.map((list, index) => `; with ${ways[index + 1]?.composition ?? ""}: ${list}`);
+  return `${first}${more.join("")}`;
 }
 
+function toldPlans({ plans, plansAbout }: Making): readonly string[] {
+  return plans.map((plan) => (plansAbout[plan] ? `${plan} (${plansAbout[plan]})` : plan));
+}
 /** All of them. */
 export const xrds: readonly CompositeResourceDefinition[] = [...services.map(instanceXrd), ...sharedXrds];

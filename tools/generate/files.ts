@@ -15,7 +15,16 @@ import {
   providerMeta,
 } from "@klutch/api";
 import { formatYaml } from "@klutch/kube";
-import { compositions, exampleFiles, exportTemplates, pageOf, services, xrds } from "@klutch/services";
+import {
+  argoHealth,
+  compositions,
+  exampleFiles,
+  exportTemplates,
+  fluxHealth,
+  pageOf,
+  services,
+  xrds,
+} from "@klutch/services";
 import { kindsPage } from "./kinds-page.ts";
 import { metricsPage } from "./metrics-page.ts";
 import { shippedTables, tablesModule, tablesSource } from "./tables.ts";
@@ -51,6 +60,8 @@ export function generatedFiles(): ReadonlyMap<string, string> {
     files.set(`docs/services/${service.type}.md`, `<!-- ${generatedBy} -->\n${pageOf(service)}`);
   add("deploy/konnector.yaml", konnectorManifests({ image: `${konnectorRepository}:${klutchVersion}` }));
   add("deploy/backend-rbac.yaml", backendRbac());
+  add("deploy/gitops/argocd-health.yaml", [argoHealth]);
+  add("deploy/gitops/flux-health.yaml", [fluxHealth]);
   files.set("docs/reference/kinds.md", kindsPage());
   files.set("docs/reference/metrics.md", `<!-- ${generatedBy} -->\n${metricsPage()}`);
   return files;

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { engineNames } from "@klutch/engines";
+import { allEngineNames, engineNames } from "@klutch/engines";
 import { enginesFor } from "./engines.ts";
 
 test("only the servers that the chosen tests need are obtained", () => {
@@ -15,4 +15,6 @@ test("only the servers that the chosen tests need are obtained", () => {
     enginesFor(["e2e/whole-way.real.test.ts", "packages/oci/src/x.real.test.ts"]),
     engineNames,
   );
+  assert.deepEqual(enginesFor(["e2e/gitops/states.real.test.ts"]), ["judges"]);
+  assert.deepEqual(enginesFor(["e2e/gitops/living.real.test.ts"]), allEngineNames);
 });

@@ -1,5 +1,6 @@
 /** Obtains the upstream servers that the tests need before the first one needs them, so that no test waits for a compiler. */
 import {
+  allEngineNames,
   type EngineName,
   engineNames,
   resolveDebian,
@@ -12,6 +13,8 @@ const cluster: readonly EngineName[] = ["kube-apiserver", "kube-controller-manag
 /** By the beginning of a test file's path; everything else boots clusters. */
 const needs: readonly (readonly [path: string, names: readonly EngineName[]])[] = [
   ["e2e/faults/", cluster],
+  ["e2e/gitops/states", ["judges"]],
+  ["e2e/gitops/", allEngineNames],
   ["e2e/", engineNames],
   ["packages/oci/", ["crane"]],
   ["packages/engines/", []],
@@ -23,7 +26,7 @@ export function enginesFor(files: readonly string[]): readonly EngineName[] {
   const wanted = new Set(
     files.flatMap((file) => needs.find(([path]) => file.startsWith(path))?.[1] ?? cluster),
   );
-  return engineNames.filter((name) => wanted.has(name));
+  return allEngineNames.filter((name) => wanted.has(name));
 }
 
 /** Obtains them, printing progress. */
@@ -32,7 +35,7 @@ export async function ensureEngines(files: readonly string[]): Promise<void> {
   const progress = (line: string): void => console.log(line);
   await resolveEngines(enginesFor(files), { progress });
   if (files.some((file) => file.includes("keycloak"))) await resolveKeycloak({ progress });
-  if (files.some((file) => file.startsWith("apps/broker/src/servers/")))
+  if (files.some((file) => /^(?:apps\/broker\/src\/servers|e2e)\//.test(file)))
     for (const name of ["mariadb", "redis"] as const) await resolveDebian(name, { progress });
   console.log(`Engines ready in ${((performance.now() - started) / 1000).toFixed(1)} s.`);
 }

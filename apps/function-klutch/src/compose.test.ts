@@ -297,12 +297,13 @@ test("an unknown input stops the pipeline and names what is allowed", () => {
   assert.equal(results?.[0]?.severity, "fatal");
   const allowed = [
     "service-instance",
+    "object",
     ...services.map(functionResource),
     "service-binding",
     "backup",
     "restore",
   ].join(", ");
-  assert.match(allowed, /^service-instance, \w+-instance, /);
+  assert.match(allowed, /^service-instance, object, \w+-instance, /);
   assert.equal(results?.[0]?.message, `input.resource is "mysql"; it must be one of: ${allowed}`);
 });
 

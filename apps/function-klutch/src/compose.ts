@@ -1,22 +1,25 @@
-/** The composition function: from a composite of the shipped Configuration to a managed resource of provider-anynines. */
+/** The composition function: from a composite of the shipped Configuration to a managed resource of provider-anynines, or of provider-kubernetes. */
 import type { Compose, ComposeRequest, ComposeResponse } from "@klutch/crossplane";
 import {
   backupResource,
   bindingResource,
   functionResource,
   instanceResource,
+  objectResource,
   readInstanceInput,
   restoreResource,
   services,
 } from "@klutch/services";
 import { composeBackup } from "./backup.ts";
 import { keepLiving } from "./living.ts";
+import { composeObject } from "./object.ts";
 import { composeRestore } from "./restore.ts";
 import { composeServiceBinding } from "./service-binding.ts";
 import { composeServiceInstance } from "./service-instance.ts";
 
 const composers: ReadonlyMap<unknown, Compose> = new Map([
   [instanceResource, composeDescribed] as const,
+  [objectResource, composeObject] as const,
   // Compositions of the release before say only which of these services they mean.
   ...services.map((service) => [functionResource(service), composeServiceInstance(service)] as const),
   [bindingResource, composeServiceBinding] as const,

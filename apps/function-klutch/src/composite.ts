@@ -12,14 +12,15 @@ import type {
   ComposeCondition,
   ComposeRequest,
   ComposeResponse,
-  ComposeResult,
   Json,
   ObservedResource,
 } from "@klutch/crossplane";
 import { conditionsOf, isRecord, parseDuration, recordAt, textAt, valueAt } from "@klutch/kube-core";
 import { type UsualTimes, usualTimes } from "@klutch/services";
-import { managedStateOf, reportedConditions } from "./managed-state.ts";
-import { type Blame, wordsOf } from "./words.ts";
+import { isSame } from "./living.ts";
+import { refusal, serviceProblem } from "./refusal.ts";
+import { type ManagedState, managedStateOf, reportedConditions } from "./managed-state.ts";
+import { type Blame, type WordsContext, wordsOf } from "./words.ts";
 
 /** Claims of all other kinds only name what cannot be changed. */
 const changeableKind = serviceInstances.kind;
@@ -75,23 +76,42 @@ export function answer(
   reported: readonly string[],
   blame: readonly Blame[] = [],
 ): ComposeResponse {
-  const { composite } = request;
   const name = nameOfComposed(request.observed, resource);
   if (name === undefined) return severalComposed;
   const observed = request.observed[name];
-  const state = managedStateOf(observed?.resource, resource);
-  const words = wordsOf(state, {
-    usual: usualOf(request, resource),
-    now: request.now,
-    isChangeable: resource["kind"] === changeableKind,
-    blame,
-  });
   const values = [
     ...reported.map((field) => [field, valueAt(observed?.resource, "status", "atProvider", field)] as const),
     ["credentials", credentialsOf(observed, resource)] as const,
     ["conditions", reportedConditions(observed?.resource)] as const,
   ];
-  const managed: Json = Object.fromEntries<unknown>(values.filter(([, value]) => value !== undefined));
+  return answerWith(request, {
+    name,
+    resource,
+    state: managedStateOf(observed?.resource, resource),
+    managed: Object.fromEntries<unknown>(values.filter(([, value]) => value !== undefined)),
+    usual: usualOf(request, String(resource["kind"])),
+    isChangeable: resource["kind"] === changeableKind,
+    blame,
+  });
+}
+
+/** A composed resource, and what is known of it. */
+interface Composed extends Omit<WordsContext, "now"> {
+  /** By which Crossplane knows it. */
+  readonly name: string;
+  readonly resource: Json;
+  readonly state: ManagedState;
+  /** For `status.managed` of the claim. */
+  readonly managed: Json;
+}
+
+/** The answer with a resource that `nameOfComposed` has a name for. */
+export function answerWith(
+  request: ComposeRequest,
+  { name, resource, state, managed, ...context }: Composed,
+): ComposeResponse {
+  const { composite, now } = request;
+  const words = wordsOf(state, { ...context, now });
   return {
     resources: { [name]: { resource: withClaimKind(resource, composite), ready: words.isReady } },
     compositeStatus: { managed },
@@ -100,14 +120,10 @@ export function answer(
   };
 }
 
-function serviceProblem(message: string): ComposeResult {
-  return { severity: "warning", reason: "ServiceProblem", message };
-}
-
-/** Of the Composition, where it says them. */
-function usualOf({ input }: ComposeRequest, { kind }: Json): UsualTimes {
+/** Of the Composition, where it says them; else as for the kind of a managed resource. */
+export function usualOf({ input }: ComposeRequest, kind: string): UsualTimes {
   const takes = valueAt(input, "takes");
-  if (!isRecord(takes)) return usualTimes[String(kind)] ?? {};
+  if (!isRecord(takes)) return usualTimes[kind] ?? {};
   const time = (operation: string): number | undefined => parseDuration(textAt(takes, operation) ?? "");
   return { create: time("create"), change: time("change"), delete: time("delete") };
 }
@@ -125,11 +141,12 @@ function withClaimKind(resource: Json, composite: Json): Json {
   const owner = valueAt(composite, "spec", "claimRef") ?? (isOwn ? composite : undefined);
   const [apiVersion, kind] = [textAt(owner, "apiVersion"), textAt(owner, "kind")];
   if (apiVersion === undefined || kind === undefined) return resource;
+  const metadata = recordAt(resource, "metadata");
   const annotations = {
-    ...recordAt(resource, "metadata", "annotations"),
+    ...recordAt(metadata, "annotations"),
     [claimKindAnnotation]: `${apiVersion}/${kind}`,
   };
-  return { ...resource, metadata: { ...recordAt(resource, "metadata"), annotations } };
+  return { ...resource, metadata: { ...metadata, annotations } };
 }
 
 /** Which spec was composed, for an agent that marked it. */
@@ -150,20 +167,14 @@ function replacedCondition(composite: Json): readonly ComposeCondition[] {
  * Name by which Crossplane knows the managed resource. One that another Composition made keeps the name that it has: under a new name it
  * would be deleted, and its database with it, and another be made. Undefined when several could be meant.
  */
-function nameOfComposed(observed: ComposeRequest["observed"], wanted: Json): string | undefined {
+export function nameOfComposed(observed: ComposeRequest["observed"], wanted: Json): string | undefined {
   if (observed[composedName] !== undefined) return composedName;
-  const isOfKind = ({ resource }: { readonly resource: Json }): boolean =>
-    resource["apiVersion"] === wanted["apiVersion"] && resource["kind"] === wanted["kind"];
-  const present = Object.entries(observed).filter(([, composed]) => isOfKind(composed));
+  const present = Object.entries(observed).filter(([, { resource }]) => isSame(resource, wanted));
   const [first = composedName, ...others] = present.map(([name]) => name);
   return others.length === 0 ? first : undefined;
 }
 
-const several =
-  "several managed resources of this kind are composed already, and none is called managed; nothing is changed";
-
-/** The claim is warned first: a fatal result reaches the composite only. */
-const severalComposed: ComposeResponse = {
-  resources: {},
-  results: [serviceProblem(several), { severity: "fatal", message: several }],
-};
+/** When `nameOfComposed` has no name. */
+export const severalComposed: ComposeResponse = refusal(
+  "several managed resources of this kind are composed already, and none is called managed; nothing is changed",
+);

@@ -5,7 +5,9 @@
  */
 import { dataservicesGroup } from "@klutch/api";
 import type { ComposeRequest, ComposeResponse, Json } from "@klutch/crossplane";
-import { textAt } from "@klutch/kube-core";
+import { textAt, valueAt } from "@klutch/kube-core";
+import { manifestIdentity } from "./object-manifest.ts";
+import { refusal } from "./refusal.ts";
 
 /**
  * The response, or a refusal when a composed resource that exists would be replaced by one of another kind: one under the same name, or
@@ -14,17 +16,35 @@ import { textAt } from "@klutch/kube-core";
  */
 export function keepLiving(observed: ComposeRequest["observed"], response: ComposeResponse): ComposeResponse {
   for (const [name, { resource: wanted }] of Object.entries(response.resources)) {
-    const ours = kindOf(wanted);
-    const existing = kindOf(observed[name]?.resource);
+    const ours = identityOf(wanted);
+    const existing = identityOf(observed[name]?.resource);
     if (existing === ours) continue;
     const replaced =
       existing === undefined
         ? Object.entries(observed).find(([, { resource }]) => holdsService(resource))
         : ([name, observed[name]] as const);
-    if (replaced !== undefined) return refusal(replaced[0], kindOf(replaced[1]?.resource), ours);
+    if (replaced !== undefined) return replacement(replaced[0], identityOf(replaced[1]?.resource), ours);
   }
   return response;
 }
+
+/** Whether they are of one kind; of Objects, whether they make the same object. */
+export function isSame(one: Json, other: Json): boolean {
+  return identityOf(one) !== undefined && identityOf(one) === identityOf(other);
+}
+
+/** The kind; of an Object besides what it makes, which is what would be deleted. */
+function identityOf(resource: Json | undefined): string | undefined {
+  const kind = kindOf(resource);
+  if (kind === undefined || !objectKinds.includes(kind)) return kind;
+  const made = manifestIdentity(valueAt(resource, "spec", "forProvider", "manifest"));
+  return made === undefined ? kind : `${kind} of ${made}`;
+}
+
+const objectKinds: readonly string[] = [
+  "kubernetes.crossplane.io Object",
+  "kubernetes.m.crossplane.io Object",
+];
 
 /** Group and kind, such as `apps Deployment`; undefined for what is no object of Kubernetes. */
 function kindOf(resource: Json | undefined): string | undefined {
@@ -36,20 +56,19 @@ function kindOf(resource: Json | undefined): string | undefined {
 
 /** By provider-kubernetes, or by ours in either generation. */
 function holdsService(resource: Json): boolean {
-  const [group = "", kind = ""] = kindOf(resource)?.split(" ") ?? [];
-  if (["kubernetes.crossplane.io", "kubernetes.m.crossplane.io"].includes(group)) return kind === "Object";
+  const kind = kindOf(resource) ?? "";
+  if (objectKinds.includes(kind)) return true;
+  const [group = ""] = kind.split(" ");
   return group === dataservicesGroup || group === dataservicesGroup.replace(".", ".m.");
 }
 
-function refusal(name: string, existing: string | undefined, wanted: string | undefined): ComposeResponse {
-  const message =
+function replacement(
+  name: string,
+  existing: string | undefined,
+  wanted: string | undefined,
+): ComposeResponse {
+  return refusal(
     `the composed resource ${name} is a ${existing}, and this Composition makes a ${wanted} instead: what exists would be deleted ` +
-    "with its data, so nothing is changed. Go back to the Composition that made it (spec.compositionRef.name), or make a new claim";
-  return {
-    resources: {},
-    results: [
-      { severity: "warning", reason: "ServiceProblem", message },
-      { severity: "fatal", message },
-    ],
-  };
+      "with its data, so nothing is changed. Go back to the Composition that made it (spec.compositionRef.name), or make a new claim",
+  );
 }

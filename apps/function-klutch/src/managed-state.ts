@@ -56,14 +56,14 @@ export function managedStateOf(observed: Json | undefined, wanted: Json): Manage
   };
 }
 
-/** Whether the spec holds what is wanted, and no parameter more: the broker would have been asked for it. */
+/** Whether the spec holds what is wanted, and no parameter or field of a manifest more: broker or operator would have been asked for it. */
 function holdsSpec(observed: Json | undefined, wanted: Json): boolean {
   if (observed === undefined) return false;
-  const parameters = (resource: Json): unknown =>
-    valueAt(resource, "spec", "forProvider", "parameters") ?? {};
+  const part = (resource: Json, name: string): unknown =>
+    valueAt(resource, "spec", "forProvider", name) ?? {};
   return (
     contains(valueAt(observed, "spec"), valueAt(wanted, "spec")) &&
-    jsonEqual(parameters(observed), parameters(wanted))
+    ["parameters", "manifest"].every((name) => jsonEqual(part(observed, name), part(wanted, name)))
   );
 }
 

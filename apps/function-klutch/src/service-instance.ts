@@ -49,7 +49,7 @@ function connectionOf({ connection }: ComposedService): Json {
 type Known = readonly { readonly name: string; readonly brokerKey: string }[];
 
 /** Which field of the claim a word of a refusal is about: parameters first, because a refusal of one may name the plan, too. */
-function blameOf(known: Known, composite: Json): readonly Blame[] {
+export function blameOf(known: Known, composite: Json): readonly Blame[] {
   const claimed = recordAt(composite, "spec", "parameters");
   const parameters = known
     .filter(({ name }) => Object.hasOwn(claimed, name))

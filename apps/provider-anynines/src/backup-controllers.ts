@@ -1,27 +1,31 @@
 /** The controllers of backups and restores. */
 import { type Backup, backups, type Restore, restores } from "@klutch/api";
 import { createManagedReconcile } from "@klutch/crossplane";
-import { Controller } from "@klutch/kube-runtime";
+import type { Controller } from "@klutch/kube-runtime";
 import { BackupClient } from "./backup/external-client.ts";
 import { backupCall } from "./backup/state.ts";
 import { recordedCall } from "./backup-manager/record.ts";
 import { configNameOf } from "./broker/service-type.ts";
 import { instancesOf, isInstanceGone } from "./caches.ts";
 import { shownName } from "./claims.ts";
-import { type ControllerParts, firstRetryMs } from "./controllers.ts";
+import type { ControllerParts } from "./controllers.ts";
+import { createLaneController } from "./lane-controller.ts";
 import { RestoreClient } from "./restore/external-client.ts";
 import { isRunning, recordedEnd, restoreCall } from "./restore/state.ts";
 import { ensureUsage } from "./usage.ts";
 
+/** How often what is at rest is observed; up to a fifth more, so that not all come at once. */
+const restMs = 600_000;
+
 /** Makes backups at their backup managers. */
 export function createBackupController(parts: ControllerParts): Controller {
   const { client, caches, backupCaches, managers, usages, clock } = parts;
-  return new Controller({
-    ...parts,
+  return createLaneController(parts, {
     name: "backup",
-    baseDelayMs: firstRetryMs,
+    informer: backupCaches.backups,
     reconcile: createManagedReconcile<Backup>({
       ...parts,
+      pollIntervalMs: restMs,
       type: backups,
       informer: backupCaches.backups,
       neverCreated: (managed) =>
@@ -49,12 +53,12 @@ export function createBackupController(parts: ControllerParts): Controller {
 /** Runs restores at their backup managers, each once. */
 export function createRestoreController(parts: ControllerParts): Controller {
   const { client, caches, backupCaches, managers, usages, clock } = parts;
-  return new Controller({
-    ...parts,
+  return createLaneController(parts, {
     name: "restore",
-    baseDelayMs: firstRetryMs,
+    informer: backupCaches.restores,
     reconcile: createManagedReconcile<Restore>({
       ...parts,
+      pollIntervalMs: restMs,
       type: restores,
       informer: backupCaches.restores,
       neverCreated: (managed) =>

@@ -43,7 +43,7 @@ const flags = {
   poll: duration({ help: "How often each managed resource is compared with its broker", default: "1m" }),
   "max-reconcile-rate": wholeNumber(
     {
-      help: "Managed resources of one kind and one broker that are worked on at the same time",
+      help: "Managed resources of one kind and one broker or backup manager that are worked on at the same time",
       default: "10",
     },
     { least: 1 },

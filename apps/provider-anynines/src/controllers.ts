@@ -12,7 +12,7 @@ import {
   type ManagedReconcilerOptions,
 } from "@klutch/crossplane";
 import type { KubeClient } from "@klutch/kube";
-import { Controller, type Informer, type Reconcile, type Runtime } from "@klutch/kube-runtime";
+import { Controller, type Runtime } from "@klutch/kube-runtime";
 import type { BackupCaches } from "./backup-caches.ts";
 import type { Managers } from "./backup-manager/managers.ts";
 import type { Brokers } from "./broker/brokers.ts";
@@ -20,12 +20,13 @@ import { instanceOf, lossesOf, namesOfBindings, type ProviderCaches } from "./ca
 import { shownName } from "./claims.ts";
 import { instanceIdOf } from "./critical-annotations.ts";
 import { wasNeverBound, wasNeverProvisioned } from "./existence.ts";
+import { createLaneController } from "./lane-controller.ts";
 import { createHealthReconcile } from "./provider-config-health.ts";
 import { ServiceBindingClient } from "./service-binding/external-client.ts";
 import { ServiceInstanceClient } from "./service-instance/external-client.ts";
-import { inLanes, lanesAtOnce } from "./broker/broker-lanes.ts";
+import { lanesAtOnce } from "./broker/broker-lanes.ts";
 import { RestPace } from "./broker/rest-pace.ts";
-import { brokerOf, checkServiceType, configNameOf } from "./broker/service-type.ts";
+import { brokerOf, checkServiceType } from "./broker/service-type.ts";
 import { VanishedInstances } from "./service-instance/vanished.ts";
 import { ensureUsage } from "./usage.ts";
 
@@ -38,7 +39,7 @@ export interface ControllerParts extends Runtime {
   readonly managers: Pick<Managers, "get">;
   /** UIDs of resources whose ProviderConfigUsage is known to be there. */
   readonly usages: Set<string>;
-  /** Resources of one kind and one broker that are worked on at the same time. */
+  /** Resources of one kind and one broker or backup manager that are worked on at the same time. */
   readonly workers: number;
   readonly pollIntervalMs: number;
   readonly confirmLossMs: number;
@@ -47,14 +48,11 @@ export interface ControllerParts extends Runtime {
   readonly onProblem: ManagedReconcilerOptions<Managed>["onProblem"];
 }
 
-/** First wait after a broker's error; doubles up to a minute. */
-export const firstRetryMs = 1_000;
-
 /** Makes instances at their brokers. */
 export function createInstanceController(parts: ControllerParts): Controller {
   const { client, caches, backupCaches, brokers, usages, clock, confirmLossMs } = parts;
   const pace = new RestPace({ clock, intervalMs: parts.pollIntervalMs });
-  return laneController(parts, {
+  return createLaneController(parts, {
     name: "serviceinstance",
     informer: caches.instances,
     reconcile: createManagedReconcile<ServiceInstance>({
@@ -88,7 +86,7 @@ export function createInstanceController(parts: ControllerParts): Controller {
 export function createBindingController(parts: ControllerParts): Controller {
   const { client, caches, backupCaches, brokers, usages, clock, confirmLossMs } = parts;
   const pace = new RestPace({ clock, intervalMs: parts.pollIntervalMs });
-  return laneController(parts, {
+  return createLaneController(parts, {
     name: "servicebinding",
     informer: caches.bindings,
     reconcile: createManagedReconcile<ManagedServiceBinding>({
@@ -138,36 +136,6 @@ export function createVanishedController(parts: ControllerParts): Controller {
     type === "deleted" ? vanished.keysOf(object) : [],
   );
   return controller;
-}
-
-/** A controller in which a broker that hangs delays only its own resources. */
-function laneController<M extends Managed>(
-  parts: ControllerParts,
-  { name, informer, reconcile }: LaneController<M>,
-): Controller {
-  const controller: Controller = new Controller({
-    ...parts,
-    name,
-    workers: parts.workers * lanesAtOnce,
-    baseDelayMs: firstRetryMs,
-    reconcile: inLanes({
-      reconcile,
-      width: parts.workers,
-      laneOf: (key) => {
-        const managed = informer.get(key);
-        return managed === undefined ? undefined : configNameOf(managed);
-      },
-      enqueue: (key) => controller.enqueue(key),
-    }),
-  });
-  return controller;
-}
-
-/** What differs between the controllers of the managed kinds. */
-interface LaneController<M extends Managed> {
-  readonly name: string;
-  readonly informer: Informer<M>;
-  readonly reconcile: Reconcile;
 }
 
 /** Names of the restores that put something into the instance now. */

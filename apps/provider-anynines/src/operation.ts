@@ -34,6 +34,9 @@ export interface BrokerOperation {
   readonly instanceId?: string | undefined;
   /** Of a discard: what the create failed with, which is not tried again until the spec changes. Absent: it is made anew at once. */
   readonly failure?: string | undefined;
+  /** Of a deletion: how often in a row the broker accepted it and then failed, and when last, in milliseconds since the epoch. */
+  readonly failures?: number | undefined;
+  readonly failedAt?: number | undefined;
   /** Of a failed create: what it left is deleted. */
   readonly discarded?: boolean | undefined;
   /** Of a backup or a restore: what the backup manager had before the first try. What is newer may be ours. */
@@ -60,7 +63,7 @@ export function recordedOperation(object: KubeObject): BrokerOperation | undefin
   }
   if (!isRecord(value)) return undefined;
   const { type, phase, key, startedAt, description, generation, serviceId, planId, after } = value;
-  const { failure, discarded, instanceId } = value;
+  const { failure, failures, failedAt, discarded, instanceId } = value;
   if (type !== "create" && type !== "update" && type !== "delete" && type !== "discard") return undefined;
   return {
     type,
@@ -72,6 +75,8 @@ export function recordedOperation(object: KubeObject): BrokerOperation | undefin
     ...(typeof serviceId === "string" ? { serviceId } : {}),
     ...(typeof planId === "string" ? { planId } : {}),
     ...(typeof failure === "string" ? { failure } : {}),
+    ...(typeof failures === "number" ? { failures } : {}),
+    ...(typeof failedAt === "number" ? { failedAt } : {}),
     ...(discarded === true ? { discarded } : {}),
     ...(typeof instanceId === "string" ? { instanceId } : {}),
     ...afterOf(after),

@@ -30,7 +30,7 @@ export interface ProviderOptions {
   readonly pollIntervalMs: number;
   /** Time between two observations of which both must find a resource gone at its broker. Default 30 000. */
   readonly confirmLossMs?: number | undefined;
-  /** Resources of one kind and one broker that are worked on at the same time. */
+  /** Resources of one kind and one broker or backup manager that are worked on at the same time. */
   readonly workers: number;
 }
 

@@ -39,3 +39,23 @@ test("Ctrl-C ends a step that waits for something that never comes, and no furth
   await assert.rejects(next, /stopped by SIGINT/);
   assert.equal(hasBegun, false);
 });
+
+test("lines of work side by side say whose they are, and a step is one line", async () => {
+  const lines: string[] = [];
+  let now = 0;
+  const progress = createProgress(
+    (line) => void lines.push(line),
+    () => now,
+    new AbortController().signal,
+  );
+  await progress.lane("MariaDB").step("a Backup is Ready", () => {
+    progress.lane("KeyValue").say("one\ntwo");
+    now += 1_200;
+    return Promise.resolve();
+  });
+  assert.deepEqual(lines, [
+    "           KeyValue    one",
+    "           KeyValue    two",
+    "           MariaDB     a Backup is Ready: 1.2 s",
+  ]);
+});

@@ -4,8 +4,10 @@
 export interface Progress {
   /** A step that takes time; prints its name and, when done, how long it took. */
   step<T>(name: string, run: () => Promise<T>): Promise<T>;
-  /** Something worth reporting inside a step. */
-  say(line: string): void;
+  /** Something worth reporting inside a step; of several lines each is a line of its own. */
+  say(text: string): void;
+  /** For work that runs beside other work: each line says whose it is, and a step is one line, when it is done. */
+  lane(name: string): Progress;
   /** Seconds since the start. */
   elapsed(): number;
 }
@@ -19,18 +21,40 @@ export function createProgress(
   const started = now();
   const elapsed = (): number => (now() - started) / 1000;
   const stamp = (): string => `[${elapsed().toFixed(1).padStart(6)} s]`;
+  const sayIn =
+    (lane: string) =>
+    (text: string): void => {
+      for (const line of text.split("\n")) write(`           ${lane}${line}`);
+    };
+  const timed = async <T>(run: () => Promise<T>, done: (seconds: string) => void): Promise<T> => {
+    const begun = now();
+    const result = await unlessAborted(signal, run);
+    done(`${((now() - begun) / 1000).toFixed(1)} s`);
+    return result;
+  };
+  const laneOf = (name: string): Progress => {
+    const say = sayIn(`${name.padEnd(laneWidth)} `);
+    return {
+      elapsed,
+      say,
+      lane: laneOf,
+      step: (step, run) => timed(run, (seconds) => say(`${step}: ${seconds}`)),
+    };
+  };
   return {
     elapsed,
-    say: (line) => write(`           ${line}`),
-    async step(name, run) {
-      write(`${stamp()} ${name} …`);
-      const begun = now();
-      const result = await unlessAborted(signal, run);
-      write(`${stamp()} ${name}: done in ${((now() - begun) / 1000).toFixed(1)} s`);
-      return result;
+    say: sayIn(""),
+    lane: laneOf,
+    step(name, run) {
+      // Nothing begins after Ctrl-C.
+      if (!signal.aborted) write(`${stamp()} ${name} …`);
+      return timed(run, (seconds) => write(`${stamp()} ${name}: done in ${seconds}`));
     },
   };
 }
+
+/** Room for the name of a lane. */
+const laneWidth = 11;
 
 async function unlessAborted<T>(signal: AbortSignal, run: () => Promise<T>): Promise<T> {
   signal.throwIfAborted();

@@ -20,9 +20,9 @@ Try next, in another terminal:
 
   export PATH="${cli.bin}:$PATH"
   export KUBECONFIG="${appB}"
-  kubectl bind ${backendUrl}/export             # log in, choose an API, bind app cluster B
+  kubectl bind ${backendUrl}/export             # log in, choose postgresqlinstances
   kubectl get apiservicebindings -n klutch-bind
-  kubectl apply -f ${state.folder}/namespace.yaml -f ${state.folder}/postgresqlinstance.yaml
+  kubectl apply -f ${state.folder}/namespace.yaml -f ${state.folder}/postgresql-instance.yaml
   kubectl get postgresqlinstances -n demo --watch
   KUBECONFIG="${controlPlane}" kubectl get managed
 

@@ -17,11 +17,13 @@ import type { Progress } from "./progress.ts";
 import { report } from "./report.ts";
 import { offerApis, startBackend } from "./services/backend.ts";
 import { startBroker } from "./services/broker.ts";
+import { obtainDataServers } from "./services/data-servers.ts";
 import { startDex } from "./services/dex.ts";
 import { configureProvider, startFunction, startProvider } from "./services/packages.ts";
 import { openState, postgresFolder } from "./state.ts";
 import { writeCliFiles } from "./cli-files.ts";
 import type { SandboxBase, SandboxContext } from "./context.ts";
+import { together } from "./together.ts";
 
 /** Runs the sandbox until the signal aborts, or until the demo is over with `exit`. */
 export async function runSandbox(
@@ -32,12 +34,16 @@ export async function runSandbox(
   await using stack = new AsyncDisposableStack();
   const state = await openState(config.folder, config.reset, stack);
   requireRoom(await readMachineRoom(state.folder), state.folder);
-  await preparePostgres({
-    dataDir: postgresFolder(state.folder),
-    password: state.secrets.postgresPassword,
-  });
-  await progress.step("servers from the cache, or obtained once (minutes, if they must be built)", () =>
-    resolveEngines(engineNames, { progress: (line) => progress.say(line), signal }),
+  const servers = await progress.step(
+    "servers, from the cache or obtained once (minutes, if they must be built)",
+    async () => {
+      await preparePostgres({
+        dataDir: postgresFolder(state.folder),
+        password: state.secrets.postgresPassword,
+      });
+      await resolveEngines(engineNames, { progress: (line) => progress.say(line), signal });
+      return obtainDataServers(progress, signal);
+    },
   );
   if (state.isKept) progress.say(`taking up the state in ${state.folder} (--reset starts anew)`);
   const certificates = await ensureCertificates(join(state.folder, "certificates"), new Date());
@@ -47,7 +53,7 @@ export async function runSandbox(
     started,
     startRegistry(base),
     startDex(base),
-    startBroker(base),
+    startBroker(base, servers),
     startFunction(base, certificates),
   ]);
   const stop = new AbortController();
@@ -56,7 +62,7 @@ export async function runSandbox(
   const tasks = [runPackageRuntime(context, certificates)];
   const [, backendUrl] = await together([
     progress.step("Configuration, Function and Provider from the local registry", () =>
-      startPackages(context, registry),
+      startPackages(context, registry, ["postgresql", ...Object.keys(servers)]),
     ),
     progress.step("backend", () => startBackend(context, issuer)),
   ]);
@@ -64,9 +70,13 @@ export async function runSandbox(
   for (const cluster of [clusters.appA, clusters.appB]) tasks.push(superviseKonnectors(context, cluster));
   const cli = await writeCliFiles(context);
   progress.say(`ready after ${progress.elapsed().toFixed(1)} s`);
-  if (config.demo && !signal.aborted) await runDemo({ context, cli, backendUrl, ...broker });
-  console.log(report(context, cli, backendUrl, issuer));
-  if (!config.exit) await untilAborted(signal);
+  if (config.demo && !signal.aborted) await runDemo({ context, cli, backendUrl, broker });
+  if (config.exit) {
+    progress.say(`what it made is kept in ${state.folder}; npm run sandbox goes on from there`);
+  } else {
+    console.log(report(context, cli, backendUrl, issuer));
+    await untilAborted(signal);
+  }
   progress.say("stopping …");
   stop.abort(new Error("stopping"));
   await Promise.all(tasks);
@@ -80,10 +90,14 @@ const xrd = {
   namespaced: false,
 } as const;
 
-async function startPackages(context: SandboxContext, registry: string): Promise<void> {
+async function startPackages(
+  context: SandboxContext,
+  registry: string,
+  types: readonly string[],
+): Promise<void> {
   await installPackages(context, registry);
   await Promise.all([startProvider(context), packagesHealthy(context)]);
-  await configureProvider(context);
+  await configureProvider(context, types);
 }
 
 async function packagesHealthy(context: SandboxContext): Promise<void> {
@@ -97,14 +111,6 @@ async function packagesHealthy(context: SandboxContext): Promise<void> {
     context.progress.say(`${kind} ${name} is Installed and Healthy`);
   }
   for (const { metadata } of xrds) await waitForConditions(client, xrd, metadata, ["Established", "Offered"]);
-}
-
-/** As `Promise.all`, but waits for all even when one fails: what the others start must be known before it can be stopped. */
-async function together<const T extends readonly Promise<unknown>[]>(
-  promises: T,
-): Promise<{ -readonly [K in keyof T]: Awaited<T[K]> }> {
-  await Promise.allSettled(promises);
-  return Promise.all(promises);
 }
 
 function untilAborted(signal: AbortSignal): Promise<void> {

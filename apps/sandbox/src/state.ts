@@ -91,7 +91,7 @@ async function makeFolder(folder: string): Promise<void> {
 }
 
 async function empty(folder: string): Promise<void> {
-  await removeDataHome(postgresFolder(folder));
+  for (const home of dataHomes(folder)) await removeDataHome(home);
   for (const name of await readdir(folder))
     if (!name.startsWith(lockFile)) await rm(join(folder, name), { recursive: true, force: true });
 }
@@ -99,6 +99,16 @@ async function empty(folder: string): Promise<void> {
 /** Where the data of PostgreSQL is kept, or a link to it. */
 export function postgresFolder(folder: string): string {
   return join(folder, "postgres");
+}
+
+/** Where the broker keeps the servers that instances have of their own, or a link to it. */
+export function serversFolder(folder: string): string {
+  return join(folder, "servers");
+}
+
+/** All data of a sandbox that root may have had to keep elsewhere; `removeDataHome` removes each. */
+export function dataHomes(folder: string): readonly string[] {
+  return [postgresFolder(folder), serversFolder(folder)];
 }
 
 async function readKept(file: string): Promise<Readonly<Record<string, unknown>> | undefined> {

@@ -6,7 +6,7 @@ import type { Progress } from "./progress.ts";
 /** What every server of the sandbox is bound to. */
 export interface Supervision {
   readonly stack: AsyncDisposableStack;
-  readonly progress: Progress;
+  readonly progress: Pick<Progress, "say">;
 }
 
 const restartDelayMs = 1_000;

@@ -82,6 +82,17 @@ test("an export and its CRD say the same: all of Klutch's own CRDs come back as 
   }
 });
 
+test("the column of Crossplane's own connection Secret, which no claim here has, is not exported", () => {
+  const column = (name: string, jsonPath: string): object => ({ name, type: "string", jsonPath });
+  const kept = [column("READY", ".status.ready"), column("NAME-OF-MY-OWN", ".spec.secret")];
+  const secret = column("CONNECTION-SECRET", ".spec.writeConnectionSecretToRef.name");
+  const columnsOf = (columns: readonly object[]): unknown =>
+    exportFromCrd(crd([{ ...v1, additionalPrinterColumns: columns }])).spec.versions[0]
+      ?.additionalPrinterColumns;
+  assert.deepEqual(columnsOf([...kept, secret]), kept);
+  assert.deepEqual(columnsOf([secret]), []);
+});
+
 test("the hash follows every change of the schema and nothing else", () => {
   const one = exportFromCrd(crd([v1]));
   assert.match(one.hash, /^[0-9a-zA-Z]{30,39}$/);

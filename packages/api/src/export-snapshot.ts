@@ -62,7 +62,7 @@ export class ExportError extends Error {
 /**
  * The snapshot and its hash. Only served versions are exported; behind a conversion webhook, which the app cluster cannot reach,
  * only one: the storage version if it is served, else the first served one. Exactly one exported version is marked as storage,
- * also when the provider's is not served. Throws `ExportError` when nothing is served, a schema is missing or a version's name
+ * also when the provider's is not served. The column CONNECTION-SECRET is left out. Throws `ExportError` when nothing is served, a schema is missing or a version's name
  * is none that exports may have.
  */
 export function exportFromCrd(crd: CrdSource): { readonly spec: ExportSnapshot; readonly hash: string } {
@@ -84,6 +84,9 @@ function crdSpecOf({ metadata, spec }: CrdSource): CrdSpec {
   throw new ExportError(`${metadata.name ?? ""} is not a CustomResourceDefinition${why}`);
 }
 
+/** Crossplane's column for claims. Our Secrets come by a binding's own name, so it would be empty in every app cluster. */
+const connectionSecretPath = ".spec.writeConnectionSecretToRef.name";
+
 function versionOf(version: CrdVersion, storage: boolean, crdName: string): ExportVersion {
   const schema = version.schema?.openAPIV3Schema;
   if (schema === undefined) {
@@ -99,7 +102,13 @@ function versionOf(version: CrdVersion, storage: boolean, crdName: string): Expo
     ...(deprecated === undefined ? {} : { deprecated }),
     ...(deprecationWarning === undefined ? {} : { deprecationWarning }),
     ...(subresources === undefined ? {} : { subresources }),
-    ...(additionalPrinterColumns === undefined ? {} : { additionalPrinterColumns }),
+    ...(additionalPrinterColumns === undefined
+      ? {}
+      : {
+          additionalPrinterColumns: additionalPrinterColumns.filter(
+            ({ jsonPath }) => jsonPath !== connectionSecretPath,
+          ),
+        }),
     ...(selectableFields === undefined ? {} : { selectableFields }),
   };
   const [problem] = problemsOf(exportVersion.json, exported);

@@ -111,3 +111,5 @@ export const readyWordsCondition = "klutch.anynines.com/Ready";
 export const syncedWordsCondition = "klutch.anynines.com/Synced";
 /** `<apiVersion>/<kind>` of the claim, on its managed resource. */
 export const claimKindAnnotation = "klutch.anynines.com/claim-kind";
+/** "true" on an Object of provider-kubernetes whose claim was ready once: what is not ready then is not being made for the first time. */
+export const wasReadyAnnotation = "klutch.anynines.com/was-ready";

@@ -23,7 +23,8 @@ export type EngineName =
   | "crane"
   | "dex"
   | "crossplane"
-  | "crossplane-rbac";
+  | "crossplane-rbac"
+  | "judges";
 
 const kubernetesVersion = "v1.34.4";
 const crossplaneVersion = "v2.3.4";
@@ -86,6 +87,8 @@ export const engineDefinitions: readonly EngineDefinition[] = [
     ...crossplaneSettings,
     "sigs.k8s.io/controller-runtime/pkg/metrics/server.DefaultBindAddress=0",
   ]),
+  // A program of ours around the GitOps tools' own code; its source lies beside its go.mod.
+  { name: "judges", version: "v0.1.0", module: "judges", package: ".", linkerSettings: [] },
 ];
 
 /** Engines that one call of the compiler makes: they share a module and its linker settings. */
@@ -96,8 +99,14 @@ export function buildGroups(engines: readonly EngineDefinition[]): readonly (rea
   return [...Map.groupBy(inOrder, keyOf).values()];
 }
 
+/** What only tests run, and only some. */
+const testEngines: ReadonlySet<EngineName> = new Set<EngineName>(["judges"]);
+
 /** All names, in build order. */
-export const engineNames: readonly EngineName[] = engineDefinitions.map((engine) => engine.name);
+export const allEngineNames: readonly EngineName[] = engineDefinitions.map((engine) => engine.name);
+
+/** Names of the servers that the whole of Klutch runs beside, in build order. */
+export const engineNames: readonly EngineName[] = allEngineNames.filter((name) => !testEngines.has(name));
 
 /** The definition of `name`. */
 export function engineDefinition(name: EngineName): EngineDefinition {

@@ -1,5 +1,5 @@
 /** Finds, fetches or builds the upstream servers and runs them as processes that end with their parent. */
-export { engineNames, type EngineName } from "./catalog.ts";
+export { allEngineNames, engineNames, type EngineName } from "./catalog.ts";
 export { cacheFolder } from "./environment.ts";
 export { type DebianName } from "./debian-packages.ts";
 export { type DebianOptions, type DebianPrograms, resolveDebian } from "./debian.ts";

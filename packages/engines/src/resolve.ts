@@ -184,10 +184,12 @@ async function removePartials(target: string): Promise<void> {
   }
 }
 
-/** Changes whenever the program would: version, module pins, linker settings, platform. */
+/** Changes whenever the program would: version, module pins, source of ours, linker settings, platform. */
 async function engineKey(engine: EngineDefinition): Promise<string> {
   const hash = createHash("sha256");
-  for (const file of ["go.mod", "go.sum"]) hash.update(await readFile(join(moduleFolder(engine), file)));
+  const folder = moduleFolder(engine);
+  const sources = (await readdir(folder)).filter((name) => name.endsWith(".go")).toSorted();
+  for (const file of ["go.mod", "go.sum", ...sources]) hash.update(await readFile(join(folder, file)));
   hash.update(JSON.stringify([engine, process.platform, process.arch]));
   return `${engine.version}-${hash.digest("hex").slice(0, 12)}`;
 }

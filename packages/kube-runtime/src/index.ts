@@ -1,5 +1,5 @@
 /** Caches, queues, controllers, leases and probes for programs that follow the state of API servers. */
-export { Backoff } from "./backoff.ts";
+export { Backoff, backoffLimit } from "./backoff.ts";
 export {
   Controller,
   type ControllerOptions,

@@ -15,6 +15,9 @@ const tools = {
       "argocd.argoproj.io/sync-options": "Prune=false",
       "argocd.argoproj.io/sync-wave": "1",
       "argocd.argoproj.io/compare-options": "IgnoreExtraneous",
+      "argocd.argoproj.io/hook": "PreSync",
+      "argocd.argoproj.io/hook-delete-policy": "HookSucceeded",
+      "argocd-image-updater.argoproj.io/image-list": "shop=example.org/shop",
       "link.argocd.argoproj.io/external-link": "https://example.org",
       "notifications.argoproj.io/subscribe.on-sync-failed.slack": "team",
     },
@@ -25,8 +28,13 @@ const tools = {
       "kustomize.toolkit.fluxcd.io/namespace": "flux-system",
       "helm.toolkit.fluxcd.io/name": "shop",
       "helm.toolkit.fluxcd.io/namespace": "app",
+      "fluxcd.controlplane.io/name": "flux",
+      "fluxcd.controlplane.io/namespace": "flux-system",
     },
     annotations: {
+      "kustomize.toolkit.fluxcd.io/checksum": "0123",
+      "kustomize.toolkit.fluxcd.io/force": "enabled",
+      "kustomize.toolkit.fluxcd.io/reconcile": "disabled",
       "kustomize.toolkit.fluxcd.io/prune": "disabled",
       "kustomize.toolkit.fluxcd.io/ssa": "merge",
       "helm.toolkit.fluxcd.io/driftDetection": "disabled",
@@ -41,6 +49,8 @@ const tools = {
       "meta.helm.sh/release-namespace": "app",
       "helm.sh/resource-policy": "keep",
       "helm.sh/hook": "pre-install",
+      "helm.sh/hook-weight": "1",
+      "helm.sh/hook-delete-policy": "hook-succeeded",
     },
   },
   kubectl: {
@@ -48,8 +58,20 @@ const tools = {
     annotations: { "kubectl.kubernetes.io/last-applied-configuration": "{}" },
   },
   "an inventory": {
-    labels: { "cli-utils.sigs.k8s.io/inventory-id": "0123", "kapp.k14s.io/app": "1" },
-    annotations: { "config.k8s.io/owning-inventory": "0123", "objectset.rio.cattle.io/id": "one" },
+    labels: {
+      "cli-utils.sigs.k8s.io/inventory-id": "0123",
+      "configmanagement.gke.io/managed-by": "x",
+      "kapp.k14s.io/app": "1",
+      "kapp.k14s.io/association": "v1.0123",
+      "objectset.rio.cattle.io/hash": "0123",
+      "fleet.cattle.io/bundle-id": "shop",
+    },
+    annotations: {
+      "config.k8s.io/owning-inventory": "0123",
+      "config.kubernetes.io/depends-on": "/namespaces/app/ConfigMap/x",
+      "configsync.gke.io/resource-id": "_configmap_app_x",
+      "objectset.rio.cattle.io/id": "one",
+    },
   },
 };
 

@@ -33,6 +33,7 @@ const ownershipMarks: readonly string[] = [
   "configmanagement.gke.io/*",
   "kapp.k14s.io/*",
   "objectset.rio.cattle.io/*",
+  "fleet.cattle.io/*",
 ];
 
 /**

@@ -1488,6 +1488,9 @@ export const tables: readonly ServiceTable[] = [
     "fields": [
       {
         "name": "expose",
+        "backends": [
+          "a8s"
+        ],
         "schema": {
           "description": "From where the database is reached; only for databases that run in the cluster.",
           "type": "string",
@@ -1620,17 +1623,288 @@ export const tables: readonly ServiceTable[] = [
               "to": "single"
             },
             "message": "Migration from clustered to single Data Service Instance is not supported."
-          },
-          {
-            "cel": {
-              "expression": "!has(self.expose) || (has(self.compositionRef) && self.compositionRef.name != 'a9s-postgresql')"
-            },
-            "message": "expose is not supported for a9s-postgresql; remove spec.expose"
           }
         ]
+      },
+      {
+        "name": "a8s",
+        "services": [
+          "a9s-postgresql13",
+          "a9s-postgresql14"
+        ],
+        "plans": [
+          {
+            "name": "postgresql-single-nano",
+            "about": "1 server, 2 CPU, 1Gi memory, 3Gi disk"
+          },
+          {
+            "name": "postgresql-single-small",
+            "about": "1 server, 2 CPU, 2Gi memory, 10Gi disk"
+          },
+          {
+            "name": "postgresql-single-medium",
+            "about": "1 server, 2 CPU, 4Gi memory, 50Gi disk"
+          },
+          {
+            "name": "postgresql-single-big",
+            "about": "1 server, 4 CPU, 16Gi memory, 100Gi disk"
+          },
+          {
+            "name": "postgresql-replica-nano",
+            "about": "3 servers, each as single-nano"
+          },
+          {
+            "name": "postgresql-replica-small",
+            "about": "3 servers, each as single-small"
+          },
+          {
+            "name": "postgresql-replica-medium",
+            "about": "3 servers, each as single-medium"
+          },
+          {
+            "name": "postgresql-replica-big",
+            "about": "3 servers, each as single-big"
+          }
+        ],
+        "takes": {
+          "create": "5m",
+          "change": "10m",
+          "delete": "5m"
+        },
+        "rules": [
+          {
+            "neverSmaller": {}
+          },
+          {
+            "never": {
+              "from": "replica",
+              "to": "single"
+            },
+            "message": "Migration from clustered to single Data Service Instance is not supported."
+          }
+        ],
+        "object": {
+          "manifest": {
+            "apiVersion": "postgresql.anynines.com/v1beta3",
+            "kind": "Postgresql"
+          },
+          "ready": "has(object.status) && has(object.status.readyReplicas) && object.status.readyReplicas == object.spec.replicas && (!has(object.status.observedGeneration) || object.status.observedGeneration == object.metadata.generation)",
+          "patches": [
+            {
+              "from": "spec.service",
+              "to": "spec.version",
+              "trimPrefix": "a9s-postgresql",
+              "as": "integer"
+            },
+            {
+              "from": "spec.plan",
+              "to": "spec.volumeSize",
+              "lastWord": {
+                "nano": "3Gi",
+                "small": "10Gi",
+                "medium": "50Gi",
+                "big": "100Gi"
+              }
+            },
+            {
+              "from": "spec.plan",
+              "to": "spec.resources.requests.cpu",
+              "lastWord": {
+                "nano": "2",
+                "small": "2",
+                "medium": "2",
+                "big": "4"
+              }
+            },
+            {
+              "from": "spec.plan",
+              "to": "spec.resources.limits.cpu",
+              "lastWord": {
+                "nano": "2",
+                "small": "2",
+                "medium": "2",
+                "big": "4"
+              }
+            },
+            {
+              "from": "spec.plan",
+              "to": "spec.resources.requests.memory",
+              "lastWord": {
+                "nano": "1Gi",
+                "small": "2Gi",
+                "medium": "4Gi",
+                "big": "16Gi"
+              }
+            },
+            {
+              "from": "spec.plan",
+              "to": "spec.resources.limits.memory",
+              "lastWord": {
+                "nano": "1Gi",
+                "small": "2Gi",
+                "medium": "4Gi",
+                "big": "16Gi"
+              }
+            },
+            {
+              "from": "spec.plan",
+              "to": "spec.replicas",
+              "hasWord": {
+                "single": 1,
+                "replica": 3
+              }
+            },
+            {
+              "from": "spec.expose",
+              "to": "spec.expose",
+              "default": "LoadBalancer"
+            },
+            {
+              "from": "parameters",
+              "to": "spec.parameters"
+            }
+          ],
+          "status": [
+            {
+              "from": "status.clusterStatus",
+              "to": "clusterStatus"
+            },
+            {
+              "from": "status.readyReplicas",
+              "to": "readyReplicas"
+            }
+          ],
+          "binding": {
+            "manifest": {
+              "apiVersion": "servicebindings.anynines.com/v1beta3",
+              "kind": "ServiceBinding",
+              "spec": {
+                "instance": {
+                  "apiVersion": "postgresql.anynines.com/v1beta3",
+                  "kind": "Postgresql"
+                }
+              }
+            },
+            "ready": "has(object.status) && has(object.status.implemented) && object.status.implemented",
+            "patches": [
+              {
+                "from": "spec.instanceRef",
+                "to": "spec.instance.name"
+              },
+              {
+                "from": "claim.namespace",
+                "to": "spec.instance.namespace"
+              }
+            ],
+            "status": [
+              {
+                "from": "status.implemented",
+                "to": "implemented"
+              },
+              {
+                "from": "status.secret.name",
+                "to": "secret.name"
+              },
+              {
+                "from": "status.secret.namespace",
+                "to": "secret.namespace"
+              },
+              {
+                "from": "status.secret.name",
+                "to": "credentials.name"
+              }
+            ]
+          },
+          "backup": {
+            "manifest": {
+              "apiVersion": "backups.anynines.com/v1beta3",
+              "kind": "Backup",
+              "spec": {
+                "serviceInstance": {
+                  "apiGroup": "postgresql.anynines.com",
+                  "kind": "PostgreSQL"
+                }
+              }
+            },
+            "ready": "has(object.status) && has(object.status.conditions) && object.status.conditions.exists(c, c.type == \"Ready\" && c.status == \"True\")",
+            "patches": [
+              {
+                "from": "spec.instanceRef",
+                "to": "spec.serviceInstance.name"
+              }
+            ],
+            "status": [
+              {
+                "from": "status.backupID",
+                "to": "backupID"
+              },
+              {
+                "from": "status.conditions",
+                "to": "conditions"
+              },
+              {
+                "from": "status.lastObservationTime",
+                "to": "lastObservationTime"
+              },
+              {
+                "from": "status.podUsedNamespacedName",
+                "to": "podUsedNamespacedName"
+              },
+              {
+                "from": "status.podUsedUID",
+                "to": "podUsedUID"
+              },
+              {
+                "from": "status.retries",
+                "to": "retries"
+              }
+            ]
+          },
+          "restore": {
+            "manifest": {
+              "apiVersion": "backups.anynines.com/v1beta3",
+              "kind": "Restore",
+              "spec": {
+                "serviceInstance": {
+                  "apiGroup": "postgresql.anynines.com",
+                  "kind": "PostgreSQL"
+                }
+              }
+            },
+            "ready": "has(object.status) && has(object.status.conditions) && object.status.conditions.exists(c, c.type == \"Ready\" && c.status == \"True\")",
+            "patches": [
+              {
+                "from": "spec.instanceRef",
+                "to": "spec.serviceInstance.name"
+              },
+              {
+                "from": "spec.backupRef",
+                "to": "spec.backupName"
+              }
+            ],
+            "status": [
+              {
+                "from": "status.conditions",
+                "to": "conditions"
+              },
+              {
+                "from": "status.lastObservationTime",
+                "to": "lastObservationTime"
+              },
+              {
+                "from": "status.podToPoll",
+                "to": "podToPoll"
+              },
+              {
+                "from": "status.restoreID",
+                "to": "restoreID"
+              }
+            ]
+          }
+        }
       }
     ],
-    "parametersAbout": "Settings of the database server. What is not set is as the broker has it.",
+    "parametersAbout": "Settings of the database server. What is not set is as the backend has it.",
     "parameters": [
       {
         "name": "dataChecksums",
@@ -1665,6 +1939,9 @@ export const tables: readonly ServiceTable[] = [
         "to": {
           "a9s": {
             "key": "max_connections"
+          },
+          "a8s": {
+            "key": "maxConnections"
           }
         }
       },
@@ -1723,6 +2000,9 @@ export const tables: readonly ServiceTable[] = [
         "to": {
           "a9s": {
             "key": "temp_file_limit"
+          },
+          "a8s": {
+            "key": "tempFileLimitKiloBytes"
           }
         }
       },
@@ -1740,6 +2020,9 @@ export const tables: readonly ServiceTable[] = [
         "to": {
           "a9s": {
             "key": "track_io_timing"
+          },
+          "a8s": {
+            "key": "trackIOTiming"
           }
         }
       },
@@ -1759,6 +2042,9 @@ export const tables: readonly ServiceTable[] = [
         "to": {
           "a9s": {
             "key": "archive_timeout"
+          },
+          "a8s": {
+            "key": "archiveTimeoutSeconds"
           }
         }
       },
@@ -1778,6 +2064,9 @@ export const tables: readonly ServiceTable[] = [
         "to": {
           "a9s": {
             "key": "statement_timeout"
+          },
+          "a8s": {
+            "key": "statementTimeoutMillis"
           }
         }
       },
@@ -1850,6 +2139,9 @@ export const tables: readonly ServiceTable[] = [
         "to": {
           "a9s": {
             "key": "wal_writer_delay"
+          },
+          "a8s": {
+            "key": "walWriterDelayMillis"
           }
         }
       },
@@ -1869,6 +2161,9 @@ export const tables: readonly ServiceTable[] = [
         "to": {
           "a9s": {
             "key": "max_replication_slots"
+          },
+          "a8s": {
+            "key": "maxReplicationSlots"
           }
         }
       },
@@ -1888,6 +2183,9 @@ export const tables: readonly ServiceTable[] = [
         "to": {
           "a9s": {
             "key": "max_wal_senders"
+          },
+          "a8s": {
+            "key": "maxWALSenders"
           }
         }
       },
@@ -1908,6 +2206,9 @@ export const tables: readonly ServiceTable[] = [
         "to": {
           "a9s": {
             "key": "synchronous_commit"
+          },
+          "a8s": {
+            "key": "synchronousCommit"
           }
         }
       },
@@ -1932,6 +2233,10 @@ export const tables: readonly ServiceTable[] = [
         "to": {
           "a9s": {
             "key": "client_min_messages"
+          },
+          "a8s": {
+            "key": "clientMinMessages",
+            "as": "lower"
           }
         }
       },
@@ -1959,6 +2264,10 @@ export const tables: readonly ServiceTable[] = [
         "to": {
           "a9s": {
             "key": "pg_log_min_messages"
+          },
+          "a8s": {
+            "key": "logMinMessages",
+            "as": "lower"
           }
         }
       },
@@ -1986,6 +2295,10 @@ export const tables: readonly ServiceTable[] = [
         "to": {
           "a9s": {
             "key": "pg_log_min_error_statement"
+          },
+          "a8s": {
+            "key": "logMinErrorStatement",
+            "as": "lower"
           }
         }
       },
@@ -2005,6 +2318,9 @@ export const tables: readonly ServiceTable[] = [
         "to": {
           "a9s": {
             "key": "log_statement"
+          },
+          "a8s": {
+            "key": "logStatement"
           }
         }
       },
@@ -2023,14 +2339,17 @@ export const tables: readonly ServiceTable[] = [
         "to": {
           "a9s": {
             "key": "log_error_verbosity"
+          },
+          "a8s": {
+            "key": "logErrorVerbosity"
           }
         }
       },
       {
         "name": "maxLocksPerTransaction",
-        "about": "Not supported: a claim that sets it is refused.",
+        "about": "The most locks that a transaction holds, on average.",
         "schema": {
-          "description": "Not supported: a claim that sets it is refused.",
+          "description": "The most locks that a transaction holds, on average.",
           "type": "integer",
           "x-kubernetes-validations": [
             {
@@ -2039,22 +2358,30 @@ export const tables: readonly ServiceTable[] = [
             }
           ]
         },
-        "to": {}
+        "to": {
+          "a8s": {
+            "key": "maxLocksPerTransaction"
+          }
+        }
       },
       {
         "name": "sslCiphers",
-        "about": "Not supported: a claim that sets it is refused.",
+        "about": "Cipher suites of encrypted connections, as OpenSSL lists them.",
         "schema": {
-          "description": "Not supported: a claim that sets it is refused.",
+          "description": "Cipher suites of encrypted connections, as OpenSSL lists them.",
           "type": "string"
         },
-        "to": {}
+        "to": {
+          "a8s": {
+            "key": "sslCiphers"
+          }
+        }
       },
       {
         "name": "sslMinProtocolVersion",
-        "about": "Not supported: a claim that sets it is refused.",
+        "about": "The lowest version of TLS of encrypted connections.",
         "schema": {
-          "description": "Not supported: a claim that sets it is refused.",
+          "description": "The lowest version of TLS of encrypted connections.",
           "type": "string",
           "enum": [
             "TLSv1",
@@ -2063,7 +2390,11 @@ export const tables: readonly ServiceTable[] = [
             "TLSv1.3"
           ]
         },
-        "to": {}
+        "to": {
+          "a8s": {
+            "key": "sslMinProtocolVersion"
+          }
+        }
       }
     ],
     "credentials": {

@@ -1,6 +1,6 @@
 /** Everything that follows from one table. */
 import { type PackageManifest, serviceTypeLabel } from "@klutch/api";
-import { instanceComposition } from "../compositions.ts";
+import { instanceCompositions, objectCompositions } from "../compositions.ts";
 import { backupConfigName, claimResource, providerConfigName } from "../data-service.ts";
 import { type ExampleFile, examplesOf } from "../examples.ts";
 import { instanceTemplate, type TemplateManifest } from "../export-templates.ts";
@@ -36,7 +36,9 @@ export function manifestsOf(table: ServiceTable): ServiceManifests {
     api: `${plural}.${group}`,
     xrd,
     claims: claimDefinition(xrd),
-    compositions: [labelled(instanceComposition(service), table.type)],
+    compositions: [...instanceCompositions(service), ...objectCompositions([service])].map((made) =>
+      labelled(made, table.type),
+    ),
     template: instanceTemplate(service),
     examples: examplesOf(service),
     page: pageOf(service, "examples"),

@@ -1,33 +1,27 @@
-/** A table as what is printed and composed today: its default backend. */
-import type { DataService } from "../data-service.ts";
+/** A table as what is printed and composed of it. */
+import type { DataService, Making } from "../data-service.ts";
 import { rulesOf } from "../render/rules.ts";
-import type { Backend, Parameter, ServiceTable } from "./service-table.ts";
+import type { Backend, ServiceTable, Target } from "./service-table.ts";
 
 /** The service that a table describes. */
 export function dataServiceOf(table: ServiceTable): DataService {
   const backend = defaultBackend(table);
-  const has = ({ to }: Parameter): boolean => to[backend.name] !== undefined;
+  const own = makingOf(table, backend);
+  const names = own.parameters.map(({ name }) => name);
   return {
+    ...own,
     type: table.type,
     title: table.title,
     about: table.about,
     kind: table.kind,
-    offerings: backend.services,
-    plans: backend.plans.map(({ name }) => name),
-    plansAbout: Object.fromEntries(backend.plans.map(({ name, about = "" }) => [name, about])),
-    rules: rulesOf(table, backend),
     parametersAbout: table.parametersAbout,
-    parameters: table.parameters.filter(has).map(({ name, schema, to }) => ({
-      name,
-      brokerKey: to[backend.name]?.key ?? name,
-      as: to[backend.name]?.as,
-      schema: { json: schema },
-    })),
-    refusedParameters: table.parameters
-      .filter((parameter) => !has(parameter))
-      .map(({ name, schema }) => ({ name, schema: { json: schema } })),
+    // The default's parameters come first; those of other backends stand behind them.
+    parameterSchemas: [
+      ...table.parameters.filter(({ name }) => names.includes(name)),
+      ...table.parameters.filter(({ name }) => !names.includes(name)),
+    ].map(({ name, schema: json }) => ({ name, json })),
     fields: Object.fromEntries(table.fields.map(({ name, schema }) => [name, { json: schema }])),
-    takes: backend.takes,
+    others: table.backends.filter((one) => one !== backend).map((one) => makingOf(table, one)),
     ...(table.columns.length === 0
       ? {}
       : {
@@ -41,6 +35,32 @@ export function dataServiceOf(table: ServiceTable): DataService {
     credentialKeys: table.credentials.keys,
     connection: table.credentials.connection ?? [],
     examples: table.examples,
+  };
+}
+
+/** A backend of a table as what claims see of it. */
+export function makingOf(table: ServiceTable, backend: Backend): Making {
+  const { name, services, plans, takes, object } = backend;
+  const targetAt = (to: Readonly<Record<string, Target>>): Target | undefined => to[name];
+  const refusedFields = table.fields.filter(({ backends }) => backends?.includes(name) === false);
+  return {
+    composition: `${name}-${table.type}`,
+    offerings: services,
+    plans: plans.map((plan) => plan.name),
+    plansAbout: Object.fromEntries(plans.map((plan) => [plan.name, plan.about ?? ""])),
+    rules: rulesOf(table, backend),
+    parameters: table.parameters.flatMap(({ name: parameter, to }) => {
+      const target = targetAt(to);
+      return target === undefined ? [] : [{ name: parameter, brokerKey: target.key, as: target.as }];
+    }),
+    refused: [
+      ...refusedFields.map((field) => field.name),
+      ...table.parameters
+        .filter(({ to }) => targetAt(to) === undefined)
+        .map((parameter) => `parameters.${parameter.name}`),
+    ],
+    takes,
+    object,
   };
 }
 

@@ -55,7 +55,8 @@ function targetKeys(parameters: readonly unknown[], backend: string): readonly P
   });
 }
 
-function repeated(what: string, all: readonly Placed[]): readonly Problem[] {
+/** Those that stood before. */
+export function repeated(what: string, all: readonly Placed[]): readonly Problem[] {
   const first = new Map<string, string>();
   return all.flatMap(({ text, field }) => {
     const before = first.get(text);

@@ -11,6 +11,7 @@ import {
   type Schema,
   string,
 } from "@klutch/schema";
+import { objectBackend } from "./object-table.ts";
 import type {
   Backend,
   Column,
@@ -52,6 +53,7 @@ interface TableSpec {
 interface FileField {
   readonly about: string;
   readonly schema: JsonSchema;
+  readonly backends?: readonly string[] | undefined;
 }
 
 interface FileParameter {
@@ -104,12 +106,13 @@ const plan = object({ name: offered }, { about: line() });
 const backend: Schema<Backend> = object(
   {
     name: label(20),
-    broker: object({}),
     services: list(offered, { minItems: 1, maxItems: 50 }),
     plans: list(plan, { minItems: 1, maxItems: 200 }),
   },
   {
     default: boolean(),
+    broker: object({}),
+    object: objectBackend,
     takes: object({}, { create: duration, change: duration, delete: duration }),
     rules: list(rule, { maxItems: 50 }),
   },
@@ -118,7 +121,9 @@ const backend: Schema<Backend> = object(
 const claim = object(
   { kind: string({ pattern: "^[A-Z][A-Za-z0-9]*$", maxLength: 50 }) },
   {
-    fields: map(object({ about: line(), schema: anyObject() })),
+    fields: map(
+      object({ about: line(), schema: anyObject() }, { backends: list(label(20), { minItems: 1 }) }),
+    ),
   },
 );
 
@@ -167,7 +172,7 @@ export const tableFile: Schema<TableFile> = object({
       title: line(60),
       about: line(),
       claim,
-      backends: list(backend, { minItems: 1, maxItems: 1 }),
+      backends: list(backend, { minItems: 1, maxItems: 5 }),
       credentials,
     },
     {

@@ -87,10 +87,10 @@ const cases: readonly (readonly [what: string, piece: string, by: string, fault:
     '5: spec.titel: is "Example", expected one of the fields about, backends, claim, columns, credentials, examples, parameters, parametersAbout, sizes, title',
   ],
   [
-    "a missing field",
+    "a backend that makes nothing",
     "      broker: {}\n",
     "",
-    "13: spec.backends[0].broker: is missing, expected it to be set",
+    "13: spec.backends[0]: is neither, expected either broker, or object: how instances are made",
   ],
   [
     "no default",

@@ -99,8 +99,9 @@ function tableOf({ metadata, spec }: TableFile): ServiceTable {
     title: spec.title,
     about: spec.about,
     kind: spec.claim.kind,
-    fields: Object.entries(spec.claim.fields ?? {}).map(([name, { schema, about }]) => ({
+    fields: Object.entries(spec.claim.fields ?? {}).map(([name, { schema, about, backends }]) => ({
       name,
+      ...(backends === undefined ? {} : { backends }),
       schema: jsonSchema(schema, about),
     })),
     sizes: spec.sizes ?? [],

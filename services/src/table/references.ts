@@ -3,6 +3,7 @@ import { isRecord, listAt, recordAt, textAt, valueAt } from "@klutch/kube-core";
 import { type Problem, valueText } from "@klutch/schema";
 import { sourceProblems } from "../render/connection-text.ts";
 import { type Placed, placedNames, placedTexts } from "./doubles.ts";
+import { objectProblems } from "./object-problems.ts";
 
 /** Everything in a table's `spec` that names what there is not. */
 export function wrongReferences(spec: unknown): readonly Problem[] {
@@ -26,7 +27,8 @@ function defaultProblems(spec: unknown): readonly Problem[] {
 
 function backendProblems(spec: unknown, backend: unknown, field: string): readonly Problem[] {
   const plans = placedNames(listAt(backend, "plans"), `${field}.plans`, "name");
-  return listAt(backend, "rules").flatMap((rule, index) => {
+  const fields = claimFields(spec).map(({ text }) => text);
+  const rules = listAt(backend, "rules").flatMap((rule, index) => {
     const at = `${field}.rules[${index}]`;
     return [
       ...oneKind(rule, at),
@@ -43,6 +45,8 @@ function backendProblems(spec: unknown, backend: unknown, field: string): readon
       ...notAmong(fieldOf(rule, at), claimFields(spec), "field of the claim's spec"),
     ];
   });
+  const sources = fields.filter((name) => name !== "parameters");
+  return [...rules, ...objectProblems(spec, backend, field, sources)];
 }
 
 const kinds = [
@@ -131,7 +135,10 @@ function unknownBackends(spec: unknown): readonly Problem[] {
       field: `spec.parameters[${index}].to.${text}`,
     })),
   );
-  return notAmong(ofParameters, backends, "backend");
+  const ofFields = Object.entries(recordAt(spec, "claim", "fields")).flatMap(([name, field]) =>
+    placedTexts(listAt(field, "backends"), `spec.claim.fields.${name}.backends`),
+  );
+  return notAmong([...ofFields, ...ofParameters], backends, "backend");
 }
 
 function connectionProblems(spec: unknown): readonly Problem[] {

@@ -1,7 +1,9 @@
 /** Where in a table a rule of its definition stands, for what an API server says of the rule. */
 import { listAt, recordAt, recordsAt, textAt } from "@klutch/kube-core";
+import { onlyFor } from "../render/backend-rules.ts";
 import { rulesOf } from "../render/rules.ts";
 import type { CompositeResourceDefinition } from "../xrd.ts";
+import { dataServiceOf, makingOf } from "./data-service-of.ts";
 import type { ServiceTable } from "./service-table.ts";
 
 /**
@@ -42,10 +44,14 @@ function nested(path: readonly string[]): string {
 }
 
 function ruleOfBackend(table: ServiceTable, text: string | undefined): string | undefined {
+  const service = dataServiceOf(table);
   for (const [number, backend] of table.backends.entries()) {
+    const making = makingOf(table, backend);
     const rules = backend.rules ?? [];
     const index = rules.findIndex((rule) =>
-      rulesOf(table, { ...backend, rules: [rule] }).some((made) => made.rule === text),
+      rulesOf(table, { ...backend, rules: [rule] }).some(
+        (made) => made.rule === text || onlyFor(service, making, made).rule === text,
+      ),
     );
     const kind = Object.keys(rules[index] ?? {}).find((key) => key !== "message");
     if (index !== -1)

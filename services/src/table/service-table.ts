@@ -1,5 +1,6 @@
 /** A service as its table says it: trusted, with everything filled in that the file may leave out. */
 import type { JsonSchema } from "@klutch/schema";
+import type { ObjectBackend } from "./object-table.ts";
 
 /** A size of plans. */
 export interface Size {
@@ -41,13 +42,15 @@ export interface Takes {
   readonly delete?: string | undefined;
 }
 
-/** A way to make instances; it has a Composition of its own. */
+/** A way to make instances; it has a Composition of its own. Exactly one of `broker` and `object` is there. */
 export interface Backend {
   readonly name: string;
   /** Taken by claims that name no Composition. Exactly one of a table's is. */
   readonly default?: boolean | undefined;
   /** Instances are made at the broker of the ProviderConfig `<type>-service-broker`. */
-  readonly broker: object;
+  readonly broker?: object | undefined;
+  /** Instances are objects in the cluster. */
+  readonly object?: ObjectBackend | undefined;
   /** What `spec.service` may be. */
   readonly services: readonly string[];
   readonly plans: readonly Plan[];
@@ -75,6 +78,8 @@ export interface Parameter {
 /** A further field of a claim's spec. */
 export interface ClaimField {
   readonly name: string;
+  /** Names of those that have it; a claim of another one that sets it is refused with words. Undefined: all. */
+  readonly backends?: readonly string[] | undefined;
   readonly schema: JsonSchema;
 }
 
@@ -130,7 +135,7 @@ export interface ServiceTable {
   readonly fields: readonly ClaimField[];
   /** The smallest first. */
   readonly sizes: readonly Size[];
-  /** One, for now. */
+  /** Ways to make it, in the order of the table. */
   readonly backends: readonly Backend[];
   readonly parametersAbout: string;
   readonly parameters: readonly Parameter[];

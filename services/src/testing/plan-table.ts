@@ -30,6 +30,8 @@ export interface PlanChanges {
   readonly service: string;
   readonly plans: readonly string[];
   readonly verdicts: Verdicts;
+  /** What else the claims say. Default: nothing. */
+  readonly more?: object | undefined;
   /** By letter. */
   readonly messages: Readonly<Record<string, string>>;
 }
@@ -38,10 +40,10 @@ export interface PlanChanges {
 export async function checkPlanChanges(
   server: ClaimServer,
   from: string,
-  { type, service, plans, verdicts, messages }: PlanChanges,
+  { type, service, plans, verdicts, messages, more = {} }: PlanChanges,
 ): Promise<void> {
-  await server.create(type, from, { service, plan: from });
-  const ref = { namespace: "a", name: from };
+  const ref = { namespace: "a", name: `${from}-of-${service}` };
+  await server.create(type, ref.name, { service, plan: from, ...more });
   const answers = await Promise.all(
     plans.map((plan) => answerOf(server.client.mergePatch(type, ref, { spec: { plan } }, { dryRun: true }))),
   );

@@ -2,7 +2,7 @@
 import { type BackupManagerClient, createBackupManagerClient } from "@klutch/backup-manager";
 import type { BrokerConfig } from "@klutch/osb";
 import { type Metrics, Secret } from "@klutch/telemetry";
-import { requestObserver } from "../broker/client-metrics.ts";
+import { andTelling, requestObserver } from "../broker/client-metrics.ts";
 import { type ConfigSource, ConfiguredClients } from "../broker/configured-clients.ts";
 
 /** How long one call may take. A call that is older than twice this is not on its way any more. */
@@ -16,8 +16,11 @@ export function createManagers(options: ConfigSource & { readonly metrics: Metri
   const observe = requestObserver(options.metrics);
   return new ConfiguredClients(options, {
     serviceType: "backupmanager",
-    create: ({ url, auth, tls }) =>
-      createBackupManagerClient({ url, credentials: credentialsOf(auth), tls, timeoutMs }, observe),
+    create: ({ url, auth, tls }, answered) =>
+      createBackupManagerClient(
+        { url, credentials: credentialsOf(auth), tls, timeoutMs },
+        andTelling(observe, answered),
+      ),
   });
 }
 

@@ -38,8 +38,8 @@ export interface BackupClientOptions extends BackupStateOptions {
 
 /** While something moves. */
 const movingMs = 2_000;
-/** While nothing should. */
-const restMs = 600_000;
+/** While the manager's word is not known here. */
+const unknownMs = 60_000;
 /** While a restore is in the way. */
 const restoreWaitMs = 5_000;
 
@@ -162,6 +162,7 @@ export class BackupClient implements ExternalClient {
           exists: true,
           ready: state.isDeleting ? "unavailable" : "unknown",
           message: `the backup manager says that backup ${id} is ${JSON.stringify(found.state)}, which is not known here`,
+          pollAfterMs: unknownMs,
         });
     }
   }
@@ -174,7 +175,6 @@ export class BackupClient implements ExternalClient {
       ready: "unavailable",
       reason: "Deleted",
       message: "the backup is gone at the backup manager (retention or by hand)",
-      pollAfterMs: restMs,
     });
   }
 
@@ -210,8 +210,9 @@ export class BackupClient implements ExternalClient {
     return turns.take(applicant(instanceId), work, () => this.#state.call.isOpen);
   }
 
-  get #restMs(): number {
-    return this.#state.isDeleting ? movingMs : restMs;
+  /** Undefined: as anything of the kind that is at rest. */
+  get #restMs(): number | undefined {
+    return this.#state.isDeleting ? movingMs : undefined;
   }
 
   #instanceId(): string {

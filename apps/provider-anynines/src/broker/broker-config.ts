@@ -1,8 +1,8 @@
 /**
  * Reads the credentials and TLS settings that a ProviderConfig names.
  *
- * Secrets are read from the API server for each reconcile and not from an informer: that would hold the Secrets of the whole cluster in
- * memory, and needs the right to list them. A Secret that is named several times is read once.
+ * Secrets are read from the API server and not from an informer: that would hold the Secrets of the whole cluster in memory, and needs
+ * the right to list them. A Secret that is named several times is read once.
  */
 import { readFile } from "node:fs/promises";
 import type { CredentialSource, ProviderConfig, SecretKeySelector } from "@klutch/api";

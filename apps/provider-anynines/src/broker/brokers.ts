@@ -8,7 +8,7 @@ import {
   type OsbClient,
 } from "@klutch/osb";
 import type { Metrics } from "@klutch/telemetry";
-import { requestObserver } from "./client-metrics.ts";
+import { andTelling, requestObserver } from "./client-metrics.ts";
 import { type ConfigSource, ConfiguredClients } from "./configured-clients.ts";
 
 /** A broker as managed resources use it. */
@@ -34,7 +34,7 @@ export function createBrokers(options: BrokersOptions): Brokers {
   const observe = requestObserver(options.metrics);
   return new ConfiguredClients(options, {
     serviceType: "servicebroker",
-    create: (config) => createBroker(config, observe, options.clock),
+    create: (config, answered) => createBroker(config, andTelling(observe, answered), options.clock),
   });
 }
 

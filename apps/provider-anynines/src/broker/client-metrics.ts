@@ -13,3 +13,14 @@ export function requestObserver(metrics: Metrics): ObserveRequest {
     durations.labels({ operation }).observe(tookMs / 1000);
   };
 }
+
+/** Tells the second one the status, too. */
+export function andTelling(
+  observe: ObserveRequest,
+  answered: (status: number | undefined) => void,
+): ObserveRequest {
+  return (operation, status, tookMs) => {
+    observe(operation, status, tookMs);
+    answered(status);
+  };
+}

@@ -2,7 +2,7 @@
 import { createHash } from "node:crypto";
 import type { ProviderConfig } from "@klutch/api";
 import { ExternalError } from "@klutch/crossplane";
-import type { KubeClient } from "@klutch/kube";
+import type { Clock, KubeClient } from "@klutch/kube";
 import type { BrokerConfig } from "@klutch/osb";
 import { brokerConfigOf } from "./broker-config.ts";
 
@@ -16,29 +16,43 @@ export interface ConfigSource {
   /** The ProviderConfig of that name, from the informer. */
   readonly config: (name: string) => ProviderConfig | undefined;
   readonly env: Readonly<Record<string, string | undefined>>;
+  readonly clock: Pick<Clock, "monotonic">;
 }
 
 /** What is made of a ProviderConfig, and of which type of it. */
 export interface ClientKind<C extends AsyncDisposable> {
   readonly serviceType: ProviderConfig["spec"]["serviceType"];
-  readonly create: (config: BrokerConfig) => C;
+  /** `answered` is to be told the status of each answer. */
+  readonly create: (config: BrokerConfig, answered: (status: number | undefined) => void) => C;
 }
+
+interface Entry<C> {
+  /** Changes with anything that shapes the client. */
+  readonly fingerprint: string;
+  readonly client: C;
+  /** What its settings were read for, and when; undefined: they are to be read again. */
+  read: { readonly config: ProviderConfig; readonly at: number } | undefined;
+}
+
+/** So long credentials are not read again: with thousands of resources at rest nearly all requests would be for one Secret. */
+const settingsMaxAgeMs = 10_000;
+/** The backend does not take the credentials: others may be in the Secret by now. */
+const refusals: readonly (number | undefined)[] = [401, 403];
 
 /** Clients by name of the ProviderConfig; replaced when address or credentials change. */
 export class ConfiguredClients<C extends AsyncDisposable> implements AsyncDisposable {
   readonly #source: ConfigSource;
   readonly #kind: ClientKind<C>;
-  /** `fingerprint` changes with anything that shapes the client. */
-  readonly #entries = new Map<string, { readonly fingerprint: string; readonly client: C }>();
+  readonly #entries = new Map<string, Entry<C>>();
 
   constructor(source: ConfigSource, kind: ClientKind<C>) {
     this.#source = source;
     this.#kind = kind;
   }
 
-  /** The client for what the ProviderConfig `name` describes now. Throws `ExternalError`. */
+  /** The client for what the ProviderConfig `name` describes now, with credentials of at most ten seconds ago. Throws `ExternalError`. */
   async get(name: string, { signal }: { readonly signal: AbortSignal }): Promise<C> {
-    const { client, env } = this.#source;
+    const { client, env, clock } = this.#source;
     const { serviceType, create } = this.#kind;
     const config = this.#source.config(name);
     if (config === undefined)
@@ -48,12 +62,21 @@ export class ConfiguredClients<C extends AsyncDisposable> implements AsyncDispos
         `ProviderConfig ${name} is a ${config.spec.serviceType}, but a ${serviceType} is needed`,
       );
     }
+    const at = clock.monotonic();
+    const known = this.#entries.get(name);
+    if (known?.read?.config === config && at - known.read.at < settingsMaxAgeMs) return known.client;
     const settings = await brokerConfigOf(config, { client, env, signal });
     const fingerprint = createHash("sha256").update(JSON.stringify(settings)).digest("hex");
     const present = this.#entries.get(name);
-    if (present?.fingerprint === fingerprint) return present.client;
+    if (present?.fingerprint === fingerprint) {
+      present.read = { config, at };
+      return present.client;
+    }
     // Calls that still run on the old client end by themselves; it has no connections once they have.
-    const entry = { fingerprint, client: create(settings) };
+    const answered = (status: number | undefined): void => {
+      if (refusals.includes(status)) entry.read = undefined;
+    };
+    const entry: Entry<C> = { fingerprint, client: create(settings, answered), read: { config, at } };
     this.#entries.set(name, entry);
     return entry.client;
   }

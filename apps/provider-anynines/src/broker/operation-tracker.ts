@@ -18,6 +18,7 @@ import {
 } from "../operation.ts";
 import { afterCreate } from "./after-create.ts";
 import { brokerText } from "./broker-error.ts";
+import { countFailure, deletionWaitMs, keepCount } from "./deletion-retry.ts";
 
 /** A running operation is asked for after a tenth of its age, within these limits, when the broker does not say. */
 const shortestPollMs = 1_000;
@@ -67,7 +68,8 @@ export class OperationTracker {
     const startedAt = this.#options.clock.now();
     const { generation } = this.#options.managed.metadata;
     const { description } = also;
-    const operation = { type, startedAt, generation, ...also.plan, description };
+    const count = keepCount(this.#current, type);
+    const operation = { type, startedAt, generation, ...count, ...also.plan, description };
     const isRepeat = this.#current?.type === type && this.#current.phase === "calling";
     await this.#store({ ...operation, phase: "calling" }, also.before);
     let outcome: T;
@@ -101,6 +103,7 @@ export class OperationTracker {
       type: "discard",
       startedAt: this.#options.clock.now(),
       generation,
+      ...keepCount(this.#current, "discard"),
       ...plan,
       failure: type === "create" && phase === "failed" ? description : failure,
     } as const;
@@ -128,11 +131,18 @@ export class OperationTracker {
     await this.#store({ ...failed, generation, startedAt, serviceId, planId, instanceId }, also);
   }
 
-  /** Keeps a failure until the spec changes or somebody deletes the resource. */
+  /** Keeps a failure until the spec changes, somebody deletes the resource, or the time of a deletion's next attempt comes. */
   async fail(said: string): Promise<void> {
-    if (this.#current === undefined) return;
+    const operation = this.#current;
+    if (operation === undefined) return;
     const description = brokerText(said);
-    await this.#store({ ...this.#current, phase: "failed", description });
+    const count = countFailure(operation, this.#options.clock.now());
+    await this.#store({ ...operation, ...count, phase: "failed", description });
+  }
+
+  /** Milliseconds until a deletion that failed may be asked for again; undefined when it may now, or nothing of the kind failed. */
+  get deletionWaitMs(): number | undefined {
+    return deletionWaitMs(this.#current, this.#options.clock.now());
   }
 
   /** State of the polled operation; `gone` when the broker does not know the resource any more. */

@@ -43,8 +43,8 @@ export interface RestoreClientOptions extends RestoreStateOptions {
 
 /** While something moves. */
 const movingMs = 2_000;
-/** While nothing can. */
-const restMs = 600_000;
+/** While the manager's word is not known here. */
+const unknownMs = 60_000;
 /** While another restore runs. */
 const otherMs = 5_000;
 
@@ -132,6 +132,7 @@ export class RestoreClient implements ExternalClient {
           exists: !state.isDeleting,
           ready: "unknown",
           message: `the backup manager says that restore ${id} is ${JSON.stringify(found.state)}, which is not known here`,
+          pollAfterMs: unknownMs,
         });
     }
   }
@@ -148,7 +149,6 @@ export class RestoreClient implements ExternalClient {
       ready: last === "done" ? "available" : "unavailable",
       reason,
       message: message === "" ? undefined : message,
-      pollAfterMs: restMs,
     });
   }
 

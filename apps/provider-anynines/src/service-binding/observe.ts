@@ -88,16 +88,19 @@ export class BindingObserver implements PhaseObserver {
 
   /** A create is tried again when the spec changed; what it left is deleted at once (OSB "Orphan Mitigation"). */
   observeFailure(): Observation {
-    const { operation, managed, isDeleting, hasLeftovers } = this.#state;
+    const { operation, operations, managed, isDeleting, hasLeftovers } = this.#state;
     const { type, generation } = operation ?? {};
     const isCreate = type === "create" && (hasLeftovers || generation !== managed.metadata.generation);
     const again = (isCreate || type === "discard") && !isDeleting;
     const message = failureMessage(operation);
+    const pollAfterMs = operations.deletionWaitMs;
+    const isWaiting = pollAfterMs !== undefined;
     return this.#state.observation(
       {
-        exists: !again,
+        exists: !again || isWaiting,
         upToDate: true,
-        ready: "unavailable",
+        ready: isWaiting && isDeleting ? "deleting" : "unavailable",
+        pollAfterMs,
         reason: "Failed",
         message,
         failure: message,

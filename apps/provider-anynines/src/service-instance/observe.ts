@@ -141,6 +141,11 @@ export class InstanceObserver implements PhaseObserver {
     const retry = { exists: false, ready: "creating", message } as const;
     const failed = { reason: "Failed", message, failure: message } as const;
     const keep = { exists: true, upToDate: true, ready: "unavailable", ...failed } as const;
+    const pollAfterMs = state.operations.deletionWaitMs;
+    if (pollAfterMs !== undefined) {
+      const ready = state.isDeleting ? "deleting" : "unavailable";
+      return state.observation({ ...keep, ready, pollAfterMs }, "failed");
+    }
     if (state.isDeleting) return state.observation(keep, "failed");
     if (type === "discard") return state.observation(retry, "failed");
     if (type === "update") state.updateAtProvider(state.planIds());

@@ -10,6 +10,7 @@ import {
   restores,
   serviceInstances,
 } from "@klutch/api";
+import type { BackupManagerClient } from "@klutch/backup-manager";
 import { keysOfManagedChange } from "@klutch/crossplane";
 import type { KubeClient } from "@klutch/kube";
 import { conditionsOf, type DynamicObject, type ResourceType } from "@klutch/kube-core";
@@ -32,6 +33,8 @@ export class BackupWorld implements AsyncDisposable {
   readonly clock: VirtualClock = new VirtualClock();
   readonly server: ApiServerModel;
   readonly manager: MemoryManager;
+  /** By names of their ProviderConfigs; every other name is that of `manager`. */
+  readonly managers: Map<string, BackupManagerClient> = new Map();
   readonly effects: Effects;
   /** The user. */
   readonly user: KubeClient;
@@ -70,7 +73,7 @@ export class BackupWorld implements AsyncDisposable {
       caches,
       backupCaches,
       brokers: memoryBrokers,
-      managers: { get: async () => manager },
+      managers: { get: async (name) => this.managers.get(name) ?? manager },
       usages: new Set(),
       workers: 2,
       pollIntervalMs: 60_000,

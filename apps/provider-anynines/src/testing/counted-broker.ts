@@ -1,6 +1,6 @@
 /** A broker in memory that counts what it is asked. Only a fake answers in virtual time; the real one is in `world.ts`. */
 import type { Clock } from "@klutch/kube";
-import { type Catalog, OsbError, type OsbClient, type OsbOperation } from "@klutch/osb";
+import { type Catalog, OsbError, type OsbClient, type OsbOperation, type Outcome } from "@klutch/osb";
 import type { Broker } from "../broker/brokers.ts";
 
 /** A call, by verb and the id of the instance. */
@@ -11,9 +11,11 @@ export interface CountedCall {
   readonly at: number;
 }
 
-/** It provisions, and forgets only what it is told to. */
+/** It provisions and binds, and forgets only what it is told to. */
 export interface CountedBroker extends Broker {
   readonly calls: readonly CountedCall[];
+  /** What it makes and deletes: `broken`: each is accepted and then fails. */
+  readonly state: { provisions: "good" | "broken"; deletions: "good" | "broken" };
   forget(instanceId: string): void;
 }
 
@@ -35,9 +37,14 @@ const catalog: Catalog = {
 const gone = (status: number): OsbError =>
   new OsbError({ status, error: "", description: "", own: true, action: "GET x" });
 
+const brokenKey = "broken";
+/** What is broken is worked on this long before it fails. */
+const brokenMs = 500;
+
 /** Operations take `takesMs`. */
 export function countedBroker(clock: Clock, takesMs: number): CountedBroker {
   const calls: CountedCall[] = [];
+  const state: CountedBroker["state"] = { provisions: "good", deletions: "good" };
   const readyAt = new Map<string, number>();
   const count = (operation: OsbOperation, instanceId: string): void => {
     calls.push({ operation, instanceId, at: clock.monotonic() });
@@ -49,17 +56,39 @@ export function countedBroker(clock: Clock, takesMs: number): CountedBroker {
   };
   const isReady = (instanceId: string): boolean =>
     clock.monotonic() >= (readyAt.get(instanceId) ?? Number.POSITIVE_INFINITY);
+  let brokenAt = 0;
+  const remove = (): Outcome => {
+    if (state.deletions === "good") return { kind: "done" };
+    brokenAt = clock.monotonic() + brokenMs;
+    return { kind: "accepted", operation: brokenKey };
+  };
   const osb: Partial<OsbClient> = {
     provision: ({ instanceId }) => accept("provision", instanceId),
     async deprovision({ instanceId }) {
       count("deprovision", instanceId);
-      readyAt.delete(instanceId);
-      return { kind: "done" };
+      if (state.deletions === "good") readyAt.delete(instanceId);
+      return remove();
     },
     update: ({ instanceId }) => accept("update", instanceId),
-    async lastOperation({ instanceId }) {
+    async bind({ instanceId }) {
+      count("bind", instanceId);
+      return { kind: "done", credentials: { password: "p" } };
+    },
+    async fetchBinding() {
+      return { credentials: { password: "p" } };
+    },
+    async unbind({ instanceId }) {
+      count("unbind", instanceId);
+      return remove();
+    },
+    async lastOperation({ instanceId, operation }) {
       count("last_operation", instanceId);
+      if (operation === brokenKey) {
+        const state = clock.monotonic() < brokenAt ? "in progress" : "failed";
+        return { state, description: "the disk is locked" };
+      }
       if (!readyAt.has(instanceId)) throw gone(410);
+      if (state.provisions === "broken") return { state: "failed", description: "no room" };
       return { state: isReady(instanceId) ? "succeeded" : "in progress", description: "" };
     },
     async fetchInstance(instanceId) {
@@ -72,6 +101,7 @@ export function countedBroker(clock: Clock, takesMs: number): CountedBroker {
   return {
     osb: osb as OsbClient,
     calls,
+    state,
     catalog: () => Promise.resolve(catalog),
     forget: (instanceId) => readyAt.delete(instanceId),
   };

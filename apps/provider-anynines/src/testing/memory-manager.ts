@@ -37,6 +37,8 @@ export class MemoryManager {
   endsAs = "done";
   /** Thrown by calls of this name, before anything happens. */
   readonly refusals: Map<BackupManagerCall, Error> = new Map();
+  /** Each call that came, with the time on our clock. */
+  readonly asked: { readonly call: BackupManagerCall; readonly atMs: number }[] = [];
   readonly #lost = new Set<BackupManagerCall>();
   readonly #clock: Clock;
   #last = 0;
@@ -135,6 +137,7 @@ export class MemoryManager {
   }
 
   #refuse(call: BackupManagerCall): void {
+    this.asked.push({ call, atMs: this.#clock.now() });
     const refused = this.refusals.get(call);
     if (refused !== undefined) throw refused;
   }

@@ -2,12 +2,17 @@
 import { managedServiceBindings, providerConfigs, providerConfigUsages, serviceInstances } from "@klutch/api";
 import { keysOfManagedChange } from "@klutch/crossplane";
 import type { KubeClient } from "@klutch/kube";
+import { namespaces } from "@klutch/kube-core";
 import { ApiServerModel, seededRandom, VirtualClock } from "@klutch/kube-testing";
 import { createLogger, createMetrics, type Metrics } from "@klutch/telemetry";
 import type { TestContext } from "node:test";
 import { BackupCaches } from "../backup-caches.ts";
 import { createCaches } from "../caches.ts";
-import { createInstanceController, createVanishedController } from "../controllers.ts";
+import {
+  createBindingController,
+  createInstanceController,
+  createVanishedController,
+} from "../controllers.ts";
 import { criticalAnnotationNames } from "../critical-annotations.ts";
 import { type CountedBroker, countedBroker } from "./counted-broker.ts";
 
@@ -56,7 +61,9 @@ export async function startVirtualProvider(t: TestContext, takesMs: number): Pro
   };
   const instances = createInstanceController(parts);
   instances.watch(caches.instances, keysOfManagedChange(criticalAnnotationNames));
-  const controllers = [instances, createVanishedController(parts)];
+  const bindingController = createBindingController(parts);
+  bindingController.watch(caches.bindings, keysOfManagedChange(criticalAnnotationNames));
+  const controllers = [instances, bindingController, createVanishedController(parts)];
   const { instances: cache, bindings, configs } = caches;
   for (const informer of [cache, bindings, configs]) informer.start({ signal: stop.signal });
   const running = controllers.map((controller) => controller.start({ signal: stop.signal }));
@@ -65,5 +72,7 @@ export async function startVirtualProvider(t: TestContext, takesMs: number): Pro
     await Promise.all(running);
   });
   await clock.advance(1_000);
-  return { clock, user: server.client({ clusterName: "user" }), broker, metrics, log };
+  const user = server.client({ clusterName: "user" });
+  await user.create(namespaces, { apiVersion: "v1", kind: "Namespace", metadata: { name: "team" } });
+  return { clock, user, broker, metrics, log };
 }

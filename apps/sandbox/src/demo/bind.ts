@@ -1,6 +1,7 @@
 /** Binds an API to app cluster A with the real plugin, playing the person at the browser. */
 import { spawn } from "node:child_process";
 import { delimiter } from "node:path";
+import { createInterface } from "node:readline";
 import { inheritedEnvironment } from "../environment.ts";
 import { sandboxUser } from "../services/dex.ts";
 import type { CliFiles } from "../cli-files.ts";
@@ -23,15 +24,15 @@ export async function bindApi(
   });
   let printed = "";
   const { promise: loginUrl, resolve: foundUrl, reject } = Promise.withResolvers<string>();
-  const onText = (chunk: Buffer): void => {
-    printed += chunk.toString();
-    for (const line of chunk.toString().split("\n")) if (line.trim() !== "") print(line);
-    const url = /https?:\/\/\S+\/authorize\?\S+/.exec(printed);
-    if (url !== null) foundUrl(url[0]);
+  const onLine = (line: string): void => {
+    printed += `${line}\n`;
+    const url = /https?:\/\/\S+\/authorize\?\S+/.exec(line)?.[0];
+    if (url !== undefined) foundUrl(url);
+    // Its parameters fill the screen, and only this login can use them.
+    if (line.trim() !== "") print(url === undefined ? line : line.replace(/\?\S+/, "?…"));
   };
-  child.stdout.on("data", onText);
-  child.stderr.on("data", onText);
-  const exited = new Promise<number>((resolve) => child.on("exit", (code) => resolve(code ?? 1)));
+  for (const input of [child.stdout, child.stderr]) createInterface({ input }).on("line", onLine);
+  const exited = new Promise<number>((resolve) => child.on("close", (code) => resolve(code ?? 1)));
   void exited.then((code) =>
     reject(new Error(`kubectl bind ended with code ${code} before the login:\n${printed}`)),
   );

@@ -2,54 +2,62 @@
 import { execFile } from "node:child_process";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import type { ResourceType } from "@klutch/kube-core";
+import { type DynamicObject, recordAt, type ResourceType, secrets } from "@klutch/kube-core";
 import { waitFor } from "@klutch/kube-testing";
-import pg from "pg";
 import type { CliFiles } from "../cli-files.ts";
 import type { SandboxContext } from "../context.ts";
+import { waitForConditions } from "../objects.ts";
+import type { Progress } from "../progress.ts";
+import type { Credentials } from "./applications/application.ts";
 import { demoNamespace } from "./claims.ts";
 
 const run = promisify(execFile);
 
-/** Kinds of claims that are bound. */
-export const claimed: Readonly<Record<"instances" | "bindings" | "backups" | "restores", ResourceType>> = {
-  instances: claim("PostgresqlInstance", "postgresqlinstances"),
-  bindings: claim("ServiceBinding", "servicebindings"),
-  backups: claim("Backup", "backups"),
-  restores: claim("Restore", "restores"),
+/** Kinds of claims that all data services share. */
+export const shared: Readonly<Record<"bindings" | "backups" | "restores", ResourceType>> = {
+  bindings: claimType("ServiceBinding"),
+  backups: claimType("Backup"),
+  restores: claimType("Restore"),
 };
 
-function claim(kind: string, plural: string): ResourceType {
-  return { group: "anynines.com", version: "v1", plural, kind, namespaced: true };
+/** How claims of a kind are served. */
+export function claimType(kind: string): ResourceType {
+  return { group: "anynines.com", version: "v1", plural: `${kind.toLowerCase()}s`, kind, namespaced: true };
 }
 
 /** Where they work. */
 export interface Workplace {
   readonly context: SandboxContext;
   readonly cli: CliFiles;
+  readonly progress: Progress;
 }
 
-/** By key of the Secret. */
-export type Credentials = Readonly<Record<string, string>>;
-
 /** Applies files of the sandbox's folder, one after the other. */
-export async function applyFiles({ context, cli }: Workplace, ...names: readonly string[]): Promise<void> {
+export async function applyFiles(
+  { context, cli, progress }: Workplace,
+  ...names: readonly string[]
+): Promise<void> {
   for (const name of names) {
     const path = join(context.state.folder, name);
     // The binding before has just made the kinds; discovery may lag for a moment.
     const apply = (): Promise<string> => kubectl(cli, "apply", "-f", path);
-    context.progress.say(await waitFor(`kubectl apply -f ${name}`, apply, { timeoutMs: 60_000 }));
+    progress.say(await waitFor(`kubectl apply -f ${name}`, apply, { timeoutMs: 60_000 }));
   }
+}
+
+/** Waits until the claim says that it is ready. */
+export async function claimReady({ context }: Workplace, type: ResourceType, name: string): Promise<void> {
+  await waitForConditions(context.clusters.appA.client, type, { namespace: demoNamespace, name }, ["Ready"]);
 }
 
 /** Deletes a claim, and returns when it is gone. */
 export async function deleteClaim(
-  { context, cli }: Workplace,
+  { cli, progress }: Workplace,
   { plural, group }: ResourceType,
   name: string,
 ): Promise<void> {
   const args = [`${plural}.${group}`, name, "-n", demoNamespace, "--timeout=120s"];
-  context.progress.say(await kubectl(cli, "delete", ...args));
+  progress.say(await kubectl(cli, "delete", ...args));
 }
 
 async function kubectl(cli: CliFiles, ...args: readonly string[]): Promise<string> {
@@ -57,16 +65,21 @@ async function kubectl(cli: CliFiles, ...args: readonly string[]): Promise<strin
   return stdout.trim();
 }
 
-/** Lets `work` use the database with these credentials. */
-export async function withDatabase<T>(
-  { host, port, name, username, password }: Credentials,
-  work: (client: pg.Client) => Promise<T>,
-): Promise<T> {
-  const client = new pg.Client({ host, port: Number(port), database: name, user: username, password });
-  await client.connect();
-  try {
-    return await work(client);
-  } finally {
-    await client.end();
-  }
+/** What came down into the Secret of a binding. */
+export async function readCredentials(
+  { context, progress }: Workplace,
+  binding: string,
+): Promise<Credentials> {
+  const ref = secretOf(binding);
+  const { client } = context.clusters.appA;
+  const secret = await waitFor(`Secret ${ref.name}`, () => client.find<DynamicObject>(secrets, ref));
+  const data = recordAt(secret, "data");
+  progress.say(`Secret ${ref.name} has the keys ${Object.keys(data).toSorted().join(", ")}`);
+  const decode = (value: unknown): string => Buffer.from(String(value), "base64").toString("utf8");
+  return Object.fromEntries(Object.entries(data).map(([key, value]) => [key, decode(value)]));
+}
+
+/** Where the credentials of a binding are. */
+export function secretOf(binding: string): { readonly namespace: string; readonly name: string } {
+  return { namespace: demoNamespace, name: `${binding}-creds` };
 }

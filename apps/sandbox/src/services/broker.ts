@@ -1,10 +1,11 @@
-/** The service broker and the PostgreSQL server whose databases it hands out. */
+/** The service broker, the PostgreSQL server whose databases it hands out, and the programs of the servers that it runs itself. */
 import { join } from "node:path";
 import { type PostgresServer, startPostgres } from "@klutch/engines";
 import type { SandboxBase } from "../context.ts";
 import { appProcess } from "../node-process.ts";
-import { postgresFolder } from "../state.ts";
+import { postgresFolder, serversFolder } from "../state.ts";
 import { keepProcess, reportEnd } from "../supervise.ts";
+import type { DataServers } from "./data-servers.ts";
 
 /** User of the broker's HTTP API. */
 export const brokerUser = "klutch";
@@ -18,10 +19,15 @@ export interface SandboxBroker {
   readonly postgresUrl: string;
   /** Whether there are programs for backups of that server. */
   readonly hasBackups: boolean;
+  /** What it makes besides databases in that server. */
+  readonly servers: DataServers;
 }
 
-/** Starts both. */
-export async function startBroker(context: SandboxBase): Promise<SandboxBroker> {
+/** It ends the servers of instances before itself, and writes down what they hold. */
+const stopTimeoutMs = 30_000;
+
+/** Starts the broker and its PostgreSQL server. */
+export async function startBroker(context: SandboxBase, servers: DataServers): Promise<SandboxBroker> {
   const { state, stack } = context;
   const { postgresPassword: password, brokerPassword, brokerKey } = state.secrets;
   const postgres = stack.use(
@@ -39,13 +45,17 @@ export async function startBroker(context: SandboxBase): Promise<SandboxBroker> 
         BROKER_PASSWORD: brokerPassword,
         BROKER_SECRET_KEY: brokerKey,
         BROKER_BACKUP_FOLDER: join(state.folder, "backups"),
+        BROKER_DATA_FOLDER: Object.keys(servers).length === 0 ? "" : serversFolder(state.folder),
         ...programsFor(postgres),
       },
+      // Servers of kept instances may have to recover first.
+      readyTimeoutMs: 180_000,
+      stopTimeoutMs,
       logFile: join(state.folder, "broker.log"),
       ready: async () => (await fetch(`http://${address}/healthz`)).ok,
     }),
   );
-  return { postgresUrl: postgres.url, hasBackups: postgres.dumpPrograms !== undefined };
+  return { postgresUrl: postgres.url, hasBackups: postgres.dumpPrograms !== undefined, servers };
 }
 
 /** Where the broker finds `pg_dump`; it looks for them itself when the server came without them. */

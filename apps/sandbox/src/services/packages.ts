@@ -65,8 +65,8 @@ export async function startProvider(context: SandboxContext): Promise<void> {
   );
 }
 
-/** Tells the provider where the broker and its backup manager are and how to log in. */
-export async function configureProvider(context: SandboxContext): Promise<void> {
+/** Tells the provider where the broker of these types of data service and its backup manager are and how to log in. */
+export async function configureProvider(context: SandboxContext, types: readonly string[]): Promise<void> {
   const { state, clusters } = context;
   const url = `http://127.0.0.1:${state.ports.broker}`;
   await applyAll(clusters.controlPlane.client, [
@@ -79,20 +79,22 @@ export async function configureProvider(context: SandboxContext): Promise<void> 
         password: Buffer.from(state.secrets.brokerPassword).toString("base64"),
       },
     },
-    providerConfig(providerConfigName("postgresql"), {
-      url,
-      serviceType: "servicebroker",
-      healthCheckEndpoint: "/healthz",
-    }),
-    providerConfig(backupConfigName("postgresql"), {
-      url: `${url}${backupManagerPath}`,
-      serviceType: "backupmanager",
-      healthCheckEndpoint: "/v2/healthy",
-    }),
+    ...types.flatMap((type) => [
+      providerConfig(providerConfigName(type), {
+        url,
+        serviceType: "servicebroker",
+        healthCheckEndpoint: "/healthz",
+      }),
+      providerConfig(backupConfigName(type), {
+        url: `${url}${backupManagerPath}`,
+        serviceType: "backupmanager",
+        healthCheckEndpoint: "/v2/healthy",
+      }),
+    ]),
   ]);
 }
 
-const brokerSecret = "postgresql-broker";
+const brokerSecret = "sandbox-broker";
 
 function providerConfig(name: string, spec: object): DynamicObject {
   const key = (field: string): unknown => ({

@@ -1,0 +1,103 @@
+/**
+ * What an Object of provider-kubernetes says, in the terms of `ManagedState`, and what of it the claim sees. Both provider and operator are
+ * read as strangers: of what they say a bounded part is used, and only of the object that was asked for.
+ */
+import { plainText, wasReadyAnnotation } from "@klutch/api";
+import type { Json } from "@klutch/crossplane";
+import { conditionsOf, isRecord, numberAt, textAt, valueAt } from "@klutch/kube-core";
+import type { ComposedObject } from "@klutch/services";
+import { type ManagedState, managedStateOf, type Said } from "./managed-state.ts";
+import { manifestIdentity, withValue } from "./object-manifest.ts";
+
+type Reported = NonNullable<ComposedObject["recipe"]["status"]>;
+
+/**
+ * `observed`: the Object, if there is one; `wanted`: what is to become of it. provider-kubernetes says only whether its query holds. Why not
+ * is said by the operator: in a condition `Ready` of its object, else in the fields that are reported.
+ */
+export function objectStateOf(
+  observed: Json | undefined,
+  wanted: Json,
+  reported: Reported = [],
+): ManagedState {
+  const state = managedStateOf(observed, wanted);
+  const wasReady =
+    state.wasReady || textAt(observed, "metadata", "annotations", wasReadyAnnotation) === "true";
+  const { ready } = state;
+  if (ready?.status !== "False" || !["Unavailable", "Creating"].includes(ready.reason))
+    return { ...state, wasReady };
+  const made = madeObject(observed, wanted);
+  const said = operatorsWords(made) ?? { reason: "", message: scalarWords(made, reported) };
+  const message = said.message === "" ? ready.message : said.message;
+  return {
+    ...state,
+    wasReady,
+    ready: { status: "False", reason: reasonOf(said.reason, wasReady, made), message },
+  };
+}
+
+/** What the claim's status shows of it; nothing while there is none. */
+export function reportedValues(observed: Json | undefined, wanted: Json, reported: Reported = []): Json {
+  const made = madeObject(observed, wanted);
+  let values: Json = {};
+  for (const { from, to } of reported) {
+    const value = bounded(valueAt(made, ...from.split(".")), 5);
+    if (value !== undefined) values = withValue(values, to.split("."), value);
+  }
+  return values;
+}
+
+/** The operator's object as provider-kubernetes saw it last, when it is the one that is wanted. */
+function madeObject(observed: Json | undefined, wanted: Json): Json | undefined {
+  const made = valueAt(observed, "status", "atProvider", "manifest");
+  const isSame =
+    manifestIdentity(made) === manifestIdentity(valueAt(wanted, "spec", "forProvider", "manifest"));
+  return isRecord(made) && isSame ? made : undefined;
+}
+
+/** Undefined unless it says that it is not ready. */
+function operatorsWords(made: Json | undefined): Pick<Said, "reason" | "message"> | undefined {
+  const condition = conditionsOf(made).find(({ type, status }) => type === "Ready" && status === "False");
+  if (condition === undefined) return undefined;
+  return { reason: condition.reason ?? "", message: plainText(condition.message ?? "", textLimit) };
+}
+
+/** `clusterStatus is Progressing, readyReplicas is 0` */
+function scalarWords(made: Json | undefined, reported: Reported): string {
+  const words = reported.flatMap(({ from, to }) => {
+    const value = valueAt(made, ...from.split("."));
+    const isScalar = ["string", "number", "boolean"].includes(typeof value);
+    return isScalar ? [`${to} is ${plainText(String(value), 100)}`] : [];
+  });
+  return words.slice(0, 5).join(", ");
+}
+
+function reasonOf(said: string, wasReady: boolean, made: Json | undefined): string {
+  if (/(Failed|Failure|Error)$/.test(said)) return "Failed";
+  if (!wasReady) return "Creating";
+  const seen = numberAt(made, "status", "observedGeneration");
+  const generation = numberAt(made, "metadata", "generation");
+  return seen !== undefined && generation !== undefined && seen < generation ? "Changing" : "Unavailable";
+}
+
+const textLimit = 800;
+const itemLimit = 50;
+
+/** A copy of a bounded size without control characters; undefined for what is too deep. */
+function bounded(value: unknown, depth: number): unknown {
+  if (typeof value === "string") return plainText(value, textLimit);
+  if (typeof value === "number" || typeof value === "boolean") return value;
+  if (depth === 0) return undefined;
+  if (Array.isArray(value))
+    return value
+      .slice(0, itemLimit)
+      .map((item: unknown) => bounded(item, depth - 1))
+      .filter((item) => item !== undefined);
+  if (!isRecord(value)) return undefined;
+  const fields = Object.entries(value)
+    .slice(0, itemLimit)
+    .filter(([name]) => /^[A-Za-z][-A-Za-z0-9_]{0,62}$/.test(name))
+    .map(([name, field]) => [name, bounded(field, depth - 1)] as const)
+    .filter(([, field]) => field !== undefined);
+  return Object.fromEntries(fields);
+}

@@ -1,0 +1,49 @@
+/** Runs the command-line client of a data server, as a person would. */
+import { execFile } from "node:child_process";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { connect } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import type { DebianPrograms } from "@klutch/engines";
+import { inheritedEnvironment } from "../../environment.ts";
+import type { Credentials } from "./application.ts";
+
+const run = promisify(execFile);
+
+/** One run of a client. */
+export interface ClientCall {
+  readonly programs: DebianPrograms;
+  readonly program: string;
+  /** `authority`: path of a file with the certificate authority of the credentials. The arguments are public, so no password is among them. */
+  readonly args: (authority: string) => readonly string[];
+  /** Where the client finds the password. */
+  readonly env: Readonly<Record<string, string>>;
+}
+
+/** What the client printed. Throws with its words when it fails. */
+export async function runClient({ cacrt = "" }: Credentials, call: ClientCall): Promise<string> {
+  const { programs, program, args, env } = call;
+  const folder = await mkdtemp(join(tmpdir(), "klutch-client-"));
+  try {
+    const authority = join(folder, "ca.crt");
+    await writeFile(authority, cacrt);
+    const { stdout } = await run(programs.path(program), [...args(authority)], {
+      env: { ...inheritedEnvironment, ...programs.env, ...env },
+    });
+    return stdout.trim();
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+/** Whether nobody listens there. */
+export function isClosed(host: string, port: number): Promise<boolean> {
+  const { promise, resolve } = Promise.withResolvers<boolean>();
+  const socket = connect(port, host, () => {
+    socket.destroy();
+    resolve(false);
+  });
+  socket.on("error", () => resolve(true));
+  return promise;
+}

@@ -1,0 +1,142 @@
+/** One chain: create, bind, write rows, back up, destroy the rows, restore, write more, delete. Kills come by its plan. */
+import { setTimeout as sleep } from "node:timers/promises";
+import { conditionsOf, type DynamicObject, findCondition, recordAt, secrets } from "@klutch/kube-core";
+import { waitFor } from "@klutch/kube-testing";
+import { Client } from "pg";
+import { type ClaimName, claimsOf, claimTypes } from "./claims.ts";
+import type { ChainResult } from "./judge.ts";
+import type { ChainPlan, Step } from "./plan.ts";
+import { claimNamespace, type World } from "./world.ts";
+
+const stepTimeoutMs = 600_000;
+/** So long the restored rows are watched. */
+const keepMs = 3_000;
+
+/** Ends also when something is lost; says what. */
+export async function runChain(world: World, plan: ChainPlan): Promise<ChainResult> {
+  const began = performance.now();
+  const chain = new Chain(world, plan);
+  try {
+    await chain.run();
+  } catch (error) {
+    chain.lost.push(error instanceof Error ? error.message : String(error));
+  } finally {
+    await chain.end();
+  }
+  const { lost, database } = chain;
+  return { name: plan.name, database, lost, seconds: (performance.now() - began) / 1000 };
+}
+
+class Chain {
+  readonly lost: string[] = [];
+  database: string | undefined;
+  readonly #world: World;
+  readonly #plan: ChainPlan;
+  readonly #claims: Readonly<Record<ClaimName, DynamicObject>>;
+  readonly #strikes: Promise<void>[] = [];
+
+  constructor(world: World, plan: ChainPlan) {
+    this.#world = world;
+    this.#plan = plan;
+    this.#claims = claimsOf(plan.name);
+  }
+
+  async run(): Promise<void> {
+    await this.#make("create", "instance");
+    await this.#make("bind", "binding");
+    const uri = await this.#uri();
+    const { rows } = this.#plan;
+    await sql(uri, "create table t as select i, md5(i::text) as word from generate_series(1, $1::int) i", [
+      rows,
+    ]);
+    const written = await content(uri);
+    await this.#make("backup", "backup");
+    await sql(uri, "drop table t");
+    await this.#make("restore", "restore");
+    this.#expect("the rows of before the backup", await content(uri), written);
+    await sql(uri, "insert into t values (0, 'after')");
+    const later = await content(uri);
+    this.#strike("keep");
+    await sleep(keepMs);
+    await Promise.all(this.#strikes);
+    this.#expect("the rows of after the restore", await content(uri), later);
+    await this.#delete();
+  }
+
+  async end(): Promise<void> {
+    await Promise.all(this.#strikes);
+  }
+
+  /** Creates the claim and waits until it says that it is ready; from then on its word is taken. */
+  async #make(step: Step, name: ClaimName): Promise<void> {
+    const { client } = this.#world;
+    const type = claimTypes[name];
+    await client.create(type, this.#claims[name]);
+    this.#strike(step);
+    const isReady = async (): Promise<boolean> => {
+      const conditions = conditionsOf(await client.get<DynamicObject>(type, this.#ref));
+      if (findCondition(conditions, "Ready")?.status === "True") return true;
+      throw new Error(JSON.stringify(conditions));
+    };
+    await waitFor(`${type.kind} to be ready`, isReady, { timeoutMs: stepTimeoutMs, intervalMs: 200 });
+  }
+
+  async #delete(): Promise<void> {
+    const { client } = this.#world;
+    const types = Object.values(claimTypes);
+    // At once and in the wrong order: who needs whom is the provider's to know.
+    for (const type of types) await client.delete(type, this.#ref);
+    this.#strike("delete");
+    for (const type of types) {
+      const isGone = async (): Promise<boolean> => {
+        const found = await client.find<DynamicObject>(type, this.#ref);
+        if (found === undefined) return true;
+        throw new Error(JSON.stringify(conditionsOf(found)));
+      };
+      await waitFor(`${type.kind} to be gone`, isGone, { timeoutMs: stepTimeoutMs, intervalMs: 200 });
+    }
+  }
+
+  #strike(step: Step): void {
+    for (const kill of this.#plan.kills.filter((one) => one.step === step))
+      this.#strikes.push(sleep(kill.afterMs).then(() => this.#world.killer.strike(kill)));
+  }
+
+  async #uri(): Promise<string> {
+    const ref = { namespace: claimNamespace, name: `${this.#plan.name}-creds` };
+    const secret = await this.#world.client.get<DynamicObject>(secrets, ref);
+    const uri = Buffer.from(String(recordAt(secret, "data")["uri"]), "base64").toString();
+    this.database = new URL(uri).pathname.slice(1);
+    return uri;
+  }
+
+  #expect(what: string, seen: string, wanted: string): void {
+    if (seen !== wanted) this.lost.push(`${what}: ${seen} instead of ${wanted}`);
+  }
+
+  get #ref(): { readonly namespace: string; readonly name: string } {
+    return { namespace: claimNamespace, name: this.#plan.name };
+  }
+}
+
+/** As an application does it: one login, no second try. */
+async function sql(
+  uri: string,
+  statement: string,
+  values: readonly unknown[] = [],
+): Promise<readonly Readonly<Record<string, unknown>>[]> {
+  const client = new Client({ connectionString: uri });
+  await client.connect();
+  try {
+    return (await client.query<Readonly<Record<string, unknown>>>(statement, [...values])).rows;
+  } finally {
+    await client.end();
+  }
+}
+
+/** Number and digest of the rows. */
+async function content(uri: string): Promise<string> {
+  const text = "select count(*) || ' rows ' || md5(string_agg(i || word, ',' order by i)) as content from t";
+  const [row] = await sql(uri, text);
+  return String(row?.["content"]);
+}

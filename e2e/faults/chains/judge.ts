@@ -1,0 +1,44 @@
+/** What came of a run, from what applications saw and from the ledger. */
+import { databaseOf, type Entry, type Table } from "./ledger.ts";
+
+/** One chain, as its user saw it. */
+export interface ChainResult {
+  readonly name: string;
+  /** Of its credentials; undefined when it got none. */
+  readonly database: string | undefined;
+  /** What is missing, in words. */
+  readonly lost: readonly string[];
+  readonly seconds: number;
+}
+
+/** All empty when everything is as it should be. */
+export interface Verdict {
+  /** Rows, objects or whole chains that are not there although they should be. */
+  readonly lost: readonly string[];
+  /** Made twice, or made for nobody. */
+  readonly double: readonly string[];
+}
+
+const madeOnce: readonly Table[] = ["instances", "bindings", "backups", "restores"];
+
+/** Each chain has one instance, one binding, one backup and one restore; nothing else was ever made. */
+export function judge(chains: readonly ChainResult[], entries: readonly Entry[]): Verdict {
+  const lost = chains.flatMap(({ name, lost: missing }) => missing.map((what) => `${name}: ${what}`));
+  const double: string[] = [];
+  const made = entries.filter(({ did }) => did === "INSERT");
+  const nameOf = new Map(chains.map(({ name, database }) => [database, name]));
+  const databases = new Set(made.map((entry) => databaseOf(entry.instanceId)));
+  for (const { name, database } of chains)
+    if (database === undefined || !databases.has(database)) lost.push(`${name}: no instance`);
+  for (const instanceId of new Set(made.map((entry) => entry.instanceId))) {
+    const name = nameOf.get(databaseOf(instanceId));
+    if (name === undefined) double.push(`instance ${instanceId} was made for no chain`);
+    for (const table of madeOnce) {
+      const rows = made.filter((entry) => entry.table === table && entry.instanceId === instanceId);
+      const what = `${name ?? instanceId}: ${rows.length} ${table}`;
+      if (rows.length > 1) double.push(`${what} (${rows.map(({ id }) => id).join(", ")})`);
+      if (rows.length === 0 && name !== undefined) lost.push(what);
+    }
+  }
+  return { lost, double };
+}

@@ -1,0 +1,47 @@
+/**
+ * `npm run bench:chains -- --chains 50 --seed 1 --at-once 3`: lives of databases while provider, function and broker are killed. Prints
+ * kills, what was lost and what was made twice; exit code 1 when anything was.
+ */
+import { parseArgs } from "node:util";
+import type { ChainResult } from "./judge.ts";
+import { planOf, programs } from "./plan.ts";
+import { killsIn, runChains } from "./run.ts";
+import { startWorld } from "./world.ts";
+
+const options = {
+  chains: { type: "string", default: "50" },
+  seed: { type: "string", default: "1" },
+  "at-once": { type: "string", default: "3" },
+} as const;
+
+function lineOf({ name, seconds, lost }: ChainResult): string {
+  return `${name}: ${seconds.toFixed(0)} s${lost.length === 0 ? "" : `; LOST ${lost.join("; ")}`}`;
+}
+
+async function main(): Promise<number> {
+  const args = process.argv.slice(2).filter((argument) => argument !== "--");
+  const { values } = parseArgs({ args, options });
+  const [chains = 0, seed = 0, atOnce = 0] = [values.chains, values.seed, values["at-once"]].map(Number);
+  if (![chains, seed, atOnce].every((number) => Number.isInteger(number) && number > 0)) {
+    console.error("--chains, --seed and --at-once must be whole numbers above 0");
+    return 2;
+  }
+  await using world = await startWorld();
+  const result = await runChains(world, planOf(seed, chains), {
+    atOnce,
+    onEnd: (one) => console.log(lineOf(one)),
+  });
+  const { lost, double, orphaned, kills, missed, seconds } = result;
+  for (const [what, all] of Object.entries({ lost, double, orphaned }))
+    for (const one of all) console.log(`${what}: ${one}`);
+  const each = programs.map((program) => `${kills[program]} ${program}`).join(", ");
+  console.log(
+    `${chains} chains, seed ${seed}, ${atOnce} at once: ${killsIn(result)} kills (${each}; ${missed} found it down already), ` +
+      `${lost.length} lost, ${double.length} double, ${orphaned.length} orphaned, ${seconds.toFixed(0)} s`,
+  );
+  const isGood = [lost, double, orphaned].every((all) => all.length === 0);
+  if (!isGood) for (const program of programs) console.log(`── ${program}\n${world.log(program)}`);
+  return isGood ? 0 : 1;
+}
+
+process.exitCode = await main();

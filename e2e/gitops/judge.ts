@@ -1,0 +1,72 @@
+/** What the GitOps tools make of claims, by the tools' own code and the health checks that are shipped. */
+import { spawn } from "node:child_process";
+import { text } from "node:stream/consumers";
+import { resolveEngine } from "@klutch/engines";
+import * as schema from "@klutch/schema";
+import { argoHealth, fluxHealth } from "@klutch/services";
+
+/** What one tool says. It has no status where it fails or has nothing to say. */
+export interface Verdict {
+  readonly status: string;
+  readonly message: string;
+  /** Empty, unless it failed. */
+  readonly error: string;
+}
+
+/** What all say of one object. */
+export interface Verdicts {
+  /** InProgress, Failed, Current, Terminating. */
+  readonly kstatus: Verdict;
+  /** Progressing, Healthy, Degraded, Suspended. */
+  readonly argo: Verdict;
+  /** InProgress, Failed, Current. */
+  readonly flux: Verdict;
+}
+
+const verdict = schema.object(
+  { status: schema.string() },
+  { message: schema.string(), error: schema.string() },
+);
+const answer = schema.list(schema.object({ kstatus: verdict, argo: verdict, flux: verdict }));
+
+const argoPrefix = "resource.customizations.health.";
+
+/** Script by `<group>/<Kind>`, as Argo CD reads its ConfigMap. */
+const argo = Object.fromEntries(
+  Object.entries(argoHealth.data).map(([key, script]) => [
+    key.slice(argoPrefix.length).replace("_", "/"),
+    script,
+  ]),
+);
+
+/** One answer for each object, in their order. Throws when the program cannot read the question, as when Flux refuses an expression. */
+export async function judge(objects: readonly object[]): Promise<readonly Verdicts[]> {
+  const program = await resolveEngine("judges");
+  const child = spawn(program, { stdio: ["pipe", "pipe", "pipe"] });
+  const question = { argo, flux: fluxHealth.spec.healthCheckExprs, objects };
+  // A program that ends before it has read all says why on its standard error.
+  child.stdin.on("error", () => undefined);
+  child.stdin.end(JSON.stringify(question));
+  const ended = Promise.withResolvers<number | null>();
+  child.on("error", ended.reject);
+  child.on("close", ended.resolve);
+  const [said, complaint, code] = await Promise.all([text(child.stdout), text(child.stderr), ended.promise]);
+  if (code !== 0) throw new Error(`the judges ended with ${code}: ${complaint}`);
+  const decoded: unknown = JSON.parse(said);
+  if (!schema.accepts(answer, decoded)) throw new TypeError(`the judges said ${said.slice(0, 500)}`);
+  return decoded.map(({ kstatus, argo: argoSays, flux }) => ({
+    kstatus: whole(kstatus),
+    argo: whole(argoSays),
+    flux: whole(flux),
+  }));
+}
+
+interface Said {
+  readonly status: string;
+  readonly message?: string | undefined;
+  readonly error?: string | undefined;
+}
+
+function whole({ status, message = "", error = "" }: Said): Verdict {
+  return { status, message, error };
+}

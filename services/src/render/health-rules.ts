@@ -1,0 +1,57 @@
+/**
+ * What a claim's conditions mean to a tool that waits for it. One source; printed as Lua for Argo CD and as CEL for Flux.
+ *
+ * | the claim                                                               | Argo CD     | Flux       |
+ * |-------------------------------------------------------------------------|-------------|------------|
+ * | is being deleted                                                        | Progressing | InProgress |
+ * | `status.observedGeneration` is not its generation; `Ready` is of before | Progressing | InProgress |
+ * | `Reconciling` True                                                      | Progressing | InProgress |
+ * | `Stalled` True                                                          | Degraded    | Failed     |
+ * | `Ready` False, or `Synced` False, and people have to do something       | Degraded    | Failed     |
+ * | `Ready` False, and what was asked for has been done and is over         | Healthy     | Current    |
+ * | `Ready` or `Synced` says that it is paused                              | Suspended   | Current when `Ready` is True, else InProgress |
+ * | `Ready` True                                                            | Healthy     | Current    |
+ * | anything else                                                           | Progressing | InProgress |
+ *
+ * The first row that fits decides. A condition of a generation before the claim's says nothing.
+ */
+import { listAt, textAt } from "@klutch/kube-core";
+import type { CompositeResourceDefinition } from "../xrd.ts";
+
+/** Reasons by what they mean, for one kind. */
+export interface HealthRules {
+  readonly group: string;
+  readonly version: string;
+  /** Kind of the claims. */
+  readonly kind: string;
+  /** Of `Ready` False: it does not go on by itself. */
+  readonly failed: readonly string[];
+  /** Of `Synced` False: the spec is not what there is, and does not become it by itself, even while `Ready` is True. */
+  readonly outOfSync: readonly string[];
+  /** Of `Ready` False: the claim had its effect, and nothing more comes of it. */
+  readonly over: readonly string[];
+  /** Of either: it waits for a person. */
+  readonly paused: readonly string[];
+}
+
+/** A broker that cannot be reached is not among them: it is tried again by itself. */
+const failed = ["BackupNotUsable", "Failed", "Lost", "NoBroker", "Refused"];
+const gone = "Deleted";
+
+/** Retention deletes backups as it was asked to: such a one is over. A restore that nobody knows any more has failed. */
+const deletedByRetention = "Backup";
+
+/** The rules for the claims of a definition. */
+export function healthRulesOf({ spec }: CompositeResourceDefinition): HealthRules {
+  const kind = textAt(spec, "claimNames", "kind") ?? "";
+  const isOver = kind === deletedByRetention;
+  return {
+    group: textAt(spec, "group") ?? "",
+    version: textAt(listAt(spec, "versions")[0], "name") ?? "",
+    kind,
+    failed: isOver ? failed : [...failed, gone],
+    outOfSync: ["Failed", "NoBroker", "Refused"],
+    over: isOver ? [gone] : [],
+    paused: ["Paused", "ReconcilePaused"],
+  };
+}
