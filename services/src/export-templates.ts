@@ -36,12 +36,27 @@ function sharedTemplate(kind: string, more: object = {}): TemplateManifest {
   return template(kind, { annotations: { [serviceTypeFieldAnnotation]: "spec.serviceInstanceType" } }, more);
 }
 
-/** One for each service and shared kind. Credentials of bindings reach the app cluster as Secrets that the provider owns. */
+/** Field selectors of Secrets with credentials: those of connections, and those that the operator of a8s makes and labels. */
+const credentials: readonly string[] = [
+  "type=connection.crossplane.io/v1alpha1",
+  "metadata.labels.service-binding=true",
+];
+
+/**
+ * One for each service and shared kind. Credentials of bindings reach the app cluster as Secrets that the provider owns; no other Secret of
+ * the namespace does.
+ */
 export const exportTemplates: readonly TemplateManifest[] = [
   ...services.map(instanceTemplate),
   sharedTemplate("ServiceBinding", {
     permissionClaims: [
-      { group: "", resource: "secrets", version: "v1", required: true, selector: { owner: "Provider" } },
+      {
+        group: "",
+        resource: "secrets",
+        version: "v1",
+        required: true,
+        selector: { owner: "Provider", fieldSelectors: credentials },
+      },
     ],
   }),
   sharedTemplate("Backup"),

@@ -64,8 +64,12 @@ export const folderRules: Readonly<Record<string, FolderRule>> = {
     thirdParty: [],
   },
   "apps/broker": {
-    parts: ["api", "kube-runtime", "osb", "engines"],
+    parts: ["api", "kube-runtime", "osb", "backup-manager", "engines"],
     thirdParty: ["hono", "@hono/node-server", "pg", "@peculiar/x509", "reflect-metadata"],
+  },
+  "apps/a8s-operator": {
+    parts: ["api", "schema", "engines", "kube-runtime", "kube", "kube-core"],
+    thirdParty: ["pg"],
   },
   "apps/sandbox": {
     parts: ["services", "api", "engines", "kube", "kube-core", "kube-testing", "oci"],
@@ -74,7 +78,7 @@ export const folderRules: Readonly<Record<string, FolderRule>> = {
   tools: { parts: anything, thirdParty: ["esbuild"] },
   // The store of our broker is filled and read past it.
   bench: { parts: anything, thirdParty: ["pg"] },
-  // The simulation runs the agent itself, in virtual time; the sandbox plays the person at the binding page.
+  // The simulation runs the agent itself, in virtual time; the sandbox plays the person who binds.
   e2e: { parts: [...anything, "konnector", "sandbox"], thirdParty: ["pg", "playwright-core", "axe-core"] },
 };
 

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { inspect } from "node:util";
-import { type LogFields, type Logger, silentLogger } from "@klutch/telemetry";
+import { Hono } from "hono";
+import { createMetrics, type LogFields, type Logger, silentLogger } from "@klutch/telemetry";
 import { createApp } from "./app.ts";
 import { plans, serviceId } from "./catalog.ts";
 import { Databases } from "./databases.ts";
@@ -192,4 +193,17 @@ test("a failure of the broker's own says nothing of its server, and its log does
 test("a path that there is not is a 404 that is no instance's", async () => {
   const { status, error } = await send("GET", "/v2/service_plans");
   assert.deepEqual([status, error], [404, "NotFound"]);
+});
+
+test("requests are counted by what they ask for and by the answer, of the backup manager too", async () => {
+  const metrics = createMetrics();
+  const backups = new Hono();
+  backups.get("*", (context) => context.json([]));
+  const counted = createApp({ service, username: "u", password: "p", logger, metrics, backups });
+  await counted.request("/backup-manager/instances/i1/backups");
+  await counted.request("/v2/catalog");
+  const text = await metrics.text();
+  assert.match(text, /^klutch_broker_served_requests_total\{operation="listBackups",code="200"\} 1$/m);
+  assert.match(text, /^klutch_broker_served_requests_total\{operation="catalog",code="401"\} 1$/m);
+  assert.match(text, /^klutch_broker_served_request_duration_seconds_count\{operation="listBackups"\} 1$/m);
 });

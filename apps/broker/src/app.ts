@@ -2,6 +2,7 @@
 import { createHash, timingSafeEqual } from "node:crypto";
 import { type Context, Hono, type MiddlewareHandler } from "hono";
 import { bodyLimit } from "hono/body-limit";
+import { callOf } from "@klutch/backup-manager";
 import { operationOf } from "@klutch/osb";
 import { type Logger, type Metrics, serverMetrics } from "@klutch/telemetry";
 import { findPlan } from "./catalog.ts";
@@ -28,7 +29,10 @@ export function createApp(options: AppOptions): Hono {
   const app = new Hono();
   app.onError((error, context) => errorAnswer(error, context, logger));
   app.get("/healthz", (context) => context.json({ status: "ok" }));
-  if (options.metrics !== undefined) app.use("/v2/*", counting(options.metrics));
+  if (options.metrics !== undefined) {
+    app.use("/v2/*", counting(options.metrics, operationOf));
+    app.use("/backup-manager/*", counting(options.metrics, callOf));
+  }
   app.use("/v2/*", echoRequestIdentity);
   app.use("/v2/*", bodyLimit({ maxSize: 256 * 1024 }));
   app.use("/v2/*", async (context, next) => {
@@ -56,14 +60,14 @@ const echoRequestIdentity: MiddlewareHandler = async (context, next) => {
     context.res.headers.set(identityHeader, identity);
 };
 
-/** Counts each request by its verb and answer. */
-function counting(metrics: Metrics): MiddlewareHandler {
+/** Counts each request by its operation and answer. */
+function counting(metrics: Metrics, nameOf: (method: string, path: string) => string): MiddlewareHandler {
   const served = metrics.counter(serverMetrics.brokerServed);
   const durations = metrics.histogram(serverMetrics.brokerServedDuration);
   return async (context, next) => {
     const startedAt = performance.now();
     await next();
-    const operation = operationOf(context.req.method, context.req.path);
+    const operation = nameOf(context.req.method, context.req.path);
     served.labels({ operation, code: String(context.res.status) }).inc();
     durations.labels({ operation }).observe((performance.now() - startedAt) / 1000);
   };

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import type { ProviderConfig } from "@klutch/api";
 import type { Managed } from "@klutch/crossplane";
-import { claimOfManaged, problemsOnClaims } from "./claim-events.ts";
+import { claimOfManaged, leftAtBrokers, problemsOnClaims } from "./claim-events.ts";
 
 function managed(claimKind: string | undefined, labels: Readonly<Record<string, string>> = owner): Managed {
   const annotations = claimKind === undefined ? {} : { "klutch.anynines.com/claim-kind": claimKind };
@@ -47,5 +48,50 @@ test("problems are told on the claim while it is deleted, and only then", () => 
   assert.deepEqual(told, [
     ["db", "StillBound", "bound"],
     ["db", "ServiceProblem", "broken"],
+  ]);
+});
+
+test("an instance that is left at its broker is told on its claim and on the ProviderConfig", () => {
+  const told: unknown[] = [];
+  const config: ProviderConfig = {
+    apiVersion: "dataservices.anynines.com/v1",
+    kind: "ProviderConfig",
+    metadata: { name: "c" },
+    spec: {
+      url: "https://broker.example",
+      serviceType: "servicebroker",
+      providerCredentials: { source: "None", username: {}, password: {} },
+    },
+  };
+  const tell = leftAtBrokers(
+    {
+      recordWarning: ({ kind, metadata }, reason, message) =>
+        told.push([kind, metadata.name, reason, message]),
+    },
+    (name) => (name === "c" ? config : undefined),
+  );
+  const forProvider = {
+    serviceName: "s",
+    planName: "p",
+    organizationGuid: "o",
+    spaceGuid: "s",
+    acceptsIncomplete: true,
+  };
+  const left = { ...managed(known), spec: { forProvider } };
+  tell({ managed: left, config: "c", instanceId: "id", plan: {} });
+  tell({ managed: { ...left, metadata: { name: "y" } }, config: "gone", instanceId: "id", plan: {} });
+  assert.deepEqual(told, [
+    [
+      "PostgresqlInstance",
+      "db",
+      "LeftAtBroker",
+      "the instance id is left at its broker: its managed resource x vanished without being deleted, so a new, empty one may be made; tell the platform team",
+    ],
+    [
+      "ProviderConfig",
+      "c",
+      "LeftAtBroker",
+      "the instance id is left at the broker: its managed resource x vanished without being deleted; import it by a ServiceInstance, or deprovision it at the broker",
+    ],
   ]);
 });

@@ -1,11 +1,14 @@
 /**
- * Problems of a deletion, as events on the claim: Crossplane asks no function for a composite that is being deleted, so no condition can
+ * What is told by events. Problems of a deletion, on the claim: Crossplane asks no function for a composite that is being deleted, so no condition can
  * tell them. While nothing is deleted, the conditions do.
  */
-import { claimKindAnnotation, claimNameLabel, claimNamespaceLabel } from "@klutch/api";
+import { claimKindAnnotation, claimNameLabel, claimNamespaceLabel, type ProviderConfig } from "@klutch/api";
 import type { Managed, Problem } from "@klutch/crossplane";
 import type { DynamicObject } from "@klutch/kube-core";
 import type { EventRecorder } from "@klutch/kube-runtime";
+import type { Vanished } from "./service-instance/vanished.ts";
+
+const leftReason = "LeftAtBroker";
 
 /** `<apiVersion>/<kind>`. */
 const kindPattern = /^(?<apiVersion>[a-z0-9.-]{1,253}\/v[a-z0-9]{1,62})\/(?<kind>[A-Z][A-Za-z0-9]{0,62})$/;
@@ -27,6 +30,29 @@ export function problemsOnClaims(
   return (managed, { reason = "ServiceProblem", message }, deleting) => {
     const claim = deleting ? claimOfManaged(managed) : undefined;
     if (claim !== undefined) recorder.recordWarning(claim, reason, message);
+  };
+}
+
+/**
+ * For an instance whose managed resource vanished: a Warning on its claim, whose database may be replaced by an empty one, and one on the
+ * ProviderConfig, for who can do something about it.
+ */
+export function leftAtBrokers(
+  recorder: Pick<EventRecorder, "recordWarning">,
+  configOf: (name: string) => ProviderConfig | undefined,
+): (vanished: Vanished) => void {
+  return ({ managed, config: name, instanceId }) => {
+    const what = `its managed resource ${managed.metadata.name ?? ""} vanished without being deleted`;
+    const claim = claimOfManaged(managed);
+    if (claim !== undefined) {
+      const message = `the instance ${instanceId} is left at its broker: ${what}, so a new, empty one may be made; tell the platform team`;
+      recorder.recordWarning(claim, leftReason, message);
+    }
+    const config = configOf(name);
+    if (config === undefined) return;
+    const message = `the instance ${instanceId} is left at the broker: ${what}; import it by a ServiceInstance, or deprovision it at the broker`;
+    const { apiVersion, kind, metadata } = config;
+    recorder.recordWarning({ apiVersion, kind, metadata }, leftReason, message);
   };
 }
 

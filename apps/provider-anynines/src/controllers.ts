@@ -10,6 +10,8 @@ import {
   createManagedReconcile,
   type Managed,
   type ManagedReconcilerOptions,
+  publishConnection,
+  readConnection,
 } from "@klutch/crossplane";
 import type { KubeClient } from "@klutch/kube";
 import { Controller, type Runtime } from "@klutch/kube-runtime";
@@ -27,7 +29,7 @@ import { ServiceInstanceClient } from "./service-instance/external-client.ts";
 import { lanesAtOnce } from "./broker/broker-lanes.ts";
 import { RestPace } from "./broker/rest-pace.ts";
 import { brokerOf, checkServiceType } from "./broker/service-type.ts";
-import { VanishedInstances } from "./service-instance/vanished.ts";
+import { type Vanished, VanishedInstances } from "./service-instance/vanished.ts";
 import { ensureUsage } from "./usage.ts";
 
 /** What the controllers share. */
@@ -45,6 +47,8 @@ export interface ControllerParts extends Runtime {
   readonly confirmLossMs: number;
   /** Says something about a managed resource that a person should know. Default of `reason`: `LookAtBackend`. */
   readonly notice: (about: Managed, message: string, reason?: string) => void;
+  /** Says that an instance is left at its broker without a managed resource. */
+  readonly onLeft: (vanished: Vanished) => void;
   readonly onProblem: ManagedReconcilerOptions<Managed>["onProblem"];
 }
 
@@ -106,7 +110,10 @@ export function createBindingController(parts: ControllerParts): Controller {
           instance: () => instanceOf(caches, managed),
           notice: (message) => parts.notice(managed, message, "ConnectionNotUnderstood"),
           restores: () => namesOfRestores(backupCaches, instanceOf(caches, managed)),
+          pollIntervalMs: parts.pollIntervalMs,
           secretIsMissing: (call) => connectionIsMissing(client, managed, call),
+          published: (call) => readConnection(client, managed, call),
+          publish: (details, call) => publishConnection(client, managed, details, call),
           confirmLossMs,
           pace,
         });
@@ -120,6 +127,7 @@ export function createVanishedController(parts: ControllerParts): Controller {
   const { caches, brokers, metrics } = parts;
   const vanished = new VanishedInstances({
     metrics,
+    onLeft: parts.onLeft,
     broker: (config, options) => brokers.get(config, options),
     isManaged: (instanceId) => {
       for (const instance of caches.instances.list()) if (instanceIdOf(instance) === instanceId) return true;

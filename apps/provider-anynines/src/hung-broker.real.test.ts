@@ -10,9 +10,11 @@ const stack = new AsyncDisposableStack();
 after(() => stack.disposeAsync());
 const world = stack.use(await startWorld("hung-broker"));
 const { client } = world;
-/** Takes every request and never answers, which a real broker does not do on demand. */
+/** Takes every request for an instance and never answers, which a real broker does not do on demand. */
 const hung = stack.use(await startFront(() => world.broker.port));
-hung.lie = () => ({ status: 200, body: "", comes: "nothing" });
+const isOfInstances = ({ path }: { readonly path: string }): boolean =>
+  path.startsWith("/v2/service_instances/");
+hung.lie = (asked) => (isOfInstances(asked) ? { status: 200, body: "", comes: "nothing" } : undefined);
 
 test("a broker that hangs delays none of the instances of another one", async () => {
   const { spec } = await client.get<DynamicObject>(providerConfigs, { name: configName });
@@ -33,7 +35,7 @@ test("a broker that hangs delays none of the instances of another one", async ()
   }
   const stop = world.run();
   stack.defer(stop);
-  const isOfInstances = ({ path }: { readonly path: string }): boolean => path === "/v2/catalog";
+  const isCatalog = ({ path }: { readonly path: string }): boolean => path === "/v2/catalog";
   await waitFor(
     "the hung broker to have all it may have",
     () => hung.asked.filter(isOfInstances).length >= 4,
@@ -42,6 +44,8 @@ test("a broker that hangs delays none of the instances of another one", async ()
     await client.create(serviceInstances, instance(name));
     await world.condition(serviceInstances, name, { type: "Ready", status: "True" });
   }
+  // All of them and the health check needed it at the same time.
+  assert.equal(hung.asked.filter(isCatalog).length, 1);
   // None of the first ones has ended, and no other one of the same broker was begun.
   assert.equal(hung.asked.filter(isOfInstances).length, 4);
   for (const name of ["good-a", "good-b", "good-c"]) {

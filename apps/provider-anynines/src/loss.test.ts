@@ -26,6 +26,26 @@ test("only the lost instance's own id is a permission, and none is enough while 
   assert.equal(decideLoss({ ...lost, permission: "", losses: { ...many, accepted: true } }).do, "hold");
 });
 
+test("the words of a loss say what a developer can do, and that the command is for the platform team", () => {
+  const losses = { config: "c", missing: 1, all: 9, accepted: false };
+  const said = (missing: number): string => {
+    const decision = decideLoss({
+      name: "n",
+      instanceId: "id",
+      permission: undefined,
+      losses: { ...losses, missing },
+    });
+    return decision.do === "hold" ? decision.message : "";
+  };
+  assert.match(said(1), /Tell the platform team, or delete the claim with its bindings and create another/);
+  assert.match(
+    said(1),
+    /the platform team runs in the control plane: kubectl annotate serviceinstances\.\S+ n \S+=id$/,
+  );
+  assert.match(said(9), /9 of 9 instances .*: tell the platform team\./);
+  assert.match(said(9), /it runs in the control plane: kubectl annotate providerconfigs\.\S+ c \S+=true$/);
+});
+
 test("many are at least three and more than half", () => {
   const losses = (missing: number, all: number): boolean =>
     isMassLoss({ config: "c", missing, all, accepted: false });

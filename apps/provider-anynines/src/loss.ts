@@ -62,15 +62,16 @@ export function decideLoss(lost: {
       do: "hold",
       message:
         `${what}. ${losses.missing} of ${losses.all} instances of the ProviderConfig ${losses.config} are missing. ` +
-        `The broker may look at other data, so no new instance is made until they are back. To accept the loss: ` +
-        `kubectl annotate providerconfigs.dataservices.anynines.com ${losses.config} ${acceptLossAnnotation}=true`,
+        `The broker may look at other data, so no new instance is made until they are back: tell the platform team. ` +
+        `The platform team looks at the broker; to accept the loss, it runs in the control plane: kubectl annotate providerconfigs.dataservices.anynines.com ${losses.config} ${acceptLossAnnotation}=true`,
     };
   }
   if (permission === instanceId) return { do: "provisionAnew" };
   return {
     do: "hold",
     message:
-      `${what}. If the broker finds it again, nothing more has to be done. To make a new, empty one: ` +
-      `kubectl annotate serviceinstances.dataservices.anynines.com ${name} ${provisionAnewAnnotation}=${instanceId}`,
+      `${what}. If the broker finds it again, nothing more has to be done. Tell the platform team, or delete the claim with ` +
+      `its bindings and create another, which will be empty. To make this one anew, empty, the platform team runs in the ` +
+      `control plane: kubectl annotate serviceinstances.dataservices.anynines.com ${name} ${provisionAnewAnnotation}=${instanceId}`,
   };
 }

@@ -14,7 +14,7 @@ import {
   isUnchangedForBindings,
   type ProviderCaches,
 } from "./caches.ts";
-import { noticesOnManaged, problemsOnClaims } from "./claim-events.ts";
+import { leftAtBrokers, noticesOnManaged, problemsOnClaims } from "./claim-events.ts";
 import {
   createBindingController,
   createHealthController,
@@ -48,9 +48,10 @@ export function addProvider(manager: Manager, options: ProviderOptions): void {
   const recorder = createEventRecorder({ ...runtime, client, component: "provider-anynines" });
   const onProblem = problemsOnClaims(recorder);
   const notice = noticesOnManaged(recorder);
+  const onLeft = leftAtBrokers(recorder, (name) => configs.get(name));
   const timing = { workers, pollIntervalMs, confirmLossMs };
   const backends = { caches, backupCaches, brokers, managers, usages };
-  const parts = { ...runtime, ...backends, ...timing, client, onProblem, notice };
+  const parts = { ...runtime, ...backends, ...timing, client, onProblem, onLeft, notice };
   const instanceController = createInstanceController(parts);
   const bindingController = createBindingController(parts);
   const healthController = createHealthController(parts);

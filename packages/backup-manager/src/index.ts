@@ -1,5 +1,6 @@
 /** Client of the a9s backup manager API; usable without the rest of Klutch. */
 export type { BackupManagerCall, CallAbout } from "./call.ts";
+export { callOf } from "./call-of.ts";
 export {
   type BackupConfigChange,
   type BackupManagerClient,

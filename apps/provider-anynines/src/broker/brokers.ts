@@ -8,6 +8,7 @@ import {
   type OsbClient,
 } from "@klutch/osb";
 import type { Metrics } from "@klutch/telemetry";
+import { CachedCatalog } from "./catalog-cache.ts";
 import { andTelling, requestObserver } from "./client-metrics.ts";
 import { type ConfigSource, ConfiguredClients } from "./configured-clients.ts";
 
@@ -17,8 +18,6 @@ export interface Broker {
   /** From memory for a minute. */
   catalog(options: { readonly signal: AbortSignal }): Promise<Catalog>;
 }
-
-const catalogMaxAgeMs = 60_000;
 
 /** What clients of brokers need. */
 export interface BrokersOptions extends ConfigSource {
@@ -40,15 +39,10 @@ export function createBrokers(options: BrokersOptions): Brokers {
 
 function createBroker(config: BrokerConfig, observe: ObserveCall, clock: Clock): Broker & AsyncDisposable {
   const osb = createOsbClient(config, observe);
-  let cached: { readonly at: number; readonly catalog: Catalog } | undefined;
+  const cached = new CachedCatalog(clock, (options) => osb.catalog(options));
   return {
     osb,
-    catalog: async (options) => {
-      const now = clock.monotonic();
-      if (cached === undefined || now - cached.at > catalogMaxAgeMs)
-        cached = { at: now, catalog: await osb.catalog(options) };
-      return cached.catalog;
-    },
+    catalog: (options) => cached.get(options),
     [Symbol.asyncDispose]: () => osb[Symbol.asyncDispose](),
   };
 }

@@ -9,6 +9,8 @@ import { OperationTracker } from "../broker/operation-tracker.ts";
 import { CriticalAnnotations } from "../critical-annotations.ts";
 import { flattenCredentials } from "./connection.ts";
 import { connectionOf } from "./known-connection.ts";
+import type { RotationWish } from "./rotation/plan.ts";
+import { bindingIdOf, type Generations, generationsChange, recordedGenerations } from "./rotation/record.ts";
 
 /** What the state is read from and written through. */
 export interface BindingStateOptions {
@@ -38,6 +40,7 @@ export class BindingState {
   readonly operations: OperationTracker;
   readonly #options: Pick<BindingStateOptions, "instance" | "notice">;
   #atProvider: ServiceBindingObservation;
+  #generations: Generations;
   #connection: ConnectionDetails | undefined;
 
   constructor(options: BindingStateOptions) {
@@ -45,6 +48,7 @@ export class BindingState {
     this.#options = options;
     this.managed = managed;
     this.annotations = new CriticalAnnotations(managed, updateCriticalAnnotations);
+    this.#generations = recordedGenerations(managed);
     this.#atProvider = managed.status?.atProvider ?? { state: "Pending" };
     this.operations = new OperationTracker({
       managed,
@@ -86,17 +90,32 @@ export class BindingState {
     return this.managed.metadata.deletionTimestamp !== undefined;
   }
 
-  /** The binding's id is the managed resource's UID. */
+  /** What is recorded of its rotations. */
+  get generations(): Generations {
+    return this.#generations;
+  }
+
+  /** What the spec says of rotations. */
+  get wish(): RotationWish {
+    return this.managed.spec.forProvider;
+  }
+
+  /** Of the current generation. */
   get ref(): BindingRef {
     const { instanceId, serviceID, planID } = this.#atProvider;
     // A call whose answer was lost is known from its record only.
     const { operation } = this;
     return {
       instanceId: instanceId ?? operation?.instanceId ?? "",
-      bindingId: this.managed.metadata.uid ?? "",
+      bindingId: bindingIdOf(this.managed, this.#generations.current),
       serviceId: serviceID ?? operation?.serviceId ?? "",
       planId: planID ?? operation?.planId ?? "",
     };
+  }
+
+  async writeGenerations(generations: Generations): Promise<void> {
+    await this.annotations.write(generationsChange(generations));
+    this.#generations = generations;
   }
 
   updateAtProvider(fields: Partial<ServiceBindingObservation>): void {

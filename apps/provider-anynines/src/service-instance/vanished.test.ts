@@ -36,6 +36,7 @@ test("an instance whose managed resource vanished is named once, counted, and ne
   const said = world.log.filter((line) => line.includes("left at its broker"));
   assert.equal(said.length, 1, said.join());
   assert.ok(said[0]?.includes(id) === true && said[0].includes('"name":"lost"'), said.join());
+  assert.deepEqual(world.left, [`lost: ${id}`]);
   assert.ok(!world.broker.calls.some(({ operation }) => operation === "deprovision"));
   world.broker.forget(id);
   await world.clock.advance(20 * minute);
@@ -87,7 +88,7 @@ test("what was never asked for, or is to stay, leaves nothing to look for", () =
   assert.deepEqual(vanishedInstance(asked), {
     config: "c",
     instanceId: "u",
-    name: "one",
+    managed: asked,
     plan: { serviceId: "a", planId: "b" },
   });
   assert.equal(vanishedInstance({ ...asked, spec: { ...asked.spec, deletionPolicy: "Orphan" } }), undefined);

@@ -1,7 +1,7 @@
 /**
  * Finds instances that are left at a broker because their managed resource vanished without being deleted as it should: an API server can do so
  * when a deletion meets the first finalizer, and a person can by taking the finalizers away. Nothing is deleted: they are named in the log and
- * counted until the broker does not have them any more.
+ * in Events, and counted until the broker does not have them any more.
  *
  * | the managed resource                                   | then                                  |
  * |--------------------------------------------------------|---------------------------------------|
@@ -30,14 +30,14 @@ import { recordedOperation } from "../operation.ts";
 export interface Vanished {
   readonly config: string;
   readonly instanceId: string;
-  /** Of the managed resource. */
-  readonly name: string;
+  /** The managed resource as it was last. */
+  readonly managed: ServiceInstance;
   readonly plan: { readonly serviceId?: string | undefined; readonly planId?: string | undefined };
 }
 
 /** What the last state of a managed resource that is gone leaves to be asked for; undefined when it went as it should. */
 export function vanishedInstance(object: ServiceInstance): Vanished | undefined {
-  const { name = "", deletionTimestamp } = object.metadata;
+  const { deletionTimestamp } = object.metadata;
   if (deletionTimestamp !== undefined || object.spec.deletionPolicy === "Orphan") return undefined;
   if (wasNeverProvisioned(object)) return undefined;
   const { serviceId, planId } = object.status?.atProvider ?? {};
@@ -45,7 +45,7 @@ export function vanishedInstance(object: ServiceInstance): Vanished | undefined 
   return {
     config: configNameOf(object),
     instanceId: instanceIdOf(object),
-    name,
+    managed: object,
     plan: { serviceId: serviceId ?? recorded?.serviceId, planId: planId ?? recorded?.planId },
   };
 }
@@ -56,6 +56,8 @@ export interface VanishedOptions {
   /** Whether some managed resource has the instance, such as one that was made for it again. */
   readonly isManaged: (instanceId: string) => boolean;
   readonly metrics: Metrics;
+  /** Told once of each that is left. Must not throw. */
+  readonly onLeft: (vanished: Vanished) => void;
 }
 
 const busyAgainMs = 30_000;
@@ -87,7 +89,7 @@ export class VanishedInstances {
     const found = this.#found.get(key);
     if (found === undefined) return undefined;
     const { vanished } = found;
-    const { config, instanceId, name } = vanished;
+    const { config, instanceId, managed } = vanished;
     const state = this.#options.isManaged(instanceId) ? "gone" : await this.#ask(vanished, { signal });
     if (state === "busy") return { requeueAfterMs: busyAgainMs };
     if (state === "gone") {
@@ -97,7 +99,8 @@ export class VanishedInstances {
     if (!found.isReported) {
       const message =
         "an instance is left at its broker: its managed resource vanished; import it by a ServiceInstance, or deprovision it at the broker";
-      logger.warn(message, { config, instanceId, name });
+      logger.warn(message, { config, instanceId, name: managed.metadata.name });
+      this.#options.onLeft(vanished);
     }
     found.isReported = true;
     return { requeueAfterMs: thereAgainMs };

@@ -83,6 +83,7 @@ export class BackupWorld implements AsyncDisposable {
       logger,
       metrics: createMetrics(),
       onProblem: undefined,
+      onLeft: () => undefined,
       notice: (_about, message) => void this.notices.push(message),
     };
     const controllers = {

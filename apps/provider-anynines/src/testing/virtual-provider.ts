@@ -14,6 +14,7 @@ import {
   createVanishedController,
 } from "../controllers.ts";
 import { criticalAnnotationNames } from "../critical-annotations.ts";
+import type { Vanished } from "../service-instance/vanished.ts";
 import { type CountedBroker, countedBroker } from "./counted-broker.ts";
 
 /** It runs until the test ends. */
@@ -24,6 +25,8 @@ export interface VirtualProvider {
   readonly metrics: Metrics;
   /** Lines of its log, warnings and errors. */
   readonly log: readonly string[];
+  /** Name and id of each instance that was left at the broker. */
+  readonly left: readonly string[];
 }
 
 /** Operations of the broker take `takesMs`; what is at rest is looked at every minute. */
@@ -37,6 +40,7 @@ export async function startVirtualProvider(t: TestContext, takesMs: number): Pro
   const broker = countedBroker(clock, takesMs);
   const metrics = createMetrics();
   const log: string[] = [];
+  const left: string[] = [];
   const logger = createLogger({ name: "provider", level: "warn", write: (line) => log.push(line) });
   const random = seededRandom(1);
   const caches = createCaches({ client, logger, clock, random });
@@ -52,6 +56,7 @@ export async function startVirtualProvider(t: TestContext, takesMs: number): Pro
     backupCaches: new BackupCaches({ client, logger, clock, random }),
     managers: { get: () => Promise.reject(new Error("there is no backup manager")) },
     notice: () => undefined,
+    onLeft: ({ managed, instanceId }: Vanished) => void left.push(`${managed.metadata.name}: ${instanceId}`),
     onProblem: undefined,
     brokers: { get: () => Promise.resolve({ ...broker, [Symbol.asyncDispose]: () => Promise.resolve() }) },
     usages: new Set<string>(),
@@ -74,5 +79,5 @@ export async function startVirtualProvider(t: TestContext, takesMs: number): Pro
   await clock.advance(1_000);
   const user = server.client({ clusterName: "user" });
   await user.create(namespaces, { apiVersion: "v1", kind: "Namespace", metadata: { name: "team" } });
-  return { clock, user, broker, metrics, log };
+  return { clock, user, broker, metrics, log, left };
 }

@@ -34,7 +34,8 @@ export const brokerServed: CounterDeclaration<"operation" | "code"> = {
   name: "klutch_broker_served_requests_total",
   type: "counter",
   help: "Requests that the broker answered, by operation and status code",
-  notes: "`operation` is a verb of the Open Service Broker API, such as `provision`.",
+  notes:
+    "`operation` is a verb of the Open Service Broker API, such as `provision`, or a call of the backup manager, such as `createBackup`.",
   labels: ["operation", "code"],
   processes: ofBroker,
 };
