@@ -1,16 +1,16 @@
 /** docs/add-a-service.md, word for word, in a sandbox with real Crossplane, broker and database. */
 import assert from "node:assert/strict";
-import { execFile } from "node:child_process";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { after, test } from "node:test";
-import { promisify } from "node:util";
 import { cacheFolder } from "@klutch/engines";
 import { waitFor } from "@klutch/kube-testing";
+import { playPerson } from "@klutch/sandbox";
 import { removeDataOf, startSandbox } from "./sandbox-process.ts";
 
-const run = promisify(execFile);
 const root = await mkdtemp(join(tmpdir(), "klutch-service-"));
 const folder = join(root, "sandbox");
 after(async () => {
@@ -27,8 +27,27 @@ async function blocks(): Promise<readonly (readonly [language: string, text: str
   ]);
 }
 
-test("a service is added by one table, makes a database, and is taken away", {
-  timeout: 300_000,
+/** Runs a block of the page as a person at a shell, who also does at the binding page what the page says. Gives back what was printed. */
+async function typed(text: string, cwd: string, env: NodeJS.ProcessEnv): Promise<string> {
+  const child = spawn("/bin/sh", ["-e", "-c", text], { cwd, env, stdio: ["ignore", "pipe", "pipe"] });
+  let printed = "";
+  const logins = new Map<string, Promise<void>>();
+  const onText = (chunk: Buffer): void => {
+    printed += chunk.toString();
+    const api = [...printed.matchAll(/^Choose (\w+)\./gm)].at(-1)?.[1] ?? "";
+    const url = [...printed.matchAll(/^ *(https?:\/\/\S+\/authorize\?\S+)$/gm)].at(-1)?.[1];
+    if (url !== undefined && !logins.has(url)) logins.set(url, playPerson(url, api));
+  };
+  child.stdout.on("data", onText);
+  child.stderr.on("data", onText);
+  await once(child, "close");
+  await Promise.all(logins.values());
+  assert.equal(child.exitCode, 0, `${text}\n${printed}`);
+  return printed;
+}
+
+test("a service is added by one table, bound, backed up, restored, and taken away", {
+  timeout: 480_000,
 }, async () => {
   const env = { ...process.env, HOME: root, KLUTCH_STATE_DIR: folder, KLUTCH_CACHE_DIR: cacheFolder };
   const sandbox = startSandbox({ env, args: ["--no-demo"] });
@@ -36,30 +55,38 @@ test("a service is added by one table, makes a database, and is taken away", {
     await waitFor("the sandbox to be up", () => sandbox.printed().includes("Klutch is up."), {
       timeoutMs: 180_000,
     });
-    const work = join(root, "work");
-    await mkdir(work);
+    const [work, tools] = [join(root, "work"), join(root, "tools")];
+    for (const made of [work, tools]) await mkdir(made);
+    // Nobody's own browser opens.
+    await writeFile(join(tools, "xdg-open"), "#!/bin/sh\n", { mode: 0o755 });
+    const person = {
+      PATH: [tools, join(folder, "bin"), process.env["PATH"]].join(delimiter),
+      HOME: root,
+      KUBECONFIG: join(folder, "control-plane.kubeconfig"),
+      APP_CLUSTER: join(folder, "app-a.kubeconfig"),
+      BINDING_PAGE: /binding page +(\S+)/.exec(sandbox.printed())?.[1],
+    };
     const [[, table] = ["", ""], ...rest] = await blocks();
     await writeFile(join(work, "example.yaml"), table);
     const printed: string[] = [];
     for (const [language, text] of rest) {
       assert.equal(language, "sh");
-      const { stdout, stderr } = await run("/bin/sh", ["-e", "-c", text], {
-        cwd: work,
-        env: {
-          PATH: [join(folder, "bin"), process.env["PATH"]].join(delimiter),
-          HOME: root,
-          KUBECONFIG: join(folder, "control-plane.kubeconfig"),
-        },
-      });
-      printed.push(stdout, stderr);
+      printed.push(await typed(text, work, person));
+      if (text.includes("kubectl explain")) await assertRefused(work, person);
     }
     const text = printed.join("");
     for (const line of [
       /example\.yaml has no faults/,
       /manifests\/apis\/xexampleinstances\.anynines\.com\.yaml/,
       /exampleinstances\.anynines\.com is offered/,
+      /ENUM:\n +example\n +keyvalue\n/,
       /exampleinstance\.anynines\.com\/first condition met/,
+      /servicebinding\.anynines\.com\/first-app condition met/,
       /^first +a9s-postgresql17 +postgresql-single-nano .*True/m,
+      /^host hosts name password port uri username $/m,
+      /^\[\{"hostURL":"127\.0\.0\.1","label":"SQL","port":"\d+"\}\]$/m,
+      /backup\.anynines\.com\/first-backup condition met/,
+      /restore\.anynines\.com\/first-restore condition met/,
       /Deleted CompositeResourceDefinition xexampleinstances\.anynines\.com/,
     ])
       assert.match(text, line);
@@ -70,3 +97,15 @@ test("a service is added by one table, makes a database, and is taken away", {
     await sandbox.exited;
   }
 });
+
+/** A person who names another type is told at once which there are. */
+async function assertRefused(cwd: string, env: NodeJS.ProcessEnv): Promise<void> {
+  const claim =
+    "apiVersion: anynines.com/v1\nkind: ServiceBinding\nmetadata: { name: wrong, namespace: default }";
+  const text = `${claim}\nspec: { instanceRef: first, serviceInstanceType: exmaple }\n`;
+  await writeFile(join(cwd, "wrong.yaml"), text);
+  await assert.rejects(
+    typed('kubectl apply -f wrong.yaml --kubeconfig "$APP_CLUSTER"', cwd, env),
+    /spec\.serviceInstanceType: Unsupported value: "exmaple": supported values: "example", "keyvalue", .*"search"/,
+  );
+}

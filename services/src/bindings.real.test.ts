@@ -13,9 +13,14 @@ const cases: readonly ClaimCase[] = [
   ["a binding without a compositionRef", pgBinding, undefined],
   ["a binding without an instance", { serviceInstanceType: "postgresql" }, /instanceRef: Required value/],
   [
-    "a binding to an unknown data service",
+    "a binding to a service that may have been added: app clusters are offered less than the control plane takes",
     { ...pgBinding, serviceInstanceType: "s3" },
-    /Unsupported value: "s3"/,
+    undefined,
+  ],
+  [
+    "a binding to what is no type of a service",
+    { ...pgBinding, serviceInstanceType: "S3!" },
+    /spec\.serviceInstanceType in body should match/,
   ],
   [
     "a binding to a name that no claim has",

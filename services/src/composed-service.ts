@@ -1,5 +1,5 @@
 /** As much of a service as the composition function knows of it. */
-import type { Target } from "./table/service-table.ts";
+import type { ConnectionSource, Target } from "./table/service-table.ts";
 
 /** A parameter on its way to the broker. */
 export interface ComposedParameter {
@@ -13,6 +13,8 @@ export interface ComposedParameter {
 export interface ComposedService {
   readonly type: string;
   readonly parameters: readonly ComposedParameter[];
+  /** Where the credentials of a binding say that the service is reached. */
+  readonly connection: readonly ConnectionSource[];
 }
 
 /** From the names of a claim's parameters to the broker's. What is not set and what is not known is left out. */

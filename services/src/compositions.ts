@@ -28,7 +28,7 @@ function composition(name: string, claimKind: string, input: FunctionInput): Pac
 
 /** Of a service's instances: one for each way to make them. */
 export function instanceCompositions(service: DataService): readonly PackageManifest[] {
-  const { type, kind } = service;
+  const { type, kind, connection } = service;
   return [service, ...service.others].map((making) => {
     const { composition: name, parameters, takes } = making;
     const object = objectsOf(making).instance;
@@ -36,7 +36,7 @@ export function instanceCompositions(service: DataService): readonly PackageMani
       name,
       kind,
       object === undefined
-        ? instanceInput({ type, parameters, takes })
+        ? instanceInput({ type, parameters, takes, connection })
         : objectInput([[type, object]], { type, takes }),
     );
   });

@@ -1,10 +1,10 @@
 /** What one data service is. Its XRD, Composition, export template, examples and page of documentation follow from it. */
-import { claimGroup, type ConnectionDetail } from "@klutch/api";
+import { claimGroup } from "@klutch/api";
 import type { ResourceType } from "@klutch/kube-core";
 import type { JsonSchema, PrinterColumn, Rule } from "@klutch/schema";
 import type { ComposedParameter } from "./composed-service.ts";
 import type { ObjectBackend } from "./table/object-table.ts";
-import type { Takes } from "./table/service-table.ts";
+import type { ConnectionSource, Takes } from "./table/service-table.ts";
 
 /** A field of a claim's spec or of its parameters. */
 export interface Field {
@@ -44,9 +44,6 @@ export interface Example {
   readonly spec: Readonly<Record<string, unknown>>;
 }
 
-/** Credentials of a binding as the keys of its Secret. */
-export type Credentials = Readonly<Record<string, string>>;
-
 /** Everything that is particular to one data service, and the way in which claims are made that name no Composition. */
 export interface DataService extends Making {
   /** `serviceInstanceType` of its bindings. Its Compositions, ProviderConfig and the function's input are named after it. */
@@ -69,8 +66,8 @@ export interface DataService extends Making {
   readonly columns?: readonly PrinterColumn[] | undefined;
   /** Keys of a binding's Secret. A broker may send more. */
   readonly credentialKeys: readonly string[];
-  /** Where the service is reached, without secrets, for the status of a binding. */
-  readonly connectionDetails: (credentials: Credentials) => readonly ConnectionDetail[];
+  /** Where the credentials say that the service is reached, for the status of a binding. */
+  readonly connection: readonly ConnectionSource[];
   /** Of instances. An example of a binding to the first one is made besides. */
   readonly examples: readonly Example[];
 }

@@ -1,5 +1,5 @@
 /** What offers the claims to app clusters. */
-import { claimGroup, templateGroup } from "@klutch/api";
+import { claimGroup, serviceTypeFieldAnnotation, serviceTypeLabel, templateGroup } from "@klutch/api";
 import { claimResource, type DataService } from "./data-service.ts";
 import { services } from "./list.ts";
 
@@ -7,23 +7,33 @@ import { services } from "./list.ts";
 export interface TemplateManifest {
   readonly apiVersion: string;
   readonly kind: "APIServiceExportTemplate";
-  readonly metadata: { readonly name: string; readonly namespace: string };
+  readonly metadata: {
+    readonly name: string;
+    readonly namespace: string;
+    readonly labels?: Readonly<Record<string, string>> | undefined;
+    readonly annotations?: Readonly<Record<string, string>> | undefined;
+  };
   readonly spec: object;
 }
 
-function template(kind: string, more: object = {}): TemplateManifest {
+function template(kind: string, metadata: object, more: object = {}): TemplateManifest {
   const { plural } = claimResource(kind);
   return {
     apiVersion: `${templateGroup}/v1alpha1`,
     kind: "APIServiceExportTemplate",
-    metadata: { name: plural, namespace: "crossplane-system" },
+    metadata: { name: plural, namespace: "crossplane-system", ...metadata },
     spec: { APIServiceSelector: { group: claimGroup, resource: plural }, ...more },
   };
 }
 
 /** What offers a service's instances. */
-export function instanceTemplate({ kind }: DataService): TemplateManifest {
-  return template(kind);
+export function instanceTemplate({ kind, type }: DataService): TemplateManifest {
+  return template(kind, { labels: { [serviceTypeLabel]: type } });
+}
+
+/** A kind of all services: app clusters are offered the types of those that are offered to them. */
+function sharedTemplate(kind: string, more: object = {}): TemplateManifest {
+  return template(kind, { annotations: { [serviceTypeFieldAnnotation]: "spec.serviceInstanceType" } }, more);
 }
 
 /** Field selectors of Secrets with credentials: those of connections, and those that the operator of a8s makes and labels. */
@@ -38,7 +48,7 @@ const credentials: readonly string[] = [
  */
 export const exportTemplates: readonly TemplateManifest[] = [
   ...services.map(instanceTemplate),
-  template("ServiceBinding", {
+  sharedTemplate("ServiceBinding", {
     permissionClaims: [
       {
         group: "",
@@ -49,6 +59,6 @@ export const exportTemplates: readonly TemplateManifest[] = [
       },
     ],
   }),
-  template("Backup"),
-  template("Restore"),
+  sharedTemplate("Backup"),
+  sharedTemplate("Restore"),
 ];

@@ -31,8 +31,10 @@ export {
   readTable,
   type ReadResult,
 } from "./table/read-table.ts";
-export type { ServiceTable } from "./table/service-table.ts";
+export type { ConnectionSource, ServiceTable } from "./table/service-table.ts";
 export { ruleField } from "./table/rule-places.ts";
+export { connectionDetails } from "./render/connection.ts";
+export { connectionText, readConnectionText } from "./render/connection-text.ts";
 export { type ArgoHealthConfig, argoHealth, type FluxHealthPatch, fluxHealth } from "./render/health.ts";
 export { manifestsOf, type ServiceManifests } from "./render/manifests.ts";
 export { type UsualTimes, usualTimes } from "./usual-times.ts";

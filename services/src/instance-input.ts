@@ -10,7 +10,10 @@ import {
   type Schema,
   string,
 } from "@klutch/schema";
-import type { Takes, Target } from "./table/service-table.ts";
+import { recordAt } from "@klutch/kube-core";
+import { readConnection } from "./render/connection-text.ts";
+import { serviceTypePattern } from "./table/file-schema.ts";
+import type { ConnectionSource, Takes, Target } from "./table/service-table.ts";
 import type { ComposedService } from "./composed-service.ts";
 import type { DataService, Making } from "./data-service.ts";
 import { type FunctionInput, functionInput } from "./function-input.ts";
@@ -25,17 +28,19 @@ interface InstanceInput extends FunctionInput {
   /** From the claim's names to the broker's. */
   readonly parameters: Readonly<Record<string, string | Target>>;
   readonly takes?: Takes | undefined;
+  readonly connection?: readonly ConnectionSource[] | undefined;
 }
 
-type InputService = Pick<DataService, "type"> & Pick<Making, "parameters" | "takes">;
+type InputService = Pick<DataService, "type" | "connection"> & Pick<Making, "parameters" | "takes">;
 
 /** The input for a service. */
-export function instanceInput({ type, parameters, takes }: InputService): InstanceInput {
+export function instanceInput({ type, parameters, takes, connection }: InputService): InstanceInput {
   return {
     ...functionInput(instanceResource),
     type,
     parameters: inputParameters(parameters),
     ...(takes === undefined ? {} : { takes }),
+    ...(connection.length === 0 ? {} : { connection }),
   };
 }
 
@@ -48,18 +53,21 @@ interface ReadInput {
 const readInput: Schema<ReadInput> = object(
   {
     resource: oneOf([instanceResource]),
-    type: string({ pattern: "^[a-z]([-a-z0-9]*[a-z0-9])?$", maxLength: 30 }),
+    type: string({ pattern: serviceTypePattern, maxLength: 30 }),
   },
   { parameters: map(anyValue()) },
 );
 
 /** The service that an input describes, or what is wrong with the input; its other fields are read elsewhere. */
 export function readInstanceInput(input: unknown): ComposedService | { readonly problem: string } {
+  const read = readConnection(recordAt(input)["connection"] ?? [], "input.connection");
   const problems = [
     ...problemsOf(readInput.json, input, "input"),
     ...parameterProblems(input, "input.parameters"),
+    ...("problems" in read ? read.problems : []),
   ];
-  if (problems.length > 0 || !accepts(readInput, input))
+  if ("problems" in read || problems.length > 0 || !accepts(readInput, input))
     return { problem: problems.map(describeProblem).join("; ") };
-  return { type: input.type, parameters: readParameters(input.parameters) };
+  const { type, parameters } = input;
+  return { type, parameters: readParameters(parameters), connection: read.connection };
 }

@@ -2,18 +2,17 @@
 import { integer, object, oneOf, type Rule, type Schema, string } from "@klutch/schema";
 import { readyReasonColumn, textColumn } from "./columns.ts";
 import { keepsNamedComposition } from "./composition-rules.ts";
-import { services } from "./list.ts";
 import { telling } from "./rule-text.ts";
+import { serviceTypePattern } from "./table/file-schema.ts";
 import { acceptsIncomplete, type CompositeResourceDefinition, immutable, xrd } from "./xrd.ts";
 
-/** Only what can be claimed here. */
-const serviceInstanceType = oneOf(
-  services.map(({ type }) => type),
-  {
-    description: "Which data service the instance is. It cannot be changed.",
-    rules: [immutable("ServiceInstanceType")],
-  },
-);
+/** Any service may be added to a control plane; in app clusters the backend narrows it to those that are offered. */
+const serviceInstanceType = string({
+  maxLength: 30,
+  pattern: serviceTypePattern,
+  description: "Type of the instance's data service, such as postgresql. It cannot be changed.",
+  rules: [immutable("ServiceInstanceType")],
+});
 
 /** Name of another claim in the same namespace. */
 function nameOf(description: string, rules?: readonly Rule[]): Schema<string> {

@@ -7,6 +7,7 @@ import {
   ExportError,
   type InformerScope,
   type PermissionClaim,
+  serviceTypeLabel,
 } from "@klutch/api";
 import { type KubeObject, recordAt, textAt } from "@klutch/kube-core";
 import type { Informer } from "@klutch/kube-runtime";
@@ -84,6 +85,12 @@ export class ExportTemplates {
       ({ spec: { APIServiceSelector: selector } }) =>
         selector.resource === resource && (selector.group ?? "") === group,
     );
+  }
+
+  /** Types of the data services whose instances are offered, sorted, each once. */
+  serviceTypes(): readonly string[] {
+    const labels = [...this.#templates.list()].map(({ metadata }) => metadata.labels?.[serviceTypeLabel]);
+    return [...new Set(labels.filter((type) => type !== undefined))].toSorted();
   }
 
   #inOrder(): readonly APIServiceExportTemplate[] {

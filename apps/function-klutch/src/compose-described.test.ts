@@ -34,6 +34,20 @@ test("an instance of a service that nobody has compiled in is composed as its Co
   });
 });
 
+test("the connection of a service stands on its instances, beside the kind of the claim", () => {
+  const connection = [{ label: "SQL", from: "host", form: "host", port: "port" }];
+  const claimRef = { apiVersion: "anynines.com/v1", kind: "ExampleInstance" };
+  const input = { ...header, type: "example", connection };
+  const { resources } = compose(request(input, { service: "s", plan: "p", claimRef }));
+  assert.deepEqual(resources["managed"]?.resource["metadata"], {
+    labels,
+    annotations: {
+      "klutch.anynines.com/connection": JSON.stringify(connection),
+      "klutch.anynines.com/claim-kind": "anynines.com/v1/ExampleInstance",
+    },
+  });
+});
+
 for (const service of services)
   test(`a Composition of ${service.title} composes what the one of the release before composes`, () => {
     const [name = "", plan = ""] = [service.offerings[0], service.plans[0]];
@@ -53,6 +67,11 @@ test("an input that describes no service stops the pipeline and names its fields
     [{ type: "example", parameters: { a: 1 } }, /input\.parameters\.a: is 1, expected an object/],
     [{ type: "example", parameters: { a: { key: "a", as: "upper" } } }, /parameters\.a\.as: is "upper"/],
     [{ type: "example", parameters: { a: { key: "a", was: 1 } } }, /parameters\.a\.was: is 1/],
+    [{ type: "example", connection: {} }, /input\.connection: is \{\}, expected an array/],
+    [
+      { type: "example", connection: [{ label: "x", from: "host", form: "host" }] },
+      /input\.connection\[0\]\.port: is missing, expected the key that has the port/,
+    ],
   ] as const) {
     const { resources, results } = compose(request({ ...header, ...wrong }, {}));
     assert.deepEqual(resources, {});

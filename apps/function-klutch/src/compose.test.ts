@@ -21,6 +21,10 @@ const instanceSpec = {
   parameters: { maxConnections: 50, trackIoTiming: "on" },
 };
 
+const sqlConnection = {
+  "klutch.anynines.com/connection": '[{"label":"SQL","from":"host","form":"host","port":"port"}]',
+};
+
 test("an instance becomes a ServiceInstance with the claim's labels and the broker's parameter names", () => {
   const { resources } = compose(request("postgresql-instance", instanceSpec));
   assert.deepEqual(resources, {
@@ -29,7 +33,7 @@ test("an instance becomes a ServiceInstance with the claim's labels and the brok
       resource: {
         apiVersion: "dataservices.anynines.com/v1",
         kind: "ServiceInstance",
-        metadata: { labels },
+        metadata: { labels, annotations: sqlConnection },
         spec: {
           forProvider: {
             acceptsIncomplete: true,
@@ -329,6 +333,7 @@ test("a namespaced composite stands for itself", () => {
   const metadata = resources["managed"]?.resource["metadata"];
   assert.deepEqual(metadata, {
     labels: { "crossplane.io/claim-name": "own", "crossplane.io/claim-namespace": "ns" },
+    annotations: sqlConnection,
   });
 });
 

@@ -1,8 +1,8 @@
 /** A claim of any data service → ServiceInstance. */
-import { serviceInstances } from "@klutch/api";
+import { connectionAnnotation, serviceInstances } from "@klutch/api";
 import type { Compose, Json } from "@klutch/crossplane";
 import { isRecord, recordAt, textAt, valueAt } from "@klutch/kube-core";
-import { brokerParameters, type ComposedService, providerConfigName } from "@klutch/services";
+import { brokerParameters, type ComposedService, connectionText, providerConfigName } from "@klutch/services";
 import { answer, claimLabels, claimOf, noClaim } from "./composite.ts";
 import type { Blame } from "./words.ts";
 
@@ -22,7 +22,7 @@ export function composeServiceInstance(service: ComposedService): Compose {
     const resource: Json = {
       apiVersion: `${serviceInstances.group}/${serviceInstances.version}`,
       kind: serviceInstances.kind,
-      metadata: { labels: claimLabels(claim) },
+      metadata: { labels: claimLabels(claim), ...connectionOf(service) },
       spec: {
         forProvider: {
           acceptsIncomplete: valueAt(composite, "spec", "acceptsIncomplete") !== false,
@@ -37,6 +37,13 @@ export function composeServiceInstance(service: ComposedService): Compose {
     };
     return answer(request, resource, reported, blameOf(service.parameters, composite));
   };
+}
+
+/** For who makes its bindings and knows no service. */
+function connectionOf({ connection }: ComposedService): Json {
+  return connection.length === 0
+    ? {}
+    : { annotations: { [connectionAnnotation]: connectionText(connection) } };
 }
 
 type Known = readonly { readonly name: string; readonly brokerKey: string }[];

@@ -57,6 +57,8 @@ export interface Timing {
   readonly recordAfterMs: number;
   /** A claim that nobody has answered for so long says so in its status. Default 1 second. */
   readonly overdueAfterMs: number;
+  /** A schema that waits for claims to fit is held against them again after this. Default 60 000. */
+  readonly heldSchemaMs: number;
 }
 
 /** The defaults. */
@@ -70,6 +72,7 @@ export const defaultTiming: Timing = {
   syncTimeoutMs: 30_000,
   recordAfterMs: 5_000,
   overdueAfterMs: 1_000,
+  heldSchemaMs: 60_000,
 };
 
 /** What every part of the agent gets. */

@@ -58,8 +58,9 @@ export function leftAtBrokers(
 /** For what a person should know of a managed resource: a Warning on it. */
 export function noticesOnManaged(
   recorder: Pick<EventRecorder, "recordWarning">,
-): (managed: Managed, message: string) => void {
-  return (managed, message) => recorder.recordWarning(referenceTo(managed), "LookAtBackend", message);
+): (managed: Managed, message: string, reason?: string) => void {
+  return (managed, message, reason = "LookAtBackend") =>
+    recorder.recordWarning(referenceTo(managed), reason, message);
 }
 
 /** As far as an event needs it. */

@@ -45,8 +45,8 @@ export interface ControllerParts extends Runtime {
   readonly workers: number;
   readonly pollIntervalMs: number;
   readonly confirmLossMs: number;
-  /** Says something about a managed resource that a person should know. */
-  readonly notice: (about: Managed, message: string) => void;
+  /** Says something about a managed resource that a person should know. Default of `reason`: `LookAtBackend`. */
+  readonly notice: (about: Managed, message: string, reason?: string) => void;
   /** Says that an instance is left at its broker without a managed resource. */
   readonly onLeft: (vanished: Vanished) => void;
   readonly onProblem: ManagedReconcilerOptions<Managed>["onProblem"];
@@ -108,6 +108,7 @@ export function createBindingController(parts: ControllerParts): Controller {
           updateCriticalAnnotations,
           clock,
           instance: () => instanceOf(caches, managed),
+          notice: (message) => parts.notice(managed, message, "ConnectionNotUnderstood"),
           restores: () => namesOfRestores(backupCaches, instanceOf(caches, managed)),
           pollIntervalMs: parts.pollIntervalMs,
           secretIsMissing: (call) => connectionIsMissing(client, managed, call),

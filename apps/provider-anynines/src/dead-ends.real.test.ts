@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { managedServiceBindings, serviceInstances } from "@klutch/api";
-import { isRecord } from "@klutch/kube-core";
+import { type DynamicObject, events, isRecord } from "@klutch/kube-core";
 import { waitFor } from "@klutch/kube-testing";
 import { brokerError } from "./testing/front.ts";
 import { binding, edit, instance, startWorld } from "./testing/world.ts";
@@ -45,6 +45,53 @@ test("a binding whose service type nobody serves says so, blocks no instance, an
     await world.gone(managedServiceBindings, { name });
   }
   assert.deepEqual(await world.databases(), []);
+});
+
+test("a binding shows where a service is that nobody compiled in; what its instance says wrong is told, and taken for no secret", async () => {
+  const places = async (name: string): Promise<unknown> =>
+    (await world.atProvider(managedServiceBindings, name))["connectionDetails"];
+  const claim = (name: string): DynamicObject => {
+    const made = binding(name, "own");
+    const labels = { ...made.metadata.labels, "klutch.io/instance-type": "example" };
+    return { ...made, metadata: { ...made.metadata, labels } };
+  };
+  const said = (text: string): object => ({
+    metadata: { annotations: { "klutch.anynines.com/connection": text } },
+  });
+  const own = instance("own");
+  await client.create(serviceInstances, own);
+  await client.mergePatch(
+    serviceInstances,
+    { name: "own" },
+    said('[{"label":"Own","from":"uri","form":"address"}]'),
+  );
+  await world.condition(serviceInstances, "own", ready);
+  await client.create(managedServiceBindings, claim("understood"));
+  await world.condition(managedServiceBindings, "understood", ready);
+  assert.deepEqual(await places("understood"), [
+    { label: "Own", hostURL: "postgres://127.0.0.1", port: String(world.broker.postgres.port) },
+  ]);
+  await client.mergePatch(
+    serviceInstances,
+    { name: "own" },
+    said('[{"label":"Own","from":"password","form":"address"}]'),
+  );
+  await client.create(managedServiceBindings, claim("lied-to"));
+  await world.condition(managedServiceBindings, "lied-to", ready);
+  assert.deepEqual(await places("lied-to"), []);
+  const told = await waitFor("the warning", async () => {
+    const { items } = await client.list<DynamicObject>(events);
+    return items.find((event) => event["reason"] === "ConnectionNotUnderstood");
+  });
+  assert.match(
+    String(told["message"]),
+    /ServiceInstance own is not understood.*connection\[0\]\.from: is "password", expected a key that holds no secret/,
+  );
+  for (const name of ["understood", "lied-to"]) {
+    await client.delete(managedServiceBindings, { name });
+    await world.gone(managedServiceBindings, { name });
+  }
+  await remove("own");
 });
 
 for (const [config, message] of [

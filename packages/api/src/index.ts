@@ -63,3 +63,4 @@ export * from "./resources.ts";
 export * from "./secret-types.ts";
 export * from "./versions.ts";
 export * from "./wire.ts";
+export { withServiceTypes } from "./service-types.ts";

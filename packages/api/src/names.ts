@@ -96,8 +96,12 @@ export const fnGroup = "fn.klutch.anynines.com";
 export const claimNameLabel = "crossplane.io/claim-name";
 /** See `claimNameLabel`. */
 export const claimNamespaceLabel = "crossplane.io/claim-namespace";
-/** Type of a data service, on the definition, the Compositions and the template that were applied from its table. */
+/** Type of a data service, on the template that offers its instances, and on all that was applied from its table. */
 export const serviceTypeLabel = "klutch.anynines.com/service-type";
+/** On a template: the field of its kind, as `spec.serviceInstanceType`, that in app clusters takes only types that templates offer. */
+export const serviceTypeFieldAnnotation = "klutch.anynines.com/service-type-field";
+/** On a ServiceInstance: where the credentials of its bindings say that it is reached, as JSON of its table's `credentials.connection`. */
+export const connectionAnnotation = "klutch.anynines.com/connection";
 /** Kind of data service of a managed ServiceBinding. */
 export const instanceTypeLabel = "klutch.io/instance-type";
 

@@ -2,14 +2,17 @@
 import type { ConnectionDetail } from "@klutch/api";
 import type { ConnectionSource } from "../table/service-table.ts";
 
+/** So many places are shown of each source. */
+const mostPlaces = 20;
+
 /** Without secrets: of a URL only its scheme, host and port. What is missing or cannot be read is left out. */
 export function connectionDetails(
   sources: readonly ConnectionSource[],
   credentials: Readonly<Record<string, string>>,
 ): readonly ConnectionDetail[] {
   return sources.flatMap(({ label, from, form, port }) => {
-    const values = listOf(credentials[from]);
-    const ownPort = port === undefined ? undefined : credentials[port];
+    const values = listOf(valueOf(credentials, from)).slice(0, mostPlaces);
+    const ownPort = port === undefined ? undefined : valueOf(credentials, port);
     return values.flatMap((value) => {
       const place = placeOf(form, value, ownPort);
       return place === undefined ? [] : [{ ...place, label }];
@@ -17,10 +20,17 @@ export function connectionDetails(
   });
 }
 
+function valueOf(credentials: Readonly<Record<string, string>>, key: string): string | undefined {
+  return Object.hasOwn(credentials, key) ? credentials[key] : undefined;
+}
+
 type Place = Pick<ConnectionDetail, "hostURL" | "port">;
 
 function placeOf(form: ConnectionSource["form"], value: string, port: string | undefined): Place | undefined {
-  if (form === "host") return value === "" || port === undefined ? undefined : { hostURL: value, port };
+  if (form === "host") {
+    const isPlace = /^[^\s@/?#\\]{1,253}$/.test(value) && /^\d{1,5}$/.test(port ?? "");
+    return isPlace ? { hostURL: value, port } : undefined;
+  }
   return form === "url" ? placeOfUrl(value) : placeOfAddress(value);
 }
 
@@ -51,6 +61,6 @@ function placeOfUrl(value: string): Place | undefined {
 /** `https://h:9200` or `h:27017`: what stands before and behind the last colon. */
 function placeOfAddress(value: string): Place | undefined {
   if (value.includes("://")) return placeOfUrl(value);
-  const [, hostURL, port] = /^([^@/?#]+):(\d{1,5})$/.exec(value) ?? [];
+  const [, hostURL, port] = /^([^\s@/?#\\]{1,253}):(\d{1,5})$/.exec(value) ?? [];
   return hostURL === undefined || port === undefined ? undefined : { hostURL, port };
 }

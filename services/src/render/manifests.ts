@@ -39,7 +39,7 @@ export function manifestsOf(table: ServiceTable): ServiceManifests {
     compositions: [...instanceCompositions(service), ...objectCompositions([service])].map((made) =>
       labelled(made, table.type),
     ),
-    template: labelled(instanceTemplate(service), table.type),
+    template: instanceTemplate(service),
     examples: examplesOf(service),
     page: pageOf(service, "examples"),
     providerConfigs: [

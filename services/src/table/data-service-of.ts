@@ -1,13 +1,11 @@
 /** A table as what is printed and composed of it. */
 import type { DataService, Making } from "../data-service.ts";
-import { connectionDetails } from "../render/connection.ts";
 import { rulesOf } from "../render/rules.ts";
 import type { Backend, ServiceTable, Target } from "./service-table.ts";
 
 /** The service that a table describes. */
 export function dataServiceOf(table: ServiceTable): DataService {
   const backend = defaultBackend(table);
-  const { connection = [] } = table.credentials;
   const own = makingOf(table, backend);
   const names = own.parameters.map(({ name }) => name);
   return {
@@ -35,7 +33,7 @@ export function dataServiceOf(table: ServiceTable): DataService {
           })),
         }),
     credentialKeys: table.credentials.keys,
-    connectionDetails: (credentials) => connectionDetails(connection, credentials),
+    connection: table.credentials.connection ?? [],
     examples: table.examples,
   };
 }

@@ -12,7 +12,16 @@ import {
   string,
 } from "@klutch/schema";
 import { objectBackend } from "./object-table.ts";
-import type { Backend, Column, CredentialsTable, Example, Size, TableRule, Target } from "./service-table.ts";
+import type {
+  Backend,
+  Column,
+  ConnectionSource,
+  CredentialsTable,
+  Example,
+  Size,
+  TableRule,
+  Target,
+} from "./service-table.ts";
 
 /** `apiVersion` of a service's file. */
 export const tableApiVersion = "services.klutch.anynines.com/v1alpha1";
@@ -61,8 +70,9 @@ const line = (maxLength = 500): Schema<string> =>
 /** Words of a rule. Braces stand for the parameter only: in the messages of CEL rules they would be CEL. */
 const ruleText = (maxLength: number): Schema<string> =>
   string({ minLength: 1, maxLength, pattern: "^([^\\x00-\\x1f\\x7f{}]|\\{parameter\\})*$" });
-const label = (maxLength: number): Schema<string> =>
-  string({ pattern: "^[a-z]([-a-z0-9]*[a-z0-9])?$", maxLength });
+/** What a type of service is called, with at most 30 characters. */
+export const serviceTypePattern: string = "^[a-z]([-a-z0-9]*[a-z0-9])?$";
+const label = (maxLength: number): Schema<string> => string({ pattern: serviceTypePattern, maxLength });
 const camelCase: Schema<string> = string({ pattern: "^[a-z][A-Za-z0-9]*$", maxLength: 63 });
 /** Part of a name that stands in a CEL rule between quotes. */
 const part = (maxLength: number): Schema<string> =>
@@ -117,15 +127,16 @@ const claim = object(
   },
 );
 
+/** Where a service is reached, read of credentials. */
+export const connectionSource: Schema<ConnectionSource> = object(
+  { label: line(60), from: secretKey, form: oneOf(["host", "url", "address"]) },
+  { port: secretKey },
+);
+
 const credentials: Schema<CredentialsTable> = object(
   { keys: list(secretKey, { minItems: 1 }) },
   {
-    connection: list(
-      object(
-        { label: line(60), from: secretKey, form: oneOf(["host", "url", "address"]) },
-        { port: secretKey },
-      ),
-    ),
+    connection: list(connectionSource, { maxItems: 20 }),
   },
 );
 

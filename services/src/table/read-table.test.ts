@@ -165,6 +165,12 @@ const cases: readonly (readonly [what: string, piece: string, by: string, fault:
     '30: spec.credentials.connection[0].from: is "hostname", expected a key of credentials.keys: one of host, port',
   ],
   [
+    "a connection of a key that holds a secret",
+    "keys: [host, port]\n    connection: [{ label: Example, from: host,",
+    "keys: [host, port, password]\n    connection: [{ label: Example, from: password,",
+    '30: spec.credentials.connection[0].from: is "password", expected a key that holds no secret; who reads the status of a binding sees what is there',
+  ],
+  [
     "a field that every claim has",
     "      zone:",
     "      plan:",

@@ -1,6 +1,7 @@
 /** What the parts of a table say of each other: words of plans, names of services, parameters, backends and keys. */
 import { isRecord, listAt, recordAt, textAt, valueAt } from "@klutch/kube-core";
 import { type Problem, valueText } from "@klutch/schema";
+import { sourceProblems } from "../render/connection-text.ts";
 import { type Placed, placedNames, placedTexts } from "./doubles.ts";
 import { objectProblems } from "./object-problems.ts";
 
@@ -145,16 +146,7 @@ function connectionProblems(spec: unknown): readonly Problem[] {
   const connections = listAt(spec, "credentials", "connection");
   const field = "spec.credentials.connection";
   const used = ["from", "port"].flatMap((name) => placedNames(connections, field, name));
-  const ports = connections.flatMap((connection, index): readonly Problem[] => {
-    const { form, port } = recordAt(connection);
-    const at = `${field}[${index}].port`;
-    if (form === "host" && port === undefined)
-      return [{ field: at, value: "missing", expected: "the key that has the port" }];
-    return form === "host" || port === undefined
-      ? []
-      : [{ field: at, value: valueText(port), expected: "no port here; it is for the form host" }];
-  });
-  return [...notAmong(used, keys, "key of credentials.keys"), ...ports];
+  return [...notAmong(used, keys, "key of credentials.keys"), ...sourceProblems(connections, field)];
 }
 
 function notAmong(all: readonly Placed[], known: readonly Placed[], what: string): readonly Problem[] {

@@ -6,9 +6,11 @@ import {
   exportFromCrd,
   type PermissionClaim,
   observedGenerationAnnotation,
+  serviceTypeFieldAnnotation,
   sourceSpecHashAnnotation,
+  withServiceTypes,
 } from "@klutch/api";
-import type { DynamicObject } from "@klutch/kube-core";
+import { type DynamicObject, recordAt } from "@klutch/kube-core";
 import { guarded, planExport } from "./export-plan.ts";
 
 const crd = (fields: object = {}): DynamicObject => ({
@@ -48,27 +50,27 @@ const outcome = (plan: ReturnType<typeof planExport>): string =>
   plan.kind === "report" ? `${plan.condition.status} ${plan.condition.reason ?? ""}` : "written";
 
 test("an export that is as its CRD and its template say is in sync and not written", () => {
-  assert.equal(outcome(planExport(exported(secrets), crd(), template(secrets))), "True ");
+  assert.equal(outcome(planExport(exported(secrets), crd(), template(secrets), [])), "True ");
 });
 
 test("without its CRD an export is kept, and says so", () => {
-  const plan = planExport(exported(secrets), undefined, template(secrets));
+  const plan = planExport(exported(secrets), undefined, template(secrets), []);
   assert.equal(outcome(plan), "False CustomResourceDefinitionNotFound");
 });
 
 test("without its template an export loses its claims and then says that the API is not offered", () => {
-  const plan = planExport(exported(secrets), crd(), undefined);
+  const plan = planExport(exported(secrets), crd(), undefined, []);
   assert.deepEqual(plan, { kind: "write", patch: { spec: { permissionClaims: [] } } });
-  assert.equal(outcome(planExport(exported(), crd(), undefined)), "False NotOffered");
+  assert.equal(outcome(planExport(exported(), crd(), undefined, [])), "False NotOffered");
 });
 
 test("claims follow the template also while the CRD is gone", () => {
-  const plan = planExport(exported(secrets), undefined, template());
+  const plan = planExport(exported(secrets), undefined, template(), []);
   assert.deepEqual(plan, { kind: "write", patch: { spec: { permissionClaims: [] } } });
 });
 
 test("schema and claims are written together, and the version that was seen guards them", () => {
-  const plan = planExport(exported(), crd({ description: "new" }), template(secrets));
+  const plan = planExport(exported(), crd({ description: "new" }), template(secrets), []);
   assert.ok(plan.kind === "write");
   const patch = guarded(plan.patch, "7");
   assert.match(JSON.stringify(patch), /"resourceVersion":"7"/);
@@ -83,7 +85,7 @@ test("a kind that app clusters get as a cluster-scoped one stays one", () => {
     ...lifted,
     spec: { ...lifted.spec, scope: "Cluster", clusterScopedIsolation: "Namespaced" },
   };
-  const plan = planExport(object, crd({ description: "new" }), template());
+  const plan = planExport(object, crd({ description: "new" }), template(), []);
   assert.ok(plan.kind === "write");
   assert.match(JSON.stringify(plan.patch), /"scope":"Cluster"/);
 });
@@ -91,7 +93,7 @@ test("a kind that app clusters get as a cluster-scoped one stays one", () => {
 test("a CRD that cannot be exported is reported and leaves the schema alone", () => {
   const broken = { ...crd(), spec: { group: "example.org" } };
   assert.equal(
-    outcome(planExport(exported(), broken, template())),
+    outcome(planExport(exported(), broken, template(), [])),
     "False CustomResourceDefinitionUpdateFailed",
   );
 });
@@ -99,14 +101,44 @@ test("a CRD that cannot be exported is reported and leaves the schema alone", ()
 test("what a template says of generations is on its exports, and goes when the template no longer says it", () => {
   const name = observedGenerationAnnotation;
   const saying = { ...template(), metadata: { ...template().metadata, annotations: { [name]: "ignore" } } };
-  const plan = planExport(exported(), crd(), saying);
+  const plan = planExport(exported(), crd(), saying, []);
   assert.deepEqual(plan, { kind: "write", patch: { metadata: { annotations: { [name]: "ignore" } } } });
   const told: APIServiceExport = exported();
   const annotations = { ...told.metadata.annotations, [name]: "ignore" };
   const object = { ...told, metadata: { ...told.metadata, annotations } };
-  assert.equal(outcome(planExport(object, crd(), saying)), "True ");
-  const both = planExport(object, crd({ description: "new" }), template());
+  assert.equal(outcome(planExport(object, crd(), saying, [])), "True ");
+  const both = planExport(object, crd({ description: "new" }), template(), []);
   assert.ok(both.kind === "write");
   assert.match(JSON.stringify(both.patch), /"observed-generation":null|observed-generation":null/);
   assert.match(JSON.stringify(both.patch), /source-spec-hash/);
+});
+
+test("an export follows the types that are offered, in the field that its template names", () => {
+  const field = { type: "string", pattern: "^[a-z]+$" };
+  const typed = crd({ properties: { spec: { type: "object", properties: { type: field } } } });
+  const metadata = { ...template().metadata, annotations: { [serviceTypeFieldAnnotation]: "spec.type" } };
+  const naming = { ...template(), metadata };
+  const plan = planExport(exported(), typed, naming, ["mysql", "postgresql"]);
+  assert.ok(plan.kind === "write");
+  assert.match(JSON.stringify(plan.patch), /"pattern":"\^\[a-z\]\+\$","enum":\["mysql","postgresql"\]/);
+  const annotations = recordAt(plan.patch, "metadata", "annotations");
+  const { versions } = exportFromCrd(withServiceTypes(typed, naming, ["mysql", "postgresql"])).spec;
+  const followed: APIServiceExport = {
+    ...exported(),
+    metadata: {
+      ...exported().metadata,
+      annotations: Object.fromEntries(
+        Object.entries(annotations).map(([key, value]) => [key, String(value)]),
+      ),
+    },
+    spec: { ...exported().spec, versions },
+  };
+  assert.equal(outcome(planExport(followed, typed, naming, ["mysql", "postgresql"])), "True ");
+  assert.equal(outcome(planExport(followed, typed, naming, ["postgresql"])), "written");
+  const wrong = {
+    ...naming,
+    metadata: { ...metadata, annotations: { [serviceTypeFieldAnnotation]: "spec.kind" } },
+  };
+  const refused = planExport(exported(), typed, wrong, ["postgresql"]);
+  assert.equal(outcome(refused), "False CustomResourceDefinitionUpdateFailed");
 });

@@ -9,6 +9,7 @@ import {
   ExportError,
   observedGenerationAnnotation,
   sourceSpecHashAnnotation,
+  withServiceTypes,
 } from "@klutch/api";
 import {
   falseCondition,
@@ -26,13 +27,17 @@ export type ExportPlan =
 
 const inSync = "ProviderInSync";
 
-/** `crd` and `template` are undefined when there is none (any more). Claims of a template that is gone are withdrawn. */
+/**
+ * `crd` and `template` are undefined when there is none (any more), `types` are those of services that are offered. Claims of a template that
+ * is gone are withdrawn.
+ */
 export function planExport(
   object: APIServiceExport,
   crd: KubeObject | undefined,
   template: APIServiceExportTemplate | undefined,
+  types: readonly string[],
 ): ExportPlan {
-  const plan = planContent(object, crd, template);
+  const plan = planContent(object, crd, template, types);
   const wanted = template === undefined ? undefined : generationsOf(template);
   const present = object.metadata.annotations?.[observedGenerationAnnotation];
   if (template === undefined || wanted === present) return plan;
@@ -53,12 +58,13 @@ function planContent(
   object: APIServiceExport,
   crd: KubeObject | undefined,
   template: APIServiceExportTemplate | undefined,
+  types: readonly string[],
 ): ExportPlan {
   const { name = "", annotations } = object.metadata;
   const claims = template?.spec.permissionClaims ?? [];
   const hasClaims = jsonEqual(object.spec.permissionClaims ?? [], claims);
   const changed = hasClaims ? {} : { permissionClaims: claims };
-  const source = crd === undefined ? { fault: missing(name) } : sourceOf(crd);
+  const source = crd === undefined ? { fault: missing(name) } : sourceOf(crd, template, types);
   if ("fault" in source) {
     return hasClaims ? report(source.fault) : { kind: "write", patch: { spec: changed } };
   }
@@ -81,9 +87,13 @@ export function guarded(
   return { ...patch, metadata: { ...recordAt(patch, "metadata"), resourceVersion } };
 }
 
-function sourceOf(crd: KubeObject): ReturnType<typeof exportFromCrd> | { readonly fault: NewCondition } {
+function sourceOf(
+  crd: KubeObject,
+  template: APIServiceExportTemplate | undefined,
+  types: readonly string[],
+): ReturnType<typeof exportFromCrd> | { readonly fault: NewCondition } {
   try {
-    return exportFromCrd(crd);
+    return exportFromCrd(withServiceTypes(crd, template, types));
   } catch (error) {
     if (!(error instanceof ExportError)) throw error;
     const reason = "CustomResourceDefinitionUpdateFailed";

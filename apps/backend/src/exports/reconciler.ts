@@ -14,7 +14,8 @@ export function createExportReconcile(context: ControllerContext): Reconcile {
     if (object === undefined || object.metadata.deletionTimestamp !== undefined) return undefined;
     const { namespace = "", name = "", resourceVersion } = object.metadata;
     const { group, names } = object.spec;
-    const plan = planExport(object, caches.crds.get(name), exportTemplates.template(group, names.plural));
+    const template = exportTemplates.template(group, names.plural);
+    const plan = planExport(object, caches.crds.get(name), template, exportTemplates.serviceTypes());
     if (plan.kind === "write") {
       const patch = guarded(plan.patch, resourceVersion);
       await client.mergePatch(apiServiceExports, { namespace, name }, patch, { signal });

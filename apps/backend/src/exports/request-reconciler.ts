@@ -13,6 +13,7 @@ import {
   type RequestedResource,
   observedGenerationAnnotation,
   sourceSpecHashAnnotation,
+  withServiceTypes,
 } from "@klutch/api";
 import { falseCondition, type NewCondition, setConditions, trueCondition } from "@klutch/kube-core";
 import { isAlreadyExists } from "@klutch/kube";
@@ -115,7 +116,7 @@ async function exportOne(
   if (template === undefined)
     return notReady("CRDNotFound", `${name} is not offered: no APIServiceExportTemplate selects it`);
   try {
-    const { spec, hash } = exportFromCrd(crd);
+    const { spec, hash } = exportFromCrd(withServiceTypes(crd, template, exportTemplates.serviceTypes()));
     const generations = generationsOf(template);
     const isLifted =
       spec.scope === "Namespaced" && template.metadata.annotations?.[consumerScopeAnnotation] === "Cluster";

@@ -14,7 +14,7 @@ import {
   namespaces,
   type ResourceType,
 } from "@klutch/kube-core";
-import { startCluster, waitFor } from "@klutch/kube-testing";
+import { crdObject, startCluster, waitFor } from "@klutch/kube-testing";
 import { manifestsOf, readTable } from "@klutch/services";
 import { type Finished, startRun } from "../testing/run.ts";
 import { compositionsType, definitions } from "./control-plane.ts";
@@ -175,6 +175,24 @@ test("with Crossplane's kinds", async (t) => {
     );
   });
 
+  await t.test("a template of a package's service is not removed, nor anything else of it", async () => {
+    const packaged = {
+      apiVersion: "example-backend.klutch.anynines.com/v1alpha1",
+      kind: "APIServiceExportTemplate",
+      metadata: {
+        name: "shipped",
+        namespace: "crossplane-system",
+        labels: { "klutch.anynines.com/service-type": "shipped" },
+      },
+      spec: { APIServiceSelector: { group: "anynines.com", resource: "shippedinstances" } },
+    };
+    await client.create<KubeObject>(apiServiceExportTemplates, packaged);
+    const run = await remove("shipped");
+    assert.equal(run.code, 1);
+    assert.match(run.stderr(), /Nothing here was made from a table of the type shipped/);
+    await client.get(apiServiceExportTemplates, packaged.metadata);
+  });
+
   await t.test("it is not removed while there are claims; without any it is", async () => {
     const { claims } = manifests(example);
     await client.create<KubeObject>(customResourceDefinitions, claims as unknown as KubeObject);
@@ -189,7 +207,18 @@ test("with Crossplane's kinds", async (t) => {
       metadata: { name: "one", namespace: "default" },
       spec: { service: "example1", plan: "example-small" },
     };
-    await waitFor("claims to be served", async () => (await client.list(type)) !== undefined);
+    await client.create<KubeObject>(
+      customResourceDefinitions,
+      crdObject(
+        { ...type, plural: "backups", kind: "Backup" },
+        { properties: { spec: { type: "object", "x-kubernetes-preserve-unknown-fields": true } } },
+      ),
+    );
+    for (const plural of ["exampleinstances", "backups"])
+      await waitFor(
+        `${plural} to be served`,
+        async () => (await client.list({ ...type, plural })) !== undefined,
+      );
     await client.create<DynamicObject>(type, {
       apiVersion: "anynines.com/v1",
       kind: "ExampleInstance",
@@ -199,13 +228,43 @@ test("with Crossplane's kinds", async (t) => {
     assert.equal(refused.code, 1);
     assert.match(
       refused.stderr(),
-      /There is 1 ExampleInstance \(default\/one\), which would be deleted with the API/,
+      /There is 1 ExampleInstance \(default\/one\), which would be deleted with the API\. Delete it first\. Nothing was changed/,
     );
     assert.ok((await xrd(xrdName)) !== undefined);
     await client.delete(type, { name: "one", namespace: "default" });
+    const backups: ResourceType = { ...type, plural: "backups", kind: "Backup" };
+    for (const [name, serviceInstanceType] of [
+      ["old", "example"],
+      ["others", "postgresql"],
+    ] as const)
+      await client.create<DynamicObject>(backups, {
+        apiVersion: "anynines.com/v1",
+        kind: "Backup",
+        metadata: { name, namespace: "default" },
+        spec: { instanceRef: "one", serviceInstanceType },
+      });
+    assert.match(
+      (await remove("example")).stderr(),
+      /There is 1 Backup \(default\/old\) of the type example\. Delete it first\. Nothing was changed/,
+    );
+    await client.delete(backups, { name: "old", namespace: "default" });
     assert.match((await remove("example", "--dry-run")).stderr(), /Dry run: nothing was changed/);
+    const [config] = manifests(example).providerConfigs;
+    assert.ok(config !== undefined);
+    const credentials = { providerCredentials: { source: "None", username: {}, password: {} } };
+    const spec = { url: "https://broker.example.org", serviceType: config.serviceType, ...credentials };
+    await client.create<KubeObject>(providerConfigs, {
+      apiVersion: "dataservices.anynines.com/v1",
+      kind: "ProviderConfig",
+      metadata: { name: config.name },
+      spec,
+    } as KubeObject);
     const run = await remove("example");
     assert.equal(run.code, 0, run.stderr());
+    assert.match(
+      run.stderr(),
+      /Left: ProviderConfig example-service-broker\. Delete what you do not need any more/,
+    );
     assert.equal(await xrd(xrdName), undefined);
     assert.match(
       (await remove("example")).stderr(),

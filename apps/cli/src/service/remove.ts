@@ -1,7 +1,8 @@
 /** `klutch service remove`: takes a service's API away that nobody uses. */
-import { apiServiceExportTemplates, serviceTypeLabel } from "@klutch/api";
+import { apiServiceExportTemplates, claimGroup, providerConfigs, serviceTypeLabel } from "@klutch/api";
 import { isNotFound } from "@klutch/kube";
-import { type DynamicObject, type KubeObject, type ResourceType, textAt } from "@klutch/kube-core";
+import { type DynamicObject, type KubeObject, recordAt, type ResourceType, textAt } from "@klutch/kube-core";
+import { backupConfigName, providerConfigName } from "@klutch/services";
 import type { CliContext } from "../context.ts";
 import { CliError, nothingChanged } from "../errors.ts";
 import { counted } from "../findings.ts";
@@ -17,7 +18,8 @@ import {
 
 /**
  * Runs the command: the template goes first, so that nobody binds the API any more, then the definition, then the Compositions. Refuses while
- * there are claims or composites, for Crossplane would delete them and with them what they stand for. It can be run again.
+ * there are claims or composites, for Crossplane would delete them and with them what they stand for, and while bindings, backups or restores
+ * name the type, which app clusters would then be refused. It can be run again.
  */
 export async function removeService(
   context: CliContext,
@@ -26,12 +28,13 @@ export async function removeService(
 ): Promise<void> {
   const { terminal } = context;
   await using cluster = await connectControlPlane(options);
-  const [templates, xrds, compositions] = [
-    await labelled(context, cluster, apiServiceExportTemplates, service),
-    await labelled(context, cluster, definitions, service),
-    await labelled(context, cluster, compositionsType, service),
-  ];
-  if (templates.length + xrds.length + compositions.length === 0)
+  const xrds = await labelled(context, cluster, definitions, service);
+  const compositions = await labelled(context, cluster, compositionsType, service);
+  // Templates of a package's services have the label, too.
+  const templates = (await labelled(context, cluster, apiServiceExportTemplates, service)).filter(
+    (template) => xrds.some((xrd) => isOfferedBy(template, xrd)),
+  );
+  if (xrds.length + compositions.length === 0)
     throw new CliError(
       "Usage",
       `Nothing here was made from a table of the type ${service}. ${nothingChanged}`,
@@ -42,6 +45,7 @@ export async function removeService(
       throw new CliError("Conflict", `${object.metadata.name} ${reason}. ${nothingChanged}`);
   }
   for (const xrd of xrds) await refuseUsed(context, cluster, xrd, nothingChanged);
+  await refuseNamed(context, cluster, service);
   if (options.dryRun) {
     terminal.say("Dry run: nothing was changed.");
     return;
@@ -51,6 +55,19 @@ export async function removeService(
   for (const xrd of xrds) await refuseUsed(context, cluster, xrd, "Only the template is gone.");
   await remove(context, cluster, definitions, xrds);
   await remove(context, cluster, compositionsType, compositions);
+  await tellLeft(context, cluster, service);
+}
+
+/** ProviderConfigs are people's, and may be used by what is still being deleted. */
+async function tellLeft(
+  { terminal, signal }: CliContext,
+  { client }: ControlPlane,
+  service: string,
+): Promise<void> {
+  const names = [providerConfigName(service), backupConfigName(service)];
+  const found = await Promise.all(names.map((name) => client.find(providerConfigs, { name }, { signal })));
+  const left = names.filter((_, index) => found[index] !== undefined).map((name) => `ProviderConfig ${name}`);
+  if (left.length > 0) terminal.say(`Left: ${left.join(", ")}. Delete what you do not need any more.`);
 }
 
 async function labelled(
@@ -72,6 +89,16 @@ async function labelled(
   }
 }
 
+function isOfferedBy(template: DynamicObject, xrd: DynamicObject): boolean {
+  const selector = recordAt(template, "spec", "APIServiceSelector");
+  const plural = textAt(xrd, "spec", "claimNames", "plural");
+  return (
+    plural !== undefined &&
+    selector["resource"] === plural &&
+    selector["group"] === textAt(xrd, "spec", "group")
+  );
+}
+
 async function refuseUsed(
   context: CliContext,
   { client }: ControlPlane,
@@ -87,25 +114,47 @@ async function refuseUsed(
     const plural = textAt(xrd, "spec", names, "plural") ?? "";
     const type = { group, version: "v1", plural, kind, namespaced };
     const used = await namesOf(context, client, type);
-    if (used.length === 0) continue;
-    const some = used.slice(0, 5).join(", ");
-    throw new CliError(
-      "Conflict",
-      `There ${used.length === 1 ? "is" : "are"} ${counted(used.length, kind)} (${some}${used.length > 5 ? ", …" : ""}), which would be deleted with the API. Delete them first. ${state}`,
-    );
+    if (used.length > 0) throw stillUsed(used, kind, ", which would be deleted with the API", state);
   }
+}
+
+/** Claims that all services share say the type. */
+async function refuseNamed(context: CliContext, { client }: ControlPlane, service: string): Promise<void> {
+  for (const kind of ["ServiceBinding", "Backup", "Restore"]) {
+    const plural = `${kind.toLowerCase()}s`;
+    const type = { group: claimGroup, version: "v1", plural, kind, namespaced: true };
+    const used = await namesOf(
+      context,
+      client,
+      type,
+      (claim) => textAt(claim, "spec", "serviceInstanceType") === service,
+    );
+    if (used.length > 0) throw stillUsed(used, kind, ` of the type ${service}`, nothingChanged);
+  }
+}
+
+function stillUsed(names: readonly string[], kind: string, what: string, state: string): CliError {
+  const some = names.slice(0, 5).join(", ") + (names.length > 5 ? ", …" : "");
+  const [verb, them] = names.length === 1 ? ["is", "it"] : ["are", "them"];
+  return new CliError(
+    "Conflict",
+    `There ${verb} ${counted(names.length, kind)} (${some})${what}. Delete ${them} first. ${state}`,
+  );
 }
 
 async function namesOf(
   { signal }: CliContext,
   client: ControlPlane["client"],
   type: ResourceType,
+  isMeant?: (claim: KubeObject) => boolean,
 ): Promise<readonly string[]> {
   try {
-    const { items } = await client.list<KubeObject>(type, { metadataOnly: true, signal });
-    return items.map(({ metadata }) =>
-      [metadata.namespace, metadata.name].filter((part) => part !== undefined).join("/"),
-    );
+    const { items } = await client.list<KubeObject>(type, { metadataOnly: isMeant === undefined, signal });
+    return items
+      .filter(isMeant ?? (() => true))
+      .map(({ metadata }) =>
+        [metadata.namespace, metadata.name].filter((part) => part !== undefined).join("/"),
+      );
   } catch (error) {
     // Crossplane never came to serve it, so nobody has any.
     if (isNotFound(error)) return [];

@@ -33,7 +33,7 @@ const apis = [widgets, gadgets, things];
 const world = await startTenantWorld({ exported: apis });
 const { consumer, provider, kubeconfig, cleanup, onProvider, onConsumer } = world;
 const { binding, untilReady, untilReason, create, createSynced } = world;
-const timing = { massDeletionLimit: 3 };
+const timing = { massDeletionLimit: 3, heldSchemaMs: 500 };
 let konnector: RunningKonnector = cleanup.use(await startKonnector(world, { timing }));
 
 const ref = (name: string): { namespace: string; name: string } => ({ namespace: consumerNamespace, name });
@@ -208,6 +208,21 @@ test("a schema that an existing object does not fit is held, with object and fie
   const hash = /\(release with hash (\S+)\)$/.exec(message)?.[1] ?? "";
   await annotate(things.name, { [releaseSchemaAnnotation]: hash });
   await waitFor("the new schema", async () => !(await crdSpec()).includes('"color"'));
+  await untilReady(things.name);
+});
+
+test("a held schema is rolled out by itself once the objects that it does not fit are gone", async () => {
+  const taking = (...kinds: readonly string[]): Promise<void> =>
+    changeSchema({ properties: { size: { type: "integer" }, kind: { type: "string", enum: kinds } } });
+  await taking("new", "old");
+  await waitFor("the kinds", async () => (await crdSpec()).includes('"old"'));
+  await createSynced(things.type, "former", { size: 1, kind: "old" });
+  await taking("new");
+  const message = await untilReason(things.name, "SchemaInSync", "BreakingSchemaChange");
+  assert.match(message, /app\/former \(spec\.kind: is "old", expected one of "new"\)/);
+  assert.deepEqual((await onConsumer(things.type, "former"))?.["spec"], { size: 1, kind: "old" });
+  await consumer.client.delete(things.type, { namespace: "app", name: "former" });
+  await waitFor("the narrower schema", async () => !(await crdSpec()).includes('"old"'));
   await untilReady(things.name);
 });
 

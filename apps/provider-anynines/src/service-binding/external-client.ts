@@ -27,6 +27,8 @@ import { type BindingRef, BindingState } from "./state.ts";
 export interface BindingClientOptions extends Omit<BindingObserverOptions, "state" | "rotation"> {
   readonly managed: ManagedServiceBinding;
   readonly updateCriticalAnnotations: CriticalAnnotationUpdate;
+  /** Says that where its service is reached is not understood. */
+  readonly notice: (message: string) => void;
   /** Names of the restores that put something into its instance now. */
   readonly restores: () => readonly string[];
   /** What the Secret holds; undefined when there is none. */

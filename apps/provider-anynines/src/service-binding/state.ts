@@ -1,13 +1,14 @@
 /** What is known of one binding during a reconcile: from the managed resource, from its critical annotations, and from the broker. */
-import { instanceTypeLabel, type ManagedServiceBinding, type ServiceBindingObservation } from "@klutch/api";
+import type { ManagedServiceBinding, ServiceBindingObservation, ServiceInstance } from "@klutch/api";
 import type { ConnectionDetails, CriticalAnnotationUpdate, Observation } from "@klutch/crossplane";
 import type { Clock } from "@klutch/kube";
 import type { OsbClient } from "@klutch/osb";
-import { serviceOfType } from "@klutch/services";
+import { connectionDetails } from "@klutch/services";
 import type { BrokerOperation } from "../operation.ts";
 import { OperationTracker } from "../broker/operation-tracker.ts";
 import { CriticalAnnotations } from "../critical-annotations.ts";
 import { flattenCredentials } from "./connection.ts";
+import { connectionOf } from "./known-connection.ts";
 import type { RotationWish } from "./rotation/plan.ts";
 import { bindingIdOf, type Generations, generationsChange, recordedGenerations } from "./rotation/record.ts";
 
@@ -17,6 +18,10 @@ export interface BindingStateOptions {
   readonly broker: { readonly osb: Pick<OsbClient, "lastOperation"> };
   readonly updateCriticalAnnotations: CriticalAnnotationUpdate;
   readonly clock: Clock;
+  /** The instance that the binding names. */
+  readonly instance: () => ServiceInstance | undefined;
+  /** Says that where its service is reached is not understood. */
+  readonly notice: (message: string) => void;
 }
 
 /** How a broker learns which binding is meant. */
@@ -33,11 +38,14 @@ export class BindingState {
   readonly annotations: CriticalAnnotations;
   /** The recorded operation at the broker. */
   readonly operations: OperationTracker;
+  readonly #options: Pick<BindingStateOptions, "instance" | "notice">;
   #atProvider: ServiceBindingObservation;
   #generations: Generations;
   #connection: ConnectionDetails | undefined;
 
-  constructor({ managed, broker, updateCriticalAnnotations, clock }: BindingStateOptions) {
+  constructor(options: BindingStateOptions) {
+    const { managed, broker, updateCriticalAnnotations, clock } = options;
+    this.#options = options;
     this.managed = managed;
     this.annotations = new CriticalAnnotations(managed, updateCriticalAnnotations);
     this.#generations = recordedGenerations(managed);
@@ -116,12 +124,17 @@ export class BindingState {
 
   /** The broker made the binding and gave its credentials. */
   adopt(credentials: Readonly<Record<string, unknown>>): void {
-    const connection = flattenCredentials(credentials);
-    const service = serviceOfType(this.managed.metadata.labels?.[instanceTypeLabel] ?? "");
-    this.#connection = connection;
+    const flat = flattenCredentials(credentials);
+    const { instance, notice } = this.#options;
+    const { connection, problem } = connectionOf(this.managed, instance());
+    if (problem !== undefined) notice(problem);
+    this.#connection = flat;
     this.updateAtProvider({
       state: "Created",
-      connectionDetails: service?.connectionDetails(connection) ?? [],
+      connectionDetails:
+        connection === undefined
+          ? (this.#atProvider.connectionDetails ?? [])
+          : connectionDetails(connection, flat),
     });
   }
 

@@ -41,7 +41,8 @@ export async function bindApi(
   if (code !== 0) throw new Error(`kubectl bind ended with code ${code}:\n${printed}`);
 }
 
-async function playPerson(url: string, resource: string): Promise<void> {
+/** Logs in at the address that `kubectl bind` printed, and chooses an API such as `backups`. */
+export async function playPerson(url: string, resource: string): Promise<void> {
   const browser = new ScriptedBrowser();
   let page = await browser.open(url);
   if (page.html.includes('name="password"')) {

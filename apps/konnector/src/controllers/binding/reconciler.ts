@@ -196,7 +196,7 @@ export class BindingReconciler implements Part {
     exported: ForeignExport | undefined,
     signal: AbortSignal,
   ): Promise<ReconcileResult | undefined> {
-    const { consumer, bindingCluster, bindings, identity, status } = this.#options;
+    const { consumer, bindingCluster, bindings, identity, status, runtime } = this.#options;
     await addFinalizer(bindingCluster, bindings, binding, identity, signal);
     const crds = this.#crds.open(name);
     const outcome = await reconcileCrd({
@@ -207,6 +207,7 @@ export class BindingReconciler implements Part {
       crds,
       status,
       bindingExists: (uid) => [...bindings.informer.list()].some(({ metadata }) => metadata.uid === uid),
+      heldSchemaMs: runtime.timing.heldSchemaMs,
       signal,
     });
     const found = crds.get(name);

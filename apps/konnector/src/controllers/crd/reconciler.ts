@@ -42,6 +42,8 @@ export interface CrdReconcile {
   readonly crds: ReadYourWritesCache;
   readonly status: BindingStatus;
   readonly bindingExists: (uid: string) => boolean;
+  /** A schema that is held is tried again after this. */
+  readonly heldSchemaMs: number;
   readonly signal: AbortSignal;
 }
 
@@ -84,7 +86,8 @@ export async function reconcileCrd(context: CrdReconcile): Promise<CrdOutcome> {
         context.key,
         falseCondition("SchemaInSync", "BreakingSchemaChange", "Warning", verdict.why),
       );
-      return { spec: verdict.spec };
+      // Nobody says when the claims have been put right, or are gone.
+      return { spec: verdict.spec, requeueAfterMs: context.heldSchemaMs };
     case "accepted": {
       const isWritten = await execute(context, verdict.plan);
       if (isWritten) reportAccepted(context);
