@@ -41,7 +41,7 @@ test("rows that were destroyed are back after a restore, and the login that made
     "uri",
     "username",
   ]);
-  assert.equal(secret.metadata.labels?.["klutch.io/credentials"], "true");
+  assert.equal(secret.metadata.labels?.["service-binding"], "true");
   assert.deepEqual(await world.query("team", "app", "show statement_timeout"), ["5s"]);
   await world.query("team", "app", "create table rows as select generate_series(1, 3) as number");
   await world.createJob(backups, "team", "monday", { instance: "orders" });

@@ -25,8 +25,8 @@ export interface BindingParts {
   readonly bindings: Informer<ServiceBinding>;
 }
 
-/** Marks what goes down to the application; other Secrets of a namespace do not. */
-const credentialsLabel = { "klutch.io/credentials": "true" } as const;
+/** As a8s has it. By it a Secret goes down to the application; the others of a namespace do not. */
+const credentialsLabel = { "service-binding": "true" } as const;
 /** A server that is starting is asked for again after this. */
 const waitMs = 1_000;
 
