@@ -75,6 +75,7 @@ export class BindingWorld implements AsyncDisposable {
       metrics: createMetrics(),
       onProblem: undefined,
       notice: () => undefined,
+      onLeft: () => undefined,
     };
     const bindings = createBindingController(parts);
     bindings.watch(caches.bindings, keysOfManagedChange(criticalAnnotationNames));
