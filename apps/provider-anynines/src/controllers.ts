@@ -22,7 +22,7 @@ import { instanceOf, lossesOf, namesOfBindings, type ProviderCaches } from "./ca
 import { shownName } from "./claims.ts";
 import { instanceIdOf } from "./critical-annotations.ts";
 import { wasNeverBound, wasNeverProvisioned } from "./existence.ts";
-import { createLaneController } from "./lane-controller.ts";
+import { createLaneController } from "./broker/lane-controller.ts";
 import { createHealthReconcile } from "./provider-config-health.ts";
 import { ServiceBindingClient } from "./service-binding/external-client.ts";
 import { ServiceInstanceClient } from "./service-instance/external-client.ts";
