@@ -72,7 +72,7 @@ export const houseRules: readonly HouseRule[] = [
       ["main.ts", "index.ts", "config.ts"],
       ["provider.ts"],
       ["controllers.ts", "backup-controllers.ts", "backup-wakes.ts"],
-      ["caches.ts", "backup-caches.ts", "provider-config-health.ts", "lane-controller.ts", "claim-events.ts"],
+      ["caches.ts", "backup-caches.ts", "provider-config-health.ts", "claim-events.ts"],
       ["service-instance/"],
       ["service-binding/"],
       ["restore/"],
