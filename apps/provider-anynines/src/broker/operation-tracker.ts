@@ -52,7 +52,7 @@ export class OperationTracker {
   /**
    * Writes the intent, makes the call, writes what came of it. A refused call leaves no record; a create without a good answer leaves
    * what `afterCreate` says. `before` and `done` are written together with the intent and with the end of an operation that was done at
-   * once.
+   * once, `refused` with the end of a change that certainly was not done.
    */
   async perform<T extends Outcome | { readonly kind: "done" }>(
     type: BrokerOperation["type"],
@@ -60,6 +60,7 @@ export class OperationTracker {
     also: {
       readonly before?: AnnotationChanges;
       readonly done?: AnnotationChanges;
+      readonly refused?: AnnotationChanges;
       readonly plan?: OperationTarget | undefined;
       /** What is done, in words, while the broker works. */
       readonly description?: string | undefined;
@@ -76,7 +77,7 @@ export class OperationTracker {
     try {
       outcome = await call();
     } catch (error) {
-      await this.#settle(error, isRepeat);
+      await this.#settle(error, isRepeat, also.refused);
       throw error;
     }
     if (outcome.kind === "accepted")
@@ -165,7 +166,7 @@ export class OperationTracker {
   }
 
   /** The record after a call without a good answer. What is deleted stays recorded until it is known to be gone. */
-  async #settle(error: unknown, isRepeat: boolean): Promise<void> {
+  async #settle(error: unknown, isRepeat: boolean, refused?: AnnotationChanges): Promise<void> {
     const operation = this.#current;
     if (operation === undefined) return;
     if (operation.type === "create") {
@@ -174,7 +175,9 @@ export class OperationTracker {
       if (next === "discard") await this.#store({ ...operation, type: "discard" });
     }
     const isAnswer = error instanceof OsbError || error instanceof OsbTransportError;
-    if (operation.type === "update" && isAnswer && !mayHaveLeftOrphan(error)) await this.clear();
+    // The call before it may have been done, although its answer was lost.
+    if (operation.type === "update" && isAnswer && !mayHaveLeftOrphan(error))
+      await this.clear(isRepeat ? {} : refused);
   }
 
   async #store(operation: BrokerOperation | undefined, also: AnnotationChanges = {}): Promise<void> {

@@ -175,7 +175,9 @@ export class InstanceObserver implements PhaseObserver {
     if (!isThere && state.hasLeftovers) return state.observation({ exists: false, ready: "creating" }, known);
     if (!isThere) return this.#observeMissing();
     const upToDate = state.atProvider.planId === plan.id && state.parameterChanges() === undefined;
-    await state.annotations.write({ ...missingChange(undefined), ...state.sentParameters().before });
+    // Also of an instance that another provider made.
+    const sent = upToDate ? state.sentParameters().done : {};
+    await state.annotations.write({ ...missingChange(undefined), ...sent });
     return state.observation({ exists: true, upToDate, ready: "available" }, "provisioned");
   }
 

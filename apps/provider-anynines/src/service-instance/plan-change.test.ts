@@ -3,7 +3,7 @@ import { test } from "node:test";
 import type { ServiceInstance } from "@klutch/api";
 import type { Observation } from "@klutch/crossplane";
 import { systemClock } from "@klutch/kube";
-import type { Catalog, LastOperation, OsbClient } from "@klutch/osb";
+import { type Catalog, type LastOperation, type OsbClient, OsbError, type Outcome } from "@klutch/osb";
 import { RestPace } from "../broker/rest-pace.ts";
 import { ServiceInstanceClient } from "./external-client.ts";
 
@@ -26,7 +26,9 @@ const catalog: Catalog = {
 /** An instance of plan small whose spec asks for big, and a broker that ends the change as it is told. */
 class PlanChange {
   last: LastOperation["state"] = "in progress";
+  answer: () => Promise<Outcome> = () => Promise.resolve({ kind: "accepted", operation: "update" });
   readonly asked: (string | undefined)[] = [];
+  readonly sent: unknown[] = [];
   #managed: ServiceInstance = {
     apiVersion: "dataservices.anynines.com/v1",
     kind: "ServiceInstance",
@@ -44,7 +46,10 @@ class PlanChange {
   };
 
   readonly #osb = {
-    update: () => Promise.resolve({ kind: "accepted", operation: "update" }),
+    update: ({ parameters }: Parameters<OsbClient["update"]>[0]): Promise<Outcome> => {
+      this.sent.push(parameters);
+      return this.answer();
+    },
     lastOperation: ({ planId }: Parameters<OsbClient["lastOperation"]>[0]): Promise<LastOperation> => {
       this.asked.push(planId);
       return Promise.resolve({ state: this.last, description: "no room" });
@@ -53,6 +58,16 @@ class PlanChange {
 
   get planId(): string | undefined {
     return this.#managed.status?.atProvider?.planId;
+  }
+
+  /** As a person edits it. */
+  edit(planName: string, parameters: Readonly<Record<string, unknown>>): void {
+    const { metadata, spec } = this.#managed;
+    this.#managed = {
+      ...this.#managed,
+      metadata: { ...metadata, generation: (metadata.generation ?? 0) + 1 },
+      spec: { ...spec, forProvider: { ...spec.forProvider, planName, parameters } },
+    };
   }
 
   async reconcile(): Promise<Observation> {
@@ -102,4 +117,39 @@ test("after a change of plan that failed the instance has the plan that it had",
   change.last = "failed";
   assert.equal((await change.reconcile()).failure, "update failed: no room");
   assert.equal(change.planId, "small-id");
+});
+
+const refused = new OsbError({
+  status: 400,
+  error: "BadRequest",
+  description: "no such parameter",
+  own: true,
+  action: "update the instance",
+  retryAfterMs: undefined,
+});
+
+test("a parameter that the broker refused is not asked for back when it is taken out of the spec", async () => {
+  const change = new PlanChange();
+  change.answer = () => Promise.resolve({ kind: "done" });
+  change.edit("small", { kept: 1 });
+  await change.reconcile();
+  change.answer = () => Promise.reject(refused);
+  change.edit("small", { kept: 1, wrong: 2 });
+  await assert.rejects(change.reconcile(), /no such parameter/);
+  change.edit("small", { kept: 1 });
+  assert.equal((await change.reconcile()).ready, "available");
+  assert.deepEqual(change.sent, [{ kept: 1 }, { wrong: 2 }]);
+});
+
+test("a parameter that the broker may have got is taken back, also when it refuses the second try", async () => {
+  const change = new PlanChange();
+  change.answer = () => Promise.reject(new Error("no answer"));
+  change.edit("small", { wrong: 2 });
+  await assert.rejects(change.reconcile(), /no answer/);
+  change.answer = () => Promise.reject(refused);
+  await assert.rejects(change.reconcile(), /no such parameter/);
+  change.answer = () => Promise.resolve({ kind: "done" });
+  change.edit("small", {});
+  await change.reconcile();
+  assert.deepEqual(change.sent, [{ wrong: 2 }, { wrong: 2 }, { wrong: null }]);
 });

@@ -114,12 +114,14 @@ export class InstanceState {
     });
   }
 
-  /** Before a call the broker may get the new names and hold the old ones; when it is done, it has the new ones only. */
-  sentParameters(): { readonly before: AnnotationChanges; readonly done: AnnotationChanges } {
+  /** Before a call the broker may get the new names and hold the old ones; when it is done, it has the new ones only, else the old. */
+  sentParameters(): Readonly<Record<"before" | "done" | "refused", AnnotationChanges>> {
     const wanted = Object.keys(this.managed.spec.forProvider.parameters ?? {});
+    const { sentParameters: sent } = this.annotations;
     return {
-      before: sentParametersChange([...this.annotations.sentParameters, ...wanted]),
+      before: sentParametersChange([...sent, ...wanted]),
       done: sentParametersChange(wanted),
+      refused: sentParametersChange(sent),
     };
   }
 
