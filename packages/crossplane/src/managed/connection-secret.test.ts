@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { secrets } from "@klutch/kube-core";
+import { controllerReference, secrets } from "@klutch/kube-core";
 import { present, secretRef, World } from "../testing/managed-world.ts";
 import { connectionIsMissing } from "./connection-secret.ts";
 import type { ExternalClient, Observation } from "./external.ts";
@@ -144,7 +144,7 @@ test("a connection that was revoked is removed before anything is made anew", as
   assert.equal(await world.condition("Ready"), "False Creating");
 });
 
-test("a Secret is missing only where one is asked for", async () => {
+test("a Secret is missing only where one is asked for, and one of somebody else is not it", async () => {
   await using world = worldWith(() => present);
   await start(world);
   const managed = await world.managed();
@@ -154,6 +154,9 @@ test("a Secret is missing only where one is asked for", async () => {
   const without = { ...managed, spec: {} };
   assert.equal(await connectionIsMissing(world.user, without, { signal }), false);
   await world.user.create(secrets, { apiVersion: "v1", kind: "Secret", metadata: secretRef });
+  assert.equal(await connectionIsMissing(world.user, managed, { signal }), true);
+  const metadata = { ownerReferences: [controllerReference(managed)] };
+  await world.user.mergePatch(secrets, secretRef, { metadata });
   assert.equal(await connectionIsMissing(world.user, managed, { signal }), false);
 });
 

@@ -66,14 +66,16 @@ export async function readConnection(
   );
 }
 
-/** Whether the Secret is missing although it should be there. */
+/** Whether the Secret is missing although it should be there; one of somebody else is not it. */
 export async function connectionIsMissing(
   client: KubeClient,
   managed: Managed,
   options: { readonly signal: AbortSignal },
 ): Promise<boolean> {
   const ref = managed.spec.writeConnectionSecretToRef;
-  return ref !== undefined && (await client.find(secrets, ref, options)) === undefined;
+  if (ref === undefined) return false;
+  const present = await client.find<Secret>(secrets, ref, options);
+  return present === undefined || !isControlledBy(present, managed.metadata.uid);
 }
 
 function secretOf(

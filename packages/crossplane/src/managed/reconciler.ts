@@ -71,6 +71,8 @@ class ManagedReconciler<M extends Managed> {
   /** Ends with the deadline. */
   readonly #signal: AbortSignal;
   readonly #object: ManagedObject<M>;
+  /** What the backend has, although its credentials may not be in the Secret. */
+  #found: Observation["status"];
   /** As it was at the beginning: a deletion that comes meanwhile has a reconcile of its own. */
   readonly #deleting: boolean;
 
@@ -137,6 +139,7 @@ class ManagedReconciler<M extends Managed> {
       return this.#release();
     }
     const options = { signal: this.#signal };
+    this.#found = observed.status;
     if (!this.#deleting)
       await publishConnection(this.#options.client, this.#object.current, observed.connection, options);
     const ready = this.#deleting
@@ -164,7 +167,7 @@ class ManagedReconciler<M extends Managed> {
     if (isConflict(error)) throw error;
     const message = error instanceof Error ? error.message : String(error);
     const reason = error instanceof ExternalError ? error.reason : undefined;
-    await this.#object.writeStatus([notSynced(message, reason)], {}, this.#context.signal);
+    await this.#object.writeStatus([notSynced(message, reason)], this.#found, this.#context.signal);
     this.#tell({ reason, message });
     if (error instanceof NotYetError) return { requeueAfterMs: error.requeueAfterMs };
     throw error;
