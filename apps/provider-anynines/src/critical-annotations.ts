@@ -6,7 +6,7 @@ import { createHash } from "node:crypto";
 import type { ServiceInstance } from "@klutch/api";
 import type { CriticalAnnotationUpdate, Managed } from "@klutch/crossplane";
 import { isRecord } from "@klutch/kube-core";
-import { operationAnnotation } from "./operation.ts";
+import { operationAnnotation, type OperationTarget } from "./operation.ts";
 
 const missingAnnotation = "anynines.crossplane.io/missing";
 /** Id at the broker: of an instance when it is not its UID any more, of a backup and a restore that of their instance. */
@@ -21,6 +21,8 @@ export const restoreIdAnnotation = "anynines.crossplane.io/restore-id";
 export const restoreEndAnnotation = "anynines.crossplane.io/restore-end";
 /** On a ServiceBinding: the generations of its credentials. */
 export const bindingGenerationsAnnotation = "anynines.crossplane.io/binding-generations";
+/** On a ServiceBinding: what it was bound to at its broker, from the moment in which the broker had made it. */
+export const boundToAnnotation = "anynines.crossplane.io/bound-to";
 const formerInstanceIdAnnotation = "anynines.crossplane.io/former-instance-id";
 const parametersAnnotation = "anynines.crossplane.io/sent-parameters";
 
@@ -36,6 +38,7 @@ export const criticalAnnotationNames: readonly string[] = [
   restoreIdAnnotation,
   restoreEndAnnotation,
   bindingGenerationsAnnotation,
+  boundToAnnotation,
 ];
 
 /** Annotations to write; `undefined` removes one. */
@@ -75,6 +78,15 @@ export class CriticalAnnotations {
 
   get instanceId(): string | undefined {
     return this.#annotations[instanceIdAnnotation];
+  }
+
+  /** What the binding was bound to, when the broker made it. */
+  get boundTo(): OperationTarget | undefined {
+    const value = parsed(this.#annotations[boundToAnnotation]);
+    if (!isRecord(value)) return undefined;
+    const { instanceId, serviceId, planId } = value;
+    const isTarget = [instanceId, serviceId, planId].every((id) => typeof id === "string");
+    return isTarget ? value : undefined;
   }
 
   /** Names of the parameters that the broker may hold because we sent them. */
@@ -118,6 +130,10 @@ export function nextInstanceChange(instanceId: string): AnnotationChanges {
     [parametersAnnotation]: undefined,
     ...missingChange(undefined),
   };
+}
+
+export function boundToChange({ instanceId, serviceId, planId }: OperationTarget): AnnotationChanges {
+  return { [boundToAnnotation]: JSON.stringify({ instanceId, serviceId, planId }) };
 }
 
 export function sentParametersChange(names: Iterable<string>): AnnotationChanges {

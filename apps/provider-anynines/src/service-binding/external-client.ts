@@ -12,7 +12,7 @@ import type { Broker } from "../broker/brokers.ts";
 import { brokerFor } from "../broker/identity.ts";
 import { toExternalError } from "../broker/broker-error.ts";
 import { observeByPhase } from "../broker/observe-by-phase.ts";
-import { type AnnotationChanges, missingChange } from "../critical-annotations.ts";
+import { type AnnotationChanges, boundToChange, missingChange } from "../critical-annotations.ts";
 import type { OperationTarget } from "../operation.ts";
 import { bind } from "./bind.ts";
 import { bindableInstance } from "./bindable-instance.ts";
@@ -88,7 +88,7 @@ export class ServiceBindingClient implements ExternalClient {
     try {
       const outcome = await state.operations.perform("create", call, {
         before: this.#answersRequest(),
-        done: missingChange(undefined),
+        done: { ...missingChange(undefined), ...boundToChange(state.ref) },
         plan: targetOf(state.ref),
       });
       if (outcome.kind === "done") state.adopt(outcome.credentials);

@@ -16,7 +16,7 @@ import type { Broker } from "../broker/brokers.ts";
 import { failureMessage, type PhaseObserver } from "../broker/observe-by-phase.ts";
 import { inProgress } from "../broker/operation-tracker.ts";
 import { maximumPollingSeconds } from "../broker/plan-lookup.ts";
-import { missingChange, missingOf } from "../critical-annotations.ts";
+import { boundToChange, missingChange, missingOf } from "../critical-annotations.ts";
 import { stepLoss } from "../loss.ts";
 import type { RestPace } from "../broker/rest-pace.ts";
 import type { Rotation } from "./rotation/rotation.ts";
@@ -88,7 +88,7 @@ export class BindingObserver implements PhaseObserver {
       await state.operations.fail(last.description);
       return this.observeFailure();
     }
-    await state.operations.clear();
+    await state.operations.clear(deleting ? {} : boundToChange(state.ref));
     if (deleting) return state.observation({ exists: false, ready: "deleting" }, "Deleted");
     state.updateAtProvider({ state: "Created" });
     await this.#fetch(options);
@@ -121,7 +121,8 @@ export class BindingObserver implements PhaseObserver {
   async observeAtRest(options: CallOptions): Promise<Observation> {
     const state = this.#state;
     const known = state.atProvider.state;
-    if (known !== "Created")
+    const isThere = known === "Created" || (state.isDeleting && state.wasBound);
+    if (!isThere)
       return state.observation({ exists: false, ready: state.isDeleting ? "deleting" : "creating" }, known);
     if (state.isDeleting)
       return state.observation({ exists: true, ready: "unavailable", pollAfterMs: this.#wakeMs() }, known);

@@ -79,6 +79,11 @@ export class BindingState {
     return this.operations.current;
   }
 
+  /** The broker made it, although the status may not say so. */
+  get wasBound(): boolean {
+    return this.annotations.boundTo !== undefined && this.#atProvider.state !== "Deleted";
+  }
+
   /** Whether a bind that failed, had no good answer, or was for another spec, may have left something. */
   get hasLeftovers(): boolean {
     const { type, phase, discarded, generation } = this.operation ?? {};
@@ -103,13 +108,13 @@ export class BindingState {
   /** Of the current generation. */
   get ref(): BindingRef {
     const { instanceId, serviceID, planID } = this.#atProvider;
-    // A call whose answer was lost is known from its record only.
-    const { operation } = this;
+    // A call whose answer was lost is known from its record only, and the status may not have been written after it.
+    const known = this.operation?.instanceId === undefined ? this.annotations.boundTo : this.operation;
     return {
-      instanceId: instanceId ?? operation?.instanceId ?? "",
+      instanceId: instanceId ?? known?.instanceId ?? "",
       bindingId: bindingIdOf(this.managed, this.#generations.current),
-      serviceId: serviceID ?? operation?.serviceId ?? "",
-      planId: planID ?? operation?.planId ?? "",
+      serviceId: serviceID ?? known?.serviceId ?? "",
+      planId: planID ?? known?.planId ?? "",
     };
   }
 

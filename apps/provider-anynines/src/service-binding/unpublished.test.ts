@@ -1,4 +1,4 @@
-/** A binding whose Secret cannot be written, because somebody else has one of that name. */
+/** Bindings that the broker made and the status never showed: their Secret could not be written, or the provider was killed. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type DynamicObject, secrets } from "@klutch/kube-core";
@@ -51,3 +51,28 @@ test("when the foreign Secret goes the binding is ready with the login that it h
   assert.equal(await world.password(), "password 1");
   assert.equal(world.broker.logins.size, 1);
 });
+
+for (const isSlow of [false, true]) {
+  test(`a provider that is killed at any time, and a deletion before it is back: nothing is left (${isSlow ? "async" : "sync"})`, async () => {
+    const good = new BindingWorld();
+    await using _ = good;
+    good.broker.isSlow = isSlow;
+    await good.add();
+    good.start();
+    await good.clock.advance(10 * minute);
+    const crashes = good.effects.log.length;
+    assert.ok(crashes > 4);
+    for (let index = 1; index <= crashes; index++) {
+      await using world = new BindingWorld(new Map([[index, "crash"]]));
+      world.broker.isSlow = isSlow;
+      world.whileDown = () => world.delete();
+      await world.add();
+      world.start();
+      await world.clock.advance(60 * minute);
+      const where = `crash at effect ${index}, ${good.effects.log[index - 1]}`;
+      assert.equal(world.starts, 2, where);
+      assert.equal(await world.binding(), undefined, where);
+      assert.equal(world.broker.logins.size, 0, where);
+    }
+  });
+}

@@ -48,13 +48,16 @@ export class BindingWorld implements AsyncDisposable {
   /** From its being ready to its deletion a binding has a login that works. */
   isWatched = false;
 
+  /** What happens after a crash before the next provider starts. */
+  whileDown: () => Promise<void> = () => Promise.resolve();
+
   /** Starts the provider; when it crashes, the next one starts. */
   start(): void {
     this.starts++;
     const stop = new AbortController();
     const effect = this.effects.ofProcess(() => {
       stop.abort(new Error("crashed"));
-      this.start();
+      void this.whileDown().then(() => this.start());
     });
     const client = withEffects(this.#server.client({ clusterName: "provider" }), effect);
     const { clock } = this;
