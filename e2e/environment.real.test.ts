@@ -233,11 +233,12 @@ test("while two EnvironmentConfigs are for one namespace nothing is made there a
     /^False NoOrganization: .*EnvironmentConfigs d and d-again are labelled .*only one can be/,
   );
   assert.equal(await managedOf("tenant-d", "late"), undefined);
-  const { items } = await client.list<DynamicObject>(events, { namespace: "tenant-d" });
-  assert.ok(
-    items.some((event) => /d and d-again/.test(String(event["message"]))),
-    JSON.stringify(items),
-  );
+  await waitFor("a Warning about it", async () => {
+    const { items } = await client.list<DynamicObject>(events, { namespace: "tenant-d" });
+    return items.some(
+      (event) => event["type"] === "Warning" && /d and d-again/.test(String(event["message"])),
+    );
+  });
   await client.mergePatch(
     instances,
     { namespace: "tenant-d", name: "living" },
