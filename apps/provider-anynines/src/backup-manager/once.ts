@@ -14,6 +14,7 @@ import { type CallOptions, ExternalError, externalNameAnnotation, NotYetError } 
 import type { Clock } from "@klutch/kube";
 import type { AnnotationChanges, CriticalAnnotations } from "../critical-annotations.ts";
 import { type BrokerOperation, operationAnnotation } from "../operation.ts";
+import { notWhile } from "../waiting.ts";
 import { type CallRecord, type CallSource, recordedCall } from "./record.ts";
 
 /** What the manager has of one instance, and how another one is made. */
@@ -96,8 +97,7 @@ export class OnceCall {
     const items = await calls.list(options);
     if ((await this.#find(calls, items)) !== undefined || this.#record.kind === "made") return;
     const obstacle = calls.obstacle(items);
-    if (obstacle !== undefined)
-      throw new NotYetError(obstacle, { requeueAfterMs: lookAgainMs, reason: "WaitingForRestore" });
+    if (obstacle !== undefined) throw notWhile("Restore", obstacle);
     const before = this.#record;
     const now = this.#options.clock.now();
     const intent = before.kind === "calling" ? { ...before.intent, sentAtMs: now } : createIntent(items, now);

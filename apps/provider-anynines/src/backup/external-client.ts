@@ -15,13 +15,14 @@ import {
   isGone,
   phaseOf,
 } from "@klutch/backup-manager";
-import { type CallOptions, type ExternalClient, NotYetError, type Observation } from "@klutch/crossplane";
+import type { CallOptions, ExternalClient, Observation } from "@klutch/crossplane";
 import { isClearNo, listOrNothing, toExternalError } from "../backup-manager/errors.ts";
 import type { OnceCalls } from "../backup-manager/once.ts";
 import type { Applicant, Turns } from "../backup-manager/turns.ts";
 import { instanceIdAnnotation, serviceIdAnnotation } from "../critical-annotations.ts";
+import { notWhile, notYet } from "../waiting.ts";
 import { BackupState, type BackupStateOptions, instanceIdOfBackup } from "./state.ts";
-import { backupTarget, notYet, onlyOne } from "./target.ts";
+import { backupTarget, onlyOne } from "./target.ts";
 
 /** What the client of one backup needs. */
 export interface BackupClientOptions extends BackupStateOptions {
@@ -40,8 +41,6 @@ export interface BackupClientOptions extends BackupStateOptions {
 const movingMs = 2_000;
 /** While the manager's word is not known here. */
 const unknownMs = 60_000;
-/** While a restore is in the way. */
-const restoreWaitMs = 5_000;
 
 /** Lives for one reconcile. */
 export class BackupClient implements ExternalClient {
@@ -69,13 +68,8 @@ export class BackupClient implements ExternalClient {
     const { instanceId } = target;
     const [restore] = restoresInto(instanceId);
     if (restore !== undefined) {
-      throw new NotYetError(
-        `the restore ${restore} of the same instance is running; the backup begins afterwards`,
-        {
-          requeueAfterMs: restoreWaitMs,
-          reason: "WaitingForRestore",
-        },
-      );
+      const message = `the restore ${restore} of the same instance is running; the backup begins afterwards`;
+      throw notWhile("Restore", message);
     }
     const also = {
       [instanceIdAnnotation]: instanceId,
@@ -96,13 +90,8 @@ export class BackupClient implements ExternalClient {
     if (record.kind !== "made") return;
     const [restore] = restoresOfThis();
     if (restore !== undefined) {
-      throw new NotYetError(
-        `the restore ${restore} of this backup is still running; the backup is deleted afterwards`,
-        {
-          requeueAfterMs: restoreWaitMs,
-          reason: "WaitingForRestore",
-        },
-      );
+      const message = `the restore ${restore} of this backup is still running; the backup is deleted afterwards`;
+      throw notWhile("Restore", message);
     }
     try {
       await manager.deleteBackup({ instanceId: this.#instanceId(), backupId: record.id }, options);

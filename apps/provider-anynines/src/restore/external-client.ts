@@ -20,13 +20,14 @@ import {
 } from "@klutch/backup-manager";
 import { type CallOptions, type ExternalClient, NotYetError, type Observation } from "@klutch/crossplane";
 import { backupCall, instanceIdOfBackup } from "../backup/state.ts";
-import { notYet, onlyOne } from "../backup/target.ts";
+import { onlyOne } from "../backup/target.ts";
 import { isClearNo, listOrNothing, toExternalError } from "../backup-manager/errors.ts";
 import type { OnceCalls } from "../backup-manager/once.ts";
 import { recordedId } from "../backup-manager/record.ts";
 import type { Applicant, Turns } from "../backup-manager/turns.ts";
 import { shownName } from "../claims.ts";
 import { backupIdAnnotation, instanceIdAnnotation } from "../critical-annotations.ts";
+import { notWhile, notYet } from "../waiting.ts";
 import { instanceIdOfRestore, type RestoreEnd, RestoreState, type RestoreStateOptions } from "./state.ts";
 import { restoreTarget, type RestoreTarget, type Unusable } from "./target.ts";
 
@@ -45,8 +46,6 @@ export interface RestoreClientOptions extends RestoreStateOptions {
 const movingMs = 2_000;
 /** While the manager's word is not known here. */
 const unknownMs = 60_000;
-/** While another restore runs. */
-const otherMs = 5_000;
 
 /** Lives for one reconcile. */
 export class RestoreClient implements ExternalClient {
@@ -154,20 +153,10 @@ export class RestoreClient implements ExternalClient {
 
   /** What the manager's no means: an end, or that it is tried again. */
   async #answerTo(error: unknown, target: RestoreTarget, options: CallOptions): Promise<void> {
-    if (isRestoreRunning(error))
-      throw new NotYetError(error.message, {
-        cause: error,
-        requeueAfterMs: otherMs,
-        reason: "WaitingForRestore",
-      });
+    if (isRestoreRunning(error)) throw notWhile("Restore", error.message, error);
     if (isGone(error)) return this.#state.finish(unusable(error.message));
     if (!isNotRestorable(error)) throw toExternalError(error, "change");
-    if (await this.#isBackupMoving(target, options))
-      throw new NotYetError(error.message, {
-        cause: error,
-        requeueAfterMs: otherMs,
-        reason: "WaitingForBackup",
-      });
+    if (await this.#isBackupMoving(target, options)) throw notWhile("Backup", error.message, error);
     return this.#state.finish(unusable(error.message));
   }
 
