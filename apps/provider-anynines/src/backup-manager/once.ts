@@ -15,6 +15,7 @@ import type { Clock } from "@klutch/kube";
 import type { AnnotationChanges, CriticalAnnotations } from "../critical-annotations.ts";
 import { type BrokerOperation, operationAnnotation } from "../operation.ts";
 import { notWhile } from "../waiting.ts";
+import { settleMs } from "./call-time.ts";
 import { type CallRecord, type CallSource, recordedCall } from "./record.ts";
 
 /** What the manager has of one instance, and how another one is made. */
@@ -51,8 +52,6 @@ interface Item {
   readonly id: number;
 }
 
-/** So long a request may be on its way: twice the time of a call. */
-const settleMs = 120_000;
 const lookAgainMs = 5_000;
 /** So old may an intent be when the call is sent. */
 const freshMs = 20_000;
