@@ -20,6 +20,8 @@ import { type CallRecord, type CallSource, recordedCall } from "./record.ts";
 
 /** What the manager has of one instance, and how another one is made. */
 export interface OnceCalls<T> {
+  /** The instance's id at its broker. */
+  readonly instanceId: string;
   /** All of the instance; empty when the manager does not know it. */
   list(options: CallOptions): Promise<readonly T[]>;
   find(items: readonly T[], intent: CreateIntent, options: SearchOptions): LostAnswer<T>;
@@ -48,7 +50,8 @@ export interface OnceOptions extends CallSource {
   readonly notice: (message: string) => void;
 }
 
-interface Item {
+/** What has a number. */
+export interface Item {
   readonly id: number;
 }
 
