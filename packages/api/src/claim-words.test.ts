@@ -34,5 +34,5 @@ test("foreign words add no lines and no colours", () => {
     labelSelectors: [{ [hostile]: hostile }],
     fieldSelectors: list,
   });
-  for (const text of Object.values(shown).flat()) assert.match(text, /^[\x20-\x7e]+$/);
+  for (const text of Object.values<readonly string[]>(shown).flat()) assert.match(text, /^[\x20-\x7e]+$/);
 });
