@@ -68,8 +68,8 @@ test("a new instance is not made before Crossplane said which EnvironmentConfigs
   assert.deepEqual(answer.resources, {});
   // Where nothing is ever handed over this is the last answer: without a fatal result, which would end the asking.
   assert.equal(answer.isReady, false);
-  assert.deepEqual(severities(answer), ["warning"]);
-  assert.match(answer.results?.[0]?.message ?? "", /does not hand EnvironmentConfigs to functions/);
+  assert.deepEqual(severities(answer), []);
+  assert.match(answer.conditions?.[0]?.message ?? "", /does not hand EnvironmentConfigs to functions/);
 });
 
 test("a new instance is made where the EnvironmentConfig of its namespace says, and the same is required again", () => {

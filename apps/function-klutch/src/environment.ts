@@ -16,7 +16,7 @@ import type { ComposeCondition, ComposeRequest, ComposeResponse, Json } from "@k
 import { plainText, textAt, valueAt } from "@klutch/kube-core";
 import { type ClaimIdentity, specObserved } from "./composite.ts";
 import { holdsService } from "./living.ts";
-import { refusal, serviceProblem } from "./refusal.ts";
+import { refusal } from "./refusal.ts";
 
 /** Where the broker has an instance. */
 export interface Place {
@@ -125,7 +125,10 @@ function refused(composite: Json, problem: string): ComposeResponse {
   return { ...refusal(message), conditions: conditionsOf(composite, message) };
 }
 
-/** Only a Crossplane that hands nothing to functions shows this to anybody. */
+/**
+ * Only a Crossplane that hands nothing to functions shows this to anybody; others drop it. It has no result: Crossplane counts those of
+ * answers that it drops, too.
+ */
 function unanswered(composite: Json, required: ComposeResponse["required"]): ComposeResponse {
   const message =
     "it is not known in which organisation and space to make it: this Crossplane does not hand EnvironmentConfigs to functions; " +
@@ -134,7 +137,6 @@ function unanswered(composite: Json, required: ComposeResponse["required"]): Com
     resources: {},
     required,
     isReady: false,
-    results: [serviceProblem(message)],
     conditions: conditionsOf(composite, message),
   };
 }

@@ -1,7 +1,7 @@
 /** A claim of any data service → ServiceInstance. */
 import { connectionAnnotation, serviceInstances } from "@klutch/api";
 import type { Compose, Json } from "@klutch/crossplane";
-import { isRecord, recordAt, textAt, valueAt } from "@klutch/kube-core";
+import { apiVersionOf, isRecord, recordAt, textAt, valueAt } from "@klutch/kube-core";
 import { brokerParameters, type ComposedService, connectionText, providerConfigName } from "@klutch/services";
 import { answer, claimLabels, claimOf, nameOfComposed, noClaim } from "./composite.ts";
 import { type Place, placeOf } from "./environment.ts";
@@ -12,10 +12,7 @@ const defaultPlace: Place = {
   organizationGuid: "a1d46b5c-b639-4f43-85c7-e9a0e5f01f75",
   spaceGuid: "1bf71cf3-9017-4846-bffc-b9b31872bfaf",
 };
-const type = {
-  apiVersion: `${serviceInstances.group}/${serviceInstances.version}`,
-  kind: serviceInstances.kind,
-};
+const type: Json = { apiVersion: apiVersionOf(serviceInstances), kind: serviceInstances.kind };
 const reported = ["createdAt", "provisionedAt", "state", "updatedAt"];
 
 /** Composes the instances of one service. */
