@@ -18,8 +18,8 @@ const cases: readonly (readonly [program: string, option: string])[] = [
 async function run(program: string, ...args: readonly string[]): Promise<readonly [unknown, string]> {
   const path = join(import.meta.dirname, "..", program);
   const child = spawn(process.execPath, [path, ...args], { stdio: ["ignore", "ignore", "pipe"] });
-  const [said, [code]] = await Promise.all([text(child.stderr), once(child, "close")]);
-  return [code, said];
+  const [said] = await Promise.all([text(child.stderr), once(child, "close")]);
+  return [child.exitCode, said];
 }
 
 for (const [program, option] of cases)
