@@ -14,8 +14,10 @@ export interface CountedCall {
 /** It provisions and binds, and forgets only what it is told to. */
 export interface CountedBroker extends Broker {
   readonly calls: readonly CountedCall[];
-  /** What it makes and deletes: `broken`: each is accepted and then fails. */
-  readonly state: { provisions: "good" | "broken"; deletions: "good" | "broken" };
+  /** How it makes and deletes: `broken`: each is accepted and then fails. `at once`: each is done when it answers. */
+  readonly state: { provisions: "good" | "at once" | "broken"; deletions: "good" | "broken" };
+  /** Ids of the instances that it has or makes. */
+  readonly instances: () => readonly string[];
   forget(instanceId: string): void;
 }
 
@@ -63,7 +65,12 @@ export function countedBroker(clock: Clock, takesMs: number): CountedBroker {
     return { kind: "accepted", operation: brokenKey };
   };
   const osb: Partial<OsbClient> = {
-    provision: ({ instanceId }) => accept("provision", instanceId),
+    async provision({ instanceId }) {
+      if (state.provisions !== "at once") return accept("provision", instanceId);
+      count("provision", instanceId);
+      readyAt.set(instanceId, clock.monotonic());
+      return { kind: "done" };
+    },
     async deprovision({ instanceId }) {
       count("deprovision", instanceId);
       if (state.deletions === "good") readyAt.delete(instanceId);
@@ -104,5 +111,6 @@ export function countedBroker(clock: Clock, takesMs: number): CountedBroker {
     state,
     catalog: () => Promise.resolve(catalog),
     forget: (instanceId) => readyAt.delete(instanceId),
+    instances: () => [...readyAt.keys()],
   };
 }
