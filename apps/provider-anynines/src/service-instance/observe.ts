@@ -100,13 +100,13 @@ export class InstanceObserver implements PhaseObserver {
     const deleting = type === "delete";
     if (type === "discard" && failure !== undefined && !state.isDeleting)
       return state.observation(
-        { exists: true, upToDate: true, ...inProgress("creating", last), ...this.#retrying() },
+        { exists: true, upToDate: true, ...inProgress("creating", last, type), ...this.#retrying() },
         "failed",
         key,
       );
     const endsDeleted = deleting || (type === "discard" && state.isDeleting);
     const ready = endsDeleted ? "deleting" : type === "update" ? "unavailable" : "creating";
-    const progress = inProgress(ready, last);
+    const progress = inProgress(ready, last, type);
     return state.observation(
       { exists: true, upToDate: true, ...progress, ...(type === "update" ? changing(state, progress) : {}) },
       deleting ? "deleting" : "deploying",
