@@ -1,6 +1,7 @@
 /** The services whose instances have a server each, as far as this machine has their programs. */
 import { chmod } from "node:fs/promises";
 import { join } from "node:path";
+import { openAuthority } from "@klutch/data-servers";
 import { dataHome, type DebianName, type DebianPrograms, EngineError, resolveDebian } from "@klutch/engines";
 import type { Logger } from "@klutch/telemetry";
 import type { Dumps } from "../backup-manager/dumps.ts";
@@ -8,7 +9,6 @@ import { servicesOf, type ServiceType } from "../catalog.ts";
 import type { ParameterChecks } from "../parameter-checks.ts";
 import type { ServiceDefinition } from "../service.ts";
 import type { Binding } from "../store.ts";
-import { openAuthority } from "./certificates.ts";
 import { DataServers } from "./data-servers.ts";
 import { keyvalueFormat } from "./keyvalue/format.ts";
 import { keyvalueKind, type KeyvalueSession } from "./keyvalue/keyvalue.ts";
