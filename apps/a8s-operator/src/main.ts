@@ -7,6 +7,7 @@ import { operatorProgram } from "./config.ts";
 import { addOperator, installKinds } from "./operator.ts";
 
 await runProcess(operatorProgram, process, async (config, { signal, env, ...runtime }) => {
+  const { namespace, identity } = config;
   const folder = resolve(config.folder);
   await mkdir(folder, { recursive: true, mode: 0o700 });
   await using lock = await tryFileLock(join(folder, "operator.lock"));
@@ -17,6 +18,7 @@ await runProcess(operatorProgram, process, async (config, { signal, env, ...runt
     ...runtime,
     config: { ...cluster, name: "provider" },
     userAgent: operatorProgram.name,
+    lease: config.leaderElection ? { namespace, identity, name: operatorProgram.name } : undefined,
   });
   const manager = new Manager({ ...runtime, connection, probes: config.probes });
   const { client } = connection;

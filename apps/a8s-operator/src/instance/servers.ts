@@ -3,8 +3,9 @@
  * its key, written before anything else, so that a server that is started again is reached as before and knows the same passwords.
  */
 import { randomBytes } from "node:crypto";
-import { mkdir, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { mkdir, rm } from "node:fs/promises";
 import { join } from "node:path";
+import { readIfThere, writeOwn } from "@klutch/data-servers";
 import {
   type PostgresServer,
   removeDataHome,
@@ -107,7 +108,8 @@ export class Servers implements AsyncDisposable {
 
   /** As it was written at the first start. */
   async #record(uid: string): Promise<ServerRecord> {
-    const kept = await readRecord(this.#recordFile(uid));
+    const text = await readIfThere(this.#recordFile(uid));
+    const kept: unknown = text === undefined ? undefined : JSON.parse(text);
     const [port, key] = [numberAt(kept, "port"), textAt(kept, "key")];
     if (port !== undefined && key !== undefined) return { port, key };
     await using reserved = await reservePorts(1);
@@ -115,10 +117,8 @@ export class Servers implements AsyncDisposable {
   }
 
   async #write(uid: string, record: ServerRecord): Promise<ServerRecord> {
-    const file = this.#recordFile(uid);
     await mkdir(join(this.#folder, "instances"), { recursive: true, mode: 0o700 });
-    await writeFile(`${file}.partial`, JSON.stringify(record), { mode: 0o600 });
-    await rename(`${file}.partial`, file);
+    await writeOwn(this.#recordFile(uid), JSON.stringify(record));
     return record;
   }
 
@@ -138,15 +138,5 @@ export class Servers implements AsyncDisposable {
 
   #recordFile(uid: string): string {
     return `${this.#home(uid)}.json`;
-  }
-}
-
-/** Undefined when there is none. */
-async function readRecord(file: string): Promise<unknown> {
-  try {
-    return JSON.parse(await readFile(file, "utf8"));
-  } catch (error) {
-    if (error instanceof Error && "code" in error && error.code === "ENOENT") return undefined;
-    throw error;
   }
 }

@@ -49,7 +49,10 @@ export async function openServers(options: OpenServersOptions): Promise<OpenServ
   const root = await dataHome(options.folder);
   // Servers run as another user than root, and must get through.
   await chmod(root, 0o711);
-  const authority = await openAuthority(join(root, "authority"), () => new Date());
+  const authority = await openAuthority(join(root, "authority"), {
+    name: "klutch-broker",
+    now: () => new Date(),
+  });
   const definitions = new Map<ServiceType, ServiceDefinition>();
   const dumps: Dumps[] = [];
   const made = <S extends Session>(
