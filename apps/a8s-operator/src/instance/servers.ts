@@ -5,9 +5,10 @@
 import { randomBytes } from "node:crypto";
 import { mkdir, rm } from "node:fs/promises";
 import { join } from "node:path";
+import { isDeepStrictEqual } from "node:util";
 import { readIfThere, writeOwn } from "@klutch/data-servers";
 import {
-  type PostgresServer,
+  canCopy,
   removeDataHome,
   reservePort,
   type ReservedPorts,
@@ -15,6 +16,8 @@ import {
   startPostgres,
 } from "@klutch/engines";
 import { numberAt, textAt } from "@klutch/kube-core";
+import { countStreaming } from "../database/replication.ts";
+import { type Primary, Standbys } from "./standbys.ts";
 import { Turns } from "./turns.ts";
 
 /** A server that runs. */
@@ -27,9 +30,8 @@ export interface Server {
   readonly dumpLibraries: string | undefined;
 }
 
-interface Running extends Server {
-  readonly settings: string;
-  readonly postgres: PostgresServer;
+interface Running extends Primary {
+  readonly standbys: Standbys;
   readonly owned: AsyncDisposableStack;
 }
 
@@ -58,9 +60,8 @@ export class Servers implements AsyncDisposable {
 
   /** Starts the server, or starts it again when its settings are others now. Only within `with`. */
   async start(uid: string, settings: Readonly<Record<string, string>>): Promise<Server> {
-    const wanted = JSON.stringify(settings);
     const running = this.#alive(uid);
-    if (running?.settings === wanted) return running;
+    if (running !== undefined && isDeepStrictEqual(running.settings, settings)) return running;
     await this.#stop(uid);
     const record = await this.#record(uid);
     await using stack = new AsyncDisposableStack();
@@ -72,15 +73,32 @@ export class Servers implements AsyncDisposable {
     });
     const { dumpPrograms, dumpLibraries } = postgres;
     const url = new URL(postgres.url);
+    const standbys = this.#standbys(uid);
+    // First of all: the server waits for those that follow it.
+    stack.defer(() => standbys.stop());
     const owned = stack.move();
-    const started = { url, key: record.key, dumpPrograms, dumpLibraries, settings: wanted, postgres, owned };
+    const known = { url, key: record.key, dumpPrograms, dumpLibraries };
+    const started = { ...known, settings, postgres, standbys, owned };
     this.#running.set(uid, started);
     return started;
+  }
+
+  /**
+   * Lets so many standbys follow the server, and gives back how many do. Undefined where PostgreSQL comes without the program that copies
+   * servers. Only within `with`, while the server runs.
+   */
+  async follow(uid: string, count: number): Promise<number | undefined> {
+    const running = this.#alive(uid);
+    if (running === undefined) return 0;
+    if (count > 0 && !(await canCopy(running.postgres))) return undefined;
+    await running.standbys.keep(running, count);
+    return countStreaming(running);
   }
 
   /** Removes the server and its data, for good. Only within `with`. */
   async remove(uid: string): Promise<void> {
     await this.#stop(uid);
+    await this.#standbys(uid).remove();
     await removeDataHome(this.#home(uid));
     await rm(this.#recordFile(uid), { force: true });
   }
@@ -129,6 +147,10 @@ export class Servers implements AsyncDisposable {
     const port = reserved.ports[0] ?? 0;
     if (port !== record.port) await this.#write(uid, { ...record, port });
     return { port, [Symbol.asyncDispose]: () => reserved[Symbol.asyncDispose]() };
+  }
+
+  #standbys(uid: string): Standbys {
+    return new Standbys({ home: this.#home(uid), onEnd: () => this.#onEnd(uid) });
   }
 
   #home(uid: string): string {

@@ -1,5 +1,5 @@
 /** An API server, the operator as a process, and a tenant's way to its database. */
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type RunningProcess, startProcess } from "@klutch/engines";
@@ -152,11 +152,18 @@ export class World implements AsyncDisposable {
     );
   }
 
-  /** What the tenant of the binding gets from one statement. */
-  async query(namespace: string, binding: string, statement: string): Promise<readonly unknown[]> {
+  /** What the tenant of the binding gets from one statement; of another server than the one that writes, by its port. */
+  async query(
+    namespace: string,
+    binding: string,
+    statement: string,
+    port?: number,
+  ): Promise<readonly unknown[]> {
     const ref = { namespace, name: `${binding}-service-binding` };
     const secret = await this.cluster.client.get<DynamicObject>(secrets, ref);
-    const client = new Client({ connectionString: secretText(secret, "uri") });
+    const url = new URL(secretText(secret, "uri"));
+    if (port !== undefined) url.port = String(port);
+    const client = new Client({ connectionString: url.href });
     client.on("error", () => undefined);
     await client.connect();
     try {
@@ -165,6 +172,20 @@ export class World implements AsyncDisposable {
     } finally {
       await client.end();
     }
+  }
+
+  /** The process of a server: the one that writes, or the standby of this number. */
+  async serverOf(
+    namespace: string,
+    name: string,
+    standby?: number,
+  ): Promise<{ readonly pid: number; readonly port: number }> {
+    const { metadata } = await this.cluster.client.get<DynamicObject>(postgresqls, { namespace, name });
+    const suffix = standby === undefined ? "" : `.standby-${standby}`;
+    const home = join(this.folder, "data", "instances", `${metadata.uid}${suffix}`);
+    // The server itself writes it: its process, folder, start, port.
+    const [pid, , , port] = (await readFile(join(home, "data", "postmaster.pid"), "utf8")).split("\n");
+    return { pid: Number(pid), port: Number(port) };
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
