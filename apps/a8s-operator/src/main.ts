@@ -1,6 +1,7 @@
 /** The operator as a process. */
 import { mkdir } from "node:fs/promises";
 import { join, resolve } from "node:path";
+import { openAuthority } from "@klutch/data-servers";
 import { tryFileLock } from "@klutch/engines";
 import { ClusterConnection, Manager, ownCluster, runProcess } from "@klutch/kube-runtime";
 import { operatorProgram } from "./config.ts";
@@ -23,6 +24,10 @@ await runProcess(operatorProgram, process, async (config, { signal, env, ...runt
   const manager = new Manager({ ...runtime, connection, probes: config.probes });
   const { client } = connection;
   await installKinds(client, { ...runtime, signal });
-  addOperator(manager, { client, folder });
+  const authority = await openAuthority(join(folder, "authority"), {
+    name: operatorProgram.name,
+    now: () => new Date(runtime.clock.now()),
+  });
+  addOperator(manager, { client, folder, authority });
   await manager.start({ signal });
 });

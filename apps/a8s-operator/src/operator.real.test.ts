@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
-import { access, readdir } from "node:fs/promises";
+import { access, readdir, readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
+import type { ConnectionOptions } from "node:tls";
 import { type DynamicObject, recordAt, secrets } from "@klutch/kube-core";
 import { secretObject, waitFor } from "@klutch/kube-testing";
 import { backups, postgresqls, restores, serviceBindings } from "./kinds.ts";
@@ -50,6 +51,29 @@ test("rows that were destroyed are back after a restore, and the login that made
   await world.createJob(restores, "team", "undo", { instance: "orders", backupName: "monday" });
   await world.ready(restores, at("undo"), "True");
   assert.deepEqual(await world.query("team", "app", "select number from rows"), [1, 2, 3]);
+});
+
+test("a server has a certificate of the operator's own authority, and obeys which TLS it may speak", async () => {
+  const sslCiphers = "ECDHE-ECDSA-AES128-GCM-SHA256";
+  await instance("sealed", { sslMinProtocolVersion: "TLSv1.2", sslCiphers });
+  await bound("reader", "sealed");
+  const folder = join(world.folder, "data", "authority");
+  assert.equal((await stat(join(folder, "ca.key"))).mode & 0o777, 0o600);
+  const ca = await readFile(join(folder, "ca.crt"), "utf8");
+  // A client that is given these options speaks nothing else.
+  const asked = (tls: ConnectionOptions): Promise<readonly unknown[]> =>
+    world.query("team", "reader", "select 1", { tls });
+  assert.deepEqual(await asked({ ca, maxVersion: "TLSv1.2", ciphers: sslCiphers }), [1]);
+  // An application that trusts nobody but others is not fooled.
+  await assert.rejects(asked({}), /self-signed certificate in certificate chain|unable to verify/);
+  await assert.rejects(asked({ ca, maxVersion: "TLSv1.2", ciphers: "ECDHE-ECDSA-AES256-GCM-SHA384" }));
+  const parameters = { sslMinProtocolVersion: "TLSv1.3", sslCiphers: null };
+  await world.cluster.client.mergePatch(postgresqls, at("sealed"), { spec: { parameters } });
+  await world.becomes(postgresqls, at("sealed"), 2, "status", "observedGeneration");
+  await assert.rejects(asked({ ca, maxVersion: "TLSv1.2" }), /protocol version/);
+  assert.deepEqual(await asked({ ca, minVersion: "TLSv1.3" }), [1]);
+  // As before, for applications that do not ask for it.
+  assert.deepEqual(await world.query("team", "reader", "select 1"), [1]);
 });
 
 test("an operator that is killed in a restore finishes it once, with the server at its port", async () => {

@@ -1,4 +1,5 @@
 /** Adds the operator's caches and controllers to a Manager, and says which change wakes which key. */
+import type { Authority } from "@klutch/data-servers";
 import type { Clock, KubeClient } from "@klutch/kube";
 import {
   conditionsOf,
@@ -55,11 +56,17 @@ export async function installKinds(
   }
 }
 
-/** Adds everything. `folder` holds the servers and the dumps. */
-export function addOperator(
-  manager: Manager,
-  { client, folder }: { readonly client: KubeClient; readonly folder: string },
-): void {
+/** What the operator needs besides the Manager's runtime. */
+export interface OperatorOptions {
+  readonly client: KubeClient;
+  /** Holds the servers and the dumps. */
+  readonly folder: string;
+  /** Signs the servers' certificates. */
+  readonly authority: Authority;
+}
+
+/** Adds everything. */
+export function addOperator(manager: Manager, { client, folder, authority }: OperatorOptions): void {
   const { runtime } = manager;
   const cache = <T extends KubeObject>(type: ResourceType): Informer<T> =>
     new Informer<T>({ ...runtime, client, type });
@@ -71,7 +78,7 @@ export function addOperator(
     for (const instance of instances.list())
       if (instance.metadata.uid === uid) instanceController.enqueue(keyOf(instance));
   };
-  const servers = manager.own(new Servers({ folder, onEnd }));
+  const servers = manager.own(new Servers({ folder, authority, onEnd }));
   const recorder = createEventRecorder({ ...runtime, client, component });
   const parts = { ...runtime, client, servers, instances, bindings, recorder, folder };
   const controller = (name: string, reconcile: ReturnType<typeof createInstanceReconcile>): Controller =>

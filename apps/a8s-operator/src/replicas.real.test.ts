@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { readdir } from "node:fs/promises";
+import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { waitFor } from "@klutch/kube-testing";
@@ -26,7 +26,7 @@ async function allHave(count: number): Promise<void> {
   for (const standby of [1, 2])
     await waitFor(`standby ${standby} to have ${count} rows`, async () => {
       const { port } = await world.serverOf("team", "ledger", standby);
-      return (await world.query("team", "clerk", rows, port))[0] === count;
+      return (await world.query("team", "clerk", rows, { port }))[0] === count;
     });
 }
 
@@ -35,9 +35,15 @@ test("rows written on the server that writes are read on its standbys, which tak
   await allHave(3);
   const { port } = await world.serverOf("team", "ledger", 1);
   await assert.rejects(
-    world.query("team", "clerk", "insert into rows values (0)", port),
+    world.query("team", "clerk", "insert into rows values (0)", { port }),
     /cannot execute INSERT in a read-only transaction/,
   );
+});
+
+test("standbys are reached by TLS as the server is", async () => {
+  const ca = await readFile(join(world.folder, "data", "authority", "ca.crt"), "utf8");
+  const { port } = await world.serverOf("team", "ledger", 2);
+  assert.deepEqual(await world.query("team", "clerk", "select 1", { port, tls: { ca } }), [1]);
 });
 
 test("a standby that is killed comes back and catches up; so does the server that writes, and they follow it", async () => {
@@ -72,7 +78,7 @@ test("a restore reaches the standbys, and smaller bounds make no standby stay aw
     const { port } = await world.serverOf("team", "ledger", 2);
     const shown = await Promise.all([
       world.query("team", "clerk", "show max_connections"),
-      world.query("team", "clerk", "show max_connections", port),
+      world.query("team", "clerk", "show max_connections", { port }),
     ]);
     return shown.every(([value]) => value === "25");
   });

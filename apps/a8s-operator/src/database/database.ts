@@ -1,7 +1,7 @@
 /** The instance's database and the roles that everything in it belongs to. Every step can be repeated after a crash. */
 import type { Client } from "pg";
 import { escapeLiteral } from "pg";
-import type { Server } from "../instance/servers.ts";
+import type { Server } from "./server.ts";
 import { databases, roles } from "./names.ts";
 import { exists, passwordOf, quote, runAll, withSession } from "./session.ts";
 

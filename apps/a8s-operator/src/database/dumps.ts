@@ -3,7 +3,7 @@ import { mkdir, open, rename, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { type Client, DatabaseError, escapeLiteral } from "pg";
 import { ChildError, postgresEnvironment, runProgram } from "@klutch/data-servers";
-import type { Server } from "../instance/servers.ts";
+import type { Server } from "./server.ts";
 import { letIn, makeDatabase } from "./database.ts";
 import { databases, roles } from "./names.ts";
 import { passwordOf, quote, runAll, withSession } from "./session.ts";

@@ -1,6 +1,6 @@
 /** The logins of bindings. Each acts as the owner, so what it makes survives it. */
 import { escapeLiteral } from "pg";
-import type { Server } from "../instance/servers.ts";
+import type { Server } from "./server.ts";
 import { databases, roles } from "./names.ts";
 import { exists, passwordOf, quote, runAll, withSession } from "./session.ts";
 

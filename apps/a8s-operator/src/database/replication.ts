@@ -1,6 +1,6 @@
 /** What a server knows of its standbys. Every step can be repeated after a crash. */
 import { type Client, escapeLiteral } from "pg";
-import type { Server } from "../instance/servers.ts";
+import type { Server } from "./server.ts";
 import { databases, roles, standbyName } from "./names.ts";
 import { exists, passwordOf, quote, runAll, withSession } from "./session.ts";
 

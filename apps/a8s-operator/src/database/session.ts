@@ -1,7 +1,7 @@
 /** The superuser's sessions. What a tenant set counts in none of them, and passwords reach no log. */
 import { createHmac } from "node:crypto";
 import { Client, escapeIdentifier } from "pg";
-import type { Server } from "../instance/servers.ts";
+import type { Server } from "./server.ts";
 
 const safeSettings = Object.entries({
   search_path: "pg_catalog",

@@ -6,7 +6,7 @@ import { randomBytes } from "node:crypto";
 import { mkdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
-import { readIfThere, writeOwn } from "@klutch/data-servers";
+import { type Authority, readIfThere, writeOwn } from "@klutch/data-servers";
 import {
   canCopy,
   removeDataHome,
@@ -17,18 +17,10 @@ import {
 } from "@klutch/engines";
 import { numberAt, textAt } from "@klutch/kube-core";
 import { countStreaming } from "../database/replication.ts";
+import type { Server } from "../database/server.ts";
 import { type Primary, Standbys } from "./standbys.ts";
+import { tlsSettings } from "./tls.ts";
 import { Turns } from "./turns.ts";
-
-/** A server that runs. */
-export interface Server {
-  /** Of the superuser. */
-  readonly url: URL;
-  /** From it passwords are derived. */
-  readonly key: string;
-  readonly dumpPrograms: string | undefined;
-  readonly dumpLibraries: string | undefined;
-}
 
 interface Running extends Primary {
   readonly standbys: Standbys;
@@ -43,13 +35,19 @@ interface ServerRecord {
 /** Disposing it stops all servers; their data stay. */
 export class Servers implements AsyncDisposable {
   readonly #folder: string;
+  readonly #authority: Authority;
   readonly #onEnd: (uid: string) => void;
   readonly #running = new Map<string, Running>();
   readonly #turns = new Turns();
 
   /** `onEnd` is told of a server that ended although nobody asked it to. */
-  constructor(options: { readonly folder: string; readonly onEnd: (uid: string) => void }) {
+  constructor(options: {
+    readonly folder: string;
+    readonly authority: Authority;
+    readonly onEnd: (uid: string) => void;
+  }) {
     this.#folder = options.folder;
+    this.#authority = options.authority;
     this.#onEnd = options.onEnd;
   }
 
@@ -67,7 +65,11 @@ export class Servers implements AsyncDisposable {
     await using stack = new AsyncDisposableStack();
     const { port } = stack.use(await this.#port(uid, record));
     const password = `superuser-${record.key}`;
-    const postgres = stack.use(await startPostgres({ dataDir: this.#home(uid), port, password, settings }));
+    const dataDir = this.#home(uid);
+    const tls = await tlsSettings(this.#authority, dataDir);
+    const postgres = stack.use(
+      await startPostgres({ dataDir, port, password, settings: { ...settings, ...tls } }),
+    );
     void postgres.process.exited.then(() => {
       if (this.#running.get(uid)?.postgres === postgres) this.#onEnd(uid);
     });
@@ -150,7 +152,11 @@ export class Servers implements AsyncDisposable {
   }
 
   #standbys(uid: string): Standbys {
-    return new Standbys({ home: this.#home(uid), onEnd: () => this.#onEnd(uid) });
+    return new Standbys({
+      home: this.#home(uid),
+      authority: this.#authority,
+      onEnd: () => this.#onEnd(uid),
+    });
   }
 
   #home(uid: string): string {

@@ -1,10 +1,12 @@
 /** The standbys of servers: each in a folder of its own beside the server's, started after it and stopped before it. */
 import { readdir } from "node:fs/promises";
 import { basename, dirname } from "node:path";
+import type { Authority } from "@klutch/data-servers";
 import { EngineError, type PostgresServer, removeDataHome, startStandby } from "@klutch/engines";
 import { standbyName } from "../database/names.ts";
 import { ensureSlots, replicationLogin } from "../database/replication.ts";
-import type { Server } from "./servers.ts";
+import type { Server } from "../database/server.ts";
+import { tlsSettings } from "./tls.ts";
 
 /** What a server's standbys need of it. */
 export interface Primary extends Server {
@@ -15,12 +17,18 @@ export interface Primary extends Server {
 /** Of one server. Only one of its methods runs at a time. */
 export class Standbys {
   readonly #home: string;
+  readonly #authority: Authority;
   readonly #onEnd: () => void;
   readonly #running = new Map<number, PostgresServer>();
 
   /** `home`: the server's own. `onEnd` is told of one that ended although nobody asked it to. */
-  constructor(options: { readonly home: string; readonly onEnd: () => void }) {
+  constructor(options: {
+    readonly home: string;
+    readonly authority: Authority;
+    readonly onEnd: () => void;
+  }) {
     this.#home = options.home;
+    this.#authority = options.authority;
     this.#onEnd = options.onEnd;
   }
 
@@ -46,12 +54,19 @@ export class Standbys {
     const { settings, postgres } = primary;
     const name = standbyName(number);
     const dataDir = this.#homeOf(number);
-    const options = { primary: postgres, dataDir, name, ...replicationLogin(primary), settings };
-    const started = await startStandby(options).catch(async (error: unknown) => {
+    const start = async (): Promise<PostgresServer> =>
+      startStandby({
+        primary: postgres,
+        dataDir,
+        name,
+        ...replicationLogin(primary),
+        settings: { ...settings, ...(await tlsSettings(this.#authority, dataDir)) },
+      });
+    const started = await start().catch(async (error: unknown) => {
       if (!(error instanceof EngineError)) throw error;
       // A copy that cannot be followed any more, such as one that was started with smaller bounds than the server has.
       await removeDataHome(dataDir);
-      return startStandby(options);
+      return start();
     });
     this.#running.set(number, started);
     void started.process.exited.then(() => {

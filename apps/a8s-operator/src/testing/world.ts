@@ -2,6 +2,7 @@
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import type { ConnectionOptions } from "node:tls";
 import { type RunningProcess, startProcess } from "@klutch/engines";
 import {
   apiVersionOf,
@@ -152,18 +153,18 @@ export class World implements AsyncDisposable {
     );
   }
 
-  /** What the tenant of the binding gets from one statement; of another server than the one that writes, by its port. */
+  /** What the tenant of the binding gets from one statement; by another port it is a standby that answers. */
   async query(
     namespace: string,
     binding: string,
     statement: string,
-    port?: number,
+    { port, tls }: { readonly port?: number; readonly tls?: ConnectionOptions } = {},
   ): Promise<readonly unknown[]> {
     const ref = { namespace, name: `${binding}-service-binding` };
     const secret = await this.cluster.client.get<DynamicObject>(secrets, ref);
-    const url = new URL(secretText(secret, "uri"));
+    const url = new URL(secretText(secret, "uri") ?? "");
     if (port !== undefined) url.port = String(port);
-    const client = new Client({ connectionString: url.href });
+    const client = new Client({ connectionString: url.href, ...(tls === undefined ? {} : { ssl: tls }) });
     client.on("error", () => undefined);
     await client.connect();
     try {
