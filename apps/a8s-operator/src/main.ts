@@ -5,7 +5,7 @@ import { openAuthority } from "@klutch/data-servers";
 import { tryFileLock } from "@klutch/engines";
 import { ClusterConnection, Manager, ownCluster, runProcess } from "@klutch/kube-runtime";
 import { operatorProgram } from "./config.ts";
-import { addOperator, installKinds } from "./operator.ts";
+import { addOperator } from "./operator.ts";
 
 await runProcess(operatorProgram, process, async (config, { signal, env, ...runtime }) => {
   const { namespace, identity } = config;
@@ -23,7 +23,6 @@ await runProcess(operatorProgram, process, async (config, { signal, env, ...runt
   });
   const manager = new Manager({ ...runtime, connection, probes: config.probes });
   const { client } = connection;
-  await installKinds(client, { ...runtime, signal });
   const authority = await openAuthority(join(folder, "authority"), {
     name: operatorProgram.name,
     now: () => new Date(runtime.clock.now()),

@@ -1,15 +1,7 @@
 /** Adds the operator's caches and controllers to a Manager, and says which change wakes which key. */
 import type { Authority } from "@klutch/data-servers";
-import type { Clock, KubeClient } from "@klutch/kube";
-import {
-  conditionsOf,
-  customResourceDefinitions,
-  type DynamicObject,
-  isTrue,
-  keyOf,
-  type KubeObject,
-  type ResourceType,
-} from "@klutch/kube-core";
+import type { KubeClient } from "@klutch/kube";
+import { keyOf, type KubeObject, type ResourceType } from "@klutch/kube-core";
 import { Controller, createEventRecorder, Informer, type Manager } from "@klutch/kube-runtime";
 import { createBackupReconcile } from "./backup/backup.ts";
 import { createRestoreReconcile } from "./backup/restore.ts";
@@ -17,7 +9,6 @@ import { createBindingReconcile } from "./binding/reconcile.ts";
 import { createInstanceReconcile, isOf } from "./instance/reconcile.ts";
 import { Servers } from "./instance/servers.ts";
 import {
-  a8sCrds,
   type Backup,
   backups as backupType,
   type Postgresql,
@@ -31,30 +22,6 @@ import {
 const component = "a8s-operator";
 /** First wait after an error; doubles up to a minute. */
 const baseDelayMs = 500;
-const servedPollMs = 100;
-
-/**
- * Installs the kinds, and waits until they are served. Refused when somebody else, such as the real a8s, has installed others of their
- * names.
- */
-export async function installKinds(
-  client: KubeClient,
-  { clock, signal }: { readonly clock: Clock; readonly signal: AbortSignal },
-): Promise<void> {
-  const options = { fieldManager: component, signal };
-  const applied = await Promise.all(
-    a8sCrds.map((crd) => client.apply<DynamicObject>(customResourceDefinitions, crd, options)),
-  );
-  for (let missing = applied; missing.length > 0; ) {
-    await clock.sleep(servedPollMs, { signal });
-    const read = await Promise.all(
-      missing.map(({ metadata: { name = "" } }) =>
-        client.get<DynamicObject>(customResourceDefinitions, { name }, { signal }),
-      ),
-    );
-    missing = read.filter((crd) => !isTrue(conditionsOf(crd), "Established"));
-  }
-}
 
 /** What the operator needs besides the Manager's runtime. */
 export interface OperatorOptions {

@@ -7,7 +7,6 @@ import { type RunningProcess, startProcess } from "@klutch/engines";
 import {
   apiVersionOf,
   conditionsOf,
-  customResourceDefinitions,
   type DynamicObject,
   events,
   findCondition,
@@ -18,9 +17,16 @@ import {
   textAt,
   valueAt,
 } from "@klutch/kube-core";
-import { namespaceObject, startCluster, type TestCluster, waitFor } from "@klutch/kube-testing";
+import {
+  installedAccount,
+  namespaceObject,
+  startCluster,
+  type TestCluster,
+  waitFor,
+} from "@klutch/kube-testing";
 import { Client } from "pg";
-import { a8sCrds, postgresqls, serviceBindings } from "../kinds.ts";
+import { postgresqls, serviceBindings } from "../kinds.ts";
+import { operatorManifests } from "../manifests.ts";
 
 const main = join(import.meta.dirname, "..", "main.ts");
 const postgresql = { apiGroup: postgresqls.group, kind: "PostgreSQL" } as const;
@@ -41,24 +47,30 @@ export class World implements AsyncDisposable {
 
   /** With a running operator and these namespaces. */
   static async start(...names: readonly string[]): Promise<World> {
-    const world = new World(await startCluster(), await mkdtemp(join(tmpdir(), "klutch-a8s-")));
+    const cluster = await startCluster();
+    const world = new World(cluster, await mkdtemp(join(tmpdir(), "klutch-a8s-")));
+    for (const name of names) await cluster.client.create(namespaces, namespaceObject(name));
+    // Nothing that it does needs other rights than those that it is installed with.
+    const kubeconfig = await installedAccount(cluster.config, operatorManifests({ image: "none" }));
+    await writeFile(join(world.folder, "kubeconfig"), kubeconfig, { mode: 0o600 });
     await world.startOperator();
-    for (const name of names) await world.cluster.client.create(namespaces, namespaceObject(name));
-    for (const { metadata } of a8sCrds)
-      await waitFor(`${metadata.name} to be served`, async () => {
-        const crd = await world.cluster.client.find<DynamicObject>(customResourceDefinitions, metadata);
-        return findCondition(conditionsOf(crd), "Established")?.status === "True";
-      });
     return world;
   }
 
   async startOperator(): Promise<void> {
-    const kubeconfig = join(this.folder, "kubeconfig");
-    await writeFile(kubeconfig, this.cluster.kubeconfig, { mode: 0o600 });
+    const args = [
+      `--data-folder=${join(this.folder, "data")}`,
+      `--kubeconfig=${join(this.folder, "kubeconfig")}`,
+      // As its Deployment says.
+      "--leader-election",
+      "--namespace=a8s-system",
+    ];
     this.#operator = await startProcess({
       name: "a8s-operator",
       command: process.execPath,
-      args: [main, `--data-folder=${join(this.folder, "data")}`, `--kubeconfig=${kubeconfig}`],
+      args: [main, ...args],
+      // The next one need not wait for the lease of one that was killed.
+      env: { POD_NAME: "operator" },
       logFile: join(this.folder, "operator.log"),
     });
   }
