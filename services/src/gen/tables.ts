@@ -2446,6 +2446,23 @@ export const tables: readonly ServiceTable[] = [
             ]
           }
         }
+      },
+      {
+        "file": "postgresql-a8s-instance",
+        "about": "A PostgreSQL database that runs in the cluster of the control plane.",
+        "name": "ledger",
+        "spec": {
+          "service": "a9s-postgresql13",
+          "plan": "postgresql-single-small",
+          "compositionRef": {
+            "name": "a8s-postgresql"
+          },
+          "expose": "Internal",
+          "parameters": {
+            "maxConnections": 50,
+            "sslMinProtocolVersion": "TLSv1.2"
+          }
+        }
       }
     ]
   },
