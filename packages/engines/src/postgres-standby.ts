@@ -3,12 +3,12 @@ import { execFile } from "node:child_process";
 import { chown, mkdir, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
+import { dataHome } from "./data-home.ts";
 import { inheritedEnvironment } from "./environment.ts";
 import { EngineError } from "./errors.ts";
 import { exists } from "./paths.ts";
 import { reservePorts } from "./ports.ts";
 import { type PostgresServer, runServer } from "./postgres.ts";
-import { dataHome } from "./postgres-home.ts";
 import { unprivileged } from "./unprivileged.ts";
 
 const run = promisify(execFile);
