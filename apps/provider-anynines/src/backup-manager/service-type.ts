@@ -1,6 +1,6 @@
 /** Whether two managed resources speak of the same type of data service, as far as the names of their ProviderConfigs tell. */
 import { ExternalError, type Managed } from "@klutch/crossplane";
-import { configNameOf } from "../broker/service-type.ts";
+import { bareConfigName } from "../broker/config-reference.ts";
 import { shownName } from "../claims.ts";
 
 const suffixes = ["-service-broker", "-backup-manager"];
@@ -17,7 +17,7 @@ export function checkType(managed: Managed, other: Managed, what: string): void 
 }
 
 function typeOf(managed: Managed): string | undefined {
-  const name = configNameOf(managed);
+  const name = bareConfigName(managed);
   const suffix = suffixes.find((end) => name.endsWith(end));
   return suffix === undefined ? undefined : name.slice(0, -suffix.length);
 }

@@ -1,24 +1,19 @@
 /** Whether a binding can be made to the instance that it names. */
-import {
-  claimNamespaceLabel,
-  type ManagedServiceBinding,
-  type ServiceBindingObservation,
-  type ServiceInstance,
-} from "@klutch/api";
+import type { ManagedServiceBinding, ServiceBindingObservation, ServiceInstance } from "@klutch/api";
 import { NotYetError } from "@klutch/crossplane";
+import { shownNamespace } from "../claims.ts";
 
 /** The instance's ids at the broker. Throws `NotYetError` until it is provisioned, and once it is deleted. */
 export function bindableInstance(
-  { metadata, spec }: ManagedServiceBinding,
+  binding: ManagedServiceBinding,
   instance: ServiceInstance | undefined,
 ): Pick<ServiceBindingObservation, "instanceId" | "serviceID" | "planID"> {
-  const { instanceName } = spec.forProvider;
+  const { instanceName } = binding.spec.forProvider;
   const notYet = (message: string): NotYetError =>
     new NotYetError(message, { requeueAfterMs: 60_000, reason: "WaitingForInstance" });
   if (instance === undefined) {
-    const namespace = metadata.labels?.[claimNamespaceLabel] ?? "";
     throw notYet(
-      `data service instance was not found: no instance ${instanceName} in namespace ${namespace}`,
+      `data service instance was not found: no instance ${instanceName} in namespace ${shownNamespace(binding)}`,
     );
   }
   if (instance.metadata.deletionTimestamp !== undefined)
