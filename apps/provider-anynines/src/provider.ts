@@ -9,10 +9,11 @@ import { createManagers } from "./backup-manager/managers.ts";
 import { watchBackups } from "./backup-wakes.ts";
 import { createBrokers } from "./broker/brokers.ts";
 import {
+  askedForBindings,
   bindingsOfClaim,
   createCaches,
   instanceOf,
-  isUnchangedForBindings,
+  isUnchanged,
   type ProviderCaches,
 } from "./caches.ts";
 import { leftAtBrokers, noticesOnManaged, problemsOnClaims } from "./claim-events.ts";
@@ -74,7 +75,7 @@ function addGeneration(
   bindingController.watch(bindings, ownKey);
   // A binding that waits for its instance goes on at once, and an instance that waits for its bindings too.
   bindingController.watch(instances, (change) => {
-    if (change.type === "updated" && isUnchangedForBindings(change.object, change.previous)) return [];
+    if (isUnchanged(change, askedForBindings)) return [];
     return bindingsOfClaim(caches, change.object).map(keyOf);
   });
   instanceController.watch(bindings, ({ type, object }) => {

@@ -1,7 +1,7 @@
 /** Whether a binding can be made to the instance that it names. */
 import type { ManagedServiceBinding, ServiceBindingObservation, ServiceInstance } from "@klutch/api";
-import { NotYetError } from "@klutch/crossplane";
 import { shownNamespace } from "../claims.ts";
+import { notYet } from "../waiting.ts";
 
 /** The instance's ids at the broker. Throws `NotYetError` until it is provisioned, and once it is deleted. */
 export function bindableInstance(
@@ -9,8 +9,6 @@ export function bindableInstance(
   instance: ServiceInstance | undefined,
 ): Pick<ServiceBindingObservation, "instanceId" | "serviceID" | "planID"> {
   const { instanceName } = binding.spec.forProvider;
-  const notYet = (message: string): NotYetError =>
-    new NotYetError(message, { requeueAfterMs: 60_000, reason: "WaitingForInstance" });
   if (instance === undefined) {
     throw notYet(
       `data service instance was not found: no instance ${instanceName} in namespace ${shownNamespace(binding)}`,
