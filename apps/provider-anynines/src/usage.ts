@@ -6,7 +6,7 @@ import { namespacedProviderConfigUsages, type ProviderConfigUsage, providerConfi
 import type { Managed } from "@klutch/crossplane";
 import { isAlreadyExists, type KubeClient } from "@klutch/kube";
 import { controllerReference } from "@klutch/kube-core";
-import { bareConfigName, configKindOf, shownConfig } from "./broker/config-reference.ts";
+import { bareConfigName, configKindOf, shownConfig } from "./config-reference.ts";
 
 /** Makes sure the usage exists. `known` says that it was made before in this process, so that no request is needed. */
 export async function ensureUsage(
