@@ -128,7 +128,7 @@ function startControllers(
   bindingController.watch(caches.bindings, keysOfManagedChange(criticalAnnotationNames));
   const controllers = [instances, bindingController, createVanishedController(parts)];
   const { instances: cache, bindings, configs } = caches;
-  for (const informer of [cache, bindings, configs]) informer.start({ signal });
+  for (const informer of [cache, bindings, ...configs.informers]) informer.start({ signal });
   return Promise.all(controllers.map((controller) => controller.start({ signal })));
 }
 
