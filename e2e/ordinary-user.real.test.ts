@@ -52,7 +52,7 @@ async function ownCache(): Promise<string> {
 }
 
 test("an ordinary user whose home nobody else may enter gets from nothing to a working database password", {
-  timeout: 240_000,
+  timeout: 300_000,
   skip: process.getuid?.() === 0 ? false : "this process is an ordinary user's, so all other tests show it",
 }, async () => {
   await chmod(root, 0o755);

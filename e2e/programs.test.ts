@@ -6,7 +6,14 @@ import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { test } from "node:test";
 
-const programs = ["konnector", "backend", "provider-anynines", "function-klutch", "broker"] as const;
+const programs = [
+  "konnector",
+  "backend",
+  "provider-anynines",
+  "function-klutch",
+  "broker",
+  "a8s-operator",
+] as const;
 
 async function run(
   program: string,

@@ -16,6 +16,7 @@ import {
 import { configMaps, type DynamicObject, isRecord, secrets } from "@klutch/kube-core";
 import { cacheFolder } from "@klutch/engines";
 import { waitFor } from "@klutch/kube-testing";
+import { assertKindsAreSeen } from "./kinds-seen.ts";
 import { dataHomesIn, removeDataOf, type RunningSandbox, startSandbox } from "./sandbox-process.ts";
 import { searchSandbox } from "./security/sandbox-canaries.ts";
 
@@ -48,7 +49,7 @@ async function leftovers(): Promise<readonly string[]> {
 }
 
 test("from nothing to rows that a restore brought back, for each service, and back to nothing", {
-  timeout: 240_000,
+  timeout: 300_000,
 }, async () => {
   const sandbox = start("--exit");
   await sandbox.exited;
@@ -96,8 +97,8 @@ function assertChain(text: string, title: string): void {
   );
 }
 
-test("a second start takes up the kept state: bindings work, a bad claim is refused, Ctrl-C ends every process", {
-  timeout: 240_000,
+test("a second start takes up the kept state: bindings work, a bad claim is refused, each kind is shown as it is, Ctrl-C ends every process", {
+  timeout: 300_000,
 }, async () => {
   const sandbox = start("--no-demo");
   try {
@@ -128,6 +129,8 @@ test("a second start takes up the kept state: bindings work, a bad claim is refu
       { timeoutMs: 60_000 },
     );
     await assertChecksPass(appA);
+    const backendUrl = /binding page +(http\S+)\/export/.exec(sandbox.printed())?.[1] ?? "";
+    await assertKindsAreSeen({ folder, backendUrl, captureTo: process.env["KLUTCH_CAPTURE"] });
   } finally {
     sandbox.child.kill("SIGINT");
     await sandbox.exited;

@@ -40,12 +40,12 @@ before(
       assert.equal(sandbox.child.exitCode, null, sandbox.printed());
       return sandbox.printed().includes("Klutch is up.");
     };
-    await waitFor("the sandbox to be up", isUp, { timeoutMs: 240_000 });
+    await waitFor("the sandbox to be up", isUp, { timeoutMs: 300_000 });
     const client = async (name: string): Promise<KubeClient> =>
       stack.use(createKubeClient(await loadKubeconfig({ path: join(folder, `${name}.kubeconfig`) })));
     [appA, controlPlane] = [await client("app-a"), await client("control-plane")];
   },
-  { timeout: 250_000 },
+  { timeout: 310_000 },
 );
 
 const claimType = (plural: string, kind: string): ResourceType => ({

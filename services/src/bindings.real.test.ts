@@ -37,6 +37,32 @@ const cases: readonly ClaimCase[] = [
     { instanceRef: "cache", serviceInstanceType: "keyvalue", compositionRef: { name: "a8s-servicebinding" } },
     /is "keyvalue"; with the Composition a8s-servicebinding it must be "postgresql"/,
   ],
+  ["a binding whose credentials are rotated", { ...pgBinding, rotate: "2026-11-22T18:00:00Z" }, undefined],
+  [
+    "a text that is more than a word",
+    { ...pgBinding, rotate: "as soon as possible" },
+    /spec\.rotate in body should match/,
+  ],
+  [
+    "a text that is too long",
+    { ...pgBinding, rotate: "x".repeat(65) },
+    /spec\.rotate: Too long: may not be more than 64/,
+  ],
+  [
+    "a time that is below zero",
+    { ...pgBinding, rotateGraceSeconds: -1 },
+    /spec\.rotateGraceSeconds in body should be greater than or equal to 0/,
+  ],
+  [
+    "a time of more than a week",
+    { ...pgBinding, rotateGraceSeconds: 604_801 },
+    /spec\.rotateGraceSeconds in body should be less than or equal to 604800/,
+  ],
+  [
+    "a rotation in the cluster",
+    { ...pgBinding, rotate: "1", compositionRef: { name: "a8s-servicebinding" } },
+    /rotate is not supported for a8s-servicebinding: remove it/,
+  ],
   ...services.map(
     ({ title, type }): ClaimCase => [
       `a binding to ${title}`,

@@ -26,12 +26,27 @@ export function instanceTemplate({ kind }: DataService): TemplateManifest {
   return template(kind);
 }
 
-/** One for each service and shared kind. Credentials of bindings reach the app cluster as Secrets that the provider owns. */
+/** Field selectors of Secrets with credentials: those of connections, and those that the operator of a8s makes and labels. */
+const credentials: readonly string[] = [
+  "type=connection.crossplane.io/v1alpha1",
+  "metadata.labels.service-binding=true",
+];
+
+/**
+ * One for each service and shared kind. Credentials of bindings reach the app cluster as Secrets that the provider owns; no other Secret of
+ * the namespace does.
+ */
 export const exportTemplates: readonly TemplateManifest[] = [
   ...services.map(instanceTemplate),
   template("ServiceBinding", {
     permissionClaims: [
-      { group: "", resource: "secrets", version: "v1", required: true, selector: { owner: "Provider" } },
+      {
+        group: "",
+        resource: "secrets",
+        version: "v1",
+        required: true,
+        selector: { owner: "Provider", fieldSelectors: credentials },
+      },
     ],
   }),
   template("Backup"),

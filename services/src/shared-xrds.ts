@@ -1,5 +1,5 @@
 /** The composites and claims that all data services share. */
-import { object, oneOf, type Rule, type Schema, string } from "@klutch/schema";
+import { integer, object, oneOf, type Rule, type Schema, string } from "@klutch/schema";
 import { readyReasonColumn, textColumn } from "./columns.ts";
 import { keepsNamedComposition } from "./composition-rules.ts";
 import { services } from "./list.ts";
@@ -62,6 +62,16 @@ const instanceStays: Rule = telling(
   `it is ${instanceWords("oldSelf")} and cannot become ${instanceWords("self")}`,
 );
 
+/** Operators in the cluster make credentials once. */
+const rotatesAtBrokers: Rule = telling(
+  {
+    rule: "!has(self.rotate) || !has(self.compositionRef) || self.compositionRef.name != 'a8s-servicebinding'",
+    message: "rotate is not supported for a8s-servicebinding",
+    fieldPath: ".rotate",
+  },
+  "remove it",
+);
+
 const unused = "Without effect. Existing manifests may have it.";
 
 /** Of bindings to any service. */
@@ -81,10 +91,21 @@ const serviceBindingXrd: CompositeResourceDefinition = xrd({
       acceptsIncomplete,
       region: oneOf(["eu-central-1", "us-east-1"], { description: unused }),
       policy: string({ description: unused }),
+      rotate: string({
+        maxLength: 64,
+        pattern: "^[A-Za-z0-9]([-A-Za-z0-9_.:+]*[A-Za-z0-9])?$",
+        description:
+          "Any text, such as a date. A change of it asks for new credentials, which come to the same Secret.",
+      }),
+      rotateGraceSeconds: integer({
+        minimum: 0,
+        maximum: 604_800,
+        description: "How long credentials work after they were replaced. Default 3600; 0 ends them at once.",
+      }),
     },
     {
       description: "Which instance gets credentials. They come to the Secret <name>-creds.",
-      rules: [onlyPostgresql("a8s-servicebinding"), keepsNamedComposition],
+      rules: [onlyPostgresql("a8s-servicebinding"), rotatesAtBrokers, keepsNamedComposition],
     },
   ),
 });

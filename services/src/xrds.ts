@@ -60,5 +60,6 @@ function listed(ways: readonly Making[], namesOf: (way: Making) => readonly stri
 function toldPlans({ plans, plansAbout }: Making): readonly string[] {
   return plans.map((plan) => (plansAbout[plan] ? `${plan} (${plansAbout[plan]})` : plan));
 }
+
 /** All of them. */
 export const xrds: readonly CompositeResourceDefinition[] = [...services.map(instanceXrd), ...sharedXrds];

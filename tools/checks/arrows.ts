@@ -67,6 +67,10 @@ export const folderRules: Readonly<Record<string, FolderRule>> = {
     parts: ["api", "kube-runtime", "osb", "backup-manager", "engines"],
     thirdParty: ["hono", "@hono/node-server", "pg", "@peculiar/x509", "reflect-metadata"],
   },
+  "apps/a8s-operator": {
+    parts: ["api", "schema", "engines", "kube-runtime", "kube", "kube-core"],
+    thirdParty: ["pg"],
+  },
   "apps/sandbox": {
     parts: ["services", "api", "engines", "kube", "kube-core", "kube-testing", "oci"],
     thirdParty: ["pg", "@peculiar/x509", "reflect-metadata"],
@@ -74,8 +78,8 @@ export const folderRules: Readonly<Record<string, FolderRule>> = {
   tools: { parts: anything, thirdParty: ["esbuild"] },
   // The store of our broker is filled and read past it.
   bench: { parts: anything, thirdParty: ["pg"] },
-  // The simulation runs the agent itself, in virtual time.
-  e2e: { parts: [...anything, "konnector"], thirdParty: ["pg", "playwright-core", "axe-core"] },
+  // The simulation runs the agent itself, in virtual time; the sandbox plays the person who binds.
+  e2e: { parts: [...anything, "konnector", "sandbox"], thirdParty: ["pg", "playwright-core", "axe-core"] },
 };
 
 /** What test files may import on top of their folder's rule. */

@@ -1,12 +1,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { allEngineNames, engineNames } from "@klutch/engines";
+import { engineNames } from "@klutch/engines";
 import { enginesFor } from "./engines.ts";
 
 test("only the servers that the chosen tests need are obtained", () => {
   const cluster = ["kube-apiserver", "kube-controller-manager", "etcd"];
   assert.deepEqual(enginesFor(["packages/kube/src/client.real.test.ts"]), cluster);
   assert.deepEqual(enginesFor(["e2e/faults/real/faults.real.test.ts"]), cluster);
+  assert.deepEqual(enginesFor(["e2e/a8s-chain.real.test.ts"]), [...engineNames, "provider-kubernetes"]);
   assert.deepEqual(enginesFor(["apps/broker/src/broker.real.test.ts"]), []);
   assert.deepEqual(enginesFor(["packages/oci/src/push.real.test.ts", "apps/broker/src/x.real.test.ts"]), [
     "crane",
@@ -16,5 +17,5 @@ test("only the servers that the chosen tests need are obtained", () => {
     engineNames,
   );
   assert.deepEqual(enginesFor(["e2e/gitops/states.real.test.ts"]), ["judges"]);
-  assert.deepEqual(enginesFor(["e2e/gitops/living.real.test.ts"]), allEngineNames);
+  assert.deepEqual(enginesFor(["e2e/gitops/living.real.test.ts"]), [...engineNames, "judges"]);
 });

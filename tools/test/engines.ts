@@ -13,10 +13,12 @@ const cluster: readonly EngineName[] = ["kube-apiserver", "kube-controller-manag
 /** By the beginning of a test file's path; everything else boots clusters. */
 const needs: readonly (readonly [path: string, names: readonly EngineName[]])[] = [
   ["e2e/faults/", cluster],
+  ["e2e/a8s-", [...engineNames, "provider-kubernetes"]],
   ["e2e/gitops/states", ["judges"]],
-  ["e2e/gitops/", allEngineNames],
+  ["e2e/gitops/", [...engineNames, "judges"]],
   ["e2e/", engineNames],
   ["packages/oci/", ["crane"]],
+  ["packages/kube-testing/src/provider-kubernetes", [...cluster, "provider-kubernetes"]],
   ["packages/engines/", []],
   ["apps/broker/", []],
 ];

@@ -56,6 +56,21 @@ test("a binding becomes a ServiceBinding whose Secret lands in the claim's names
   });
 });
 
+test("a binding passes on what it says of rotations, and its claim reads how they went", () => {
+  const rotates = { rotate: "2026-11", rotateGraceSeconds: 0 };
+  const spec = { instanceRef: "db", serviceInstanceType: "postgresql", ...rotates };
+  const rotation = { request: "2026-11", rotatedAt: "2026-11-22T18:00:00Z" };
+  const { resources, compositeStatus } = compose(
+    request("service-binding", spec, { status: { atProvider: { state: "Created", rotation } } }),
+  );
+  assert.deepEqual(valueAt(resources["managed"]?.resource, "spec", "forProvider"), {
+    instanceName: "db",
+    acceptsIncomplete: true,
+    ...rotates,
+  });
+  assert.deepEqual(valueAt(compositeStatus, "managed", "rotation"), rotation);
+});
+
 test("a binding names the Secret of its credentials and its keys, never values, once there are any", () => {
   const spec = { instanceRef: "db", serviceInstanceType: "postgresql" };
   const base = request("service-binding", spec, { status: { atProvider: { state: "created" } } });

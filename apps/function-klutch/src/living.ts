@@ -6,7 +6,7 @@
 import { dataservicesGroup } from "@klutch/api";
 import type { ComposeRequest, ComposeResponse, Json } from "@klutch/crossplane";
 import { textAt, valueAt } from "@klutch/kube-core";
-import { manifestIdentity } from "./object-manifest.ts";
+import { manifestIdentity } from "./manifest-identity.ts";
 import { refusal } from "./refusal.ts";
 
 /**

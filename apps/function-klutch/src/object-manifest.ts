@@ -1,6 +1,6 @@
 /** A claim as an object of an operator, by the recipe of a service's table. Pure; the claim's content never says whose the object is. */
 import type { Json } from "@klutch/crossplane";
-import { isRecord, recordAt, textAt, valueAt } from "@klutch/kube-core";
+import { isRecord, recordAt, valueAt } from "@klutch/kube-core";
 import { brokerParameters, type ComposedObject } from "@klutch/services";
 import type { ClaimIdentity } from "./composite.ts";
 
@@ -68,14 +68,4 @@ export function withValue(object: Json, [first = "", ...rest]: readonly string[]
 
 function defined(value: Json): Json {
   return Object.fromEntries(Object.entries(value).filter(([, field]) => field !== undefined));
-}
-
-/** Group, kind and name of a manifest, as one text; undefined for what is none. */
-export function manifestIdentity(manifest: unknown): string | undefined {
-  const [apiVersion, kind] = [textAt(manifest, "apiVersion"), textAt(manifest, "kind")];
-  if (apiVersion === undefined || kind === undefined) return undefined;
-  const [group, version] = apiVersion.split("/");
-  const { namespace = "", name = "" } = recordAt(manifest, "metadata");
-  const of = version === undefined ? kind : `${group} ${kind}`;
-  return `${of} ${String(namespace)}/${String(name)}`;
 }

@@ -7,7 +7,8 @@ import type { Json } from "@klutch/crossplane";
 import { conditionsOf, isRecord, numberAt, textAt, valueAt } from "@klutch/kube-core";
 import type { ComposedObject } from "@klutch/services";
 import { type ManagedState, managedStateOf, type Said } from "./managed-state.ts";
-import { manifestIdentity, withValue } from "./object-manifest.ts";
+import { manifestIdentity } from "./manifest-identity.ts";
+import { withValue } from "./object-manifest.ts";
 
 type Reported = NonNullable<ComposedObject["recipe"]["status"]>;
 

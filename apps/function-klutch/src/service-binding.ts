@@ -5,7 +5,9 @@ import { textAt, valueAt } from "@klutch/kube-core";
 import { providerConfigName } from "@klutch/services";
 import { answer, claimLabels, claimOf, noClaim } from "./composite.ts";
 
-const reported = ["serviceBindingID", "state", "connectionDetails"];
+const reported = ["serviceBindingID", "state", "connectionDetails", "rotation"];
+/** Fields of the claim that the managed resource has by the same name. */
+const passed = ["rotate", "rotateGraceSeconds"];
 
 export const composeServiceBinding: Compose = (request) => {
   const { composite } = request;
@@ -20,6 +22,11 @@ export const composeServiceBinding: Compose = (request) => {
       forProvider: {
         instanceName: textAt(composite, "spec", "instanceRef") ?? "",
         acceptsIncomplete: valueAt(composite, "spec", "acceptsIncomplete") !== false,
+        ...Object.fromEntries(
+          passed
+            .map((field) => [field, valueAt(composite, "spec", field)] as const)
+            .filter(([, value]) => value !== undefined),
+        ),
       },
       providerConfigRef: { name: providerConfigName(type) },
       writeConnectionSecretToRef: { namespace: claim.namespace, name: `${claim.name}-creds` },

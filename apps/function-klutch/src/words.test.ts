@@ -141,6 +141,15 @@ for (const [name, observed, expected] of [
     ],
   ],
   [
+    "credentials that work could not be rotated",
+    managed([available, condition("Synced", "False", "RotationIncomplete", "no more logins")]),
+    [
+      "True Available",
+      "False RotationIncomplete no more logins; those in the Secret work, and it is tried again by itself",
+      "problem",
+    ],
+  ],
+  [
     "a refusal that names nothing",
     managed([condition("Synced", "False", "Refused", "no")]),
     ["False Refused no; change the claim's spec", "False Refused no; change the claim's spec", "problem"],

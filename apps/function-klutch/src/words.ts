@@ -5,6 +5,7 @@
  * |------------------------------------------------------------|-----------------|--------|---------|
  * | Synced False: Failed                                       | False, the same | False  | yes     |
  * | Synced False: Refused, BrokerUnreachable, NoBroker; another: Failed | as it is; else False, the same | False | yes |
+ * | Synced False: RotationIncomplete                           | as it is        | False  | yes     |
  * | Synced False: ReconcilePaused                              | as it is; else False, Paused   | False | no  |
  * | Synced False: WaitingForInstance, …Backup, …Restore        | as it is; else False, the same | True  | no  |
  * | Synced False: BrokerBusy, Still…, another WaitingFor…      | as it is; else False, what is done | True | no |
@@ -53,6 +54,7 @@ type Reason =
   | "BrokerUnreachable"
   | "NoBroker"
   | "Failed"
+  | "RotationIncomplete"
   | "Lost"
   | "Deleted"
   | "BackupNotUsable"
@@ -119,6 +121,7 @@ function ofSynced({ reason, message }: Said, state: ManagedState): Verdict {
     case "Refused":
     case "BrokerUnreachable":
     case "NoBroker":
+    case "RotationIncomplete":
       return { ...bad, reason };
     case "ReconcilePaused":
       return { ...calm, reason: "Paused", isOutOfSync: true };
@@ -162,6 +165,7 @@ const plainly: Readonly<Record<Reason, string>> = {
   BrokerUnreachable: "the broker cannot be reached",
   NoBroker: "no broker here serves this type",
   Failed: "the broker failed",
+  RotationIncomplete: "the credentials could not be rotated",
   Lost: "the broker does not know it any more",
   Deleted: "the backup manager does not have it any more",
   BackupNotUsable: "the backup cannot be used",
@@ -185,6 +189,8 @@ function advice({ reason, said, isUnmet }: Verdict, state: ManagedState, context
       return context.isChangeable ? `change the claim's spec to try again${asBefore}` : anotherUnless(said);
     case "BrokerUnreachable":
       return "it is tried again by itself, and nothing in the claim has to change";
+    case "RotationIncomplete":
+      return "those in the Secret work, and it is tried again by itself";
     case "NoBroker":
     case "Paused":
       return "ask those who run the control plane";

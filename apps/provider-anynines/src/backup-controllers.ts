@@ -9,7 +9,7 @@ import { configNameOf } from "./broker/service-type.ts";
 import { instancesOf, isInstanceGone } from "./caches.ts";
 import { shownName } from "./claims.ts";
 import type { ControllerParts } from "./controllers.ts";
-import { createLaneController } from "./lane-controller.ts";
+import { createLaneController } from "./broker/lane-controller.ts";
 import { RestoreClient } from "./restore/external-client.ts";
 import { isRunning, recordedEnd, restoreCall } from "./restore/state.ts";
 import { ensureUsage } from "./usage.ts";

@@ -70,16 +70,9 @@ test("an instance that is left at its broker is told on its claim and on the Pro
     },
     (name) => (name === "c" ? config : undefined),
   );
-  const forProvider = {
-    serviceName: "s",
-    planName: "p",
-    organizationGuid: "o",
-    spaceGuid: "s",
-    acceptsIncomplete: true,
-  };
-  const left = { ...managed(known), spec: { forProvider } };
-  tell({ managed: left, config: "c", instanceId: "id", plan: {} });
-  tell({ managed: { ...left, metadata: { name: "y" } }, config: "gone", instanceId: "id", plan: {} });
+  const left = managed(known);
+  tell({ managed: left, config: "c", instanceId: "id" });
+  tell({ managed: { ...left, metadata: { name: "y" } }, config: "gone", instanceId: "id" });
   assert.deepEqual(told, [
     [
       "PostgresqlInstance",

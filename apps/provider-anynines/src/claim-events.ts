@@ -6,7 +6,14 @@ import { claimKindAnnotation, claimNameLabel, claimNamespaceLabel, type Provider
 import type { Managed, Problem } from "@klutch/crossplane";
 import type { DynamicObject, KubeObject } from "@klutch/kube-core";
 import type { EventRecorder } from "@klutch/kube-runtime";
-import type { Vanished } from "./service-instance/vanished.ts";
+
+/** An instance that is still at the broker of the ProviderConfig `config`. */
+export interface LeftInstance {
+  /** As it was last. */
+  readonly managed: Managed;
+  readonly config: string;
+  readonly instanceId: string;
+}
 
 const leftReason = "LeftAtBroker";
 
@@ -40,7 +47,7 @@ export function problemsOnClaims(
 export function leftAtBrokers(
   recorder: Pick<EventRecorder, "recordWarning">,
   configOf: (name: string) => ProviderConfig | undefined,
-): (vanished: Vanished) => void {
+): (left: LeftInstance) => void {
   return ({ managed, config: name, instanceId }) => {
     const what = `its managed resource ${managed.metadata.name ?? ""} vanished without being deleted`;
     const claim = claimOfManaged(managed);

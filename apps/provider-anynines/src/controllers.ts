@@ -11,6 +11,8 @@ import {
   createManagedReconcile,
   type Managed,
   type ManagedReconcilerOptions,
+  publishConnection,
+  readConnection,
 } from "@klutch/crossplane";
 import type { KubeClient } from "@klutch/kube";
 import { type Change, Controller, type Runtime } from "@klutch/kube-runtime";
@@ -21,7 +23,7 @@ import { instanceOf, lossesOf, namesOfBindings, type ProviderCaches, usersOfConf
 import { shownName } from "./claims.ts";
 import { instanceIdOf } from "./critical-annotations.ts";
 import { wasNeverBound, wasNeverProvisioned } from "./existence.ts";
-import { createLaneController } from "./lane-controller.ts";
+import { createLaneController } from "./broker/lane-controller.ts";
 import { createHealthReconcile } from "./provider-config-health.ts";
 import { createUsersReconcile } from "./provider-config-users.ts";
 import { ServiceBindingClient } from "./service-binding/external-client.ts";
@@ -111,7 +113,10 @@ export function createBindingController(parts: ControllerParts): Controller {
           clock,
           instance: () => instanceOf(caches, managed),
           restores: () => namesOfRestores(backupCaches, instanceOf(caches, managed)),
+          pollIntervalMs: parts.pollIntervalMs,
           secretIsMissing: (call) => connectionIsMissing(client, managed, call),
+          published: (call) => readConnection(client, managed, call),
+          publish: (details, call) => publishConnection(client, managed, details, call),
           confirmLossMs,
           pace,
         });

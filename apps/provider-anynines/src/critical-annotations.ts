@@ -19,6 +19,8 @@ export const backupIdAnnotation = "anynines.crossplane.io/backup-id";
 export const restoreIdAnnotation = "anynines.crossplane.io/restore-id";
 /** How a restore ended. With it nothing is asked or done any more. */
 export const restoreEndAnnotation = "anynines.crossplane.io/restore-end";
+/** On a ServiceBinding: the generations of its credentials. */
+export const bindingGenerationsAnnotation = "anynines.crossplane.io/binding-generations";
 const formerInstanceIdAnnotation = "anynines.crossplane.io/former-instance-id";
 const parametersAnnotation = "anynines.crossplane.io/sent-parameters";
 
@@ -33,6 +35,7 @@ export const criticalAnnotationNames: readonly string[] = [
   backupIdAnnotation,
   restoreIdAnnotation,
   restoreEndAnnotation,
+  bindingGenerationsAnnotation,
 ];
 
 /** Annotations to write; `undefined` removes one. */

@@ -2,11 +2,11 @@
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { cacheFolder, logTail, removeDataHome } from "@klutch/engines";
+import { cacheFolder, logTail } from "@klutch/engines";
 import { createKubeClient, type KubeClient, loadKubeconfig } from "@klutch/kube";
 import { isRecord, namespaces, numberAt, textAt } from "@klutch/kube-core";
 import { namespaceObject, waitFor } from "@klutch/kube-testing";
-import { startSandbox } from "../../sandbox-process.ts";
+import { removeDataOf, startSandbox } from "../../sandbox-process.ts";
 import { Killer } from "./killer.ts";
 import { Ledger } from "./ledger.ts";
 import type { Program } from "./plan.ts";
@@ -36,7 +36,7 @@ export async function startWorld(): Promise<World> {
   const root = await mkdtemp(join(tmpdir(), "klutch-chains-"));
   stack.defer(() => rm(root, { recursive: true, force: true }));
   const folder = join(root, "sandbox");
-  stack.defer(() => removeDataHome(join(folder, "postgres")));
+  stack.defer(() => removeDataOf(folder));
   const env = { ...process.env, HOME: root, KLUTCH_STATE_DIR: folder, KLUTCH_CACHE_DIR: cacheFolder };
   const sandbox = startSandbox({ env, args: ["--no-demo"] });
   stack.defer(async () => {

@@ -11,7 +11,7 @@ export type {
   ObservedResource,
 } from "./function/types.ts";
 export { keysOfManagedChange } from "./managed/changes.ts";
-export { connectionIsMissing } from "./managed/connection-secret.ts";
+export { connectionIsMissing, publishConnection, readConnection } from "./managed/connection-secret.ts";
 export {
   type CallOptions,
   type Connect,

@@ -24,7 +24,8 @@ export type EngineName =
   | "dex"
   | "crossplane"
   | "crossplane-rbac"
-  | "judges";
+  | "judges"
+  | "provider-kubernetes";
 
 const kubernetesVersion = "v1.34.4";
 const crossplaneVersion = "v2.3.4";
@@ -32,6 +33,9 @@ const kubernetesSettings = [`k8s.io/component-base/version.gitVersion=${kubernet
 const crossplaneSettings = [
   `github.com/crossplane/crossplane-runtime/v2/pkg/version.version=${crossplaneVersion}`,
 ];
+
+/** A listener for metrics on :8080 that has no flag is turned off by a linker setting. */
+const withoutMetrics = "sigs.k8s.io/controller-runtime/pkg/metrics/server.DefaultBindAddress=0";
 
 const kubernetes = (name: EngineName): EngineDefinition => ({
   name,
@@ -82,11 +86,19 @@ export const engineDefinitions: readonly EngineDefinition[] = [
       folders: ["cluster/crds", "cluster/webhookconfigurations", "cluster/charts/crossplane/templates"],
     },
   },
-  // The RBAC manager always listens on :8080 for metrics and has no flag for it; a linker setting turns the listener off.
-  crossplane("crossplane-rbac", [
-    ...crossplaneSettings,
-    "sigs.k8s.io/controller-runtime/pkg/metrics/server.DefaultBindAddress=0",
-  ]),
+  // The RBAC manager always listens on :8080 for metrics and has no flag for it.
+  crossplane("crossplane-rbac", [...crossplaneSettings, withoutMetrics]),
+  {
+    name: "provider-kubernetes",
+    version: "v1.2.0",
+    module: "provider-kubernetes",
+    package: "github.com/crossplane-contrib/provider-kubernetes/cmd/provider",
+    linkerSettings: [withoutMetrics],
+    extraFolders: {
+      goModule: "github.com/crossplane-contrib/provider-kubernetes",
+      folders: ["package/crds"],
+    },
+  },
   // A program of ours around the GitOps tools' own code; its source lies beside its go.mod.
   { name: "judges", version: "v0.1.0", module: "judges", package: ".", linkerSettings: [] },
 ];
@@ -100,7 +112,7 @@ export function buildGroups(engines: readonly EngineDefinition[]): readonly (rea
 }
 
 /** What only tests run, and only some. */
-const testEngines: ReadonlySet<EngineName> = new Set<EngineName>(["judges"]);
+const testEngines: ReadonlySet<EngineName> = new Set<EngineName>(["judges", "provider-kubernetes"]);
 
 /** All names, in build order. */
 export const allEngineNames: readonly EngineName[] = engineDefinitions.map((engine) => engine.name);

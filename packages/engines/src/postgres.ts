@@ -36,6 +36,8 @@ export interface StartPostgresOptions {
   readonly port?: number | undefined;
   /** Password of the superuser `postgres` of a new data folder. Default: `postgres`. */
   readonly password?: string | undefined;
+  /** Settings of the server by their names, such as `max_connections`. They go before those that all servers get. */
+  readonly settings?: Readonly<Record<string, string>> | undefined;
   /** Default: inside the data folder's parent. */
   readonly logFile?: string | undefined;
 }
@@ -64,6 +66,12 @@ export async function preparePostgres(options: {
   return { programs, root, password };
 }
 
+const defaultSettings = {
+  max_connections: "200",
+  // Also when every tenant uses all sessions of its plan.
+  superuser_reserved_connections: "20",
+};
+
 /** Starts a server on loopback that accepts password logins only. */
 export async function startPostgres(options: StartPostgresOptions = {}): Promise<PostgresServer> {
   await using stack = new AsyncDisposableStack();
@@ -83,11 +91,10 @@ export async function startPostgres(options: StartPostgresOptions = {}): Promise
         "127.0.0.1",
         "-k",
         "",
-        "-c",
-        "max_connections=200",
-        "-c",
-        // Also when every tenant uses all sessions of its plan.
-        "superuser_reserved_connections=20",
+        ...Object.entries({ ...defaultSettings, ...options.settings }).flatMap(([name, value]) => [
+          "-c",
+          `${name}=${value}`,
+        ]),
       ],
       logFile: options.logFile ?? join(root, "postgres.log"),
       ready: () => acceptsLogins(port),

@@ -32,6 +32,12 @@ export {
   secretObject,
   serviceAccountObject,
 } from "./objects.ts";
+export {
+  kubernetesObjects,
+  kubernetesProviderConfig,
+  type ProviderKubernetesOptions,
+  startProviderKubernetes,
+} from "./provider-kubernetes.ts";
 export { type ConnectionOrigin, TcpProxy, type TcpProxyOptions } from "./tcp-proxy.ts";
 export { type RunOptions, VirtualClock, type VirtualClockOptions } from "./virtual-clock.ts";
 export { waitFor, type WaitOptions } from "./wait-for.ts";

@@ -1,35 +1,50 @@
 /** The external client of ServiceBinding: one binding at a service broker. */
 import type { ManagedServiceBinding } from "@klutch/api";
-import type { CallOptions, CriticalAnnotationUpdate, ExternalClient, Observation } from "@klutch/crossplane";
-import { type BindOutcome, type BindRequest, type BindResource, isAppRequired, isGone } from "@klutch/osb";
+import type {
+  CallOptions,
+  ConnectionDetails,
+  CriticalAnnotationUpdate,
+  ExternalClient,
+  Observation,
+} from "@klutch/crossplane";
+import { type BindOutcome, isGone } from "@klutch/osb";
 import type { Broker } from "../broker/brokers.ts";
 import { brokerFor } from "../broker/identity.ts";
 import { toExternalError } from "../broker/broker-error.ts";
 import { observeByPhase } from "../broker/observe-by-phase.ts";
-import { missingChange } from "../critical-annotations.ts";
+import { type AnnotationChanges, missingChange } from "../critical-annotations.ts";
 import type { OperationTarget } from "../operation.ts";
+import { bind } from "./bind.ts";
 import { bindableInstance } from "./bindable-instance.ts";
 import { BindingObserver, type BindingObserverOptions } from "./observe.ts";
 import { checkNotRestored } from "../instance-users.ts";
+import { isWanted } from "./rotation/plan.ts";
+import { type BoundPlan, generationsChange } from "./rotation/record.ts";
+import { Rotation } from "./rotation/rotation.ts";
 import { type BindingRef, BindingState } from "./state.ts";
 
 /** What the client of one binding needs. */
-export interface BindingClientOptions extends Omit<BindingObserverOptions, "state"> {
+export interface BindingClientOptions extends Omit<BindingObserverOptions, "state" | "rotation"> {
   readonly managed: ManagedServiceBinding;
   readonly updateCriticalAnnotations: CriticalAnnotationUpdate;
   /** Names of the restores that put something into its instance now. */
   readonly restores: () => readonly string[];
+  /** What the Secret holds; undefined when there is none. */
+  readonly published: (options: CallOptions) => Promise<ConnectionDetails | undefined>;
+  /** Resolves when the Secret holds the details. */
+  readonly publish: (details: ConnectionDetails, options: CallOptions) => Promise<void>;
 }
 
 /**
  * Lives for one reconcile. The binding's id follows from the managed resource, and each call is recorded before it is made, so every call
- * can be repeated after a crash. A lost binding is made anew by itself, unless its instance is missing too. An update does nothing: a
- * broker cannot change a binding.
+ * can be repeated after a crash. A lost binding is made anew by itself, unless its instance is missing too. A broker cannot change a binding,
+ * so an update rotates its credentials, and does nothing else.
  */
 export class ServiceBindingClient implements ExternalClient {
   readonly #options: BindingClientOptions;
   readonly #broker: Broker;
   readonly #state: BindingState;
+  readonly #rotation: Rotation;
   readonly #observer: BindingObserver;
 
   constructor(options: BindingClientOptions) {
@@ -37,7 +52,20 @@ export class ServiceBindingClient implements ExternalClient {
     const broker = brokerFor(options.broker, options.managed);
     this.#broker = broker;
     this.#state = new BindingState({ ...options, broker });
-    this.#observer = new BindingObserver({ ...options, broker, state: this.#state });
+    const { managed } = options;
+    this.#rotation = new Rotation({
+      ...options,
+      broker,
+      state: this.#state,
+      bind: (ref, predecessor, call) => bind(broker.osb, managed, ref, predecessor, call),
+      bindablePlan: () => this.#bindablePlan(),
+    });
+    this.#observer = new BindingObserver({
+      ...options,
+      broker,
+      state: this.#state,
+      rotation: this.#rotation,
+    });
   }
 
   observe(options: CallOptions): Promise<Observation> {
@@ -54,11 +82,10 @@ export class ServiceBindingClient implements ExternalClient {
       if (state.operation !== undefined) return;
     }
     state.updateAtProvider(bindableInstance(managed, instance()));
-    const { parameters, context, acceptsIncomplete } = managed.spec.forProvider;
-    const bindResource = bindResourceOf(managed);
-    const request = { ...state.ref, parameters, context, acceptsIncomplete, bindResource };
+    const call = (): Promise<BindOutcome> => bind(this.#broker.osb, managed, state.ref, undefined, options);
     try {
-      const outcome = await state.operations.perform("create", () => this.#bind(request, options), {
+      const outcome = await state.operations.perform("create", call, {
+        before: this.#answersRequest(),
         done: missingChange(undefined),
         plan: targetOf(state.ref),
       });
@@ -68,16 +95,18 @@ export class ServiceBindingClient implements ExternalClient {
     }
   }
 
-  /** Brokers that bind applications only get the binding itself as one, unless the spec names another: a claim has none. */
-  async #bind(request: BindRequest, options: CallOptions): Promise<BindOutcome> {
-    const { osb } = this.#broker;
-    try {
-      return await osb.bind(request, options);
-    } catch (error) {
-      if (!isAppRequired(error) || request.bindResource?.appGuid !== undefined) throw error;
-      const bindResource = { ...request.bindResource, appGuid: request.bindingId };
-      return osb.bind({ ...request, bindResource }, options);
-    }
+  /** What is bound anew has the newest credentials. */
+  #answersRequest(): AnnotationChanges {
+    const { generations, wish } = this.#state;
+    const { rotate: request } = wish;
+    return isWanted(generations, wish) ? generationsChange({ ...generations, request }) : {};
+  }
+
+  #bindablePlan(): BoundPlan {
+    const { instance, managed, restores } = this.#options;
+    checkNotRestored(restores(), "it is rotated");
+    const { serviceID = "", planID = "" } = bindableInstance(managed, instance());
+    return { serviceId: serviceID, planId: planID };
   }
 
   /** Deletes what a bind left (OSB "Orphan Mitigation"). */
@@ -90,11 +119,22 @@ export class ServiceBindingClient implements ExternalClient {
     }
   }
 
-  async update(): Promise<void> {}
+  async update(options: CallOptions): Promise<void> {
+    try {
+      await this.#rotation.run(options);
+    } catch (error) {
+      throw toExternalError(error, "change");
+    }
+  }
 
   async delete(options: CallOptions): Promise<void> {
     const state = this.#state;
     const { ref } = state;
+    try {
+      if (!(await this.#rotation.end(options))) return;
+    } catch (error) {
+      throw toExternalError(error, "change");
+    }
     try {
       await state.operations.perform("delete", () => this.#broker.osb.unbind(ref, options), {
         plan: targetOf(ref),
@@ -106,13 +146,6 @@ export class ServiceBindingClient implements ExternalClient {
     }
     if (state.operation === undefined) state.updateAtProvider({ state: "Deleted" });
   }
-}
-
-/** Undefined when the spec names nothing. */
-function bindResourceOf({ spec }: ManagedServiceBinding): BindResource | undefined {
-  const { appGuid: known, bindResource } = spec.forProvider;
-  const { appGuid = known, route } = bindResource ?? {};
-  return appGuid === undefined && route === undefined ? undefined : { appGuid, route };
 }
 
 /** What the record of a call must say, so that the binding can be found by it alone. */

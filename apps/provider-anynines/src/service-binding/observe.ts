@@ -19,11 +19,18 @@ import { maximumPollingSeconds } from "../broker/plan-lookup.ts";
 import { missingChange, missingOf } from "../critical-annotations.ts";
 import { stepLoss } from "../loss.ts";
 import type { RestPace } from "../broker/rest-pace.ts";
+import type { Rotation } from "./rotation/rotation.ts";
+import { rotationFailure, toldRotation } from "./rotation/told.ts";
 import type { BindingState } from "./state.ts";
+
+/** When to look again for what cannot be rotated yet. */
+const retryMs = 5_000;
+const shortestMs = 200;
 
 /** What is observed, and with what. */
 export interface BindingObserverOptions {
   readonly state: BindingState;
+  readonly rotation: Rotation;
   readonly broker: Broker;
   readonly clock: Clock;
   /** The instance that the binding names, in the same claim namespace. */
@@ -34,6 +41,8 @@ export interface BindingObserverOptions {
   readonly confirmLossMs: number;
   /** How often the broker is asked for the binding at rest. */
   readonly pace: RestPace;
+  /** How often the binding is observed at rest. */
+  readonly pollIntervalMs: number;
 }
 
 /** Observes as often as asked; what it learns goes to the state. */
@@ -114,10 +123,14 @@ export class BindingObserver implements PhaseObserver {
     const known = state.atProvider.state;
     if (known !== "Created")
       return state.observation({ exists: false, ready: state.isDeleting ? "deleting" : "creating" }, known);
-    if (state.isDeleting) return state.observation({ exists: true, ready: "unavailable" }, known);
+    if (state.isDeleting)
+      return state.observation({ exists: true, ready: "unavailable", pollAfterMs: this.#wakeMs() }, known);
     const isRetrievable = await this.#isRetrievable(options);
     const { bindingId } = state.ref;
-    const isDue = state.annotations.missing !== undefined || this.#options.pace.isDue(bindingId);
+    // The Secret may hold the next credentials already.
+    const isReplaced = state.generations.next?.phase === "made";
+    const isDue =
+      !isReplaced && (state.annotations.missing !== undefined || this.#options.pace.isDue(bindingId));
     const isMissing = state.connection === undefined && (await this.#options.secretIsMissing(options));
     const found = (isRetrievable && isDue) || isMissing ? await this.#fetch(options) : "fetched";
     if (found === "unknown" && isRetrievable) return this.#observeMissing(options);
@@ -126,7 +139,36 @@ export class BindingObserver implements PhaseObserver {
       return state.observation({ exists: false, ready: "unavailable" }, "Pending");
     }
     await state.annotations.write(missingChange(undefined));
-    return state.observation({ exists: true, upToDate: true, ready: "available" }, "Created");
+    return this.#observeRotation();
+  }
+
+  /** The credentials in the Secret work, whatever becomes of newer ones. */
+  #observeRotation(): Observation {
+    const state = this.#state;
+    const { rotation } = this.#options;
+    const failure = rotationFailure(state.generations, state.wish, rotation.waitsFor);
+    state.updateAtProvider({ rotation: toldRotation(state.generations, state.wish) });
+    const finding = {
+      exists: true,
+      ready: "available",
+      failure,
+      failureReason: "RotationIncomplete",
+    } as const;
+    const upToDate = rotation.plan.step === undefined;
+    return state.observation({ ...finding, upToDate, pollAfterMs: this.#wakeMs() }, "Created");
+  }
+
+  /** When a rotation has something to do before the next observation at rest; undefined: it has not. */
+  #wakeMs(): number | undefined {
+    const { clock, pollIntervalMs, rotation, state } = this.#options;
+    const { next, old } = state.generations;
+    const times = [next, ...old].flatMap((one) => (state.isDeleting ? [one?.againAt] : []));
+    const { step, wakeAt } = rotation.plan;
+    const soonest = Math.min(...[...times, wakeAt].filter((at) => at !== undefined));
+    const untilDue = soonest - clock.now();
+    const isHeld = step !== undefined && rotation.waitsFor !== undefined && !state.isDeleting;
+    const waitMs = isHeld ? retryMs : untilDue;
+    return waitMs < pollIntervalMs ? Math.max(waitMs, shortestMs) : undefined;
   }
 
   /**

@@ -8,6 +8,8 @@ import type { BrokerOperation } from "../operation.ts";
 import { OperationTracker } from "../broker/operation-tracker.ts";
 import { CriticalAnnotations } from "../critical-annotations.ts";
 import { flattenCredentials } from "./connection.ts";
+import type { RotationWish } from "./rotation/plan.ts";
+import { bindingIdOf, type Generations, generationsChange, recordedGenerations } from "./rotation/record.ts";
 
 /** What the state is read from and written through. */
 export interface BindingStateOptions {
@@ -32,11 +34,13 @@ export class BindingState {
   /** The recorded operation at the broker. */
   readonly operations: OperationTracker;
   #atProvider: ServiceBindingObservation;
+  #generations: Generations;
   #connection: ConnectionDetails | undefined;
 
   constructor({ managed, broker, updateCriticalAnnotations, clock }: BindingStateOptions) {
     this.managed = managed;
     this.annotations = new CriticalAnnotations(managed, updateCriticalAnnotations);
+    this.#generations = recordedGenerations(managed);
     this.#atProvider = managed.status?.atProvider ?? { state: "Pending" };
     this.operations = new OperationTracker({
       managed,
@@ -78,17 +82,32 @@ export class BindingState {
     return this.managed.metadata.deletionTimestamp !== undefined;
   }
 
-  /** The binding's id is the managed resource's UID. */
+  /** What is recorded of its rotations. */
+  get generations(): Generations {
+    return this.#generations;
+  }
+
+  /** What the spec says of rotations. */
+  get wish(): RotationWish {
+    return this.managed.spec.forProvider;
+  }
+
+  /** Of the current generation. */
   get ref(): BindingRef {
     const { instanceId, serviceID, planID } = this.#atProvider;
     // A call whose answer was lost is known from its record only.
     const { operation } = this;
     return {
       instanceId: instanceId ?? operation?.instanceId ?? "",
-      bindingId: this.managed.metadata.uid ?? "",
+      bindingId: bindingIdOf(this.managed, this.#generations.current),
       serviceId: serviceID ?? operation?.serviceId ?? "",
       planId: planID ?? operation?.planId ?? "",
     };
+  }
+
+  async writeGenerations(generations: Generations): Promise<void> {
+    await this.annotations.write(generationsChange(generations));
+    this.#generations = generations;
   }
 
   updateAtProvider(fields: Partial<ServiceBindingObservation>): void {

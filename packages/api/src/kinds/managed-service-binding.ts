@@ -32,6 +32,9 @@ export interface ServiceBindingParameters {
   readonly context?: Readonly<Record<string, string>> | undefined;
   readonly originatingIdentity?: OriginatingIdentity | undefined;
   readonly credentials?: Readonly<Record<string, string>> | undefined;
+  /** A text that was not there before asks for new credentials. */
+  readonly rotate?: string | undefined;
+  readonly rotateGraceSeconds?: number | undefined;
 }
 
 /** Where the service is reached, without secrets. */
@@ -41,6 +44,17 @@ export interface ConnectionDetail {
   readonly label?: string | undefined;
 }
 
+/** How its credentials were rotated. Times are RFC 3339. */
+export interface BindingRotation {
+  /** The text of `rotate` that the credentials in the Secret answer. */
+  readonly request?: string | undefined;
+  readonly rotatedAt?: string | undefined;
+  /** Until when the credentials before work; absent when they do not any more. */
+  readonly oldCredentialsUntil?: string | undefined;
+  /** Newer credentials are asked for. */
+  readonly pending?: boolean | undefined;
+}
+
 export interface ServiceBindingObservation {
   readonly state: string;
   readonly instanceId?: string | undefined;
@@ -48,6 +62,7 @@ export interface ServiceBindingObservation {
   readonly serviceID?: string | undefined;
   readonly serviceBindingID?: number | undefined;
   readonly connectionDetails?: readonly ConnectionDetail[] | undefined;
+  readonly rotation?: BindingRotation | undefined;
 }
 
 export interface ManagedServiceBinding extends KubeObject {
@@ -97,6 +112,16 @@ const forProvider: Schema<ServiceBindingParameters> = object(
       { description: "Who asks, for the broker's records. Default: the claim." },
     ),
     credentials: map(string(), { description: "Not used." }),
+    rotate: string({
+      maxLength: 64,
+      description:
+        "Any text, such as a date. A change of it asks for new credentials; those before are unbound later.",
+    }),
+    rotateGraceSeconds: integer({
+      minimum: 0,
+      maximum: 604_800,
+      description: "How long credentials work after they were replaced. Default 3600.",
+    }),
   },
   { description: "Which instance is bound, and how." },
 );
@@ -118,6 +143,21 @@ const atProvider: Schema<ServiceBindingObservation> = object(
         },
       ),
       { description: "Where the service is reached, without secrets." },
+    ),
+    rotation: object(
+      {},
+      {
+        request: string({
+          description: "The text of spec.forProvider.rotate that the credentials in the Secret answer.",
+        }),
+        rotatedAt: string({ format: "date-time", description: "When they were rotated last." }),
+        oldCredentialsUntil: string({
+          format: "date-time",
+          description: "Until when the credentials before work. Absent when they do not any more.",
+        }),
+        pending: boolean({ description: "Newer credentials are asked for." }),
+      },
+      { description: "Rotations of the credentials." },
     ),
   },
   { description: "The binding at its broker." },

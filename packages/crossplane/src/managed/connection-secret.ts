@@ -50,6 +50,22 @@ export async function removeConnection(
   await client.delete(secrets, ref, { ...options, preconditions: { uid: present.metadata.uid } });
 }
 
+/** What the Secret holds; undefined when there is none, or it belongs to somebody else. */
+export async function readConnection(
+  client: KubeClient,
+  managed: Managed,
+  options: { readonly signal: AbortSignal },
+): Promise<ConnectionDetails | undefined> {
+  const ref = managed.spec.writeConnectionSecretToRef;
+  if (ref === undefined) return undefined;
+  const present = await client.find<Secret>(secrets, ref, options);
+  if (present === undefined || !isControlledBy(present, managed.metadata.uid)) return undefined;
+  const entries = Object.entries(present.data ?? {});
+  return Object.fromEntries(
+    entries.map(([key, value]) => [key, Buffer.from(value, "base64").toString()] as const),
+  );
+}
+
 /** Whether the Secret is missing although it should be there. */
 export async function connectionIsMissing(
   client: KubeClient,

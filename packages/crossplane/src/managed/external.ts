@@ -33,6 +33,8 @@ export interface Observation {
   readonly message?: string | undefined;
   /** What the backend said when it failed to do what the spec wants, and will not be asked again for. Shown in the Synced condition. */
   readonly failure?: string | undefined;
+  /** Reason of the Synced condition with `failure`, in one word. Default: `Failed`. */
+  readonly failureReason?: string | undefined;
   /** Fields of `status`, each as a whole; those that are not named stay. */
   readonly status?: Readonly<Record<string, unknown>> | undefined;
   /** Written to the Secret when given and not empty. */

@@ -142,10 +142,10 @@ class ManagedReconciler<M extends Managed> {
     const ready = this.#deleting
       ? readyCondition("deleting", observed.message)
       : readyCondition(observed.ready, observed.message, observed.reason);
-    const { failure } = observed;
-    const sync = failure === undefined ? synced : notSynced(failure, "Failed");
+    const { failure, failureReason: reason = "Failed" } = observed;
+    const sync = failure === undefined ? synced : notSynced(failure, reason);
     await this.#object.writeStatus([sync, ready], observed.status);
-    if (failure !== undefined) this.#tell({ reason: "Failed", message: failure });
+    if (failure !== undefined) this.#tell({ reason, message: failure });
     return { requeueAfterMs: this.#pollAfterMs(observed) };
   }
 

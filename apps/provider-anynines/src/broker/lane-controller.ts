@@ -1,9 +1,9 @@
 /** The controller of one managed kind: a backend that hangs delays only its own resources. */
 import type { Managed } from "@klutch/crossplane";
 import { Controller, type Informer, type Reconcile, type Runtime } from "@klutch/kube-runtime";
-import { inLanes, lanesAtOnce } from "./broker/broker-lanes.ts";
-import { retryLimits } from "./broker/deletion-retry.ts";
-import { configNameOf } from "./broker/service-type.ts";
+import { inLanes, lanesAtOnce } from "./broker-lanes.ts";
+import { retryLimits } from "./deletion-retry.ts";
+import { configNameOf } from "./service-type.ts";
 
 /** What differs between the controllers of the managed kinds. */
 export interface LaneController<M extends Managed> {

@@ -1,0 +1,144 @@
+/** Dumps of the instance's database, and putting one in its place. */
+import { execFile } from "node:child_process";
+import { mkdir, open, rename, rm } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { promisify } from "node:util";
+import { type Client, DatabaseError, escapeLiteral } from "pg";
+import { plainText } from "@klutch/kube-core";
+import type { Server } from "../instance/servers.ts";
+import { letIn, makeDatabase } from "./database.ts";
+import {
+  adminDatabase,
+  database,
+  keeper,
+  owner,
+  passwordOf,
+  quote,
+  retired,
+  runAll,
+  staging,
+  withSession,
+} from "./session.ts";
+
+const run = promisify(execFile);
+const objectInUse = "55006";
+const attempts = 5;
+/** So many restores of an instance are remembered as done. */
+const remembered = 50;
+const longestWords = 400;
+
+/** A dump or a restore that failed; the message is for the person who asked for it. */
+export class DumpError extends Error {
+  readonly code = "DumpFailed";
+
+  constructor(message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.name = "DumpError";
+  }
+}
+
+/** Writes the database to the file, which is there only when it is whole. Throws `DumpError`. */
+export async function dumpTo(server: Server, file: string, signal: AbortSignal): Promise<void> {
+  const partial = `${file}.partial`;
+  await mkdir(dirname(file), { recursive: true, mode: 0o700 });
+  await rm(partial, { force: true });
+  // For nobody else, from its first byte on.
+  await (await open(partial, "w", 0o600)).close();
+  const args = ["--format=custom", "--lock-wait-timeout=60000", "--no-subscriptions", `--file=${partial}`];
+  await runProgram(server, "pg_dump", [...args, database], signal);
+  await using written = await open(partial, "r+");
+  await written.sync();
+  await rename(partial, file);
+}
+
+/**
+ * Puts what the file holds in the place of the database, at once and one time only for each token: a crash leaves the old data or the new.
+ * Throws `DumpError` when the old ones are still there.
+ */
+export async function restoreFrom(
+  server: Server,
+  file: string,
+  token: string,
+  signal: AbortSignal,
+): Promise<void> {
+  await withSession(server, adminDatabase, async (client) => {
+    const done = await restoresDone(client);
+    if (!done.includes(token)) {
+      await dropDatabases(client, staging, retired);
+      await makeDatabase(client, server, staging);
+      const whole = ["--single-transaction", "--exit-on-error", "--no-owner", "--no-privileges"];
+      const args = [...whole, "--no-subscriptions", `--role=${owner}`, `--dbname=${staging}`, file];
+      await runProgram(server, "pg_restore", args, signal);
+      await exchange(client, [...done, token].slice(-remembered));
+    }
+    await runAll(client, ...letIn(database));
+    await dropDatabases(client, staging, retired);
+  });
+}
+
+/** Tokens of the restores that the present data come from. */
+async function restoresDone(client: Client): Promise<readonly string[]> {
+  const { rows } = await client.query<{ mark: string | null }>(
+    "select shobj_description(oid, 'pg_database') as mark from pg_database where datname = $1",
+    [database],
+  );
+  return rows[0]?.mark?.split(" ") ?? [];
+}
+
+/** In one transaction, together with the mark. */
+async function exchange(client: Client, done: readonly string[]): Promise<void> {
+  for (let attempt = 1; ; attempt++) {
+    await runAll(client, `alter database ${quote(database)} connection limit 0`);
+    await client.query("select pg_terminate_backend(pid) from pg_stat_activity where datname = any ($1)", [
+      [database, staging],
+    ]);
+    try {
+      await runAll(
+        client,
+        "begin",
+        `alter database ${quote(database)} rename to ${quote(retired)}`,
+        `alter database ${quote(staging)} rename to ${quote(database)}`,
+        `comment on database ${quote(database)} is ${escapeLiteral(done.join(" "))}`,
+        "commit",
+      );
+      return;
+    } catch (error) {
+      await client.query("rollback");
+      const isInUse = error instanceof DatabaseError && error.code === objectInUse;
+      if (!isInUse || attempt === attempts) throw error;
+    }
+  }
+}
+
+async function dropDatabases(client: Client, ...names: readonly string[]): Promise<void> {
+  for (const name of names) await runAll(client, `drop database if exists ${quote(name)} with (force)`);
+}
+
+async function runProgram(
+  server: Server,
+  program: string,
+  args: readonly string[],
+  signal: AbortSignal,
+): Promise<void> {
+  const { url, dumpPrograms, dumpLibraries } = server;
+  if (dumpPrograms === undefined)
+    throw new DumpError(`${program} is not here; install the package postgresql-15 and make a new instance`);
+  const env = {
+    PATH: "/usr/bin:/bin",
+    PGHOST: url.hostname,
+    PGPORT: url.port,
+    PGUSER: keeper,
+    PGPASSWORD: passwordOf(server, keeper),
+    PGCONNECT_TIMEOUT: "30",
+    // A tenant's limits are not meant for it.
+    PGOPTIONS: "-c statement_timeout=0 -c lock_timeout=0 -c idle_in_transaction_session_timeout=0",
+    ...(dumpLibraries === undefined ? {} : { LD_LIBRARY_PATH: dumpLibraries }),
+  };
+  try {
+    await run(join(dumpPrograms, program), ["--no-password", ...args], { env, signal });
+  } catch (cause) {
+    signal.throwIfAborted();
+    const words = cause instanceof Error && "stderr" in cause ? String(cause.stderr) : String(cause);
+    throw new DumpError(`${program} failed: ${plainText(words, longestWords)}`, { cause });
+  }
+}

@@ -1,0 +1,80 @@
+/** Makes a server of each Postgresql. */
+import type { Clock, KubeClient } from "@klutch/kube";
+import { isDeleting, type KubeObject, plainText, refOfObject } from "@klutch/kube-core";
+import type { EventRecorder, Informer, Reconcile } from "@klutch/kube-runtime";
+import { ensureDatabase } from "../database/database.ts";
+import { type Postgresql, postgresqls, type ServiceBinding } from "../kinds.ts";
+import { addFinalizer, removeFinalizer, report, type Writer } from "../objects.ts";
+import type { Servers } from "./servers.ts";
+import { serverSettings } from "./settings.ts";
+
+/** What the reconciler works with. */
+export interface InstanceParts {
+  readonly client: KubeClient;
+  readonly clock: Clock;
+  readonly servers: Servers;
+  readonly instances: Informer<Postgresql>;
+  readonly bindings: Informer<ServiceBinding>;
+  readonly recorder: Pick<EventRecorder, "recordWarning">;
+}
+
+const longestWords = 500;
+
+/** By the key of the instance. */
+export function createInstanceReconcile(parts: InstanceParts): Reconcile {
+  const { client, clock, servers, instances } = parts;
+  return async (key, { signal }) => {
+    const instance = instances.get(key);
+    if (instance === undefined) return servers.keepOnly(uidsOf(instances));
+    const writer: Writer = { client, clock, type: postgresqls, signal };
+    if (isDeleting(instance)) return remove(parts, writer, instance);
+    await addFinalizer(writer, instance);
+    return run(parts, writer, instance);
+  };
+}
+
+/** Whether the binding is of this instance: of the same name, in its own namespace. */
+export function isOf(binding: ServiceBinding, instance: KubeObject): boolean {
+  const { namespace, name } = refOfObject(instance);
+  return binding.metadata.namespace === namespace && binding.spec.instance.name === name;
+}
+
+async function run({ servers }: InstanceParts, writer: Writer, instance: Postgresql): Promise<void> {
+  const { replicas, parameters = {} } = instance.spec;
+  const uid = instance.metadata.uid ?? "";
+  try {
+    await servers.with(uid, async () => ensureDatabase(await servers.start(uid, serverSettings(parameters))));
+  } catch (error) {
+    const message = plainText(error instanceof Error ? error.message : String(error), longestWords);
+    const ready = { isReady: false, reason: "ServerFailed", message };
+    await report(writer, instance, ready, { clusterStatus: "Progressing", readyReplicas: 0 });
+    throw error;
+  }
+  const ready =
+    replicas === 1
+      ? { isReady: true, reason: "Running" }
+      : {
+          isReady: false,
+          reason: "OneServer",
+          message: `spec.replicas is ${replicas}, but this operator runs one server for each instance; choose a plan of one server`,
+        };
+  await report(writer, instance, ready, { clusterStatus: "Running", readyReplicas: 1 });
+}
+
+async function remove(parts: InstanceParts, writer: Writer, instance: Postgresql): Promise<void> {
+  const { servers, bindings, recorder } = parts;
+  const bound = [...bindings.list()].filter((binding) => isOf(binding, instance));
+  if (bound.length > 0) {
+    const names = bound.map(({ metadata }) => metadata.name).join(", ");
+    const message = `still bound by ${names}; delete these ServiceBindings first`;
+    recorder.recordWarning({ ...instance }, "StillBound", message);
+    return;
+  }
+  const uid = instance.metadata.uid ?? "";
+  await servers.with(uid, () => servers.remove(uid));
+  await removeFinalizer(writer, instance);
+}
+
+function uidsOf(instances: Informer<Postgresql>): ReadonlySet<string> {
+  return new Set([...instances.list()].map(({ metadata }) => metadata.uid ?? ""));
+}

@@ -1,0 +1,50 @@
+/** Settings of a server, from the parameters of its object. */
+import { TerminalError } from "@klutch/kube-runtime";
+
+/** By the names of a8s. */
+const settingNames: Readonly<Record<string, string>> = {
+  maxConnections: "max_connections",
+  maxLocksPerTransaction: "max_locks_per_transaction",
+  maxReplicationSlots: "max_replication_slots",
+  maxWALSenders: "max_wal_senders",
+  synchronousCommit: "synchronous_commit",
+  sslCiphers: "ssl_ciphers",
+  sslMinProtocolVersion: "ssl_min_protocol_version",
+  clientMinMessages: "client_min_messages",
+  logMinMessages: "log_min_messages",
+  logMinErrorStatement: "log_min_error_statement",
+  logStatement: "log_statement",
+  logErrorVerbosity: "log_error_verbosity",
+  trackIOTiming: "track_io_timing",
+  archiveTimeoutSeconds: "archive_timeout",
+  statementTimeoutMillis: "statement_timeout",
+  tempFileLimitKiloBytes: "temp_file_limit",
+  walWriterDelayMillis: "wal_writer_delay",
+};
+
+/** Sessions that tenants cannot take. */
+const reserved = 5;
+const defaultConnections = 100;
+
+/**
+ * What the server is started with. Throws a `TerminalError` that names a parameter which there is none of: a setting of any name could run programs
+ * (`archive_command`).
+ */
+export function serverSettings(
+  parameters: Readonly<Record<string, number | string>>,
+): Readonly<Record<string, string>> {
+  const settings = Object.entries(parameters).map(([name, value]) => {
+    const setting = Object.hasOwn(settingNames, name) ? settingNames[name] : undefined;
+    if (setting === undefined)
+      throw new TerminalError(
+        `spec.parameters.${name} is no parameter; possible: ${Object.keys(settingNames).join(", ")}`,
+      );
+    return [setting, String(value)] as const;
+  });
+  const connections = Number(parameters["maxConnections"] ?? defaultConnections);
+  return {
+    ...Object.fromEntries(settings),
+    max_connections: String(connections + reserved),
+    superuser_reserved_connections: String(reserved),
+  };
+}

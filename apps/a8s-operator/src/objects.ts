@@ -1,0 +1,88 @@
+/** What all reconcilers do with their objects. */
+import { type Clock, isNotFound, type KubeClient } from "@klutch/kube";
+import {
+  contains,
+  type KubeObject,
+  refOfObject,
+  type ResourceType,
+  type StandardCondition,
+  wholeSeconds,
+  withCondition,
+} from "@klutch/kube-core";
+
+/** Holds an object until what was made for it is gone. */
+const finalizer = "a8s.anynines.com/operator";
+
+/** Where objects of one type are written. */
+export interface Writer {
+  readonly client: KubeClient;
+  readonly type: ResourceType;
+  readonly clock: Clock;
+  readonly signal: AbortSignal;
+}
+
+/** From here on the object does not go before `removeFinalizer`. */
+export async function addFinalizer(writer: Writer, object: KubeObject): Promise<void> {
+  const { finalizers = [] } = object.metadata;
+  if (!finalizers.includes(finalizer)) await writeFinalizers(writer, object, [...finalizers, finalizer]);
+}
+
+/** Lets the object go. */
+export async function removeFinalizer(writer: Writer, object: KubeObject): Promise<void> {
+  const { finalizers = [] } = object.metadata;
+  if (!finalizers.includes(finalizer)) return;
+  try {
+    await writeFinalizers(
+      writer,
+      object,
+      finalizers.filter((name) => name !== finalizer),
+    );
+  } catch (error) {
+    if (!isNotFound(error)) throw error;
+  }
+}
+
+async function writeFinalizers(
+  { client, type, signal }: Writer,
+  object: KubeObject,
+  finalizers: readonly string[],
+): Promise<void> {
+  const { uid, resourceVersion } = object.metadata;
+  const patch = { metadata: { uid, resourceVersion, finalizers } };
+  await client.mergePatch(type, refOfObject(object), patch, { signal });
+}
+
+/** How far it is, in one word and for people. */
+export interface Ready {
+  readonly isReady: boolean;
+  readonly reason: string;
+  readonly message?: string | undefined;
+}
+
+/** Writes `Ready`, the generation that it is about and these fields of the status, unless they are so already. */
+export async function report(
+  { client, type, signal, clock }: Writer,
+  object: Reporting,
+  { isReady, reason, message }: Ready,
+  fields: Readonly<Record<string, unknown>> = {},
+): Promise<void> {
+  const { uid, generation } = object.metadata;
+  const ready: ReadyNow = {
+    type: "Ready",
+    status: isReady ? "True" : "False",
+    reason,
+    message,
+    observedGeneration: generation,
+  };
+  const conditions = withCondition(object.status?.conditions, ready, wholeSeconds(clock.now()));
+  const status = { ...fields, observedGeneration: generation, conditions };
+  if (contains(object.status, status)) return;
+  // Of this object, and not of one that took its name.
+  const patch = { metadata: { uid }, status };
+  await client.mergePatch(type, refOfObject(object), patch, { signal, subresource: "status" });
+}
+
+type ReadyNow = Omit<StandardCondition, "lastTransitionTime">;
+type Reporting = KubeObject & {
+  readonly status?: { readonly conditions?: readonly StandardCondition[] | undefined } | undefined;
+};

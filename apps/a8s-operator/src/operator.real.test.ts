@@ -1,0 +1,164 @@
+import assert from "node:assert/strict";
+import { access, readdir } from "node:fs/promises";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import { type DynamicObject, recordAt, secrets } from "@klutch/kube-core";
+import { secretObject, waitFor } from "@klutch/kube-testing";
+import { backups, postgresqls, restores, serviceBindings } from "./kinds.ts";
+import { nano, World } from "./testing/world.ts";
+
+let world: World;
+before(async () => {
+  world = await World.start("team", "other");
+});
+after(() => world[Symbol.asyncDispose]());
+
+const at = (name: string): { readonly namespace: string; readonly name: string } => ({
+  namespace: "team",
+  name,
+});
+
+async function instance(name: string, parameters: object = {}): Promise<void> {
+  await world.create(postgresqls, "team", name, { ...nano, parameters });
+  await world.becomes(postgresqls, at(name), 1, "status", "readyReplicas");
+}
+
+async function bound(name: string, to: string): Promise<void> {
+  await world.createBinding("team", name, at(to));
+  await world.becomes(serviceBindings, at(name), true, "status", "implemented");
+}
+
+test("rows that were destroyed are back after a restore, and the login that made them goes on", async () => {
+  await instance("orders", { maxConnections: 17, statementTimeoutMillis: 5000 });
+  await bound("app", "orders");
+  const secret = await world.cluster.client.get<DynamicObject>(secrets, at("app-service-binding"));
+  assert.deepEqual(Object.keys(recordAt(secret, "data")).toSorted(), [
+    "host",
+    "hosts",
+    "name",
+    "password",
+    "port",
+    "uri",
+    "username",
+  ]);
+  assert.equal(secret.metadata.labels?.["klutch.io/credentials"], "true");
+  assert.deepEqual(await world.query("team", "app", "show statement_timeout"), ["5s"]);
+  await world.query("team", "app", "create table rows as select generate_series(1, 3) as number");
+  await world.createJob(backups, "team", "monday", { instance: "orders" });
+  await world.ready(backups, at("monday"), "True");
+  await world.query("team", "app", "drop table rows");
+  await world.createJob(restores, "team", "undo", { instance: "orders", backupName: "monday" });
+  await world.ready(restores, at("undo"), "True");
+  assert.deepEqual(await world.query("team", "app", "select number from rows"), [1, 2, 3]);
+});
+
+test("an operator that is killed in a restore finishes it once, with the server at its port", async () => {
+  await instance("ledger");
+  await bound("clerk", "ledger");
+  await world.query("team", "clerk", "create table rows as select generate_series(1, 50000) as number");
+  await world.createJob(backups, "team", "before", { instance: "ledger" });
+  await world.ready(backups, at("before"), "True");
+  await world.query("team", "clerk", "truncate rows");
+  const uriBefore = await world.query("team", "clerk", "select inet_server_port()");
+  await world.createJob(restores, "team", "again", { instance: "ledger", backupName: "before" });
+  await waitFor(
+    "the restore to have begun",
+    async () => {
+      const names = await world.query(
+        "team",
+        "clerk",
+        "select count(*)::int from pg_database where datname like 'a8s_staging%'",
+      );
+      return names[0] !== 0;
+    },
+    { intervalMs: 5 },
+  );
+  await world.killOperator();
+  await world.startOperator();
+  await world.ready(restores, at("again"), "True");
+  assert.deepEqual(await world.query("team", "clerk", "select count(*)::int from rows"), [50_000]);
+  assert.deepEqual(await world.query("team", "clerk", "select inet_server_port()"), uriBefore);
+  // What is written after it stays, also when the operator begins anew.
+  await world.query("team", "clerk", "insert into rows values (-1)");
+  await world.killOperator();
+  await world.startOperator();
+  const count = "select count(*)::int from rows";
+  await waitFor(
+    "the server to run again",
+    async () => (await world.query("team", "clerk", count))[0] === 50_001,
+  );
+});
+
+test("nobody gets another namespace's database, a Secret of somebody else or another instance's data", async () => {
+  await instance("mine");
+  await world.createBinding("other", "thief", at("mine"));
+  await world.ready(
+    serviceBindings,
+    { namespace: "other", name: "thief" },
+    "False",
+    /spec\.instance\.namespace is team; a binding is of an instance in its own namespace, other/,
+  );
+  await world.cluster.client.create(secrets, secretObject("team", "taken-service-binding", { kept: "yes" }));
+  await world.createBinding("team", "taken", at("mine"));
+  await world.ready(
+    serviceBindings,
+    at("taken"),
+    "False",
+    /the Secret taken-service-binding is there and is not this binding's; remove it/,
+  );
+  const secret = await world.cluster.client.get<DynamicObject>(secrets, at("taken-service-binding"));
+  assert.deepEqual(Object.keys(recordAt(secret, "data")), ["kept"]);
+  await world.createJob(backups, "team", "of-mine", { instance: "mine" });
+  await world.ready(backups, at("of-mine"), "True");
+  await instance("target");
+  await world.createJob(restores, "team", "mix", { instance: "target", backupName: "of-mine" });
+  await world.ready(restores, at("mix"), "False", /only backups of target go into target/);
+  await world.createJob(backups, "other", "spy", { instance: "mine" });
+  await world.ready(
+    backups,
+    { namespace: "other", name: "spy" },
+    "False",
+    /no instance mine in namespace other/,
+  );
+});
+
+test("a parameter that is none is named, and replicas that are not made are not counted", async () => {
+  await world.create(postgresqls, "team", "wild", {
+    ...nano,
+    parameters: { archive_command: "touch /tmp/x" },
+  });
+  await world.ready(
+    postgresqls,
+    at("wild"),
+    "False",
+    /spec\.parameters\.archive_command is no parameter; possible: maxConnections, /,
+  );
+  await world.becomes(postgresqls, at("wild"), 0, "status", "readyReplicas");
+  await world.create(postgresqls, "team", "three", { ...nano, replicas: 3 });
+  await world.ready(
+    postgresqls,
+    at("three"),
+    "False",
+    /spec\.replicas is 3, but this operator runs one server for each instance/,
+  );
+  await world.becomes(postgresqls, at("three"), 1, "status", "readyReplicas");
+});
+
+test("an instance goes after its bindings, and takes server, data and logins with it", async () => {
+  await instance("short");
+  await bound("user", "short");
+  const folder = join(world.folder, "data", "instances");
+  const { uid = "" } = (await world.cluster.client.get(postgresqls, at("short"))).metadata;
+  await access(join(folder, `${uid}.json`));
+  await world.cluster.client.delete(postgresqls, at("short"));
+  await world.warned("short", /still bound by user; delete these ServiceBindings first/);
+  await world.query("team", "user", "select 1");
+  await world.cluster.client.delete(serviceBindings, at("user"));
+  await world.gone(serviceBindings, at("user"));
+  await world.gone(postgresqls, at("short"));
+  assert.equal(await world.cluster.client.find(secrets, at("user-service-binding")), undefined);
+  assert.deepEqual(
+    (await readdir(folder)).filter((name) => name.startsWith(uid)),
+    [],
+  );
+});

@@ -1,0 +1,99 @@
+/** Adds the operator's caches and controllers to a Manager, and says which change wakes which key. */
+import type { Clock, KubeClient } from "@klutch/kube";
+import {
+  conditionsOf,
+  customResourceDefinitions,
+  type DynamicObject,
+  isTrue,
+  keyOf,
+  type KubeObject,
+  type ResourceType,
+} from "@klutch/kube-core";
+import { Controller, createEventRecorder, Informer, type Manager } from "@klutch/kube-runtime";
+import { createBackupReconcile } from "./backup/backup.ts";
+import { createRestoreReconcile } from "./backup/restore.ts";
+import { createBindingReconcile } from "./binding/reconcile.ts";
+import { createInstanceReconcile, isOf } from "./instance/reconcile.ts";
+import { Servers } from "./instance/servers.ts";
+import {
+  a8sCrds,
+  type Backup,
+  backups as backupType,
+  type Postgresql,
+  postgresqls,
+  type Restore,
+  restores as restoreType,
+  type ServiceBinding,
+  serviceBindings,
+} from "./kinds.ts";
+
+const component = "a8s-operator";
+/** First wait after an error; doubles up to a minute. */
+const baseDelayMs = 500;
+const servedPollMs = 100;
+
+/**
+ * Installs the kinds, and waits until they are served. Refused when somebody else, such as the real a8s, has installed others of their
+ * names.
+ */
+export async function installKinds(
+  client: KubeClient,
+  { clock, signal }: { readonly clock: Clock; readonly signal: AbortSignal },
+): Promise<void> {
+  const options = { fieldManager: component, signal };
+  const applied = await Promise.all(
+    a8sCrds.map((crd) => client.apply<DynamicObject>(customResourceDefinitions, crd, options)),
+  );
+  for (let missing = applied; missing.length > 0; ) {
+    await clock.sleep(servedPollMs, { signal });
+    const read = await Promise.all(
+      missing.map(({ metadata: { name = "" } }) =>
+        client.get<DynamicObject>(customResourceDefinitions, { name }, { signal }),
+      ),
+    );
+    missing = read.filter((crd) => !isTrue(conditionsOf(crd), "Established"));
+  }
+}
+
+/** Adds everything. `folder` holds the servers and the dumps. */
+export function addOperator(
+  manager: Manager,
+  { client, folder }: { readonly client: KubeClient; readonly folder: string },
+): void {
+  const { runtime } = manager;
+  const cache = <T extends KubeObject>(type: ResourceType): Informer<T> =>
+    new Informer<T>({ ...runtime, client, type });
+  const instances = cache<Postgresql>(postgresqls);
+  const bindings = cache<ServiceBinding>(serviceBindings);
+  const backups = cache<Backup>(backupType);
+  const restores = cache<Restore>(restoreType);
+  const onEnd = (uid: string): void => {
+    for (const instance of instances.list())
+      if (instance.metadata.uid === uid) instanceController.enqueue(keyOf(instance));
+  };
+  const servers = manager.own(new Servers({ folder, onEnd }));
+  const recorder = createEventRecorder({ ...runtime, client, component });
+  const parts = { ...runtime, client, servers, instances, bindings, recorder, folder };
+  const controller = (name: string, reconcile: ReturnType<typeof createInstanceReconcile>): Controller =>
+    new Controller({ ...runtime, name, reconcile, baseDelayMs });
+  const instanceController = controller("postgresql", createInstanceReconcile(parts));
+  const bindingController = controller("servicebinding", createBindingReconcile(parts));
+  const backupController = controller("backup", createBackupReconcile(parts));
+  const restoreController = controller("restore", createRestoreReconcile(parts));
+  instanceController.watch(instances);
+  // An instance goes when its last binding is gone.
+  instanceController.watch(bindings, ({ type, object }) =>
+    type === "deleted"
+      ? [...instances.list()].filter((instance) => isOf(object, instance)).map((instance) => keyOf(instance))
+      : [],
+  );
+  bindingController.watch(bindings);
+  // The port of a server that was started again may be another one.
+  bindingController.watch(instances, ({ object }) =>
+    [...bindings.list()].filter((binding) => isOf(binding, object)).map((binding) => keyOf(binding)),
+  );
+  backupController.watch(backups);
+  restoreController.watch(restores);
+  manager.add(instances, bindings, backups, restores);
+  manager.add(instanceController, bindingController, backupController, restoreController);
+}

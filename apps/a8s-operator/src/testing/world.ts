@@ -1,0 +1,175 @@
+/** An API server, the operator as a process, and a tenant's way to its database. */
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type RunningProcess, startProcess } from "@klutch/engines";
+import {
+  apiVersionOf,
+  conditionsOf,
+  customResourceDefinitions,
+  type DynamicObject,
+  events,
+  findCondition,
+  namespaces,
+  type ResourceType,
+  secrets,
+  secretText,
+  textAt,
+  valueAt,
+} from "@klutch/kube-core";
+import { namespaceObject, startCluster, type TestCluster, waitFor } from "@klutch/kube-testing";
+import { Client } from "pg";
+import { a8sCrds, postgresqls, serviceBindings } from "../kinds.ts";
+
+const main = join(import.meta.dirname, "..", "main.ts");
+const postgresql = { apiGroup: postgresqls.group, kind: "PostgreSQL" } as const;
+
+/** The smallest server. */
+export const nano = { version: 15, volumeSize: "3Gi", replicas: 1 } as const;
+
+/** Disposing it stops everything and removes the data. */
+export class World implements AsyncDisposable {
+  readonly cluster: TestCluster;
+  readonly folder: string;
+  #operator: RunningProcess | undefined;
+
+  private constructor(cluster: TestCluster, folder: string) {
+    this.cluster = cluster;
+    this.folder = folder;
+  }
+
+  /** With a running operator and these namespaces. */
+  static async start(...names: readonly string[]): Promise<World> {
+    const world = new World(await startCluster(), await mkdtemp(join(tmpdir(), "klutch-a8s-")));
+    await world.startOperator();
+    for (const name of names) await world.cluster.client.create(namespaces, namespaceObject(name));
+    for (const { metadata } of a8sCrds)
+      await waitFor(`${metadata.name} to be served`, async () => {
+        const crd = await world.cluster.client.find<DynamicObject>(customResourceDefinitions, metadata);
+        return findCondition(conditionsOf(crd), "Established")?.status === "True";
+      });
+    return world;
+  }
+
+  async startOperator(): Promise<void> {
+    const kubeconfig = join(this.folder, "kubeconfig");
+    await writeFile(kubeconfig, this.cluster.kubeconfig, { mode: 0o600 });
+    this.#operator = await startProcess({
+      name: "a8s-operator",
+      command: process.execPath,
+      args: [main, `--data-folder=${join(this.folder, "data")}`, `--kubeconfig=${kubeconfig}`],
+      logFile: join(this.folder, "operator.log"),
+    });
+  }
+
+  /** As a crash would. */
+  async killOperator(): Promise<void> {
+    await this.#operator?.kill();
+  }
+
+  create(type: ResourceType, namespace: string, name: string, spec: object): Promise<DynamicObject> {
+    const { kind } = type;
+    const object = { apiVersion: apiVersionOf(type), kind, metadata: { namespace, name }, spec };
+    return this.cluster.client.create<DynamicObject>(type, object);
+  }
+
+  createBinding(
+    namespace: string,
+    name: string,
+    instance: { readonly name: string; readonly namespace: string },
+  ): Promise<DynamicObject> {
+    const { kind } = postgresqls;
+    const spec = { instance: { apiVersion: apiVersionOf(postgresqls), kind, ...instance } };
+    return this.create(serviceBindings, namespace, name, spec);
+  }
+
+  /** A Backup, or with `backupName` a Restore. */
+  createJob(
+    type: ResourceType,
+    namespace: string,
+    name: string,
+    { instance, ...spec }: { readonly instance: string; readonly backupName?: string },
+  ): Promise<DynamicObject> {
+    return this.create(type, namespace, name, {
+      serviceInstance: { ...postgresql, name: instance },
+      ...spec,
+    });
+  }
+
+  /** Waits until the value at the path of the object is this one. */
+  async becomes(
+    type: ResourceType,
+    ref: { readonly namespace: string; readonly name: string },
+    wanted: unknown,
+    ...path: readonly string[]
+  ): Promise<void> {
+    await waitFor(
+      `${path.join(".")} of ${type.kind} ${ref.name} to be ${String(wanted)}`,
+      async () => {
+        const object = await this.cluster.client.get<DynamicObject>(type, ref);
+        const found = valueAt(object, ...path);
+        if (found === wanted) return true;
+        throw new Error(JSON.stringify(object.status));
+      },
+      { timeoutMs: 60_000 },
+    );
+  }
+
+  /** Waits for a `Ready` of this status, and gives back its message. */
+  async ready(
+    type: ResourceType,
+    ref: { readonly namespace: string; readonly name: string },
+    status: "True" | "False",
+    message: RegExp = /^/,
+  ): Promise<void> {
+    await waitFor(
+      `${type.kind} ${ref.name} to be ready: ${status}, ${message.source}`,
+      async () => {
+        const object = await this.cluster.client.get<DynamicObject>(type, ref);
+        const ready = findCondition(conditionsOf(object), "Ready");
+        if (ready?.status === status && message.test(ready.message ?? "")) return true;
+        throw new Error(JSON.stringify(object.status));
+      },
+      { timeoutMs: 60_000 },
+    );
+  }
+
+  /** Waits for a Warning about the object. */
+  async warned(name: string, message: RegExp): Promise<void> {
+    await waitFor(`a Warning about ${name}: ${message.source}`, async () => {
+      const { items } = await this.cluster.client.list<DynamicObject>(events);
+      const about = items.filter((event) => textAt(event, "involvedObject", "name") === name);
+      if (about.some((event) => message.test(String(event["message"])))) return true;
+      throw new Error(about.map((event) => String(event["message"])).join("; "));
+    });
+  }
+
+  async gone(type: ResourceType, ref: { readonly namespace: string; readonly name: string }): Promise<void> {
+    const { client } = this.cluster;
+    await waitFor(
+      `${type.kind} ${ref.name} to be gone`,
+      async () => (await client.find(type, ref)) === undefined,
+    );
+  }
+
+  /** What the tenant of the binding gets from one statement. */
+  async query(namespace: string, binding: string, statement: string): Promise<readonly unknown[]> {
+    const ref = { namespace, name: `${binding}-service-binding` };
+    const secret = await this.cluster.client.get<DynamicObject>(secrets, ref);
+    const client = new Client({ connectionString: secretText(secret, "uri") });
+    client.on("error", () => undefined);
+    await client.connect();
+    try {
+      const { rows } = await client.query<Record<string, unknown>>(statement);
+      return rows.map((row) => Object.values(row)[0]);
+    } finally {
+      await client.end();
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#operator?.stop();
+    await this.cluster[Symbol.asyncDispose]();
+    await rm(this.folder, { recursive: true, force: true });
+  }
+}

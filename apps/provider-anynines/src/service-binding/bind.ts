@@ -1,0 +1,58 @@
+/** One bind, the same each time it is called for the same binding and generation. */
+import type { ManagedServiceBinding } from "@klutch/api";
+import type { CallOptions } from "@klutch/crossplane";
+import {
+  type BindOutcome,
+  type BindRequest,
+  type BindResource,
+  isAppRequired,
+  type OsbClient,
+  OsbTransportError,
+} from "@klutch/osb";
+import type { BindingRef } from "./state.ts";
+
+/**
+ * `predecessor`: the id of the binding that this one follows (OSB 2.17 "predecessor_binding_id"); brokers of older versions are not told.
+ * Brokers that bind applications only get the first binding's id as one, unless the spec names another: a claim has none.
+ */
+export async function bind(
+  osb: OsbClient,
+  managed: ManagedServiceBinding,
+  ref: BindingRef,
+  predecessor: string | undefined,
+  options: CallOptions,
+): Promise<BindOutcome> {
+  const { parameters, context, acceptsIncomplete } = managed.spec.forProvider;
+  const bindResource = bindResourceOf(managed);
+  const request = { ...ref, parameters, context, acceptsIncomplete, bindResource };
+  const send = (sent: BindRequest): Promise<BindOutcome> => bindAfter(osb, sent, predecessor, options);
+  try {
+    return await send(request);
+  } catch (error) {
+    if (!isAppRequired(error) || bindResource?.appGuid !== undefined) throw error;
+    return send({ ...request, bindResource: { ...bindResource, appGuid: managed.metadata.uid } });
+  }
+}
+
+async function bindAfter(
+  osb: OsbClient,
+  request: BindRequest,
+  predecessorBindingId: string | undefined,
+  options: CallOptions,
+): Promise<BindOutcome> {
+  if (predecessorBindingId === undefined) return osb.bind(request, options);
+  try {
+    return await osb.bind({ ...request, predecessorBindingId }, options);
+  } catch (error) {
+    const isOlder = error instanceof OsbTransportError && error.code === "NotSent";
+    if (!isOlder) throw error;
+    return osb.bind(request, options);
+  }
+}
+
+/** Undefined when the spec names nothing. */
+function bindResourceOf({ spec }: ManagedServiceBinding): BindResource | undefined {
+  const { appGuid: known, bindResource } = spec.forProvider;
+  const { appGuid = known, route } = bindResource ?? {};
+  return appGuid === undefined && route === undefined ? undefined : { appGuid, route };
+}

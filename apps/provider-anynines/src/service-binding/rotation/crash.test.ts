@@ -1,0 +1,98 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { type EffectFault, effectFaults } from "@klutch/kube-testing";
+import fc from "fast-check";
+import { BindingWorld } from "../../testing/binding-world.ts";
+
+/** Virtual time in which everything must be settled, retries and polls included. */
+const enoughMs = 700_000;
+const graceMs = 300_000;
+
+/** How the broker works. */
+interface BrokerKind {
+  readonly isSlow: boolean;
+  readonly isRetrievable: boolean;
+}
+
+/** A binding, two rotations, the end of the old logins, one more rotation, and the end of all in its middle. */
+async function live(world: BindingWorld, kind: BrokerKind): Promise<void> {
+  const { broker, clock } = world;
+  Object.assign(broker, kind);
+  await world.add({ rotateGraceSeconds: graceMs / 1_000 });
+  world.start();
+  await clock.advance(enoughMs);
+  const first = await world.password();
+  assert.notEqual(first, undefined);
+  world.isWatched = true;
+  for (const rotate of ["1", "2"]) {
+    await world.edit({ rotate });
+    await clock.advance(enoughMs);
+    assert.equal((await world.rotation())["request"], rotate);
+  }
+  await clock.advance(graceMs);
+  assert.deepEqual([...broker.logins.values()], [await world.password()], "one login is left");
+  assert.notEqual(await world.password(), first);
+  assert.deepEqual(world.broken, [], "logins in the Secret that did not work");
+  await world.edit({ rotate: "3" });
+  await clock.advance(100);
+  await world.delete();
+  await clock.advance(enoughMs);
+  assert.equal(await world.binding(), undefined, "the binding");
+  assert.equal(await world.password(), undefined, "the Secret");
+  assert.deepEqual([...broker.logins.keys()], [], "logins that nobody knows");
+  const ids = new Set(broker.binds.map(({ bindingId }) => bindingId));
+  assert.ok(ids.size <= 4, `${ids.size} ids for four generations`);
+}
+
+async function liveWith(plan: ReadonlyMap<number, EffectFault>, kind: BrokerKind): Promise<BindingWorld> {
+  const world = new BindingWorld(plan);
+  await using _ = world;
+  await live(world, kind);
+  return world;
+}
+
+const kinds = [
+  ["at once", { isSlow: false, isRetrievable: true }],
+  ["at once and cannot be asked for it", { isSlow: false, isRetrievable: false }],
+  ["in a while", { isSlow: true, isRetrievable: true }],
+] as const satisfies readonly (readonly [string, BrokerKind])[];
+
+for (const [how, kind] of kinds) {
+  const { effects } = await liveWith(new Map(), kind);
+
+  test(`a broker that binds ${how}: each bind is recorded before it`, () => {
+    for (const [index, what] of effects.log.entries())
+      if (what === "bind") assert.equal(effects.log[index - 1], "patch ServiceBinding metadata");
+  });
+
+  test(`a broker that binds ${how}: any fault at any effect leaves nothing and breaks no login`, async () => {
+    for (const [index, what] of effects.log.entries()) {
+      for (const fault of effectFaults) {
+        const where = `${fault} at effect ${index + 1}, ${what}`;
+        try {
+          const world = await liveWith(new Map([[index + 1, fault]]), kind);
+          assert.equal(world.starts, fault === "crash" ? 2 : 1, where);
+        } catch (cause) {
+          throw new Error(where, { cause });
+        }
+      }
+    }
+  });
+
+  test(`a broker that binds ${how}: many faults in any order leave nothing and break no login`, async () => {
+    const plan = fc.dictionary(
+      fc.integer({ min: 1, max: 50 }).map(String),
+      fc.constantFrom(...effectFaults),
+      {
+        maxKeys: 12,
+      },
+    );
+    await fc.assert(
+      fc.asyncProperty(plan, async (steps) => {
+        const entries = Object.entries(steps).map(([step, fault]) => [Number(step), fault] as const);
+        await liveWith(new Map(entries), kind);
+      }),
+      { numRuns: 20 },
+    );
+  });
+}

@@ -1,0 +1,156 @@
+/** The provider's controller of bindings in virtual time, against the model of an API server and a fake broker. It can crash at each effect. */
+import { managedServiceBindings, providerConfigs, providerConfigUsages, serviceInstances } from "@klutch/api";
+import { keysOfManagedChange } from "@klutch/crossplane";
+import type { KubeClient } from "@klutch/kube";
+import {
+  conditionsOf,
+  type DynamicObject,
+  namespaces,
+  recordAt,
+  type Secret,
+  secrets,
+} from "@klutch/kube-core";
+import { ApiServerModel, Effects, seededRandom, VirtualClock, withEffects } from "@klutch/kube-testing";
+import { createMetrics, silentLogger } from "@klutch/telemetry";
+import { BackupCaches } from "../backup-caches.ts";
+import { createCaches } from "../caches.ts";
+import { type ControllerParts, createBindingController } from "../controllers.ts";
+import { criticalAnnotationNames } from "../critical-annotations.ts";
+import { MemoryBindings } from "./memory-bindings.ts";
+
+const secretRef = { namespace: "team", name: "b-creds" };
+const labels = { "crossplane.io/claim-name": "db", "crossplane.io/claim-namespace": "team" };
+
+/** Processes run until it is disposed. */
+export class BindingWorld implements AsyncDisposable {
+  readonly clock: VirtualClock = new VirtualClock();
+  readonly broker: MemoryBindings = new MemoryBindings();
+  readonly effects: Effects;
+  readonly user: KubeClient;
+  /** How often a process was started. */
+  starts = 0;
+  readonly #server: ApiServerModel;
+  readonly #running: { readonly stop: AbortController; readonly ended: Promise<unknown> }[] = [];
+
+  /** `plan`: as of `Effects`. After each effect the login that the Secret has is looked at. */
+  constructor(plan: ConstructorParameters<typeof Effects>[0] = new Map()) {
+    this.effects = new Effects(plan, async () => this.#checkLogin());
+    this.#server = new ApiServerModel({ clock: this.clock, uidSeed: 1 });
+    for (const type of [serviceInstances, managedServiceBindings, providerConfigs])
+      this.#server.register({ type, statusSubresource: true });
+    for (const type of [providerConfigUsages, secrets, namespaces])
+      this.#server.register({ type, statusSubresource: false });
+    this.user = this.#server.client({ clusterName: "user" });
+  }
+
+  /** Logins that the Secret had while they did not work, as far as it is watched. */
+  readonly broken: string[] = [];
+  /** From its being ready to its deletion a binding has a login that works. */
+  isWatched = false;
+
+  /** Starts the provider; when it crashes, the next one starts. */
+  start(): void {
+    this.starts++;
+    const stop = new AbortController();
+    const effect = this.effects.ofProcess(() => {
+      stop.abort(new Error("crashed"));
+      this.start();
+    });
+    const client = withEffects(this.#server.client({ clusterName: "provider" }), effect);
+    const { clock } = this;
+    const common = { client, clock, logger: silentLogger, random: seededRandom(this.starts) };
+    const caches = createCaches(common);
+    const broker = this.broker.broker(effect);
+    const parts: ControllerParts = {
+      ...common,
+      caches,
+      // Empty: nothing is backed up here.
+      backupCaches: new BackupCaches(common),
+      brokers: { get: async () => ({ ...broker, [Symbol.asyncDispose]: async () => undefined }) },
+      managers: { get: () => Promise.reject(new Error("there is no backup manager")) },
+      usages: new Set(),
+      workers: 1,
+      pollIntervalMs: 60_000,
+      confirmLossMs: 30_000,
+      metrics: createMetrics(),
+      onProblem: undefined,
+      notice: () => undefined,
+      onLeft: () => undefined,
+    };
+    const bindings = createBindingController(parts);
+    bindings.watch(caches.bindings, keysOfManagedChange(criticalAnnotationNames));
+    const informers = [caches.instances, caches.bindings];
+    for (const informer of informers) informer.start({ signal: stop.signal });
+    const synced = Promise.all(informers.map((informer) => informer.whenSynced({ signal: stop.signal })));
+    const ended = synced.then(() => bindings.start({ signal: stop.signal })).catch(() => undefined);
+    this.#running.push({ stop, ended });
+  }
+
+  /** A ready instance and a binding of it, which is made when the provider runs. */
+  async add(forProvider: object = {}, annotations?: Readonly<Record<string, string>>): Promise<void> {
+    const apiVersion = "dataservices.anynines.com/v1";
+    const providerConfigRef = { name: "postgresql-service-broker" };
+    const { namespace: name } = secretRef;
+    await this.user.create(namespaces, { apiVersion: "v1", kind: "Namespace", metadata: { name } });
+    await this.user.create<DynamicObject>(serviceInstances, {
+      apiVersion,
+      kind: "ServiceInstance",
+      metadata: { name: "db", labels },
+      spec: { providerConfigRef, forProvider: { serviceName: "service", planName: "plan" } },
+    });
+    const atProvider = { instanceId: "i", serviceId: "s", planId: "p", state: "provisioned" };
+    const subresource = { subresource: "status" } as const;
+    await this.user.mergePatch(serviceInstances, { name: "db" }, { status: { atProvider } }, subresource);
+    await this.user.create<DynamicObject>(managedServiceBindings, {
+      apiVersion,
+      kind: "ServiceBinding",
+      metadata: { name: "b", labels: { ...labels, "crossplane.io/claim-name": "b" }, annotations },
+      spec: {
+        providerConfigRef,
+        forProvider: { instanceName: "db", acceptsIncomplete: true, ...forProvider },
+        writeConnectionSecretToRef: secretRef,
+      },
+    });
+  }
+
+  /** Changes fields under `spec.forProvider`; null removes one. */
+  async edit(forProvider: object): Promise<void> {
+    await this.user.mergePatch(managedServiceBindings, { name: "b" }, { spec: { forProvider } });
+  }
+
+  async delete(): Promise<void> {
+    this.isWatched = false;
+    await this.user.delete(managedServiceBindings, { name: "b" });
+  }
+
+  binding(): Promise<DynamicObject | undefined> {
+    return this.user.find<DynamicObject>(managedServiceBindings, { name: "b" });
+  }
+
+  /** `status reason`, and the message if there is one. */
+  async condition(type: "Ready" | "Synced"): Promise<string> {
+    const found = conditionsOf(await this.binding()).find((one) => one.type === type);
+    return [found?.status, found?.reason, found?.message].filter((text) => text !== undefined).join(" ");
+  }
+
+  async rotation(): Promise<Readonly<Record<string, unknown>>> {
+    return recordAt((await this.binding())?.status, "atProvider", "rotation");
+  }
+
+  /** The password that the Secret has. */
+  async password(): Promise<string | undefined> {
+    const data = (await this.user.find<Secret>(secrets, secretRef))?.data ?? {};
+    return data["password"] === undefined ? undefined : Buffer.from(data["password"], "base64").toString();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    for (const { stop } of this.#running) stop.abort(new Error("the test ended"));
+    await this.clock.advance(0);
+  }
+
+  async #checkLogin(): Promise<void> {
+    const password = await this.password();
+    if (password === undefined || !this.isWatched) return;
+    if (![...this.broker.logins.values()].includes(password)) this.broken.push(password);
+  }
+}

@@ -1,0 +1,211 @@
+import assert from "node:assert/strict";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import { cacheFolder, removeDataHome, startProcess } from "@klutch/engines";
+import { createKubeClient, formatKubeconfig, type KubeClient, loadKubeconfig } from "@klutch/kube";
+import {
+  clusterRoles,
+  conditionsOf,
+  type DynamicObject,
+  findCondition,
+  recordAt,
+  type ResourceType,
+  secrets,
+  secretText,
+  textAt,
+  valueAt,
+} from "@klutch/kube-core";
+import { kubernetesObjects, roleObject, startProviderKubernetes, waitFor } from "@klutch/kube-testing";
+import { Client } from "pg";
+import { startSandbox } from "./sandbox-process.ts";
+
+const root = await mkdtemp(join(tmpdir(), "klutch-a8s-chain-"));
+const folder = join(root, "sandbox");
+const sandbox = startSandbox({
+  env: { ...process.env, KLUTCH_STATE_DIR: folder, KLUTCH_CACHE_DIR: cacheFolder },
+  // The demo binds the first app cluster.
+  args: [],
+});
+const stack = new AsyncDisposableStack();
+after(async () => {
+  await stack.disposeAsync();
+  sandbox.child.kill("SIGINT");
+  await sandbox.exited;
+  await removeDataHome(join(folder, "postgres"));
+  await rm(root, { recursive: true, force: true });
+});
+
+let appA: KubeClient;
+let controlPlane: KubeClient;
+before(
+  async () => {
+    const isUp = (): boolean => {
+      assert.equal(sandbox.child.exitCode, null, sandbox.printed());
+      return sandbox.printed().includes("Klutch is up.");
+    };
+    await waitFor("the sandbox to be up", isUp, { timeoutMs: 300_000 });
+    [appA, controlPlane] = [await clientOf("app-a"), await clientOf("control-plane")];
+    await startA8s();
+  },
+  { timeout: 400_000 },
+);
+
+async function clientOf(name: string): Promise<KubeClient> {
+  return stack.use(createKubeClient(await loadKubeconfig({ path: join(folder, `${name}.kubeconfig`) })));
+}
+
+/** What a platform team has in its control plane: provider-kubernetes, and an operator behind it. */
+async function startA8s(): Promise<void> {
+  const kubeconfig = join(folder, "control-plane.kubeconfig");
+  // Crossplane gives itself this right when it installs the provider's package.
+  const rules = [{ apiGroups: [kubernetesObjects.group], resources: ["*"], verbs: ["*"] }];
+  const role = roleObject({ name: "compose-objects" }, rules);
+  const labels = { "rbac.crossplane.io/aggregate-to-crossplane": "true" };
+  await controlPlane.create(clusterRoles, { ...role, metadata: { ...role.metadata, labels } });
+  stack.use(
+    await startProviderKubernetes({
+      client: controlPlane,
+      kubeconfig: formatKubeconfig(await loadKubeconfig({ path: kubeconfig })),
+      clusterFolder: join(folder, "clusters", "control-plane"),
+      namespace: "crossplane-system",
+    }),
+  );
+  startOperator = async () => {
+    const main = join(import.meta.dirname, "..", "apps", "a8s-operator", "src", "main.ts");
+    stack.use(
+      await startProcess({
+        name: "a8s-operator",
+        command: process.execPath,
+        args: [main, `--kubeconfig=${kubeconfig}`, `--data-folder=${join(root, "a8s")}`],
+        logFile: join(root, "a8s-operator.log"),
+      }),
+    );
+  };
+}
+
+const claimType = (plural: string, kind: string): ResourceType => ({
+  group: "anynines.com",
+  version: "v1",
+  plural,
+  kind,
+  namespaced: true,
+});
+const instances = claimType("postgresqlinstances", "PostgresqlInstance");
+const bindings = claimType("servicebindings", "ServiceBinding");
+const backups = claimType("backups", "Backup");
+const restores = claimType("restores", "Restore");
+const ofOrders = { instanceRef: "orders", serviceInstanceType: "postgresql" };
+
+async function apply(type: ResourceType, name: string, composition: string, spec: object): Promise<void> {
+  await appA.create<DynamicObject>(type, {
+    apiVersion: "anynines.com/v1",
+    kind: type.kind,
+    metadata: { namespace: "demo", name },
+    spec: { ...spec, compositionRef: { name: composition } },
+  });
+}
+
+/** Waits for a `Ready` of this status whose message fits. */
+async function ready(type: ResourceType, name: string, status: string, message: RegExp = /^/): Promise<void> {
+  await waitFor(
+    `${type.kind} ${name} to be ready: ${status}, ${message.source}`,
+    async () => {
+      const claim = await appA.get<DynamicObject>(type, { namespace: "demo", name });
+      const found = findCondition(conditionsOf(claim), "Ready");
+      if (found?.status === status && message.test(found.message ?? "")) return true;
+      throw new Error(JSON.stringify(claim.status));
+    },
+    { timeoutMs: 150_000 },
+  );
+}
+
+async function gone(type: ResourceType, name: string): Promise<void> {
+  const isGone = async (): Promise<boolean> =>
+    (await appA.find(type, { namespace: "demo", name })) === undefined;
+  await waitFor(`${type.kind} ${name} to be gone`, isGone, { timeoutMs: 60_000 });
+}
+
+/** What the application gets with the Secret of its own cluster. */
+async function query(statement: string): Promise<readonly unknown[]> {
+  const name = "app-service-binding";
+  const secret = await waitFor("the Secret to come down", () =>
+    appA.find<DynamicObject>(secrets, { namespace: "demo", name }),
+  );
+  const client = new Client({ connectionString: secretText(secret, "uri") });
+  await client.connect();
+  try {
+    const { rows } = await client.query<Record<string, unknown>>(statement);
+    return rows.map((row) => Object.values(row)[0]);
+  } finally {
+    await client.end();
+  }
+}
+
+let startOperator: () => Promise<void>;
+
+test("a claim of a8s is ready when its database is, and rows that were destroyed come back", {
+  timeout: 400_000,
+}, async (t) => {
+  const parameters = { maxConnections: 30, statementTimeout: 7000 };
+  const spec = { service: "a9s-postgresql13", plan: "postgresql-single-nano", parameters };
+  await apply(instances, "orders", "a8s-postgresql", spec);
+  // Nothing makes the database yet, and its kind is not even there.
+  await ready(instances, "orders", "False");
+  await startOperator();
+  const startedAt = performance.now();
+  await ready(instances, "orders", "True");
+  t.diagnostic(`ready ${Math.round(performance.now() - startedAt)} ms after the operator was started`);
+  const claim = await appA.get<DynamicObject>(instances, { namespace: "demo", name: "orders" });
+  assert.deepEqual(recordAt(claim, "status", "managed")["readyReplicas"], 1);
+  const object = await databaseOf("orders");
+  assert.deepEqual(recordAt(object, "spec", "parameters"), {
+    maxConnections: 30,
+    statementTimeoutMillis: 7000,
+  });
+  assert.equal(valueAt(object, "spec", "version"), 13);
+
+  await apply(bindings, "app", "a8s-servicebinding", ofOrders);
+  await ready(bindings, "app", "True");
+  assert.deepEqual(await query("show statement_timeout"), ["7s"]);
+  await query("create table rows as select generate_series(1, 3) as number");
+  await apply(backups, "monday", "a8s-backup", ofOrders);
+  await ready(backups, "monday", "True");
+  await query("drop table rows");
+  await apply(restores, "undo", "a8s-restore", { ...ofOrders, backupRef: "monday" });
+  await ready(restores, "undo", "True");
+  assert.deepEqual(await query("select number from rows"), [1, 2, 3]);
+
+  for (const [type, name] of [
+    [restores, "undo"],
+    [backups, "monday"],
+    [bindings, "app"],
+    [instances, "orders"],
+  ] as const) {
+    await appA.delete(type, { namespace: "demo", name });
+    await gone(type, name);
+  }
+  await waitFor("the database to be gone", async () => (await databaseOf("orders")) === undefined);
+});
+
+test("a claim of many servers says why it is not ready", { timeout: 120_000 }, async () => {
+  const spec = { service: "a9s-postgresql13", plan: "postgresql-replica-nano" };
+  await apply(instances, "many", "a8s-postgresql", spec);
+  await ready(instances, "many", "False", /spec\.replicas is 3, but this operator runs one server/);
+  await appA.delete(instances, { namespace: "demo", name: "many" });
+  await gone(instances, "many");
+});
+
+/** The operator's object, in whatever namespace the claim is upstream. */
+async function databaseOf(name: string): Promise<DynamicObject | undefined> {
+  const type: ResourceType = {
+    group: "postgresql.anynines.com",
+    version: "v1beta3",
+    plural: "postgresqls",
+    kind: "Postgresql",
+    namespaced: true,
+  };
+  const { items } = await controlPlane.list<DynamicObject>(type);
+  return items.find(({ metadata }) => textAt(metadata, "name") === name);
+}

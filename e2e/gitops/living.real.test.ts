@@ -1,0 +1,267 @@
+import assert from "node:assert/strict";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, test, type TestContext } from "node:test";
+import { serviceInstances } from "@klutch/api";
+import { cacheFolder, removeDataHome } from "@klutch/engines";
+import { createKubeClient, type KubeClient, loadKubeconfig } from "@klutch/kube";
+import { type DynamicObject, isRecord, listAt, numberAt, type ResourceType, textAt } from "@klutch/kube-core";
+import { waitFor } from "@klutch/kube-testing";
+import { startSandbox } from "../sandbox-process.ts";
+import { type History, recordHistory } from "./history.ts";
+import { judge, type Verdicts } from "./judge.ts";
+
+const root = await mkdtemp(join(tmpdir(), "klutch-gitops-"));
+const folder = join(root, "sandbox");
+const sandbox = startSandbox({
+  env: { ...process.env, KLUTCH_STATE_DIR: folder, KLUTCH_CACHE_DIR: cacheFolder },
+  args: [],
+});
+const stack = new AsyncDisposableStack();
+after(async () => {
+  try {
+    await stack.disposeAsync();
+  } finally {
+    sandbox.child.kill("SIGINT");
+    await sandbox.exited;
+  }
+  await removeDataHome(join(folder, "postgres"));
+  await rm(root, { recursive: true, force: true });
+});
+
+const claimType = (plural: string, kind: string): ResourceType => ({
+  group: "anynines.com",
+  version: "v1",
+  plural,
+  kind,
+  namespaced: true,
+});
+const instances = claimType("postgresqlinstances", "PostgresqlInstance");
+const backups = claimType("backups", "Backup");
+const restores = claimType("restores", "Restore");
+const namespace = "demo";
+
+let appA: KubeClient;
+let controlPlane: KubeClient;
+const histories = new Map<ResourceType, History>();
+// The demo binds the app cluster.
+before(
+  async () => {
+    const isUp = (): boolean => {
+      assert.equal(sandbox.child.exitCode, null, sandbox.printed());
+      return sandbox.printed().includes("Klutch is up.");
+    };
+    await waitFor("the sandbox to be up", isUp, { timeoutMs: 240_000 });
+    const client = async (name: string): Promise<KubeClient> =>
+      stack.use(createKubeClient(await loadKubeconfig({ path: join(folder, `${name}.kubeconfig`) })));
+    [appA, controlPlane] = [await client("app-a"), await client("control-plane")];
+    for (const type of [instances, backups, restores])
+      histories.set(type, stack.use(await recordHistory(appA, type, namespace)));
+  },
+  { timeout: 250_000 },
+);
+
+interface Said {
+  readonly status: string | undefined;
+  readonly reason: string | undefined;
+  /** Generation that it is about. */
+  readonly number: number | undefined;
+}
+
+function said({ status }: DynamicObject, type: string): Said {
+  const own = listAt(status, "conditions").find((one) => isRecord(one) && one["type"] === type);
+  return {
+    status: textAt(own, "status"),
+    reason: textAt(own, "reason"),
+    number: numberAt(own, "observedGeneration"),
+  };
+}
+
+async function make(type: ResourceType, name: string, spec: object, marks: object = {}): Promise<void> {
+  const metadata = { namespace, name, ...marks };
+  await appA.create(type, { apiVersion: "anynines.com/v1", kind: type.kind, metadata, spec });
+}
+
+/** Waits until `Ready` of the claim's own generation has the reason. */
+async function becomes(type: ResourceType, name: string, reason: string): Promise<void> {
+  await waitFor(
+    `${name} to be ${reason}`,
+    async () => {
+      const claim = await appA.get<DynamicObject>(type, { namespace, name });
+      const own = said(claim, "Ready");
+      if (own.reason === reason && own.number === claim.metadata.generation) return true;
+      throw new Error(JSON.stringify(claim.status));
+    },
+    { timeoutMs: 90_000 },
+  );
+}
+
+async function deleted(type: ResourceType, name: string): Promise<void> {
+  await appA.delete(type, { namespace, name });
+  const isGone = async (): Promise<boolean> => (await appA.find(type, { namespace, name })) === undefined;
+  await waitFor(`${name} to be gone`, isGone, { timeoutMs: 90_000 });
+}
+
+interface Judged extends Verdicts {
+  readonly claim: DynamicObject;
+}
+
+/** Each state of the claim and what the tools say of it, having held what they may never say. */
+async function judged(t: TestContext, type: ResourceType, name: string): Promise<readonly Judged[]> {
+  const claims = histories.get(type)?.of(name) ?? [];
+  const verdicts = await judge(claims);
+  const all = claims.flatMap((claim, index) => {
+    const verdict = verdicts[index];
+    return verdict === undefined ? [] : [{ ...verdict, claim }];
+  });
+  const steps = all.map(({ claim: { metadata }, kstatus, argo, flux }) =>
+    [metadata.generation, kstatus.status, argo.status, flux.status].join(" "),
+  );
+  t.diagnostic(`${name}: ${steps.filter((step, index) => step !== steps[index - 1]).join(", ")}`);
+  for (const one of all) assertTrue(one);
+  return all;
+}
+
+function assertTrue({ claim, kstatus, argo, flux }: Judged): void {
+  const { metadata, status } = claim;
+  const what = JSON.stringify({ metadata: { ...metadata, managedFields: undefined }, status });
+  assert.equal(kstatus.error + argo.error + flux.error, "", what);
+  const isDeleted = metadata.deletionTimestamp !== undefined;
+  assert.equal(kstatus.status === "Terminating", isDeleted, what);
+  const own = said(claim, "Ready");
+  const isReady = own.status === "True" && own.number === metadata.generation;
+  const saysReady = [kstatus.status === "Current", argo.status === "Healthy", flux.status === "Current"];
+  if (saysReady.includes(true)) {
+    assert.ok(isReady && !isDeleted, `${saysReady.join()}: ${what}`);
+    assert.equal(numberAt(status, "observedGeneration"), metadata.generation, what);
+  }
+}
+
+/** The words of one tool, each step once. */
+function steps(all: readonly Judged[], tool: keyof Verdicts, generation?: number): readonly string[] {
+  const words = all
+    .filter(({ claim }) => generation === undefined || claim.metadata.generation === generation)
+    .map((one) => one[tool].status);
+  return words.filter((status, index) => status !== words[index - 1]);
+}
+
+/** In the value of each mark, and nowhere else. */
+const markOfTools = "a-gitops-tool";
+const marks = {
+  labels: Object.fromEntries(
+    [
+      "app.kubernetes.io/instance",
+      "app.kubernetes.io/managed-by",
+      "argocd.argoproj.io/instance",
+      "helm.toolkit.fluxcd.io/name",
+      "kustomize.toolkit.fluxcd.io/name",
+      "helm.sh/chart",
+    ].map((key) => [key, markOfTools]),
+  ),
+  annotations: Object.fromEntries(
+    [
+      "argocd.argoproj.io/tracking-id",
+      "kustomize.toolkit.fluxcd.io/checksum",
+      "meta.helm.sh/release-name",
+    ].map((key) => [key, markOfTools]),
+  ),
+};
+const composites: ResourceType = {
+  ...claimType("xpostgresqlinstances", "XPostgresqlInstance"),
+  namespaced: false,
+};
+
+/** Nothing of the claim in the control plane bears a mark: a tool there would take it for its own, and prune it. */
+async function assertNoMarksUpstream(name: string): Promise<void> {
+  for (const type of [instances, composites, serviceInstances]) {
+    const { items } = await controlPlane.list<DynamicObject>(type);
+    const ours = items.filter(({ metadata }) =>
+      JSON.stringify([metadata.name, metadata.labels]).includes(name),
+    );
+    assert.notEqual(ours.length, 0, type.kind);
+    assert.ok(!JSON.stringify(items).includes(markOfTools), JSON.stringify(ours));
+  }
+}
+
+const nano = { service: "a9s-postgresql17", plan: "postgresql-single-nano" };
+
+async function patch(name: string, spec: object): Promise<void> {
+  await appA.mergePatch(instances, { namespace, name }, { spec });
+}
+
+async function isRefused(name: string): Promise<void> {
+  await waitFor("the refusal", async () => {
+    const claim = await appA.get<DynamicObject>(instances, { namespace, name });
+    const { reason, number } = said(claim, "Synced");
+    return reason === "Refused" && number === claim.metadata.generation;
+  });
+}
+
+const refusedParameters = { parameters: { walLevelLogical: true } };
+
+function assertRefusalSaid(all: readonly Judged[]): void {
+  const refused = all.find(({ argo }) => argo.status === "Degraded");
+  assert.match(refused?.argo.message ?? "", /^Refused: .*wal_level_logical/);
+  assert.equal(refused?.flux.status, "Failed");
+}
+
+test("at each step of a living instance kstatus, Argo CD and Flux say what is so: new, edited, refused, deleted", {
+  timeout: 300_000,
+}, async (t) => {
+  await make(instances, "judged", nano);
+  await becomes(instances, "judged", "Available");
+  await patch("judged", { plan: "postgresql-single-small" });
+  await becomes(instances, "judged", "Available");
+  await patch("judged", refusedParameters);
+  await isRefused("judged");
+  await deleted(instances, "judged");
+  const all = await judged(t, instances, "judged");
+  for (const generation of [1, 2]) {
+    assert.deepEqual(steps(all, "kstatus", generation), ["InProgress", "Current"]);
+    assert.deepEqual(steps(all, "argo", generation), ["Progressing", "Healthy"]);
+    assert.deepEqual(steps(all, "flux", generation), ["InProgress", "Current"]);
+  }
+  assertRefusalSaid(all);
+  assert.equal(steps(all, "kstatus").at(-1), "Terminating");
+  assert.equal(steps(all, "argo").at(-1), "Progressing");
+  assert.equal(steps(all, "flux").at(-1), "InProgress");
+});
+
+test("a claim that the broker refuses is healthy once it is put right", { timeout: 300_000 }, async (t) => {
+  await make(instances, "wrong", { ...nano, ...refusedParameters });
+  await isRefused("wrong");
+  await patch("wrong", { parameters: null });
+  await becomes(instances, "wrong", "Available");
+  await deleted(instances, "wrong");
+  const all = await judged(t, instances, "wrong");
+  assertRefusalSaid(all);
+  assert.deepEqual(steps(all, "kstatus"), ["InProgress", "Current", "Terminating"]);
+});
+
+test("a backup and a restore are healthy when they are done, and not before; no mark of a tool goes up", {
+  timeout: 300_000,
+}, async (t) => {
+  await make(instances, "kept", nano, marks);
+  await becomes(instances, "kept", "Available");
+  await assertNoMarksUpstream("kept");
+  const of = { instanceRef: "kept", serviceInstanceType: "postgresql" };
+  await make(restores, "again", { ...of, backupRef: "nightly" });
+  await becomes(restores, "again", "WaitingForBackup");
+  await make(backups, "nightly", of);
+  await becomes(backups, "nightly", "Available");
+  await becomes(restores, "again", "Available");
+  for (const [type, name] of [
+    [backups, "nightly"],
+    [restores, "again"],
+  ] as const) {
+    const all = await judged(t, type, name);
+    assert.deepEqual(steps(all, "kstatus"), ["InProgress", "Current"]);
+    assert.deepEqual(steps(all, "argo"), ["Progressing", "Healthy"]);
+    assert.deepEqual(steps(all, "flux"), ["InProgress", "Current"]);
+  }
+  await deleted(restores, "again");
+  await deleted(backups, "nightly");
+  await deleted(instances, "kept");
+  await judged(t, instances, "kept");
+});

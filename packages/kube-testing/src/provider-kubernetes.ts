@@ -1,0 +1,145 @@
+/** The real provider-kubernetes as a process: its kinds, its ProviderConfig, and the process itself. */
+import { copyFile, mkdir, readdir, readFile, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { reservePort, type ReservedPorts, reservePorts, resolveEngine, startProcess } from "@klutch/engines";
+import { decodeObject, type KubeClient, parseYamlDocuments } from "@klutch/kube";
+import {
+  apiVersionOf,
+  conditionsOf,
+  customResourceDefinitions,
+  type DynamicObject,
+  isTrue,
+  recordAt,
+  type ResourceType,
+  secrets,
+  textAt,
+} from "@klutch/kube-core";
+import { secretObject } from "./objects.ts";
+import { waitFor } from "./wait-for.ts";
+
+/** What provider-kubernetes works in. */
+export interface ProviderKubernetesOptions {
+  /** Of the administrator. */
+  readonly client: KubeClient;
+  /** Of the same cluster, as YAML; its credentials are those that Objects are made with. */
+  readonly kubeconfig: string;
+  /** Of `startCluster`: the API server's certificate is good for the webhook too, and the process's files lie beside it. */
+  readonly clusterFolder: string;
+  /** Where the Secret of the ProviderConfig is. It must exist. */
+  readonly namespace: string;
+}
+
+/** The kind that it makes other objects from. Its first version cannot ask by CEL. */
+export const kubernetesObjects: ResourceType = {
+  group: "kubernetes.crossplane.io",
+  version: "v1alpha2",
+  plural: "objects",
+  kind: "Object",
+  namespaced: false,
+};
+
+/** The ProviderConfig that `startProviderKubernetes` makes. */
+export const kubernetesProviderConfig = "kubernetes-provider";
+
+const providerConfigs: ResourceType = {
+  ...kubernetesObjects,
+  version: "v1alpha1",
+  plural: "providerconfigs",
+  kind: "ProviderConfig",
+};
+const manager = { fieldManager: "klutch-testing", force: true };
+/** Of its webhook server; it has no flag for it. */
+const webhookPort = 9443;
+
+/**
+ * Installs its kinds and starts it, so that it watches what its Objects are about. One runs at a time on a machine, because its webhook's
+ * port cannot be chosen: the end of another one is waited for. The identity of a pod (`InjectedIdentity`) needs a pod, so its
+ * ProviderConfig names a Secret with a kubeconfig. Disposing it stops the process; the kinds stay.
+ */
+export async function startProviderKubernetes(options: ProviderKubernetesOptions): Promise<AsyncDisposable> {
+  await using stack = new AsyncDisposableStack();
+  stack.use(await turn());
+  const { ports } = stack.use(await reservePorts(1));
+  const program = await resolveEngine("provider-kubernetes");
+  await installKinds(options, join(dirname(program), "package", "crds"));
+  const folder = await prepareFolder(options);
+  const probe = `127.0.0.1:${ports[0]}`;
+  stack.use(
+    await startProcess({
+      name: "provider-kubernetes",
+      command: program,
+      args: ["--enable-watches", `--health-probe-bind-addr=${probe}`],
+      env: { KUBECONFIG: join(folder, "kubeconfig"), TLS_SERVER_CERTS_DIR: folder },
+      logFile: join(folder, "provider-kubernetes.log"),
+      ready: () => isReady(`http://${probe}/readyz`),
+    }),
+  );
+  await configure(options);
+  const owned = stack.move();
+  return { [Symbol.asyncDispose]: () => owned.disposeAsync() };
+}
+
+async function turn(): Promise<ReservedPorts> {
+  const description = `port ${webhookPort}, which provider-kubernetes needs, to be free`;
+  return waitFor(description, () => reservePort(webhookPort), { timeoutMs: 300_000 });
+}
+
+async function installKinds(options: ProviderKubernetesOptions, folder: string): Promise<void> {
+  const { client, clusterFolder } = options;
+  const authority = await readFile(join(clusterFolder, "certs", "apiserver.crt"));
+  const webhook = {
+    clientConfig: {
+      url: `https://127.0.0.1:${webhookPort}/convert`,
+      caBundle: authority.toString("base64"),
+    },
+    conversionReviewVersions: ["v1"],
+  };
+  for (const file of await readdir(folder)) {
+    const [document] = parseYamlDocuments(await readFile(join(folder, file), "utf8"));
+    const crd = decodeObject<DynamicObject>(document, file);
+    const spec = recordAt(crd, "spec");
+    // Where it is served from is left open in the package, and is filled in by whoever installs it.
+    const conversion =
+      textAt(spec, "conversion", "strategy") === "Webhook" ? { strategy: "Webhook", webhook } : undefined;
+    await client.apply(
+      customResourceDefinitions,
+      conversion === undefined ? crd : { ...crd, spec: { ...spec, conversion } },
+      manager,
+    );
+  }
+  for (const { plural, group } of [kubernetesObjects, providerConfigs]) {
+    const ref = { name: `${plural}.${group}` };
+    await waitFor(`${ref.name} to be served`, async () =>
+      isTrue(conditionsOf(await client.get<DynamicObject>(customResourceDefinitions, ref)), "Established"),
+    );
+  }
+}
+
+/** The files that the process reads, and its log. */
+async function prepareFolder({ clusterFolder, kubeconfig }: ProviderKubernetesOptions): Promise<string> {
+  const folder = join(clusterFolder, "provider-kubernetes");
+  await mkdir(folder, { recursive: true });
+  for (const [name, target] of [
+    ["apiserver.crt", "tls.crt"],
+    ["apiserver.key", "tls.key"],
+  ] as const)
+    await copyFile(join(clusterFolder, "certs", name), join(folder, target));
+  await writeFile(join(folder, "kubeconfig"), kubeconfig, { mode: 0o600 });
+  return folder;
+}
+
+async function isReady(url: string): Promise<boolean> {
+  return (await fetch(url)).ok;
+}
+
+async function configure({ client, kubeconfig, namespace }: ProviderKubernetesOptions): Promise<void> {
+  const secretRef = { namespace, name: kubernetesProviderConfig, key: "kubeconfig" };
+  await client.apply(secrets, secretObject(namespace, secretRef.name, { kubeconfig }), manager);
+  const config: DynamicObject = {
+    apiVersion: apiVersionOf(providerConfigs),
+    kind: providerConfigs.kind,
+    metadata: { name: kubernetesProviderConfig },
+    spec: { credentials: { source: "Secret", secretRef } },
+  };
+  await waitFor("its ProviderConfig to be made", () => client.apply(providerConfigs, config, manager));
+}
