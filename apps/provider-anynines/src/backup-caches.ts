@@ -19,6 +19,8 @@ const byConfig = "config";
 const byOpenCall = "openCall";
 const byRunning = "running";
 const byUid = "uid";
+/** Of all that name a ProviderConfig. */
+const byUsedConfig = "usedConfig";
 
 /** Caches of backups and restores, and what this process has just written of them. */
 export class BackupCaches {
@@ -39,6 +41,7 @@ export class BackupCaches {
         [byConfig]: (backup) => (recordedId(backupCall(backup)) === undefined ? [] : [configNameOf(backup)]),
         [byOpenCall]: (backup) => openCall(backupCall(backup), instanceIdOfBackup(backup)),
         [byUid]: uidOf,
+        [byUsedConfig]: (backup) => [configNameOf(backup)],
       },
     });
     this.restores = new Informer<Restore>({
@@ -51,8 +54,16 @@ export class BackupCaches {
         [byOpenCall]: (restore) => openCall(restoreCall(restore), instanceIdOfRestore(restore)),
         [byRunning]: (restore) => (isRunning(restore) ? [instanceIdOfRestore(restore) ?? ""] : []),
         [byUid]: uidOf,
+        [byUsedConfig]: (restore) => [configNameOf(restore)],
       },
     });
+  }
+
+  /** How many backups and restores name the ProviderConfig. */
+  usersOfConfig(config: string): number {
+    return (
+      this.backups.byIndex(byUsedConfig, config).length + this.restores.byIndex(byUsedConfig, config).length
+    );
   }
 
   /** Those of the claim that the restore names. */

@@ -26,6 +26,8 @@ export interface ProviderCaches {
 const byClaim = "claim";
 const byConfig = "config";
 const missingByConfig = "missing";
+/** Of all that name a ProviderConfig. */
+const byUsedConfig = "usedConfig";
 
 /** Not started. */
 export function createCaches(
@@ -37,6 +39,7 @@ export function createCaches(
       type: serviceInstances,
       indexes: {
         [byClaim]: claimKeys,
+        [byUsedConfig]: (instance) => [configNameOf(instance)],
         [byConfig]: (instance) => (wasNeverProvisioned(instance) ? [] : [configNameOf(instance)]),
         [missingByConfig]: (instance) =>
           missingOf(instance.metadata.annotations) === undefined ? [] : [configNameOf(instance)],
@@ -45,10 +48,15 @@ export function createCaches(
     bindings: new Informer<ManagedServiceBinding>({
       ...options,
       type: managedServiceBindings,
-      indexes: { [byClaim]: instanceKeys },
+      indexes: { [byClaim]: instanceKeys, [byUsedConfig]: (binding) => [configNameOf(binding)] },
     }),
     configs: new Informer<ProviderConfig>({ ...options, type: providerConfigs }),
   };
+}
+
+/** How many instances and bindings name the ProviderConfig. */
+export function usersOfConfig({ instances, bindings }: ProviderCaches, config: string): number {
+  return instances.byIndex(byUsedConfig, config).length + bindings.byIndex(byUsedConfig, config).length;
 }
 
 /** The bindings of the claim that the instance was made for. */

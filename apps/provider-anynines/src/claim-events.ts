@@ -62,6 +62,13 @@ export function leftAtBrokers(
   };
 }
 
+/** For a ProviderConfig that is deleted while something uses it: a Warning on it. */
+export function inUseOnConfigs(
+  recorder: Pick<EventRecorder, "recordWarning">,
+): (config: ProviderConfig, message: string) => void {
+  return (config, message) => recorder.recordWarning(referenceTo(config), "InUse", message);
+}
+
 /** For what a person should know of a managed resource: a Warning on it. */
 export function noticesOnManaged(
   recorder: Pick<EventRecorder, "recordWarning">,

@@ -2,6 +2,7 @@
 import {
   type ManagedServiceBinding,
   managedServiceBindings,
+  type ProviderConfig,
   type ServiceInstance,
   serviceInstances,
 } from "@klutch/api";
@@ -14,21 +15,22 @@ import {
   readConnection,
 } from "@klutch/crossplane";
 import type { KubeClient } from "@klutch/kube";
-import { Controller, type Runtime } from "@klutch/kube-runtime";
+import { type Change, Controller, type Runtime } from "@klutch/kube-runtime";
 import type { BackupCaches } from "./backup-caches.ts";
 import type { Managers } from "./backup-manager/managers.ts";
 import type { Brokers } from "./broker/brokers.ts";
-import { instanceOf, lossesOf, namesOfBindings, type ProviderCaches } from "./caches.ts";
+import { instanceOf, lossesOf, namesOfBindings, type ProviderCaches, usersOfConfig } from "./caches.ts";
 import { shownName } from "./claims.ts";
 import { instanceIdOf } from "./critical-annotations.ts";
 import { wasNeverBound, wasNeverProvisioned } from "./existence.ts";
 import { createLaneController } from "./broker/lane-controller.ts";
 import { createHealthReconcile } from "./provider-config-health.ts";
+import { createUsersReconcile } from "./provider-config-users.ts";
 import { ServiceBindingClient } from "./service-binding/external-client.ts";
 import { ServiceInstanceClient } from "./service-instance/external-client.ts";
 import { lanesAtOnce } from "./broker/broker-lanes.ts";
 import { RestPace } from "./broker/rest-pace.ts";
-import { brokerOf, checkServiceType } from "./broker/service-type.ts";
+import { brokerOf, checkServiceType, configNameOf } from "./broker/service-type.ts";
 import { type Vanished, VanishedInstances } from "./service-instance/vanished.ts";
 import { ensureUsage } from "./usage.ts";
 
@@ -49,6 +51,8 @@ export interface ControllerParts extends Runtime {
   readonly notice: (about: Managed, message: string, reason?: string) => void;
   /** Says that an instance is left at its broker without a managed resource. */
   readonly onLeft: (vanished: Vanished) => void;
+  /** Says that a ProviderConfig that is deleted is still used. */
+  readonly onInUse: (config: ProviderConfig, message: string) => void;
   readonly onProblem: ManagedReconcilerOptions<Managed>["onProblem"];
 }
 
@@ -152,6 +156,29 @@ function namesOfRestores(
   instance: ServiceInstance | undefined,
 ): readonly string[] {
   return instance === undefined ? [] : backupCaches.restoresInto(instanceIdOf(instance)).map(shownName);
+}
+
+/** Keeps each ProviderConfig as long as something uses it. */
+export function createUsersController(parts: ControllerParts): Controller {
+  const { caches, backupCaches } = parts;
+  const controller = new Controller({
+    ...parts,
+    name: "providerconfig-users",
+    reconcile: createUsersReconcile({
+      ...parts,
+      configOf: (name) => caches.configs.get(name),
+      usersOf: (name) => usersOfConfig(caches, name) + backupCaches.usersOfConfig(name),
+      onInUse: parts.onInUse,
+    }),
+  });
+  controller.watch(caches.configs);
+  const configs = ({ type, object }: Change<Managed>): readonly string[] =>
+    type === "updated" ? [] : [configNameOf(object)];
+  controller.watch(caches.instances, configs);
+  controller.watch(caches.bindings, configs);
+  controller.watch(backupCaches.backups, configs);
+  controller.watch(backupCaches.restores, configs);
+  return controller;
 }
 
 /** Writes into each ProviderConfig whether its backend answers. */

@@ -14,11 +14,12 @@ import {
   isUnchangedForBindings,
   type ProviderCaches,
 } from "./caches.ts";
-import { leftAtBrokers, noticesOnManaged, problemsOnClaims } from "./claim-events.ts";
+import { inUseOnConfigs, leftAtBrokers, noticesOnManaged, problemsOnClaims } from "./claim-events.ts";
 import {
   createBindingController,
   createHealthController,
   createInstanceController,
+  createUsersController,
   createVanishedController,
 } from "./controllers.ts";
 import { criticalAnnotationNames } from "./critical-annotations.ts";
@@ -49,9 +50,10 @@ export function addProvider(manager: Manager, options: ProviderOptions): void {
   const onProblem = problemsOnClaims(recorder);
   const notice = noticesOnManaged(recorder);
   const onLeft = leftAtBrokers(recorder, (name) => configs.get(name));
+  const onInUse = inUseOnConfigs(recorder);
   const timing = { workers, pollIntervalMs, confirmLossMs };
   const backends = { caches, backupCaches, brokers, managers, usages };
-  const parts = { ...runtime, ...backends, ...timing, client, onProblem, onLeft, notice };
+  const parts = { ...runtime, ...backends, ...timing, client, onProblem, onLeft, onInUse, notice };
   const instanceController = createInstanceController(parts);
   const bindingController = createBindingController(parts);
   const healthController = createHealthController(parts);
@@ -78,5 +80,5 @@ export function addProvider(manager: Manager, options: ProviderOptions): void {
   healthController.watch(configs);
   manager.add(instances, bindings, configs, backupCaches.backups, backupCaches.restores);
   manager.add(instanceController, bindingController, healthController, backupController, restoreController);
-  manager.add(createVanishedController(parts));
+  manager.add(createVanishedController(parts), createUsersController(parts));
 }

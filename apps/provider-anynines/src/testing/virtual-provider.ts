@@ -11,6 +11,7 @@ import { createCaches } from "../caches.ts";
 import {
   createBindingController,
   createInstanceController,
+  createUsersController,
   createVanishedController,
 } from "../controllers.ts";
 import { criticalAnnotationNames } from "../critical-annotations.ts";
@@ -27,6 +28,8 @@ export interface VirtualProvider {
   readonly log: readonly string[];
   /** Name and id of each instance that was left at the broker. */
   readonly left: readonly string[];
+  /** What was said of ProviderConfigs that are deleted while something uses them. */
+  readonly inUse: readonly string[];
 }
 
 /** Operations of the broker take `takesMs`; what is at rest is looked at every minute. */
@@ -41,6 +44,7 @@ export async function startVirtualProvider(t: TestContext, takesMs: number): Pro
   const metrics = createMetrics();
   const log: string[] = [];
   const left: string[] = [];
+  const inUse: string[] = [];
   const logger = createLogger({ name: "provider", level: "warn", write: (line) => log.push(line) });
   const random = seededRandom(1);
   const caches = createCaches({ client, logger, clock, random });
@@ -56,6 +60,7 @@ export async function startVirtualProvider(t: TestContext, takesMs: number): Pro
     backupCaches: new BackupCaches({ client, logger, clock, random }),
     managers: { get: () => Promise.reject(new Error("there is no backup manager")) },
     notice: () => undefined,
+    onInUse: (_config: unknown, message: string) => void inUse.push(message),
     onLeft: ({ managed, instanceId }: Vanished) => void left.push(`${managed.metadata.name}: ${instanceId}`),
     onProblem: undefined,
     brokers: { get: () => Promise.resolve({ ...broker, [Symbol.asyncDispose]: () => Promise.resolve() }) },
@@ -68,7 +73,12 @@ export async function startVirtualProvider(t: TestContext, takesMs: number): Pro
   instances.watch(caches.instances, keysOfManagedChange(criticalAnnotationNames));
   const bindingController = createBindingController(parts);
   bindingController.watch(caches.bindings, keysOfManagedChange(criticalAnnotationNames));
-  const controllers = [instances, bindingController, createVanishedController(parts)];
+  const controllers = [
+    instances,
+    bindingController,
+    createVanishedController(parts),
+    createUsersController(parts),
+  ];
   const { instances: cache, bindings, configs } = caches;
   for (const informer of [cache, bindings, configs]) informer.start({ signal: stop.signal });
   const running = controllers.map((controller) => controller.start({ signal: stop.signal }));
@@ -79,5 +89,5 @@ export async function startVirtualProvider(t: TestContext, takesMs: number): Pro
   await clock.advance(1_000);
   const user = server.client({ clusterName: "user" });
   await user.create(namespaces, { apiVersion: "v1", kind: "Namespace", metadata: { name: "team" } });
-  return { clock, user, broker, metrics, log, left };
+  return { clock, user, broker, metrics, log, left, inUse };
 }

@@ -131,7 +131,7 @@ const status: Schema<ProviderConfigStatus> = object(
   {},
   {
     conditions: managedConditions,
-    users: integer({ format: "int64", description: "Not written: see the ProviderConfigUsages." }),
+    users: integer({ format: "int64", description: "How many managed resources use it." }),
     health: object(
       {},
       {
