@@ -10,6 +10,7 @@ import { type CallSource, recordedCall, recordedId } from "./backup-manager/reco
 import { type Applicant, Turns } from "./backup-manager/turns.ts";
 import { configNameOf } from "./broker/service-type.ts";
 import { claimKeys, keysBeside, shownName } from "./claims.ts";
+import { usedConfigs, usersIndex } from "./provider-config-use.ts";
 import { instanceIdOfRestore, isRunning, restoreCall } from "./restore/state.ts";
 
 const byClaim = "claim";
@@ -19,8 +20,6 @@ const byConfig = "config";
 const byOpenCall = "openCall";
 const byRunning = "running";
 const byUid = "uid";
-/** Of all that name a ProviderConfig. */
-const byUsedConfig = "usedConfig";
 
 /** Caches of backups and restores, and what this process has just written of them. */
 export class BackupCaches {
@@ -41,7 +40,7 @@ export class BackupCaches {
         [byConfig]: (backup) => (recordedId(backupCall(backup)) === undefined ? [] : [configNameOf(backup)]),
         [byOpenCall]: (backup) => openCall(backupCall(backup), instanceIdOfBackup(backup)),
         [byUid]: uidOf,
-        [byUsedConfig]: (backup) => [configNameOf(backup)],
+        [usersIndex]: usedConfigs,
       },
     });
     this.restores = new Informer<Restore>({
@@ -54,16 +53,9 @@ export class BackupCaches {
         [byOpenCall]: (restore) => openCall(restoreCall(restore), instanceIdOfRestore(restore)),
         [byRunning]: (restore) => (isRunning(restore) ? [instanceIdOfRestore(restore) ?? ""] : []),
         [byUid]: uidOf,
-        [byUsedConfig]: (restore) => [configNameOf(restore)],
+        [usersIndex]: usedConfigs,
       },
     });
-  }
-
-  /** How many backups and restores name the ProviderConfig. */
-  usersOfConfig(config: string): number {
-    return (
-      this.backups.byIndex(byUsedConfig, config).length + this.restores.byIndex(byUsedConfig, config).length
-    );
   }
 
   /** Those of the claim that the restore names. */

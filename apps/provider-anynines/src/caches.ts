@@ -15,6 +15,7 @@ import { wasNeverBound, wasNeverProvisioned } from "./existence.ts";
 import { acceptLossAnnotation, type Losses } from "./loss.ts";
 import { missingOf } from "./critical-annotations.ts";
 import { configNameOf } from "./broker/service-type.ts";
+import { usedConfigs, usersIndex } from "./provider-config-use.ts";
 
 /** The caches of the managed kinds and of their brokers. */
 export interface ProviderCaches {
@@ -26,8 +27,6 @@ export interface ProviderCaches {
 const byClaim = "claim";
 const byConfig = "config";
 const missingByConfig = "missing";
-/** Of all that name a ProviderConfig. */
-const byUsedConfig = "usedConfig";
 
 /** Not started. */
 export function createCaches(
@@ -39,7 +38,7 @@ export function createCaches(
       type: serviceInstances,
       indexes: {
         [byClaim]: claimKeys,
-        [byUsedConfig]: (instance) => [configNameOf(instance)],
+        [usersIndex]: usedConfigs,
         [byConfig]: (instance) => (wasNeverProvisioned(instance) ? [] : [configNameOf(instance)]),
         [missingByConfig]: (instance) =>
           missingOf(instance.metadata.annotations) === undefined ? [] : [configNameOf(instance)],
@@ -48,15 +47,10 @@ export function createCaches(
     bindings: new Informer<ManagedServiceBinding>({
       ...options,
       type: managedServiceBindings,
-      indexes: { [byClaim]: instanceKeys, [byUsedConfig]: (binding) => [configNameOf(binding)] },
+      indexes: { [byClaim]: instanceKeys, [usersIndex]: usedConfigs },
     }),
     configs: new Informer<ProviderConfig>({ ...options, type: providerConfigs }),
   };
-}
-
-/** How many instances and bindings name the ProviderConfig. */
-export function usersOfConfig({ instances, bindings }: ProviderCaches, config: string): number {
-  return instances.byIndex(byUsedConfig, config).length + bindings.byIndex(byUsedConfig, config).length;
 }
 
 /** The bindings of the claim that the instance was made for. */

@@ -2,7 +2,6 @@
 import {
   type ManagedServiceBinding,
   managedServiceBindings,
-  type ProviderConfig,
   type ServiceInstance,
   serviceInstances,
 } from "@klutch/api";
@@ -15,17 +14,17 @@ import {
   readConnection,
 } from "@klutch/crossplane";
 import type { KubeClient } from "@klutch/kube";
-import { type Change, Controller, type Runtime } from "@klutch/kube-runtime";
+import { Controller, type Runtime } from "@klutch/kube-runtime";
 import type { BackupCaches } from "./backup-caches.ts";
 import type { Managers } from "./backup-manager/managers.ts";
 import type { Brokers } from "./broker/brokers.ts";
-import { instanceOf, lossesOf, namesOfBindings, type ProviderCaches, usersOfConfig } from "./caches.ts";
+import { instanceOf, lossesOf, namesOfBindings, type ProviderCaches } from "./caches.ts";
 import { shownName } from "./claims.ts";
 import { instanceIdOf } from "./critical-annotations.ts";
 import { wasNeverBound, wasNeverProvisioned } from "./existence.ts";
 import { createLaneController } from "./broker/lane-controller.ts";
 import { createHealthReconcile } from "./provider-config-health.ts";
-import { createUsersReconcile } from "./provider-config-users.ts";
+import { refuseEnding } from "./provider-config-use.ts";
 import { ServiceBindingClient } from "./service-binding/external-client.ts";
 import { ServiceInstanceClient } from "./service-instance/external-client.ts";
 import { lanesAtOnce } from "./broker/broker-lanes.ts";
@@ -51,8 +50,6 @@ export interface ControllerParts extends Runtime {
   readonly notice: (about: Managed, message: string, reason?: string) => void;
   /** Says that an instance is left at its broker without a managed resource. */
   readonly onLeft: (vanished: Vanished) => void;
-  /** Says that a ProviderConfig that is deleted is still used. */
-  readonly onInUse: (config: ProviderConfig, message: string) => void;
   readonly onProblem: ManagedReconcilerOptions<Managed>["onProblem"];
 }
 
@@ -69,6 +66,7 @@ export function createInstanceController(parts: ControllerParts): Controller {
       informer: caches.instances,
       neverCreated: wasNeverProvisioned,
       connect: async (managed, { updateCriticalAnnotations, signal }) => {
+        if (wasNeverProvisioned(managed)) refuseEnding(caches.configs.get(configNameOf(managed)));
         await ensureUsage(client, managed, usages, { signal });
         const broker = await brokerOf(brokers, managed, signal);
         return new ServiceInstanceClient({
@@ -103,7 +101,10 @@ export function createBindingController(parts: ControllerParts): Controller {
       informer: caches.bindings,
       neverCreated: wasNeverBound,
       connect: async (managed, { updateCriticalAnnotations, signal }) => {
-        if (wasNeverBound(managed)) checkServiceType(managed, instanceOf(caches, managed));
+        if (wasNeverBound(managed)) {
+          checkServiceType(managed, instanceOf(caches, managed));
+          refuseEnding(caches.configs.get(configNameOf(managed)));
+        }
         await ensureUsage(client, managed, usages, { signal });
         const broker = await brokerOf(brokers, managed, signal);
         return new ServiceBindingClient({
@@ -156,29 +157,6 @@ function namesOfRestores(
   instance: ServiceInstance | undefined,
 ): readonly string[] {
   return instance === undefined ? [] : backupCaches.restoresInto(instanceIdOf(instance)).map(shownName);
-}
-
-/** Keeps each ProviderConfig as long as something uses it. */
-export function createUsersController(parts: ControllerParts): Controller {
-  const { caches, backupCaches } = parts;
-  const controller = new Controller({
-    ...parts,
-    name: "providerconfig-users",
-    reconcile: createUsersReconcile({
-      ...parts,
-      configOf: (name) => caches.configs.get(name),
-      usersOf: (name) => usersOfConfig(caches, name) + backupCaches.usersOfConfig(name),
-      onInUse: parts.onInUse,
-    }),
-  });
-  controller.watch(caches.configs);
-  const configs = ({ type, object }: Change<Managed>): readonly string[] =>
-    type === "updated" ? [] : [configNameOf(object)];
-  controller.watch(caches.instances, configs);
-  controller.watch(caches.bindings, configs);
-  controller.watch(backupCaches.backups, configs);
-  controller.watch(backupCaches.restores, configs);
-  return controller;
 }
 
 /** Writes into each ProviderConfig whether its backend answers. */

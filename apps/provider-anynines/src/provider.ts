@@ -19,10 +19,10 @@ import {
   createBindingController,
   createHealthController,
   createInstanceController,
-  createUsersController,
   createVanishedController,
 } from "./controllers.ts";
 import { criticalAnnotationNames } from "./critical-annotations.ts";
+import { createUsersController } from "./provider-config-controllers.ts";
 
 /** What the provider needs besides the Manager's runtime. */
 export interface ProviderOptions {
@@ -50,10 +50,9 @@ export function addProvider(manager: Manager, options: ProviderOptions): void {
   const onProblem = problemsOnClaims(recorder);
   const notice = noticesOnManaged(recorder);
   const onLeft = leftAtBrokers(recorder, (name) => configs.get(name));
-  const onInUse = inUseOnConfigs(recorder);
   const timing = { workers, pollIntervalMs, confirmLossMs };
   const backends = { caches, backupCaches, brokers, managers, usages };
-  const parts = { ...runtime, ...backends, ...timing, client, onProblem, onLeft, onInUse, notice };
+  const parts = { ...runtime, ...backends, ...timing, client, onProblem, onLeft, notice };
   const instanceController = createInstanceController(parts);
   const bindingController = createBindingController(parts);
   const healthController = createHealthController(parts);
@@ -80,5 +79,8 @@ export function addProvider(manager: Manager, options: ProviderOptions): void {
   healthController.watch(configs);
   manager.add(instances, bindings, configs, backupCaches.backups, backupCaches.restores);
   manager.add(instanceController, bindingController, healthController, backupController, restoreController);
-  manager.add(createVanishedController(parts), createUsersController(parts));
+  const users = [instances, bindings, backupCaches.backups, backupCaches.restores];
+  const onInUse = inUseOnConfigs(recorder);
+  manager.add(createVanishedController(parts));
+  manager.add(createUsersController({ ...runtime, client, configs, users, onInUse }));
 }

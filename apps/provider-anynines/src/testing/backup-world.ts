@@ -84,7 +84,6 @@ export class BackupWorld implements AsyncDisposable {
       metrics: createMetrics(),
       onProblem: undefined,
       onLeft: () => undefined,
-      onInUse: () => undefined,
       notice: (_about, message) => void this.notices.push(message),
     };
     const controllers = {

@@ -79,7 +79,6 @@ export class BindingWorld implements AsyncDisposable {
       onProblem: undefined,
       notice: () => undefined,
       onLeft: () => undefined,
-      onInUse: () => undefined,
     };
     const bindings = createBindingController(parts);
     bindings.watch(caches.bindings, keysOfManagedChange(criticalAnnotationNames));

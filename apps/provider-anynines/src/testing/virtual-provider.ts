@@ -11,10 +11,10 @@ import { createCaches } from "../caches.ts";
 import {
   createBindingController,
   createInstanceController,
-  createUsersController,
   createVanishedController,
 } from "../controllers.ts";
 import { criticalAnnotationNames } from "../critical-annotations.ts";
+import { createUsersController } from "../provider-config-controllers.ts";
 import type { Vanished } from "../service-instance/vanished.ts";
 import { type CountedBroker, countedBroker } from "./counted-broker.ts";
 
@@ -60,7 +60,6 @@ export async function startVirtualProvider(t: TestContext, takesMs: number): Pro
     backupCaches: new BackupCaches({ client, logger, clock, random }),
     managers: { get: () => Promise.reject(new Error("there is no backup manager")) },
     notice: () => undefined,
-    onInUse: (_config: unknown, message: string) => void inUse.push(message),
     onLeft: ({ managed, instanceId }: Vanished) => void left.push(`${managed.metadata.name}: ${instanceId}`),
     onProblem: undefined,
     brokers: { get: () => Promise.resolve({ ...broker, [Symbol.asyncDispose]: () => Promise.resolve() }) },
@@ -77,7 +76,12 @@ export async function startVirtualProvider(t: TestContext, takesMs: number): Pro
     instances,
     bindingController,
     createVanishedController(parts),
-    createUsersController(parts),
+    createUsersController({
+      ...parts,
+      configs: caches.configs,
+      users: [caches.instances, caches.bindings],
+      onInUse: (_config, message) => void inUse.push(message),
+    }),
   ];
   const { instances: cache, bindings, configs } = caches;
   for (const informer of [cache, bindings, configs]) informer.start({ signal: stop.signal });
