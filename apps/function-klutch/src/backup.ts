@@ -1,7 +1,7 @@
 /** Backup claim → Backup of the provider, at the backup manager of the instance's type. */
 import { backups } from "@klutch/api";
 import type { Compose, Json } from "@klutch/crossplane";
-import { textAt } from "@klutch/kube-core";
+import { apiVersionOf, textAt } from "@klutch/kube-core";
 import { backupConfigName } from "@klutch/services";
 import { answer, claimLabels, claimOf, noClaim } from "./composite.ts";
 
@@ -14,7 +14,7 @@ export const composeBackup: Compose = (request) => {
   if (claim === undefined) return noClaim;
   const type = textAt(composite, "spec", "serviceInstanceType") ?? "";
   const resource: Json = {
-    apiVersion: `${backups.group}/${backups.version}`,
+    apiVersion: apiVersionOf(backups),
     kind: backups.kind,
     metadata: { labels: claimLabels(claim) },
     spec: {

@@ -1,7 +1,7 @@
 /** Restore claim → Restore of the provider, at the backup manager of the instance's type. */
 import { restores } from "@klutch/api";
 import type { Compose, Json } from "@klutch/crossplane";
-import { textAt } from "@klutch/kube-core";
+import { apiVersionOf, textAt } from "@klutch/kube-core";
 import { backupConfigName } from "@klutch/services";
 import { answer, claimLabels, claimOf, noClaim } from "./composite.ts";
 
@@ -15,7 +15,7 @@ export const composeRestore: Compose = (request) => {
   const type = textAt(composite, "spec", "serviceInstanceType") ?? "";
   const instanceName = textAt(composite, "spec", "instanceRef");
   const resource: Json = {
-    apiVersion: `${restores.group}/${restores.version}`,
+    apiVersion: apiVersionOf(restores),
     kind: restores.kind,
     metadata: { labels: claimLabels(claim) },
     spec: {

@@ -1,7 +1,7 @@
 /** ServiceBinding claim → ServiceBinding of the provider, with its Secret in the claim's namespace. */
 import { instanceTypeLabel, managedServiceBindings } from "@klutch/api";
 import type { Compose, Json } from "@klutch/crossplane";
-import { textAt, valueAt } from "@klutch/kube-core";
+import { apiVersionOf, textAt, valueAt } from "@klutch/kube-core";
 import { providerConfigName } from "@klutch/services";
 import { answer, claimLabels, claimOf, noClaim } from "./composite.ts";
 
@@ -15,7 +15,7 @@ export const composeServiceBinding: Compose = (request) => {
   if (claim === undefined) return noClaim;
   const type = textAt(composite, "spec", "serviceInstanceType") ?? "";
   const resource: Json = {
-    apiVersion: `${managedServiceBindings.group}/${managedServiceBindings.version}`,
+    apiVersion: apiVersionOf(managedServiceBindings),
     kind: managedServiceBindings.kind,
     metadata: { labels: { ...claimLabels(claim), [instanceTypeLabel]: type } },
     spec: {

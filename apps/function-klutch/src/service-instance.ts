@@ -1,7 +1,7 @@
 /** A claim of any data service → ServiceInstance. */
 import { connectionAnnotation, serviceInstances } from "@klutch/api";
 import type { Compose, Json } from "@klutch/crossplane";
-import { isRecord, recordAt, textAt, valueAt } from "@klutch/kube-core";
+import { apiVersionOf, isRecord, recordAt, textAt, valueAt } from "@klutch/kube-core";
 import { brokerParameters, type ComposedService, connectionText, providerConfigName } from "@klutch/services";
 import { answer, claimLabels, claimOf, noClaim } from "./composite.ts";
 import type { Blame } from "./words.ts";
@@ -20,7 +20,7 @@ export function composeServiceInstance(service: ComposedService): Compose {
     const claimed = valueAt(composite, "spec", "parameters");
     const parameters = isRecord(claimed) ? brokerParameters(service, claimed) : {};
     const resource: Json = {
-      apiVersion: `${serviceInstances.group}/${serviceInstances.version}`,
+      apiVersion: apiVersionOf(serviceInstances),
       kind: serviceInstances.kind,
       metadata: { labels: claimLabels(claim), ...connectionOf(service) },
       spec: {

@@ -1,7 +1,13 @@
 /** `klutch service apply`: a service's table becomes an API of the control plane. */
 import { providerConfigs } from "@klutch/api";
 import { formatYaml } from "@klutch/kube";
-import { type DynamicObject, type KubeObject, recordsAt, textAt } from "@klutch/kube-core";
+import {
+  apiVersionOf,
+  conditionsOf,
+  type DynamicObject,
+  findCondition,
+  type KubeObject,
+} from "@klutch/kube-core";
 import { manifestsOf, type ServiceManifests } from "@klutch/services";
 import type { CliContext } from "../context.ts";
 import type { CommonOptions } from "../options.ts";
@@ -69,11 +75,10 @@ async function waitUntilOffered(
       { name: xrd.metadata.name },
       { signal: context.signal },
     );
-    const conditions = recordsAt(found.status, "conditions");
     const open = ["Established", "Offered"].flatMap((type) => {
-      const condition = conditions.find((one) => one["type"] === type);
-      if (condition?.["status"] === "True") return [];
-      return [`${type}: ${textAt(condition, "message") ?? textAt(condition, "reason") ?? "unknown"}`];
+      const condition = findCondition(conditionsOf(found), type);
+      if (condition?.status === "True") return [];
+      return [`${type}: ${condition?.message ?? condition?.reason ?? "unknown"}`];
     });
     if (found.status !== undefined) told = `it is not ${open.join("; not ")}`;
     return open.length === 0 ? true : undefined;
@@ -104,7 +109,7 @@ async function tellMissingConfigs(
 function configManifest(name: string, serviceType: string): object {
   const key = (of: string): object => ({ secretRef: { namespace: "crossplane-system", name, key: of } });
   return {
-    apiVersion: `${providerConfigs.group}/${providerConfigs.version}`,
+    apiVersion: apiVersionOf(providerConfigs),
     kind: providerConfigs.kind,
     metadata: { name },
     spec: {

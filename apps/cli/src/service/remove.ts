@@ -1,8 +1,8 @@
 /** `klutch service remove`: takes a service's API away that nobody uses. */
-import { apiServiceExportTemplates, claimGroup, providerConfigs, serviceTypeLabel } from "@klutch/api";
+import { apiServiceExportTemplates, providerConfigs, serviceTypeLabel } from "@klutch/api";
 import { isNotFound } from "@klutch/kube";
 import { type DynamicObject, type KubeObject, recordAt, type ResourceType, textAt } from "@klutch/kube-core";
-import { backupConfigName, providerConfigName } from "@klutch/services";
+import { backupConfigName, claimResource, providerConfigName, serviceTypePattern } from "@klutch/services";
 import type { CliContext } from "../context.ts";
 import { CliError, nothingChanged } from "../errors.ts";
 import { counted } from "../findings.ts";
@@ -27,6 +27,11 @@ export async function removeService(
   options: CommonOptions,
 ): Promise<void> {
   const { terminal } = context;
+  if (!new RegExp(serviceTypePattern).test(service))
+    throw new CliError(
+      "Usage",
+      `${JSON.stringify(service)} is not the type of a service, which has lower case letters, digits and hyphens, such as postgresql. ${nothingChanged}`,
+    );
   await using cluster = await connectControlPlane(options);
   const xrds = await labelled(context, cluster, definitions, service);
   const compositions = await labelled(context, cluster, compositionsType, service);
@@ -76,8 +81,6 @@ async function labelled(
   type: ResourceType,
   service: string,
 ): Promise<readonly DynamicObject[]> {
-  if (!/^[a-z]([-a-z0-9]*[a-z0-9])?$/.test(service))
-    throw new CliError("Usage", `${JSON.stringify(service)} is not the type of a service.`);
   try {
     const { items } = await client.list<DynamicObject>(type, {
       labelSelector: `${serviceTypeLabel}=${service}`,
@@ -121,12 +124,10 @@ async function refuseUsed(
 /** Claims that all services share say the type. */
 async function refuseNamed(context: CliContext, { client }: ControlPlane, service: string): Promise<void> {
   for (const kind of ["ServiceBinding", "Backup", "Restore"]) {
-    const plural = `${kind.toLowerCase()}s`;
-    const type = { group: claimGroup, version: "v1", plural, kind, namespaced: true };
     const used = await namesOf(
       context,
       client,
-      type,
+      claimResource(kind),
       (claim) => textAt(claim, "spec", "serviceInstanceType") === service,
     );
     if (used.length > 0) throw stillUsed(used, kind, ` of the type ${service}`, nothingChanged);
