@@ -75,6 +75,7 @@ export const houseRules: readonly HouseRule[] = [
       [
         "caches.ts",
         "backup-caches.ts",
+        "provider-config-check.ts",
         "provider-config-health.ts",
         "provider-config-users.ts",
         "claim-events.ts",

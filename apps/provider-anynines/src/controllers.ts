@@ -1,4 +1,4 @@
-/** The controllers of instances, bindings and the health of all backends. */
+/** The controllers of instances and bindings. */
 import {
   type ManagedServiceBinding,
   managedServiceBindings,
@@ -23,7 +23,6 @@ import { shownName } from "./claims.ts";
 import { instanceIdOf } from "./critical-annotations.ts";
 import { wasNeverBound, wasNeverProvisioned } from "./existence.ts";
 import { createLaneController } from "./broker/lane-controller.ts";
-import { createHealthReconcile } from "./provider-config-health.ts";
 import { refuseEnding } from "./provider-config-use.ts";
 import { ServiceBindingClient } from "./service-binding/external-client.ts";
 import { ServiceInstanceClient } from "./service-instance/external-client.ts";
@@ -157,18 +156,4 @@ function namesOfRestores(
   instance: ServiceInstance | undefined,
 ): readonly string[] {
   return instance === undefined ? [] : backupCaches.restoresInto(instanceIdOf(instance)).map(shownName);
-}
-
-/** Writes into each ProviderConfig whether its backend answers. */
-export function createHealthController(parts: ControllerParts): Controller {
-  const { client, caches, brokers, managers, clock, logger, metrics, random } = parts;
-  return new Controller({
-    name: "providerconfig-health",
-    workers: lanesAtOnce,
-    logger,
-    metrics,
-    clock,
-    random,
-    reconcile: createHealthReconcile({ client, informer: caches.configs, brokers, managers, clock }),
-  });
 }

@@ -1,7 +1,9 @@
-/** The controller of one kind of ProviderConfig: who uses it. */
+/** The controllers of one kind of ProviderConfig: who uses it, and how its backend is. */
 import type { ProviderConfig } from "@klutch/api";
 import { Controller, type Informer, type Runtime } from "@klutch/kube-runtime";
 import type { KubeClient } from "@klutch/kube";
+import { lanesAtOnce } from "./broker/broker-lanes.ts";
+import { createHealthReconcile, type HealthOptions } from "./provider-config-health.ts";
 import { cachedUsers, hasUsers, usedConfigs, type UserCache } from "./provider-config-use.ts";
 import { createUsersReconcile, type TellOfConfig } from "./provider-config-users.ts";
 
@@ -43,5 +45,19 @@ export function createUsersController(options: UsersControllerOptions): Controll
       for (const key of changed) controller.enqueue(key, { afterMs: countMs });
     });
   }
+  return controller;
+}
+
+/** Writes into each ProviderConfig whether its backend answers. */
+export function createHealthController(
+  options: Runtime & HealthOptions & { readonly informer: Informer<ProviderConfig> },
+): Controller {
+  const controller = new Controller({
+    ...options,
+    name: "providerconfig-health",
+    workers: lanesAtOnce,
+    reconcile: createHealthReconcile(options),
+  });
+  controller.watch(options.informer);
   return controller;
 }

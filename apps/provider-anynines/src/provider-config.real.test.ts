@@ -84,6 +84,20 @@ async function terminating(name: string, message: RegExp): Promise<void> {
   });
 }
 
+/** Waits for an event on the broker's ProviderConfig. */
+async function event(type: "Normal" | "Warning", reason: string, message: RegExp): Promise<void> {
+  await waitFor(`the event ${reason} on the ProviderConfig`, async () => {
+    const { items } = await client.list<DynamicObject>(events, { namespace: "default" });
+    return items.some(
+      (one) =>
+        one["reason"] === reason &&
+        one["type"] === type &&
+        message.test(String(one["message"])) &&
+        recordAt(one, "involvedObject")["name"] === configName,
+    );
+  });
+}
+
 /** A ProviderConfig as the world made it, for the next test. */
 async function again(name: string, spec: ProviderConfig["spec"]): Promise<void> {
   await client.create<ProviderConfig>(providerConfigs, {
@@ -107,15 +121,7 @@ test("a ProviderConfig that is deleted while it is used stays, says by whom, mak
     assert.deepEqual((await find(configName))?.metadata.finalizers, [inUseFinalizer]);
     await client.delete(providerConfigs, { name: configName });
     await terminating(configName, /used by 2 managed resources: ServiceBinding one-b, ServiceInstance one;/);
-    await waitFor("a Warning on the ProviderConfig", async () => {
-      const { items } = await client.list<DynamicObject>(events, { namespace: "default" });
-      return items.some(
-        (event) =>
-          event["reason"] === "InUse" &&
-          event["type"] === "Warning" &&
-          recordAt(event, "involvedObject")["name"] === configName,
-      );
-    });
+    await event("Warning", "InUse", /^the ProviderConfig is still used by 2 managed resources/);
     await client.create(serviceInstances, instance("late"));
     const { reason, message } = await world.condition(serviceInstances, "late", {
       type: "Synced",
@@ -182,6 +188,44 @@ test("what is made while no provider runs keeps its ProviderConfig, whoever was 
     await client.delete(backups, { name: "kept" });
     await world.gone(providerConfigs, { name: managerConfigName });
     await again(managerConfigName, spec);
+  } finally {
+    await stop();
+  }
+});
+
+test("a ProviderConfig says when its backend turns bad and when it is good again, and why", async () => {
+  const healthy = (status: string, reason: string): Promise<string> =>
+    waitFor(`Healthy to be ${status}`, async () => {
+      const found = findCondition((await find(configName))?.status?.conditions, "Healthy");
+      return found?.status === status && found.reason === reason ? (found.message ?? "-") : undefined;
+    });
+  const checkAgain = async (): Promise<void> => {
+    const body = { status: { health: { lastCheckTime: null } } };
+    await client.mergePatch(providerConfigs, { name: configName }, body, { subresource: "status" });
+  };
+  const stop = run();
+  try {
+    assert.equal(await healthy("True", "Available"), "-");
+    await event("Normal", "CheckSuccess", /^ProviderConfig is now healthy$/);
+    await world.broker.kill();
+    await checkAgain();
+    const message = await healthy("False", "BrokerUnreachable");
+    await event("Warning", "CheckFailure", /^Health check failed: /);
+    assert.equal((await find(configName))?.status?.health?.lastMessage, message);
+    await world.broker.start();
+    await client.mergePatch(
+      providerConfigs,
+      { name: configName },
+      { spec: { healthCheckEndpoint: "/nowhere" } },
+    );
+    assert.match(await healthy("False", "Unhealthy"), /HTTP 404/);
+    // A changed spec is checked at once.
+    await client.mergePatch(
+      providerConfigs,
+      { name: configName },
+      { spec: { healthCheckEndpoint: "/healthz" } },
+    );
+    await healthy("True", "Available");
   } finally {
     await stop();
   }

@@ -15,15 +15,20 @@ import {
   isUnchanged,
   type ProviderCaches,
 } from "./caches.ts";
-import { inUseOnConfigs, leftAtBrokers, noticesOnManaged, problemsOnClaims } from "./claim-events.ts";
+import {
+  healthOnConfigs,
+  inUseOnConfigs,
+  leftAtBrokers,
+  noticesOnManaged,
+  problemsOnClaims,
+} from "./claim-events.ts";
 import {
   createBindingController,
-  createHealthController,
   createInstanceController,
   createVanishedController,
 } from "./controllers.ts";
 import { criticalAnnotationNames } from "./critical-annotations.ts";
-import { createUsersController } from "./provider-config-controllers.ts";
+import { createHealthController, createUsersController } from "./provider-config-controllers.ts";
 
 /** What the provider needs besides the Manager's runtime. */
 export interface ProviderOptions {
@@ -56,7 +61,6 @@ export function addProvider(manager: Manager, options: ProviderOptions): void {
   const parts = { ...runtime, ...backends, ...timing, client, onProblem, onLeft, notice };
   const instanceController = createInstanceController(parts);
   const bindingController = createBindingController(parts);
-  const healthController = createHealthController(parts);
   const backupController = createBackupController(parts);
   const restoreController = createRestoreController(parts);
   const ownKey = keysOfManagedChange(criticalAnnotationNames);
@@ -77,11 +81,12 @@ export function addProvider(manager: Manager, options: ProviderOptions): void {
     backups: backupController,
     restores: restoreController,
   });
-  healthController.watch(configs);
   manager.add(instances, bindings, configs, backupCaches.backups, backupCaches.restores);
-  manager.add(instanceController, bindingController, healthController, backupController, restoreController);
+  manager.add(instanceController, bindingController, backupController, restoreController);
   const users = [instances, bindings, backupCaches.backups, backupCaches.restores];
   const onInUse = inUseOnConfigs(recorder);
+  const onHealth = healthOnConfigs(recorder);
   manager.add(createVanishedController(parts));
   manager.add(createUsersController({ ...runtime, client, configs, users, onInUse }));
+  manager.add(createHealthController({ ...parts, informer: configs, onHealth }));
 }
