@@ -13,12 +13,16 @@ export interface Field {
 
 /** What one way of making instances is to the claims that choose it. */
 export interface Making {
+  /** Name of the table's backend. Compositions are named after it. */
+  readonly backend: string;
   /** Name of its Composition. */
   readonly composition: string;
   /** What `spec.service` of a claim may name. */
   readonly offerings: readonly string[];
   /** What `spec.plan` of a claim may name. */
   readonly plans: readonly string[];
+  /** Plans that instances stay on which have them, and that nobody can choose. */
+  readonly retiredPlans: readonly string[];
   /** What a plan is good for, by its name; empty where nothing is said. */
   readonly plansAbout: Readonly<Record<string, string>>;
   /** What holds between offering, plan and the plan before. That both are known names is always checked. */
@@ -56,6 +60,8 @@ export interface DataService extends Making {
   readonly kind: string;
   /** The other ways. */
   readonly others: readonly Making[];
+  /** Claims may name Compositions that none of these is; the rules of services, plans and parameters are not for them. */
+  readonly otherCompositions: boolean;
   /** What the parameters are about. */
   readonly parametersAbout: string;
   /** Of all backends. */

@@ -7,14 +7,18 @@ import type { Managed } from "@klutch/crossplane";
 import { isAlreadyExists, type KubeClient } from "@klutch/kube";
 import { controllerReference } from "@klutch/kube-core";
 
-/** Makes sure the usage exists. `known` says that it was made before in this process, so that no request is needed. */
+/**
+ * Makes sure the usage exists, unless the managed resource is being deleted. `known` says that it was made before in this process, so that
+ * no request is needed.
+ */
 export async function ensureUsage(
   client: KubeClient,
   managed: Managed,
   known: Set<string>,
   options: { readonly signal: AbortSignal },
 ): Promise<void> {
-  const { uid = "", name = "" } = managed.metadata;
+  const { uid = "", name = "", deletionTimestamp } = managed.metadata;
+  if (deletionTimestamp !== undefined) return;
   const config = managed.spec.providerConfigRef?.name ?? "default";
   if (known.has(`${uid}/${config}`)) return;
   const { apiVersion, kind } = managed;
