@@ -5,8 +5,7 @@ import {
   managedServiceBindings,
   type ProviderConfig,
   providerConfigs,
-  providerConfigUsages,
-  restores,
+  providerCrds,
   serviceInstances,
 } from "@klutch/api";
 import { createKubeClient, type KubeClient, serviceAccountToken } from "@klutch/kube";
@@ -37,22 +36,18 @@ const run = (): (() => Promise<void>) => runProvider({ client: limited, pollInte
 async function accountOfPackage(admin: KubeClient): Promise<KubeClient & AsyncDisposable> {
   const account = { namespace: "team", name: "provider" };
   await admin.create(serviceAccounts, serviceAccountObject(account));
-  const kinds = [
-    serviceInstances,
-    managedServiceBindings,
-    backups,
-    restores,
-    providerConfigs,
-    providerConfigUsages,
-  ];
-  const group = providerConfigs.group;
+  const kinds = providerCrds.map(({ metadata }) => resourceIn(metadata.name));
   const rules = [
-    {
+    ...kinds.map(({ group, plural }) => ({
       apiGroups: [group],
-      resources: kinds.flatMap(({ plural }) => [plural, `${plural}/status`]),
+      resources: [plural, `${plural}/status`],
       verbs: ["get", "list", "watch", "update", "patch", "create"],
+    })),
+    {
+      apiGroups: [...new Set(kinds.map(({ group }) => group))],
+      resources: ["*/finalizers"],
+      verbs: ["update"],
     },
-    { apiGroups: [group], resources: ["*/finalizers"], verbs: ["update"] },
     {
       apiGroups: ["", "coordination.k8s.io"],
       resources: ["secrets", "configmaps", "events", "leases"],
@@ -71,6 +66,12 @@ async function accountOfPackage(admin: KubeClient): Promise<KubeClient & AsyncDi
   });
   const { token } = await serviceAccountToken(admin, account, { expirationSeconds: 3600 });
   return createKubeClient({ ...world.config, auth: { kind: "token", token } });
+}
+
+/** Of the name of its CRD. */
+function resourceIn(crd: string): { readonly plural: string; readonly group: string } {
+  const dot = crd.indexOf(".");
+  return { plural: crd.slice(0, dot), group: crd.slice(dot + 1) };
 }
 
 const find = (name: string): Promise<ProviderConfig | undefined> =>
