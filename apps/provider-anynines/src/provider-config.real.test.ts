@@ -5,8 +5,7 @@ import {
   managedServiceBindings,
   type ProviderConfig,
   providerConfigs,
-  providerConfigUsages,
-  restores,
+  providerCrds,
   serviceInstances,
 } from "@klutch/api";
 import { createKubeClient, type KubeClient, serviceAccountToken } from "@klutch/kube";
@@ -37,22 +36,14 @@ const run = (): (() => Promise<void>) => runProvider({ client: limited, pollInte
 async function accountOfPackage(admin: KubeClient): Promise<KubeClient & AsyncDisposable> {
   const account = { namespace: "team", name: "provider" };
   await admin.create(serviceAccounts, serviceAccountObject(account));
-  const kinds = [
-    serviceInstances,
-    managedServiceBindings,
-    backups,
-    restores,
-    providerConfigs,
-    providerConfigUsages,
-  ];
-  const group = providerConfigs.group;
+  const groups = new Set(providerCrds.map(({ spec }) => spec.group));
   const rules = [
-    {
+    ...providerCrds.map(({ spec: { group, names } }) => ({
       apiGroups: [group],
-      resources: kinds.flatMap(({ plural }) => [plural, `${plural}/status`]),
+      resources: [names.plural, `${names.plural}/status`],
       verbs: ["get", "list", "watch", "update", "patch", "create"],
-    },
-    { apiGroups: [group], resources: ["*/finalizers"], verbs: ["update"] },
+    })),
+    { apiGroups: [...groups], resources: ["*/finalizers"], verbs: ["update"] },
     {
       apiGroups: ["", "coordination.k8s.io"],
       resources: ["secrets", "configmaps", "events", "leases"],

@@ -76,15 +76,17 @@ export async function startVirtualProvider(t: TestContext, takesMs: number): Pro
     instances,
     bindingController,
     createVanishedController(parts),
-    createUsersController({
-      ...parts,
-      configs: caches.configs,
-      users: [caches.instances, caches.bindings],
-      onInUse: (_config, message) => void inUse.push(message),
-    }),
+    ...caches.configs.informers.map((informer) =>
+      createUsersController({
+        ...parts,
+        informer,
+        users: [caches.instances, caches.bindings],
+        onInUse: (_config, message) => void inUse.push(message),
+      }),
+    ),
   ];
   const { instances: cache, bindings, configs } = caches;
-  for (const informer of [cache, bindings, configs]) informer.start({ signal: stop.signal });
+  for (const informer of [cache, bindings, ...configs.informers]) informer.start({ signal: stop.signal });
   const running = controllers.map((controller) => controller.start({ signal: stop.signal }));
   t.after(async () => {
     stop.abort();
