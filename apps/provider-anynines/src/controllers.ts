@@ -1,10 +1,5 @@
 /** The controllers of instances and bindings. */
-import {
-  type ManagedServiceBinding,
-  managedServiceBindings,
-  type ServiceInstance,
-  serviceInstances,
-} from "@klutch/api";
+import type { ManagedServiceBinding, ServiceInstance } from "@klutch/api";
 import {
   connectionIsMissing,
   createManagedReconcile,
@@ -22,13 +17,15 @@ import { instanceOf, lossesOf, namesOfBindings, type ProviderCaches } from "./ca
 import { shownName } from "./claims.ts";
 import { instanceIdOf } from "./critical-annotations.ts";
 import { wasNeverBound, wasNeverProvisioned } from "./existence.ts";
+import { controllerName } from "./generation.ts";
 import { createLaneController } from "./broker/lane-controller.ts";
 import { refuseEnding } from "./provider-config-use.ts";
 import { ServiceBindingClient } from "./service-binding/external-client.ts";
 import { ServiceInstanceClient } from "./service-instance/external-client.ts";
 import { lanesAtOnce } from "./broker/broker-lanes.ts";
 import { RestPace } from "./broker/rest-pace.ts";
-import { brokerOf, checkServiceType, configNameOf } from "./broker/service-type.ts";
+import { configNameOf } from "./broker/config-reference.ts";
+import { brokerOf, checkServiceType } from "./broker/service-type.ts";
 import { type Vanished, VanishedInstances } from "./service-instance/vanished.ts";
 import { ensureUsage } from "./usage.ts";
 
@@ -57,11 +54,11 @@ export function createInstanceController(parts: ControllerParts): Controller {
   const { client, caches, backupCaches, brokers, usages, clock, confirmLossMs } = parts;
   const pace = new RestPace({ clock, intervalMs: parts.pollIntervalMs });
   return createLaneController(parts, {
-    name: "serviceinstance",
+    name: controllerName(caches.generation.instances),
     informer: caches.instances,
     reconcile: createManagedReconcile<ServiceInstance>({
       ...parts,
-      type: serviceInstances,
+      type: caches.generation.instances,
       informer: caches.instances,
       neverCreated: wasNeverProvisioned,
       connect: async (managed, { updateCriticalAnnotations, signal }) => {
@@ -92,11 +89,11 @@ export function createBindingController(parts: ControllerParts): Controller {
   const { client, caches, backupCaches, brokers, usages, clock, confirmLossMs } = parts;
   const pace = new RestPace({ clock, intervalMs: parts.pollIntervalMs });
   return createLaneController(parts, {
-    name: "servicebinding",
+    name: controllerName(caches.generation.bindings),
     informer: caches.bindings,
     reconcile: createManagedReconcile<ManagedServiceBinding>({
       ...parts,
-      type: managedServiceBindings,
+      type: caches.generation.bindings,
       informer: caches.bindings,
       neverCreated: wasNeverBound,
       connect: async (managed, { updateCriticalAnnotations, signal }) => {
@@ -140,7 +137,7 @@ export function createVanishedController(parts: ControllerParts): Controller {
   });
   const controller = new Controller({
     ...parts,
-    name: "vanished-instance",
+    name: controllerName(caches.generation.instances, "vanished-instance"),
     workers: lanesAtOnce,
     reconcile: vanished.reconcile,
   });

@@ -46,7 +46,13 @@ async function start(t: TestContext): Promise<Checked> {
     },
   });
   let seen: ProviderConfig | undefined;
-  const source = { client, env: {}, config: () => seen, clock, metrics: createMetrics() };
+  const source = {
+    client,
+    env: {},
+    configs: { get: () => seen, notFound: () => "none" },
+    clock,
+    metrics: createMetrics(),
+  };
   const events: string[] = [];
   const recorder = {
     record: (_about: unknown, type: string, reason: string, message: string) => {

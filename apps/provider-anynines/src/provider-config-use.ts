@@ -5,8 +5,9 @@
 import type { ProviderConfig } from "@klutch/api";
 import { ExternalError, type Managed } from "@klutch/crossplane";
 import { type KubeClient, listPages } from "@klutch/kube";
+import { keyOf, refOf } from "@klutch/kube-core";
 import type { Informer } from "@klutch/kube-runtime";
-import { configNameOf } from "./broker/service-type.ts";
+import { configNameOf } from "./broker/config-reference.ts";
 
 /** A cache of one kind of managed resources; it has the index `usersIndex`. */
 export type UserCache = Pick<Informer<Managed>, "type" | "byIndex" | "onChange">;
@@ -29,10 +30,12 @@ export async function hasUsers(
   client: Pick<KubeClient, "list">,
   caches: readonly Pick<UserCache, "type">[],
   key: string,
-  options: { readonly signal: AbortSignal },
+  { signal }: { readonly signal: AbortSignal },
 ): Promise<boolean> {
+  // Only what is beside it can name a namespaced one.
+  const { namespace } = refOf(key);
   for (const { type } of caches)
-    for await (const { items } of listPages<Managed>(client, type, options))
+    for await (const { items } of listPages<Managed>(client, type, { namespace, signal }))
       if (items.some((managed) => usedConfigs(managed).includes(key))) return true;
   return false;
 }
@@ -43,8 +46,7 @@ export async function hasUsers(
  */
 export function refuseEnding(config: ProviderConfig | undefined): void {
   if (config?.metadata.deletionTimestamp === undefined) return;
-  const { name = "" } = config.metadata;
-  throw new ExternalError(`ProviderConfig ${name} is being deleted: nothing new is made with it`, {
+  throw new ExternalError(`${config.kind} ${keyOf(config)} is being deleted: nothing new is made with it`, {
     reason: "NoBroker",
   });
 }

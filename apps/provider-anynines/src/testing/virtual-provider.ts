@@ -134,15 +134,17 @@ function startControllers(
     instances,
     bindingController,
     createVanishedController(parts),
-    createUsersController({
-      ...parts,
-      configs: caches.configs,
-      users: [caches.instances, caches.bindings],
-      onInUse: (_config, message) => void told.inUse.push(message),
-    }),
+    ...caches.configs.informers.map((informer) =>
+      createUsersController({
+        ...parts,
+        informer,
+        users: [caches.instances, caches.bindings],
+        onInUse: (_config, message) => void told.inUse.push(message),
+      }),
+    ),
   ];
   const { instances: cache, bindings, configs } = caches;
-  for (const informer of [cache, bindings, configs]) informer.start({ signal });
+  for (const informer of [cache, bindings, ...configs.informers]) informer.start({ signal });
   return Promise.all(controllers.map((controller) => controller.start({ signal })));
 }
 
