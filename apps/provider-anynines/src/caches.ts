@@ -7,7 +7,7 @@ import { wasNeverBound, wasNeverProvisioned } from "./existence.ts";
 import { acceptLossAnnotation, type Losses } from "./loss.ts";
 import { missingOf } from "./critical-annotations.ts";
 import { ConfigCaches } from "./broker/config-caches.ts";
-import { configNameOf, configTarget, shownConfig } from "./broker/config-reference.ts";
+import { configNameOf, configTarget, shownConfig } from "./config-reference.ts";
 import { clusterScoped, type Generation } from "./generation.ts";
 import { usedConfigs, usersIndex } from "./provider-config-use.ts";
 

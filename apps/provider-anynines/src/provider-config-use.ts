@@ -7,7 +7,7 @@ import { ExternalError, type Managed } from "@klutch/crossplane";
 import { type KubeClient, listPages } from "@klutch/kube";
 import { keyOf, refOf } from "@klutch/kube-core";
 import type { Informer } from "@klutch/kube-runtime";
-import { configNameOf } from "./broker/config-reference.ts";
+import { configNameOf } from "./config-reference.ts";
 
 /** A cache of one kind of managed resources; it has the index `usersIndex`. */
 export type UserCache = Pick<Informer<Managed>, "type" | "byIndex" | "onChange">;

@@ -16,7 +16,7 @@ import { failureMessage, type PhaseObserver } from "../broker/observe-by-phase.t
 import { inProgress } from "../broker/operation-tracker.ts";
 import { maximumPollingSeconds, planOf } from "../broker/plan-lookup.ts";
 import { missingChange, nextInstanceChange } from "../critical-annotations.ts";
-import { kubectlTarget } from "../broker/config-reference.ts";
+import { kubectlTarget } from "../config-reference.ts";
 import { decideLoss, type Losses, provisionAnewAnnotation, stepLoss } from "../loss.ts";
 import type { RestPace } from "../broker/rest-pace.ts";
 import type { InstanceState } from "./state.ts";

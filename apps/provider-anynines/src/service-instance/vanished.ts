@@ -21,7 +21,7 @@ import type { Reconcile } from "@klutch/kube-runtime";
 import { isGone, OsbError } from "@klutch/osb";
 import { controlPlaneMetrics, type Metrics } from "@klutch/telemetry";
 import type { Broker } from "../broker/brokers.ts";
-import { configNameOf } from "../broker/config-reference.ts";
+import { configNameOf } from "../config-reference.ts";
 import { instanceIdOf, provisionedAs } from "../critical-annotations.ts";
 import { wasNeverProvisioned } from "../existence.ts";
 import { recordedOperation } from "../operation.ts";

@@ -1,7 +1,8 @@
 /** The processes behind our Function and Provider packages. */
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
-import { clusterRoleBindings, type DynamicObject, isRecord } from "@klutch/kube-core";
+import { clusterProviderConfigs, providerConfigs } from "@klutch/api";
+import { clusterRoleBindings, type DynamicObject, isRecord, type ResourceType } from "@klutch/kube-core";
 import { waitFor } from "@klutch/kube-testing";
 import { backupConfigName, providerConfigName } from "@klutch/services";
 import { accountKubeconfig, ensureAccount } from "../accounts.ts";
@@ -80,12 +81,12 @@ export async function configureProvider(context: SandboxContext, types: readonly
       },
     },
     ...types.flatMap((type) => [
-      providerConfig(providerConfigName(type), {
+      ...configsOf(providerConfigName(type), {
         url,
         serviceType: "servicebroker",
         healthCheckEndpoint: "/healthz",
       }),
-      providerConfig(backupConfigName(type), {
+      ...configsOf(backupConfigName(type), {
         url: `${url}${backupManagerPath}`,
         serviceType: "backupmanager",
         healthCheckEndpoint: "/v2/healthy",
@@ -96,13 +97,18 @@ export async function configureProvider(context: SandboxContext, types: readonly
 
 const brokerSecret = "sandbox-broker";
 
-function providerConfig(name: string, spec: object): DynamicObject {
+/** For cluster-scoped managed resources, and for namespaced ones. */
+function configsOf(name: string, spec: object): readonly DynamicObject[] {
+  return [providerConfigs, clusterProviderConfigs].map((type) => configOf(type, name, spec));
+}
+
+function configOf(type: ResourceType, name: string, spec: object): DynamicObject {
   const key = (field: string): unknown => ({
     secretRef: { namespace: crossplaneNamespace, name: brokerSecret, key: field },
   });
   return {
-    apiVersion: "dataservices.anynines.com/v1",
-    kind: "ProviderConfig",
+    apiVersion: `${type.group}/${type.version}`,
+    kind: type.kind,
     metadata: { name },
     spec: {
       ...spec,
