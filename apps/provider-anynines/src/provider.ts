@@ -16,15 +16,21 @@ import {
   isUnchanged,
   type ProviderCaches,
 } from "./caches.ts";
-import { leftAtBrokers, noticesOnManaged, problemsOnClaims } from "./claim-events.ts";
+import {
+  healthOnConfigs,
+  inUseOnConfigs,
+  leftAtBrokers,
+  noticesOnManaged,
+  problemsOnClaims,
+} from "./claim-events.ts";
 import {
   createBindingController,
-  createHealthController,
   createInstanceController,
   createVanishedController,
 } from "./controllers.ts";
 import { criticalAnnotationNames } from "./critical-annotations.ts";
 import { type Generation, generations } from "./generation.ts";
+import { createHealthController, createUsersController } from "./provider-config-controllers.ts";
 
 /** What the provider needs besides the Manager's runtime. */
 export interface ProviderOptions {
@@ -90,6 +96,12 @@ function addGeneration(
   });
   manager.add(instances, bindings, ...configs.informers, backupCaches.backups, backupCaches.restores);
   manager.add(instanceController, bindingController, backupController, restoreController);
-  manager.add(...configs.informers.map((informer) => createHealthController(parts, informer)));
+  const users = [instances, bindings, backupCaches.backups, backupCaches.restores];
+  const onInUse = inUseOnConfigs(recorder);
+  const onHealth = healthOnConfigs(recorder);
   manager.add(createVanishedController(parts));
+  for (const informer of configs.informers) {
+    manager.add(createUsersController({ ...runtime, client, configs: informer, users, onInUse }));
+    manager.add(createHealthController({ ...parts, informer, onHealth }));
+  }
 }
