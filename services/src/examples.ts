@@ -1,6 +1,7 @@
 /** Claims to start from, one file each. */
 import { claimGroup } from "@klutch/api";
-import { claimResource, type DataService } from "./data-service.ts";
+import { textAt } from "@klutch/kube-core";
+import { claimResource, type DataService, type Making } from "./data-service.ts";
 import { services } from "./list.ts";
 
 /** An example as a file. */
@@ -30,36 +31,64 @@ const needs = (kind: string): string => {
   return `Apply it in an app cluster that has bound \`${plural}.${group}\`.`;
 };
 
-/** Of one service: its instances, and a binding, a backup and a restore of the first of them. */
+/** Of one service: its instances, and for each way of making them a binding, a backup and a restore of the first example of it. */
 export function examplesOf(service: DataService): readonly ExampleFile[] {
-  const { kind, examples } = service;
+  const { kind, examples, type } = service;
   const instances = examples.map(({ file, about, ...claim }) =>
     fileOf(file, [`${about} ${needs(kind)}`], { kind, ...claim }),
   );
   const [first] = examples;
-  return first === undefined ? instances : [...instances, ...sharedExamples(service, first.name)];
+  const shared = first === undefined ? [] : sharedExamples({ type, prefix: type, instance: first.name });
+  return [...instances, ...shared, ...service.others.flatMap((making) => otherExamples(service, making))];
 }
 
-function sharedExamples({ type }: DataService, instance: string): readonly ExampleFile[] {
+/** Where bindings, backups and restores of such instances are made, too. */
+function otherExamples(
+  { type, examples }: DataService,
+  { composition, object }: Making,
+): readonly ExampleFile[] {
+  const instance = examples.find(({ spec }) => nameAt(spec) === composition)?.name;
+  if (instance === undefined || object?.binding === undefined) return [];
+  const way = composition.slice(0, -`-${type}`.length);
+  return sharedExamples({ type, prefix: `${type}-${way}`, instance, way });
+}
+
+const nameAt = (spec: object): string | undefined => textAt(spec, "compositionRef", "name");
+
+function sharedExamples(options: {
+  readonly type: string;
+  /** Of the files' names. */
+  readonly prefix: string;
+  readonly instance: string;
+  /** Names the Compositions of claims that must name one. */
+  readonly way?: string | undefined;
+}): readonly ExampleFile[] {
+  const { type, prefix, instance, way } = options;
   const binding = `${instance}-app`;
   const backup = `${instance}-backup`;
+  const made = (kind: string): object =>
+    way === undefined ? {} : { compositionRef: { name: `${way}-${kind.toLowerCase()}` } };
   const ofInstance = { instanceRef: instance, serviceInstanceType: type };
+  const arrives =
+    way === undefined
+      ? `They arrive as the Secret \`${binding}-creds\` in the same namespace.`
+      : "They arrive in the same namespace, as the Secret that `status.managed.credentials.name` names.";
   return [
     fileOf(
-      `${type}-binding`,
+      `${prefix}-binding`,
       [
-        `Credentials for \`${instance}\`. They arrive as the Secret \`${binding}-creds\` in the same namespace.`,
+        `Credentials for \`${instance}\`. ${arrives}`,
         `Needs \`servicebindings.${claimGroup}\` bound, with the permission claim on Secrets accepted.`,
       ],
-      { kind: "ServiceBinding", name: binding, spec: ofInstance },
+      { kind: "ServiceBinding", name: binding, spec: { ...ofInstance, ...made("ServiceBinding") } },
     ),
-    fileOf(`${type}-backup`, [`A backup of \`${instance}\`. ${needs("Backup")}`], {
+    fileOf(`${prefix}-backup`, [`A backup of \`${instance}\`. ${needs("Backup")}`], {
       kind: "Backup",
       name: backup,
-      spec: ofInstance,
+      spec: { ...ofInstance, ...made("Backup") },
     }),
     fileOf(
-      `${type}-restore`,
+      `${prefix}-restore`,
       [
         `Puts \`${backup}\` back into \`${instance}\`, once: what was written since then is lost.`,
         needs("Restore"),
@@ -67,7 +96,7 @@ function sharedExamples({ type }: DataService, instance: string): readonly Examp
       {
         kind: "Restore",
         name: `${instance}-restore`,
-        spec: { backupRef: backup, instanceRef: instance, serviceInstanceType: type },
+        spec: { backupRef: backup, ...ofInstance, ...made("Restore") },
       },
     ),
   ];

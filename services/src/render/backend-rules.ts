@@ -4,7 +4,10 @@ import type { DataService, Making } from "../data-service.ts";
 import { offered, toldRule } from "../plan-rules.ts";
 import { telling } from "../rule-text.ts";
 
-/** The rules for a claim's spec. One that all have stands once; a claim that names no Composition, or a strange one, has the default's. */
+/**
+ * The rules for a claim's spec. One that all have stands once; a claim that names no Composition, or a strange one, has the default's,
+ * unless the service lets Compositions of others make it.
+ */
 export function rulesOfAll(service: DataService): readonly Rule[] {
   const makings = [service, ...service.others].map((making) => ({
     making,
@@ -15,8 +18,16 @@ export function rulesOfAll(service: DataService): readonly Rule[] {
   return makings.flatMap(({ making, rules }, index) =>
     rules
       .filter((rule) => index === 0 || !isCommon(rule))
-      .map((rule) => (isCommon(rule) ? rule : onlyFor(service, making, rule))),
+      .map((rule) => exceptOthers(service, isCommon(rule) ? rule : onlyFor(service, making, rule))),
   );
+}
+
+/** The rule as it stands in the definition of a service that lets claims name Compositions of others. */
+export function exceptOthers(service: DataService, rule: Rule): Rule {
+  if (!service.otherCompositions) return rule;
+  const own = [service, ...service.others].map(({ composition }) => `"${composition}"`).join(", ");
+  const isOther = `has(self.compositionRef) && !(self.compositionRef.name in [${own}])`;
+  return { ...rule, rule: `(${isOther}) || (${rule.rule})` };
 }
 
 /** The rule as it stands in the definition, where it is not one that all have. */

@@ -1,6 +1,6 @@
 /** Where in a table a rule of its definition stands, for what an API server says of the rule. */
 import { listAt, recordAt, recordsAt, textAt } from "@klutch/kube-core";
-import { onlyFor } from "../render/backend-rules.ts";
+import { exceptOthers, onlyFor } from "../render/backend-rules.ts";
 import { rulesOf } from "../render/rules.ts";
 import type { CompositeResourceDefinition } from "../xrd.ts";
 import { dataServiceOf, makingOf } from "./data-service-of.ts";
@@ -49,8 +49,8 @@ function ruleOfBackend(table: ServiceTable, text: string | undefined): string | 
     const making = makingOf(table, backend);
     const rules = backend.rules ?? [];
     const index = rules.findIndex((rule) =>
-      rulesOf(table, { ...backend, rules: [rule] }).some(
-        (made) => made.rule === text || onlyFor(service, making, made).rule === text,
+      rulesOf(table, { ...backend, rules: [rule] }).some((made) =>
+        [made, onlyFor(service, making, made)].some((one) => exceptOthers(service, one).rule === text),
       ),
     );
     const kind = Object.keys(rules[index] ?? {}).find((key) => key !== "message");

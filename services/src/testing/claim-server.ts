@@ -11,6 +11,7 @@ import {
 } from "@klutch/kube-core";
 import { startCluster, waitFor } from "@klutch/kube-testing";
 import { xrds } from "../xrds.ts";
+import type { CompositeResourceDefinition } from "../xrd.ts";
 import { claimCrd } from "./claim-crd.ts";
 
 /** A claim's spec, a word on it, and the message it is refused with; undefined: it is accepted. */
@@ -30,13 +31,17 @@ export interface ClaimServer {
   change(type: ResourceType, name: string, change: ChangeCase): Promise<void>;
 }
 
-/** Starts it; it ends with the test file. */
-export async function startClaimServer(name: string): Promise<ClaimServer> {
+/** Starts it with the shipped kinds and `more`; it ends with the test file. */
+export async function startClaimServer(
+  name: string,
+  more: readonly CompositeResourceDefinition[] = [],
+): Promise<ClaimServer> {
   const cluster = await startCluster({ name });
   after(() => cluster[Symbol.asyncDispose]());
   const { client } = cluster;
   await client.create(namespaces, { apiVersion: "v1", kind: "Namespace", metadata: { name: "a" } });
-  for (const crd of xrds.map(claimCrd)) await client.create<KubeObject>(customResourceDefinitions, crd);
+  for (const crd of [...xrds, ...more].map(claimCrd))
+    await client.create<KubeObject>(customResourceDefinitions, crd);
   const create: ClaimServer["create"] = async (type, claimName, spec) => {
     // The first requests to fresh CRDs may still be answered with 404.
     await waitFor(`${type.plural} to be served`, async () => (await client.list(type)) !== undefined);
