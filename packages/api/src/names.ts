@@ -6,8 +6,12 @@ export const bindGroup = "klutch.anynines.com";
 export const templateGroup = "example-backend.klutch.anynines.com";
 /** API group of the provider's kinds. */
 export const dataservicesGroup = "dataservices.anynines.com";
+/** API group of the provider's namespaced kinds. */
+export const namespacedDataservicesGroup = "dataservices.m.anynines.com";
 /** API group of the claims and composites of the shipped Configuration. */
 export const claimGroup = "anynines.com";
+/** API group of the claims that are namespaced composites. A CustomResourceDefinition has one scope, so they need one of their own. */
+export const namespacedClaimGroup = "m.anynines.com";
 
 /** Finalizer of synced objects in the app cluster. */
 export const syncerFinalizer = "klutch.anynines.com/syncer";

@@ -1,11 +1,12 @@
 /** Rules of all ways in which a service's instances are made. Each is in force for the claims that choose its Composition. */
 import type { Rule } from "@klutch/schema";
 import type { DataService, Making } from "../data-service.ts";
+import { chosenName, type Generation, hasChoice } from "../generation.ts";
 import { offered, toldRule } from "../plan-rules.ts";
 import { telling } from "../rule-text.ts";
 
 /** The rules for a claim's spec. One that all have stands once; a claim that names no Composition, or a strange one, has the default's. */
-export function rulesOfAll(service: DataService): readonly Rule[] {
+export function rulesOfAll(generation: Generation, service: DataService): readonly Rule[] {
   const makings = [service, ...service.others].map((making) => ({
     making,
     rules: ownRules(service, making),
@@ -15,17 +16,22 @@ export function rulesOfAll(service: DataService): readonly Rule[] {
   return makings.flatMap(({ making, rules }, index) =>
     rules
       .filter((rule) => index === 0 || !isCommon(rule))
-      .map((rule) => (isCommon(rule) ? rule : onlyFor(service, making, rule))),
+      .map((rule) => (isCommon(rule) ? rule : onlyFor(generation, service, making, rule))),
   );
 }
 
 /** The rule as it stands in the definition, where it is not one that all have. */
-export function onlyFor(service: DataService, { composition }: Making, rule: Rule): Rule {
+export function onlyFor(
+  generation: Generation,
+  service: DataService,
+  { composition }: Making,
+  rule: Rule,
+): Rule {
   if (service.others.length === 0) return rule;
   const isDefault = composition === service.composition;
   const names = isDefault ? service.others.map((other) => other.composition) : [composition];
   const chosen = names
-    .map((name) => `has(self.compositionRef) && self.compositionRef.name == '${name}'`)
+    .map((name) => `${hasChoice(generation, "compositionRef")} && ${chosenName(generation)} == '${name}'`)
     .join(" || ");
   return { ...rule, rule: `${isDefault ? `(${chosen})` : `!(${chosen})`} || (${rule.rule})` };
 }

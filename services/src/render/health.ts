@@ -1,5 +1,6 @@
 /** Health checks of every kind for the tools that people apply claims with. */
-import { xrds } from "../xrds.ts";
+import { generations } from "../generation.ts";
+import { xrdsOf } from "../xrds.ts";
 import { type FluxHealthCheck, fluxHealthCheck } from "./health-cel.ts";
 import { healthLua } from "./health-lua.ts";
 import { healthRulesOf } from "./health-rules.ts";
@@ -17,9 +18,9 @@ export interface FluxHealthPatch {
   readonly spec: { readonly wait: true; readonly healthCheckExprs: readonly FluxHealthCheck[] };
 }
 
-const rules = xrds.map(healthRulesOf);
+const rules = generations.flatMap(xrdsOf).map(healthRulesOf);
 
-/** All kinds, for Argo CD 2.1 or newer. */
+/** All kinds of both generations, for Argo CD 2.1 or newer. */
 export const argoHealth: ArgoHealthConfig = {
   apiVersion: "v1",
   kind: "ConfigMap",
@@ -30,7 +31,7 @@ export const argoHealth: ArgoHealthConfig = {
   ),
 };
 
-/** All kinds, for Flux 2.5 or newer. */
+/** All kinds of both generations, for Flux 2.5 or newer. */
 export const fluxHealth: FluxHealthPatch = {
   spec: { wait: true, healthCheckExprs: rules.map(fluxHealthCheck) },
 };
