@@ -3,7 +3,8 @@ import { connectionAnnotation, serviceInstances } from "@klutch/api";
 import type { Compose, Json } from "@klutch/crossplane";
 import { isRecord, recordAt, textAt, valueAt } from "@klutch/kube-core";
 import { brokerParameters, type ComposedService, connectionText, providerConfigName } from "@klutch/services";
-import { answer, claimLabels, claimOf, noClaim } from "./composite.ts";
+import { answer, noClaim } from "./composite.ts";
+import { claimOf, managedResource } from "./managed-resource.ts";
 import type { Blame } from "./words.ts";
 
 /** The one organisation and space that compositions name by default, with every broker. */
@@ -19,31 +20,25 @@ export function composeServiceInstance(service: ComposedService): Compose {
     if (claim === undefined) return noClaim;
     const claimed = valueAt(composite, "spec", "parameters");
     const parameters = isRecord(claimed) ? brokerParameters(service, claimed) : {};
-    const resource: Json = {
-      apiVersion: `${serviceInstances.group}/${serviceInstances.version}`,
-      kind: serviceInstances.kind,
-      metadata: { labels: claimLabels(claim), ...connectionOf(service) },
-      spec: {
-        forProvider: {
-          acceptsIncomplete: valueAt(composite, "spec", "acceptsIncomplete") !== false,
-          serviceName: textAt(composite, "spec", "service") ?? "",
-          planName: textAt(composite, "spec", "plan") ?? "",
-          organizationGuid: textAt(input, "organizationGuid") ?? defaultOrganization,
-          spaceGuid: textAt(input, "spaceGuid") ?? defaultSpace,
-          ...(Object.keys(parameters).length === 0 ? {} : { parameters }),
-        },
-        providerConfigRef: { name: providerConfigName(service.type) },
+    const resource = managedResource(claim, serviceInstances, {
+      annotations: connectionOf(service),
+      forProvider: {
+        acceptsIncomplete: valueAt(composite, "spec", "acceptsIncomplete") !== false,
+        serviceName: textAt(composite, "spec", "service") ?? "",
+        planName: textAt(composite, "spec", "plan") ?? "",
+        organizationGuid: textAt(input, "organizationGuid") ?? defaultOrganization,
+        spaceGuid: textAt(input, "spaceGuid") ?? defaultSpace,
+        ...(Object.keys(parameters).length === 0 ? {} : { parameters }),
       },
-    };
+      providerConfig: providerConfigName(service.type),
+    });
     return answer(request, resource, reported, blameOf(service.parameters, composite));
   };
 }
 
 /** For who makes its bindings and knows no service. */
-function connectionOf({ connection }: ComposedService): Json {
-  return connection.length === 0
-    ? {}
-    : { annotations: { [connectionAnnotation]: connectionText(connection) } };
+function connectionOf({ connection }: ComposedService): Readonly<Record<string, string>> | undefined {
+  return connection.length === 0 ? undefined : { [connectionAnnotation]: connectionText(connection) };
 }
 
 type Known = readonly { readonly name: string; readonly brokerKey: string }[];
