@@ -1,10 +1,8 @@
 /** `klutch service apply`: a service's table becomes an API of the control plane. */
-import { providerConfigs } from "@klutch/api";
 import { formatYaml } from "@klutch/kube";
-import { type DynamicObject, type KubeObject, recordsAt, textAt } from "@klutch/kube-core";
+import { type DynamicObject, type KubeObject, recordsAt, type ResourceType, textAt } from "@klutch/kube-core";
 import { manifestsOf, type ServiceManifests } from "@klutch/services";
 import type { CliContext } from "../context.ts";
-import type { CommonOptions } from "../options.ts";
 import { formatObjects } from "../output.ts";
 import { waitFor } from "../wait.ts";
 import {
@@ -18,16 +16,22 @@ import {
 } from "./control-plane.ts";
 import { dryRun } from "./dry-run.ts";
 import { readServiceFile } from "./file.ts";
+import { configsOf, type ServiceOptions } from "./generation.ts";
 
 /** Runs the command. Everything is checked before anything is written; it can be interrupted and run again at any point. */
-export async function applyService(context: CliContext, path: string, options: CommonOptions): Promise<void> {
+export async function applyService(
+  context: CliContext,
+  path: string,
+  options: ServiceOptions,
+): Promise<void> {
   const { signal, terminal } = context;
+  const { generation } = options;
   const file = await readServiceFile(context, path);
-  const manifests = manifestsOf(file.table);
-  const planned = plannedOf(manifests);
+  const manifests = manifestsOf(generation, file.table);
+  const planned = plannedOf(manifests, generation);
   await using cluster = await connectControlPlane(options);
   await refuseForeign(cluster, planned, file.table.type, signal);
-  await dryRun(context, cluster, file);
+  await dryRun(context, cluster, file, generation);
   if (options.dryRun) {
     terminal.say("Dry run: the API server would take all of it. Nothing was changed.");
     terminal.out(
@@ -41,10 +45,10 @@ export async function applyService(context: CliContext, path: string, options: C
   }
   for (const one of planned) {
     await write(context, cluster, one);
-    if (one.type === definitions) await waitUntilOffered(context, cluster, manifests, options.timeoutMs);
+    if (one.type.kind === definitions.kind) await waitUntilOffered(context, cluster, manifests, options);
   }
   terminal.say(`${manifests.api} is offered; app clusters can bind it.`);
-  await tellMissingConfigs(context, cluster, manifests);
+  await tellMissingConfigs(context, cluster, manifests, configsOf(generation));
 }
 
 async function write(
@@ -60,8 +64,10 @@ async function waitUntilOffered(
   context: CliContext,
   { client }: ControlPlane,
   { xrd, api }: ServiceManifests,
-  timeoutMs: number,
+  { generation, timeoutMs }: ServiceOptions,
 ): Promise<void> {
+  // Claims are offered; a composite that is the claim is there at once.
+  const needed = generation.name === "legacy" ? ["Established", "Offered"] : ["Established"];
   let told = "Crossplane has said nothing of it yet. Does it run?";
   await waitFor(context, { what: `${api} to be offered`, timeoutMs, problem: () => told }, async () => {
     const found = await client.get<DynamicObject>(
@@ -70,7 +76,7 @@ async function waitUntilOffered(
       { signal: context.signal },
     );
     const conditions = recordsAt(found.status, "conditions");
-    const open = ["Established", "Offered"].flatMap((type) => {
+    const open = needed.flatMap((type) => {
       const condition = conditions.find((one) => one["type"] === type);
       if (condition?.["status"] === "True") return [];
       return [`${type}: ${textAt(condition, "message") ?? textAt(condition, "reason") ?? "unknown"}`];
@@ -84,28 +90,29 @@ async function tellMissingConfigs(
   { terminal, signal }: CliContext,
   { client }: ControlPlane,
   manifests: ServiceManifests,
+  type: ResourceType,
 ): Promise<void> {
   const found = await Promise.all(
     manifests.providerConfigs.map(async (config) => ({
       ...config,
-      isThere: (await client.find(providerConfigs, { name: config.name }, { signal })) !== undefined,
+      isThere: (await client.find(type, { name: config.name }, { signal })) !== undefined,
     })),
   );
   const missing = found.filter(({ isThere }) => !isThere);
   if (missing.length === 0) return;
   terminal.say(
-    `Missing: ${missing.map(({ name }) => `ProviderConfig ${name}`).join(", ")}. Fill in the address, and the Secret with user and password:`,
+    `Missing: ${missing.map(({ name }) => `${type.kind} ${name}`).join(", ")}. Fill in the address, and the Secret with user and password:`,
   );
   terminal.out(
-    missing.map(({ name, serviceType }) => formatYaml(configManifest(name, serviceType))).join("---\n"),
+    missing.map(({ name, serviceType }) => formatYaml(configManifest(type, name, serviceType))).join("---\n"),
   );
 }
 
-function configManifest(name: string, serviceType: string): object {
+function configManifest({ group, version, kind }: ResourceType, name: string, serviceType: string): object {
   const key = (of: string): object => ({ secretRef: { namespace: "crossplane-system", name, key: of } });
   return {
-    apiVersion: `${providerConfigs.group}/${providerConfigs.version}`,
-    kind: providerConfigs.kind,
+    apiVersion: `${group}/${version}`,
+    kind,
     metadata: { name },
     spec: {
       url: "https://broker.example.org",
