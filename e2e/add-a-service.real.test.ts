@@ -2,21 +2,12 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { delimiter, join } from "node:path";
-import { after, test } from "node:test";
-import { cacheFolder } from "@klutch/engines";
-import { waitFor } from "@klutch/kube-testing";
+import { test } from "node:test";
 import { playPerson } from "@klutch/sandbox";
-import { removeDataOf, startSandbox } from "./sandbox-process.ts";
-
-const root = await mkdtemp(join(tmpdir(), "klutch-service-"));
-const folder = join(root, "sandbox");
-after(async () => {
-  await removeDataOf(folder);
-  await rm(root, { recursive: true, force: true });
-});
+import { startOwnSandbox } from "./own-sandbox.ts";
+import { backendUrlIn, cliFilesIn } from "./sandbox-process.ts";
 
 /** The code of the page in the order of the text: the table first, then what is typed. */
 async function blocks(): Promise<readonly (readonly [language: string, text: string])[]> {
@@ -49,53 +40,46 @@ async function typed(text: string, cwd: string, env: NodeJS.ProcessEnv): Promise
 test("a service is added by one table, bound, backed up, restored, and taken away", {
   timeout: 480_000,
 }, async () => {
-  const env = { ...process.env, HOME: root, KLUTCH_STATE_DIR: folder, KLUTCH_CACHE_DIR: cacheFolder };
-  const sandbox = startSandbox({ env, args: ["--no-demo"] });
-  try {
-    await waitFor("the sandbox to be up", () => sandbox.printed().includes("Klutch is up."), {
-      timeoutMs: 180_000,
-    });
-    const [work, tools] = [join(root, "work"), join(root, "tools")];
-    for (const made of [work, tools]) await mkdir(made);
-    // Nobody's own browser opens.
-    await writeFile(join(tools, "xdg-open"), "#!/bin/sh\n", { mode: 0o755 });
-    const person = {
-      PATH: [tools, join(folder, "bin"), process.env["PATH"]].join(delimiter),
-      HOME: root,
-      KUBECONFIG: join(folder, "control-plane.kubeconfig"),
-      APP_CLUSTER: join(folder, "app-a.kubeconfig"),
-      BINDING_PAGE: /binding page +(\S+)/.exec(sandbox.printed())?.[1],
-    };
-    const [[, table] = ["", ""], ...rest] = await blocks();
-    await writeFile(join(work, "example.yaml"), table);
-    const printed: string[] = [];
-    for (const [language, text] of rest) {
-      assert.equal(language, "sh");
-      printed.push(await typed(text, work, person));
-      if (text.includes("kubectl explain")) await assertRefused(work, person);
-    }
-    const text = printed.join("");
-    for (const line of [
-      /example\.yaml has no faults/,
-      /manifests\/apis\/xexampleinstances\.anynines\.com\.yaml/,
-      /exampleinstances\.anynines\.com is offered/,
-      /ENUM:\n +example\n +keyvalue\n/,
-      /exampleinstance\.anynines\.com\/first condition met/,
-      /servicebinding\.anynines\.com\/first-app condition met/,
-      /^first +a9s-postgresql17 +postgresql-single-nano .*True/m,
-      /^host hosts name password port uri username $/m,
-      /^\[\{"hostURL":"127\.0\.0\.1","label":"SQL","port":"\d+"\}\]$/m,
-      /backup\.anynines\.com\/first-backup condition met/,
-      /restore\.anynines\.com\/first-restore condition met/,
-      /Deleted CompositeResourceDefinition xexampleinstances\.anynines\.com/,
-    ])
-      assert.match(text, line);
-    const missing = await readFile(join(work, "missing.yaml"), "utf8");
-    assert.match(missing, /name: example-service-broker/);
-  } finally {
-    sandbox.child.kill("SIGINT");
-    await sandbox.exited;
+  await using sandbox = await startOwnSandbox("service");
+  const { root, folder } = sandbox;
+  const { bin, kubeconfigs } = cliFilesIn(folder);
+  const [work, tools] = [join(root, "work"), join(root, "tools")];
+  for (const made of [work, tools]) await mkdir(made);
+  // Nobody's own browser opens.
+  await writeFile(join(tools, "xdg-open"), "#!/bin/sh\n", { mode: 0o755 });
+  const person = {
+    PATH: [tools, bin, process.env["PATH"]].join(delimiter),
+    HOME: root,
+    KUBECONFIG: kubeconfigs.controlPlane,
+    APP_CLUSTER: kubeconfigs.appA,
+    BINDING_PAGE: `${backendUrlIn(sandbox.printed())}/export`,
+  };
+  const [[, table] = ["", ""], ...rest] = await blocks();
+  await writeFile(join(work, "example.yaml"), table);
+  const printed: string[] = [];
+  for (const [language, text] of rest) {
+    assert.equal(language, "sh");
+    printed.push(await typed(text, work, person));
+    if (text.includes("kubectl explain")) await assertRefused(work, person);
   }
+  const text = printed.join("");
+  for (const line of [
+    /example\.yaml has no faults/,
+    /manifests\/apis\/xexampleinstances\.anynines\.com\.yaml/,
+    /exampleinstances\.anynines\.com is offered/,
+    /ENUM:\n +example\n +keyvalue\n/,
+    /exampleinstance\.anynines\.com\/first condition met/,
+    /servicebinding\.anynines\.com\/first-app condition met/,
+    /^first +a9s-postgresql17 +postgresql-single-nano .*True/m,
+    /^host hosts name password port uri username $/m,
+    /^\[\{"hostURL":"127\.0\.0\.1","label":"SQL","port":"\d+"\}\]$/m,
+    /backup\.anynines\.com\/first-backup condition met/,
+    /restore\.anynines\.com\/first-restore condition met/,
+    /Deleted CompositeResourceDefinition xexampleinstances\.anynines\.com/,
+  ])
+    assert.match(text, line);
+  const missing = await readFile(join(work, "missing.yaml"), "utf8");
+  assert.match(missing, /name: example-service-broker/);
 });
 
 /** A person who names another type is told at once which there are. */

@@ -7,6 +7,7 @@ import { promisify } from "node:util";
 import { bindApi } from "@klutch/sandbox";
 import { services } from "@klutch/services";
 import { waitFor } from "@klutch/kube-testing";
+import { cliFilesIn } from "./sandbox-process.ts";
 
 const run = promisify(execFile);
 const repository = join(import.meta.dirname, "..");
@@ -52,15 +53,7 @@ export interface SeenSandbox {
 
 /** Binds what is not bound yet, applies an example of each kind, looks at all of them, and deletes them again. */
 export async function assertKindsAreSeen({ folder, backendUrl, captureTo }: SeenSandbox): Promise<void> {
-  const kubeconfig = (name: string): string => join(folder, `${name}.kubeconfig`);
-  const cli = {
-    bin: join(folder, "bin"),
-    kubeconfigs: {
-      controlPlane: kubeconfig("control-plane"),
-      appA: kubeconfig("app-a"),
-      appB: kubeconfig("app-b"),
-    },
-  };
+  const cli = cliFilesIn(folder);
   const kubectl = async (...args: readonly string[]): Promise<string> => {
     const { stdout } = await run(join(cli.bin, "kubectl"), ["--kubeconfig", cli.kubeconfigs.appA, ...args]);
     return stdout;

@@ -3,6 +3,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
 import { removeDataHome } from "@klutch/engines";
+import { type CliFiles, dataHomes } from "@klutch/sandbox";
 
 /** A sandbox that was started. */
 export interface RunningSandbox {
@@ -38,12 +39,27 @@ export function startSandbox({ env, args, tree, identity }: SandboxOptions): Run
   return { child, printed: () => printed, exited: once(child, "exit") };
 }
 
-/** Where a sandbox in this folder keeps data of servers that do not run as root, or links to it. */
-export function dataHomesIn(folder: string): readonly string[] {
-  return ["postgres", "servers"].map((name) => join(folder, name));
+/** Removes what a sandbox in this folder keeps elsewhere, because its servers do not run as root. */
+export async function removeDataOf(folder: string): Promise<void> {
+  for (const home of dataHomes(folder)) await removeDataHome(home);
 }
 
-/** Removes what such a sandbox left elsewhere. */
-export async function removeDataOf(folder: string): Promise<void> {
-  for (const home of dataHomesIn(folder)) await removeDataHome(home);
+/** Commands and kubeconfigs of a sandbox in this folder that is up. */
+export function cliFilesIn(folder: string): CliFiles {
+  const kubeconfig = (cluster: string): string => join(folder, `${cluster}.kubeconfig`);
+  return {
+    bin: join(folder, "bin"),
+    kubeconfigs: {
+      controlPlane: kubeconfig("control-plane"),
+      appA: kubeconfig("app-a"),
+      appB: kubeconfig("app-b"),
+    },
+  };
+}
+
+/** Address of the backend, from what a sandbox printed that is up. */
+export function backendUrlIn(printed: string): string {
+  const url = /binding page +(http\S+)\/export/.exec(printed)?.[1];
+  if (url === undefined) throw new Error(`the sandbox named no binding page:\n${printed}`);
+  return url;
 }

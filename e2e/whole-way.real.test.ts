@@ -16,8 +16,10 @@ import {
 import { configMaps, type DynamicObject, isRecord, secrets } from "@klutch/kube-core";
 import { cacheFolder } from "@klutch/engines";
 import { waitFor } from "@klutch/kube-testing";
+import { dataHomes } from "@klutch/sandbox";
+import { bindings, instances } from "./claim-kinds.ts";
 import { assertKindsAreSeen } from "./kinds-seen.ts";
-import { dataHomesIn, removeDataOf, type RunningSandbox, startSandbox } from "./sandbox-process.ts";
+import { backendUrlIn, removeDataOf, type RunningSandbox, startSandbox } from "./sandbox-process.ts";
 import { searchSandbox } from "./security/sandbox-canaries.ts";
 
 const root = await mkdtemp(join(tmpdir(), "klutch-e2e-"));
@@ -38,7 +40,7 @@ function start(...args: readonly string[]): RunningSandbox {
 
 /** Process ids whose command line names the sandbox's folder, or where data of its servers was moved. */
 async function leftovers(): Promise<readonly string[]> {
-  const places = [root, ...(await Promise.all(dataHomesIn(folder).map((home) => realpath(home))))];
+  const places = [root, ...(await Promise.all(dataHomes(folder).map((home) => realpath(home))))];
   const ids = (await readdir("/proc")).filter((name) => /^\d+$/.test(name));
   const lines = await Promise.all(
     ids.map(async (id) => [id, await readFile(`/proc/${id}/cmdline`, "utf8").catch(() => "")] as const),
@@ -129,7 +131,7 @@ test("a second start takes up the kept state: bindings work, a bad claim is refu
       { timeoutMs: 60_000 },
     );
     await assertChecksPass(appA);
-    const backendUrl = /binding page +(http\S+)\/export/.exec(sandbox.printed())?.[1] ?? "";
+    const backendUrl = backendUrlIn(sandbox.printed());
     await assertKindsAreSeen({ folder, backendUrl, captureTo: process.env["KLUTCH_CAPTURE"] });
   } finally {
     sandbox.child.kill("SIGINT");
@@ -138,14 +140,6 @@ test("a second start takes up the kept state: bindings work, a bad claim is refu
   assert.match(sandbox.printed(), /taking up the state/);
   assert.deepEqual(await leftovers(), []);
 });
-
-const bindings = {
-  group: "anynines.com",
-  version: "v1",
-  plural: "servicebindings",
-  kind: "ServiceBinding",
-  namespaced: true,
-};
 
 /** While the database of the second claim has a password and its Secret is there. */
 async function withCredentials(client: KubeClient, work: () => Promise<void>): Promise<void> {
@@ -205,14 +199,6 @@ async function assertNoSecretAnywhere(printed: string): Promise<void> {
     [],
   );
 }
-
-const instances = {
-  group: "anynines.com",
-  version: "v1",
-  plural: "postgresqlinstances",
-  kind: "PostgresqlInstance",
-  namespaced: true,
-};
 
 async function claim(client: KubeClient, name: string, spec: object): Promise<DynamicObject> {
   const object = {

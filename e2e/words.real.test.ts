@@ -1,65 +1,28 @@
 import assert from "node:assert/strict";
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { after, before, test } from "node:test";
-import { cacheFolder } from "@klutch/engines";
-import { createKubeClient, type KubeClient, loadKubeconfig } from "@klutch/kube";
+import { after, test } from "node:test";
+import type { KubeClient } from "@klutch/kube";
 import {
   conditionsOf,
   type DynamicObject,
   events,
+  namespaces,
   type ResourceType,
   textAt,
   valueAt,
 } from "@klutch/kube-core";
-import { waitFor } from "@klutch/kube-testing";
-import { removeDataOf, startSandbox } from "./sandbox-process.ts";
+import { namespaceObject, waitFor } from "@klutch/kube-testing";
+import { bindings, instances, nano } from "./claim-kinds.ts";
+import { startOwnSandbox } from "./own-sandbox.ts";
 
-const root = await mkdtemp(join(tmpdir(), "klutch-words-"));
-const folder = join(root, "sandbox");
-const sandbox = startSandbox({
-  env: { ...process.env, KLUTCH_STATE_DIR: folder, KLUTCH_CACHE_DIR: cacheFolder },
-  args: [],
-});
-const stack = new AsyncDisposableStack();
-after(async () => {
-  await stack.disposeAsync();
-  sandbox.child.kill("SIGINT");
-  await sandbox.exited;
-  await removeDataOf(folder);
-  await rm(root, { recursive: true, force: true });
-});
+const sandbox = await startOwnSandbox("words");
+after(() => sandbox[Symbol.asyncDispose]());
+await sandbox.bind(instances.plural, bindings.plural);
+const appA = await sandbox.client("app-a");
+const controlPlane = await sandbox.client("control-plane");
+await appA.create(namespaces, namespaceObject("demo"));
 
-let appA: KubeClient;
-let controlPlane: KubeClient;
-// The demo binds the first app cluster.
-before(
-  async () => {
-    const isUp = (): boolean => {
-      assert.equal(sandbox.child.exitCode, null, sandbox.printed());
-      return sandbox.printed().includes("Klutch is up.");
-    };
-    await waitFor("the sandbox to be up", isUp, { timeoutMs: 300_000 });
-    const client = async (name: string): Promise<KubeClient> =>
-      stack.use(createKubeClient(await loadKubeconfig({ path: join(folder, `${name}.kubeconfig`) })));
-    [appA, controlPlane] = [await client("app-a"), await client("control-plane")];
-  },
-  { timeout: 310_000 },
-);
-
-const claimType = (plural: string, kind: string): ResourceType => ({
-  group: "anynines.com",
-  version: "v1",
-  plural,
-  kind,
-  namespaced: true,
-});
-const instances = claimType("postgresqlinstances", "PostgresqlInstance");
-const bindings = claimType("servicebindings", "ServiceBinding");
 const ready = "klutch.anynines.com/Ready";
 const synced = "klutch.anynines.com/Synced";
-const nano = { service: "a9s-postgresql17", plan: "postgresql-single-nano" };
 
 function claim({ kind }: ResourceType, name: string, spec: object, metadata: object = {}): DynamicObject {
   return { apiVersion: "anynines.com/v1", kind, metadata: { namespace: "demo", name, ...metadata }, spec };

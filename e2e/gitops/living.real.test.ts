@@ -1,66 +1,38 @@
 import assert from "node:assert/strict";
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { after, before, test, type TestContext } from "node:test";
+import { after, test, type TestContext } from "node:test";
 import { serviceInstances } from "@klutch/api";
-import { cacheFolder, removeDataHome } from "@klutch/engines";
-import { createKubeClient, type KubeClient, loadKubeconfig } from "@klutch/kube";
-import { type DynamicObject, isRecord, listAt, numberAt, type ResourceType, textAt } from "@klutch/kube-core";
-import { waitFor } from "@klutch/kube-testing";
-import { startSandbox } from "../sandbox-process.ts";
+import {
+  type DynamicObject,
+  isRecord,
+  listAt,
+  namespaces,
+  numberAt,
+  type ResourceType,
+  textAt,
+} from "@klutch/kube-core";
+import { namespaceObject, waitFor } from "@klutch/kube-testing";
+import { backups, compositeOf, instances, nano, restores } from "../claim-kinds.ts";
+import { startOwnSandbox } from "../own-sandbox.ts";
 import { type History, recordHistory } from "./history.ts";
 import { judge, type Verdicts } from "./judge.ts";
 
-const root = await mkdtemp(join(tmpdir(), "klutch-gitops-"));
-const folder = join(root, "sandbox");
-const sandbox = startSandbox({
-  env: { ...process.env, KLUTCH_STATE_DIR: folder, KLUTCH_CACHE_DIR: cacheFolder },
-  args: [],
-});
-const stack = new AsyncDisposableStack();
-after(async () => {
-  try {
-    await stack.disposeAsync();
-  } finally {
-    sandbox.child.kill("SIGINT");
-    await sandbox.exited;
-  }
-  await removeDataHome(join(folder, "postgres"));
-  await rm(root, { recursive: true, force: true });
-});
-
-const claimType = (plural: string, kind: string): ResourceType => ({
-  group: "anynines.com",
-  version: "v1",
-  plural,
-  kind,
-  namespaced: true,
-});
-const instances = claimType("postgresqlinstances", "PostgresqlInstance");
-const backups = claimType("backups", "Backup");
-const restores = claimType("restores", "Restore");
 const namespace = "demo";
 
-let appA: KubeClient;
-let controlPlane: KubeClient;
+const sandbox = await startOwnSandbox("gitops");
+const stack = new AsyncDisposableStack();
+stack.use(sandbox);
+after(() => stack.disposeAsync());
+const kinds = [instances, backups, restores];
+await sandbox.bind(...kinds.map(({ plural }) => plural));
+const appA = await sandbox.client("app-a");
+const controlPlane = await sandbox.client("control-plane");
+await appA.create(namespaces, namespaceObject(namespace));
 const histories = new Map<ResourceType, History>();
-// The demo binds the app cluster.
-before(
-  async () => {
-    const isUp = (): boolean => {
-      assert.equal(sandbox.child.exitCode, null, sandbox.printed());
-      return sandbox.printed().includes("Klutch is up.");
-    };
-    await waitFor("the sandbox to be up", isUp, { timeoutMs: 240_000 });
-    const client = async (name: string): Promise<KubeClient> =>
-      stack.use(createKubeClient(await loadKubeconfig({ path: join(folder, `${name}.kubeconfig`) })));
-    [appA, controlPlane] = [await client("app-a"), await client("control-plane")];
-    for (const type of [instances, backups, restores])
-      histories.set(type, stack.use(await recordHistory(appA, type, namespace)));
-  },
-  { timeout: 250_000 },
-);
+for (const type of kinds) {
+  // A kind that was just made cannot be watched in its first moment.
+  const record = (): Promise<History> => recordHistory(appA, type, namespace);
+  histories.set(type, stack.use(await waitFor(`a watch of ${type.plural}`, record)));
+}
 
 interface Said {
   readonly status: string | undefined;
@@ -167,14 +139,10 @@ const marks = {
     ].map((key) => [key, markOfTools]),
   ),
 };
-const composites: ResourceType = {
-  ...claimType("xpostgresqlinstances", "XPostgresqlInstance"),
-  namespaced: false,
-};
 
 /** Nothing of the claim in the control plane bears a mark: a tool there would take it for its own, and prune it. */
 async function assertNoMarksUpstream(name: string): Promise<void> {
-  for (const type of [instances, composites, serviceInstances]) {
+  for (const type of [instances, compositeOf(instances), serviceInstances]) {
     const { items } = await controlPlane.list<DynamicObject>(type);
     const ours = items.filter(({ metadata }) =>
       JSON.stringify([metadata.name, metadata.labels]).includes(name),
@@ -183,8 +151,6 @@ async function assertNoMarksUpstream(name: string): Promise<void> {
     assert.ok(!JSON.stringify(items).includes(markOfTools), JSON.stringify(ours));
   }
 }
-
-const nano = { service: "a9s-postgresql17", plan: "postgresql-single-nano" };
 
 async function patch(name: string, spec: object): Promise<void> {
   await appA.mergePatch(instances, { namespace, name }, { spec });

@@ -3,6 +3,7 @@ export { brokerParameters, type ComposedService } from "./composed-service.ts";
 export { compositionsOf } from "./compositions.ts";
 export {
   backupConfigName,
+  claimResource,
   type DataService,
   functionResource,
   providerConfigName,
@@ -32,6 +33,7 @@ export {
   readTable,
   type ReadResult,
 } from "./table/read-table.ts";
+export { serviceTypePattern } from "./table/file-schema.ts";
 export type { ConnectionSource, ServiceTable } from "./table/service-table.ts";
 export { ruleField } from "./table/rule-places.ts";
 export { connectionDetails } from "./render/connection.ts";

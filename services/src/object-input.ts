@@ -16,6 +16,7 @@ import {
 import type { ComposedParameter } from "./composed-service.ts";
 import { type FunctionInput, functionInput } from "./function-input.ts";
 import { inputParameters, parameterProblems, readParameters } from "./input-parameters.ts";
+import { serviceTypePattern } from "./table/file-schema.ts";
 import { configName, type ObjectRecipe, objectRecipe } from "./table/object-table.ts";
 import type { Takes, Target } from "./table/service-table.ts";
 
@@ -76,7 +77,7 @@ function entryOf({ recipe, providerConfig, parameters }: ComposedObject): Object
   };
 }
 
-const typeName: Schema<string> = string({ pattern: "^[a-z]([-a-z0-9]*[a-z0-9])?$", maxLength: 30 });
+const typeName: Schema<string> = string({ pattern: serviceTypePattern, maxLength: 30 });
 
 interface ReadEntry {
   readonly recipe: ObjectRecipe;

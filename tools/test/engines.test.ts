@@ -7,6 +7,7 @@ test("only the servers that the chosen tests need are obtained", () => {
   const cluster = ["kube-apiserver", "kube-controller-manager", "etcd"];
   assert.deepEqual(enginesFor(["packages/kube/src/client.real.test.ts"]), cluster);
   assert.deepEqual(enginesFor(["e2e/faults/real/faults.real.test.ts"]), cluster);
+  assert.deepEqual(enginesFor(["e2e/faults/chains/chains.real.test.ts"]), engineNames);
   assert.deepEqual(enginesFor(["e2e/a8s-chain.real.test.ts"]), [...engineNames, "provider-kubernetes"]);
   assert.deepEqual(enginesFor(["apps/broker/src/broker.real.test.ts"]), []);
   assert.deepEqual(enginesFor(["packages/oci/src/push.real.test.ts", "apps/broker/src/x.real.test.ts"]), [

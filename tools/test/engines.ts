@@ -12,6 +12,7 @@ const cluster: readonly EngineName[] = ["kube-apiserver", "kube-controller-manag
 
 /** By the beginning of a test file's path; everything else boots clusters. */
 const needs: readonly (readonly [path: string, names: readonly EngineName[]])[] = [
+  ["e2e/faults/chains/", engineNames],
   ["e2e/faults/", cluster],
   ["e2e/a8s-", [...engineNames, "provider-kubernetes"]],
   ["e2e/gitops/states", ["judges"]],

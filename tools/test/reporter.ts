@@ -3,11 +3,14 @@ import { relative } from "node:path";
 import { inspect } from "node:util";
 import type { TestEvent } from "node:test/reporters";
 import { repositoryRoot } from "../root.ts";
-import { finishedTest, type FinishedTest } from "./finished.ts";
+import { finishedFile, finishedTest, type FinishedTest } from "./finished.ts";
 
 async function* report(source: AsyncIterable<TestEvent>): AsyncGenerator<string> {
   const files = new Map<string, FinishedTest[]>();
+  const times = new Map<string, number>();
   for await (const event of source) {
+    const ended = finishedFile(event);
+    if (ended !== undefined) times.set(ended.file, ended.milliseconds);
     const finished = finishedTest(event);
     if (finished !== undefined) {
       const tests = files.get(finished.file) ?? [];
@@ -22,13 +25,13 @@ async function* report(source: AsyncIterable<TestEvent>): AsyncGenerator<string>
     }
   }
   for (const [file, tests] of [...files].toSorted(([left], [right]) => left.localeCompare(right))) {
-    yield fileLine(relative(repositoryRoot, file), tests);
+    yield fileLine(relative(repositoryRoot, file), tests, times.get(file) ?? 0);
   }
 }
 
-function fileLine(file: string, tests: readonly FinishedTest[]): string {
+function fileLine(file: string, tests: readonly FinishedTest[], milliseconds: number): string {
   const failed = tests.filter((test) => test.outcome === "failed").length;
-  const seconds = tests.reduce((sum, test) => sum + test.milliseconds, 0) / 1000;
+  const seconds = milliseconds / 1000;
   return `${failed === 0 ? "ok    " : "FAILED"} ${file} (${tests.length} tests, ${seconds.toFixed(1)} s)\n`;
 }
 

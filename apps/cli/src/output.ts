@@ -1,7 +1,7 @@
 /** Printing objects and tables on standard output. */
 import { type APIServiceBinding, printable, printableLines } from "@klutch/api";
 import { formatYaml } from "@klutch/kube";
-import type { KubeObject } from "@klutch/kube-core";
+import { findCondition, type KubeObject } from "@klutch/kube-core";
 import type { OutputFormat } from "./options.ts";
 
 /** Objects as kubectl prints them: a YAML stream, JSON (a List when there are several), or `kind.group/name` lines. */
@@ -39,7 +39,7 @@ function nameOf({ apiVersion, kind, metadata }: KubeObject): string {
 /** Bindings with the columns of the CRD. */
 export function bindingTable(bindings: readonly APIServiceBinding[], now: number): string {
   const rows = bindings.map(({ metadata, status }) => {
-    const ready = status?.conditions?.find((condition) => condition.type === "Ready");
+    const ready = findCondition(status?.conditions, "Ready");
     return [
       metadata.name ?? "",
       status?.providerPrettyName ?? "",

@@ -4,6 +4,7 @@ import {
   serviceInstances,
   specDigestAnnotation,
   specObservedCondition,
+  specObservedReason,
   syncedWordsCondition,
 } from "@klutch/api";
 import type {
@@ -124,7 +125,7 @@ function withClaimKind(resource: Json, composite: Json): Json {
 function specObserved(composite: Json): readonly ComposeCondition[] {
   const mark = textAt(composite, "metadata", "annotations", specDigestAnnotation);
   if (mark === undefined || !/^[0-9a-f]{16}$/.test(mark)) return [];
-  return [{ type: specObservedCondition, status: "True", reason: `Sha256_${mark}` }];
+  return [{ type: specObservedCondition, status: "True", reason: specObservedReason(mark) }];
 }
 
 /** Crossplane keeps a condition that is not written any more, so one that `Synced` replaced says so where it is left. */

@@ -1,7 +1,7 @@
 /** What all managed resources of provider-anynines have in common, in either generation. */
 import { claimNameLabel, claimNamespaceLabel, namespacedDataservicesGroup } from "@klutch/api";
 import type { Json } from "@klutch/crossplane";
-import { type ResourceType, textAt, valueAt } from "@klutch/kube-core";
+import { apiVersionOf, type ResourceType, textAt, valueAt } from "@klutch/kube-core";
 
 /** Whose a composite is. */
 export interface ClaimIdentity {
@@ -50,15 +50,15 @@ interface Parts {
 /** The managed resource of a kind, which for a namespaced composite is the namespaced kind of the same name. */
 export function managedResource(
   claim: ClaimIdentity,
-  { group, version, kind }: ResourceType,
+  type: ResourceType,
   parts: Parts,
 ): Json {
   const { namespace, isComposite } = claim;
   const { labels, annotations, forProvider, providerConfig, secretName } = parts;
   const secret = isComposite ? { name: secretName } : { namespace, name: secretName };
   return {
-    apiVersion: `${isComposite ? namespacedDataservicesGroup : group}/${version}`,
-    kind,
+    apiVersion: apiVersionOf(isComposite ? { ...type, group: namespacedDataservicesGroup } : type),
+    kind: type.kind,
     metadata: {
       ...(isComposite ? { namespace } : {}),
       labels: { ...claimLabels(claim), ...labels },

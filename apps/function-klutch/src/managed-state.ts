@@ -1,7 +1,15 @@
 /** What a managed resource says of the spec that is wanted now. It is read as a stranger's: the broker's words are in it. */
 import { plainText } from "@klutch/api";
 import type { Json } from "@klutch/crossplane";
-import { conditionsOf, contains, jsonEqual, numberAt, textAt, valueAt } from "@klutch/kube-core";
+import {
+  conditionsOf,
+  contains,
+  findCondition,
+  jsonEqual,
+  numberAt,
+  textAt,
+  valueAt,
+} from "@klutch/kube-core";
 
 /** A condition that is about the spec that is wanted now. */
 export interface Said {
@@ -47,7 +55,7 @@ export function managedStateOf(observed: Json | undefined, wanted: Json): Manage
     ready: isDeleting && ready?.status === "True" ? undefined : ready,
     synced: said("Synced"),
     isDeleting,
-    wasReady: wasProvisioned || conditionOf(observed, "Ready")?.status === "True",
+    wasReady: wasProvisioned || findCondition(conditionsOf(observed), "Ready")?.status === "True",
     since: {
       create: time("metadata", "creationTimestamp"),
       change: time("status", "atProvider", "updatedAt"),
@@ -68,7 +76,7 @@ function holdsSpec(observed: Json | undefined, wanted: Json): boolean {
 }
 
 function currentOf(observed: Json | undefined, type: string): Said | undefined {
-  const condition = conditionOf(observed, type);
+  const condition = findCondition(conditionsOf(observed), type);
   if (condition === undefined) return undefined;
   const number = valueAt(condition, "observedGeneration");
   if (number !== undefined && number !== numberAt(observed, "metadata", "generation")) return undefined;
@@ -78,13 +86,6 @@ function currentOf(observed: Json | undefined, type: string): Said | undefined {
     reason,
     message: plainText(message, messageLimit),
   };
-}
-
-function conditionOf(
-  observed: Json | undefined,
-  type: string,
-): ReturnType<typeof conditionsOf>[number] | undefined {
-  return conditionsOf(observed).find((condition) => condition.type === type);
 }
 
 const conditionLimit = 20;

@@ -36,9 +36,7 @@ export class BackupCaches {
       indexes: {
         [byClaim]: claimKeys,
         [byInstance]: (backup) => keysBeside(backup, backup.spec.forProvider.instanceName),
-        [byConfig]: (backup) => (recordedId(backupCall(backup)) === undefined ? [] : [configNameOf(backup)]),
-        [byOpenCall]: (backup) => openCall(backupCall(backup), instanceIdOfBackup(backup)),
-        [byUid]: uidOf,
+        ...sharedIndexes(backupCall, instanceIdOfBackup),
       },
     });
     this.restores = new Informer<Restore>({
@@ -46,11 +44,8 @@ export class BackupCaches {
       type: restores,
       indexes: {
         [byBackup]: (restore) => keysBeside(restore, restore.spec.forProvider.backupName),
-        [byConfig]: (restore) =>
-          recordedId(restoreCall(restore)) === undefined ? [] : [configNameOf(restore)],
-        [byOpenCall]: (restore) => openCall(restoreCall(restore), instanceIdOfRestore(restore)),
         [byRunning]: (restore) => (isRunning(restore) ? [instanceIdOfRestore(restore) ?? ""] : []),
-        [byUid]: uidOf,
+        ...sharedIndexes(restoreCall, instanceIdOfRestore),
       },
     });
   }
@@ -86,21 +81,11 @@ export class BackupCaches {
   }
 
   claimsOfBackup(backup: Backup): Claims {
-    const config = configNameOf(backup);
-    const cached = (): Iterable<readonly [number, string]> =>
-      this.backups
-        .byIndex(byConfig, config)
-        .map((one) => [recordedId(backupCall(one)) ?? 0, uid(one)] as const);
-    return this.#backupNumbers.claims(config, uid(backup), cached);
+    return claimsIn(this.backups, this.#backupNumbers, backupCall, backup);
   }
 
   claimsOfRestore(restore: Restore): Claims {
-    const config = configNameOf(restore);
-    const cached = (): Iterable<readonly [number, string]> =>
-      this.restores
-        .byIndex(byConfig, config)
-        .map((one) => [recordedId(restoreCall(one)) ?? 0, uid(one)] as const);
-    return this.#restoreNumbers.claims(config, uid(restore), cached);
+    return claimsIn(this.restores, this.#restoreNumbers, restoreCall, restore);
   }
 
   /** For its turn at the manager of the instance. */
@@ -120,6 +105,30 @@ export class BackupCaches {
   #has(wanted: string): boolean {
     return this.backups.byIndex(byUid, wanted).length + this.restores.byIndex(byUid, wanted).length > 0;
   }
+}
+
+function claimsIn<M extends Managed>(
+  informer: Informer<M>,
+  numbers: ClaimedNumbers,
+  callOf: (managed: M) => CallSource,
+  managed: M,
+): Claims {
+  const config = configNameOf(managed);
+  const cached = (): Iterable<readonly [number, string]> =>
+    informer.byIndex(byConfig, config).map((one) => [recordedId(callOf(one)) ?? 0, uid(one)] as const);
+  return numbers.claims(config, uid(managed), cached);
+}
+
+/** The indexes that both kinds have. */
+function sharedIndexes<M extends Managed>(
+  callOf: (managed: M) => CallSource,
+  instanceIdOf: (managed: M) => string | undefined,
+): InformerOptions<M>["indexes"] {
+  return {
+    [byConfig]: (managed) => (recordedId(callOf(managed)) === undefined ? [] : [configNameOf(managed)]),
+    [byOpenCall]: (managed) => openCall(callOf(managed), instanceIdOf(managed)),
+    [byUid]: uidOf,
+  };
 }
 
 function openCall(source: CallSource, instanceId: string | undefined): readonly string[] {

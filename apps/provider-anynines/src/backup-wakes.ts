@@ -1,10 +1,15 @@
 /** Which change wakes which backup, restore, instance or binding. */
 import type { Backup, ManagedServiceBinding, Restore, ServiceInstance } from "@klutch/api";
 import { keysOfManagedChange, type Managed } from "@klutch/crossplane";
-import { jsonEqual } from "@klutch/kube-core";
 import type { Change, Controller } from "@klutch/kube-runtime";
 import type { BackupCaches } from "./backup-caches.ts";
-import { bindingsOfClaim, instancesOf, isUnchangedForBindings, type ProviderCaches } from "./caches.ts";
+import {
+  askedForBindings,
+  bindingsOfClaim,
+  instancesOf,
+  isUnchanged,
+  type ProviderCaches,
+} from "./caches.ts";
 import { criticalAnnotationNames } from "./critical-annotations.ts";
 import { isRunning } from "./restore/state.ts";
 
@@ -26,15 +31,15 @@ export function watchBackups(
   controllers.backups.watch(backups, ownKey);
   controllers.restores.watch(restores, ownKey);
   controllers.backups.watch(caches.instances, (change) =>
-    isUnchanged(change, isUnchangedForBindings) ? [] : names(backupCaches.backupsOfInstance(change.object)),
+    isUnchanged(change, askedForBindings) ? [] : names(backupCaches.backupsOfInstance(change.object)),
   );
   controllers.restores.watch(caches.instances, (change) => {
-    if (isUnchanged(change, isUnchangedForBindings)) return [];
+    if (isUnchanged(change, askedForBindings)) return [];
     const waiting = backupCaches.backupsOfInstance(change.object);
     return names(waiting.flatMap((backup) => backupCaches.restoresOf(backup)));
   });
   controllers.restores.watch(backups, (change) =>
-    isUnchanged(change, isUnchangedForRestores) ? [] : names(backupCaches.restoresOf(change.object)),
+    isUnchanged(change, askedForRestores) ? [] : names(backupCaches.restoresOf(change.object)),
   );
   controllers.instances.watch(backups, ({ type, object }) =>
     type === "deleted" ? names(instancesOf(caches, object)) : [],
@@ -65,17 +70,10 @@ function instancesOfEnded(caches: ProviderCaches, backups: readonly Backup[]): r
   return backups.flatMap((backup) => instancesOf(caches, backup));
 }
 
-function isUnchanged<T>(change: Change<T>, isSame: (object: T, previous: T) => boolean): boolean {
-  return change.type === "updated" && isSame(change.object, change.previous);
-}
-
-/** Whether nothing changed of a backup that a restore asks it for. */
-function isUnchangedForRestores(object: Backup, previous: Backup): boolean {
-  const asked = ({ metadata, status }: Backup): readonly unknown[] => {
-    const { id, instanceId, status: state } = status?.atProvider ?? {};
-    return [id, instanceId, state, metadata.deletionTimestamp, metadata.labels];
-  };
-  return jsonEqual(asked(object), asked(previous));
+/** What a restore asks a backup for. */
+function askedForRestores({ metadata, status }: Backup): readonly unknown[] {
+  const { id, instanceId, status: state } = status?.atProvider ?? {};
+  return [id, instanceId, state, metadata.deletionTimestamp, metadata.labels];
 }
 
 function names(managed: readonly Managed[]): readonly string[] {

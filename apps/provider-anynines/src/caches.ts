@@ -9,7 +9,7 @@ import {
   serviceInstances,
 } from "@klutch/api";
 import { jsonEqual } from "@klutch/kube-core";
-import { Informer, type InformerOptions } from "@klutch/kube-runtime";
+import { type Change, Informer, type InformerOptions } from "@klutch/kube-runtime";
 import { claimKeys, keysBeside, shownName } from "./claims.ts";
 import { wasNeverBound, wasNeverProvisioned } from "./existence.ts";
 import { acceptLossAnnotation, type Losses } from "./loss.ts";
@@ -101,13 +101,15 @@ export function lossesOf({ instances, configs }: ProviderCaches, instance: Servi
   return { config, missing: others.length + 1, all, accepted };
 }
 
-/** Whether nothing changed of an instance that a binding asks it for. */
-export function isUnchangedForBindings(object: ServiceInstance, previous: ServiceInstance): boolean {
-  const asked = ({ metadata, status }: ServiceInstance): readonly unknown[] => {
-    const { instanceId, serviceId, planId, state } = status?.atProvider ?? {};
-    return [instanceId, serviceId, planId, state, metadata.deletionTimestamp, metadata.labels];
-  };
-  return jsonEqual(asked(object), asked(previous));
+/** What a binding or a backup asks an instance for. */
+export function askedForBindings({ metadata, status }: ServiceInstance): readonly unknown[] {
+  const { instanceId, serviceId, planId, state } = status?.atProvider ?? {};
+  return [instanceId, serviceId, planId, state, metadata.deletionTimestamp, metadata.labels];
+}
+
+/** Whether an update left what is asked for as it was. */
+export function isUnchanged<T>(change: Change<T>, asked: (object: T) => readonly unknown[]): boolean {
+  return change.type === "updated" && jsonEqual(asked(change.object), asked(change.previous));
 }
 
 /** Of the claim of the instance that is named. */

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test, type TestContext } from "node:test";
 import { managedServiceBindings, serviceInstances } from "@klutch/api";
-import { conditionsOf, type DynamicObject, type ResourceType } from "@klutch/kube-core";
+import { conditionsOf, type DynamicObject, findCondition, type ResourceType } from "@klutch/kube-core";
 import { startVirtualProvider, type VirtualProvider } from "./testing/virtual-provider.ts";
 import { binding, instance } from "./testing/world.ts";
 
@@ -20,7 +20,7 @@ function assertBackOff(found: readonly number[]): void {
 
 async function synced(world: VirtualProvider, type: ResourceType, name: string): Promise<string> {
   const object = await world.user.get<DynamicObject>(type, { name });
-  return conditionsOf(object).find((one) => one.type === "Synced")?.message ?? "";
+  return findCondition(conditionsOf(object), "Synced")?.message ?? "";
 }
 
 async function ready(t: TestContext): Promise<VirtualProvider> {

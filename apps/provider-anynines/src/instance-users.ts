@@ -1,5 +1,6 @@
 /** Who still uses an instance: it is neither deleted before they are gone nor changed while a restore runs. No I/O. */
-import { ExternalError, NotYetError } from "@klutch/crossplane";
+import { ExternalError } from "@klutch/crossplane";
+import { notWhile } from "./waiting.ts";
 
 /** Names of their claims. */
 export interface InstanceUsers {
@@ -10,8 +11,6 @@ export interface InstanceUsers {
   /** Backups of it that are not gone at their backup manager. */
   readonly backups: readonly string[];
 }
-
-const waitMs = 5_000;
 
 /** Throws when somebody uses the instance, and says who has to go first, in the order in which they can. */
 export function checkUnused({ restores, bindings, backups }: InstanceUsers): void {
@@ -45,8 +44,5 @@ export function checkUnused({ restores, bindings, backups }: InstanceUsers): voi
 export function checkNotRestored(restores: readonly string[], what: string): void {
   const [restore] = restores;
   if (restore === undefined) return;
-  throw new NotYetError(`the restore ${restore} of the instance is running; ${what} afterwards`, {
-    requeueAfterMs: waitMs,
-    reason: "WaitingForRestore",
-  });
+  throw notWhile("Restore", `the restore ${restore} of the instance is running; ${what} afterwards`);
 }

@@ -8,10 +8,11 @@ import { createManagers } from "./backup-manager/managers.ts";
 import { watchBackups } from "./backup-wakes.ts";
 import { createBrokers } from "./broker/brokers.ts";
 import {
+  askedForBindings,
   bindingsOfClaim,
   createCaches,
   instanceOf,
-  isUnchangedForBindings,
+  isUnchanged,
   type ProviderCaches,
 } from "./caches.ts";
 import { leftAtBrokers, noticesOnManaged, problemsOnClaims } from "./claim-events.ts";
@@ -62,7 +63,7 @@ export function addProvider(manager: Manager, options: ProviderOptions): void {
   bindingController.watch(bindings, ownKey);
   // A binding that waits for its instance goes on at once, and an instance that waits for its bindings too.
   bindingController.watch(instances, (change) => {
-    if (change.type === "updated" && isUnchangedForBindings(change.object, change.previous)) return [];
+    if (isUnchanged(change, askedForBindings)) return [];
     return bindingsOfClaim(caches, change.object).map(({ metadata }) => metadata.name ?? "");
   });
   instanceController.watch(bindings, ({ type, object }) => {

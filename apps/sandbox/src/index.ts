@@ -1,4 +1,6 @@
 /** The whole of Klutch as local processes. */
+export type { CliFiles } from "./cli-files.ts";
 export { readConfig, type SandboxConfig } from "./config.ts";
 export { bindApi, playPerson } from "./demo/bind.ts";
 export { runSandbox } from "./sandbox.ts";
+export { dataHomes } from "./state.ts";

@@ -18,10 +18,10 @@ import type { Progress } from "./progress.ts";
 import { report } from "./report.ts";
 import { offerApis, startBackend } from "./services/backend.ts";
 import { startBroker } from "./services/broker.ts";
-import { obtainDataServers } from "./services/data-servers.ts";
+import { type DataServers, obtainDataServers } from "./services/data-servers.ts";
 import { startDex } from "./services/dex.ts";
 import { configureProvider, startFunction, startProvider } from "./services/packages.ts";
-import { openState, postgresFolder } from "./state.ts";
+import { openState, postgresFolder, type SandboxState } from "./state.ts";
 import { writeCliFiles } from "./cli-files.ts";
 import type { SandboxBase, SandboxContext } from "./context.ts";
 import { together } from "./together.ts";
@@ -35,17 +35,7 @@ export async function runSandbox(
   await using stack = new AsyncDisposableStack();
   const state = await openState(config.folder, config.reset, stack);
   requireRoom(await readMachineRoom(state.folder), state.folder);
-  const servers = await progress.step(
-    "servers, from the cache or obtained once (minutes, if they must be built)",
-    async () => {
-      await preparePostgres({
-        dataDir: postgresFolder(state.folder),
-        password: state.secrets.postgresPassword,
-      });
-      await resolveEngines(engineNames, { progress: (line) => progress.say(line), signal });
-      return obtainDataServers(progress, signal);
-    },
-  );
+  const servers = await obtainServers(state, progress, signal);
   if (state.isKept) progress.say(`taking up the state in ${state.folder} (--reset starts anew)`);
   const certificates = await ensureCertificates(join(state.folder, "certificates"), new Date());
   const base: SandboxBase = { state, stack, progress, generations: config.generations };
@@ -81,6 +71,22 @@ export async function runSandbox(
   progress.say("stopping …");
   stop.abort(new Error("stopping"));
   await Promise.all(tasks);
+}
+
+/** The programs of all servers. Those of instances only as far as they can be had. */
+function obtainServers(
+  { folder, secrets }: SandboxState,
+  progress: Progress,
+  signal: AbortSignal,
+): Promise<DataServers> {
+  return progress.step(
+    "servers, from the cache or obtained once (minutes, if they must be built)",
+    async () => {
+      await preparePostgres({ dataDir: postgresFolder(folder), password: secrets.postgresPassword });
+      await resolveEngines(engineNames, { progress: (line) => progress.say(line), signal });
+      return obtainDataServers(progress, signal);
+    },
+  );
 }
 
 const xrd = {

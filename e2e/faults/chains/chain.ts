@@ -1,7 +1,7 @@
 /** One chain: create, bind, write rows, back up, destroy the rows, restore, write more, delete. Kills come by its plan. */
 import { setTimeout as sleep } from "node:timers/promises";
-import { serviceInstances } from "@klutch/api";
-import { conditionsOf, type DynamicObject, findCondition, recordAt, secrets } from "@klutch/kube-core";
+import { claimNameLabel, serviceInstances } from "@klutch/api";
+import { conditionsOf, type DynamicObject, findCondition, secrets, secretText } from "@klutch/kube-core";
 import { waitFor } from "@klutch/kube-testing";
 import { Client } from "pg";
 import { type ClaimName, claimsOf, claimTypes } from "./claims.ts";
@@ -101,23 +101,26 @@ class Chain {
   }
 
   #strike(step: Step): void {
-    for (const kill of this.#plan.kills.filter((one) => one.step === step))
-      this.#strikes.push(sleep(kill.afterMs).then(() => this.#world.killer.strike(kill)));
+    for (const kill of this.#plan.kills.filter((one) => one.step === step)) {
+      const struck = sleep(kill.afterMs).then(() => this.#world.killer.strike(kill));
+      // It is awaited at the end, and may fail before that.
+      struck.catch(() => undefined);
+      this.#strikes.push(struck);
+    }
   }
 
   async #uri(): Promise<string> {
     const ref = { namespace: claimNamespace, name: `${this.#plan.name}-creds` };
     const secret = await this.#world.client.get<DynamicObject>(secrets, ref);
-    const uri = Buffer.from(String(recordAt(secret, "data")["uri"]), "base64").toString();
+    const uri = secretText(secret, "uri");
+    if (uri === undefined) throw new Error(`Secret ${ref.name} has no key uri`);
     this.database = new URL(uri).pathname.slice(1);
     return uri;
   }
 
   async #formerId(): Promise<string | undefined> {
     const { items } = await this.#world.client.list<DynamicObject>(serviceInstances);
-    const own = items.find(
-      ({ metadata }) => metadata.labels?.["crossplane.io/claim-name"] === this.#plan.name,
-    );
+    const own = items.find(({ metadata }) => metadata.labels?.[claimNameLabel] === this.#plan.name);
     return own?.metadata.annotations?.["anynines.crossplane.io/former-instance-id"];
   }
 

@@ -8,25 +8,18 @@ import {
 } from "@klutch/api";
 import type { KubeClient } from "@klutch/kube";
 import { type DynamicObject, type ResourceType, secrets } from "@klutch/kube-core";
+import { backups, bindings, compositeOf, instances, nano, restores } from "../../claim-kinds.ts";
 import { claimNamespace } from "./world.ts";
-
-const type = (plural: string, kind: string, namespaced: boolean): ResourceType => ({
-  group: "anynines.com",
-  version: "v1",
-  plural,
-  kind,
-  namespaced,
-});
 
 /** What a chain claims, each once. */
 export type ClaimName = "instance" | "binding" | "backup" | "restore";
 
 /** Kinds of the claims. */
 export const claimTypes: Readonly<Record<ClaimName, ResourceType>> = {
-  instance: type("postgresqlinstances", "PostgresqlInstance", true),
-  binding: type("servicebindings", "ServiceBinding", true),
-  backup: type("backups", "Backup", true),
-  restore: type("restores", "Restore", true),
+  instance: instances,
+  binding: bindings,
+  backup: backups,
+  restore: restores,
 };
 
 const serviceInstanceType = "postgresql";
@@ -40,7 +33,7 @@ export function claimsOf(name: string): Readonly<Record<ClaimName, DynamicObject
     spec,
   });
   return {
-    instance: claim("instance", { service: "a9s-postgresql17", plan: "postgresql-single-nano" }),
+    instance: claim("instance", nano),
     binding: claim("binding", { instanceRef: name, serviceInstanceType }),
     backup: claim("backup", { instanceRef: name, serviceInstanceType }),
     restore: claim("restore", { backupRef: name, instanceRef: name, serviceInstanceType }),
@@ -49,7 +42,7 @@ export function claimsOf(name: string): Readonly<Record<ClaimName, DynamicObject
 
 const leftTypes: readonly ResourceType[] = [
   ...Object.values(claimTypes),
-  ...Object.values(claimTypes).map(({ plural, kind }) => type(`x${plural}`, `X${kind}`, false)),
+  ...Object.values(claimTypes).map(compositeOf),
   serviceInstances,
   managedServiceBindings,
   managedBackups,

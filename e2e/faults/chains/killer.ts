@@ -8,12 +8,15 @@ const lookEveryMs = 50;
 /** Sends SIGKILL, and counts what was hit. */
 export class Killer {
   readonly #sandboxPid: number;
+  readonly #kill: (pid: number) => unknown;
   readonly #hit = new Map<Program, Set<number>>();
   /** Kills that found the program ended already, by an earlier kill. */
   missed = 0;
 
-  constructor(sandboxPid: number) {
+  /** `kill` sends SIGKILL; another one is for tests. */
+  constructor(sandboxPid: number, kill = (pid: number): unknown => process.kill(pid, "SIGKILL")) {
     this.#sandboxPid = sandboxPid;
+    this.#kill = kill;
   }
 
   /** Processes of the program that were killed. */
@@ -33,7 +36,13 @@ export class Killer {
     const pid = await processOf(this.#sandboxPid, program);
     const hit = this.#hit.get(program) ?? new Set();
     if (pid === undefined || hit.has(pid)) return false;
-    process.kill(pid, "SIGKILL");
+    try {
+      this.#kill(pid);
+    } catch (error) {
+      // It ended since it was found.
+      if (error instanceof Error && "code" in error && error.code === "ESRCH") return false;
+      throw error;
+    }
     this.#hit.set(program, hit.add(pid));
     return true;
   }

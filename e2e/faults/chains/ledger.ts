@@ -64,7 +64,8 @@ export class Ledger implements AsyncDisposable {
 
   /** From now on nothing that is written is missed. */
   static async open(places: BrokerPlaces): Promise<Ledger> {
-    const ledger = new Ledger(places);
+    await using stack = new AsyncDisposableStack();
+    const ledger = stack.use(new Ledger(places));
     const client = ledger.#client;
     await client.connect();
     await client.query(setUp);
@@ -73,6 +74,7 @@ export class Ledger implements AsyncDisposable {
         `create trigger ledger after insert or delete on public.${table} for each row execute function ledger.note()`,
       );
     ledger.#first = await ledger.#holdings();
+    stack.move();
     return ledger;
   }
 

@@ -1,12 +1,11 @@
 /** A sandbox as `npm run sandbox` starts it: real Crossplane, function, provider, broker and PostgreSQL, each a process. */
-import { mkdtemp, readFile, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { cacheFolder, logTail } from "@klutch/engines";
-import { createKubeClient, type KubeClient, loadKubeconfig } from "@klutch/kube";
+import { logTail } from "@klutch/engines";
+import type { KubeClient } from "@klutch/kube";
 import { isRecord, namespaces, numberAt, textAt } from "@klutch/kube-core";
-import { namespaceObject, waitFor } from "@klutch/kube-testing";
-import { removeDataOf, startSandbox } from "../../sandbox-process.ts";
+import { namespaceObject } from "@klutch/kube-testing";
+import { startOwnSandbox } from "../../own-sandbox.ts";
 import { Killer } from "./killer.ts";
 import { Ledger } from "./ledger.ts";
 import type { Program } from "./plan.ts";
@@ -33,22 +32,9 @@ const logFiles: Readonly<Record<Program, string>> = {
 /** Starts everything in a temporary folder. */
 export async function startWorld(): Promise<World> {
   await using stack = new AsyncDisposableStack();
-  const root = await mkdtemp(join(tmpdir(), "klutch-chains-"));
-  stack.defer(() => rm(root, { recursive: true, force: true }));
-  const folder = join(root, "sandbox");
-  stack.defer(() => removeDataOf(folder));
-  const env = { ...process.env, HOME: root, KLUTCH_STATE_DIR: folder, KLUTCH_CACHE_DIR: cacheFolder };
-  const sandbox = startSandbox({ env, args: ["--no-demo"] });
-  stack.defer(async () => {
-    sandbox.child.kill("SIGINT");
-    await sandbox.exited;
-  });
-  const isUp = (): boolean => sandbox.printed().includes("Klutch is up.");
-  await waitFor("the sandbox to be up", isUp, { timeoutMs: 240_000 }).catch((cause: unknown) => {
-    throw new Error(sandbox.printed(), { cause });
-  });
-  const kubeconfig = await loadKubeconfig({ path: join(folder, "control-plane.kubeconfig") });
-  const client = stack.use(createKubeClient(kubeconfig, { flowControl: false }));
+  const sandbox = stack.use(await startOwnSandbox("chains"));
+  const { folder } = sandbox;
+  const client = await sandbox.client("control-plane", { flowControl: false });
   await client.create(namespaces, namespaceObject(claimNamespace));
   const ledger = stack.use(
     await Ledger.open({
@@ -59,7 +45,7 @@ export async function startWorld(): Promise<World> {
   const owned = stack.move();
   return {
     client,
-    killer: new Killer(sandbox.child.pid ?? 0),
+    killer: new Killer(sandbox.pid),
     ledger,
     log: (program) => logTail(join(folder, logFiles[program]), 30),
     [Symbol.asyncDispose]: () => owned.disposeAsync(),

@@ -62,8 +62,8 @@ export class ExportError extends Error {
 /**
  * The snapshot and its hash. Only served versions are exported; behind a conversion webhook, which the app cluster cannot reach,
  * only one: the storage version if it is served, else the first served one. Exactly one exported version is marked as storage,
- * also when the provider's is not served. The column CONNECTION-SECRET is left out. Throws `ExportError` when nothing is served, a schema is missing or a version's name
- * is none that exports may have.
+ * also when the provider's is not served. Crossplane's column CONNECTION-SECRET is left out. Throws `ExportError` when nothing is
+ * served, a schema is missing or a version's name is none that exports may have.
  */
 export function exportFromCrd(crd: CrdSource): { readonly spec: ExportSnapshot; readonly hash: string } {
   const source = crdSpecOf(crd);

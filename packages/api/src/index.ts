@@ -2,6 +2,7 @@
 export { backendPolicyManifests, backendPolicyName } from "./admission/backend.ts";
 export { plainText, printable, printableLines } from "@klutch/kube-core";
 export * from "./claim-policy.ts";
+export * from "./claim-words.ts";
 export {
   konnectorPolicyManifests,
   konnectorPolicyName,

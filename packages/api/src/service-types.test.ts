@@ -31,19 +31,30 @@ function template(resource: string, metadata: object): APIServiceExportTemplate 
 const naming = (field: string): APIServiceExportTemplate =>
   template("bindings", { annotations: { [serviceTypeFieldAnnotation]: field } });
 
+const pathOf = [
+  "schema",
+  "openAPIV3Schema",
+  "properties",
+  "spec",
+  "properties",
+  "serviceInstanceType",
+] as const;
 const enums = (object: { readonly spec?: unknown }): readonly unknown[] =>
-  listAt(object.spec, "versions").map((version) =>
-    valueAt(
-      version,
-      "schema",
-      "openAPIV3Schema",
-      "properties",
-      "spec",
-      "properties",
-      "serviceInstanceType",
-      "enum",
-    ),
-  );
+  listAt(object.spec, "versions").map((version) => valueAt(version, ...pathOf, "enum"));
+
+/** What `kubectl explain` prints of the spec is checked in tests on real servers. */
+test("more types than kubectl explain shows of an enum stand in the description, fewer do not", () => {
+  const description = "Type of the service.";
+  const shown = (types: readonly string[], field: object): unknown =>
+    listAt(withServiceTypes(crd(field), naming("spec.serviceInstanceType"), types).spec, "versions").map(
+      (version) => valueAt(version, ...pathOf, "description"),
+    )[0];
+  const four = ["cache", "mysql", "queue", "search"];
+  assert.equal(shown(four, { ...text, description }), description);
+  const all = "One of cache, mysql, queue, search, web.";
+  assert.equal(shown([...four, "web"], { ...text, description }), `${description} ${all}`);
+  assert.equal(shown([...four, "web"], text), all);
+});
 
 test("only the named field is narrowed, in every version that has it, and the CRD itself stays as it is", () => {
   const before = crd(text, text);

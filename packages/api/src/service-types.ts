@@ -1,5 +1,5 @@
 /** Kinds that name a type of data service, such as ServiceBinding, take in app clusters only the types that are offered here. */
-import { isRecord, type KubeObject, recordAt, recordsAt } from "@klutch/kube-core";
+import { isRecord, type KubeObject, recordAt, recordsAt, textAt } from "@klutch/kube-core";
 import { type JsonSchema, problemsOf, valueText } from "@klutch/schema";
 import { ExportError } from "./export-snapshot.ts";
 import type { APIServiceExportTemplate } from "./kinds/api-service-export-template.ts";
@@ -39,12 +39,21 @@ function narrowed(
   if (name === undefined) {
     if (schema["type"] !== "string") return undefined;
     const possible = types.filter((type) => problemsOf(schema, type).length === 0);
-    return possible.length === 0 ? schema : { ...schema, enum: possible };
+    return possible.length === 0 ? schema : { ...schema, enum: possible, ...explained(schema, possible) };
   }
   const properties = recordAt(schema, "properties");
   const property = Object.hasOwn(properties, name) ? properties[name] : undefined;
   const inner = isRecord(property) ? narrowed(property, rest, types) : undefined;
   return inner === undefined ? undefined : { ...schema, properties: { ...properties, [name]: inner } };
+}
+
+/** Of a longer list `kubectl explain` of the object above shows the first four values and dots. */
+const longestShown = 4;
+
+function explained(schema: JsonSchema, types: readonly string[]): JsonSchema {
+  if (types.length <= longestShown) return {};
+  const about = textAt(schema, "description") ?? "";
+  return { description: `${about} One of ${types.join(", ")}.`.trimStart() };
 }
 
 function noField({ metadata, spec }: APIServiceExportTemplate, field: string): ExportError {

@@ -12,7 +12,7 @@ export {
   startPostgres,
   type StartPostgresOptions,
 } from "./postgres.ts";
-export { dataHome, removeDataHome } from "./postgres-home.ts";
+export { dataHome, removeDataHome } from "./data-home.ts";
 export { isPortFree, type ReservedPorts, reservePort, reservePorts } from "./ports.ts";
 export { logTail, type ProcessOptions, type RunningProcess, startProcess } from "./process.ts";
 export { resolveEngine, resolveEngines, type ResolveOptions } from "./resolve.ts";

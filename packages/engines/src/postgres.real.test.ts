@@ -3,7 +3,7 @@ import { access, chmod, mkdir, mkdtemp, readFile, readlink, rm, writeFile } from
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
-import { removeDataHome } from "./postgres-home.ts";
+import { removeDataHome } from "./data-home.ts";
 import { startPostgres } from "./postgres.ts";
 
 const folder = await mkdtemp(join(tmpdir(), "klutch-pg-test-"));

@@ -9,7 +9,7 @@ import { inheritedEnvironment } from "./environment.ts";
 import { EngineError } from "./errors.ts";
 import { reservePorts } from "./ports.ts";
 import { exists } from "./paths.ts";
-import { dataHome } from "./postgres-home.ts";
+import { dataHome } from "./data-home.ts";
 import { type PostgresPrograms, resolvePostgres } from "./postgres-programs.ts";
 import { type RunningProcess, startProcess } from "./process.ts";
 import { unprivileged } from "./unprivileged.ts";

@@ -70,7 +70,7 @@ const line = (maxLength = 500): Schema<string> =>
 /** Words of a rule. Braces stand for the parameter only: in the messages of CEL rules they would be CEL. */
 const ruleText = (maxLength: number): Schema<string> =>
   string({ minLength: 1, maxLength, pattern: "^([^\\x00-\\x1f\\x7f{}]|\\{parameter\\})*$" });
-/** What a type of service is called, with at most 30 characters. */
+/** What the type of a service is called, with at most 30 characters. */
 export const serviceTypePattern: string = "^[a-z]([-a-z0-9]*[a-z0-9])?$";
 const label = (maxLength: number): Schema<string> => string({ pattern: serviceTypePattern, maxLength });
 const camelCase: Schema<string> = string({ pattern: "^[a-z][A-Za-z0-9]*$", maxLength: 63 });

@@ -4,16 +4,9 @@ import {
   type APIServiceExportRequest,
   apiServiceExportRequests,
   apiServiceExports,
-  consumerScopeAnnotation,
   crdNameOf,
-  exportFromCrd,
-  ExportError,
   rejectedClaims,
-  rejectedClaimsAnnotation,
   type RequestedResource,
-  observedGenerationAnnotation,
-  sourceSpecHashAnnotation,
-  withServiceTypes,
 } from "@klutch/api";
 import { falseCondition, type NewCondition, setConditions, trueCondition } from "@klutch/kube-core";
 import { isAlreadyExists } from "@klutch/kube";
@@ -21,7 +14,7 @@ import type { Reconcile } from "@klutch/kube-runtime";
 import { ensureStatus } from "../apply.ts";
 import { isOverLimit } from "../limits.ts";
 import { ensureAnswers } from "./answers.ts";
-import { generationsOf } from "./export-plan.ts";
+import { newExport } from "./new-export.ts";
 import { byNamespace, type ControllerContext } from "../controller-context.ts";
 
 /** How long a request may wait for a CRD or template. */
@@ -97,12 +90,9 @@ async function exportOne(
 ): Promise<NewCondition | undefined> {
   const { caches, exportTemplates, client, consumerScope, clusterScopedIsolation } = context;
   const name = crdNameOf(resource);
-  const notReady = (reason: string, message: string): NewCondition =>
-    falseCondition("ExportsReady", reason, "Error", message);
   const crd = caches.crds.get(name);
   if (crd === undefined)
     return notReady("CRDNotFound", `CustomResourceDefinition ${name} does not exist in the provider cluster`);
-  const present = caches.exports.get(`${namespace}/${name}`);
   const template = exportTemplates.template(resource.group ?? "", resource.resource);
   const claims = template?.spec.permissionClaims ?? [];
   // Existing plugins and backends leave the claims out of a request, or repeat them all: both take everything.
@@ -112,51 +102,23 @@ async function exportOne(
     const live = await client.get<APIServiceExport>(apiServiceExports, { namespace, name }, { signal });
     await ensureAnswers(client, live, rejected, { signal });
   };
-  if (present !== undefined) return template === undefined ? undefined : answer();
+  if (caches.exports.get(`${namespace}/${name}`) !== undefined)
+    return template === undefined ? undefined : answer();
   if (template === undefined)
     return notReady("CRDNotFound", `${name} is not offered: no APIServiceExportTemplate selects it`);
+  const types = exportTemplates.serviceTypes();
+  const scopes = { consumerScope, clusterScopedIsolation };
+  const made = newExport({ namespace, name, crd, template, types, rejected, ...scopes });
+  if ("problem" in made) return notReady("CRDInvalid", made.problem);
   try {
-    const { spec, hash } = exportFromCrd(withServiceTypes(crd, template, exportTemplates.serviceTypes()));
-    const generations = generationsOf(template);
-    const isLifted =
-      spec.scope === "Namespaced" && template.metadata.annotations?.[consumerScopeAnnotation] === "Cluster";
-    if (spec.scope === "Cluster" && clusterScopedIsolation === "Namespaced") {
-      return notReady(
-        "CRDInvalid",
-        `${name} is cluster-scoped, so its objects cannot be put into a namespace; use another --cluster-scoped-isolation for it`,
-      );
-    }
-    if ((spec.scope === "Cluster" || isLifted) && consumerScope !== "Cluster") {
-      return notReady(
-        "CRDInvalid",
-        `${name} is cluster-scoped in app clusters, which needs --consumer-scope=cluster in the backend`,
-      );
-    }
-    const object: APIServiceExport = {
-      apiVersion: "klutch.anynines.com/v1alpha1",
-      kind: "APIServiceExport",
-      metadata: {
-        namespace,
-        name,
-        annotations: {
-          [sourceSpecHashAnnotation]: hash,
-          ...(rejected === undefined ? {} : { [rejectedClaimsAnnotation]: rejected }),
-          ...(generations === undefined ? {} : { [observedGenerationAnnotation]: generations }),
-        },
-      },
-      spec: {
-        ...spec,
-        informerScope: consumerScope,
-        permissionClaims: claims,
-        ...(spec.scope === "Cluster" ? { clusterScopedIsolation } : {}),
-        ...(isLifted ? { scope: "Cluster", clusterScopedIsolation: "Namespaced" } : {}),
-      },
-    };
-    await client.create(apiServiceExports, object, { signal });
+    await client.create(apiServiceExports, made, { signal });
+    return undefined;
   } catch (error) {
-    if (error instanceof ExportError) return notReady("CRDInvalid", error.message);
     if (!isAlreadyExists(error)) throw error;
     return answer();
   }
-  return undefined;
+}
+
+function notReady(reason: string, message: string): NewCondition {
+  return falseCondition("ExportsReady", reason, "Error", message);
 }

@@ -31,7 +31,10 @@ test("a login, a choice, and the answer arrives at the plugin intact", async () 
   const page = await logIn(browser);
   assert.equal(page.url.pathname, "/resources");
   assert.match(page.html, /Bind Database/);
-  assert.match(page.html, /place secrets in your namespaces \(required\)/);
+  assert.match(
+    page.html,
+    /place secrets whose fields match type=Opaque or metadata\.labels\.credentials=true in your namespaces \(required\)/,
+  );
   const answer = await browser.submit(page, 'value="databases"', {}, "http://localhost:4321");
   assert.equal(answer.status, 303);
   assert.equal(answer.url.pathname, "/callback");

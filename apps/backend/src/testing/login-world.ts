@@ -46,7 +46,13 @@ export const sampleOffer: OfferedApi = {
   description: "A database with its own user.",
   fields: [{ name: "plan", about: "The plan: small (1 GiB), big (<10 GiB>)." }],
   permissionClaims: [
-    { group: "", resource: "secrets", version: "v1", required: true, selector: { owner: "Provider" } },
+    {
+      group: "",
+      resource: "secrets",
+      version: "v1",
+      required: true,
+      selector: { owner: "Provider", fieldSelectors: ["type=Opaque", "metadata.labels.credentials=true"] },
+    },
   ],
 };
 

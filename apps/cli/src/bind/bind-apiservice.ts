@@ -9,8 +9,9 @@ import { plannedApis } from "./dry-run.ts";
 import { CliError } from "../errors.ts";
 import { fetchText } from "../http.ts";
 import type { BindApiServiceOptions } from "../options.ts";
-import { bindingTable, formatObjects } from "../output.ts";
+import { formatObjects } from "../output.ts";
 import { checkRequests } from "./requested.ts";
+import { showBindings } from "./show-bindings.ts";
 
 /** Runs the command. Manifest and kubeconfig are checked before anything is written anywhere. */
 export async function bindApiService(
@@ -35,11 +36,7 @@ export async function bindApiService(
   }
   // A manifest in a file is the person's own word, one from an address is somebody else's.
   const bindings = await bindApis(context, consumer, provider, [request], options, url);
-  terminal.out(
-    options.output === undefined
-      ? bindingTable(bindings, context.clock.now())
-      : formatObjects(bindings, options.output, options),
-  );
+  await showBindings(context, consumer, bindings, options);
 }
 
 async function readRequest(

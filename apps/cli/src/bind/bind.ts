@@ -8,9 +8,10 @@ import type { CliContext } from "../context.ts";
 import { plannedBase, secretAfterLogin } from "./dry-run.ts";
 import { login } from "./login.ts";
 import type { BindOptions } from "../options.ts";
-import { bindingTable, formatObjects } from "../output.ts";
+import { formatObjects } from "../output.ts";
 import { fetchProvider } from "./provider.ts";
 import { checkRequests } from "./requested.ts";
+import { showBindings } from "./show-bindings.ts";
 
 /** Runs the command. The provider is checked before anything is written anywhere. */
 export async function bind(context: CliContext, url: string, options: BindOptions): Promise<void> {
@@ -41,9 +42,5 @@ export async function bind(context: CliContext, url: string, options: BindOption
   const kubeconfig = Buffer.from(response.kubeconfig, "base64").toString("utf8");
   await using remote = connectProvider(kubeconfig, who, { requestTimeoutMs });
   const bindings = await bindApis(context, consumer, remote, response.requests, options, who);
-  terminal.out(
-    options.output === undefined
-      ? bindingTable(bindings, context.clock.now())
-      : formatObjects(bindings, options.output, options),
-  );
+  await showBindings(context, consumer, bindings, options);
 }

@@ -33,6 +33,21 @@ test("group, names and namespaces are shown, a star is not", () => {
   assert.doesNotMatch(describeClaim(secrets({ selector: { names: ["*"] } })), /referenced/);
 });
 
+test("selectors of labels and fields are shown with all their alternatives", () => {
+  const selector = {
+    owner: "Provider",
+    labelSelectors: [{ app: "db", tier: "x" }, { app: "web" }],
+    fieldSelectors: ["type=connection.crossplane.io/v1alpha1", "metadata.labels.service-binding=true"],
+  } as const;
+  assert.equal(
+    describeClaim(secrets({ required: true, selector })),
+    `The provider wants to write secrets objects (apiVersion: "v1") on your cluster, which are referenced with:
+\t- labels: "app=db,tier=x" or "app=web"
+\t- fields: "type=connection.crossplane.io/v1alpha1" or "metadata.labels.service-binding=true"
+Accepting this Permission is required in order to proceed.`,
+  );
+});
+
 test("each option that changes what happens has its sentence", () => {
   const text = describeClaim(
     secrets({

@@ -1,5 +1,11 @@
 /** The questions about a provider's permission claims. */
-import { type AnsweredPermissionClaim, judgeClaim, type PermissionClaim, printable } from "@klutch/api";
+import {
+  type AnsweredPermissionClaim,
+  claimedObjects,
+  judgeClaim,
+  type PermissionClaim,
+  printable,
+} from "@klutch/api";
 import type { CliContext } from "../context.ts";
 import { CliError, nothingChanged } from "../errors.ts";
 import type { ClaimAnswer } from "../options.ts";
@@ -33,10 +39,17 @@ function verbOf(claim: PermissionClaim): string {
 }
 
 function referencesOf({ selector }: PermissionClaim): string {
-  const named = (list: readonly string[] | undefined, what: string): string[] =>
-    list === undefined || list.includes("*") ? [] : list.map((one) => `\n\t- ${what}: "${printable(one)}"`);
-  const references = [...named(selector?.names, "name"), ...named(selector?.namespaces, "namespace")];
-  return references.length === 0 ? "." : `, which are referenced with:${references.join("")}`;
+  const { names, namespaces, labels, fields } = claimedObjects(selector);
+  const quoted = (texts: readonly string[]): string => texts.map((text) => `"${text}"`).join(" or ");
+  const references = [
+    ...names.map((name) => `name: "${name}"`),
+    ...namespaces.map((namespace) => `namespace: "${namespace}"`),
+    ...(labels.length === 0 ? [] : [`labels: ${quoted(labels)}`]),
+    ...(fields.length === 0 ? [] : [`fields: ${quoted(fields)}`]),
+  ];
+  return references.length === 0
+    ? "."
+    : `, which are referenced with:${references.map((one) => `\n\t- ${one}`).join("")}`;
 }
 
 function detailsOf(claim: PermissionClaim): string[] {

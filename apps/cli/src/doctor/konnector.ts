@@ -1,7 +1,8 @@
 /** Whether a konnector works for an app cluster: its Deployment, and the lease that the one which works renews. */
 import { consumerNamespace, konnectorName } from "@klutch/api";
-import { type Deployment, deployments, type Lease, leases, pods } from "@klutch/kube-core";
+import { type Deployment, deployments, pods } from "@klutch/kube-core";
 import { isForbidden } from "@klutch/kube";
+import { konnectorLease, type LeaseState } from "../app-cluster/konnector-lease.ts";
 import type { Consumer } from "../clusters.ts";
 import type { CliContext } from "../context.ts";
 import { type Finding, note, ok, problem, type Section } from "./diagnosis.ts";
@@ -11,10 +12,10 @@ export async function checkKonnector({ signal, clock }: CliContext, consumer: Co
   const { client } = consumer;
   const [deployment, lease, podNames] = await Promise.all([
     client.find<Deployment>(deployments, { namespace: consumerNamespace, name: konnectorName }, { signal }),
-    client.find<Lease>(leases, { namespace: consumerNamespace, name: consumerNamespace }, { signal }),
+    konnectorLease(consumer, clock.now(), signal),
     konnectorPods(consumer, signal),
   ]);
-  const alive = leaseFinding(lease, clock.now());
+  const alive = leaseFinding(lease);
   const outsider = alive.level === "ok" ? outsiderOf(lease, podNames) : undefined;
   return {
     title: "Konnector",
@@ -38,8 +39,11 @@ async function konnectorPods(
 }
 
 /** A konnector that holds the lease and is no Pod of this cluster, as the sandbox's processes or one on an operator's machine. */
-function outsiderOf(lease: Lease | undefined, podNames: ReadonlySet<string> | undefined): string | undefined {
-  const holder = lease?.spec?.holderIdentity ?? "";
+function outsiderOf(
+  lease: LeaseState | undefined,
+  podNames: ReadonlySet<string> | undefined,
+): string | undefined {
+  const holder = lease?.holder ?? "";
   return holder === "" || podNames === undefined || podNames.has(holder) ? undefined : holder;
 }
 
@@ -65,20 +69,16 @@ function deploymentFinding(
     : note(`${text} ${outsider} does the work, which is no Pod of this cluster.`, advice);
 }
 
-function leaseFinding(lease: Lease | undefined, now: number): Finding {
+function leaseFinding(lease: LeaseState | undefined): Finding {
   const what = `Lease ${consumerNamespace}/${consumerNamespace}`;
   const logs = `kubectl --namespace ${consumerNamespace} logs deployment/${konnectorName}`;
-  if (lease?.spec?.renewTime === undefined) {
+  if (lease === undefined) {
     return problem(`${what} does not exist: no konnector has ever led in this cluster.`, logs);
   }
-  const { holderIdentity = "", leaseDurationSeconds = 15, renewTime } = lease.spec;
-  const ageSeconds = Math.round((now - Date.parse(renewTime)) / 1000);
-  if (holderIdentity !== "" && ageSeconds <= leaseDurationSeconds) {
-    return ok(`${what} is held by ${holderIdentity}, renewed ${Math.max(0, ageSeconds)} s ago.`);
-  }
-  const holder = holderIdentity === "" ? "nobody" : holderIdentity;
+  const { holder, ageSeconds, durationSeconds, isLive } = lease;
+  if (isLive) return ok(`${what} is held by ${holder}, renewed ${Math.max(0, ageSeconds)} s ago.`);
   return problem(
-    `${what} was last renewed ${ageSeconds} s ago (by ${holder}), it must be at most ${leaseDurationSeconds} s: no konnector works.`,
+    `${what} was last renewed ${ageSeconds} s ago (by ${holder === "" ? "nobody" : holder}), it must be at most ${durationSeconds} s: no konnector works.`,
     logs,
   );
 }

@@ -1,6 +1,13 @@
 /** `klutch service apply`: a service's table becomes an API of the control plane. */
 import { formatYaml } from "@klutch/kube";
-import { type DynamicObject, type KubeObject, recordsAt, type ResourceType, textAt } from "@klutch/kube-core";
+import {
+  apiVersionOf,
+  conditionsOf,
+  type DynamicObject,
+  findCondition,
+  type KubeObject,
+  type ResourceType,
+} from "@klutch/kube-core";
 import { manifestsOf, type ServiceManifests } from "@klutch/services";
 import type { CliContext } from "../context.ts";
 import { formatObjects } from "../output.ts";
@@ -75,11 +82,10 @@ async function waitUntilOffered(
       { name: xrd.metadata.name },
       { signal: context.signal },
     );
-    const conditions = recordsAt(found.status, "conditions");
     const open = needed.flatMap((type) => {
-      const condition = conditions.find((one) => one["type"] === type);
-      if (condition?.["status"] === "True") return [];
-      return [`${type}: ${textAt(condition, "message") ?? textAt(condition, "reason") ?? "unknown"}`];
+      const condition = findCondition(conditionsOf(found), type);
+      if (condition?.status === "True") return [];
+      return [`${type}: ${condition?.message ?? condition?.reason ?? "unknown"}`];
     });
     if (found.status !== undefined) told = `it is not ${open.join("; not ")}`;
     return open.length === 0 ? true : undefined;
@@ -108,11 +114,11 @@ async function tellMissingConfigs(
   );
 }
 
-function configManifest({ group, version, kind }: ResourceType, name: string, serviceType: string): object {
+function configManifest(type: ResourceType, name: string, serviceType: string): object {
   const key = (of: string): object => ({ secretRef: { namespace: "crossplane-system", name, key: of } });
   return {
-    apiVersion: `${group}/${version}`,
-    kind,
+    apiVersion: apiVersionOf(type),
+    kind: type.kind,
     metadata: { name },
     spec: {
       url: "https://broker.example.org",

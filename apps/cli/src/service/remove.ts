@@ -9,7 +9,13 @@ import {
   textAt,
   valueAt,
 } from "@klutch/kube-core";
-import { backupConfigName, type Generation, providerConfigName } from "@klutch/services";
+import {
+  backupConfigName,
+  claimResource,
+  type Generation,
+  providerConfigName,
+  serviceTypePattern,
+} from "@klutch/services";
 import type { CliContext } from "../context.ts";
 import { CliError, nothingChanged } from "../errors.ts";
 import { counted } from "../findings.ts";
@@ -34,6 +40,11 @@ export async function removeService(
   options: ServiceOptions,
 ): Promise<void> {
   const { terminal } = context;
+  if (!new RegExp(serviceTypePattern).test(service))
+    throw new CliError(
+      "Usage",
+      `${JSON.stringify(service)} is not the type of a service, which has lower case letters, digits and hyphens, such as postgresql. ${nothingChanged}`,
+    );
   await using cluster = await connectControlPlane(options);
   const { generation } = options;
   const xrds = (await labelled(context, cluster, definitions, service)).filter(
@@ -89,8 +100,6 @@ async function labelled(
   type: ResourceType,
   service: string,
 ): Promise<readonly DynamicObject[]> {
-  if (!/^[a-z]([-a-z0-9]*[a-z0-9])?$/.test(service))
-    throw new CliError("Usage", `${JSON.stringify(service)} is not the type of a service.`);
   try {
     const { items } = await client.list<DynamicObject>(type, {
       labelSelector: `${serviceTypeLabel}=${service}`,
@@ -139,15 +148,13 @@ async function refuseNamed(
   context: CliContext,
   { client }: ControlPlane,
   service: string,
-  { group }: Generation,
+  generation: Generation,
 ): Promise<void> {
   for (const kind of ["ServiceBinding", "Backup", "Restore"]) {
-    const plural = `${kind.toLowerCase()}s`;
-    const type = { group, version: "v1", plural, kind, namespaced: true };
     const used = await namesOf(
       context,
       client,
-      type,
+      claimResource(kind, generation),
       (claim) => textAt(claim, "spec", "serviceInstanceType") === service,
     );
     if (used.length > 0) throw stillUsed(used, kind, ` of the type ${service}`, nothingChanged);

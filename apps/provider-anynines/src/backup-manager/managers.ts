@@ -4,9 +4,7 @@ import type { BrokerConfig } from "@klutch/osb";
 import { type Metrics, Secret } from "@klutch/telemetry";
 import { andTelling, requestObserver } from "../broker/client-metrics.ts";
 import { type ConfigSource, ConfiguredClients } from "../broker/configured-clients.ts";
-
-/** How long one call may take. A call that is older than twice this is not on its way any more. */
-const timeoutMs = 60_000;
+import { callTimeoutMs } from "./call-time.ts";
 
 /** Backup managers by name of their ProviderConfig. */
 export type Managers = ConfiguredClients<BackupManagerClient>;
@@ -18,7 +16,7 @@ export function createManagers(options: ConfigSource & { readonly metrics: Metri
     serviceType: "backupmanager",
     create: ({ url, auth, tls }, answered) =>
       createBackupManagerClient(
-        { url, credentials: credentialsOf(auth), tls, timeoutMs },
+        { url, credentials: credentialsOf(auth), tls, timeoutMs: callTimeoutMs },
         andTelling(observe, answered),
       ),
   });

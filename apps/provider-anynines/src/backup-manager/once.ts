@@ -14,10 +14,14 @@ import { type CallOptions, ExternalError, externalNameAnnotation, NotYetError } 
 import type { Clock } from "@klutch/kube";
 import type { AnnotationChanges, CriticalAnnotations } from "../critical-annotations.ts";
 import { type BrokerOperation, operationAnnotation } from "../operation.ts";
+import { notWhile } from "../waiting.ts";
+import { settleMs } from "./call-time.ts";
 import { type CallRecord, type CallSource, recordedCall } from "./record.ts";
 
 /** What the manager has of one instance, and how another one is made. */
 export interface OnceCalls<T> {
+  /** The instance's id at its broker. */
+  readonly instanceId: string;
   /** All of the instance; empty when the manager does not know it. */
   list(options: CallOptions): Promise<readonly T[]>;
   find(items: readonly T[], intent: CreateIntent, options: SearchOptions): LostAnswer<T>;
@@ -46,12 +50,11 @@ export interface OnceOptions extends CallSource {
   readonly notice: (message: string) => void;
 }
 
-interface Item {
+/** What has a number. */
+export interface Item {
   readonly id: number;
 }
 
-/** So long a request may be on its way: twice the time of a call. */
-const settleMs = 120_000;
 const lookAgainMs = 5_000;
 /** So old may an intent be when the call is sent. */
 const freshMs = 20_000;
@@ -96,8 +99,7 @@ export class OnceCall {
     const items = await calls.list(options);
     if ((await this.#find(calls, items)) !== undefined || this.#record.kind === "made") return;
     const obstacle = calls.obstacle(items);
-    if (obstacle !== undefined)
-      throw new NotYetError(obstacle, { requeueAfterMs: lookAgainMs, reason: "WaitingForRestore" });
+    if (obstacle !== undefined) throw notWhile("Restore", obstacle);
     const before = this.#record;
     const now = this.#options.clock.now();
     const intent = before.kind === "calling" ? { ...before.intent, sentAtMs: now } : createIntent(items, now);

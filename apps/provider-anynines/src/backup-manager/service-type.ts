@@ -1,9 +1,8 @@
 /** Whether two managed resources speak of the same type of data service, as far as the names of their ProviderConfigs tell. */
 import { ExternalError, type Managed } from "@klutch/crossplane";
+import { typeOfProviderConfig } from "@klutch/services";
 import { configNameOf } from "../broker/service-type.ts";
 import { shownName } from "../claims.ts";
-
-const suffixes = ["-service-broker", "-backup-manager"];
 
 /** Throws when the type that was said is another than that of `other`. `what`: whose type was said, for people. */
 export function checkType(managed: Managed, other: Managed, what: string): void {
@@ -16,8 +15,9 @@ export function checkType(managed: Managed, other: Managed, what: string): void 
   );
 }
 
+/** Undefined when the name says nothing of a type. */
 function typeOf(managed: Managed): string | undefined {
   const name = configNameOf(managed);
-  const suffix = suffixes.find((end) => name.endsWith(end));
-  return suffix === undefined ? undefined : name.slice(0, -suffix.length);
+  const type = typeOfProviderConfig(name);
+  return type === name ? undefined : type;
 }

@@ -7,7 +7,7 @@
  * | calling  | the list       | taken, looked for again, or to be called again                                           |
  * | made     | the backup     | as the manager says; what is gone there stays gone                                       |
  */
-import type { ServiceInstance } from "@klutch/api";
+import type { Backup, BackupObservation, ServiceInstance } from "@klutch/api";
 import {
   type Backup as FoundBackup,
   type BackupManagerClient,
@@ -15,16 +15,17 @@ import {
   isGone,
   phaseOf,
 } from "@klutch/backup-manager";
-import { type CallOptions, type ExternalClient, NotYetError, type Observation } from "@klutch/crossplane";
+import type { CallOptions, ExternalClient, Observation } from "@klutch/crossplane";
 import { isClearNo, listOrNothing, toExternalError } from "../backup-manager/errors.ts";
+import { MadeOnce, type MadeOnceOptions, movingMs } from "../backup-manager/made-once.ts";
 import type { OnceCalls } from "../backup-manager/once.ts";
-import type { Applicant, Turns } from "../backup-manager/turns.ts";
 import { instanceIdAnnotation, serviceIdAnnotation } from "../critical-annotations.ts";
-import { BackupState, type BackupStateOptions, instanceIdOfBackup } from "./state.ts";
-import { backupTarget, notYet, onlyOne } from "./target.ts";
+import { notWhile, notYet } from "../waiting.ts";
+import { backupCall, instanceIdOfBackup, shownBackup, shownDeleted } from "./state.ts";
+import { backupTarget, onlyOne } from "./target.ts";
 
 /** What the client of one backup needs. */
-export interface BackupClientOptions extends BackupStateOptions {
+export interface BackupClientOptions extends MadeOnceOptions<Backup> {
   readonly manager: Pick<BackupManagerClient, "createBackup" | "listBackups" | "getBackup" | "deleteBackup">;
   /** Those of the claim that the backup names. */
   readonly instances: () => readonly ServiceInstance[];
@@ -32,57 +33,42 @@ export interface BackupClientOptions extends BackupStateOptions {
   readonly restoresInto: (instanceId: string) => readonly string[];
   /** Names of the restores that read this backup now. */
   readonly restoresOfThis: () => readonly string[];
-  readonly turns: Turns;
-  readonly applicant: (instanceId: string) => Applicant;
 }
-
-/** While something moves. */
-const movingMs = 2_000;
-/** While the manager's word is not known here. */
-const unknownMs = 60_000;
-/** While a restore is in the way. */
-const restoreWaitMs = 5_000;
 
 /** Lives for one reconcile. */
 export class BackupClient implements ExternalClient {
   readonly #options: BackupClientOptions;
-  readonly #state: BackupState;
+  readonly #once: MadeOnce<BackupObservation>;
 
   constructor(options: BackupClientOptions) {
+    const { managed } = options;
     this.#options = options;
-    this.#state = new BackupState(options);
+    this.#once = new MadeOnce(backupCall(managed), managed.status?.atProvider ?? {}, options);
   }
 
-  async observe(options: CallOptions): Promise<Observation> {
-    try {
-      return await this.#observe(options);
-    } catch (error) {
-      throw toExternalError(error, "question");
-    }
+  observe(options: CallOptions): Promise<Observation> {
+    const calls = (): OnceCalls<FoundBackup> => this.#calls(this.#instanceId());
+    const ready = this.#once.isDeleting ? "deleting" : "creating";
+    return this.#once.observe({ calls, made: (id) => this.#observeMade(id, options), ready }, options);
   }
 
   async create(options: CallOptions): Promise<void> {
     const { managed, instances, restoresInto } = this.#options;
-    const { record } = this.#state.call;
+    const { record } = this.#once;
     const known = record.kind === "nothing" ? undefined : instanceIdOfBackup(managed);
     const target = known === undefined ? backupTarget(managed, instances()) : { instanceId: known };
     const { instanceId } = target;
     const [restore] = restoresInto(instanceId);
     if (restore !== undefined) {
-      throw new NotYetError(
-        `the restore ${restore} of the same instance is running; the backup begins afterwards`,
-        {
-          requeueAfterMs: restoreWaitMs,
-          reason: "WaitingForRestore",
-        },
-      );
+      const message = `the restore ${restore} of the same instance is running; the backup begins afterwards`;
+      throw notWhile("Restore", message);
     }
     const also = {
       [instanceIdAnnotation]: instanceId,
       ...("serviceId" in target ? { [serviceIdAnnotation]: target.serviceId } : {}),
     };
     try {
-      await this.#inTurn(instanceId, () => this.#state.call.make(this.#calls(instanceId), also, options));
+      await this.#once.make(this.#calls(instanceId), also, options);
     } catch (error) {
       throw toExternalError(error, "change");
     }
@@ -92,17 +78,12 @@ export class BackupClient implements ExternalClient {
 
   async delete(options: CallOptions): Promise<void> {
     const { manager, restoresOfThis } = this.#options;
-    const { record } = this.#state.call;
+    const { record } = this.#once;
     if (record.kind !== "made") return;
     const [restore] = restoresOfThis();
     if (restore !== undefined) {
-      throw new NotYetError(
-        `the restore ${restore} of this backup is still running; the backup is deleted afterwards`,
-        {
-          requeueAfterMs: restoreWaitMs,
-          reason: "WaitingForRestore",
-        },
-      );
+      const message = `the restore ${restore} of this backup is still running; the backup is deleted afterwards`;
+      throw notWhile("Restore", message);
     }
     try {
       await manager.deleteBackup({ instanceId: this.#instanceId(), backupId: record.id }, options);
@@ -111,27 +92,8 @@ export class BackupClient implements ExternalClient {
     }
   }
 
-  async #observe(options: CallOptions): Promise<Observation> {
-    const state = this.#state;
-    const { record } = state.call;
-    if (!state.call.isOpen) this.#options.turns.leave(state.managed.metadata.uid ?? "");
-    if (record.kind === "nothing") return state.observation({ exists: false, ready: "creating" });
-    if (record.kind === "made") return this.#observeMade(record.id, options);
-    const instanceId = this.#instanceId();
-    const waitMs = await this.#inTurn(instanceId, () => state.call.look(this.#calls(instanceId), options));
-    const { record: now } = state.call;
-    if (now.kind === "made") return this.#observeMade(now.id, options);
-    return state.observation({
-      exists: waitMs !== undefined,
-      ready: state.isDeleting ? "deleting" : "creating",
-      message:
-        "it is not known whether the backup manager got the request; the backup is looked for in its list",
-      pollAfterMs: waitMs,
-    });
-  }
-
   async #observeMade(id: number, options: CallOptions): Promise<Observation> {
-    const state = this.#state;
+    const once = this.#once;
     const instanceId = this.#instanceId();
     await this.#nameOthers(instanceId, id, options);
     let found: FoundBackup | undefined;
@@ -141,14 +103,14 @@ export class BackupClient implements ExternalClient {
       if (!isGone(error)) throw error;
     }
     if (found === undefined) return this.#observeGone(instanceId, id);
-    state.show(instanceId, found);
+    once.show(shownBackup(instanceId, found));
     switch (phaseOf(found.state)) {
       case "InProgress":
-        return state.observation({ exists: true, ready: "creating", pollAfterMs: movingMs });
+        return once.observation({ exists: true, ready: "creating", pollAfterMs: movingMs });
       case "Succeeded":
-        return state.observation({ exists: true, ready: "available", pollAfterMs: this.#restMs });
+        return once.observation({ exists: true, ready: "available", pollAfterMs: this.#restMs });
       case "Failed":
-        return state.observation({
+        return once.observation({
           exists: true,
           ready: "unavailable",
           reason: "Failed",
@@ -158,20 +120,18 @@ export class BackupClient implements ExternalClient {
       case "Deleted":
         return this.#observeGone(instanceId, id);
       case "Unknown":
-        return state.observation({
+        return once.unknown(id, found.state, {
           exists: true,
-          ready: state.isDeleting ? "unavailable" : "unknown",
-          message: `the backup manager says that backup ${id} is ${JSON.stringify(found.state)}, which is not known here`,
-          pollAfterMs: unknownMs,
+          ready: once.isDeleting ? "unavailable" : "unknown",
         });
     }
   }
 
   #observeGone(instanceId: string, id: number): Observation {
-    const state = this.#state;
-    state.showDeleted(instanceId, id);
-    return state.observation({
-      exists: !state.isDeleting,
+    const once = this.#once;
+    once.show(shownDeleted(once.atProvider, instanceId, id));
+    return once.observation({
+      exists: !once.isDeleting,
       ready: "unavailable",
       reason: "Deleted",
       message: "the backup is gone at the backup manager (retention or by hand)",
@@ -181,7 +141,8 @@ export class BackupClient implements ExternalClient {
   /** The existing provider made another one each minute once its own was gone, and never looked at them. */
   async #nameOthers(instanceId: string, id: number, options: CallOptions): Promise<void> {
     const { manager, claims, managed, notice } = this.#options;
-    if (this.#state.otherId(id) === undefined) return;
+    const { id: shown } = this.#once.atProvider;
+    if (shown === undefined || shown === id) return;
     const bornAt = Date.parse(managed.metadata.creationTimestamp ?? "");
     const claimed = claims.others();
     const others = (await manager.listBackups(instanceId, options))
@@ -197,6 +158,7 @@ export class BackupClient implements ExternalClient {
   #calls(instanceId: string): OnceCalls<FoundBackup> {
     const { manager } = this.#options;
     return {
+      instanceId,
       list: (options) => listOrNothing(() => manager.listBackups(instanceId, options)),
       find: findLostBackup,
       create: async (options) => (await manager.createBackup(instanceId, options)).backupId,
@@ -205,14 +167,9 @@ export class BackupClient implements ExternalClient {
     };
   }
 
-  #inTurn<T>(instanceId: string, work: () => Promise<T>): Promise<T> {
-    const { turns, applicant } = this.#options;
-    return turns.take(applicant(instanceId), work, () => this.#state.call.isOpen);
-  }
-
   /** Undefined: as anything of the kind that is at rest. */
   get #restMs(): number | undefined {
-    return this.#state.isDeleting ? movingMs : undefined;
+    return this.#once.isDeleting ? movingMs : undefined;
   }
 
   #instanceId(): string {

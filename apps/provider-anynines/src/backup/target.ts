@@ -1,17 +1,15 @@
 /** Whether a backup can be made of the instance that it names. No I/O. */
 import type { Backup, ServiceInstance } from "@klutch/api";
-import { ExternalError, type Managed, NotYetError } from "@klutch/crossplane";
+import { ExternalError, type Managed } from "@klutch/crossplane";
 import { checkType } from "../backup-manager/service-type.ts";
 import { shownName, shownNamespace } from "../claims.ts";
+import { notYet } from "../waiting.ts";
 
 /** What the backup manager and later restores need to know of the instance. */
 export interface InstanceIds {
   readonly instanceId: string;
   readonly serviceId: string;
 }
-
-/** What is waited for wakes whoever waits; this is for what is not seen. */
-const waitMs = 60_000;
 
 /** `instances`: those of the claim that the backup names. Throws `NotYetError` until there is one that is ready. */
 export function backupTarget(backup: Backup, instances: readonly ServiceInstance[]): InstanceIds {
@@ -46,11 +44,6 @@ export function onlyOne<M extends Managed>(
   if (one === undefined) throw notYet(`there is no ${where}`, waitingFor);
   if (other !== undefined) throw notYet(`there is more than one ${where}`, waitingFor);
   return one;
-}
-
-/** Something here has to happen first; asked again after a minute. */
-export function notYet(message: string, waitingFor: "Instance" | "Backup" = "Instance"): NotYetError {
-  return new NotYetError(message, { requeueAfterMs: waitMs, reason: `WaitingFor${waitingFor}` });
 }
 
 /** Fields that were declared and never had an effect. */

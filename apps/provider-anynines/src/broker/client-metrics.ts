@@ -2,10 +2,10 @@
 import { clientMetrics, type Metrics } from "@klutch/telemetry";
 
 /** Is told of each request: which operation, the status of the answer or undefined when none came, and how long it took. */
-export type ObserveRequest = (operation: string, status: number | undefined, tookMs: number) => void;
+export type ObserveCall = (operation: string, status: number | undefined, tookMs: number) => void;
 
 /** Counts by operation and answer, not by backend: names of ProviderConfigs are their owners'. */
-export function requestObserver(metrics: Metrics): ObserveRequest {
+export function requestObserver(metrics: Metrics): ObserveCall {
   const requests = metrics.counter(clientMetrics.brokerRequests);
   const durations = metrics.histogram(clientMetrics.brokerRequestDuration);
   return (operation, status, tookMs) => {
@@ -16,9 +16,9 @@ export function requestObserver(metrics: Metrics): ObserveRequest {
 
 /** Tells the second one the status, too. */
 export function andTelling(
-  observe: ObserveRequest,
+  observe: ObserveCall,
   answered: (status: number | undefined) => void,
-): ObserveRequest {
+): ObserveCall {
   return (operation, status, tookMs) => {
     observe(operation, status, tookMs);
     answered(status);

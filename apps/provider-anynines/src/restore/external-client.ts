@@ -8,7 +8,7 @@
  * | calling  | the list      | taken, looked for again, or to be called again                                              |
  * | made     | the restore   | as the manager says; an end is written down                                                 |
  */
-import type { Backup, ServiceInstance } from "@klutch/api";
+import type { Backup, Restore, RestoreObservation, ServiceInstance } from "@klutch/api";
 import {
   type BackupManagerClient,
   findLostRestore,
@@ -20,59 +20,65 @@ import {
 } from "@klutch/backup-manager";
 import { type CallOptions, type ExternalClient, NotYetError, type Observation } from "@klutch/crossplane";
 import { backupCall, instanceIdOfBackup } from "../backup/state.ts";
-import { notYet, onlyOne } from "../backup/target.ts";
+import { onlyOne } from "../backup/target.ts";
 import { isClearNo, listOrNothing, toExternalError } from "../backup-manager/errors.ts";
+import { MadeOnce, type MadeOnceOptions, movingMs } from "../backup-manager/made-once.ts";
 import type { OnceCalls } from "../backup-manager/once.ts";
 import { recordedId } from "../backup-manager/record.ts";
-import type { Applicant, Turns } from "../backup-manager/turns.ts";
 import { shownName } from "../claims.ts";
 import { backupIdAnnotation, instanceIdAnnotation } from "../critical-annotations.ts";
-import { instanceIdOfRestore, type RestoreEnd, RestoreState, type RestoreStateOptions } from "./state.ts";
+import { notWhile, notYet } from "../waiting.ts";
+import {
+  endChange,
+  instanceIdOfRestore,
+  recordedEnd,
+  restoreCall,
+  type RestoreEnd,
+  shownRestore,
+} from "./state.ts";
 import { restoreTarget, type RestoreTarget, type Unusable } from "./target.ts";
 
 /** What the client of one restore needs. */
-export interface RestoreClientOptions extends RestoreStateOptions {
+export interface RestoreClientOptions extends MadeOnceOptions<Restore> {
   readonly manager: Pick<BackupManagerClient, "createRestore" | "listRestores" | "getRestore" | "getBackup">;
   /** Those of the claim that the restore names. */
   readonly backups: () => readonly Backup[];
   /** Those of the claim that the backup names. */
   readonly instancesOf: (backup: Backup) => readonly ServiceInstance[];
-  readonly turns: Turns;
-  readonly applicant: (instanceId: string) => Applicant;
 }
-
-/** While something moves. */
-const movingMs = 2_000;
-/** While the manager's word is not known here. */
-const unknownMs = 60_000;
-/** While another restore runs. */
-const otherMs = 5_000;
 
 /** Lives for one reconcile. */
 export class RestoreClient implements ExternalClient {
   readonly #options: RestoreClientOptions;
-  readonly #state: RestoreState;
+  readonly #once: MadeOnce<RestoreObservation>;
+  #end: RestoreEnd | undefined;
 
   constructor(options: RestoreClientOptions) {
+    const { managed } = options;
     this.#options = options;
-    this.#state = new RestoreState(options);
+    this.#once = new MadeOnce(restoreCall(managed), managed.status?.atProvider ?? {}, options);
+    this.#end = recordedEnd(managed);
   }
 
   async observe(options: CallOptions): Promise<Observation> {
-    try {
-      return await this.#observe(options);
-    } catch (error) {
-      throw toExternalError(error, "question");
+    if (this.#end !== undefined) {
+      this.#once.leaveTurn();
+      return this.#observeEnd(this.#end);
     }
+    const calls = (): OnceCalls<FoundRestore> => this.#calls(this.#askedFor());
+    return this.#once.observe(
+      { calls, made: (id) => this.#observeMade(id, options), ready: "creating" },
+      options,
+    );
   }
 
   async create(options: CallOptions): Promise<void> {
     const target = this.#target();
-    if (typeof target === "string") return this.#state.finish(unusable(target));
+    if (typeof target === "string") return this.#finish(unusable(target));
     const { instanceId, backupId } = target;
     const also = { [instanceIdAnnotation]: instanceId, [backupIdAnnotation]: String(backupId) };
     try {
-      await this.#inTurn(instanceId, () => this.#state.call.make(this.#calls(target), also, options));
+      await this.#once.make(this.#calls(target), also, options);
     } catch (error) {
       await this.#answerTo(error, target, options);
     }
@@ -89,28 +95,8 @@ export class RestoreClient implements ExternalClient {
     });
   }
 
-  async #observe(options: CallOptions): Promise<Observation> {
-    const state = this.#state;
-    if (!state.call.isOpen) this.#options.turns.leave(state.managed.metadata.uid ?? "");
-    if (state.end !== undefined) return this.#observeEnd(state.end);
-    const { record } = state.call;
-    if (record.kind === "nothing") return state.observation({ exists: false, ready: "creating" });
-    if (record.kind === "made") return this.#observeMade(record.id, options);
-    const target = this.#askedFor();
-    const waitMs = await this.#inTurn(target.instanceId, () => state.call.look(this.#calls(target), options));
-    const { record: now } = state.call;
-    if (now.kind === "made") return this.#observeMade(now.id, options);
-    return state.observation({
-      exists: waitMs !== undefined,
-      ready: "creating",
-      message:
-        "it is not known whether the backup manager got the request; the restore is looked for in its list",
-      pollAfterMs: waitMs,
-    });
-  }
-
   async #observeMade(id: number, options: CallOptions): Promise<Observation> {
-    const state = this.#state;
+    const once = this.#once;
     const instanceId = this.#instanceId();
     let found: FoundRestore;
     try {
@@ -119,33 +105,36 @@ export class RestoreClient implements ExternalClient {
       if (!isGone(error)) throw error;
       return this.#endWith(endOf(id, "deleted"));
     }
-    state.show(instanceId, found);
+    once.show(shownRestore(once.atProvider, instanceId, found));
     switch (phaseOf(found.state)) {
       case "InProgress":
-        return state.observation({ exists: true, ready: "creating", pollAfterMs: movingMs });
+        return once.observation({ exists: true, ready: "creating", pollAfterMs: movingMs });
       case "Succeeded":
       case "Failed":
       case "Deleted":
         return this.#endWith(endOf(id, found.state));
       case "Unknown":
-        return state.observation({
-          exists: !state.isDeleting,
-          ready: "unknown",
-          message: `the backup manager says that restore ${id} is ${JSON.stringify(found.state)}, which is not known here`,
-          pollAfterMs: unknownMs,
-        });
+        return once.unknown(id, found.state, { exists: !once.isDeleting, ready: "unknown" });
     }
   }
 
   async #endWith(end: RestoreEnd): Promise<Observation> {
-    await this.#state.finish(end);
+    await this.#finish(end);
     return this.#observeEnd(end);
   }
 
+  /** Writes it down for ever. */
+  async #finish(end: RestoreEnd): Promise<void> {
+    const once = this.#once;
+    await once.annotations.write(endChange(end));
+    once.show({ ...once.atProvider, state: end.state ?? once.atProvider.state });
+    this.#end = end;
+  }
+
   #observeEnd({ state: last, reason, message }: RestoreEnd): Observation {
-    const state = this.#state;
-    return state.observation({
-      exists: !state.isDeleting,
+    const once = this.#once;
+    return once.observation({
+      exists: !once.isDeleting,
       ready: last === "done" ? "available" : "unavailable",
       reason,
       message: message === "" ? undefined : message,
@@ -154,21 +143,11 @@ export class RestoreClient implements ExternalClient {
 
   /** What the manager's no means: an end, or that it is tried again. */
   async #answerTo(error: unknown, target: RestoreTarget, options: CallOptions): Promise<void> {
-    if (isRestoreRunning(error))
-      throw new NotYetError(error.message, {
-        cause: error,
-        requeueAfterMs: otherMs,
-        reason: "WaitingForRestore",
-      });
-    if (isGone(error)) return this.#state.finish(unusable(error.message));
+    if (isRestoreRunning(error)) throw notWhile("Restore", error.message, error);
+    if (isGone(error)) return this.#finish(unusable(error.message));
     if (!isNotRestorable(error)) throw toExternalError(error, "change");
-    if (await this.#isBackupMoving(target, options))
-      throw new NotYetError(error.message, {
-        cause: error,
-        requeueAfterMs: otherMs,
-        reason: "WaitingForBackup",
-      });
-    return this.#state.finish(unusable(error.message));
+    if (await this.#isBackupMoving(target, options)) throw notWhile("Backup", error.message, error);
+    return this.#finish(unusable(error.message));
   }
 
   async #isBackupMoving(target: RestoreTarget, options: CallOptions): Promise<boolean> {
@@ -184,13 +163,13 @@ export class RestoreClient implements ExternalClient {
   /** Of a call that was made before, what was asked for then. */
   #target(): RestoreTarget | Unusable {
     const { managed: restore, backups, instancesOf } = this.#options;
-    if (this.#state.call.isOpen) return this.#askedFor();
+    if (this.#once.isOpen) return this.#askedFor();
     return restoreTarget({ restore, backups: backups(), instancesOf });
   }
 
   #askedFor(): RestoreTarget {
     const { annotations } = this.#options.managed.metadata;
-    const noted = Number(annotations?.[backupIdAnnotation] ?? this.#state.atProvider.backupId);
+    const noted = Number(annotations?.[backupIdAnnotation] ?? this.#once.atProvider.backupId);
     const backupId = Number.isSafeInteger(noted) ? noted : recordedId(backupCall(this.#backup()));
     if (backupId === undefined)
       throw notYet("the number of the backup that was asked for is not known", "Backup");
@@ -213,6 +192,7 @@ export class RestoreClient implements ExternalClient {
     const { manager } = this.#options;
     const { instanceId, backupId } = target;
     return {
+      instanceId,
       list: (options) => listOrNothing(() => manager.listRestores(instanceId, options)),
       find: (items, intent, search) => findLostRestore(items, backupId, intent, search),
       create: async (options) => (await manager.createRestore(target, options)).restoreId,
@@ -220,11 +200,6 @@ export class RestoreClient implements ExternalClient {
       isClearNo: (error) => isClearNo(error) && !isRestoreRunning(error),
       obstacle: otherRestore,
     };
-  }
-
-  #inTurn<T>(instanceId: string, work: () => Promise<T>): Promise<T> {
-    const { turns, applicant } = this.#options;
-    return turns.take(applicant(instanceId), work, () => this.#state.call.isOpen);
   }
 }
 

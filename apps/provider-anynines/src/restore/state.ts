@@ -1,13 +1,11 @@
-/** What is known of one restore during a reconcile: from the managed resource, and from the backup manager. */
+/** What is known of one restore, from the managed resource and from the backup manager. No I/O. */
 import type { Restore, RestoreObservation } from "@klutch/api";
 import type { Restore as FoundRestore } from "@klutch/backup-manager";
-import type { Observation } from "@klutch/crossplane";
 import { isRecord } from "@klutch/kube-core";
 import { timeText } from "../backup-manager/time-text.ts";
-import { OnceCall, type OnceOptions } from "../backup-manager/once.ts";
 import { type CallSource, recordedCall } from "../backup-manager/record.ts";
 import {
-  CriticalAnnotations,
+  type AnnotationChanges,
   instanceIdAnnotation,
   restoreEndAnnotation,
   restoreIdAnnotation,
@@ -64,63 +62,23 @@ function endOf(text: string): RestoreEnd {
   };
 }
 
-/** What the state is read from and written through. */
-export interface RestoreStateOptions extends Omit<OnceOptions, keyof CallSource | "annotations"> {
-  readonly managed: Restore;
-  readonly updateCriticalAnnotations: ConstructorParameters<typeof CriticalAnnotations>[1];
+/** What is written to end it for ever. */
+export function endChange(end: RestoreEnd): AnnotationChanges {
+  return { [restoreEndAnnotation]: JSON.stringify(end), [operationAnnotation]: undefined };
 }
 
-/** Lives for one reconcile. */
-export class RestoreState {
-  readonly managed: Restore;
-  readonly call: OnceCall;
-  readonly #annotations: CriticalAnnotations;
-  #atProvider: RestoreObservation;
-  #end: RestoreEnd | undefined;
-
-  constructor({ managed, updateCriticalAnnotations, ...options }: RestoreStateOptions) {
-    this.managed = managed;
-    this.#annotations = new CriticalAnnotations(managed, updateCriticalAnnotations);
-    this.call = new OnceCall({ ...options, ...restoreCall(managed), annotations: this.#annotations });
-    this.#atProvider = managed.status?.atProvider ?? {};
-    this.#end = recordedEnd(managed);
-  }
-
-  get isDeleting(): boolean {
-    return this.managed.metadata.deletionTimestamp !== undefined;
-  }
-
-  get atProvider(): RestoreObservation {
-    return this.#atProvider;
-  }
-
-  get end(): RestoreEnd | undefined {
-    return this.#end;
-  }
-
-  /** As the manager has it. */
-  show(instanceId: string, { id, backupId, state, triggeredAtMs, finishedAtMs }: FoundRestore): void {
-    this.#atProvider = {
-      instanceId,
-      backupId: backupId ?? this.#atProvider.backupId,
-      restoreId: id,
-      state,
-      triggeredAt: timeText(triggeredAtMs),
-      finishedAt: timeText(finishedAtMs),
-    };
-  }
-
-  /** Writes it down for ever. */
-  async finish(end: RestoreEnd): Promise<void> {
-    await this.#annotations.write({
-      [restoreEndAnnotation]: JSON.stringify(end),
-      [operationAnnotation]: undefined,
-    });
-    this.#atProvider = { ...this.#atProvider, state: end.state ?? this.#atProvider.state };
-    this.#end = end;
-  }
-
-  observation(finding: Omit<Observation, "upToDate" | "status">): Observation {
-    return { upToDate: true, ...finding, status: { atProvider: this.#atProvider } };
-  }
+/** As the manager has it. */
+export function shownRestore(
+  known: RestoreObservation,
+  instanceId: string,
+  { id, backupId, state, triggeredAtMs, finishedAtMs }: FoundRestore,
+): RestoreObservation {
+  return {
+    instanceId,
+    backupId: backupId ?? known.backupId,
+    restoreId: id,
+    state,
+    triggeredAt: timeText(triggeredAtMs),
+    finishedAt: timeText(finishedAtMs),
+  };
 }

@@ -12,12 +12,13 @@ import type { Backup, Restore, ServiceInstance } from "@klutch/api";
 import { phaseOf } from "@klutch/backup-manager";
 import { ExternalError } from "@klutch/crossplane";
 import { backupCall, instanceIdOfBackup } from "../backup/state.ts";
-import { notYet, onlyOne, readyInstance } from "../backup/target.ts";
+import { onlyOne, readyInstance } from "../backup/target.ts";
 import { recordedId } from "../backup-manager/record.ts";
 import { checkType } from "../backup-manager/service-type.ts";
 import { configNameOf } from "../broker/service-type.ts";
 import { shownName } from "../claims.ts";
 import { serviceIdAnnotation } from "../critical-annotations.ts";
+import { notYet } from "../waiting.ts";
 
 /** What is put where. */
 export interface RestoreTarget {

@@ -5,7 +5,7 @@ import {
   type ServiceBindingObservation,
   type ServiceInstance,
 } from "@klutch/api";
-import { NotYetError } from "@klutch/crossplane";
+import { notYet } from "../waiting.ts";
 
 /** The instance's ids at the broker. Throws `NotYetError` until it is provisioned, and once it is deleted. */
 export function bindableInstance(
@@ -13,8 +13,6 @@ export function bindableInstance(
   instance: ServiceInstance | undefined,
 ): Pick<ServiceBindingObservation, "instanceId" | "serviceID" | "planID"> {
   const { instanceName } = spec.forProvider;
-  const notYet = (message: string): NotYetError =>
-    new NotYetError(message, { requeueAfterMs: 60_000, reason: "WaitingForInstance" });
   if (instance === undefined) {
     const namespace = metadata.labels?.[claimNamespaceLabel] ?? "";
     throw notYet(

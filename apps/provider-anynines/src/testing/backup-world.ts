@@ -13,7 +13,7 @@ import {
 import type { BackupManagerClient } from "@klutch/backup-manager";
 import { keysOfManagedChange } from "@klutch/crossplane";
 import type { KubeClient } from "@klutch/kube";
-import { conditionsOf, type DynamicObject, type ResourceType } from "@klutch/kube-core";
+import { conditionsOf, type DynamicObject, findCondition, type ResourceType } from "@klutch/kube-core";
 import { ApiServerModel, Effects, seededRandom, VirtualClock, withEffects } from "@klutch/kube-testing";
 import { createMetrics, silentLogger } from "@klutch/telemetry";
 import { BackupCaches } from "../backup-caches.ts";
@@ -163,7 +163,7 @@ export class BackupWorld implements AsyncDisposable {
     condition: "Ready" | "Synced" = "Ready",
   ): Promise<string> {
     const object = await this.find(type, name);
-    const found = conditionsOf(object).find((one) => one.type === condition);
+    const found = findCondition(conditionsOf(object), condition);
     return [found?.status, found?.reason, found?.message].filter((text) => text !== undefined).join(" ");
   }
 

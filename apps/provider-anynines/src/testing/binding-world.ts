@@ -5,6 +5,7 @@ import type { KubeClient } from "@klutch/kube";
 import {
   conditionsOf,
   type DynamicObject,
+  findCondition,
   namespaces,
   recordAt,
   type Secret,
@@ -132,7 +133,7 @@ export class BindingWorld implements AsyncDisposable {
 
   /** `status reason`, and the message if there is one. */
   async condition(type: "Ready" | "Synced"): Promise<string> {
-    const found = conditionsOf(await this.binding()).find((one) => one.type === type);
+    const found = findCondition(conditionsOf(await this.binding()), type);
     return [found?.status, found?.reason, found?.message].filter((text) => text !== undefined).join(" ");
   }
 

@@ -1,16 +1,9 @@
 /** The life of an instance as its developer sees it: claim, bind, write, back up, destroy, restore, delete. */
 import { waitFor } from "@klutch/kube-testing";
+import { claimResource } from "@klutch/services";
 import type { Application, Credentials } from "./applications/application.ts";
 import { claimFile, type DemoService } from "./claims.ts";
-import {
-  applyFiles,
-  claimReady,
-  claimType,
-  deleteClaim,
-  readCredentials,
-  shared,
-  type Workplace,
-} from "./developer.ts";
+import { applyFiles, claimReady, deleteClaim, readCredentials, shared, type Workplace } from "./developer.ts";
 
 /** A service and what an application does with it. */
 export interface Chain {
@@ -32,7 +25,7 @@ export async function liveThrough(chain: Chain, base: Workplace): Promise<void> 
   const { service, application, title } = chain;
   const workplace: Workplace = { ...base, progress: base.progress.lane(title) };
   const { progress } = workplace;
-  const instances = claimType(service.kind);
+  const instances = claimResource(service.kind);
   await applyFiles(workplace, claimFile(service, "instance"), claimFile(service, "binding"));
   await progress.step("both claims are Ready", async () => {
     await claimReady(workplace, instances, service.name);

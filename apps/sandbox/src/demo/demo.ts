@@ -1,6 +1,8 @@
 /** The main job, start to end: bind, claim, use, delete. Everything happens with the tools and rights a developer has. */
-import { type ResourceType, secrets } from "@klutch/kube-core";
+import { backups, managedServiceBindings, restores, serviceInstances } from "@klutch/api";
+import { secrets } from "@klutch/kube-core";
 import { waitFor } from "@klutch/kube-testing";
+import { claimResource } from "@klutch/services";
 import type { CliFiles } from "../cli-files.ts";
 import type { SandboxContext } from "../context.ts";
 import type { SandboxBroker } from "../services/broker.ts";
@@ -11,15 +13,7 @@ import { postgresqlApplication } from "./applications/postgresql.ts";
 import { bindApi } from "./bind.ts";
 import { type Chain, liveThrough } from "./chain.ts";
 import { demoServices, namespaceFile } from "./claims.ts";
-import { applyFiles, claimType, secretOf, shared, type Workplace } from "./developer.ts";
-
-const managed = (kind: string, plural: string): ResourceType => ({
-  group: "dataservices.anynines.com",
-  version: "v1",
-  plural,
-  kind,
-  namespaced: false,
-});
+import { applyFiles, secretOf, shared, type Workplace } from "./developer.ts";
 
 /** What the demo needs to know of the sandbox. */
 export interface DemoInput {
@@ -33,7 +27,7 @@ export interface DemoInput {
 export async function runDemo({ context, cli, backendUrl, broker }: DemoInput): Promise<void> {
   const { progress } = context;
   const chains = chainsOf(broker);
-  const kinds = [...chains.map(({ service }) => claimType(service.kind)), ...Object.values(shared)];
+  const kinds = [...chains.map(({ service }) => claimResource(service.kind)), ...Object.values(shared)];
   for (const [index, { plural }] of kinds.entries()) {
     // What all say is shown once, and what is asked for more than that always.
     const print = (line: string): void => {
@@ -96,12 +90,12 @@ async function expectNothingLeft(
     await gone(`Secret ${ref.name}`, async () => (await appA.client.find(secrets, ref)) === undefined);
   }
   for (const type of [
-    ...chains.map(({ service }) => claimType(service.kind)),
+    ...chains.map(({ service }) => claimResource(service.kind)),
     ...Object.values(shared),
-    managed("ServiceInstance", "serviceinstances"),
-    managed("ServiceBinding", "servicebindings"),
-    managed("Backup", "backups"),
-    managed("Restore", "restores"),
+    serviceInstances,
+    managedServiceBindings,
+    backups,
+    restores,
   ]) {
     await gone(
       `${type.kind} (${type.group}) in the control plane`,

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { type DynamicObject, recordAt, type ResourceType, secrets } from "@klutch/kube-core";
 import { waitFor } from "@klutch/kube-testing";
+import { claimResource } from "@klutch/services";
 import type { CliFiles } from "../cli-files.ts";
 import type { SandboxContext } from "../context.ts";
 import { waitForConditions } from "../objects.ts";
@@ -15,15 +16,10 @@ const run = promisify(execFile);
 
 /** Kinds of claims that all data services share. */
 export const shared: Readonly<Record<"bindings" | "backups" | "restores", ResourceType>> = {
-  bindings: claimType("ServiceBinding"),
-  backups: claimType("Backup"),
-  restores: claimType("Restore"),
+  bindings: claimResource("ServiceBinding"),
+  backups: claimResource("Backup"),
+  restores: claimResource("Restore"),
 };
-
-/** How claims of a kind are served. */
-export function claimType(kind: string): ResourceType {
-  return { group: "anynines.com", version: "v1", plural: `${kind.toLowerCase()}s`, kind, namespaced: true };
-}
 
 /** Where they work. */
 export interface Workplace {

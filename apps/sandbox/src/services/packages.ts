@@ -1,6 +1,5 @@
 /** The processes behind our Function and Provider packages. */
 import { mkdir } from "node:fs/promises";
-import { connect } from "node:net";
 import { join } from "node:path";
 import { clusterRoleBindings, type DynamicObject, isRecord } from "@klutch/kube-core";
 import { waitFor } from "@klutch/kube-testing";
@@ -8,6 +7,7 @@ import { backupConfigName, providerConfigName } from "@klutch/services";
 import { accountKubeconfig, ensureAccount } from "../accounts.ts";
 import type { CertificateFolders } from "../certificates.ts";
 import { providerAccount } from "../crossplane/runtime.ts";
+import { isListening } from "../listening.ts";
 import { appProcess } from "../node-process.ts";
 import { applyAll } from "../objects.ts";
 import { keepProcess } from "../supervise.ts";
@@ -27,7 +27,7 @@ export async function startFunction(context: SandboxBase, certificates: Certific
         `--tls-certs-dir=${certificates.functionServer}`,
       ],
       logFile: join(state.folder, "function.log"),
-      ready: () => accepts(port),
+      ready: () => isListening(port),
     }),
   );
 }
@@ -109,14 +109,4 @@ function providerConfig(name: string, spec: object): DynamicObject {
       providerCredentials: { source: "Secret", username: key("username"), password: key("password") },
     },
   };
-}
-
-function accepts(port: number): Promise<boolean> {
-  const { promise, resolve } = Promise.withResolvers<boolean>();
-  const socket = connect(port, "127.0.0.1", () => {
-    socket.destroy();
-    resolve(true);
-  });
-  socket.on("error", () => resolve(false));
-  return promise;
 }

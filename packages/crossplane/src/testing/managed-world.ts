@@ -4,7 +4,14 @@
  */
 import assert from "node:assert/strict";
 import type { KubeClient } from "@klutch/kube";
-import { keyOf, type KubeObject, type ResourceType, type Secret, secrets } from "@klutch/kube-core";
+import {
+  findCondition,
+  keyOf,
+  type KubeObject,
+  type ResourceType,
+  type Secret,
+  secrets,
+} from "@klutch/kube-core";
 import { Controller, Informer } from "@klutch/kube-runtime";
 import {
   ApiServerModel,
@@ -153,7 +160,7 @@ export class World implements AsyncDisposable {
 
   /** `status reason`, and the message if there is one, of a condition; undefined without it. */
   async condition(type: "Ready" | "Synced"): Promise<string | undefined> {
-    const found = (await this.managed())?.status?.conditions?.find((condition) => condition.type === type);
+    const found = findCondition((await this.managed())?.status?.conditions, type);
     if (found === undefined) return undefined;
     return [found.status, found.reason, found.message].filter((text) => text !== undefined).join(" ");
   }

@@ -1,10 +1,11 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
-import { createKubeClient } from "@klutch/kube";
+import { createKubeClient, WatchStalledError } from "@klutch/kube";
 import { configMaps, type DynamicObject, keyOf, type KubeObject, namespaces } from "@klutch/kube-core";
 import { startCluster, startFaultProxy, waitFor } from "@klutch/kube-testing";
 import { Informer } from "./informer.ts";
 import type { Change } from "./store.ts";
+import { type LogLine, recordingLogger } from "../testing/recording-logger.ts";
 
 const stack = new AsyncDisposableStack();
 after(() => stack.disposeAsync());
@@ -183,4 +184,38 @@ test("a cache that hears nothing for twice its idle limit calls itself stale, an
   await churn();
   await assertConverged();
   await waitFor("the cache to be fresh", () => !informer.status().stale, { timeoutMs: 20_000 });
+});
+
+test("a watch of a kind that nobody writes to is silent without a word; one that keeps something back is not", async () => {
+  const lines: LogLine[] = [];
+  const namespace = "quiet";
+  await cluster.client.create(namespaces, {
+    apiVersion: "v1",
+    kind: "Namespace",
+    metadata: { name: namespace },
+  });
+  const options = {
+    client,
+    type: configMaps,
+    namespace,
+    idleTimeoutMs,
+    random: () => 0,
+    logger: recordingLogger(lines),
+  };
+  await using quiet = new Informer<KubeObject>(options);
+  let lists = 0;
+  quiet.onListed(() => void lists++);
+  quiet.start();
+  await waitFor("the silent watch to be replaced twice", () => lists > 2, { timeoutMs: 20_000 });
+  assert.deepEqual(
+    lines.map(({ fields }) => fields["error"]),
+    [],
+  );
+  assert.equal(quiet.status().lastError, undefined);
+  proxy.blackHole(true);
+  const kept = { ...configMap("kept", "back"), metadata: { namespace, name: "kept" } };
+  await cluster.client.create(configMaps, kept);
+  await waitFor("the silence to be reported", () => lines.length > 0, { timeoutMs: 20_000 });
+  proxy.blackHole(false);
+  assert.ok(lines[0]?.fields["error"] instanceof WatchStalledError);
 });

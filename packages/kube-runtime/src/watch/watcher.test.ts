@@ -8,6 +8,7 @@ const listing: WatcherState = { kind: "listing" };
 const watching: WatcherState = { kind: "watching", resourceVersion: "7" };
 const resumed: WatcherState = { kind: "watching", resourceVersion: "9" };
 const at = "9";
+const stalled = new WatchStalledError(1);
 
 const table: readonly (readonly [string, WatcherState, WatcherOutcome, WatcherStep])[] = [
   [
@@ -53,10 +54,16 @@ const table: readonly (readonly [string, WatcherState, WatcherOutcome, WatcherSt
     { state: resumed, wait: "backoff" },
   ],
   [
-    "a resumed stream in which nothing came begins a new list: its version may be one that the server does not reach for long",
+    "a stream in which nothing came begins a new list: its version may be one that the server does not reach for long",
     watching,
-    { resourceVersion: "7", error: new WatchStalledError(1) },
-    { state: listing, wait: "backoff" },
+    { resourceVersion: "7", error: stalled },
+    { state: { kind: "listing", silence: { resourceVersion: "7", error: stalled } }, wait: "backoff" },
+  ],
+  [
+    "such a list that fails is tried again as a list after silence",
+    { kind: "listing", silence: { resourceVersion: "7", error: stalled } },
+    { error: api(500) },
+    { state: { kind: "listing", silence: { resourceVersion: "7", error: stalled } }, wait: "backoff" },
   ],
   [
     "a server that went back to an older version, restored from a backup, begins a new list",

@@ -15,6 +15,11 @@
  * A server that was restored from a backup has versions below those that were seen. It sends nothing for a watch from a later one, not
  * even a bookmark, until it gets there again.
  *
+ * It also sends nothing about a kind that nobody has written to since it started: its bookmarks begin with the first event, or with what
+ * etcd tells it of its progress, by default every ten minutes. So a watch in which nothing came at all is not a failure; the list that
+ * follows decides. It is one when it fails, and when it shows what the watch has kept back. A watch that falls silent after something
+ * came has lost its bookmarks, and is a failure.
+ *
  * A list goes to the sink page by page, so that it is never in memory as a whole; what it lacks is removed when it is complete. It is
  * not asked for as a stream (KEP-3157): events of custom resources cost the server twice the time of pages, and the client half as much
  * again (bench/RESULTS.md).
@@ -52,8 +57,20 @@ export interface WatchSink<T> {
 
 /** What the watcher is doing. */
 export type WatcherState =
-  | { readonly kind: "listing"; readonly isReread?: boolean | undefined }
+  | {
+      readonly kind: "listing";
+      readonly isReread?: boolean | undefined;
+      /** Nothing came in the watch before. */
+      readonly silence?: Silence | undefined;
+    }
   | { readonly kind: "watching"; readonly resourceVersion: string };
+
+/** A watch in which nothing came. */
+export interface Silence {
+  /** It was watched from this version. */
+  readonly resourceVersion: string;
+  readonly error: WatchStalledError;
+}
 
 /** How a connection ended. `resourceVersion` is the last one seen, if the list was complete by then. */
 export interface WatcherOutcome {
@@ -76,6 +93,12 @@ export function nextStep(
   { error, resourceVersion, isEarly }: WatcherOutcome,
 ): WatcherStep {
   if (resourceVersion === undefined && state.kind === "listing") return { state, wait: "backoff" };
+  if (
+    state.kind === "watching" &&
+    error instanceof WatchStalledError &&
+    resourceVersion === state.resourceVersion
+  )
+    return { state: { kind: "listing", silence: { resourceVersion, error } }, wait: "backoff" };
   if (resourceVersion === undefined || isGone(error) || isAhead(state, { error, resourceVersion }))
     return { state: { kind: "listing" }, wait: "backoff" };
   if (isEarly === true) return { state: { kind: "listing", isReread: true }, wait: "short" };
@@ -86,7 +109,6 @@ export function nextStep(
 /** Whether the version that was watched from seems to be one that the server has not reached. */
 function isAhead(state: WatcherState, { error, resourceVersion = "" }: WatcherOutcome): boolean {
   if (state.kind !== "watching") return false;
-  if (error instanceof WatchStalledError) return resourceVersion === state.resourceVersion;
   if (error instanceof ApiError && error.message.includes("Too large resource version")) return true;
   return isLess(resourceVersion, state.resourceVersion);
 }
@@ -138,8 +160,10 @@ export async function runWatcher<T extends KubeObject>(options: WatcherOptions<T
     if (signal.aborted) return;
     const lastedMs = clock.monotonic() - started;
     if (lastedMs > healthyAfterMs) backoff.reset();
-    if (outcome.error !== undefined) sink.failed(outcome.error);
     const step = nextStep(state, outcome);
+    const isSilence =
+      state.kind === "watching" && step.state.kind === "listing" && step.state.silence !== undefined;
+    if (outcome.error !== undefined && !isSilence) sink.failed(outcome.error);
     state = step.state;
     // A server that closes each watch at once is not listed without a pause.
     const isHurried = outcome.isEarly === true && lastedMs < briefMs;
@@ -164,7 +188,7 @@ async function connect<T extends KubeObject>(
 ): Promise<WatcherOutcome> {
   let resourceVersion = state.kind === "watching" ? state.resourceVersion : undefined;
   try {
-    if (state.kind === "listing") return { resourceVersion: await list(options, state.isReread === true) };
+    if (state.kind === "listing") return { resourceVersion: await list(options, state) };
     const { clock, random } = options;
     const timeoutSeconds = Math.round(
       shortestWatchSeconds + random() * (longestWatchSeconds - shortestWatchSeconds),
@@ -179,17 +203,24 @@ async function connect<T extends KubeObject>(
 }
 
 /** One complete list; resolves to its version. */
-async function list<T extends KubeObject>(options: WatcherOptions<T>, isReread: boolean): Promise<string> {
+async function list<T extends KubeObject>(
+  options: WatcherOptions<T>,
+  { isReread = false, silence }: WatcherState & { readonly kind: "listing" },
+): Promise<string> {
   const { client, type, sink, signal } = options;
   const keys = new Set<string>();
   let resourceVersion = "";
+  let isKeptBack = false;
   for await (const page of listPages<T>(client, type, { ...scopeOf(options), signal })) {
     for (const item of page.items) {
       keys.add(keyOf(item));
+      isKeptBack ||= isLess(silence?.resourceVersion ?? "", item.metadata.resourceVersion ?? "");
       sink.apply(item, isReread);
     }
     ({ resourceVersion } = page);
   }
+  const wentBack = silence !== undefined && isLess(resourceVersion, silence.resourceVersion);
+  if (silence !== undefined && (isKeptBack || wentBack)) sink.failed(silence.error);
   sink.replace(keys, resourceVersion);
   return resourceVersion;
 }

@@ -1,5 +1,5 @@
 /** The page on which a person chooses what to bind. */
-import type { PermissionClaim } from "@klutch/api";
+import { claimedObjects, type PermissionClaim } from "@klutch/api";
 import { html } from "hono/html";
 import type { OfferedApi } from "../../export-templates.ts";
 import { layout, type Markup } from "./layout.ts";
@@ -63,10 +63,18 @@ function claimInWords(claim: PermissionClaim): string {
   const owner = claim.selector?.owner;
   const what =
     claim.group === undefined || claim.group === "" ? claim.resource : `${claim.resource}.${claim.group}`;
-  const names = claim.selector?.names?.filter((name) => name !== "*") ?? [];
-  const which = names.length === 0 ? "" : ` called ${names.join(", ")}`;
+  const { names, namespaces, labels, fields } = claimedObjects(claim.selector);
+  const one = (lead: string, texts: readonly string[]): readonly string[] =>
+    texts.length === 0 ? [] : [` ${lead} ${texts.join(" or ")}`];
+  const which = [
+    ...one("called", names),
+    ...one("with labels", labels),
+    ...one("whose fields match", fields),
+  ];
+  const objects = `${what}${which.join(",")}`;
+  const where = namespaces.length === 0 ? "your namespaces" : `namespace ${namespaces.join(" or ")}`;
   const need = claim.required === true ? " (required)" : "";
-  if (owner === "Provider") return `place ${what}${which} in your namespaces${need}`;
-  if (owner === "Consumer") return `read ${what}${which} of your namespaces${need}`;
-  return `read and write ${what}${which} in your namespaces${need}`;
+  if (owner === "Provider") return `place ${objects} in ${where}${need}`;
+  if (owner === "Consumer") return `read ${objects} of ${where}${need}`;
+  return `read and write ${objects} in ${where}${need}`;
 }

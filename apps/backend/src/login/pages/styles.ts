@@ -18,11 +18,10 @@ ul.apis { list-style: none; margin: 1.5rem 0 0; padding: 0; display: grid; gap: 
 dl { margin: .6rem 0 0; }
 dt { margin-top: .5rem; }
 dd { margin: .1rem 0 0; color: var(--soft); overflow-wrap: anywhere; }
-button { margin-top: .45rem; }
 .card code, p code { font: .9em ui-monospace, monospace; overflow-wrap: anywhere; }
 .facts { margin: 0; padding-left: 1.1rem; color: var(--soft); }
 .facts li { margin: .15rem 0; }
-button { justify-self: start; font: inherit; font-weight: 600; border: 0; border-radius: .55rem; padding: .6rem 1.1rem; background: var(--accent); color: var(--on-accent); cursor: pointer; }
+button { justify-self: start; margin-top: .45rem; font: inherit; font-weight: 600; border: 0; border-radius: .55rem; padding: .6rem 1.1rem; background: var(--accent); color: var(--on-accent); cursor: pointer; }
 button:hover { filter: brightness(1.08); }
 :focus-visible { outline: 3px solid var(--accent); outline-offset: 3px; }
 .problem { border-left: .35rem solid var(--warn); }

@@ -1,7 +1,6 @@
 /** Runs the command-line client of a data server, as a person would. */
 import { execFile } from "node:child_process";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
@@ -35,15 +34,4 @@ export async function runClient({ cacrt = "" }: Credentials, call: ClientCall): 
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
-}
-
-/** Whether nobody listens there. */
-export function isClosed(host: string, port: number): Promise<boolean> {
-  const { promise, resolve } = Promise.withResolvers<boolean>();
-  const socket = connect(port, host, () => {
-    socket.destroy();
-    resolve(false);
-  });
-  socket.on("error", () => resolve(true));
-  return promise;
 }

@@ -1,7 +1,8 @@
 /** An application with a key-value store of its own, reached by TLS. */
 import type { DebianPrograms } from "@klutch/engines";
+import { isListening } from "../../listening.ts";
 import type { Application, Credentials } from "./application.ts";
-import { isClosed, runClient } from "./client-program.ts";
+import { runClient } from "./client-program.ts";
 
 /** `programs` has the store's own client. */
 export function keyvalueApplication(programs: DebianPrograms): Application {
@@ -38,6 +39,6 @@ export function keyvalueApplication(programs: DebianPrograms): Application {
       return "all keys are flushed";
     },
     read: (credentials) => send(credentials, "GET", "greetings"),
-    isGone: ({ host = "", "valkey.port": port }) => isClosed(host, Number(port)),
+    isGone: async ({ host = "", "valkey.port": port }) => !(await isListening(Number(port), host)),
   };
 }

@@ -1,7 +1,8 @@
 /** An application with a MariaDB server of its own, reached by TLS. */
 import type { DebianPrograms } from "@klutch/engines";
+import { isListening } from "../../listening.ts";
 import type { Application, Credentials } from "./application.ts";
-import { isClosed, runClient } from "./client-program.ts";
+import { runClient } from "./client-program.ts";
 
 /** `programs` has MariaDB's own client. */
 export function mariadbApplication(programs: DebianPrograms): Application {
@@ -41,6 +42,6 @@ export function mariadbApplication(programs: DebianPrograms): Application {
       return "the table is dropped";
     },
     read: (credentials) => sql(credentials, "select words from greetings"),
-    isGone: ({ host = "", port }) => isClosed(host, Number(port)),
+    isGone: async ({ host = "", port }) => !(await isListening(Number(port), host)),
   };
 }

@@ -1,6 +1,6 @@
 /**
- * Where PostgreSQL's data really is. The server refuses to run as root, so root starts it as another user, and that user cannot enter a
- * closed home. Then the data is kept in the system's own place, and a symbolic link stands where it was asked for; that link is the
+ * Where a data server's data really is. PostgreSQL refuses to run as root, so root starts such servers as another user, and that user cannot
+ * enter a closed home. Then the data is kept in the system's own place, and a symbolic link stands where it was asked for; that link is the
  * record of the choice, so a home that is opened later changes nothing.
  */
 import { execFile } from "node:child_process";
@@ -20,7 +20,7 @@ export async function dataHome(wanted: string): Promise<string> {
     if (await exists(linked)) return linked;
     throw new EngineError(
       "DataMissing",
-      `${wanted} points to ${linked}, where the data of PostgreSQL was kept, and that is gone; remove ${wanted} to start with an empty server`,
+      `${wanted} points to ${linked}, where the server's data was kept, and that is gone. Put it back, or remove ${wanted} to start with an empty server`,
     );
   }
   await mkdir(dirname(wanted), { recursive: true });
@@ -49,6 +49,7 @@ async function moveAway(wanted: string): Promise<string> {
   return home;
 }
 
+/** The name is of when only PostgreSQL had one; homes are found there. */
 const dataPlace = ["postgres", "data"] as const;
 const placePrefix = "server-";
 const homeName = "home";

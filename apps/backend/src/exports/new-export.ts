@@ -1,0 +1,80 @@
+/** The export that answers a request, given the CRD and the template of its API. */
+import {
+  type APIServiceExport,
+  type APIServiceExportTemplate,
+  type ClusterScopedIsolation,
+  consumerScopeAnnotation,
+  exportFromCrd,
+  ExportError,
+  type InformerScope,
+  observedGenerationAnnotation,
+  rejectedClaimsAnnotation,
+  sourceSpecHashAnnotation,
+  withServiceTypes,
+} from "@klutch/api";
+import type { KubeObject } from "@klutch/kube-core";
+import { generationsOf } from "./export-plan.ts";
+
+/** What an export is made of. */
+export interface NewExportInput {
+  readonly namespace: string;
+  /** Of the CRD and the export. */
+  readonly name: string;
+  readonly crd: KubeObject;
+  readonly template: APIServiceExportTemplate;
+  /** Types of services that are offered. */
+  readonly types: readonly string[];
+  /** Permission claims that the app cluster's side rejected, as `rejectedClaims` gives them. */
+  readonly rejected: string | undefined;
+  readonly consumerScope: InformerScope;
+  readonly clusterScopedIsolation: ClusterScopedIsolation;
+}
+
+/** The export, or in words why there can be none. */
+export function newExport(input: NewExportInput): APIServiceExport | { readonly problem: string } {
+  const { crd, template, types, name, consumerScope, clusterScopedIsolation } = input;
+  try {
+    const { spec, hash } = exportFromCrd(withServiceTypes(crd, template, types));
+    const isLifted =
+      spec.scope === "Namespaced" && template.metadata.annotations?.[consumerScopeAnnotation] === "Cluster";
+    if (spec.scope === "Cluster" && clusterScopedIsolation === "Namespaced")
+      return {
+        problem: `${name} is cluster-scoped, so its objects cannot be put into a namespace; use another --cluster-scoped-isolation for it`,
+      };
+    if ((spec.scope === "Cluster" || isLifted) && consumerScope !== "Cluster")
+      return {
+        problem: `${name} is cluster-scoped in app clusters, which needs --consumer-scope=cluster in the backend`,
+      };
+    return {
+      apiVersion: "klutch.anynines.com/v1alpha1",
+      kind: "APIServiceExport",
+      metadata: metadataOf(input, hash),
+      spec: {
+        ...spec,
+        informerScope: consumerScope,
+        permissionClaims: template.spec.permissionClaims ?? [],
+        ...(spec.scope === "Cluster" ? { clusterScopedIsolation } : {}),
+        ...(isLifted ? { scope: "Cluster", clusterScopedIsolation: "Namespaced" } : {}),
+      },
+    };
+  } catch (error) {
+    if (error instanceof ExportError) return { problem: error.message };
+    throw error;
+  }
+}
+
+function metadataOf(
+  { namespace, name, template, rejected }: NewExportInput,
+  hash: string,
+): APIServiceExport["metadata"] {
+  const generations = generationsOf(template);
+  return {
+    namespace,
+    name,
+    annotations: {
+      [sourceSpecHashAnnotation]: hash,
+      ...(rejected === undefined ? {} : { [rejectedClaimsAnnotation]: rejected }),
+      ...(generations === undefined ? {} : { [observedGenerationAnnotation]: generations }),
+    },
+  };
+}

@@ -1,0 +1,29 @@
+/** The lease that the konnector which works for an app cluster renews. */
+import { consumerNamespace } from "@klutch/api";
+import { type Lease, leases } from "@klutch/kube-core";
+import type { Consumer } from "../clusters.ts";
+
+/** What a lease says. */
+export interface LeaseState {
+  /** `""` is nobody. */
+  readonly holder: string;
+  /** Since it was renewed last. */
+  readonly ageSeconds: number;
+  readonly durationSeconds: number;
+  /** Somebody holds it and renews it in time. */
+  readonly isLive: boolean;
+}
+
+/** Undefined when no konnector has ever led in this cluster. */
+export async function konnectorLease(
+  { client }: Consumer,
+  now: number,
+  signal: AbortSignal,
+): Promise<LeaseState | undefined> {
+  const ref = { namespace: consumerNamespace, name: consumerNamespace };
+  const lease = await client.find<Lease>(leases, ref, { signal });
+  if (lease?.spec?.renewTime === undefined) return undefined;
+  const { holderIdentity: holder = "", leaseDurationSeconds: durationSeconds = 15, renewTime } = lease.spec;
+  const ageSeconds = Math.round((now - Date.parse(renewTime)) / 1000);
+  return { holder, ageSeconds, durationSeconds, isLive: holder !== "" && ageSeconds <= durationSeconds };
+}

@@ -1,0 +1,13 @@
+/** Whether a server listens. */
+import { connect } from "node:net";
+
+/** Whether anybody takes connections there now. */
+export function isListening(port: number, host = "127.0.0.1"): Promise<boolean> {
+  const { promise, resolve } = Promise.withResolvers<boolean>();
+  const socket = connect(port, host, () => {
+    socket.destroy();
+    resolve(true);
+  });
+  socket.on("error", () => resolve(false));
+  return promise;
+}

@@ -1,0 +1,30 @@
+/** Which objects a permission claim covers, for people who decide about it: a terminal and the binding page show the same. */
+import { printable } from "@klutch/kube-core";
+import type { ClaimSelector } from "./kinds/permission-claim.ts";
+
+/** An object is covered when it fits one text of each list that is not empty. The texts are safe to print. */
+export interface ClaimedObjects {
+  readonly names: readonly string[];
+  readonly namespaces: readonly string[];
+  /** Such as `app=db,tier=x`. */
+  readonly labels: readonly string[];
+  /** Such as `type=Opaque,metadata.name!=x`: as written, because whoever wrote it means it exactly. */
+  readonly fields: readonly string[];
+}
+
+/** What restricts nothing, such as a star, is left out. */
+export function claimedObjects(selector: ClaimSelector = {}): ClaimedObjects {
+  const { names = [], namespaces = [], labelSelectors = [], fieldSelectors = [] } = selector;
+  const labels = labelSelectors.map((wanted) =>
+    Object.entries(wanted)
+      .map((pair) => pair.join("="))
+      .join(","),
+  );
+  const shown = (texts: readonly string[]): readonly string[] => texts.map((text) => printable(text));
+  return {
+    names: names.includes("*") ? [] : shown(names),
+    namespaces: namespaces.includes("*") ? [] : shown(namespaces),
+    labels: labels.includes("") ? [] : shown(labels),
+    fields: shown(fieldSelectors),
+  };
+}
