@@ -1,6 +1,7 @@
 /** `docs/reference/kinds.md`: every field of every kind, from the schemas of its CustomResourceDefinition. */
+import { isDeepStrictEqual } from "node:util";
 import { recordAt, recordsAt, valueAt } from "@klutch/kube-core";
-import { bindCrds, providerCrds } from "@klutch/api";
+import { bindCrds, dataservicesGroup, namespacedDataservicesGroup, providerCrds } from "@klutch/api";
 import { legacy, sharedXrdsOf } from "@klutch/services";
 import { fieldRows, type Shape } from "./field-rows.ts";
 import { printed } from "./json.ts";
@@ -11,11 +12,14 @@ interface Kind {
   readonly facts: readonly string[];
   readonly description: string;
   readonly schema: unknown;
+  /** The kind that has nearly the same fields: only what differs from it is shown. */
+  readonly like?: Kind | undefined;
 }
 
 /** The page, in Markdown. */
 export function kindsPage(): string {
-  const sections = [...bindCrds, ...providerCrds].map(crdKind);
+  const alone = [...bindCrds, ...providerCrds].map(crdKind);
+  const sections = alone.map((kind) => ({ ...kind, like: likeOf(kind, alone) }));
   // Each data service has a page of its own.
   const claims = sharedXrdsOf(legacy).map(claimKind);
   return [
@@ -80,9 +84,46 @@ function claimKind({ spec }: { readonly spec: unknown }): Kind {
   };
 }
 
-function kindSection({ title, facts, description, schema }: Kind): readonly string[] {
+/** The cluster-scoped kind of the provider beside a namespaced one. */
+function likeOf({ title }: Kind, kinds: readonly Kind[]): Kind | undefined {
+  if (!title.includes(namespacedDataservicesGroup)) return undefined;
+  const wanted = title.replace(namespacedDataservicesGroup, dataservicesGroup).replace(/^Cluster/, "");
+  return kinds.find((kind) => kind.title === wanted);
+}
+
+function kindSection({ title, facts, description, schema, like }: Kind): readonly string[] {
   const rows = fieldRows(schema, sharedShapes);
-  return [`## ${title}`, "", `${description} ${facts.join(" ")}`, "", ...table(rows)];
+  const head = [`## ${title}`, "", `${description} ${facts.join(" ")}`, ""];
+  if (like === undefined) return [...head, ...table(rows)];
+  const others = fieldRows(like.schema, sharedShapes);
+  const own = rows.filter((row) => !others.some((other) => isDeepStrictEqual(row, other)));
+  const names = new Set(rows.map(({ field }) => bare(field)));
+  const missing = others.map(({ field }) => bare(field)).filter((field) => !names.has(field));
+  // What lies below a field that is missing is not said again.
+  const topmost = missing.filter((field) => !missing.some((other) => field.startsWith(`${other}.`)));
+  return [
+    ...head,
+    [
+      `Its fields are those of [${like.title}](#${anchorOf(like.title)})`,
+      ...(topmost.length === 0 ? [] : [`without ${topmost.map((field) => `\`${field}\``).join(", ")}`]),
+      ...(own.length === 0 ? [] : ["and with these"]),
+    ].join(", ") + (own.length === 0 ? "." : ":"),
+    "",
+    ...(own.length === 0 ? [] : table(own)),
+  ];
+}
+
+/** The path alone, without the marks of Markdown. */
+function bare(field: string): string {
+  return field.replaceAll(/[*`]/g, "");
+}
+
+/** As GitHub makes it of a heading. */
+function anchorOf(title: string): string {
+  return title
+    .toLowerCase()
+    .replaceAll(/[^a-z0-9 -]/g, "")
+    .replaceAll(" ", "-");
 }
 
 function table(rows: ReturnType<typeof fieldRows>): readonly string[] {

@@ -1,5 +1,5 @@
 /** What the provider knows of backups and restores without asking, and how they find each other and their instances. */
-import { type Backup, backups, type Restore, restores, type ServiceInstance } from "@klutch/api";
+import type { Backup, Restore, ServiceInstance } from "@klutch/api";
 import { phaseOf } from "@klutch/backup-manager";
 import type { Managed } from "@klutch/crossplane";
 import { Informer, type InformerOptions } from "@klutch/kube-runtime";
@@ -8,8 +8,10 @@ import { ClaimedNumbers } from "./backup-manager/claimed.ts";
 import type { Claims } from "./backup-manager/once.ts";
 import { type CallSource, recordedCall, recordedId } from "./backup-manager/record.ts";
 import { type Applicant, Turns } from "./backup-manager/turns.ts";
-import { configNameOf } from "./broker/service-type.ts";
+import { configNameOf } from "./broker/config-reference.ts";
+import type { CacheOptions } from "./caches.ts";
 import { claimKeys, keysBeside, shownName } from "./claims.ts";
+import { clusterScoped } from "./generation.ts";
 import { instanceIdOfRestore, isRunning, restoreCall } from "./restore/state.ts";
 
 const byClaim = "claim";
@@ -29,10 +31,10 @@ export class BackupCaches {
   readonly #restoreNumbers = new ClaimedNumbers();
 
   /** Not started. */
-  constructor(options: Pick<InformerOptions<Backup>, "client" | "logger" | "clock" | "random">) {
+  constructor({ generation = clusterScoped, ...options }: CacheOptions) {
     this.backups = new Informer<Backup>({
       ...options,
-      type: backups,
+      type: generation.backups,
       indexes: {
         [byClaim]: claimKeys,
         [byInstance]: (backup) => keysBeside(backup, backup.spec.forProvider.instanceName),
@@ -41,7 +43,7 @@ export class BackupCaches {
     });
     this.restores = new Informer<Restore>({
       ...options,
-      type: restores,
+      type: generation.restores,
       indexes: {
         [byBackup]: (restore) => keysBeside(restore, restore.spec.forProvider.backupName),
         [byRunning]: (restore) => (isRunning(restore) ? [instanceIdOfRestore(restore) ?? ""] : []),

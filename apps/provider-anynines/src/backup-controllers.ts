@@ -1,14 +1,15 @@
 /** The controllers of backups and restores. */
-import { type Backup, backups, type Restore, restores } from "@klutch/api";
+import type { Backup, Restore } from "@klutch/api";
 import { createManagedReconcile } from "@klutch/crossplane";
 import type { Controller } from "@klutch/kube-runtime";
 import { BackupClient } from "./backup/external-client.ts";
 import { backupCall } from "./backup/state.ts";
 import { recordedCall } from "./backup-manager/record.ts";
-import { configNameOf } from "./broker/service-type.ts";
+import { configNameOf } from "./broker/config-reference.ts";
 import { instancesOf, isInstanceGone } from "./caches.ts";
 import { shownName } from "./claims.ts";
 import type { ControllerParts } from "./controllers.ts";
+import { controllerName } from "./generation.ts";
 import { createLaneController } from "./broker/lane-controller.ts";
 import { RestoreClient } from "./restore/external-client.ts";
 import { isRunning, recordedEnd, restoreCall } from "./restore/state.ts";
@@ -21,12 +22,12 @@ const restMs = 600_000;
 export function createBackupController(parts: ControllerParts): Controller {
   const { client, caches, backupCaches, managers, usages, clock } = parts;
   return createLaneController(parts, {
-    name: "backup",
+    name: controllerName(caches.generation.backups),
     informer: backupCaches.backups,
     reconcile: createManagedReconcile<Backup>({
       ...parts,
       pollIntervalMs: restMs,
-      type: backups,
+      type: caches.generation.backups,
       informer: backupCaches.backups,
       neverCreated: (managed) =>
         recordedCall(backupCall(managed)).kind === "nothing" || isInstanceGone(caches, managed),
@@ -54,12 +55,12 @@ export function createBackupController(parts: ControllerParts): Controller {
 export function createRestoreController(parts: ControllerParts): Controller {
   const { client, caches, backupCaches, managers, usages, clock } = parts;
   return createLaneController(parts, {
-    name: "restore",
+    name: controllerName(caches.generation.restores),
     informer: backupCaches.restores,
     reconcile: createManagedReconcile<Restore>({
       ...parts,
       pollIntervalMs: restMs,
-      type: restores,
+      type: caches.generation.restores,
       informer: backupCaches.restores,
       neverCreated: (managed) =>
         recordedCall(restoreCall(managed)).kind === "nothing" || recordedEnd(managed) !== undefined,

@@ -1,6 +1,7 @@
 /** Which change wakes which backup, restore, instance or binding. */
 import type { Backup, ManagedServiceBinding, Restore, ServiceInstance } from "@klutch/api";
 import { keysOfManagedChange, type Managed } from "@klutch/crossplane";
+import { keyOf } from "@klutch/kube-core";
 import type { Change, Controller } from "@klutch/kube-runtime";
 import type { BackupCaches } from "./backup-caches.ts";
 import {
@@ -31,25 +32,25 @@ export function watchBackups(
   controllers.backups.watch(backups, ownKey);
   controllers.restores.watch(restores, ownKey);
   controllers.backups.watch(caches.instances, (change) =>
-    isUnchanged(change, askedForBindings) ? [] : names(backupCaches.backupsOfInstance(change.object)),
+    isUnchanged(change, askedForBindings) ? [] : keys(backupCaches.backupsOfInstance(change.object)),
   );
   controllers.restores.watch(caches.instances, (change) => {
     if (isUnchanged(change, askedForBindings)) return [];
     const waiting = backupCaches.backupsOfInstance(change.object);
-    return names(waiting.flatMap((backup) => backupCaches.restoresOf(backup)));
+    return keys(waiting.flatMap((backup) => backupCaches.restoresOf(backup)));
   });
   controllers.restores.watch(backups, (change) =>
-    isUnchanged(change, askedForRestores) ? [] : names(backupCaches.restoresOf(change.object)),
+    isUnchanged(change, askedForRestores) ? [] : keys(backupCaches.restoresOf(change.object)),
   );
   controllers.instances.watch(backups, ({ type, object }) =>
-    type === "deleted" ? names(instancesOf(caches, object)) : [],
+    type === "deleted" ? keys(instancesOf(caches, object)) : [],
   );
   const ofEndedRestore = ofEnded(backupCaches);
-  controllers.backups.watch(restores, (change) => names(ofEndedRestore(change)));
-  controllers.instances.watch(restores, (change) => names(instancesOfEnded(caches, ofEndedRestore(change))));
+  controllers.backups.watch(restores, (change) => keys(ofEndedRestore(change)));
+  controllers.instances.watch(restores, (change) => keys(instancesOfEnded(caches, ofEndedRestore(change))));
   controllers.bindings.watch(restores, (change) => {
     const instances = instancesOfEnded(caches, ofEndedRestore(change));
-    return names(
+    return keys(
       instances.flatMap((instance): readonly ManagedServiceBinding[] => bindingsOfClaim(caches, instance)),
     );
   });
@@ -76,6 +77,6 @@ function askedForRestores({ metadata, status }: Backup): readonly unknown[] {
   return [id, instanceId, state, metadata.deletionTimestamp, metadata.labels];
 }
 
-function names(managed: readonly Managed[]): readonly string[] {
-  return managed.flatMap(({ metadata }) => metadata.name ?? []);
+function keys(managed: readonly Managed[]): readonly string[] {
+  return managed.map(keyOf);
 }

@@ -1,40 +1,42 @@
 /** What the provider knows of its kinds without asking, and how instances, bindings and brokers find each other in it. */
-import {
-  type Backup,
-  type ManagedServiceBinding,
-  managedServiceBindings,
-  type ProviderConfig,
-  providerConfigs,
-  type ServiceInstance,
-  serviceInstances,
-} from "@klutch/api";
+import type { Backup, ManagedServiceBinding, ServiceInstance } from "@klutch/api";
 import { jsonEqual } from "@klutch/kube-core";
 import { type Change, Informer, type InformerOptions } from "@klutch/kube-runtime";
 import { claimKeys, keysBeside, shownName } from "./claims.ts";
 import { wasNeverBound, wasNeverProvisioned } from "./existence.ts";
 import { acceptLossAnnotation, type Losses } from "./loss.ts";
 import { missingOf } from "./critical-annotations.ts";
-import { configNameOf } from "./broker/service-type.ts";
+import { ConfigCaches } from "./broker/config-caches.ts";
+import { configNameOf, configTarget, shownConfig } from "./broker/config-reference.ts";
+import { clusterScoped, type Generation } from "./generation.ts";
 
-/** The caches of the managed kinds and of their brokers. */
+/** The caches of the managed kinds of one generation and of their brokers. Nothing in it leads to the other generation. */
 export interface ProviderCaches {
+  readonly generation: Generation;
   readonly instances: Informer<ServiceInstance>;
   readonly bindings: Informer<ManagedServiceBinding>;
-  readonly configs: Informer<ProviderConfig>;
+  readonly configs: ConfigCaches;
 }
 
 const byClaim = "claim";
 const byConfig = "config";
 const missingByConfig = "missing";
 
+/** What caches need; `generation`: default the cluster-scoped one. */
+export type CacheOptions = Pick<
+  InformerOptions<ServiceInstance>,
+  "client" | "logger" | "clock" | "random"
+> & {
+  readonly generation?: Generation | undefined;
+};
+
 /** Not started. */
-export function createCaches(
-  options: Pick<InformerOptions<ServiceInstance>, "client" | "logger" | "clock" | "random">,
-): ProviderCaches {
+export function createCaches({ generation = clusterScoped, ...options }: CacheOptions): ProviderCaches {
   return {
+    generation,
     instances: new Informer<ServiceInstance>({
       ...options,
-      type: serviceInstances,
+      type: generation.instances,
       indexes: {
         [byClaim]: claimKeys,
         [byConfig]: (instance) => (wasNeverProvisioned(instance) ? [] : [configNameOf(instance)]),
@@ -44,10 +46,10 @@ export function createCaches(
     }),
     bindings: new Informer<ManagedServiceBinding>({
       ...options,
-      type: managedServiceBindings,
+      type: generation.bindings,
       indexes: { [byClaim]: instanceKeys },
     }),
-    configs: new Informer<ProviderConfig>({ ...options, type: providerConfigs }),
+    configs: new ConfigCaches(generation.configs, options),
   };
 }
 
@@ -98,7 +100,8 @@ export function lossesOf({ instances, configs }: ProviderCaches, instance: Servi
     .filter(({ metadata }) => metadata.uid !== instance.metadata.uid);
   const all = instances.byIndex(byConfig, config).length;
   const accepted = configs.get(config)?.metadata.annotations?.[acceptLossAnnotation] === "true";
-  return { config, missing: others.length + 1, all, accepted };
+  const [shown, target] = [shownConfig(instance), configTarget(instance)];
+  return { config: shown, target, missing: others.length + 1, all, accepted };
 }
 
 /** What a binding or a backup asks an instance for. */

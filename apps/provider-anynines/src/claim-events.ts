@@ -2,10 +2,11 @@
  * What is told by events. Problems of a deletion, on the claim: Crossplane asks no function for a composite that is being deleted, so no condition can
  * tell them. While nothing is deleted, the conditions do.
  */
-import { claimKindAnnotation, claimNameLabel, claimNamespaceLabel, type ProviderConfig } from "@klutch/api";
+import { claimKindAnnotation, claimNameLabel, type ProviderConfig } from "@klutch/api";
 import type { Managed, Problem } from "@klutch/crossplane";
 import type { DynamicObject, KubeObject } from "@klutch/kube-core";
 import type { EventRecorder } from "@klutch/kube-runtime";
+import { claimNamespaceOf } from "./claims.ts";
 
 /** An instance that is still at the broker of the ProviderConfig `config`. */
 export interface LeftInstance {
@@ -21,10 +22,11 @@ const leftReason = "LeftAtBroker";
 const kindPattern = /^(?<apiVersion>[a-z0-9.-]{1,253}\/v[a-z0-9]{1,62})\/(?<kind>[A-Z][A-Za-z0-9]{0,62})$/;
 
 /** The claim that a managed resource was made for, as far as an event needs it; undefined when it is not known. */
-export function claimOfManaged({ metadata }: Managed): DynamicObject | undefined {
-  const { annotations = {}, labels = {} } = metadata;
+export function claimOfManaged(managed: Managed): DynamicObject | undefined {
+  const { annotations = {}, labels = {} } = managed.metadata;
   const { apiVersion, kind } = kindPattern.exec(annotations[claimKindAnnotation] ?? "")?.groups ?? {};
-  const { [claimNameLabel]: name, [claimNamespaceLabel]: namespace } = labels;
+  const name = labels[claimNameLabel];
+  const namespace = claimNamespaceOf(managed);
   if (apiVersion === undefined || kind === undefined || name === undefined || namespace === undefined)
     return undefined;
   return { apiVersion, kind, metadata: { namespace, name } };

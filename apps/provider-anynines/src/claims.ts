@@ -5,16 +5,25 @@ import type { Managed } from "@klutch/crossplane";
 /** What of a managed resource names its claim. */
 export type OfClaim = Pick<Managed, "metadata">;
 
-/** `<claim namespace>/<claim name>` of the claim that it was made for; none when its labels do not say so. */
+/**
+ * `<namespace>/<name>` of the claim, or of the namespaced composite, that it was made for; none when its labels do not say so. A namespaced
+ * managed resource without such a label was made by hand and stands for itself.
+ */
 export function claimKeys(managed: OfClaim): readonly string[] {
-  const name = managed.metadata.labels?.[claimNameLabel];
-  return name === undefined ? [] : keysBeside(managed, name);
+  const { labels, namespace, name } = managed.metadata;
+  const own = labels?.[claimNameLabel] ?? (namespace === undefined ? undefined : name);
+  return own === undefined ? [] : keysBeside(managed, own);
 }
 
 /** The key of another claim, always in the namespace of its own. */
-export function keysBeside({ metadata }: OfClaim, name: string): readonly string[] {
-  const namespace = metadata.labels?.[claimNamespaceLabel];
+export function keysBeside(managed: OfClaim, name: string): readonly string[] {
+  const namespace = claimNamespaceOf(managed);
   return namespace === undefined ? [] : [`${namespace}/${name}`];
+}
+
+/** The namespace of its claim. That of a namespaced managed resource is its own: its labels are whoever may write there. */
+export function claimNamespaceOf({ metadata }: OfClaim): string | undefined {
+  return metadata.namespace ?? metadata.labels?.[claimNamespaceLabel];
 }
 
 /** For people: the claim's name, or its own. */
@@ -23,6 +32,6 @@ export function shownName({ metadata }: OfClaim): string {
 }
 
 /** For people: the namespace of its claim. */
-export function shownNamespace({ metadata }: OfClaim): string {
-  return metadata.labels?.[claimNamespaceLabel] ?? "";
+export function shownNamespace(managed: OfClaim): string {
+  return claimNamespaceOf(managed) ?? "";
 }

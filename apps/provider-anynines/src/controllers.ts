@@ -1,10 +1,5 @@
 /** The controllers of instances, bindings and the health of all backends. */
-import {
-  type ManagedServiceBinding,
-  managedServiceBindings,
-  type ServiceInstance,
-  serviceInstances,
-} from "@klutch/api";
+import type { ManagedServiceBinding, ProviderConfig, ServiceInstance } from "@klutch/api";
 import {
   connectionIsMissing,
   createManagedReconcile,
@@ -14,7 +9,7 @@ import {
   readConnection,
 } from "@klutch/crossplane";
 import type { KubeClient } from "@klutch/kube";
-import { Controller, type Runtime } from "@klutch/kube-runtime";
+import { Controller, type Informer, type Runtime } from "@klutch/kube-runtime";
 import type { BackupCaches } from "./backup-caches.ts";
 import type { Managers } from "./backup-manager/managers.ts";
 import type { Brokers } from "./broker/brokers.ts";
@@ -22,6 +17,7 @@ import { instanceOf, lossesOf, namesOfBindings, type ProviderCaches } from "./ca
 import { shownName } from "./claims.ts";
 import { instanceIdOf } from "./critical-annotations.ts";
 import { wasNeverBound, wasNeverProvisioned } from "./existence.ts";
+import { controllerName } from "./generation.ts";
 import { createLaneController } from "./broker/lane-controller.ts";
 import { createHealthReconcile } from "./provider-config-health.ts";
 import { ServiceBindingClient } from "./service-binding/external-client.ts";
@@ -57,11 +53,11 @@ export function createInstanceController(parts: ControllerParts): Controller {
   const { client, caches, backupCaches, brokers, usages, clock, confirmLossMs } = parts;
   const pace = new RestPace({ clock, intervalMs: parts.pollIntervalMs });
   return createLaneController(parts, {
-    name: "serviceinstance",
+    name: controllerName(caches.generation.instances),
     informer: caches.instances,
     reconcile: createManagedReconcile<ServiceInstance>({
       ...parts,
-      type: serviceInstances,
+      type: caches.generation.instances,
       informer: caches.instances,
       neverCreated: wasNeverProvisioned,
       connect: async (managed, { updateCriticalAnnotations, signal }) => {
@@ -91,11 +87,11 @@ export function createBindingController(parts: ControllerParts): Controller {
   const { client, caches, backupCaches, brokers, usages, clock, confirmLossMs } = parts;
   const pace = new RestPace({ clock, intervalMs: parts.pollIntervalMs });
   return createLaneController(parts, {
-    name: "servicebinding",
+    name: controllerName(caches.generation.bindings),
     informer: caches.bindings,
     reconcile: createManagedReconcile<ManagedServiceBinding>({
       ...parts,
-      type: managedServiceBindings,
+      type: caches.generation.bindings,
       informer: caches.bindings,
       neverCreated: wasNeverBound,
       connect: async (managed, { updateCriticalAnnotations, signal }) => {
@@ -136,7 +132,7 @@ export function createVanishedController(parts: ControllerParts): Controller {
   });
   const controller = new Controller({
     ...parts,
-    name: "vanished-instance",
+    name: controllerName(caches.generation.instances, "vanished-instance"),
     workers: lanesAtOnce,
     reconcile: vanished.reconcile,
   });
@@ -154,16 +150,21 @@ function namesOfRestores(
   return instance === undefined ? [] : backupCaches.restoresInto(instanceIdOf(instance)).map(shownName);
 }
 
-/** Writes into each ProviderConfig whether its backend answers. */
-export function createHealthController(parts: ControllerParts): Controller {
-  const { client, caches, brokers, managers, clock, logger, metrics, random } = parts;
-  return new Controller({
-    name: "providerconfig-health",
+/** Writes into each ProviderConfig of the kind whether its backend answers. */
+export function createHealthController(
+  parts: ControllerParts,
+  informer: Informer<ProviderConfig>,
+): Controller {
+  const { client, brokers, managers, clock, logger, metrics, random } = parts;
+  const controller = new Controller({
+    name: controllerName(informer.type, `${informer.type.kind.toLowerCase()}-health`),
     workers: lanesAtOnce,
     logger,
     metrics,
     clock,
     random,
-    reconcile: createHealthReconcile({ client, informer: caches.configs, brokers, managers, clock }),
+    reconcile: createHealthReconcile({ client, informer, brokers, managers, clock }),
   });
+  controller.watch(informer);
+  return controller;
 }

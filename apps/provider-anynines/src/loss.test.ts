@@ -14,8 +14,8 @@ test("a resource is lost when the broker says so twice, with the time between th
 });
 
 test("only the lost instance's own id is a permission, and none is enough while many are gone", () => {
-  const few = { config: "c", missing: 1, all: 9, accepted: false };
-  const lost = { name: "n", instanceId: "id", permission: "id", losses: few };
+  const few = { config: "c", target: "providerconfigs.x c", missing: 1, all: 9, accepted: false };
+  const lost = { target: "serviceinstances.x n", instanceId: "id", permission: "id", losses: few };
   assert.equal(decideLoss(lost).do, "provisionAnew");
   for (const permission of [undefined, "", "true", "other"]) {
     assert.equal(decideLoss({ ...lost, permission }).do, "hold");
@@ -27,10 +27,10 @@ test("only the lost instance's own id is a permission, and none is enough while 
 });
 
 test("the words of a loss say what a developer can do, and that the command is for the platform team", () => {
-  const losses = { config: "c", missing: 1, all: 9, accepted: false };
+  const losses = { config: "c", target: "providerconfigs.x c", missing: 1, all: 9, accepted: false };
   const said = (missing: number): string => {
     const decision = decideLoss({
-      name: "n",
+      target: "serviceinstances.x n",
       instanceId: "id",
       permission: undefined,
       losses: { ...losses, missing },
@@ -48,7 +48,7 @@ test("the words of a loss say what a developer can do, and that the command is f
 
 test("many are at least three and more than half", () => {
   const losses = (missing: number, all: number): boolean =>
-    isMassLoss({ config: "c", missing, all, accepted: false });
+    isMassLoss({ config: "c", target: "", missing, all, accepted: false });
   assert.deepEqual(
     [losses(2, 2), losses(3, 3), losses(3, 6), losses(4, 6), losses(3, 100)],
     [false, true, false, true, false],

@@ -36,7 +36,10 @@ export function stepLoss(recorded: Missing | undefined, now: number, confirmAfte
 
 /** How many instances of one ProviderConfig are missing at its broker. */
 export interface Losses {
+  /** Kind and name of the ProviderConfig, for people. */
   readonly config: string;
+  /** The same as arguments of kubectl. */
+  readonly target: string;
   readonly missing: number;
   readonly all: number;
   /** A person accepts it. */
@@ -50,20 +53,21 @@ export function isMassLoss({ missing, all, accepted }: Losses): boolean {
 
 /** Whether a confirmed loss may be made good by a new, empty instance; otherwise what to report. */
 export function decideLoss(lost: {
-  readonly name: string;
+  /** The managed resource as arguments of kubectl. */
+  readonly target: string;
   readonly instanceId: string;
   readonly permission: string | undefined;
   readonly losses: Losses;
 }): { readonly do: "provisionAnew" } | { readonly do: "hold"; readonly message: string } {
-  const { name, instanceId, permission, losses } = lost;
+  const { target, instanceId, permission, losses } = lost;
   const what = `the instance is lost: its broker does not know ${instanceId} any more`;
   if (isMassLoss(losses)) {
     return {
       do: "hold",
       message:
-        `${what}. ${losses.missing} of ${losses.all} instances of the ProviderConfig ${losses.config} are missing. ` +
+        `${what}. ${losses.missing} of ${losses.all} instances of the ${losses.config} are missing. ` +
         `The broker may look at other data, so no new instance is made until they are back: tell the platform team. ` +
-        `The platform team looks at the broker; to accept the loss, it runs in the control plane: kubectl annotate providerconfigs.dataservices.anynines.com ${losses.config} ${acceptLossAnnotation}=true`,
+        `The platform team looks at the broker; to accept the loss, it runs in the control plane: kubectl annotate ${losses.target} ${acceptLossAnnotation}=true`,
     };
   }
   if (permission === instanceId) return { do: "provisionAnew" };
@@ -72,6 +76,6 @@ export function decideLoss(lost: {
     message:
       `${what}. If the broker finds it again, nothing more has to be done. Tell the platform team, or delete the claim with ` +
       `its bindings and create another, which will be empty. To make this one anew, empty, the platform team runs in the ` +
-      `control plane: kubectl annotate serviceinstances.dataservices.anynines.com ${name} ${provisionAnewAnnotation}=${instanceId}`,
+      `control plane: kubectl annotate ${target} ${provisionAnewAnnotation}=${instanceId}`,
   };
 }

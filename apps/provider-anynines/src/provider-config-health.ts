@@ -1,6 +1,6 @@
 /** Reports for each ProviderConfig whether its backend answers. Every three minutes, or half a minute while it does not. */
-import { type ProviderConfig, providerConfigs } from "@klutch/api";
-import { wholeSeconds } from "@klutch/kube-core";
+import type { ProviderConfig } from "@klutch/api";
+import { keyOf, refOf, wholeSeconds } from "@klutch/kube-core";
 import type { Clock, KubeClient } from "@klutch/kube";
 import type { Informer, Reconcile } from "@klutch/kube-runtime";
 import type { Managers } from "./backup-manager/managers.ts";
@@ -16,7 +16,7 @@ interface Backends {
   readonly managers: Pick<Managers, "get">;
 }
 
-/** The reconcile function; keys are names of ProviderConfigs. */
+/** The reconcile function; keys are those of the informer. */
 export function createHealthReconcile(
   parts: Backends & {
     readonly client: KubeClient;
@@ -39,7 +39,7 @@ export function createHealthReconcile(
       logger.info("health of the backend changed", { healthy: lastStatus, reason: message });
     const lastCheckTime = wholeSeconds(clock.now());
     const status = { health: { lastCheckTime, lastStatus, lastMessage: message } };
-    await client.mergePatch(providerConfigs, { name: key }, { status }, { subresource: "status", signal });
+    await client.mergePatch(informer.type, refOf(key), { status }, { subresource: "status", signal });
     return { requeueAfterMs: lastStatus ? healthyIntervalMs : unhealthyIntervalMs };
   };
 }
@@ -60,7 +60,7 @@ async function checkBroker(
   config: ProviderConfig,
   signal: AbortSignal,
 ): Promise<void> {
-  const broker = await brokers.get(config.metadata.name ?? "", { signal });
+  const broker = await brokers.get(keyOf(config), { signal });
   const endpoint = config.spec.healthCheckEndpoint;
   if (endpoint === undefined || endpoint === "") await broker.catalog({ signal });
   else await broker.osb.checkHealth(endpoint, { signal });
@@ -71,7 +71,7 @@ async function checkManager(
   config: ProviderConfig,
   signal: AbortSignal,
 ): Promise<void> {
-  const manager = await managers.get(config.metadata.name ?? "", { signal });
+  const manager = await managers.get(keyOf(config), { signal });
   // An empty endpoint is none.
   await manager.checkHealth(config.spec.healthCheckEndpoint || undefined, { signal });
 }

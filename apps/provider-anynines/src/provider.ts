@@ -1,7 +1,8 @@
 /** Adds the provider's caches and controllers to a Manager, and says which change wakes which key. */
 import { keysOfManagedChange } from "@klutch/crossplane";
 import type { KubeClient } from "@klutch/kube";
-import { createEventRecorder, type Manager } from "@klutch/kube-runtime";
+import { keyOf } from "@klutch/kube-core";
+import { createEventRecorder, type EventRecorder, type Manager } from "@klutch/kube-runtime";
 import { BackupCaches } from "./backup-caches.ts";
 import { createBackupController, createRestoreController } from "./backup-controllers.ts";
 import { createManagers } from "./backup-manager/managers.ts";
@@ -23,6 +24,7 @@ import {
   createVanishedController,
 } from "./controllers.ts";
 import { criticalAnnotationNames } from "./critical-annotations.ts";
+import { type Generation, generations } from "./generation.ts";
 
 /** What the provider needs besides the Manager's runtime. */
 export interface ProviderOptions {
@@ -35,27 +37,37 @@ export interface ProviderOptions {
   readonly workers: number;
 }
 
-/** Adds everything that `options` ask for. */
+/** Adds everything that `options` ask for: the same for each generation of managed resources. */
 export function addProvider(manager: Manager, options: ProviderOptions): void {
+  const { client } = options;
+  const recorder = createEventRecorder({ ...manager.runtime, client, component: "provider-anynines" });
+  for (const generation of generations) addGeneration(manager, options, generation, recorder);
+}
+
+/** Caches, clients and controllers of one generation, which share nothing with those of the other one. */
+function addGeneration(
+  manager: Manager,
+  options: ProviderOptions,
+  generation: Generation,
+  recorder: EventRecorder,
+): void {
   const { client, env, pollIntervalMs, confirmLossMs = 30_000, workers } = options;
   const { runtime } = manager;
-  const caches: ProviderCaches = createCaches({ ...runtime, client });
+  const caches: ProviderCaches = createCaches({ ...runtime, client, generation });
   const { instances, bindings, configs } = caches;
-  const backupCaches = new BackupCaches({ ...runtime, client });
-  const source = { ...runtime, client, env, config: (name: string) => configs.get(name) };
+  const backupCaches = new BackupCaches({ ...runtime, client, generation });
+  const source = { ...runtime, client, env, configs };
   const brokers = manager.own(createBrokers(source));
   const managers = manager.own(createManagers(source));
   const usages = new Set<string>();
-  const recorder = createEventRecorder({ ...runtime, client, component: "provider-anynines" });
   const onProblem = problemsOnClaims(recorder);
   const notice = noticesOnManaged(recorder);
-  const onLeft = leftAtBrokers(recorder, (name) => configs.get(name));
+  const onLeft = leftAtBrokers(recorder, (key) => configs.get(key));
   const timing = { workers, pollIntervalMs, confirmLossMs };
   const backends = { caches, backupCaches, brokers, managers, usages };
   const parts = { ...runtime, ...backends, ...timing, client, onProblem, onLeft, notice };
   const instanceController = createInstanceController(parts);
   const bindingController = createBindingController(parts);
-  const healthController = createHealthController(parts);
   const backupController = createBackupController(parts);
   const restoreController = createRestoreController(parts);
   const ownKey = keysOfManagedChange(criticalAnnotationNames);
@@ -64,11 +76,11 @@ export function addProvider(manager: Manager, options: ProviderOptions): void {
   // A binding that waits for its instance goes on at once, and an instance that waits for its bindings too.
   bindingController.watch(instances, (change) => {
     if (isUnchanged(change, askedForBindings)) return [];
-    return bindingsOfClaim(caches, change.object).map(({ metadata }) => metadata.name ?? "");
+    return bindingsOfClaim(caches, change.object).map(keyOf);
   });
   instanceController.watch(bindings, ({ type, object }) => {
     const instance = type === "deleted" ? instanceOf(caches, object) : undefined;
-    return instance?.metadata.name === undefined ? [] : [instance.metadata.name];
+    return instance === undefined ? [] : [keyOf(instance)];
   });
   watchBackups(parts, {
     instances: instanceController,
@@ -76,8 +88,8 @@ export function addProvider(manager: Manager, options: ProviderOptions): void {
     backups: backupController,
     restores: restoreController,
   });
-  healthController.watch(configs);
-  manager.add(instances, bindings, configs, backupCaches.backups, backupCaches.restores);
-  manager.add(instanceController, bindingController, healthController, backupController, restoreController);
+  manager.add(instances, bindings, ...configs.informers, backupCaches.backups, backupCaches.restores);
+  manager.add(instanceController, bindingController, backupController, restoreController);
+  manager.add(...configs.informers.map((informer) => createHealthController(parts, informer)));
   manager.add(createVanishedController(parts));
 }

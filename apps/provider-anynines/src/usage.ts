@@ -1,11 +1,12 @@
 /**
- * ProviderConfigUsages: who uses a ProviderConfig. They belong to the managed resource, so garbage
+ * ProviderConfigUsages: who uses a ProviderConfig. They belong to the managed resource and are beside it if it is namespaced, so garbage
  * collection removes them; Crossplane gives a provider no right to delete them.
  */
-import { type ProviderConfigUsage, providerConfigUsages } from "@klutch/api";
+import { namespacedProviderConfigUsages, type ProviderConfigUsage, providerConfigUsages } from "@klutch/api";
 import type { Managed } from "@klutch/crossplane";
 import { isAlreadyExists, type KubeClient } from "@klutch/kube";
 import { controllerReference } from "@klutch/kube-core";
+import { bareConfigName, configKindOf, shownConfig } from "./broker/config-reference.ts";
 
 /** Makes sure the usage exists. `known` says that it was made before in this process, so that no request is needed. */
 export async function ensureUsage(
@@ -14,25 +15,33 @@ export async function ensureUsage(
   known: Set<string>,
   options: { readonly signal: AbortSignal },
 ): Promise<void> {
-  const { uid = "", name = "" } = managed.metadata;
-  const config = managed.spec.providerConfigRef?.name ?? "default";
+  const { uid = "", name = "", namespace } = managed.metadata;
+  const config = shownConfig(managed);
   if (known.has(`${uid}/${config}`)) return;
   const { apiVersion, kind } = managed;
+  const type = namespace === undefined ? providerConfigUsages : namespacedProviderConfigUsages;
   const usage: ProviderConfigUsage = {
-    apiVersion: "dataservices.anynines.com/v1",
-    kind: "ProviderConfigUsage",
+    apiVersion: `${type.group}/${type.version}`,
+    kind: type.kind,
     metadata: {
       name: uid,
-      labels: { "crossplane.io/provider-config": config },
+      ...(namespace === undefined ? {} : { namespace }),
+      labels: { "crossplane.io/provider-config": bareConfigName(managed) },
       ownerReferences: [controllerReference(managed)],
     },
-    providerConfigRef: { name: config },
+    providerConfigRef: usedConfig(managed),
     resourceRef: { apiVersion, kind, name, uid },
   };
   try {
-    await client.create(providerConfigUsages, usage, options);
+    await client.create(type, usage, options);
   } catch (error) {
     if (!isAlreadyExists(error)) throw error;
   }
   known.add(`${uid}/${config}`);
+}
+
+/** Cluster-scoped managed resources have one kind to name, so their usages do not say which. */
+function usedConfig(managed: Managed): ProviderConfigUsage["providerConfigRef"] {
+  const name = bareConfigName(managed);
+  return managed.metadata.namespace === undefined ? { name } : { kind: configKindOf(managed), name };
 }

@@ -84,6 +84,29 @@ test("defaults of permission claims and request phases are filled in by the serv
   assert.deepEqual(request.status, { phase: "Pending" });
 });
 
+test("a namespaced managed resource names a ClusterProviderConfig by default, and has none of the fields of the cluster-scoped kind", async () => {
+  const type = resources.namespacedBackups;
+  const asked = {
+    forProvider: { instanceName: "i" },
+    deletionPolicy: "Orphan",
+    writeConnectionSecretToRef: { name: "s", namespace: "b" },
+  };
+  const { spec } = await create(type, object(type, "b", asked));
+  assert.deepEqual(spec, {
+    forProvider: { instanceName: "i" },
+    managementPolicies: ["*"],
+    providerConfigRef: { kind: "ClusterProviderConfig", name: "default" },
+    writeConnectionSecretToRef: { name: "s" },
+  });
+  const named = { forProvider: { instanceName: "i" }, providerConfigRef: { name: "p" } };
+  const { spec: filled } = await create(type, object(type, "c", named));
+  assert.deepEqual(filled, {
+    ...named,
+    managementPolicies: ["*"],
+    providerConfigRef: { kind: "ClusterProviderConfig", name: "p" },
+  });
+});
+
 const version = { name: "v1", served: true, storage: true, schema: { openAPIV3Schema: { type: "object" } } };
 const exported = (spec: object): object => ({
   group: "example.org",
@@ -173,6 +196,24 @@ const refusals: readonly (readonly [string, ResourceType, string, unknown, RegEx
       providerCredentials: { source: "None", username: {}, password: {} },
     },
     /serviceType: Unsupported value/,
+  ],
+  [
+    "a tenant's ProviderConfig that asks for the provider's own files",
+    resources.namespacedProviderConfigs,
+    "x",
+    {
+      url: "http://b",
+      serviceType: "servicebroker",
+      providerCredentials: { source: "Filesystem", username: {}, password: {} },
+    },
+    /source: Unsupported value: "Filesystem"/,
+  ],
+  [
+    "a namespaced managed resource that names a ProviderConfig of another kind",
+    resources.namespacedBackups,
+    "x",
+    { forProvider: { instanceName: "i" }, providerConfigRef: { kind: "Secret", name: "p" } },
+    /kind: Unsupported value: "Secret"/,
   ],
 ];
 

@@ -6,11 +6,16 @@ import { apiServiceExportRequestCrd } from "./kinds/api-service-export-request.t
 import { apiServiceExportTemplateCrd } from "./kinds/api-service-export-template.ts";
 import { apiServiceNamespaceCrd } from "./kinds/api-service-namespace.ts";
 import { appClusterBindingCrd } from "./kinds/app-cluster-binding.ts";
-import { backupCrd, restoreCrd } from "./kinds/backup.ts";
+import { backupCrds, restoreCrds } from "./kinds/backup.ts";
 import { clusterBindingCrd } from "./kinds/cluster-binding.ts";
-import { managedServiceBindingCrd } from "./kinds/managed-service-binding.ts";
-import { providerConfigCrd, providerConfigUsageCrd, storeConfigCrd } from "./kinds/provider-config.ts";
-import { serviceInstanceCrd } from "./kinds/service-instance.ts";
+import { managedServiceBindingCrds } from "./kinds/managed-service-binding.ts";
+import {
+  clusterProviderConfigCrd,
+  providerConfigCrds,
+  providerConfigUsageCrds,
+  storeConfigCrd,
+} from "./kinds/provider-config.ts";
+import { serviceInstanceCrds } from "./kinds/service-instance.ts";
 
 /** The bind kinds of the control plane cluster. An app cluster needs only APIServiceBinding. */
 export const bindCrds: readonly CustomResourceDefinition[] = [
@@ -23,13 +28,20 @@ export const bindCrds: readonly CustomResourceDefinition[] = [
   clusterBindingCrd,
 ];
 
-/** The kinds of the provider, which its Crossplane package carries. */
+/** The kinds of the provider, which its Crossplane package carries: those for cluster-scoped managed resources, then those for namespaced ones. */
 export const providerCrds: readonly CustomResourceDefinition[] = [
-  backupCrd,
-  managedServiceBindingCrd,
-  providerConfigCrd,
-  providerConfigUsageCrd,
-  restoreCrd,
-  serviceInstanceCrd,
+  backupCrds.cluster,
+  managedServiceBindingCrds.cluster,
+  providerConfigCrds.cluster,
+  providerConfigUsageCrds.cluster,
+  restoreCrds.cluster,
+  serviceInstanceCrds.cluster,
   storeConfigCrd,
+  backupCrds.namespaced,
+  clusterProviderConfigCrd,
+  managedServiceBindingCrds.namespaced,
+  providerConfigCrds.namespaced,
+  providerConfigUsageCrds.namespaced,
+  restoreCrds.namespaced,
+  serviceInstanceCrds.namespaced,
 ];

@@ -6,7 +6,7 @@ export const bindGroup = "klutch.anynines.com";
 export const templateGroup = "example-backend.klutch.anynines.com";
 /** API group of the provider's kinds. */
 export const dataservicesGroup = "dataservices.anynines.com";
-/** API group of the provider's namespaced kinds. */
+/** API group of the provider's namespaced kinds. A CRD has one scope, so they cannot be in the group of the cluster-scoped ones. */
 export const namespacedDataservicesGroup = "dataservices.m.anynines.com";
 /** API group of the claims and composites of the shipped Configuration. */
 export const claimGroup = "anynines.com";

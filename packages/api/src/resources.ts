@@ -1,6 +1,6 @@
 /** The resources of Klutch's own kinds. */
 import type { ResourceType } from "@klutch/kube-core";
-import { bindGroup, dataservicesGroup, templateGroup } from "./names.ts";
+import { bindGroup, dataservicesGroup, namespacedDataservicesGroup, templateGroup } from "./names.ts";
 
 const bind = (kind: string, plural: string): ResourceType => ({
   group: bindGroup,
@@ -15,6 +15,11 @@ const managed = (kind: string, plural: string): ResourceType => ({
   plural,
   kind,
   namespaced: false,
+});
+const namespaced = (legacy: ResourceType): ResourceType => ({
+  ...legacy,
+  group: namespacedDataservicesGroup,
+  namespaced: true,
 });
 
 /** Klutch's own kinds. */
@@ -32,7 +37,7 @@ export const apiServiceExportTemplates: ResourceType = {
   group: templateGroup,
 };
 
-/** The provider's kinds. */
+/** The provider's cluster-scoped kinds. */
 export const serviceInstances: ResourceType = managed("ServiceInstance", "serviceinstances");
 export const managedServiceBindings: ResourceType = managed("ServiceBinding", "servicebindings");
 export const backups: ResourceType = managed("Backup", "backups");
@@ -40,3 +45,15 @@ export const restores: ResourceType = managed("Restore", "restores");
 export const providerConfigs: ResourceType = managed("ProviderConfig", "providerconfigs");
 export const providerConfigUsages: ResourceType = managed("ProviderConfigUsage", "providerconfigusages");
 export const storeConfigs: ResourceType = managed("StoreConfig", "storeconfigs");
+
+/** The provider's namespaced kinds, and what goes with them. */
+export const namespacedServiceInstances: ResourceType = namespaced(serviceInstances);
+export const namespacedServiceBindings: ResourceType = namespaced(managedServiceBindings);
+export const namespacedBackups: ResourceType = namespaced(backups);
+export const namespacedRestores: ResourceType = namespaced(restores);
+export const namespacedProviderConfigs: ResourceType = namespaced(providerConfigs);
+export const namespacedProviderConfigUsages: ResourceType = namespaced(providerConfigUsages);
+export const clusterProviderConfigs: ResourceType = {
+  ...managed("ClusterProviderConfig", "clusterproviderconfigs"),
+  group: namespacedDataservicesGroup,
+};

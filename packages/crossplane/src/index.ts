@@ -24,4 +24,5 @@ export {
   NotYetError,
   type Observation,
 } from "./managed/external.ts";
+export { isOrphaned } from "./managed/plan.ts";
 export { createManagedReconcile, type ManagedReconcilerOptions, type Problem } from "./managed/reconciler.ts";

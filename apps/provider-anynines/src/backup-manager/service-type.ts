@@ -1,7 +1,7 @@
 /** Whether two managed resources speak of the same type of data service, as far as the names of their ProviderConfigs tell. */
 import { ExternalError, type Managed } from "@klutch/crossplane";
 import { typeOfProviderConfig } from "@klutch/services";
-import { configNameOf } from "../broker/service-type.ts";
+import { bareConfigName } from "../broker/config-reference.ts";
 import { shownName } from "../claims.ts";
 
 /** Throws when the type that was said is another than that of `other`. `what`: whose type was said, for people. */
@@ -17,7 +17,7 @@ export function checkType(managed: Managed, other: Managed, what: string): void 
 
 /** Undefined when the name says nothing of a type. */
 function typeOf(managed: Managed): string | undefined {
-  const name = configNameOf(managed);
+  const name = bareConfigName(managed);
   const type = typeOfProviderConfig(name);
   return type === name ? undefined : type;
 }

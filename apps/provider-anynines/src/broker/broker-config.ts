@@ -18,8 +18,15 @@ export interface CredentialContext {
   readonly signal: AbortSignal;
 }
 
+interface SecretRef {
+  readonly namespace: string;
+  readonly name: string;
+}
+
 interface Sources {
-  readonly secret: (ref: SecretKeySelector) => Promise<DynamicObject | undefined>;
+  readonly secret: (ref: SecretRef) => Promise<DynamicObject | undefined>;
+  /** Of the ProviderConfig, if it is namespaced: then it reaches the Secrets beside it and nothing else. */
+  readonly namespace: string | undefined;
   readonly env: CredentialContext["env"];
 }
 
@@ -28,7 +35,8 @@ export async function brokerConfigOf(
   config: ProviderConfig,
   { client, env, signal }: CredentialContext,
 ): Promise<BrokerConfig> {
-  const sources: Sources = { secret: secretReader(client, signal), env };
+  const { namespace } = config.metadata;
+  const sources: Sources = { secret: secretReader(client, signal), env, namespace };
   const { url, providerCredentials: credentials, tls } = config.spec;
   const auth =
     credentials.source === "None"
@@ -44,7 +52,9 @@ export async function brokerConfigOf(
     );
   }
   const ca =
-    tls?.caBundleSecretRef === undefined ? undefined : await secretValue(tls.caBundleSecretRef, sources);
+    tls?.caBundleSecretRef === undefined
+      ? undefined
+      : await secretValue(tls.caBundleSecretRef, "spec.tls.caBundleSecretRef", sources);
   return {
     url,
     auth,
@@ -60,7 +70,12 @@ async function credentialOf(
 ): Promise<string> {
   const field = `spec.providerCredentials.${name}`;
   if (source === "Secret" && from.secretRef !== undefined)
-    return (await secretValue(from.secretRef, sources)).trim();
+    return (await secretValue(from.secretRef, `${field}.secretRef`, sources)).trim();
+  if (sources.namespace !== undefined) {
+    throw new ExternalError(
+      `${field} needs a secretRef, and source must be Secret or None: a namespaced ProviderConfig reads nothing else of the provider`,
+    );
+  }
   if (source === "Environment" && from.env !== undefined) {
     const value = sources.env[from.env.name];
     if (value === undefined)
@@ -88,16 +103,30 @@ function secretReader(client: KubeClient, signal: AbortSignal): Sources["secret"
   };
 }
 
-async function secretValue(ref: SecretKeySelector, sources: Sources): Promise<string> {
+async function secretValue(selector: SecretKeySelector, field: string, sources: Sources): Promise<string> {
+  const { name, key } = selector;
+  const ref = { namespace: namespaceOf(selector, field, sources.namespace), name };
   const secret = await sources.secret(ref);
   if (secret === undefined) {
     throw new ExternalError(
       `cannot get credentials secret: secrets "${ref.name}" not found in ${ref.namespace}`,
     );
   }
-  const value = valueAt(secret, "data", ref.key);
-  if (typeof value !== "string") {
-    throw new ExternalError(`secret ${ref.namespace}/${ref.name} has no key ${JSON.stringify(ref.key)}`);
-  }
+  const value = valueAt(secret, "data", key);
+  if (typeof value !== "string")
+    throw new ExternalError(`secret ${ref.namespace}/${ref.name} has no key ${JSON.stringify(key)}`);
   return Buffer.from(value, "base64").toString("utf8");
+}
+
+/** Who may write a ProviderConfig of one namespace must not read the Secrets of another one by it: its backend would be told them. */
+function namespaceOf({ namespace }: SecretKeySelector, field: string, own: string | undefined): string {
+  if (own === undefined) {
+    if (namespace !== undefined) return namespace;
+    throw new ExternalError(`${field}.namespace is missing; it must be the namespace of the Secret`);
+  }
+  if (namespace === undefined || namespace === own) return own;
+  throw new ExternalError(
+    `${field}.namespace is ${JSON.stringify(namespace)}, but a ProviderConfig of the namespace ${own} may name Secrets of ${own} only; ` +
+      `put the Secret there, or let an operator make a ClusterProviderConfig`,
+  );
 }

@@ -16,7 +16,7 @@ function start() {
     },
   });
   const clients = new ConfiguredClients(
-    { client, clock, env: {}, config: () => world.config },
+    { client, clock, env: {}, configs: { get: () => world.config, notFound: String } },
     {
       serviceType: "servicebroker",
       create: ({ url, auth }, answered) => {

@@ -5,16 +5,24 @@ import { ExternalError } from "@klutch/crossplane";
 import type { Clock, KubeClient } from "@klutch/kube";
 import type { BrokerConfig } from "@klutch/osb";
 import { brokerConfigOf } from "./broker-config.ts";
+import type { ConfigCaches } from "./config-caches.ts";
 
 /** There is no such ProviderConfig. */
-export class UnknownConfigError extends ExternalError {}
+export class UnknownConfigError extends ExternalError {
+  /** Which one, in the API server's words. */
+  readonly notFound: string;
+
+  constructor(notFound: string) {
+    super(`cannot get ProviderConfig: ${notFound}`);
+    this.notFound = notFound;
+  }
+}
 
 /** Where addresses and credentials come from. */
 export interface ConfigSource {
   /** Reads the Secrets that ProviderConfigs name. */
   readonly client: KubeClient;
-  /** The ProviderConfig of that name, from the informer. */
-  readonly config: (name: string) => ProviderConfig | undefined;
+  readonly configs: Pick<ConfigCaches, "get" | "notFound">;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly clock: Pick<Clock, "monotonic">;
 }
@@ -39,7 +47,7 @@ const settingsMaxAgeMs = 10_000;
 /** The backend does not take the credentials: others may be in the Secret by now. */
 const refusals: readonly (number | undefined)[] = [401, 403];
 
-/** Clients by name of the ProviderConfig; replaced when address or credentials change. */
+/** Clients by key of the ProviderConfig; replaced when address or credentials change. */
 export class ConfiguredClients<C extends AsyncDisposable> implements AsyncDisposable {
   readonly #source: ConfigSource;
   readonly #kind: ClientKind<C>;
@@ -50,24 +58,23 @@ export class ConfiguredClients<C extends AsyncDisposable> implements AsyncDispos
     this.#kind = kind;
   }
 
-  /** The client for what the ProviderConfig `name` describes now, with credentials of at most ten seconds ago. Throws `ExternalError`. */
-  async get(name: string, { signal }: { readonly signal: AbortSignal }): Promise<C> {
+  /** The client for what the ProviderConfig with this key describes now, with credentials of at most ten seconds ago. Throws `ExternalError`. */
+  async get(key: string, { signal }: { readonly signal: AbortSignal }): Promise<C> {
     const { client, env, clock } = this.#source;
     const { serviceType, create } = this.#kind;
-    const config = this.#source.config(name);
-    if (config === undefined)
-      throw new UnknownConfigError(`cannot get ProviderConfig: providerconfigs "${name}" not found`);
+    const config = this.#source.configs.get(key);
+    if (config === undefined) throw new UnknownConfigError(this.#source.configs.notFound(key));
     if (config.spec.serviceType !== serviceType) {
       throw new ExternalError(
-        `ProviderConfig ${name} is a ${config.spec.serviceType}, but a ${serviceType} is needed`,
+        `${config.kind} ${key} is a ${config.spec.serviceType}, but a ${serviceType} is needed`,
       );
     }
     const at = clock.monotonic();
-    const known = this.#entries.get(name);
+    const known = this.#entries.get(key);
     if (known?.read?.config === config && at - known.read.at < settingsMaxAgeMs) return known.client;
     const settings = await brokerConfigOf(config, { client, env, signal });
     const fingerprint = createHash("sha256").update(JSON.stringify(settings)).digest("hex");
-    const present = this.#entries.get(name);
+    const present = this.#entries.get(key);
     if (present?.fingerprint === fingerprint) {
       present.read = { config, at };
       return present.client;
@@ -77,7 +84,7 @@ export class ConfiguredClients<C extends AsyncDisposable> implements AsyncDispos
       if (refusals.includes(status)) entry.read = undefined;
     };
     const entry: Entry<C> = { fingerprint, client: create(settings, answered), read: { config, at } };
-    this.#entries.set(name, entry);
+    this.#entries.set(key, entry);
     return entry.client;
   }
 

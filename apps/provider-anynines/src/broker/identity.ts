@@ -1,8 +1,8 @@
 /** Who is named at the broker as the one who asks (OSB 2.17 "Originating Identity"), for its records and its own rules. */
-import { claimNameLabel, claimNamespaceLabel } from "@klutch/api";
 import { ExternalError, type Managed } from "@klutch/crossplane";
-import { isRecord } from "@klutch/kube-core";
+import { isRecord, refOf } from "@klutch/kube-core";
 import { type OriginatingIdentity, withIdentity } from "@klutch/osb";
+import { claimKeys } from "../claims.ts";
 import type { Broker } from "./brokers.ts";
 
 /** As a managed resource names it; it counts when both are there. */
@@ -37,14 +37,15 @@ export function identityOf(managed: Asking): OriginatingIdentity | undefined {
   );
 }
 
-function claimIdentity({ metadata }: Managed): OriginatingIdentity | undefined {
-  const { [claimNameLabel]: name, [claimNamespaceLabel]: namespace } = metadata.labels ?? {};
-  if (name === undefined || namespace === undefined) return undefined;
+function claimIdentity(managed: Managed): OriginatingIdentity | undefined {
+  const [key] = claimKeys(managed);
+  if (key === undefined) return undefined;
+  const { namespace = "", name } = refOf(key);
   return {
     platform: "kubernetes",
     value: {
       username: `klutch:claim:${namespace}:${name}`,
-      uid: metadata.uid ?? "",
+      uid: managed.metadata.uid ?? "",
       groups: [`klutch:claims:${namespace}`],
       extra: {},
     },

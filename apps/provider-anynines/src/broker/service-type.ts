@@ -3,11 +3,8 @@ import { instanceTypeLabel, type ManagedServiceBinding, type ServiceInstance } f
 import { ExternalError, type Managed } from "@klutch/crossplane";
 import { typeOfProviderConfig } from "@klutch/services";
 import type { Broker, Brokers } from "./brokers.ts";
+import { bareConfigName, configNameOf, shownConfig } from "./config-reference.ts";
 import { UnknownConfigError } from "./configured-clients.ts";
-
-export function configNameOf(managed: Managed): string {
-  return managed.spec.providerConfigRef?.name ?? "default";
-}
 
 /** Throws when a binding asks another broker than its instance's: it would never find the instance there. */
 export function checkServiceType(
@@ -15,7 +12,14 @@ export function checkServiceType(
   instance: ServiceInstance | undefined,
 ): void {
   if (instance === undefined || configNameOf(instance) === configNameOf(binding)) return;
-  const type = typeOfProviderConfig(configNameOf(instance));
+  const type = typeOfProviderConfig(bareConfigName(instance));
+  if (typeOf(binding) === type) {
+    throw new ExternalError(
+      `the binding names the ${shownConfig(binding)}, but the instance ${binding.spec.forProvider.instanceName} is made by the ${shownConfig(instance)}; ` +
+        `both need the same`,
+      { reason: "Refused" },
+    );
+  }
   throw new ExternalError(
     `serviceInstanceType is ${typeOf(binding)}, but the instance ${binding.spec.forProvider.instanceName} is of type ${type}; ` +
       `the binding needs serviceInstanceType ${type}`,
@@ -29,21 +33,20 @@ export async function brokerOf(
   managed: Managed,
   signal: AbortSignal,
 ): Promise<Broker> {
-  const name = configNameOf(managed);
   const type = typeOf(managed);
   try {
-    return await brokers.get(name, { signal });
+    return await brokers.get(configNameOf(managed), { signal });
   } catch (cause) {
     if (!(cause instanceof UnknownConfigError)) throw cause;
     // Whoever composes managed resources themselves may name ProviderConfigs after something else than a type.
     const message =
-      type === name
+      type === bareConfigName(managed)
         ? cause.message
-        : `no broker here serves the type ${type}: providerconfigs "${name}" not found`;
+        : `no broker here serves the type ${type}: ${cause.notFound}`;
     throw new ExternalError(message, { cause, reason: "NoBroker" });
   }
 }
 
 function typeOf(managed: Managed): string {
-  return managed.metadata.labels?.[instanceTypeLabel] ?? typeOfProviderConfig(configNameOf(managed));
+  return managed.metadata.labels?.[instanceTypeLabel] ?? typeOfProviderConfig(bareConfigName(managed));
 }

@@ -15,7 +15,7 @@ import { backupCall, instanceIdOfBackup } from "../backup/state.ts";
 import { onlyOne, readyInstance } from "../backup/target.ts";
 import { recordedId } from "../backup-manager/record.ts";
 import { checkType } from "../backup-manager/service-type.ts";
-import { configNameOf } from "../broker/service-type.ts";
+import { configNameOf, shownConfig } from "../broker/config-reference.ts";
 import { shownName } from "../claims.ts";
 import { serviceIdAnnotation } from "../critical-annotations.ts";
 import { notYet } from "../waiting.ts";
@@ -61,10 +61,10 @@ export function restoreTarget({ restore, backups, instancesOf }: RestoreFacts): 
 
 function checkManager(restore: Restore, backup: Backup): void {
   checkType(restore, backup, `the restore ${shownName(restore)}`);
-  const [asked, has] = [configNameOf(restore), configNameOf(backup)];
-  if (asked === has) return;
+  if (configNameOf(restore) === configNameOf(backup)) return;
+  const has = shownConfig(backup);
   throw new ExternalError(
-    `the restore names the ProviderConfig ${asked}, but its backup is at that of ${has}; make it anew with ${has}`,
+    `the restore names the ${shownConfig(restore)}, but its backup is at the ${has}; make it anew with the ${has}`,
     { reason: "Refused" },
   );
 }

@@ -1,22 +1,17 @@
 /** Whether a binding can be made to the instance that it names. */
-import {
-  claimNamespaceLabel,
-  type ManagedServiceBinding,
-  type ServiceBindingObservation,
-  type ServiceInstance,
-} from "@klutch/api";
+import type { ManagedServiceBinding, ServiceBindingObservation, ServiceInstance } from "@klutch/api";
+import { shownNamespace } from "../claims.ts";
 import { notYet } from "../waiting.ts";
 
 /** The instance's ids at the broker. Throws `NotYetError` until it is provisioned, and once it is deleted. */
 export function bindableInstance(
-  { metadata, spec }: ManagedServiceBinding,
+  binding: ManagedServiceBinding,
   instance: ServiceInstance | undefined,
 ): Pick<ServiceBindingObservation, "instanceId" | "serviceID" | "planID"> {
-  const { instanceName } = spec.forProvider;
+  const { instanceName } = binding.spec.forProvider;
   if (instance === undefined) {
-    const namespace = metadata.labels?.[claimNamespaceLabel] ?? "";
     throw notYet(
-      `data service instance was not found: no instance ${instanceName} in namespace ${namespace}`,
+      `data service instance was not found: no instance ${instanceName} in namespace ${shownNamespace(binding)}`,
     );
   }
   if (instance.metadata.deletionTimestamp !== undefined)

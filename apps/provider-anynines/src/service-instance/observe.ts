@@ -16,6 +16,7 @@ import { failureMessage, type PhaseObserver } from "../broker/observe-by-phase.t
 import { inProgress } from "../broker/operation-tracker.ts";
 import { maximumPollingSeconds, planOf } from "../broker/plan-lookup.ts";
 import { missingChange, nextInstanceChange } from "../critical-annotations.ts";
+import { kubectlTarget } from "../broker/config-reference.ts";
 import { decideLoss, type Losses, provisionAnewAnnotation, stepLoss } from "../loss.ts";
 import type { RestPace } from "../broker/rest-pace.ts";
 import type { InstanceState } from "./state.ts";
@@ -210,9 +211,9 @@ export class InstanceObserver implements PhaseObserver {
       const message = `the broker does not know the instance ${state.instanceId} any more; it is asked once more`;
       return state.observation({ ...keep, message, pollAfterMs: step.observeAgainMs }, "unknown");
     }
-    const { name = "" } = state.managed.metadata;
+    const target = kubectlTarget(state.managed);
     const permission = state.annotations.get(provisionAnewAnnotation);
-    const decision = decideLoss({ name, instanceId: state.instanceId, permission, losses: losses() });
+    const decision = decideLoss({ target, instanceId: state.instanceId, permission, losses: losses() });
     if (decision.do === "hold")
       return state.observation({ ...keep, reason: "Lost", message: decision.message }, "lost");
     await state.annotations.write({

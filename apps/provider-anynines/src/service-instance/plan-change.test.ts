@@ -86,7 +86,7 @@ class PlanChange {
       },
       clock: systemClock,
       users: () => ({ restores: [], bindings: [], backups: [] }),
-      losses: () => ({ config: "c", missing: 1, all: 1, accepted: false }),
+      losses: () => ({ config: "c", target: "c", missing: 1, all: 1, accepted: false }),
       confirmLossMs: 0,
       pace: new RestPace({ clock: systemClock, intervalMs: 0 }),
     });

@@ -16,12 +16,12 @@
  * | knows it, or cannot say                  | reported once, counted, and asked again every ten minutes |
  */
 import type { ServiceInstance } from "@klutch/api";
-import type { CallOptions } from "@klutch/crossplane";
+import { type CallOptions, isOrphaned } from "@klutch/crossplane";
 import type { Reconcile } from "@klutch/kube-runtime";
 import { isGone, OsbError } from "@klutch/osb";
 import { controlPlaneMetrics, type Metrics } from "@klutch/telemetry";
 import type { Broker } from "../broker/brokers.ts";
-import { configNameOf } from "../broker/service-type.ts";
+import { configNameOf } from "../broker/config-reference.ts";
 import { instanceIdOf } from "../critical-annotations.ts";
 import { wasNeverProvisioned } from "../existence.ts";
 import { recordedOperation } from "../operation.ts";
@@ -37,8 +37,7 @@ export interface Vanished {
 
 /** What the last state of a managed resource that is gone leaves to be asked for; undefined when it went as it should. */
 export function vanishedInstance(object: ServiceInstance): Vanished | undefined {
-  const { deletionTimestamp } = object.metadata;
-  if (deletionTimestamp !== undefined || object.spec.deletionPolicy === "Orphan") return undefined;
+  if (object.metadata.deletionTimestamp !== undefined || isOrphaned(object)) return undefined;
   if (wasNeverProvisioned(object)) return undefined;
   const { serviceId, planId } = object.status?.atProvider ?? {};
   const recorded = recordedOperation(object);

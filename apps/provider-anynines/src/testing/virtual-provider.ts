@@ -70,7 +70,7 @@ export async function startVirtualProvider(t: TestContext, takesMs: number): Pro
   bindingController.watch(caches.bindings, keysOfManagedChange(criticalAnnotationNames));
   const controllers = [instances, bindingController, createVanishedController(parts)];
   const { instances: cache, bindings, configs } = caches;
-  for (const informer of [cache, bindings, configs]) informer.start({ signal: stop.signal });
+  for (const informer of [cache, bindings, ...configs.informers]) informer.start({ signal: stop.signal });
   const running = controllers.map((controller) => controller.start({ signal: stop.signal }));
   t.after(async () => {
     stop.abort();

@@ -1,14 +1,7 @@
 /** Backup and Restore of the provider. See docs/reference/provider.md. */
-import { boolean, type CustomResourceDefinition, integer, object, type Schema, string } from "@klutch/schema";
+import { boolean, integer, object, type Schema, string } from "@klutch/schema";
 import type { KubeObject, StandardCondition } from "@klutch/kube-core";
-import {
-  managedConditions,
-  managedCrd,
-  type ManagedSpec,
-  managedSpecFields,
-  managedSpecText,
-  managedStatusText,
-} from "./managed-common.ts";
+import { type CrdPair, managedCrds, type ManagedSpec } from "./managed-common.ts";
 
 /** What to back up. The snake case is on the wire. */
 export interface BackupParameters {
@@ -94,18 +87,12 @@ const backupObservation: Schema<BackupObservation> = object(
   { description: "The backup at the backup manager." },
 );
 
-export const backupCrd: CustomResourceDefinition = managedCrd({
+export const backupCrds: CrdPair = managedCrds({
   kind: "Backup",
   plural: "backups",
   description: "A backup of a service instance.",
-  fields: {
-    spec: object({ forProvider: backupParameters }, managedSpecFields, { description: managedSpecText }),
-    status: object(
-      {},
-      { atProvider: backupObservation, conditions: managedConditions },
-      { description: managedStatusText },
-    ),
-  },
+  forProvider: backupParameters,
+  status: { atProvider: backupObservation },
 });
 
 const restoreParameters: Schema<RestoreParameters> = object(
@@ -133,16 +120,10 @@ const restoreObservation: Schema<RestoreObservation> = object(
   { description: "The restore at the backup manager." },
 );
 
-export const restoreCrd: CustomResourceDefinition = managedCrd({
+export const restoreCrds: CrdPair = managedCrds({
   kind: "Restore",
   plural: "restores",
   description: "Puts a backup back into its service instance, once.",
-  fields: {
-    spec: object({ forProvider: restoreParameters }, managedSpecFields, { description: managedSpecText }),
-    status: object(
-      {},
-      { atProvider: restoreObservation, conditions: managedConditions },
-      { description: managedStatusText },
-    ),
-  },
+  forProvider: restoreParameters,
+  status: { atProvider: restoreObservation },
 });

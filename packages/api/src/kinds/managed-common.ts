@@ -1,10 +1,11 @@
-/** What the provider's managed resources share: the fields of Crossplane's resource model v1. */
+/** What the provider's managed resources share: the fields of Crossplane's resource models, v1 cluster-scoped and v2 namespaced. */
 import type { KubeObject, StandardCondition } from "@klutch/kube-core";
 import {
   type CrdOptions,
   type CustomResourceDefinition,
   customResourceDefinition,
   integer,
+  type JsonSchema,
   list,
   map,
   object,
@@ -13,18 +14,24 @@ import {
   type Schema,
   string,
 } from "@klutch/schema";
-import { dataservicesGroup } from "../names.ts";
+import { dataservicesGroup, namespacedDataservicesGroup } from "../names.ts";
 
-/** Names a Secret. */
+/** Names a Secret. Namespaced objects may leave the namespace out: only their own counts. */
 export interface SecretReference {
   readonly name: string;
-  readonly namespace: string;
+  readonly namespace?: string | undefined;
 }
 
-/** Names a key of a Secret. */
+/** Names a key of a Secret. See `SecretReference`. */
 export interface SecretKeySelector extends SecretReference {
   readonly key: string;
 }
+
+/** Names a Secret anywhere. */
+type SecretAnywhere = SecretReference & { readonly namespace: string };
+
+/** Names a key of a Secret anywhere. */
+export type SecretKeyAnywhere = SecretKeySelector & { readonly namespace: string };
 
 /** How a reference is resolved. */
 export interface ReferencePolicy {
@@ -32,22 +39,31 @@ export interface ReferencePolicy {
   readonly resolve?: "Always" | "IfNotPresent" | undefined;
 }
 
-/** Names a ProviderConfig or StoreConfig. */
-export interface ConfigReference {
+/** Names a StoreConfig, or the ProviderConfig of a cluster-scoped managed resource. */
+interface NamedConfigReference {
   readonly name: string;
   readonly policy?: ReferencePolicy | undefined;
+}
+
+/** The kinds that a namespaced managed resource may name: one of its own namespace, or one of the cluster. */
+export const configKinds = ["ClusterProviderConfig", "ProviderConfig"] as const;
+
+/** Names what has the address of the backend. `kind`: of namespaced managed resources only. */
+export interface ConfigReference extends NamedConfigReference {
+  readonly kind?: (typeof configKinds)[number] | undefined;
 }
 
 /** What Crossplane's provider runtime expects in every managed resource's spec. */
 export interface ManagedSpec {
   readonly providerConfigRef?: ConfigReference | undefined;
+  /** Of cluster-scoped ones only. */
   readonly deletionPolicy?: "Orphan" | "Delete" | undefined;
   readonly managementPolicies?: readonly ManagementAction[] | undefined;
   readonly writeConnectionSecretToRef?: SecretReference | undefined;
   readonly publishConnectionDetailsTo?:
     | {
         readonly name: string;
-        readonly configRef?: ConfigReference | undefined;
+        readonly configRef?: NamedConfigReference | undefined;
         readonly metadata?:
           | {
               readonly annotations?: Readonly<Record<string, string>> | undefined;
@@ -78,7 +94,7 @@ export const referencePolicy: Schema<ReferencePolicy> = object(
   { description: "Not used: the reference is read each time, and must resolve." },
 );
 
-const reference = (what: string, description: string): Schema<ConfigReference> =>
+const reference = (what: string, description: string): Schema<NamedConfigReference> =>
   object(
     { name: string({ description: `Name of the ${what}.` }) },
     { policy: referencePolicy },
@@ -90,37 +106,45 @@ const secretFields = {
   namespace: string({ description: "Namespace of the Secret." }),
 } as const;
 
+const secretKey = string({ description: "Key of the Secret that holds the value." });
+
 /** A key of a Secret; `description` says what its value is. */
-export function secretKeySelector(description: string): Schema<SecretKeySelector> {
-  return object(
-    { key: string({ description: "Key of the Secret that holds the value." }), ...secretFields },
-    {},
-    { description },
-  );
+export function secretKeySelector(description: string): Schema<SecretKeyAnywhere> {
+  return object({ key: secretKey, ...secretFields }, {}, { description });
 }
 
-/** The fields of `ManagedSpec`, to be spread into a kind's spec. */
-export const managedSpecFields: {
-  readonly [K in keyof ManagedSpec]-?: Schema<Exclude<ManagedSpec[K], undefined>>;
-} = {
-  providerConfigRef: reference(
-    "ProviderConfig",
-    "The ProviderConfig with the address and credentials of the backend.",
-  ),
+/** A key of a Secret of the own namespace; `description` says what its value is. */
+export function ownSecretKeySelector(description: string): Schema<SecretKeySelector> {
+  const namespace = string({
+    description: "Namespace of this object, which is the default. Any other is refused.",
+  });
+  return object({ key: secretKey, name: secretFields.name }, { namespace }, { description });
+}
+
+const configText = "The ProviderConfig with the address and credentials of the backend.";
+const managementPolicies = list(oneOf(["Observe", "Create", "Update", "Delete", "LateInitialize", "*"]), {
+  default: ["*"],
+  description:
+    "What the provider may do with the external resource: Create, Update and Delete, or * for all. It is always observed.",
+});
+const connectionSecretText = "The Secret that the credentials are written to. Without it there is none.";
+
+type Fields<T> = { readonly [K in keyof T]-?: Schema<Exclude<T[K], undefined>> };
+
+/** The fields that cluster-scoped kinds have in `spec`. */
+const clusterSpecFields: Fields<
+  Omit<ManagedSpec, "providerConfigRef" | "writeConnectionSecretToRef"> & {
+    readonly providerConfigRef: NamedConfigReference;
+    readonly writeConnectionSecretToRef: SecretAnywhere;
+  }
+> = {
+  providerConfigRef: reference("ProviderConfig", configText),
   deletionPolicy: oneOf(["Orphan", "Delete"], {
     default: "Delete",
     description: "Whether the external resource is deleted with this object. Orphan leaves it.",
   }),
-  managementPolicies: list(oneOf(["Observe", "Create", "Update", "Delete", "LateInitialize", "*"]), {
-    default: ["*"],
-    description:
-      "What the provider may do with the external resource: Create, Update and Delete, or * for all. It is always observed.",
-  }),
-  writeConnectionSecretToRef: object(
-    secretFields,
-    {},
-    { description: "The Secret that the credentials are written to. Without it there is none." },
-  ),
+  managementPolicies,
+  writeConnectionSecretToRef: object(secretFields, {}, { description: connectionSecretText }),
   publishConnectionDetailsTo: object(
     { name: string({ description: "Not used." }) },
     {
@@ -138,6 +162,26 @@ export const managedSpecFields: {
     { description: "Not used: credentials are written to Secrets only." },
   ),
 };
+
+/** Those of namespaced kinds. */
+const namespacedSpecFields = {
+  providerConfigRef: object(
+    { name: string({ description: "Name of the ProviderConfig or ClusterProviderConfig." }) },
+    {
+      kind: oneOf(configKinds, {
+        default: "ClusterProviderConfig",
+        description: "Its kind. A ProviderConfig is one of the own namespace.",
+      }),
+    },
+    { default: { kind: "ClusterProviderConfig", name: "default" }, description: configText },
+  ),
+  managementPolicies,
+  writeConnectionSecretToRef: object(
+    { name: secretFields.name },
+    {},
+    { description: `${connectionSecretText} It is in the own namespace.` },
+  ),
+} as const;
 
 export const managedConditions: Schema<readonly StandardCondition[]> = list(
   object(
@@ -162,12 +206,6 @@ export const managedConditions: Schema<readonly StandardCondition[]> = list(
   },
 );
 
-/** What `spec` and `status` of a managed resource are. */
-export const managedSpecText =
-  "What the external resource shall be. Written by Crossplane, usually from a claim.";
-/** See `managedSpecText`. */
-export const managedStatusText = "How the external resource is. Written by the provider.";
-
 const managedColumns: readonly PrinterColumn[] = [
   { name: "READY", type: "string", jsonPath: ".status.conditions[?(@.type=='Ready')].status" },
   { name: "SYNCED", type: "string", jsonPath: ".status.conditions[?(@.type=='Synced')].status" },
@@ -175,22 +213,60 @@ const managedColumns: readonly PrinterColumn[] = [
   { name: "AGE", type: "date", jsonPath: ".metadata.creationTimestamp" },
 ];
 
+type KindOptions = Pick<CrdOptions, "kind" | "plural" | "fields" | "description"> &
+  Partial<Pick<CrdOptions, "required" | "statusSubresource" | "categories" | "columns">>;
+
 /** The CRD of a cluster-scoped kind of the provider. */
-export function dataservicesCrd(
-  options: Pick<CrdOptions, "kind" | "plural" | "fields" | "description" | "required" | "statusSubresource"> &
-    Partial<Pick<CrdOptions, "categories" | "columns">>,
-): CustomResourceDefinition {
+export function dataservicesCrd(options: KindOptions): CustomResourceDefinition {
   return customResourceDefinition({ group: dataservicesGroup, version: "v1", scope: "Cluster", ...options });
 }
 
-/** The CRD of a managed resource. */
-export function managedCrd(
-  options: Pick<CrdOptions, "kind" | "plural" | "fields" | "description">,
+/** The CRD of a kind that goes with the namespaced managed resources. */
+export function namespacedDataservicesCrd(
+  options: KindOptions & Pick<CrdOptions, "scope">,
 ): CustomResourceDefinition {
-  return dataservicesCrd({
-    ...options,
+  return customResourceDefinition({ group: namespacedDataservicesGroup, version: "v1", ...options });
+}
+
+/** One kind of both generations. */
+export interface CrdPair {
+  readonly cluster: CustomResourceDefinition;
+  readonly namespaced: CustomResourceDefinition;
+}
+
+type Field = { readonly json: JsonSchema };
+
+/** The CRDs of a kind of managed resources. `status`: its fields before the conditions. */
+export function managedCrds(options: {
+  readonly kind: string;
+  readonly plural: string;
+  readonly description: string;
+  readonly forProvider: Field;
+  readonly status: Readonly<Record<string, Field>>;
+}): CrdPair {
+  const { forProvider, status: own, ...names } = options;
+  const status = object(
+    {},
+    { ...own, conditions: managedConditions },
+    { description: "How the external resource is. Written by the provider." },
+  );
+  const description = "What the external resource shall be. Written by Crossplane, usually from a claim.";
+  const shared = {
+    ...names,
     required: ["spec"],
     categories: ["crossplane", "managed", "anynines"],
     columns: managedColumns,
+  };
+  const fields = (specFields: Readonly<Record<string, Field>>): CrdOptions["fields"] => ({
+    spec: object({ forProvider }, specFields, { description }),
+    status,
   });
+  return {
+    cluster: dataservicesCrd({ ...shared, fields: fields(clusterSpecFields) }),
+    namespaced: namespacedDataservicesCrd({
+      ...shared,
+      scope: "Namespaced",
+      fields: fields(namespacedSpecFields),
+    }),
+  };
 }

@@ -1,23 +1,7 @@
 /** ServiceBinding of the provider: credentials for a service instance. See docs/reference/provider.md. */
-import {
-  boolean,
-  type CustomResourceDefinition,
-  integer,
-  list,
-  map,
-  object,
-  type Schema,
-  string,
-} from "@klutch/schema";
+import { boolean, integer, list, map, object, type Schema, string } from "@klutch/schema";
 import type { KubeObject, StandardCondition } from "@klutch/kube-core";
-import {
-  managedConditions,
-  managedCrd,
-  type ManagedSpec,
-  managedSpecFields,
-  managedSpecText,
-  managedStatusText,
-} from "./managed-common.ts";
+import { type CrdPair, managedCrds, type ManagedSpec } from "./managed-common.ts";
 import type { OriginatingIdentity } from "./service-instance.ts";
 
 export interface ServiceBindingParameters {
@@ -163,20 +147,13 @@ const atProvider: Schema<ServiceBindingObservation> = object(
   { description: "The binding at its broker." },
 );
 
-export const managedServiceBindingCrd: CustomResourceDefinition = managedCrd({
+export const managedServiceBindingCrds: CrdPair = managedCrds({
   kind: "ServiceBinding",
   plural: "servicebindings",
   description: "Credentials for a service instance at a service broker.",
-  fields: {
-    spec: object({ forProvider }, managedSpecFields, { description: managedSpecText }),
-    status: object(
-      {},
-      {
-        atProvider,
-        pendingOperation: string({ description: "Not used: an annotation records the broker's operation." }),
-        conditions: managedConditions,
-      },
-      { description: managedStatusText },
-    ),
+  forProvider,
+  status: {
+    atProvider,
+    pendingOperation: string({ description: "Not used: an annotation records the broker's operation." }),
   },
 });

@@ -1,9 +1,10 @@
-/** ProviderConfig, its usages, and StoreConfig. See docs/reference/provider.md. */
+/** ProviderConfig of both generations, its usages, and StoreConfig. See docs/reference/provider.md. */
 import {
   anyObject,
   boolean,
   type CustomResourceDefinition,
   integer,
+  type JsonSchema,
   nullable,
   object,
   oneOf,
@@ -12,34 +13,41 @@ import {
 } from "@klutch/schema";
 import type { KubeObject, StandardCondition } from "@klutch/kube-core";
 import {
+  type ConfigReference,
+  configKinds,
+  type CrdPair,
   dataservicesCrd,
   managedConditions,
+  namespacedDataservicesCrd,
+  ownSecretKeySelector,
   referencePolicy,
+  type SecretKeyAnywhere,
   type SecretKeySelector,
   secretKeySelector,
 } from "./managed-common.ts";
 
 /** Where one credential comes from. */
-export interface CredentialSource {
-  readonly secretRef?: SecretKeySelector | undefined;
+export interface CredentialSource<Ref = SecretKeySelector> {
+  readonly secretRef?: Ref | undefined;
   readonly env?: { readonly name: string } | undefined;
   readonly fs?: { readonly path: string } | undefined;
 }
 
-export interface ProviderConfigSpec {
+/** Of a ProviderConfig or ClusterProviderConfig of either generation. */
+export interface ProviderConfigSpec<Ref = SecretKeySelector> {
   /** Base URL of the backend, http or https. */
   readonly url: string;
   readonly serviceType: "servicebroker" | "backupmanager";
   readonly healthCheckEndpoint?: string | undefined;
   readonly providerCredentials: {
     readonly source: "None" | "Secret" | "InjectedIdentity" | "Environment" | "Filesystem";
-    readonly username: CredentialSource;
-    readonly password: CredentialSource;
+    readonly username: CredentialSource<Ref>;
+    readonly password: CredentialSource<Ref>;
   };
   readonly tls?:
     | {
         readonly insecureSkipVerify?: boolean | undefined;
-        readonly caBundleSecretRef?: SecretKeySelector | undefined;
+        readonly caBundleSecretRef?: Ref | undefined;
         readonly overrideServerName?: string | undefined;
       }
     | undefined;
@@ -57,15 +65,21 @@ export interface ProviderConfigStatus {
     | undefined;
 }
 
+/** ProviderConfig or ClusterProviderConfig of either generation. */
 export interface ProviderConfig extends KubeObject {
   readonly spec: ProviderConfigSpec;
   readonly status?: ProviderConfigStatus | undefined;
 }
 
-const credential: Schema<CredentialSource> = object(
+const ofSecret = "The Secret with the value, for the source Secret.";
+const whereRead = "Where the value is read:";
+const trimmed = "White space around it is dropped.";
+
+/** Of a ProviderConfig that operators write. */
+const credential: Schema<CredentialSource<SecretKeyAnywhere>> = object(
   {},
   {
-    secretRef: secretKeySelector("The Secret with the value, for the source Secret."),
+    secretRef: secretKeySelector(ofSecret),
     env: object(
       { name: string({ description: "Name of the variable." }) },
       {},
@@ -77,54 +91,81 @@ const credential: Schema<CredentialSource> = object(
       { description: "The file in the provider's pod with the value, for the source Filesystem." },
     ),
   },
-  {
-    description:
-      "Where the value is read: secretRef, env or fs, as source says. White space around it is dropped.",
-  },
+  { description: `${whereRead} secretRef, env or fs, as source says. ${trimmed}` },
 );
 
-const spec: Schema<ProviderConfigSpec> = object(
+const sourceText = "Where username and password come from. None: the backend asks for none.";
+
+const credentials = object(
   {
-    url: string({ description: "Base URL of the backend, http or https." }),
-    serviceType: oneOf(["servicebroker", "backupmanager"], {
-      description: "What answers at the URL.",
+    source: oneOf(["None", "Secret", "InjectedIdentity", "Environment", "Filesystem"], {
+      description: `${sourceText} InjectedIdentity is not supported.`,
     }),
-    providerCredentials: object(
-      {
-        source: oneOf(["None", "Secret", "InjectedIdentity", "Environment", "Filesystem"], {
-          description:
-            "Where username and password come from. None: the backend asks for none. InjectedIdentity is not supported.",
-        }),
-        username: credential,
-        password: credential,
-      },
-      {},
-      { description: "How the provider logs in at the backend: basic authentication." },
-    ),
+    username: credential,
+    password: credential,
   },
+  {},
+  { description: "How the provider logs in at the backend: basic authentication." },
+);
+
+/** Of a namespaced one, which a tenant may write: the provider's own files and variables are none of its business. */
+const ownCredential = object(
+  {},
+  { secretRef: ownSecretKeySelector(ofSecret) },
+  { description: `${whereRead} secretRef. ${trimmed}` },
+);
+
+const ownCredentials = object(
   {
-    healthCheckEndpoint: string({
-      description:
-        "Path that answers 2xx while the backend is healthy. Without it a broker's catalog is read, and a backup manager's /instances.",
-    }),
-    tls: object(
-      {},
-      {
-        insecureSkipVerify: boolean({
-          description:
-            "Whether the backend's certificate is not checked. Excludes caBundleSecretRef. Default false.",
-        }),
-        caBundleSecretRef: secretKeySelector(
-          "The Secret with the certificates, in PEM, of the authorities that are trusted. Without it the usual public ones are.",
-        ),
-        overrideServerName: string({
-          description: "Name that the backend's certificate must have. Without it that of the URL.",
-        }),
-      },
-      { description: "How the backend's certificate is checked." },
-    ),
+    source: oneOf(["None", "Secret"], { description: sourceText }),
+    username: ownCredential,
+    password: ownCredential,
   },
-  { description: "Where a backend is, and how to log in there. Written by operators." },
+  {},
+  { description: "How the provider logs in at the backend: basic authentication." },
+);
+
+const backend = {
+  url: string({ description: "Base URL of the backend, http or https." }),
+  serviceType: oneOf(["servicebroker", "backupmanager"], { description: "What answers at the URL." }),
+} as const;
+
+const healthCheckEndpoint = string({
+  description:
+    "Path that answers 2xx while the backend is healthy. Without it a broker's catalog is read, and a backup manager's /instances.",
+});
+
+const tlsOf = <R>(caBundle: (description: string) => Schema<R>) =>
+  object(
+    {},
+    {
+      insecureSkipVerify: boolean({
+        description:
+          "Whether the backend's certificate is not checked. Excludes caBundleSecretRef. Default false.",
+      }),
+      caBundleSecretRef: caBundle(
+        "The Secret with the certificates, in PEM, of the authorities that are trusted. Without it the usual public ones are.",
+      ),
+      overrideServerName: string({
+        description: "Name that the backend's certificate must have. Without it that of the URL.",
+      }),
+    },
+    { description: "How the backend's certificate is checked." },
+  );
+
+const specText = "Where a backend is, and how to log in there.";
+
+/** Of those that may name Secrets anywhere. */
+const spec: Schema<ProviderConfigSpec<SecretKeyAnywhere>> = object(
+  { ...backend, providerCredentials: credentials },
+  { healthCheckEndpoint, tls: tlsOf(secretKeySelector) },
+  { description: `${specText} Written by operators.` },
+);
+
+const ownSpec = object(
+  { ...backend, providerCredentials: ownCredentials },
+  { healthCheckEndpoint, tls: tlsOf(ownSecretKeySelector) },
+  { description: specText },
 );
 
 const status: Schema<ProviderConfigStatus> = object(
@@ -153,26 +194,51 @@ const status: Schema<ProviderConfigStatus> = object(
   { description: "How the backend is. Written by the provider." },
 );
 
-export const providerConfigCrd: CustomResourceDefinition = dataservicesCrd({
+const configColumns = [
+  { name: "AGE", type: "date", jsonPath: ".metadata.creationTimestamp" },
+  {
+    name: "SECRET-NAME",
+    type: "string",
+    jsonPath: ".spec.providerCredentials.password.secretRef.name",
+    priority: 1,
+  },
+  { name: "HEALTHY", type: "boolean", jsonPath: ".status.health.lastStatus" },
+] as const;
+
+const providerConfig = {
   kind: "ProviderConfig",
   plural: "providerconfigs",
-  description: "Address and credentials of a backend.",
   required: ["spec"],
+  columns: configColumns,
+} as const;
+
+/** The second is for managed resources of its own namespace. */
+export const providerConfigCrds: CrdPair = {
+  cluster: dataservicesCrd({
+    ...providerConfig,
+    description: "Address and credentials of a backend.",
+    fields: { spec, status },
+  }),
+  namespaced: namespacedDataservicesCrd({
+    ...providerConfig,
+    scope: "Namespaced",
+    description: "Address and credentials of a backend, for managed resources of the same namespace.",
+    fields: { spec: ownSpec, status },
+  }),
+};
+
+/** For managed resources of all namespaces. */
+export const clusterProviderConfigCrd: CustomResourceDefinition = namespacedDataservicesCrd({
+  ...providerConfig,
+  kind: "ClusterProviderConfig",
+  plural: "clusterproviderconfigs",
+  scope: "Cluster",
+  description: "Address and credentials of a backend, for managed resources of all namespaces.",
   fields: { spec, status },
-  columns: [
-    { name: "AGE", type: "date", jsonPath: ".metadata.creationTimestamp" },
-    {
-      name: "SECRET-NAME",
-      type: "string",
-      jsonPath: ".spec.providerCredentials.password.secretRef.name",
-      priority: 1,
-    },
-    { name: "HEALTHY", type: "boolean", jsonPath: ".status.health.lastStatus" },
-  ],
 });
 
 export interface ProviderConfigUsage extends KubeObject {
-  readonly providerConfigRef: { readonly name: string };
+  readonly providerConfigRef: ConfigReference;
   readonly resourceRef: {
     readonly apiVersion: string;
     readonly kind: string;
@@ -181,7 +247,10 @@ export interface ProviderConfigUsage extends KubeObject {
   };
 }
 
-export const providerConfigUsageCrd: CustomResourceDefinition = dataservicesCrd({
+const usedName = string({ description: "Name of the ProviderConfig." });
+const usedText = "The ProviderConfig that is used.";
+
+const usage = (providerConfigRef: Schema<never> | { readonly json: JsonSchema }) => ({
   kind: "ProviderConfigUsage",
   plural: "providerconfigusages",
   description:
@@ -190,11 +259,7 @@ export const providerConfigUsageCrd: CustomResourceDefinition = dataservicesCrd(
   statusSubresource: false,
   categories: ["crossplane", "provider", "anynines"],
   fields: {
-    providerConfigRef: object(
-      { name: string({ description: "Name of the ProviderConfig." }) },
-      { policy: referencePolicy },
-      { description: "The ProviderConfig that is used." },
-    ),
+    providerConfigRef,
     resourceRef: object(
       {
         apiVersion: string({ description: "Group and version of the managed resource." }),
@@ -210,8 +275,25 @@ export const providerConfigUsageCrd: CustomResourceDefinition = dataservicesCrd(
     { name: "CONFIG-NAME", type: "string", jsonPath: ".providerConfigRef.name" },
     { name: "RESOURCE-KIND", type: "string", jsonPath: ".resourceRef.kind" },
     { name: "RESOURCE-NAME", type: "string", jsonPath: ".resourceRef.name" },
-  ],
+  ] as const,
 });
+
+/** That of a namespaced managed resource is always beside it: garbage collection removes nothing cluster-scoped for a namespaced owner. */
+export const providerConfigUsageCrds: CrdPair = {
+  cluster: dataservicesCrd(
+    usage(object({ name: usedName }, { policy: referencePolicy }, { description: usedText })),
+  ),
+  namespaced: namespacedDataservicesCrd({
+    ...usage(
+      object(
+        { kind: oneOf(configKinds, { description: "Its kind." }), name: usedName },
+        {},
+        { description: usedText },
+      ),
+    ),
+    scope: "Namespaced",
+  }),
+};
 
 export const storeConfigCrd: CustomResourceDefinition = dataservicesCrd({
   kind: "StoreConfig",

@@ -1,22 +1,7 @@
 /** ServiceInstance: a service instance at a broker. See docs/reference/provider.md. */
-import {
-  anyValue,
-  boolean,
-  type CustomResourceDefinition,
-  map,
-  object,
-  type Schema,
-  string,
-} from "@klutch/schema";
+import { anyValue, boolean, map, object, type Schema, string } from "@klutch/schema";
 import type { KubeObject, StandardCondition } from "@klutch/kube-core";
-import {
-  managedConditions,
-  managedCrd,
-  type ManagedSpec,
-  managedSpecFields,
-  managedSpecText,
-  managedStatusText,
-} from "./managed-common.ts";
+import { type CrdPair, managedCrds, type ManagedSpec } from "./managed-common.ts";
 
 /** Who asks, for the broker's records (OSB "Originating Identity"). */
 export interface OriginatingIdentity {
@@ -116,22 +101,15 @@ const atProvider: Schema<ServiceInstanceObservation> = object(
   { description: "The instance at its broker." },
 );
 
-export const serviceInstanceCrd: CustomResourceDefinition = managedCrd({
+export const serviceInstanceCrds: CrdPair = managedCrds({
   kind: "ServiceInstance",
   plural: "serviceinstances",
   description: "A service instance at a service broker.",
-  fields: {
-    spec: object({ forProvider }, managedSpecFields, { description: managedSpecText }),
-    status: object(
-      {},
-      {
-        atProvider,
-        pendingOperation: string({
-          description: "What the broker calls its operation on the instance, while one runs.",
-        }),
-        conditions: managedConditions,
-      },
-      { description: managedStatusText },
-    ),
+  forProvider,
+  status: {
+    atProvider,
+    pendingOperation: string({
+      description: "What the broker calls its operation on the instance, while one runs.",
+    }),
   },
 });

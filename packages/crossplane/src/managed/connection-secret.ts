@@ -15,7 +15,7 @@ export async function publishConnection(
   details: ConnectionDetails | undefined,
   options: { readonly signal: AbortSignal },
 ): Promise<void> {
-  const ref = managed.spec.writeConnectionSecretToRef;
+  const ref = secretRefOf(managed);
   if (ref === undefined || details === undefined || Object.keys(details).length === 0) return;
   const wanted = secretOf(managed, ref, details);
   const present = await client.find<Secret>(secrets, ref, options);
@@ -43,7 +43,7 @@ export async function removeConnection(
   managed: Managed,
   options: { readonly signal: AbortSignal },
 ): Promise<void> {
-  const ref = managed.spec.writeConnectionSecretToRef;
+  const ref = secretRefOf(managed);
   if (ref === undefined) return;
   const present = await client.find<Secret>(secrets, ref, options);
   if (present === undefined || !isControlledBy(present, managed.metadata.uid)) return;
@@ -56,7 +56,7 @@ export async function readConnection(
   managed: Managed,
   options: { readonly signal: AbortSignal },
 ): Promise<ConnectionDetails | undefined> {
-  const ref = managed.spec.writeConnectionSecretToRef;
+  const ref = secretRefOf(managed);
   if (ref === undefined) return undefined;
   const present = await client.find<Secret>(secrets, ref, options);
   if (present === undefined || !isControlledBy(present, managed.metadata.uid)) return undefined;
@@ -72,17 +72,25 @@ export async function connectionIsMissing(
   managed: Managed,
   options: { readonly signal: AbortSignal },
 ): Promise<boolean> {
-  const ref = managed.spec.writeConnectionSecretToRef;
+  const ref = secretRefOf(managed);
   if (ref === undefined) return false;
   const present = await client.find<Secret>(secrets, ref, options);
   return present === undefined || !isControlledBy(present, managed.metadata.uid);
 }
 
-function secretOf(
-  managed: Managed,
-  ref: { name: string; namespace: string },
-  details: ConnectionDetails,
-): Secret {
+interface SecretRef {
+  readonly namespace: string;
+  readonly name: string;
+}
+
+/** A namespaced managed resource has its Secret beside it, whatever namespace its spec names; undefined: there is to be none. */
+function secretRefOf({ metadata, spec }: Managed): SecretRef | undefined {
+  const ref = spec.writeConnectionSecretToRef;
+  const namespace = metadata.namespace ?? ref?.namespace;
+  return ref === undefined || namespace === undefined ? undefined : { namespace, name: ref.name };
+}
+
+function secretOf(managed: Managed, ref: SecretRef, details: ConnectionDetails): Secret {
   const data = Object.entries(details).map(
     ([key, value]) => [key, Buffer.from(value).toString("base64")] as const,
   );

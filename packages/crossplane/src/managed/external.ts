@@ -5,13 +5,18 @@ import { DelayedRetryError } from "@klutch/kube-runtime";
 /** The name of the external resource, as Crossplane shows it. */
 export const externalNameAnnotation = "crossplane.io/external-name";
 
-/** A managed resource, as far as the reconciler reads it. */
+/** A managed resource, cluster-scoped (resource model v1) or namespaced (v2), as far as the reconciler reads it. */
 export interface Managed extends KubeObject {
   readonly spec: {
-    readonly providerConfigRef?: { readonly name: string } | undefined;
+    /** `kind`: of namespaced ones only. */
+    readonly providerConfigRef?: { readonly name: string; readonly kind?: string | undefined } | undefined;
+    /** Of cluster-scoped ones only. */
     readonly deletionPolicy?: "Orphan" | "Delete" | undefined;
     readonly managementPolicies?: readonly string[] | undefined;
-    readonly writeConnectionSecretToRef?: { readonly name: string; readonly namespace: string } | undefined;
+    /** The namespace counts of cluster-scoped ones only. */
+    readonly writeConnectionSecretToRef?:
+      | { readonly name: string; readonly namespace?: string | undefined }
+      | undefined;
   };
   readonly status?: { readonly conditions?: readonly StandardCondition[] | undefined } | undefined;
 }

@@ -1,6 +1,6 @@
 /** The managed resource during one reconcile: as it was last read or written, and every write to it. */
 import type { Clock, KubeClient } from "@klutch/kube";
-import { type ResourceType, wholeSeconds } from "@klutch/kube-core";
+import { refOfObject, type ResourceType, wholeSeconds } from "@klutch/kube-core";
 import { type NewCondition, withConditions } from "./conditions.ts";
 import { externalNameAnnotation, type Managed } from "./external.ts";
 import { mergePatchOf } from "./merge-patch.ts";
@@ -66,16 +66,17 @@ export class ManagedObject<M extends Managed> {
     };
     const patch = mergePatchOf(this.#current.status ?? {}, status);
     if (patch === undefined) return;
-    const { name = "" } = this.#current.metadata;
     const options = { signal, subresource: "status" } as const;
-    this.#current = await client.mergePatch<M>(type, { name }, { status: patch }, options);
+    const ref = refOfObject(this.#current);
+    this.#current = await client.mergePatch<M>(type, ref, { status: patch }, options);
   }
 
   /** Guarded by the resourceVersion, so that a stale cache cannot undo what somebody else wrote. */
   async #patchMetadata(metadata: object): Promise<void> {
     const { client, type } = this.#options;
-    const { name = "", resourceVersion } = this.#current.metadata;
+    const { resourceVersion } = this.#current.metadata;
     const patch = { metadata: { ...metadata, resourceVersion } };
-    this.#current = await client.mergePatch<M>(type, { name }, patch, { signal: this.#signal });
+    const ref = refOfObject(this.#current);
+    this.#current = await client.mergePatch<M>(type, ref, patch, { signal: this.#signal });
   }
 }

@@ -30,8 +30,12 @@ export function planBeginning(managed: Managed, neverCreated: (managed: Managed)
   if (annotations[pausedAnnotation] === "true") return "pause";
   if (!isDeleting(managed)) return "observe";
   if (!finalizers.includes(managedFinalizer)) return "ignore";
-  const stays = managed.spec.deletionPolicy === "Orphan" || !allows(managed, "Delete");
-  return stays || neverCreated(managed) ? "release" : "observe";
+  return isOrphaned(managed) || neverCreated(managed) ? "release" : "observe";
+}
+
+/** Whether the external resource stays when the managed resource goes: by the deletion policy, or the management policies, which are all that namespaced ones have. */
+export function isOrphaned(managed: Managed): boolean {
+  return managed.spec.deletionPolicy === "Orphan" || !allows(managed, "Delete");
 }
 
 /** What to do with the external resource; undefined: nothing. */

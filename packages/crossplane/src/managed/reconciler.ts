@@ -45,7 +45,7 @@ export interface Problem {
   readonly message: string;
 }
 
-/** The reconcile function of the kind; keys are names. */
+/** The reconcile function of the kind; keys are those of the informer. */
 export function createManagedReconcile<M extends Managed>(options: ManagedReconcilerOptions<M>): Reconcile {
   return async (key, context) => {
     const managed = options.informer.get(key);
