@@ -1,5 +1,10 @@
 /** What offers the claims to app clusters. */
-import { serviceTypeFieldAnnotation, serviceTypeLabel, templateGroup } from "@klutch/api";
+import {
+  hiddenFieldsAnnotation,
+  serviceTypeFieldAnnotation,
+  serviceTypeLabel,
+  templateGroup,
+} from "@klutch/api";
 import { claimResource, type DataService } from "./data-service.ts";
 import type { Generation } from "./generation.ts";
 import { services } from "./list.ts";
@@ -17,18 +22,35 @@ export interface TemplateManifest {
   readonly spec: object;
 }
 
+/** Of a composite's spec: Crossplane's own. People choose a Composition only. */
+const hidden: string = [
+  "compositionRevisionRef",
+  "compositionRevisionSelector",
+  "compositionUpdatePolicy",
+  "resourceRefs",
+]
+  .map((field) => `spec.crossplane.${field}`)
+  .join(",");
+
 function template(
   generation: Generation,
   kind: string,
-  metadata: object,
+  { labels, annotations = {} }: Pick<TemplateManifest["metadata"], "labels" | "annotations">,
   more: object = {},
 ): TemplateManifest {
   const { plural, group } = claimResource(kind, generation);
+  const all =
+    generation.machinery === "" ? annotations : { ...annotations, [hiddenFieldsAnnotation]: hidden };
   const name = generation.name === "legacy" ? plural : `${plural}.${group}`;
   return {
     apiVersion: `${templateGroup}/v1alpha1`,
     kind: "APIServiceExportTemplate",
-    metadata: { name, namespace: "crossplane-system", ...metadata },
+    metadata: {
+      name,
+      namespace: "crossplane-system",
+      ...(labels === undefined ? {} : { labels }),
+      ...(Object.keys(all).length === 0 ? {} : { annotations: all }),
+    },
     spec: { APIServiceSelector: { group, resource: plural }, ...more },
   };
 }

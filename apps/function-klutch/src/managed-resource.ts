@@ -48,11 +48,7 @@ interface Parts {
 }
 
 /** The managed resource of a kind, which for a namespaced composite is the namespaced kind of the same name. */
-export function managedResource(
-  claim: ClaimIdentity,
-  type: ResourceType,
-  parts: Parts,
-): Json {
+export function managedResource(claim: ClaimIdentity, type: ResourceType, parts: Parts): Json {
   const { namespace, isComposite } = claim;
   const { labels, annotations, forProvider, providerConfig, secretName } = parts;
   const secret = isComposite ? { name: secretName } : { namespace, name: secretName };

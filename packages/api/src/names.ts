@@ -36,6 +36,8 @@ export const claimedFromLabel = "klutch.anynines.com/claimed-from";
 
 /** `Cluster` on a template: app clusters get the namespaced kind as a cluster-scoped one, kept apart by isolation Namespaced. */
 export const consumerScopeAnnotation = "klutch.anynines.com/consumer-scope";
+/** On a template: paths of fields that app clusters do not get, such as `spec.crossplane.resourceRefs`, with commas between them. */
+export const hiddenFieldsAnnotation = "klutch.anynines.com/hidden-fields";
 /** Name in the app cluster of a cluster-scoped object, where its upstream name does not say it. */
 export const consumerNameAnnotation = "klutch.anynines.com/consumer-name";
 /** "true" on the provider's claimed objects that were handed out once and are not made again when the consumer deletes its copy. */

@@ -215,7 +215,10 @@ test("with Crossplane's kinds", async (t) => {
     await offering;
     assert.equal(run.code, 0, run.stderr());
     assert.match(run.stderr(), /exampleinstances\.m\.anynines\.com is offered/);
-    assert.match(run.stderr(), /Missing: ClusterProviderConfig example-service-broker, ClusterProviderConfig /);
+    assert.match(
+      run.stderr(),
+      /Missing: ClusterProviderConfig example-service-broker, ClusterProviderConfig /,
+    );
     for (const config of parseYamlDocuments(run.stdout()))
       await client.create(clusterProviderConfigs, config as KubeObject, { dryRun: true });
     const spec = (await xrd(namespacedName))?.["spec"];
@@ -316,10 +319,7 @@ function manifests(text: string): ReturnType<typeof manifestsOf> {
 }
 
 /** Does what Crossplane does with a new definition, as far as the command waits for it. */
-async function offer(
-  name: string,
-  types: readonly string[] = ["Established", "Offered"],
-): Promise<void> {
+async function offer(name: string, types: readonly string[] = ["Established", "Offered"]): Promise<void> {
   await waitFor("the definition", async () => (await xrd(name)) !== undefined, { timeoutMs: 60_000 });
   const conditions = types.map((type) => ({
     type,
