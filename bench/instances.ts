@@ -6,6 +6,7 @@ import { parseArgs } from "node:util";
 import { setTimeout as sleep } from "node:timers/promises";
 import { serviceInstances } from "@klutch/api";
 import { type DynamicObject, textAt } from "@klutch/kube-core";
+import { exitCodeOf, UsageError, wholeNumber } from "@klutch/kube-testing";
 import { inParallel } from "./harness/api.ts";
 import { describeLoad, describeMachine } from "./harness/machine.ts";
 import { memoryOf } from "./harness/process-memory.ts";
@@ -79,14 +80,12 @@ function parseOptions(args: readonly string[]): Options {
       probes: { type: "string", default: "20" },
     },
   });
-  const number = (name: keyof typeof values): number => {
-    const value = Number(values[name]);
-    if (!Number.isInteger(value) || value < 1)
-      throw new RangeError(`--${name} must be a whole number above 0, not "${values[name]}"`);
-    return value;
-  };
+  const number = (name: keyof typeof values): number => wholeNumber(name, values[name]);
   const [instances, probes] = [number("instances"), number("probes")];
-  if (instances < 3 * probes) throw new RangeError("--instances must be at least three times --probes");
+  if (instances < 3 * probes)
+    throw new UsageError(
+      `--instances must be at least three times --probes, so ${3 * probes} or more, not ${instances}`,
+    );
   return { instances, probes, restSeconds: number("rest-seconds") };
 }
 
@@ -136,4 +135,4 @@ function sayRest(say: (line: string) => void, rest: Rest, instances: number): vo
   say(`  RSS ${rss.map((one) => one.toFixed(0)).join(" to ")} MiB, CPU ${cpuPercent.toFixed(1)} %`);
 }
 
-process.exitCode = await main();
+process.exitCode = await exitCodeOf(main);

@@ -66,6 +66,7 @@ test("a service is added by one table, bound, backed up, restored, and taken awa
   for (const line of [
     /example\.yaml has no faults/,
     /manifests\/apis\/xexampleinstances\.anynines\.com\.yaml/,
+    /manifests\/gitops\/argocd-health\.yaml/,
     /exampleinstances\.anynines\.com is offered/,
     /ENUM:\n +example\n +keyvalue\n/,
     /exampleinstance\.anynines\.com\/first condition met/,

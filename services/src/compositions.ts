@@ -79,8 +79,7 @@ export function objectCompositions(
       (["binding", "backup", "restore"] as const).flatMap((of) => {
         const object = objectsOf(making)[of];
         if (object === undefined) return [];
-        const backend = making.composition.slice(0, -`-${service.type}`.length);
-        const name = `${backend}-${sharedKinds[of].toLowerCase()}`;
+        const name = `${making.backend}-${sharedKinds[of].toLowerCase()}`;
         return [{ name, of, entry: [service.type, object] as const }];
       }),
     ),

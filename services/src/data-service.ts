@@ -13,6 +13,8 @@ export interface Field {
 
 /** What one way of making instances is to the claims that choose it. */
 export interface Making {
+  /** Name of the table's backend. Compositions are named after it. */
+  readonly backend: string;
   /** Name of its Composition. */
   readonly composition: string;
   /** What `spec.service` of a claim may name. */

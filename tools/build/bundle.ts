@@ -14,9 +14,11 @@ const root = join(import.meta.dirname, "..", "..");
 /** Packages of the CommonJS kind call `require`, which a module does not have by itself. */
 const banner = 'import { createRequire } from "node:module"; const require = createRequire(import.meta.url);';
 
-/** Writes the bundle of an app. Throws with esbuild's messages when it does not build. */
-export async function bundleApp(app: string, outfile: string): Promise<void> {
-  await build({
+/** Writes the bundle of an app and gives back the files that are in it, below the root. Throws with esbuild's messages when it does not build. */
+export async function bundleApp(app: string, outfile: string): Promise<readonly string[]> {
+  const { metafile } = await build({
+    absWorkingDir: root,
+    metafile: true,
     entryPoints: [join(root, "apps", app, "src", "main.ts")],
     outfile,
     bundle: true,
@@ -28,4 +30,5 @@ export async function bundleApp(app: string, outfile: string): Promise<void> {
     banner: { js: banner },
     logLevel: "error",
   });
+  return Object.keys(metafile.inputs);
 }

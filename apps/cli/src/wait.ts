@@ -2,7 +2,7 @@
 import type { CliContext } from "./context.ts";
 import { CliError } from "./errors.ts";
 
-/** Asks `probe` until it gives something; after `timeoutMs` fails with `problem()`, which says what to look at. */
+/** Asks `probe` until it gives something, and shows that only if there is something to wait for; after `timeoutMs` fails with `problem()`, which says what to look at. */
 export async function waitFor<T>(
   context: CliContext,
   options: {
@@ -16,7 +16,7 @@ export async function waitFor<T>(
 ): Promise<T> {
   const { clock, signal } = context;
   const deadline = clock.monotonic() + options.timeoutMs;
-  const stop = context.terminal.waiting(`Waiting for ${options.what}`);
+  let stop: (() => void) | undefined;
   try {
     for (;;) {
       const result = await probe();
@@ -25,9 +25,10 @@ export async function waitFor<T>(
         const seconds = Math.round(options.timeoutMs / 1000);
         throw new CliError("Timeout", `Waited ${seconds} s for ${options.what}: ${options.problem()}`);
       }
+      stop ??= context.terminal.waiting(`Waiting for ${options.what}`);
       await clock.sleep(options.intervalMs ?? 250, { signal });
     }
   } finally {
-    stop();
+    stop?.();
   }
 }

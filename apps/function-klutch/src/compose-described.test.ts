@@ -9,7 +9,12 @@ const labels = { "crossplane.io/claim-name": "db", "crossplane.io/claim-namespac
 const header = { apiVersion: "fn.klutch.anynines.com/v1alpha1", kind: "Input", resource: "service-instance" };
 
 function request(input: Json, spec: Json): ComposeRequest {
-  return { composite: { metadata: { name: "db-x1", labels }, spec }, observed: {}, input };
+  return {
+    composite: { metadata: { name: "db-x1", labels }, spec },
+    observed: {},
+    input,
+    required: { environment: [] },
+  };
 }
 
 test("an instance of a service that nobody has compiled in is composed as its Composition says", () => {

@@ -122,7 +122,7 @@ function withClaimKind(resource: Json, composite: Json): Json {
 }
 
 /** Which spec was composed, for an agent that marked it. */
-function specObserved(composite: Json): readonly ComposeCondition[] {
+export function specObserved(composite: Json): readonly ComposeCondition[] {
   const mark = textAt(composite, "metadata", "annotations", specDigestAnnotation);
   if (mark === undefined || !/^[0-9a-f]{16}$/.test(mark)) return [];
   return [{ type: specObservedCondition, status: "True", reason: specObservedReason(mark) }];

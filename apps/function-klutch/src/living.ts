@@ -55,7 +55,7 @@ function kindOf(resource: Json | undefined): string | undefined {
 }
 
 /** By provider-kubernetes, or by ours in either generation. */
-function holdsService(resource: Json): boolean {
+export function holdsService(resource: Json): boolean {
   const kind = kindOf(resource) ?? "";
   if (objectKinds.includes(kind)) return true;
   const [group = ""] = kind.split(" ");

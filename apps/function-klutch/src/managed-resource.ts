@@ -47,14 +47,19 @@ interface Parts {
   readonly secretName?: string | undefined;
 }
 
-/** The managed resource of a kind, which for a namespaced composite is the namespaced kind of the same name. */
+/** `apiVersion` and `kind` of what is composed for the claim: for a namespaced composite the namespaced kind of the same name. */
+export function composedType({ isComposite }: ClaimIdentity, type: ResourceType): Json {
+  const own = isComposite ? { ...type, group: namespacedDataservicesGroup } : type;
+  return { apiVersion: apiVersionOf(own), kind: type.kind };
+}
+
+/** The managed resource of a kind. */
 export function managedResource(claim: ClaimIdentity, type: ResourceType, parts: Parts): Json {
   const { namespace, isComposite } = claim;
   const { labels, annotations, forProvider, providerConfig, secretName } = parts;
   const secret = isComposite ? { name: secretName } : { namespace, name: secretName };
   return {
-    apiVersion: apiVersionOf(isComposite ? { ...type, group: namespacedDataservicesGroup } : type),
-    kind: type.kind,
+    ...composedType(claim, type),
     metadata: {
       ...(isComposite ? { namespace } : {}),
       labels: { ...claimLabels(claim), ...labels },

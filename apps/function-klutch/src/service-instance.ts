@@ -3,21 +3,27 @@ import { connectionAnnotation, serviceInstances } from "@klutch/api";
 import type { Compose, Json } from "@klutch/crossplane";
 import { isRecord, recordAt, textAt, valueAt } from "@klutch/kube-core";
 import { brokerParameters, type ComposedService, connectionText, providerConfigName } from "@klutch/services";
-import { answer, noClaim } from "./composite.ts";
-import { claimOf, managedResource } from "./managed-resource.ts";
+import { answer, nameOfComposed, noClaim } from "./composite.ts";
+import { type Place, placeOf } from "./environment.ts";
+import { claimOf, composedType, managedResource } from "./managed-resource.ts";
 import type { Blame } from "./words.ts";
 
 /** The one organisation and space that compositions name by default, with every broker. */
-const defaultOrganization = "a1d46b5c-b639-4f43-85c7-e9a0e5f01f75";
-const defaultSpace = "1bf71cf3-9017-4846-bffc-b9b31872bfaf";
+const defaultPlace: Place = {
+  organizationGuid: "a1d46b5c-b639-4f43-85c7-e9a0e5f01f75",
+  spaceGuid: "1bf71cf3-9017-4846-bffc-b9b31872bfaf",
+};
 const reported = ["createdAt", "provisionedAt", "state", "updatedAt"];
 
 /** Composes the instances of one service. */
 export function composeServiceInstance(service: ComposedService): Compose {
   return (request) => {
-    const { composite, input } = request;
+    const { composite, input, observed } = request;
     const claim = claimOf(composite);
     if (claim === undefined) return noClaim;
+    const living = observed[nameOfComposed(observed, composedType(claim, serviceInstances)) ?? ""]?.resource;
+    const found = placeOf(request, claim, living, stepPlace(input));
+    if ("answer" in found) return found.answer;
     const claimed = valueAt(composite, "spec", "parameters");
     const parameters = isRecord(claimed) ? brokerParameters(service, claimed) : {};
     const resource = managedResource(claim, serviceInstances, {
@@ -26,13 +32,21 @@ export function composeServiceInstance(service: ComposedService): Compose {
         acceptsIncomplete: valueAt(composite, "spec", "acceptsIncomplete") !== false,
         serviceName: textAt(composite, "spec", "service") ?? "",
         planName: textAt(composite, "spec", "plan") ?? "",
-        organizationGuid: textAt(input, "organizationGuid") ?? defaultOrganization,
-        spaceGuid: textAt(input, "spaceGuid") ?? defaultSpace,
+        ...found.place,
         ...(Object.keys(parameters).length === 0 ? {} : { parameters }),
       },
       providerConfig: providerConfigName(service.type),
     });
-    return answer(request, resource, reported, blameOf(service.parameters, composite));
+    const response = answer(request, resource, reported, blameOf(service.parameters, composite));
+    return { ...response, required: found.required };
+  };
+}
+
+/** For namespaces of which nobody says where their instances are made. */
+function stepPlace(input: Json | undefined): Place {
+  return {
+    organizationGuid: textAt(input, "organizationGuid") ?? defaultPlace.organizationGuid,
+    spaceGuid: textAt(input, "spaceGuid") ?? defaultPlace.spaceGuid,
   };
 }
 

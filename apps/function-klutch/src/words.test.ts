@@ -334,3 +334,20 @@ test("a number of the future, or one that is a text, makes nothing ready", () =>
     assert.equal(words(managed([lie, good])).isReady, false, String(number));
   }
 });
+
+test("a refusal blames the fields that it is about, not those that it says are possible, always in one order", () => {
+  const said = (message: string, group: readonly (readonly [string, string])[]): string | undefined => {
+    const observed = managed([condition("Synced", "False", "Refused", message), available]);
+    const context = { usual, now, blame: [new Map(group)], isChangeable: true };
+    return wordsOf(managedStateOf(observed, { spec }), context).problem?.split("; ").at(-2);
+  };
+  const fields = [
+    ["b_b", "spec.parameters.b"],
+    ["a_a", "spec.parameters.a"],
+  ] as const;
+  for (const group of [fields, fields.toReversed()]) {
+    assert.equal(said("a_a is not supported; possible: b_b, c_c", group), "change spec.parameters.a");
+    assert.equal(said("b_b and a_a are wrong", group), "change spec.parameters.a, spec.parameters.b");
+    assert.equal(said("possible: a_a", group), "change spec.parameters.a");
+  }
+});

@@ -212,13 +212,21 @@ function anotherUnless(said: string): string {
   return /\bmake another\b/.test(said) ? "" : "delete this claim and make another";
 }
 
+/** What a broker would take stands behind such a word. */
+const possible = /\b(?:allowed|expected|must|possible|supported values|valid)\b/i;
+
+/** In one order, so that the text changes only when something does. */
 function fieldsToBlame(said: string, blame: readonly Blame[]): string {
-  const words = new Set(said.split(/[^\w-]+/));
-  const groups = blame.map((group) =>
-    [...group].filter(([word]) => words.has(word)).map(([, field]) => field),
-  );
-  const found = groups.find((fields) => fields.length > 0);
-  return found === undefined ? "the claim's spec" : [...new Set(found)].join(", ");
+  const fieldsIn = (text: string): readonly string[] => {
+    const words = new Set(text.split(/[^\w-]+/));
+    const groups = blame.map((group) =>
+      [...group].filter(([word]) => words.has(word)).map(([, field]) => field),
+    );
+    return groups.find((fields) => fields.length > 0) ?? [];
+  };
+  const accused = fieldsIn(said.split(possible, 1)[0] ?? "");
+  const fields = accused.length > 0 ? accused : fieldsIn(said);
+  return fields.length === 0 ? "the claim's spec" : [...new Set(fields)].toSorted().join(", ");
 }
 
 const ends = {

@@ -8,7 +8,7 @@ import { ClaimedNumbers } from "./backup-manager/claimed.ts";
 import type { Claims } from "./backup-manager/once.ts";
 import { type CallSource, recordedCall, recordedId } from "./backup-manager/record.ts";
 import { type Applicant, Turns } from "./backup-manager/turns.ts";
-import { configNameOf } from "./broker/config-reference.ts";
+import { configNameOf } from "./config-reference.ts";
 import type { CacheOptions } from "./caches.ts";
 import { claimKeys, keysBeside, shownName } from "./claims.ts";
 import { clusterScoped } from "./generation.ts";

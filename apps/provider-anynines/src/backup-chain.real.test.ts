@@ -8,6 +8,7 @@ import { after, test } from "node:test";
 import { backups, managedServiceBindings, providerConfigs, restores, serviceInstances } from "@klutch/api";
 import { type DynamicObject, recordAt, type ResourceType } from "@klutch/kube-core";
 import { waitFor } from "@klutch/kube-testing";
+import { bothGenerations, refIn } from "./testing/kinds.ts";
 import { backup, binding, instance, managerConfigName, restore, startWorld } from "./testing/world.ts";
 
 const stack = new AsyncDisposableStack();
@@ -32,44 +33,50 @@ async function delete_(...all: readonly (readonly [ResourceType, string])[]): Pr
   for (const [type, name] of all) await world.gone(type, { name });
 }
 
-test("rows that were destroyed come back from a backup, and everything goes in the right order", async () => {
-  const stop = world.run();
-  try {
-    const uri = await provisioned("db");
-    await world.sql(uri, "create table t (a int)");
-    await world.sql(uri, "insert into t values (1), (2)");
-    await client.create(backups, backup("night", "db"));
-    await world.condition(backups, "night", ready);
-    const { size, status, downloadable } = await world.atProvider(backups, "night");
-    assert.ok(Number(size) > 0);
-    assert.deepEqual([status, downloadable], ["done", false]);
-    await world.sql(uri, "drop table t");
-    await client.create(restores, restore("back", "night"));
-    await world.condition(restores, "back", ready);
-    assert.deepEqual(await world.sql(uri, "select sum(a)::int as sum from t"), [{ sum: 3 }]);
-    await world.sql(uri, "insert into t values (4)");
-    await client.delete(serviceInstances, { name: "db" });
-    assert.match(
-      (await world.condition(serviceInstances, "db", notSynced)).message,
-      /still bound by db-b; .*still needed by the backups night; delete these Backups first/,
-    );
-    assert.deepEqual(await world.sql(uri, "select sum(a)::int as sum from t"), [{ sum: 7 }], "it ran once");
-    await client.delete(restores, { name: "back" });
-    await client.delete(backups, { name: "night" });
-    await client.delete(managedServiceBindings, { name: "db-b" });
-    for (const [type, name] of [
-      [restores, "back"],
-      [backups, "night"],
-      [managedServiceBindings, "db-b"],
-      [serviceInstances, "db"],
-    ] as const)
-      await world.gone(type, { name });
-    assert.deepEqual(await world.databases(), []);
-    assert.equal(front.asked.filter(isPost).length, 2);
-  } finally {
-    await stop();
-  }
-});
+for (const { title, types, of } of bothGenerations) {
+  test(`${title}: rows that were destroyed come back from a backup, and everything goes in the right order`, async () => {
+    const stop = world.run();
+    try {
+      front.asked.length = 0;
+      await client.create(types.instances, of(instance("db")));
+      await client.create(types.bindings, of(binding("db-b", "db")));
+      await world.condition(types.bindings, "db-b", ready);
+      const { uri = "" } = await world.credentials("db-b");
+      await world.sql(uri, "create table t (a int)");
+      await world.sql(uri, "insert into t values (1), (2)");
+      await client.create(types.backups, of(backup("night", "db")));
+      await world.condition(types.backups, "night", ready);
+      const { size, status, downloadable } = await world.atProvider(types.backups, "night");
+      assert.ok(Number(size) > 0);
+      assert.deepEqual([status, downloadable], ["done", false]);
+      await world.sql(uri, "drop table t");
+      await client.create(types.restores, of(restore("back", "night")));
+      await world.condition(types.restores, "back", ready);
+      assert.deepEqual(await world.sql(uri, "select sum(a)::int as sum from t"), [{ sum: 3 }]);
+      await world.sql(uri, "insert into t values (4)");
+      await client.delete(types.instances, refIn(types.instances, "db"));
+      assert.match(
+        (await world.condition(types.instances, "db", notSynced)).message,
+        /still bound by db-b; .*still needed by the backups night; delete these Backups first/,
+      );
+      assert.deepEqual(await world.sql(uri, "select sum(a)::int as sum from t"), [{ sum: 7 }], "it ran once");
+      await client.delete(types.restores, refIn(types.restores, "back"));
+      await client.delete(types.backups, refIn(types.backups, "night"));
+      await client.delete(types.bindings, refIn(types.bindings, "db-b"));
+      for (const [type, name] of [
+        [types.restores, "back"],
+        [types.backups, "night"],
+        [types.bindings, "db-b"],
+        [types.instances, "db"],
+      ] as const)
+        await world.gone(type, refIn(type, name));
+      assert.deepEqual(await world.databases(), []);
+      assert.equal(front.asked.filter(isPost).length, 2);
+    } finally {
+      await stop();
+    }
+  });
+}
 
 test("a lost answer of the manager is found in its list, and rows that were written meanwhile stay", async () => {
   const stop = world.run();

@@ -5,7 +5,7 @@ import type { Controller } from "@klutch/kube-runtime";
 import { BackupClient } from "./backup/external-client.ts";
 import { backupCall } from "./backup/state.ts";
 import { recordedCall } from "./backup-manager/record.ts";
-import { configNameOf } from "./broker/config-reference.ts";
+import { configNameOf } from "./config-reference.ts";
 import { instancesOf, isInstanceGone } from "./caches.ts";
 import { shownName } from "./claims.ts";
 import type { ControllerParts } from "./controllers.ts";

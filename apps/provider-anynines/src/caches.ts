@@ -7,7 +7,7 @@ import { wasNeverBound, wasNeverProvisioned } from "./existence.ts";
 import { acceptLossAnnotation, type Losses } from "./loss.ts";
 import { missingOf } from "./critical-annotations.ts";
 import { ConfigCaches } from "./broker/config-caches.ts";
-import { configNameOf, configTarget, shownConfig } from "./broker/config-reference.ts";
+import { configNameOf, configTarget, shownConfig } from "./config-reference.ts";
 import { clusterScoped, type Generation } from "./generation.ts";
 
 /** The caches of the managed kinds of one generation and of their brokers. Nothing in it leads to the other generation. */

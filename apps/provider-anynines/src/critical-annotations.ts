@@ -23,6 +23,8 @@ export const restoreEndAnnotation = "anynines.crossplane.io/restore-end";
 export const bindingGenerationsAnnotation = "anynines.crossplane.io/binding-generations";
 /** On a ServiceBinding: what it was bound to at its broker, from the moment in which the broker had made it. */
 export const boundToAnnotation = "anynines.crossplane.io/bound-to";
+/** On a ServiceInstance: what was provisioned at its broker, from the moment in which the broker had made it. */
+export const provisionedAsAnnotation = "anynines.crossplane.io/provisioned-as";
 const formerInstanceIdAnnotation = "anynines.crossplane.io/former-instance-id";
 const parametersAnnotation = "anynines.crossplane.io/sent-parameters";
 
@@ -39,10 +41,13 @@ export const criticalAnnotationNames: readonly string[] = [
   restoreEndAnnotation,
   bindingGenerationsAnnotation,
   boundToAnnotation,
+  provisionedAsAnnotation,
 ];
 
+type Annotations = Readonly<Record<string, string | undefined>>;
+
 /** Annotations to write; `undefined` removes one. */
-export type AnnotationChanges = Readonly<Record<string, string | undefined>>;
+export type AnnotationChanges = Annotations;
 
 /** Since when the broker does not know the resource, and whether a later observation confirmed it. */
 export interface Missing {
@@ -54,7 +59,7 @@ export interface Missing {
 /** Those of one managed resource during one reconcile. Writes only what differs; what was written is what is read next. */
 export class CriticalAnnotations {
   readonly #update: CriticalAnnotationUpdate;
-  #annotations: Readonly<Record<string, string | undefined>>;
+  #annotations: Annotations;
 
   constructor(managed: Managed, updateCriticalAnnotations: CriticalAnnotationUpdate) {
     this.#annotations = managed.metadata.annotations ?? {};
@@ -82,11 +87,12 @@ export class CriticalAnnotations {
 
   /** What the binding was bound to, when the broker made it. */
   get boundTo(): OperationTarget | undefined {
-    const value = parsed(this.#annotations[boundToAnnotation]);
-    if (!isRecord(value)) return undefined;
-    const { instanceId, serviceId, planId } = value;
-    const isTarget = [instanceId, serviceId, planId].every((id) => typeof id === "string");
-    return isTarget ? value : undefined;
+    return targetAt(this.#annotations, boundToAnnotation);
+  }
+
+  /** What was provisioned, when the broker made it. */
+  get provisionedAs(): OperationTarget | undefined {
+    return provisionedAs(this.#annotations);
   }
 
   /** Names of the parameters that the broker may hold because we sent them. */
@@ -101,10 +107,13 @@ export function instanceIdOf({ metadata, status }: ServiceInstance): string {
   return metadata.annotations?.[instanceIdAnnotation] ?? status?.atProvider?.instanceId ?? metadata.uid ?? "";
 }
 
+/** What was provisioned, when the broker made it. It is of an instance before this one when its id is another. */
+export function provisionedAs(annotations: Annotations | undefined): OperationTarget | undefined {
+  return targetAt(annotations, provisionedAsAnnotation);
+}
+
 /** Since when the broker does not know a resource; also read from other resources, to count how many are missing. */
-export function missingOf(
-  annotations: Readonly<Record<string, string | undefined>> | undefined,
-): Missing | undefined {
+export function missingOf(annotations: Annotations | undefined): Missing | undefined {
   const value = parsed(annotations?.[missingAnnotation]);
   if (!isRecord(value) || typeof value["since"] !== "number") return undefined;
   return { since: value["since"], confirmed: value["confirmed"] === true };
@@ -136,9 +145,21 @@ export function boundToChange({ instanceId, serviceId, planId }: OperationTarget
   return { [boundToAnnotation]: JSON.stringify({ instanceId, serviceId, planId }) };
 }
 
+export function provisionedAsChange({ instanceId, serviceId, planId }: OperationTarget): AnnotationChanges {
+  return { [provisionedAsAnnotation]: JSON.stringify({ instanceId, serviceId, planId }) };
+}
+
 export function sentParametersChange(names: Iterable<string>): AnnotationChanges {
   const sorted = [...new Set(names)].toSorted();
   return { [parametersAnnotation]: sorted.length === 0 ? undefined : JSON.stringify(sorted) };
+}
+
+function targetAt(annotations: Annotations | undefined, name: string): OperationTarget | undefined {
+  const value = parsed(annotations?.[name]);
+  if (!isRecord(value)) return undefined;
+  const { instanceId, serviceId, planId } = value;
+  const isTarget = [instanceId, serviceId, planId].every((id) => typeof id === "string");
+  return isTarget ? value : undefined;
 }
 
 function parsed(text: string | undefined): unknown {

@@ -1,13 +1,14 @@
 /** Whether anything of a managed resource can be at a broker. A false "no" would leave something behind, so every doubt is a "maybe". */
 import type { ManagedServiceBinding, ServiceInstance } from "@klutch/api";
 import type { Managed } from "@klutch/crossplane";
-import { boundToAnnotation } from "./critical-annotations.ts";
+import { boundToAnnotation, provisionedAsAnnotation } from "./critical-annotations.ts";
 import { operationAnnotation } from "./operation.ts";
 
 /** What this provider, the existing one and its runtime write before and after they create. */
 const traces = [
   operationAnnotation,
   boundToAnnotation,
+  provisionedAsAnnotation,
   "crossplane.io/external-create-pending",
   "crossplane.io/external-create-succeeded",
   "anynines.crossplane.io/servicebinding-created",

@@ -5,11 +5,18 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
-import { managedServiceBindings, providerConfigs, providerConfigUsages, serviceInstances } from "@klutch/api";
+import {
+  managedServiceBindings,
+  namespacedProviderConfigUsages,
+  providerConfigs,
+  providerConfigUsages,
+  serviceInstances,
+} from "@klutch/api";
 import { type DynamicObject, isRecord, secrets } from "@klutch/kube-core";
 import { reservePorts, startProcess } from "@klutch/engines";
 import { metricNames, waitFor } from "@klutch/kube-testing";
 import { metricsOf } from "@klutch/telemetry";
+import { bothGenerations, refIn } from "./testing/kinds.ts";
 import { binding, configName, instance, startWorld } from "./testing/world.ts";
 
 const stack = new AsyncDisposableStack();
@@ -20,49 +27,86 @@ const ready = { type: "Ready", status: "True" };
 const notSynced = { type: "Synced", status: "False" };
 const run = (): (() => Promise<void>) => world.run({ pollIntervalMs: 500 });
 
-test("instance and binding live their whole life; nothing is left at the broker", async () => {
-  const stop = run();
-  try {
-    await client.create(serviceInstances, instance("one"));
-    await client.create(managedServiceBindings, binding("one-b", "one"));
-    await world.condition(serviceInstances, "one", ready);
-    await world.condition(managedServiceBindings, "one-b", ready);
-    const credentials = await world.credentials("one-b");
-    assert.deepEqual(Object.keys(credentials).toSorted(), [
-      "host",
-      "hosts",
-      "name",
-      "password",
-      "port",
-      "uri",
-      "username",
-    ]);
-    assert.deepEqual(await world.sql(credentials["uri"] ?? "", "select 1 as one"), [{ one: 1 }]);
-    const { connectionDetails } = await world.atProvider(managedServiceBindings, "one-b");
-    assert.deepEqual(connectionDetails, [
-      { hostURL: "127.0.0.1", port: String(broker.postgres.port), label: "SQL" },
-    ]);
-    await client.delete(serviceInstances, { name: "one" });
-    assert.match(
-      (await world.condition(serviceInstances, "one", notSynced)).message,
-      /still bound by one-b; delete these ServiceBindings first/,
-    );
-    await client.delete(managedServiceBindings, { name: "one-b" });
-    await world.gone(managedServiceBindings, { name: "one-b" });
-    await world.gone(serviceInstances, { name: "one" });
-    await world.gone(secrets, { namespace: "team", name: "one-b-creds" });
-    assert.deepEqual(await world.databases(), []);
-    // The collector searches for new kinds every half minute.
-    await waitFor(
-      "usages to be collected",
-      async () => (await client.list(providerConfigUsages)).items.length === 0,
-      { timeoutMs: 90_000 },
-    );
-    await assert.rejects(world.sql(credentials["uri"] ?? "", "select 1"));
-  } finally {
-    await stop();
-  }
-});
+for (const { title, types, of } of bothGenerations) {
+  const { instances, bindings } = types;
+  const usages = instances.namespaced ? namespacedProviderConfigUsages : providerConfigUsages;
+
+  test(`${title}: instance and binding live their whole life; nothing is left at the broker`, async () => {
+    const stop = run();
+    try {
+      await client.create(instances, of(instance("one")));
+      await client.create(bindings, of(binding("one-b", "one")));
+      await world.condition(instances, "one", ready);
+      await world.condition(bindings, "one-b", ready);
+      const credentials = await world.credentials("one-b");
+      assert.deepEqual(Object.keys(credentials).toSorted(), [
+        "host",
+        "hosts",
+        "name",
+        "password",
+        "port",
+        "uri",
+        "username",
+      ]);
+      assert.deepEqual(await world.sql(credentials["uri"] ?? "", "select 1 as one"), [{ one: 1 }]);
+      const { connectionDetails } = await world.atProvider(bindings, "one-b");
+      assert.deepEqual(connectionDetails, [
+        { hostURL: "127.0.0.1", port: String(broker.postgres.port), label: "SQL" },
+      ]);
+      await client.delete(instances, refIn(instances, "one"));
+      assert.match(
+        (await world.condition(instances, "one", notSynced)).message,
+        /still bound by one-b; delete these ServiceBindings first/,
+      );
+      await client.delete(bindings, refIn(bindings, "one-b"));
+      await world.gone(bindings, refIn(bindings, "one-b"));
+      await world.gone(instances, refIn(instances, "one"));
+      await world.gone(secrets, { namespace: "team", name: "one-b-creds" });
+      assert.deepEqual(await world.databases(), []);
+      // The collector searches for new kinds every half minute.
+      await waitFor("usages to be collected", async () => (await client.list(usages)).items.length === 0, {
+        timeoutMs: 90_000,
+      });
+      await assert.rejects(world.sql(credentials["uri"] ?? "", "select 1"));
+    } finally {
+      await stop();
+    }
+  });
+
+  test(`${title}: a Secret that was deleted comes back with the same working credentials`, async () => {
+    const stop = run();
+    try {
+      await client.create(instances, of(instance("heal")));
+      await client.create(bindings, of(binding("heal-b", "heal")));
+      await world.condition(bindings, "heal-b", ready);
+      const before = await world.credentials("heal-b");
+      await client.delete(secrets, { namespace: "team", name: "heal-b-creds" });
+      assert.deepEqual(await world.credentials("heal-b"), before);
+    } finally {
+      await stop();
+    }
+  });
+
+  test(`${title}: while the broker is down nothing is forgotten, and deletion goes on when it is back`, async () => {
+    await broker.kill();
+    const stop = run();
+    try {
+      await client.delete(bindings, refIn(bindings, "heal-b"));
+      assert.match(
+        (await world.condition(bindings, "heal-b", notSynced)).message,
+        /(observe|delete) failed: the broker cannot be reached|the connection to the broker broke/,
+      );
+      assert.ok(await client.find(bindings, refIn(bindings, "heal-b")));
+      await broker.start();
+      await world.gone(bindings, refIn(bindings, "heal-b"));
+      await client.delete(instances, refIn(instances, "heal"));
+      await world.gone(instances, refIn(instances, "heal"));
+      assert.deepEqual(await world.databases(), []);
+    } finally {
+      await stop();
+    }
+  });
+}
 
 test("a resource at rest causes no write, also with parameters and defaults", async () => {
   const stop = run();
@@ -91,40 +135,6 @@ test("a resource at rest causes no write, also with parameters and defaults", as
     });
     await client.delete(serviceInstances, { name: "rest" });
     await world.gone(serviceInstances, { name: "rest" });
-  } finally {
-    await stop();
-  }
-});
-
-test("a Secret that was deleted comes back with the same working credentials", async () => {
-  const stop = run();
-  try {
-    await client.create(serviceInstances, instance("heal"));
-    await client.create(managedServiceBindings, binding("heal-b", "heal"));
-    await world.condition(managedServiceBindings, "heal-b", ready);
-    const before = await world.credentials("heal-b");
-    await client.delete(secrets, { namespace: "team", name: "heal-b-creds" });
-    assert.deepEqual(await world.credentials("heal-b"), before);
-  } finally {
-    await stop();
-  }
-});
-
-test("while the broker is down nothing is forgotten, and deletion goes on when it is back", async () => {
-  await broker.kill();
-  const stop = run();
-  try {
-    await client.delete(managedServiceBindings, { name: "heal-b" });
-    assert.match(
-      (await world.condition(managedServiceBindings, "heal-b", notSynced)).message,
-      /(observe|delete) failed: the broker cannot be reached|the connection to the broker broke/,
-    );
-    assert.ok(await client.find(managedServiceBindings, { name: "heal-b" }));
-    await broker.start();
-    await world.gone(managedServiceBindings, { name: "heal-b" });
-    await client.delete(serviceInstances, { name: "heal" });
-    await world.gone(serviceInstances, { name: "heal" });
-    assert.deepEqual(await world.databases(), []);
   } finally {
     await stop();
   }

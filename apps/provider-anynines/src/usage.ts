@@ -6,7 +6,7 @@ import { namespacedProviderConfigUsages, type ProviderConfigUsage, providerConfi
 import type { Managed } from "@klutch/crossplane";
 import { isAlreadyExists, type KubeClient } from "@klutch/kube";
 import { controllerReference } from "@klutch/kube-core";
-import { bareConfigName, configKindOf, shownConfig } from "./broker/config-reference.ts";
+import { bareConfigName, configKindOf, shownConfig } from "./config-reference.ts";
 
 /** Makes sure the usage exists. `known` says that it was made before in this process, so that no request is needed. */
 export async function ensureUsage(
@@ -26,7 +26,7 @@ export async function ensureUsage(
     metadata: {
       name: uid,
       ...(namespace === undefined ? {} : { namespace }),
-      labels: { "crossplane.io/provider-config": bareConfigName(managed) },
+      labels: labelsOf(bareConfigName(managed)),
       ownerReferences: [controllerReference(managed)],
     },
     providerConfigRef: usedConfig(managed),
@@ -38,6 +38,12 @@ export async function ensureUsage(
     if (!isAlreadyExists(error)) throw error;
   }
   known.add(`${uid}/${config}`);
+}
+
+/** As Crossplane's providers have it, where the name can be the value of a label. */
+function labelsOf(config: string): Record<string, string> {
+  const fits = /^[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$/.test(config);
+  return fits ? { "crossplane.io/provider-config": config } : {};
 }
 
 /** Cluster-scoped managed resources have one kind to name, so their usages do not say which. */

@@ -3,6 +3,7 @@
  * kills, what was lost and what was made twice; exit code 1 when anything was.
  */
 import { parseArgs } from "node:util";
+import { exitCodeOf, wholeNumber } from "@klutch/kube-testing";
 import type { ChainResult } from "./judge.ts";
 import { planOf, programs } from "./plan.ts";
 import { killsIn, runChains } from "./run.ts";
@@ -21,11 +22,9 @@ function lineOf({ name, seconds, lost }: ChainResult): string {
 async function main(): Promise<number> {
   const args = process.argv.slice(2).filter((argument) => argument !== "--");
   const { values } = parseArgs({ args, options });
-  const [chains = 0, seed = 0, atOnce = 0] = [values.chains, values.seed, values["at-once"]].map(Number);
-  if (![chains, seed, atOnce].every((number) => Number.isInteger(number) && number > 0)) {
-    console.error("--chains, --seed and --at-once must be whole numbers above 0");
-    return 2;
-  }
+  const chains = wholeNumber("chains", values.chains);
+  const seed = wholeNumber("seed", values.seed);
+  const atOnce = wholeNumber("at-once", values["at-once"]);
   await using world = await startWorld();
   const result = await runChains(world, planOf(seed, chains), {
     atOnce,
@@ -44,4 +43,4 @@ async function main(): Promise<number> {
   return isGood ? 0 : 1;
 }
 
-process.exitCode = await main();
+process.exitCode = await exitCodeOf(main);

@@ -4,6 +4,7 @@
  * cuts the leader off from its lease for longer than it lasts, `--verbose` prints what was done.
  */
 import { parseArgs } from "node:util";
+import { exitCodeOf, wholeNumber } from "@klutch/kube-testing";
 import { planOf } from "./plan.ts";
 import { runSeed, type SeedResult } from "./run-seed.ts";
 import { startWorld } from "./world.ts";
@@ -28,10 +29,12 @@ function lineOf(seed: number, result: SeedResult): string {
 async function main(): Promise<number> {
   const args = process.argv.slice(2).filter((argument) => argument !== "--");
   const { values } = parseArgs({ args, options });
-  const [seeds, from, actions] = [values.seeds, values.from, values.actions].map(Number);
+  const seeds = wholeNumber("seeds", values.seeds);
+  const from = wholeNumber("from", values.from);
+  const actions = wholeNumber("actions", values.actions);
   const failed: number[] = [];
   await using world = await startWorld();
-  for (let seed = from ?? 1; seed < (from ?? 1) + (seeds ?? 0); seed++) {
+  for (let seed = from; seed < from + seeds; seed++) {
     try {
       const result = await runSeed(world, planOf(seed, { actions, long: values.long }));
       if (values.verbose) console.log(result.protocol.join("\n"));
@@ -45,4 +48,4 @@ async function main(): Promise<number> {
   return failed.length === 0 ? 0 : 1;
 }
 
-process.exitCode = await main();
+process.exitCode = await exitCodeOf(main);

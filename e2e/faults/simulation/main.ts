@@ -3,48 +3,53 @@ import { fork } from "node:child_process";
 import { once } from "node:events";
 import { availableParallelism } from "node:os";
 import { parseArgs } from "node:util";
+import { exitCodeOf, wholeNumber } from "@klutch/kube-testing";
 import { simulate } from "./simulate.ts";
 import { simulateHostile } from "./simulate-hostile.ts";
 import { simulateTenant } from "./simulate-tenant.ts";
 
 const batchSize = 100;
-const { values } = parseArgs({
-  options: {
-    seeds: { type: "string", default: "10000" },
-    from: { type: "string", default: "1" },
-    seed: { type: "string" },
-    story: { type: "boolean", default: false },
-    hostile: { type: "boolean", default: false },
-    "keep-exports": { type: "boolean", default: false },
-    liar: { type: "boolean", default: false },
-    "naive-store": { type: "boolean", default: false },
-    worker: { type: "boolean", default: false },
-  },
-});
+const flags = {
+  seeds: { type: "string", default: "10000" },
+  from: { type: "string", default: "1" },
+  seed: { type: "string" },
+  story: { type: "boolean", default: false },
+  hostile: { type: "boolean", default: false },
+  "keep-exports": { type: "boolean", default: false },
+  liar: { type: "boolean", default: false },
+  "naive-store": { type: "boolean", default: false },
+  worker: { type: "boolean", default: false },
+} as const;
 
-const run = (seed: number): ReturnType<typeof simulate> => {
+type Values = ReturnType<typeof parseArgs<{ options: typeof flags }>>["values"];
+
+function run(seed: number, values: Values): ReturnType<typeof simulate> {
   if (values.liar) return simulateTenant(seed);
   if (values.hostile) return simulateHostile(seed, { withExports: !values["keep-exports"] });
   return simulate(seed, { naiveStore: values["naive-store"] });
-};
+}
 
-if (values.seed !== undefined) {
-  const { broken, story, writes, lasted } = await run(Number(values.seed));
+async function main(): Promise<number> {
+  const { values } = parseArgs({ options: flags });
+  if (values.seed !== undefined) return runOne(wholeNumber("seed", values.seed), values);
+  const [from, seeds] = [wholeNumber("from", values.from), wholeNumber("seeds", values.seeds)];
+  if (!values.worker) return runMany(from, seeds, values);
+  // One of several processes: a batch of seeds.
+  for (let seed = from; seed < from + seeds; seed++) {
+    const { broken, writes } = await run(seed, values);
+    process.send?.({ seed, broken, writes });
+  }
+  return 0;
+}
+
+async function runOne(seed: number, values: Values): Promise<number> {
+  const { broken, story, writes, lasted } = await run(seed, values);
   if (values.story) for (const line of story) console.log(line);
   for (const line of broken) console.log(`BROKEN ${line}`);
   console.log(
-    `seed ${values.seed}: ${broken.length} broken promises, ${writes} writes, ${(lasted / 1000).toFixed(0)} virtual s`,
+    `seed ${seed}: ${broken.length} broken promises, ${writes} writes, ${(lasted / 1000).toFixed(0)} virtual s`,
   );
-  process.exitCode = broken.length === 0 ? 0 : 1;
-} else if (values.worker) {
-  // One of several processes: a batch of seeds.
-  const [from, seeds] = [Number(values.from), Number(values.seeds)];
-  for (let seed = from; seed < from + seeds; seed++) {
-    const { broken, writes } = await run(seed);
-    process.send?.({ seed, broken, writes });
-  }
-} else {
-  process.exitCode = await runMany(Number(values.from), Number(values.seeds));
+  return broken.length === 0 ? 0 : 1;
 }
 
 interface SeedReport {
@@ -57,7 +62,7 @@ interface SeedReport {
  * All seeds, on all processors. A process lives for one batch: killed agents stay behind in its memory, because their listeners wait
  * for ever.
  */
-async function runMany(from: number, seeds: number): Promise<number> {
+async function runMany(from: number, seeds: number, values: Values): Promise<number> {
   const started = performance.now();
   const end = from + seeds;
   let next = from;
@@ -93,3 +98,5 @@ async function runMany(from: number, seeds: number): Promise<number> {
   console.log(`${done} seeds, ${failed} failed, ${writes} agent writes, ${seconds.toFixed(0)} s`);
   return failed === 0 && done === seeds ? 0 : 1;
 }
+
+process.exitCode = await exitCodeOf(main);

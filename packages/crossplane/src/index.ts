@@ -9,6 +9,7 @@ export type {
   DesiredResource,
   Json,
   ObservedResource,
+  RequiredResources,
 } from "./function/types.ts";
 export { keysOfManagedChange } from "./managed/changes.ts";
 export { connectionIsMissing, publishConnection, readConnection } from "./managed/connection-secret.ts";

@@ -36,15 +36,8 @@ export async function fetchPackages(
   folder: string,
   options: AptOptions,
 ): Promise<string> {
-  const archives = join(folder, "cache", "archives");
-  for (const needed of [join(folder, "state", "lists", "partial"), join(archives, "partial")])
-    await mkdir(needed, { recursive: true });
-  const configuration = join(folder, "apt.conf");
-  await writeFile(configuration, [...settingsIn(folder), ...(options.settings ?? []), ""].join("\n"));
-  const apt = (...args: readonly string[]): Promise<void> => runApt(["-c", configuration, ...args], options);
-  options.say("asking for the packages …");
-  await apt("update");
-  options.say("downloading the packages …");
+  const apt = await prepareApt(folder, options);
+  const archives = archivesIn(folder);
   const install = ["install", "--yes", "--download-only", "--reinstall", "--no-install-recommends"];
   await apt(...install, ...packages);
   const root = join(folder, "root");
@@ -54,6 +47,67 @@ export async function fetchPackages(
   const first = files.find((name) => name.startsWith(`${packages[0]}_`));
   if (first === undefined) throw new AptFault(`apt did not download ${packages[0]}`);
   return (await run("dpkg-deb", ["-f", join(archives, first), "Version"])).stdout.trim();
+}
+
+/** A package that was downloaded and unpacked. */
+export interface UnpackedPackage {
+  readonly name: string;
+  readonly version: string;
+  /** Folder with its files. */
+  readonly root: string;
+}
+
+/**
+ * Unpacks just these packages for an architecture, which need not be this machine's, each into a folder of its own below `folder`. Throws
+ * `AptFault` with apt's words.
+ */
+export async function unpackForeign(
+  packages: readonly string[],
+  folder: string,
+  options: AptOptions & { readonly architecture: string },
+): Promise<readonly UnpackedPackage[]> {
+  const { architecture } = options;
+  const foreign = [
+    'Dir::State::Status "/dev/null";',
+    "#clear APT::Architectures;",
+    `APT::Architecture "${architecture}";`,
+    `APT::Architectures:: "${architecture}";`,
+  ];
+  const settings = [...foreign, ...(options.settings ?? [])];
+  const archives = archivesIn(folder);
+  const apt = await prepareApt(folder, { ...options, settings }, archives);
+  await apt("download", ...packages);
+  const files = (await readdir(archives)).filter((name) => name.endsWith(".deb"));
+  return Promise.all(
+    packages.map(async (name) => {
+      const file = files.find((each) => each.startsWith(`${name}_`));
+      if (file === undefined) throw new AptFault(`apt did not download ${name}`);
+      const root = join(folder, name);
+      await run("dpkg-deb", ["-x", join(archives, file), root]);
+      const { stdout } = await run("dpkg-deb", ["-f", join(archives, file), "Version"]);
+      return { name, version: stdout.trim(), root };
+    }),
+  );
+}
+
+const archivesIn = (folder: string): string => join(folder, "cache", "archives");
+
+/** Writes apt's configuration, and asks for what there is; gives back what runs it. */
+async function prepareApt(
+  folder: string,
+  options: AptOptions,
+  cwd = folder,
+): Promise<(...args: readonly string[]) => Promise<void>> {
+  for (const needed of [join(folder, "state", "lists", "partial"), join(archivesIn(folder), "partial")])
+    await mkdir(needed, { recursive: true });
+  const configuration = join(folder, "apt.conf");
+  await writeFile(configuration, [...settingsIn(folder), ...(options.settings ?? []), ""].join("\n"));
+  const apt = (...args: readonly string[]): Promise<void> =>
+    runApt(["-c", configuration, ...args], cwd, options);
+  options.say("asking for the packages …");
+  await apt("update");
+  options.say("downloading the packages …");
+  return apt;
 }
 
 /** Hooks of the machine's configuration are for root and for what is installed. */
@@ -79,10 +133,14 @@ function settingsIn(folder: string): readonly string[] {
   ];
 }
 
-async function runApt(args: readonly string[], { aptGet = "apt-get", signal }: AptOptions): Promise<void> {
+async function runApt(
+  args: readonly string[],
+  cwd: string,
+  { aptGet = "apt-get", signal }: AptOptions,
+): Promise<void> {
   const env = { ...inheritedEnvironment, LC_ALL: "C", DEBIAN_FRONTEND: "noninteractive" };
   try {
-    await run(aptGet, [...args], { env, signal, maxBuffer: 16 * 1024 * 1024 });
+    await run(aptGet, [...args], { cwd, env, signal, maxBuffer: 16 * 1024 * 1024 });
   } catch (cause) {
     signal?.throwIfAborted();
     if (cause instanceof Error && "code" in cause && cause.code === "ENOENT")

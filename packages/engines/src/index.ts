@@ -1,6 +1,7 @@
 /** Finds, fetches or builds the upstream servers and runs them as processes that end with their parent. */
 export { allEngineNames, engineNames, type EngineName } from "./catalog.ts";
 export { cacheFolder } from "./environment.ts";
+export { AptFault, type UnpackedPackage, unpackForeign } from "./debian-apt.ts";
 export { type DebianName } from "./debian-packages.ts";
 export { type DebianOptions, type DebianPrograms, resolveDebian } from "./debian.ts";
 export { EngineError, type EngineErrorCode } from "./errors.ts";

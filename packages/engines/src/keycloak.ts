@@ -91,7 +91,7 @@ export async function startKeycloak(
       },
       logFile: join(folder, "keycloak.log"),
       ready: async () => (await fetch(`${url}/realms/master`)).ok,
-      readyTimeoutMs: 180_000,
+      readyTimeoutMs: 360_000,
       // It waits for open requests; nobody needs the answers.
       stopTimeoutMs: 2_000,
     }),

@@ -36,7 +36,7 @@ export interface StartPostgresOptions {
   readonly port?: number | undefined;
   /** Password of the superuser `postgres` of a new data folder. Default: `postgres`. */
   readonly password?: string | undefined;
-  /** Settings of the server by their names, such as `max_connections`. They go before those that all servers get. */
+  /** Settings of the server by their names, such as `max_connections`. They win over the defaults, which are below. */
   readonly settings?: Readonly<Record<string, string>> | undefined;
   /** Default: inside the data folder's parent. */
   readonly logFile?: string | undefined;

@@ -56,6 +56,23 @@ class Bench implements AsyncDisposable {
 const fails = async (): Promise<never> => {
   throw new Error("down");
 };
+
+test("a reconcile that tries nothing of what failed leaves the wait as it has grown", async () => {
+  let count = 0;
+  await using bench = new Bench(
+    async () => {
+      if (++count % 2 === 1) throw new Error("down");
+      return { requeueAfterMs: 1_000, keepsBackOff: true };
+    },
+    { baseDelayMs: 1_000, random: () => 1 },
+  );
+  bench.start();
+  bench.controller.enqueue("a");
+  await bench.clock.advance(5 * minute);
+  const afterErrors = bench.waits.filter((_, index) => index % 2 === 0);
+  assert.deepEqual(afterErrors.slice(0, 8), [1_000, 2_000, 4_000, 8_000, 16_000, 32_000, minute, minute]);
+});
+
 const conflict = new ApiError({ status: 409, reason: "Conflict", message: "the object has been modified" });
 
 for (const [what, options, maxMs] of [

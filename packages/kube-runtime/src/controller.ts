@@ -12,6 +12,8 @@ import { type Priority, WorkQueue } from "./queue/work-queue.ts";
 export interface ReconcileResult {
   /** Reconcile again after this time, although nothing changed. */
   readonly requeueAfterMs?: number | undefined;
+  /** What failed before was not tried again: the wait after its next failure goes on growing. */
+  readonly keepsBackOff?: boolean | undefined;
 }
 
 /** What a reconcile gets besides the key. */
@@ -147,7 +149,7 @@ export class Controller {
     let outcome: ReconcileOutcome = "success";
     try {
       const result = await this.#reconcile(key, context);
-      this.#queue.forget(key);
+      if (result?.keepsBackOff !== true) this.#queue.forget(key);
       if (result?.requeueAfterMs !== undefined) {
         outcome = "requeue_after";
         this.#queue.addAfter(key, result.requeueAfterMs);

@@ -32,6 +32,7 @@ export {
   secretObject,
   serviceAccountObject,
 } from "./objects.ts";
+export { exitCodeOf, UsageError, wholeNumber } from "./program-options.ts";
 export {
   kubernetesObjects,
   kubernetesProviderConfig,

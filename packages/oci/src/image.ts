@@ -1,5 +1,7 @@
 /** OCI images as bytes in memory (OCI image specification 1.1). */
 import { createHash } from "node:crypto";
+import { gzipSync } from "node:zlib";
+import { tar, type TarEntry } from "./tar.ts";
 
 /** A blob and its digest. */
 export interface Blob {
@@ -15,11 +17,19 @@ export interface Image {
   readonly blobs: readonly Blob[];
 }
 
+/** One image for each platform under one name: push the images first, then the index. */
+export interface ImageIndex {
+  readonly manifest: Blob;
+  readonly images: readonly Image[];
+}
+
 /** Media types of the specification. */
 export const mediaTypes = {
+  index: "application/vnd.oci.image.index.v1+json",
   manifest: "application/vnd.oci.image.manifest.v1+json",
   config: "application/vnd.oci.image.config.v1+json",
   layer: "application/vnd.oci.image.layer.v1.tar+gzip",
+  empty: "application/vnd.oci.empty.v1+json",
 } as const;
 
 /** `sha256:<hex>` of the bytes. */
@@ -37,12 +47,124 @@ export function jsonBlob(value: unknown, mediaType: string): Blob {
   return blob(Buffer.from(JSON.stringify(value)), mediaType);
 }
 
+/** Texts by name, of an image, a layer or a manifest. */
+export type Annotations = Readonly<Record<string, string>>;
+
 /** How a manifest names a blob. */
-export function descriptor(of: Blob, annotations?: Readonly<Record<string, string>>): unknown {
+export function descriptor(of: Blob, annotations?: Annotations): object {
   return {
     mediaType: of.mediaType,
     digest: of.digest,
     size: of.bytes.length,
     ...(annotations === undefined ? {} : { annotations }),
   };
+}
+
+/** A layer: what is pushed, and the digest of what is in it. */
+export interface Layer {
+  readonly blob: Blob;
+  /** Of the archive before it was compressed. */
+  readonly diffId: string;
+  /** In the manifest that names it. */
+  readonly annotations?: Annotations;
+}
+
+/** The layer of these files. The same files in the same order give the same digest. */
+export function layerOf(entries: readonly TarEntry[], annotations?: Annotations): Layer {
+  const archive = tar(entries);
+  const packed = blob(gzipSync(archive), mediaTypes.layer);
+  return { blob: packed, diffId: digestOf(archive), ...(annotations === undefined ? {} : { annotations }) };
+}
+
+/** The platforms that are built for. */
+export type Architecture = "amd64" | "arm64";
+
+/** How a container of the image is started (OCI image configuration). */
+export interface RuntimeConfig {
+  readonly Entrypoint?: readonly string[];
+  readonly Env?: readonly string[];
+  readonly User?: string;
+  readonly WorkingDir?: string;
+  readonly ExposedPorts?: Readonly<Record<string, object>>;
+  readonly Labels?: Annotations;
+}
+
+/** What an image is made of; layers from the lowest. */
+export interface ImageParts {
+  readonly architecture: Architecture;
+  readonly layers: readonly Layer[];
+  readonly config: RuntimeConfig;
+  readonly annotations?: Annotations;
+}
+
+/** An image for Linux. It says no time, so the same parts give the same digest. */
+export function buildImage({ architecture, layers, config, annotations }: ImageParts): Image {
+  const rootfs = { type: "layers", diff_ids: layers.map(({ diffId }) => diffId) };
+  const configBlob = jsonBlob({ architecture, os: "linux", rootfs, config }, mediaTypes.config);
+  const manifest = jsonBlob(
+    {
+      schemaVersion: 2,
+      mediaType: mediaTypes.manifest,
+      config: descriptor(configBlob),
+      layers: layers.map((layer) => descriptor(layer.blob, layer.annotations)),
+      ...(annotations === undefined ? {} : { annotations }),
+    },
+    mediaTypes.manifest,
+  );
+  return { manifest, blobs: [configBlob, ...layers.map((layer) => layer.blob)] };
+}
+
+/** One name for the images of several platforms. */
+export function buildIndex(
+  images: readonly { readonly architecture: Architecture; readonly image: Image }[],
+  annotations?: Annotations,
+): ImageIndex {
+  const manifests = images.map(({ architecture, image }) => ({
+    ...descriptor(image.manifest),
+    platform: { architecture, os: "linux" },
+  }));
+  return { manifest: indexBlob(manifests, annotations), images: images.map(({ image }) => image) };
+}
+
+/** The list of documents about one image, for registries that keep none. */
+export function buildReferrersIndex(referrers: readonly Referrer[]): Blob {
+  return indexBlob(
+    referrers.map(({ manifest, artifactType }) => ({ ...descriptor(manifest), artifactType })),
+    undefined,
+  );
+}
+
+function indexBlob(manifests: readonly object[], annotations: Annotations | undefined): Blob {
+  return jsonBlob(
+    { schemaVersion: 2, mediaType: mediaTypes.index, manifests, annotations },
+    mediaTypes.index,
+  );
+}
+
+/** A document about an image. */
+export interface Referrer extends Image {
+  /** Media type of the document. */
+  readonly artifactType: string;
+}
+
+/**
+ * A document about an image, found by whoever has the image's digest (OCI distribution specification 1.1, referrers): `mediaType` says what
+ * it is, such as `application/spdx+json`.
+ */
+export function buildReferrer(subject: Blob, document: Blob, annotations?: Annotations): Referrer {
+  const artifactType = document.mediaType;
+  const empty = blob(Buffer.from("{}"), mediaTypes.empty);
+  const manifest = jsonBlob(
+    {
+      schemaVersion: 2,
+      mediaType: mediaTypes.manifest,
+      artifactType,
+      config: descriptor(empty),
+      layers: [descriptor(document)],
+      subject: descriptor(subject),
+      annotations,
+    },
+    mediaTypes.manifest,
+  );
+  return { manifest, blobs: [empty, document], artifactType };
 }

@@ -3,8 +3,8 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import { buffer } from "node:stream/consumers";
 import { type TestContext, test } from "node:test";
 import { OciError } from "./errors.ts";
-import { digestOf, type Image, jsonBlob, mediaTypes } from "./image.ts";
-import { pushImage } from "./push.ts";
+import { buildIndex, buildReferrer, digestOf, type Image, jsonBlob, mediaTypes } from "./image.ts";
+import { pushImage, pushIndex, pushReferrers } from "./push.ts";
 import { buildXpkg } from "./xpkg.ts";
 
 /** A registry in memory. Only a fake refuses at the step that a test wants; the real one is in push.real.test.ts. */
@@ -160,4 +160,33 @@ test("a blob that does not have its digest is refused by the registry, not hidde
   const registry = await serve(t);
   const blob = { ...jsonBlob({}, mediaTypes.config), digest: digestOf(Buffer.from("other")) };
   await assert.rejects(push(registry, { image: { ...image, blobs: [blob] } }), /refused the blob/);
+});
+
+test("an index goes after the images of its platforms, which are pushed by digest", async (t) => {
+  const registry = await serve(t);
+  const index = buildIndex([{ architecture: "arm64", image }]);
+  await pushIndex(index, { registry: registry.url, repository: "klutch/x", tag: "v1" });
+  assert.deepEqual(
+    registry.requests.filter((request) => request.includes("manifests")),
+    [`PUT /v2/klutch/x/manifests/${image.manifest.digest}`, "PUT /v2/klutch/x/manifests/v1"],
+  );
+});
+
+test("a registry that keeps no list of documents gets one under the tag of the image's digest; another does not", async (t) => {
+  const document = buildReferrer(image.manifest, jsonBlob({ a: 1 }, "application/spdx+json"));
+  for (const keepsList of [false, true]) {
+    const registry = await serve(t);
+    registry.fault = ({ method = "" }, response) => {
+      if (keepsList && method === "PUT") response.setHeader("oci-subject", image.manifest.digest);
+      return false;
+    };
+    await pushReferrers(image.manifest, [document], { registry: registry.url, repository: "klutch/x" });
+    const list = registry.stored.get(`/v2/klutch/x/manifests/${image.manifest.digest.replace(":", "-")}`);
+    assert.equal(list === undefined, keepsList);
+    if (list === undefined) continue;
+    const named: unknown = JSON.parse(list.toString());
+    assert.partialDeepStrictEqual(named, {
+      manifests: [{ digest: document.manifest.digest, artifactType: "application/spdx+json" }],
+    });
+  }
 });

@@ -1,6 +1,6 @@
 /** Pushes an image to a registry (OCI distribution specification 1.1). */
 import { OciError } from "./errors.ts";
-import type { Blob, Image } from "./image.ts";
+import { type Blob, buildReferrersIndex, type Image, type ImageIndex, type Referrer } from "./image.ts";
 
 /** Where to. */
 export interface PushTarget {
@@ -8,6 +8,7 @@ export interface PushTarget {
   readonly registry: string;
   /** Path of the repository, such as `klutch/function-klutch`. */
   readonly repository: string;
+  /** Or a manifest's own digest. */
   readonly tag: string;
   readonly signal?: AbortSignal | undefined;
 }
@@ -15,9 +16,39 @@ export interface PushTarget {
 /** Uploads the blobs that the registry lacks, then the manifest under the tag. Throws `OciError`. */
 export async function pushImage(image: Image, target: PushTarget): Promise<void> {
   for (const part of image.blobs) await pushBlob(part, target);
-  const { manifest } = image;
+  await pushManifest(image.manifest, target);
+}
+
+/** Uploads the images of all platforms, then the index under the tag. Throws `OciError`. */
+export async function pushIndex(index: ImageIndex, target: PushTarget): Promise<void> {
+  for (const image of index.images) await pushImage(image, { ...target, tag: image.manifest.digest });
+  await pushManifest(index.manifest, target);
+}
+
+/**
+ * Uploads documents about `subject`, which is there already. A registry that keeps no list of them by itself gets it under the tag that the
+ * specification names for this ("referrers tag schema"). Throws `OciError`.
+ */
+export async function pushReferrers(
+  subject: Blob,
+  referrers: readonly Referrer[],
+  target: Omit<PushTarget, "tag">,
+): Promise<void> {
+  let isListed = true;
+  for (const referrer of referrers) {
+    const at = { ...target, tag: referrer.manifest.digest };
+    for (const part of referrer.blobs) await pushBlob(part, at);
+    const { headers } = await pushManifest(referrer.manifest, at);
+    isListed &&= headers.has("oci-subject");
+  }
+  if (isListed) return;
+  await pushManifest(buildReferrersIndex(referrers), { ...target, tag: subject.digest.replace(":", "-") });
+}
+
+async function pushManifest(manifest: Blob, target: PushTarget): Promise<Response> {
   const response = await call(target, "PUT", `manifests/${target.tag}`, manifest);
   if (response.status !== 201) throw await failure("manifest", target, response);
+  return response;
 }
 
 async function pushBlob(part: Blob, target: PushTarget): Promise<void> {

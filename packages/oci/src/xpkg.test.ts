@@ -3,7 +3,7 @@ import { execFileSync } from "node:child_process";
 import { test } from "node:test";
 import fc from "fast-check";
 import { gunzipSync } from "node:zlib";
-import { digestOf } from "./image.ts";
+import { digestOf, layerOf } from "./image.ts";
 import { tar } from "./tar.ts";
 import { buildXpkg } from "./xpkg.ts";
 
@@ -78,4 +78,30 @@ test("tar gives back what was put in, whatever its size and name", () => {
     ),
     { numRuns: 20 },
   );
+});
+
+test("folders, links and modes come out as they were put in", () => {
+  const archive = tar([
+    { path: "tmp", folder: true, mode: 0o1777 },
+    { path: "run", content: Buffer.from("x"), mode: 0o755 },
+    { path: "link", linkTo: "/run" },
+  ]);
+  const listing = execFileSync("tar", ["-tvf", "-"], { input: archive, encoding: "utf8" });
+  assert.match(
+    listing,
+    /^drwxrwxrwt 0\/0\s+0 .* tmp\/\n-rwxr-xr-x 0\/0\s+1 .* run\nlrwxrwxrwx 0\/0\s+0 .* link -> \/run\n$/,
+  );
+});
+
+test("a package with a program has its layers and starts as it does, with the package's layer marked", () => {
+  const program = layerOf([{ path: "app", content: Buffer.from("x") }]);
+  const runtime = { architecture: "arm64", layers: [program], config: { User: "65532" } } as const;
+  const { blobs } = buildXpkg("kind: Function\n", runtime);
+  const [config, first, last] = blobs;
+  assert.deepEqual(first, program.blob);
+  const described: unknown = JSON.parse(Buffer.from(config?.bytes ?? []).toString());
+  assert.partialDeepStrictEqual(described, {
+    architecture: "arm64",
+    config: { User: "65532", Labels: { [`io.crossplane.xpkg:${last?.digest}`]: "base" } },
+  });
 });

@@ -1,29 +1,27 @@
-/** Crossplane packages: an image with one layer, labelled `base`, that holds `package.yaml` and nothing else. */
-import { gzipSync } from "node:zlib";
-import { blob, descriptor, digestOf, type Image, jsonBlob, mediaTypes } from "./image.ts";
-import { tar } from "./tar.ts";
+/**
+ * Crossplane packages: an image with a layer that holds `package.yaml`, labelled `base`. The layers of the program that the package runs may
+ * be in the same image; Crossplane starts that image then.
+ */
+import { buildImage, type Image, type ImageParts, layerOf } from "./image.ts";
 
-/** Builds the package of a YAML stream whose first document is the meta object. The same text gives the same digest. */
-export function buildXpkg(packageYaml: string): Image {
-  const archive = tar([{ path: "package.yaml", content: Buffer.from(packageYaml) }]);
-  const layer = blob(gzipSync(archive, { level: 9 }), mediaTypes.layer);
-  const config = jsonBlob(
-    {
-      architecture: "amd64",
-      os: "linux",
-      rootfs: { type: "layers", diff_ids: [digestOf(archive)] },
-      config: { Labels: { [`io.crossplane.xpkg:${layer.digest}`]: "base" } },
-    },
-    mediaTypes.config,
-  );
-  const manifest = jsonBlob(
-    {
-      schemaVersion: 2,
-      mediaType: mediaTypes.manifest,
-      config: descriptor(config),
-      layers: [descriptor(layer, { "io.crossplane.xpkg": "base" })],
-    },
-    mediaTypes.manifest,
-  );
-  return { manifest, blobs: [config, layer] };
+/** The program of a package. */
+export type PackageRuntime = Pick<ImageParts, "architecture" | "layers" | "config" | "annotations">;
+
+const baseMark = "io.crossplane.xpkg";
+
+/**
+ * Builds the package of a YAML stream whose first document is the meta object. Without a `runtime` it cannot be started as a Pod. The same
+ * parts give the same digest.
+ */
+export function buildXpkg(packageYaml: string, runtime?: PackageRuntime): Image {
+  const content = Buffer.from(packageYaml);
+  const layer = layerOf([{ path: "package.yaml", content }], { [baseMark]: "base" });
+  const { architecture = "amd64", layers = [], config = {}, annotations } = runtime ?? {};
+  const Labels = { ...config.Labels, [`${baseMark}:${layer.blob.digest}`]: "base" };
+  return buildImage({
+    architecture,
+    layers: [...layers, layer],
+    config: { ...config, Labels },
+    ...(annotations === undefined ? {} : { annotations }),
+  });
 }

@@ -3,6 +3,7 @@ import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
 import { startFakeServer } from "./conformance/testing/fake-server.ts";
+import type { Alter } from "./conformance/testing/breaks.ts";
 import { credentials } from "./conformance/testing/memory-broker.ts";
 import { order } from "./testing/examples/order.ts";
 import { provisionOrNothing } from "./testing/examples/provision-or-nothing.ts";
@@ -19,9 +20,15 @@ test("the examples of the README are the files that these tests run", async () =
   assert.deepEqual(new Set(blocks), new Set(texts));
 });
 
+/** The example polls as it is shown, every two seconds unless the broker says when; a real one says whole seconds. */
+const askAgainSoon: Alter = (answer) => ({
+  ...answer,
+  headers: { ...answer.headers, "retry-after": "0.01" },
+});
+
 test("the first example orders a database and gets its credentials, at once or in time", async (t) => {
   for (const asynchronous of [false, true]) {
-    const { url, memory } = await startFakeServer(t, { asynchronous });
+    const { url, memory } = await startFakeServer(t, { asynchronous, alter: askAgainSoon });
     const got = await order(url, credentials.password);
     assert.ok(Object.keys(got).length > 0);
     assert.equal(memory.things.size, 2);

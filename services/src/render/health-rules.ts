@@ -35,7 +35,7 @@ export interface HealthRules {
 }
 
 /** A broker that cannot be reached is not among them: it is tried again by itself. */
-const failed = ["BackupNotUsable", "Failed", "Lost", "NoBroker", "Refused"];
+const failed = ["BackupNotUsable", "Failed", "Lost", "NoBroker", "NoOrganization", "Refused"];
 const gone = "Deleted";
 
 /** Retention deletes backups as it was asked to: such a one is over. A restore that nobody knows any more has failed. */
@@ -50,7 +50,7 @@ export function healthRulesOf({ spec }: CompositeResourceDefinition): HealthRule
     version: textAt(listAt(spec, "versions")[0], "name") ?? "",
     kind,
     failed: isOver ? failed : [...failed, gone],
-    outOfSync: ["Failed", "NoBroker", "Refused"],
+    outOfSync: ["Failed", "NoBroker", "NoOrganization", "Refused"],
     over: isOver ? [gone] : [],
     paused: ["Paused", "ReconcilePaused"],
   };

@@ -1,4 +1,5 @@
 /** Health checks of every kind for the tools that people apply claims with. */
+import type { CompositeResourceDefinition } from "../xrd.ts";
 import { generations } from "../generation.ts";
 import { xrdsOf } from "../xrds.ts";
 import { type FluxHealthCheck, fluxHealthCheck } from "./health-cel.ts";
@@ -18,20 +19,35 @@ export interface FluxHealthPatch {
   readonly spec: { readonly wait: true; readonly healthCheckExprs: readonly FluxHealthCheck[] };
 }
 
-const rules = generations.flatMap(xrdsOf).map(healthRulesOf);
+/** Adds the check of one kind to those that a Kustomization of Flux has; a JSON patch (RFC 6902). */
+export type FluxHealthAddition = readonly [
+  { readonly op: "add"; readonly path: "/spec/healthCheckExprs/-"; readonly value: FluxHealthCheck },
+];
 
 /** All kinds of both generations, for Argo CD 2.1 or newer. */
-export const argoHealth: ArgoHealthConfig = {
-  apiVersion: "v1",
-  kind: "ConfigMap",
-  // Argo CD reads only a ConfigMap that has this label.
-  metadata: { name: "argocd-cm", labels: { "app.kubernetes.io/part-of": "argocd" } },
-  data: Object.fromEntries(
-    rules.map((kind) => [`resource.customizations.health.${kind.group}_${kind.kind}`, healthLua(kind)]),
-  ),
-};
+export const argoHealth: ArgoHealthConfig = argoHealthOf(generations.flatMap(xrdsOf));
 
 /** All kinds of both generations, for Flux 2.5 or newer. */
 export const fluxHealth: FluxHealthPatch = {
-  spec: { wait: true, healthCheckExprs: rules.map(fluxHealthCheck) },
+  spec: { wait: true, healthCheckExprs: generations.flatMap(xrdsOf).map(healthRulesOf).map(fluxHealthCheck) },
 };
+
+/** Of the claims of these definitions. */
+export function argoHealthOf(definitions: readonly CompositeResourceDefinition[]): ArgoHealthConfig {
+  const scripts = definitions
+    .map(healthRulesOf)
+    .map((kind) => [`resource.customizations.health.${kind.group}_${kind.kind}`, healthLua(kind)]);
+  return {
+    apiVersion: "v1",
+    kind: "ConfigMap",
+    // Argo CD reads only a ConfigMap that has this label.
+    metadata: { name: "argocd-cm", labels: { "app.kubernetes.io/part-of": "argocd" } },
+    data: Object.fromEntries(scripts),
+  };
+}
+
+/** Of the claims of this definition, beside those of `fluxHealth`. */
+export function fluxHealthOf(definition: CompositeResourceDefinition): FluxHealthAddition {
+  const value = fluxHealthCheck(healthRulesOf(definition));
+  return [{ op: "add", path: "/spec/healthCheckExprs/-", value }];
+}

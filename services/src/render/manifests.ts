@@ -11,6 +11,7 @@ import type { ServiceTable } from "../table/service-table.ts";
 import type { CompositeResourceDefinition } from "../xrd.ts";
 import { instanceXrd } from "../xrds.ts";
 import { type ClaimDefinition, claimDefinition } from "./claim-crd.ts";
+import { type ArgoHealthConfig, argoHealthOf, type FluxHealthAddition, fluxHealthOf } from "./health.ts";
 
 /** Manifests of a service that is not one of the package, and what people read of it. */
 export interface ServiceManifests {
@@ -21,6 +22,8 @@ export interface ServiceManifests {
   readonly claims: ClaimDefinition;
   readonly compositions: readonly PackageManifest[];
   readonly template: TemplateManifest;
+  /** When its claims are ready, for the tools that apply them. */
+  readonly health: { readonly argo: ArgoHealthConfig; readonly flux: FluxHealthAddition };
   readonly examples: readonly ExampleFile[];
   /** Markdown. */
   readonly page: string;
@@ -42,6 +45,7 @@ export function manifestsOf(generation: Generation, table: ServiceTable): Servic
       ...objectCompositions(generation, [service]),
     ].map((made) => labelled(made, table.type)),
     template: instanceTemplate(generation, service),
+    health: { argo: argoHealthOf([xrd]), flux: fluxHealthOf(xrd) },
     examples: examplesOf(generation, service),
     page: pageOf(generation, service, "examples"),
     providerConfigs: [

@@ -44,6 +44,7 @@ export function makingOf(table: ServiceTable, backend: Backend): Making {
   const targetAt = (to: Readonly<Record<string, Target>>): Target | undefined => to[name];
   const refusedFields = table.fields.filter(({ backends }) => backends?.includes(name) === false);
   return {
+    backend: name,
     composition: `${name}-${table.type}`,
     offerings: services,
     plans: plans.map((plan) => plan.name),

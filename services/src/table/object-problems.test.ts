@@ -1,18 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { parsePlacedYaml } from "@klutch/kube";
-import { describeFault, readTable } from "./read-table.ts";
+import { faultsOf, replaced, tableHead } from "../testing/table-text.ts";
+import { readTable } from "./read-table.ts";
 
 /** A small table that is right, with a second backend of objects. */
-const small = `apiVersion: services.klutch.anynines.com/v1alpha1
-kind: DataService
-metadata: { name: example }
-spec:
-  title: Example
-  about: A service to start from.
-  claim:
-    kind: ExampleInstance
-    fields:
+const small = `${tableHead}    fields:
       zone: { about: Where it runs., schema: { type: string }, backends: [inside] }
   sizes: [{ word: small }, { word: big }]
   backends:
@@ -41,9 +34,6 @@ spec:
     - { name: words, about: Some words., to: { a9s: words, inside: theWords }, schema: { type: string } }
   credentials: { keys: [password] }
 `;
-
-const faultsOf = (text: string): readonly string[] =>
-  readTable(parsePlacedYaml(text)).faults.map((fault) => describeFault("example.yaml", fault));
 
 test("a table with objects that is right has no faults, and says what its file says", () => {
   assert.deepEqual(faultsOf(small), []);
@@ -170,7 +160,6 @@ const cases: readonly (readonly [what: string, piece: string, by: string, fault:
 ];
 for (const [what, piece, by, fault] of cases)
   test(`${what} is refused with its line`, () => {
-    assert.ok(small.includes(piece), piece);
-    const found = faultsOf(small.replace(piece, by));
+    const found = faultsOf(replaced(small, piece, by));
     assert.ok(found.includes(`example.yaml:${fault}`), found.join("\n"));
   });

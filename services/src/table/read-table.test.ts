@@ -4,20 +4,13 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { formatYaml, parsePlacedYaml, parseYaml } from "@klutch/kube";
 import fc from "fast-check";
+import { faultsOf, replaced, tableHead } from "../testing/table-text.ts";
 import { describeFault, readTable } from "./read-table.ts";
 
 const shipped = readFileSync(join(import.meta.dirname, "..", "..", "postgresql", "service.yaml"), "utf8");
 
 /** A small table that is right. */
-const small = `apiVersion: services.klutch.anynines.com/v1alpha1
-kind: DataService
-metadata: { name: example }
-spec:
-  title: Example
-  about: A service to start from.
-  claim:
-    kind: ExampleInstance
-    fields:
+const small = `${tableHead}    fields:
       zone: { about: Where it runs., schema: { type: string, enum: [a, b] } }
   sizes: [{ word: small }, { word: big }]
   backends:
@@ -46,14 +39,8 @@ spec:
       spec: { service: example1, plan: example-small, parameters: { words: [one, two] } }
 `;
 
-const faultsOf = (text: string, others: Parameters<typeof readTable>[1] = []): readonly string[] =>
-  readTable(parsePlacedYaml(text), others).faults.map((fault) => describeFault("example.yaml", fault));
-
 /** The small table with one piece of its text replaced. */
-const changed = (piece: string, by: string): string => {
-  assert.ok(small.includes(piece), piece);
-  return small.replace(piece, by);
-};
+const changed = (piece: string, by: string): string => replaced(small, piece, by);
 
 test("a table that is right has no faults, and says what its file says", () => {
   const { table, faults } = readTable(parsePlacedYaml(small));

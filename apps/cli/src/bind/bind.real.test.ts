@@ -167,6 +167,8 @@ test("bind apiservice makes namespace, konnector, Secret, rights and binding, an
     [provider.url, "cluster-a"],
   );
   assert.match(run.stderr(), /\n {2}get, update, patch on widgets\.test\.klutch\.dev\/status\n/);
+  // The kind is served already.
+  assert.doesNotMatch(run.stderr(), /Waiting for the konnector to start/);
   assert.match(run.stderr(), /Right of the konnector: get, list, watch, create.* on secrets\nDo you accept/);
 });
 

@@ -3,6 +3,8 @@ import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { after, test } from "node:test";
+import { parseYaml } from "@klutch/kube";
+import { listAt, textAt, valueAt } from "@klutch/kube-core";
 import { type Finished, startRun } from "../testing/run.ts";
 
 const root = join(import.meta.dirname, "..", "..", "..", "..");
@@ -64,6 +66,7 @@ test("render: the files are those of the package, with the label of the type", a
   assert.equal(found.filter((entry) => entry.isFile()).length, written.length);
   for (const path of written) {
     const name = path.slice(target.length + 1);
+    if (name.startsWith("gitops/")) continue;
     const own = name === "postgresql.md" ? join("docs", "services", name) : join("configuration", name);
     const unlabelled = (text: string): string =>
       text.replace(/ {2}labels:\n {4}klutch\.anynines\.com\/service-type: postgresql\n/, "");
@@ -79,8 +82,8 @@ test("render: the other generation has its own definitions, Compositions and tem
   const run = await klutch("render", shipped, "--to", target, "--generation", "v2");
   assert.equal(run.code, 0, run.stderr());
   const folders = ["apis", "compositions", "templates", "examples"];
-  for (const name of (await readdir(target, { recursive: true })).filter((one) => one.endsWith(".yaml"))) {
-    assert.ok(folders.includes(dirname(name)), name);
+  const found = await readdir(target, { recursive: true });
+  for (const name of found.filter((one) => folders.includes(dirname(one)))) {
     const expected = await readFile(join(root, "configuration", "namespaced", name), "utf8");
     const text = (await readFile(join(target, name), "utf8")).replace(
       / {2}labels:\n {4}klutch\.anynines\.com\/service-type: postgresql\n/,
@@ -100,6 +103,24 @@ test("a generation that there is not is refused, and those that there are named"
   const run = await klutch("check", shipped, "--generation", "v3");
   assert.notEqual(run.code, 0);
   assert.match(run.stderr(), /--generation v3 is not known; use legacy or v2/);
+});
+
+test("render: the health checks are those of the shipped kinds, so that a kind of one's own is judged alike", async () => {
+  const target = join(folder, "checks");
+  assert.equal((await klutch("render", shipped, "--to", target)).code, 0);
+  const read = async (path: string): Promise<unknown> => parseYaml(await readFile(path, "utf8"));
+  const key = "resource.customizations.health.anynines.com_PostgresqlInstance";
+  const [allForArgo, argo] = await Promise.all(
+    [join(root, "deploy"), target].map((place) => read(join(place, "gitops", "argocd-health.yaml"))),
+  );
+  assert.deepEqual(valueAt(argo, "data"), { [key]: textAt(allForArgo, "data", key) });
+  const allForFlux = await read(join(root, "deploy", "gitops", "flux-health.yaml"));
+  const value = listAt(allForFlux, "spec", "healthCheckExprs").find(
+    (check) => textAt(check, "kind") === "PostgresqlInstance",
+  );
+  assert.deepEqual(await read(join(target, "gitops", "flux-health.yaml")), [
+    { op: "add", path: "/spec/healthCheckExprs/-", value },
+  ]);
 });
 
 test("render: a table with faults writes nothing", async () => {

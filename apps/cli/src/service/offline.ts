@@ -37,7 +37,7 @@ export async function renderService(
 
 /** Path below the folder → content. */
 function renderedFiles(manifests: ServiceManifests, type: string): ReadonlyMap<string, string> {
-  const { xrd, compositions, template, examples, page } = manifests;
+  const { xrd, compositions, template, health, examples, page } = manifests;
   return new Map([
     [`apis/${xrd.metadata.name}.yaml`, formatYaml(xrd)],
     ...compositions.map(
@@ -48,6 +48,8 @@ function renderedFiles(manifests: ServiceManifests, type: string): ReadonlyMap<s
       const lines = comment.map((line) => `# ${line}\n`).join("");
       return [`examples/${name}.yaml`, `${lines}${formatYaml(manifest)}`] as const;
     }),
+    ["gitops/argocd-health.yaml", formatYaml(health.argo)],
+    ["gitops/flux-health.yaml", formatYaml(health.flux)],
     [`${type}.md`, page],
   ]);
 }

@@ -15,7 +15,7 @@ import type { Clock } from "@klutch/kube";
 import type { AnnotationChanges, CriticalAnnotations } from "../critical-annotations.ts";
 import { type BrokerOperation, operationAnnotation } from "../operation.ts";
 import { notWhile } from "../waiting.ts";
-import { settleMs } from "./call-time.ts";
+import { everLater, settleMs } from "./call-time.ts";
 import { type CallRecord, type CallSource, recordedCall } from "./record.ts";
 
 /** What the manager has of one instance, and how another one is made. */
@@ -131,9 +131,11 @@ export class OnceCall {
     const { record } = this;
     if (record.kind !== "calling") return undefined;
     const { clock, claims, notice } = this.#options;
-    const search = { nowMs: clock.now(), claimed: claims.others(), settleMs };
+    const nowMs = clock.now();
+    const search = { nowMs, claimed: claims.others(), settleMs };
     const answer = calls.find(items, record.intent, search);
-    if (answer.kind === "wait") return Math.min(lookAgainMs, answer.forMs);
+    if (answer.kind === "wait")
+      return Math.min(everLater(nowMs - record.intent.sentAtMs, lookAgainMs), answer.forMs);
     if (answer.kind === "none") return undefined;
     const [taken, ...others] = answer.kind === "found" ? [answer.item] : answer.items;
     if (others.length > 0) notice(`${taken.id} was taken; ${numbers(others)} came at the same time and stay`);

@@ -1,7 +1,7 @@
 /** Whether two managed resources speak of the same type of data service, as far as the names of their ProviderConfigs tell. */
 import { ExternalError, type Managed } from "@klutch/crossplane";
 import { typeOfProviderConfig } from "@klutch/services";
-import { bareConfigName } from "../broker/config-reference.ts";
+import { bareConfigName } from "../config-reference.ts";
 import { shownName } from "../claims.ts";
 
 /** Throws when the type that was said is another than that of `other`. `what`: whose type was said, for people. */

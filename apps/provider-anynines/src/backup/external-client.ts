@@ -16,6 +16,7 @@ import {
   phaseOf,
 } from "@klutch/backup-manager";
 import type { CallOptions, ExternalClient, Observation } from "@klutch/crossplane";
+import { everLater } from "../backup-manager/call-time.ts";
 import { isClearNo, listOrNothing, toExternalError } from "../backup-manager/errors.ts";
 import { MadeOnce, type MadeOnceOptions, movingMs } from "../backup-manager/made-once.ts";
 import type { OnceCalls } from "../backup-manager/once.ts";
@@ -106,16 +107,20 @@ export class BackupClient implements ExternalClient {
     once.show(shownBackup(instanceId, found));
     switch (phaseOf(found.state)) {
       case "InProgress":
-        return once.observation({ exists: true, ready: "creating", pollAfterMs: movingMs });
+        return once.observation({
+          exists: true,
+          ready: "creating",
+          pollAfterMs: this.#deletionMs ?? movingMs,
+        });
       case "Succeeded":
-        return once.observation({ exists: true, ready: "available", pollAfterMs: this.#restMs });
+        return once.observation({ exists: true, ready: "available", pollAfterMs: this.#deletionMs });
       case "Failed":
         return once.observation({
           exists: true,
           ready: "unavailable",
           reason: "Failed",
           message: `the backup manager says that backup ${id} has failed; make another Backup`,
-          pollAfterMs: this.#restMs,
+          pollAfterMs: this.#deletionMs,
         });
       case "Deleted":
         return this.#observeGone(instanceId, id);
@@ -167,9 +172,11 @@ export class BackupClient implements ExternalClient {
     };
   }
 
-  /** Undefined: as anything of the kind that is at rest. */
-  get #restMs(): number | undefined {
-    return this.#once.isDeleting ? movingMs : undefined;
+  /** A manager may accept a deletion and never do it. Undefined: it is not deleted. */
+  get #deletionMs(): number | undefined {
+    const { managed, clock } = this.#options;
+    const deletedAt = Date.parse(managed.metadata.deletionTimestamp ?? "");
+    return Number.isNaN(deletedAt) ? undefined : everLater(clock.now() - deletedAt, movingMs);
   }
 
   #instanceId(): string {

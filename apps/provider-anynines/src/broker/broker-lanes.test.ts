@@ -49,6 +49,15 @@ test("a full lane makes its own keys wait, without a worker, and no others", asy
   assert.deepEqual(enqueued, ["a3"]);
 });
 
+test("a key that waits in a full lane keeps the wait that its failures have made", async () => {
+  const { start, end } = lanes();
+  const running = [start("a1"), start("a2")];
+  assert.deepEqual(await start("a3"), { keepsBackOff: true });
+  end("a1");
+  end("a2");
+  await Promise.all(running);
+});
+
 test("a reconcile that fails gives its place to the next one, too", async () => {
   const { start, end, enqueued } = lanes();
   const running = [start("a1!"), start("a2")];

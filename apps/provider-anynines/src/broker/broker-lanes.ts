@@ -36,7 +36,7 @@ export function inLanes({ reconcile, width, laneOf, enqueue }: LaneOptions): Rec
     lanes.set(name, lane);
     if (lane.running >= width) {
       lane.waiting.add(key);
-      return undefined;
+      return { keepsBackOff: true };
     }
     lane.waiting.delete(key);
     lane.running++;

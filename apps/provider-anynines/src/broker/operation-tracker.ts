@@ -194,11 +194,15 @@ function pollDelayMs(ageMs: number): number {
   return Math.min(Math.max(ageMs / 10, shortestPollMs), longestPollMs);
 }
 
-/** What to observe while an operation runs, and when to ask again. */
+/**
+ * What to observe while an operation runs, and when to ask again. Behind what a create left stands that create: a broker that fails each one
+ * would be asked for the next as soon as it has deleted the one before.
+ */
 export function inProgress(
   ready: Observation["ready"],
   last: LastOperation,
-): Pick<Observation, "ready" | "message" | "pollAfterMs"> {
+  type: BrokerOperation["type"] | undefined,
+): Pick<Observation, "ready" | "message" | "pollAfterMs" | "keepsBackOff"> {
   const message = brokerText(last.description) || undefined;
-  return { ready, message, pollAfterMs: last.retryAfterMs };
+  return { ready, message, pollAfterMs: last.retryAfterMs, keepsBackOff: type === "discard" };
 }

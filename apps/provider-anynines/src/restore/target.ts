@@ -15,7 +15,7 @@ import { backupCall, instanceIdOfBackup } from "../backup/state.ts";
 import { onlyOne, readyInstance } from "../backup/target.ts";
 import { recordedId } from "../backup-manager/record.ts";
 import { checkType } from "../backup-manager/service-type.ts";
-import { configNameOf, shownConfig } from "../broker/config-reference.ts";
+import { configNameOf, shownConfig } from "../config-reference.ts";
 import { shownName } from "../claims.ts";
 import { serviceIdAnnotation } from "../critical-annotations.ts";
 import { notYet } from "../waiting.ts";

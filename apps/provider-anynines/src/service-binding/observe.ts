@@ -78,7 +78,7 @@ export class BindingObserver implements PhaseObserver {
       return state.observation({ exists: false, ready: deleting ? "deleting" : "unavailable" }, "Deleted");
     }
     if (last.state === "in progress") {
-      const progress = inProgress(deleting ? "deleting" : "creating", last);
+      const progress = inProgress(deleting ? "deleting" : "creating", last, type);
       return state.observation(
         { exists: true, upToDate: true, ...progress },
         deleting ? "Deleting" : "Pending",

@@ -13,7 +13,7 @@ import { brokerFor } from "../broker/identity.ts";
 import { toExternalError } from "../broker/broker-error.ts";
 import { observeByPhase } from "../broker/observe-by-phase.ts";
 import { changeOf, planOf } from "../broker/plan-lookup.ts";
-import { nextInstanceChange } from "../critical-annotations.ts";
+import { nextInstanceChange, provisionedAsChange } from "../critical-annotations.ts";
 import { InstanceObserver, type InstanceObserverOptions } from "./observe.ts";
 import { deprovisionRequest, idsOf, type PlanIds, provisionRequest, updateRequest } from "./requests.ts";
 import { InstanceState } from "./state.ts";
@@ -60,11 +60,13 @@ export class ServiceInstanceClient implements ExternalClient {
     const request = provisionRequest(state.managed, state.instanceId, plan);
     const { instanceId, parameters } = request;
     state.updateAtProvider({ instanceId, ...plan, parameters, state: "deploying" });
+    const sent = state.sentParameters();
+    const done = { ...sent.done, ...provisionedAsChange({ instanceId, ...plan }) };
     try {
       const outcome = await state.operations.perform(
         "create",
         () => this.#broker.osb.provision(request, options),
-        { ...state.sentParameters(), plan },
+        { ...sent, done, plan },
       );
       if (outcome.kind === "done") state.updateAtProvider({ state: "provisioned" });
     } catch (error) {

@@ -16,7 +16,7 @@ import { failureMessage, type PhaseObserver } from "../broker/observe-by-phase.t
 import { inProgress } from "../broker/operation-tracker.ts";
 import { maximumPollingSeconds, planOf } from "../broker/plan-lookup.ts";
 import { missingChange, nextInstanceChange } from "../critical-annotations.ts";
-import { kubectlTarget } from "../broker/config-reference.ts";
+import { kubectlTarget } from "../config-reference.ts";
 import { decideLoss, type Losses, provisionAnewAnnotation, stepLoss } from "../loss.ts";
 import type { RestPace } from "../broker/rest-pace.ts";
 import type { InstanceState } from "./state.ts";
@@ -101,13 +101,13 @@ export class InstanceObserver implements PhaseObserver {
     const deleting = type === "delete";
     if (type === "discard" && failure !== undefined && !state.isDeleting)
       return state.observation(
-        { exists: true, upToDate: true, ...inProgress("creating", last), ...this.#retrying() },
+        { exists: true, upToDate: true, ...inProgress("creating", last, type), ...this.#retrying() },
         "failed",
         key,
       );
     const endsDeleted = deleting || (type === "discard" && state.isDeleting);
     const ready = endsDeleted ? "deleting" : type === "update" ? "unavailable" : "creating";
-    const progress = inProgress(ready, last);
+    const progress = inProgress(ready, last, type);
     return state.observation(
       { exists: true, upToDate: true, ...progress, ...(type === "update" ? changing(state, progress) : {}) },
       deleting ? "deleting" : "deploying",
@@ -120,7 +120,8 @@ export class InstanceObserver implements PhaseObserver {
     const type = state.operation?.type;
     if (type === "discard") return this.#observeNextInstance(options);
     const deleting = type === "delete";
-    await state.operations.clear(state.isOperationCurrent && !deleting ? state.sentParameters().done : {});
+    const sent = state.isOperationCurrent && !deleting ? state.sentParameters().done : {};
+    await state.operations.clear({ ...sent, ...(type === "create" ? state.made() : {}) });
     if (deleting) return state.observation({ exists: false, ready: "deleting" }, "deleted");
     state.updateAtProvider({ state: "provisioned" });
     this.#options.pace.forget(this.#paceKey);
@@ -168,7 +169,8 @@ export class InstanceObserver implements PhaseObserver {
     const state = this.#state;
     const { isDeleting } = state;
     const known = state.atProvider.state;
-    if (known === undefined || (isDeleting && known === "deleted"))
+    const isUnknown = known === undefined && !(isDeleting && state.wasProvisioned);
+    if (isUnknown || (isDeleting && known === "deleted"))
       return state.observation({ exists: false, ready: isDeleting ? "deleting" : "creating" }, known);
     if (isDeleting) return state.observation({ exists: true, upToDate: true, ready: "unavailable" }, known);
     const { service, plan } = await planOf(this.#options.broker, state.managed, options);

@@ -10,6 +10,7 @@ import {
   type AnnotationChanges,
   CriticalAnnotations,
   instanceIdOf,
+  provisionedAsChange,
   sentParametersChange,
 } from "../critical-annotations.ts";
 import { parameterChanges } from "./parameters.ts";
@@ -69,6 +70,12 @@ export class InstanceState {
     return this.managed.metadata.deletionTimestamp !== undefined;
   }
 
+  /** The broker made it, although the status may not say so. */
+  get wasProvisioned(): boolean {
+    const { instanceId } = this.annotations.provisionedAs ?? {};
+    return instanceId === this.#instanceId && this.#atProvider.state !== "deleted";
+  }
+
   /** Whether the recorded operation was started for the spec as it is now. */
   get isOperationCurrent(): boolean {
     return this.operation?.generation === this.managed.metadata.generation;
@@ -90,7 +97,9 @@ export class InstanceState {
   /** Of the instance that is there or was asked for; the spec may name another plan by now. */
   planIds(): Partial<PlanIds> {
     const { operation } = this;
-    const { serviceId, planId } = operation?.serviceId === undefined ? this.#atProvider : operation;
+    const known =
+      this.#atProvider.serviceId === undefined ? this.annotations.provisionedAs : this.#atProvider;
+    const { serviceId, planId } = (operation?.serviceId === undefined ? known : operation) ?? {};
     return { ...(serviceId === undefined ? {} : { serviceId }), ...(planId === undefined ? {} : { planId }) };
   }
 
@@ -112,6 +121,11 @@ export class InstanceState {
       present: this.#atProvider.parameters,
       sent: this.annotations.sentParameters,
     });
+  }
+
+  /** The broker has made it: what has to be known to delete it, although the status may never be written. */
+  made(): AnnotationChanges {
+    return provisionedAsChange({ instanceId: this.#instanceId, ...this.planIds() });
   }
 
   /** Before a call the broker may get the new names and hold the old ones; when it is done, it has the new ones only, else the old. */

@@ -21,8 +21,8 @@ import type { Reconcile } from "@klutch/kube-runtime";
 import { isGone, OsbError } from "@klutch/osb";
 import { controlPlaneMetrics, type Metrics } from "@klutch/telemetry";
 import type { Broker } from "../broker/brokers.ts";
-import { configNameOf } from "../broker/config-reference.ts";
-import { instanceIdOf } from "../critical-annotations.ts";
+import { configNameOf } from "../config-reference.ts";
+import { instanceIdOf, provisionedAs } from "../critical-annotations.ts";
 import { wasNeverProvisioned } from "../existence.ts";
 import { recordedOperation } from "../operation.ts";
 
@@ -40,12 +40,12 @@ export function vanishedInstance(object: ServiceInstance): Vanished | undefined 
   if (object.metadata.deletionTimestamp !== undefined || isOrphaned(object)) return undefined;
   if (wasNeverProvisioned(object)) return undefined;
   const { serviceId, planId } = object.status?.atProvider ?? {};
-  const recorded = recordedOperation(object);
+  const known = recordedOperation(object) ?? provisionedAs(object.metadata.annotations);
   return {
     config: configNameOf(object),
     instanceId: instanceIdOf(object),
     managed: object,
-    plan: { serviceId: serviceId ?? recorded?.serviceId, planId: planId ?? recorded?.planId },
+    plan: { serviceId: serviceId ?? known?.serviceId, planId: planId ?? known?.planId },
   };
 }
 

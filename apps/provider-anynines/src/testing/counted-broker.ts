@@ -14,8 +14,18 @@ export interface CountedCall {
 /** It provisions and binds, and forgets only what it is told to. */
 export interface CountedBroker extends Broker {
   readonly calls: readonly CountedCall[];
-  /** What it makes and deletes: `broken`: each is accepted and then fails. */
-  readonly state: { provisions: "good" | "broken"; deletions: "good" | "broken" };
+  /**
+   * How it makes, changes and deletes. `at once`: each is done when it answers; deletions are so when they are good. `slow`: each is accepted and
+   * then done. `broken`: each is accepted and then fails. `down`: each is answered with 500.
+   */
+  readonly state: {
+    provisions: "good" | "at once" | "broken" | "down";
+    updates: "good" | "down";
+    bindings: "good" | "down";
+    deletions: "good" | "slow" | "broken" | "down";
+  };
+  /** Ids of the instances that it has or makes. */
+  readonly instances: () => readonly string[];
   forget(instanceId: string): void;
 }
 
@@ -34,17 +44,23 @@ const catalog: Catalog = {
   ],
 };
 
-const gone = (status: number): OsbError =>
+const answered = (status: number): OsbError =>
   new OsbError({ status, error: "", description: "", own: true, action: "GET x" });
 
 const brokenKey = "broken";
-/** What is broken is worked on this long before it fails. */
-const brokenMs = 500;
+const slowKey = "slow";
+/** A deletion is worked on this long before it is done or fails. */
+const deletionMs = 500;
 
 /** Operations take `takesMs`. */
 export function countedBroker(clock: Clock, takesMs: number): CountedBroker {
   const calls: CountedCall[] = [];
-  const state: CountedBroker["state"] = { provisions: "good", deletions: "good" };
+  const state: CountedBroker["state"] = {
+    provisions: "good",
+    updates: "good",
+    bindings: "good",
+    deletions: "good",
+  };
   const readyAt = new Map<string, number>();
   const count = (operation: OsbOperation, instanceId: string): void => {
     calls.push({ operation, instanceId, at: clock.monotonic() });
@@ -56,22 +72,35 @@ export function countedBroker(clock: Clock, takesMs: number): CountedBroker {
   };
   const isReady = (instanceId: string): boolean =>
     clock.monotonic() >= (readyAt.get(instanceId) ?? Number.POSITIVE_INFINITY);
-  let brokenAt = 0;
+  let deletedAt = 0;
   const remove = (): Outcome => {
     if (state.deletions === "good") return { kind: "done" };
-    brokenAt = clock.monotonic() + brokenMs;
-    return { kind: "accepted", operation: brokenKey };
+    if (state.deletions === "down") throw answered(500);
+    deletedAt = clock.monotonic() + deletionMs;
+    return { kind: "accepted", operation: state.deletions === "slow" ? slowKey : brokenKey };
   };
   const osb: Partial<OsbClient> = {
-    provision: ({ instanceId }) => accept("provision", instanceId),
+    async provision({ instanceId }) {
+      if (state.provisions === "good" || state.provisions === "broken")
+        return accept("provision", instanceId);
+      count("provision", instanceId);
+      if (state.provisions === "down") throw answered(500);
+      readyAt.set(instanceId, clock.monotonic());
+      return { kind: "done" };
+    },
     async deprovision({ instanceId }) {
       count("deprovision", instanceId);
-      if (state.deletions === "good") readyAt.delete(instanceId);
+      if (state.deletions === "good" || state.deletions === "slow") readyAt.delete(instanceId);
       return remove();
     },
-    update: ({ instanceId }) => accept("update", instanceId),
+    async update({ instanceId }) {
+      if (state.updates === "good") return accept("update", instanceId);
+      count("update", instanceId);
+      throw answered(500);
+    },
     async bind({ instanceId }) {
       count("bind", instanceId);
+      if (state.bindings === "down") throw answered(500);
       return { kind: "done", credentials: { password: "p" } };
     },
     async fetchBinding() {
@@ -84,16 +113,18 @@ export function countedBroker(clock: Clock, takesMs: number): CountedBroker {
     async lastOperation({ instanceId, operation }) {
       count("last_operation", instanceId);
       if (operation === brokenKey) {
-        const state = clock.monotonic() < brokenAt ? "in progress" : "failed";
+        const state = clock.monotonic() < deletedAt ? "in progress" : "failed";
         return { state, description: "the disk is locked" };
       }
-      if (!readyAt.has(instanceId)) throw gone(410);
+      if (operation === slowKey && clock.monotonic() >= deletedAt) throw answered(410);
+      if (operation === slowKey) return { state: "in progress", description: "" };
+      if (!readyAt.has(instanceId)) throw answered(410);
       if (state.provisions === "broken") return { state: "failed", description: "no room" };
       return { state: isReady(instanceId) ? "succeeded" : "in progress", description: "" };
     },
     async fetchInstance(instanceId) {
       count("fetch_instance", instanceId);
-      if (!isReady(instanceId)) throw gone(404);
+      if (!isReady(instanceId)) throw answered(404);
       return { serviceId: "s", planId: "p" };
     },
   };
@@ -104,5 +135,6 @@ export function countedBroker(clock: Clock, takesMs: number): CountedBroker {
     state,
     catalog: () => Promise.resolve(catalog),
     forget: (instanceId) => readyAt.delete(instanceId),
+    instances: () => [...readyAt.keys()],
   };
 }

@@ -35,6 +35,8 @@ export class MemoryManager {
   offMs = -3_600_000;
   /** How a backup or a restore ends. */
   endsAs = "done";
+  /** Whether a deletion that is accepted happens. */
+  deletes = true;
   /** Thrown by calls of this name, before anything happens. */
   readonly refusals: Map<BackupManagerCall, Error> = new Map();
   /** Each call that came, with the time on our clock. */
@@ -113,7 +115,7 @@ export class MemoryManager {
       deleteBackup: ({ instanceId, backupId }) =>
         changing("deleteBackup", () => {
           const backup = this.#backup(instanceId, backupId, "deleteBackup");
-          this.backups.set(backupId, { ...backup, state: "deleted" });
+          if (this.deletes) this.backups.set(backupId, { ...backup, state: "deleted" });
           return { message: "" };
         }),
       createRestore: ({ instanceId, backupId }) =>

@@ -3,10 +3,12 @@ import { managedServiceBindings, providerConfigs, providerConfigUsages, serviceI
 import { keysOfManagedChange } from "@klutch/crossplane";
 import type { KubeClient } from "@klutch/kube";
 import { namespaces } from "@klutch/kube-core";
-import { ApiServerModel, seededRandom, VirtualClock } from "@klutch/kube-testing";
+import type { OsbClient } from "@klutch/osb";
+import { ApiServerModel, Effects, seededRandom, VirtualClock, withEffects } from "@klutch/kube-testing";
 import { createLogger, createMetrics, type Metrics } from "@klutch/telemetry";
 import type { TestContext } from "node:test";
 import { BackupCaches } from "../backup-caches.ts";
+import type { Brokers } from "../broker/brokers.ts";
 import { createCaches } from "../caches.ts";
 import {
   createBindingController,
@@ -16,6 +18,7 @@ import {
 import { criticalAnnotationNames } from "../critical-annotations.ts";
 import type { Vanished } from "../service-instance/vanished.ts";
 import { type CountedBroker, countedBroker } from "./counted-broker.ts";
+import type { Effect } from "./memory-manager.ts";
 
 /** It runs until the test ends. */
 export interface VirtualProvider {
@@ -23,28 +26,82 @@ export interface VirtualProvider {
   readonly user: KubeClient;
   readonly broker: CountedBroker;
   readonly metrics: Metrics;
+  /** Writes to the API server and calls that make or delete instances, in order. */
+  readonly effects: Effects;
   /** Lines of its log, warnings and errors. */
   readonly log: readonly string[];
   /** Name and id of each instance that was left at the broker. */
   readonly left: readonly string[];
 }
 
+/** A crash of the provider. */
+export interface VirtualCrash {
+  /** Number of the effect after which it crashes, from 1. */
+  readonly after: number;
+  /** What happens before the next one starts. */
+  readonly meanwhile: (user: KubeClient) => Promise<unknown>;
+}
+
 /** Operations of the broker take `takesMs`; what is at rest is looked at every minute. */
-export async function startVirtualProvider(t: TestContext, takesMs: number): Promise<VirtualProvider> {
+export async function startVirtualProvider(
+  t: TestContext,
+  takesMs: number,
+  crash?: VirtualCrash,
+): Promise<VirtualProvider> {
   const clock = new VirtualClock();
   const server = new ApiServerModel({ clock, uidSeed: 1 });
   for (const type of [serviceInstances, managedServiceBindings, providerConfigs])
     server.register({ type, statusSubresource: true });
   server.register({ type: providerConfigUsages, statusSubresource: false });
-  const client = server.client({ clusterName: "provider" });
-  const broker = countedBroker(clock, takesMs);
+  const user = server.client({ clusterName: "user" });
+  const effects = new Effects(crash === undefined ? new Map() : new Map([[crash.after, "crash"]]));
   const metrics = createMetrics();
-  const log: string[] = [];
-  const left: string[] = [];
-  const logger = createLogger({ name: "provider", level: "warn", write: (line) => log.push(line) });
+  const world = { clock, user, broker: countedBroker(clock, takesMs), metrics, effects };
+  const told: Told = { log: [], left: [] };
+  const processes: Process[] = [];
+  const start = (): void => {
+    const stop = new AbortController();
+    const effect = effects.ofProcess(() => {
+      stop.abort(new Error("crashed"));
+      void crash?.meanwhile(user).then(start);
+    });
+    const client = withEffects(server.client({ clusterName: "provider" }), effect);
+    processes.push({ stop, running: startControllers({ ...world, client, effect, told }, stop.signal) });
+  };
+  start();
+  t.after(async () => {
+    for (const { stop } of processes) stop.abort();
+    await Promise.all(processes.map(({ running }) => running));
+  });
+  await clock.advance(1_000);
+  await user.create(namespaces, { apiVersion: "v1", kind: "Namespace", metadata: { name: "team" } });
+  return { ...world, ...told };
+}
+
+interface Told {
+  readonly log: string[];
+  readonly left: string[];
+}
+
+interface Process {
+  readonly stop: AbortController;
+  readonly running: Promise<unknown>;
+}
+
+interface ProcessParts extends Pick<VirtualProvider, "clock" | "broker" | "metrics"> {
+  readonly client: KubeClient;
+  readonly effect: Effect;
+  readonly told: Told;
+}
+
+/** Resolves when they have stopped. */
+function startControllers(
+  { clock, broker, metrics, client, effect, told }: ProcessParts,
+  signal: AbortSignal,
+): Promise<unknown> {
+  const logger = createLogger({ name: "provider", level: "warn", write: (line) => told.log.push(line) });
   const random = seededRandom(1);
   const caches = createCaches({ client, logger, clock, random });
-  const stop = new AbortController();
   const parts = {
     logger,
     metrics,
@@ -56,9 +113,10 @@ export async function startVirtualProvider(t: TestContext, takesMs: number): Pro
     backupCaches: new BackupCaches({ client, logger, clock, random }),
     managers: { get: () => Promise.reject(new Error("there is no backup manager")) },
     notice: () => undefined,
-    onLeft: ({ managed, instanceId }: Vanished) => void left.push(`${managed.metadata.name}: ${instanceId}`),
+    onLeft: ({ managed, instanceId }: Vanished) =>
+      void told.left.push(`${managed.metadata.name}: ${instanceId}`),
     onProblem: undefined,
-    brokers: { get: () => Promise.resolve({ ...broker, [Symbol.asyncDispose]: () => Promise.resolve() }) },
+    brokers: brokersOf(broker, effect),
     usages: new Set<string>(),
     workers: 4,
     pollIntervalMs: 60_000,
@@ -70,14 +128,16 @@ export async function startVirtualProvider(t: TestContext, takesMs: number): Pro
   bindingController.watch(caches.bindings, keysOfManagedChange(criticalAnnotationNames));
   const controllers = [instances, bindingController, createVanishedController(parts)];
   const { instances: cache, bindings, configs } = caches;
-  for (const informer of [cache, bindings, ...configs.informers]) informer.start({ signal: stop.signal });
-  const running = controllers.map((controller) => controller.start({ signal: stop.signal }));
-  t.after(async () => {
-    stop.abort();
-    await Promise.all(running);
-  });
-  await clock.advance(1_000);
-  const user = server.client({ clusterName: "user" });
-  await user.create(namespaces, { apiVersion: "v1", kind: "Namespace", metadata: { name: "team" } });
-  return { clock, user, broker, metrics, log, left };
+  for (const informer of [cache, bindings, ...configs.informers]) informer.start({ signal });
+  return Promise.all(controllers.map((controller) => controller.start({ signal })));
+}
+
+/** The broker, whose calls that make or delete instances are effects. */
+function brokersOf(broker: CountedBroker, effect: Effect): Pick<Brokers, "get"> {
+  const osb: OsbClient = {
+    ...broker.osb,
+    provision: (...call) => effect("provision", () => broker.osb.provision(...call)),
+    deprovision: (...call) => effect("deprovision", () => broker.osb.deprovision(...call)),
+  };
+  return { get: () => Promise.resolve({ ...broker, osb, [Symbol.asyncDispose]: () => Promise.resolve() }) };
 }

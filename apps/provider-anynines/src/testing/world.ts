@@ -3,12 +3,11 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import {
-  backups,
-  managedServiceBindings,
+  clusterProviderConfigs,
+  namespacedProviderConfigUsages,
   providerConfigs,
   providerConfigUsages,
   providerCrds,
-  restores,
   serviceInstances,
 } from "@klutch/api";
 import {
@@ -18,6 +17,7 @@ import {
   isRecord,
   type KubeObject,
   namespaces,
+  type ObjectRef,
   recordAt,
   type ResourceType,
   secrets,
@@ -27,6 +27,8 @@ import { startCluster, waitFor } from "@klutch/kube-testing";
 import { Client } from "pg";
 import { type BrokerProcess, startBroker } from "./broker.ts";
 import { type Front, startFront } from "./front.ts";
+import { generations } from "../generation.ts";
+import { refIn, team } from "./kinds.ts";
 import { runProvider } from "./run-provider.ts";
 
 /** A condition as tests read it. */
@@ -53,7 +55,7 @@ export interface World extends AsyncDisposable {
     wanted: { readonly type: string; readonly status?: string; readonly message?: RegExp },
     timeoutMs?: number,
   ): Promise<SeenCondition>;
-  gone(type: ResourceType, ref: { readonly name: string; readonly namespace?: string }): Promise<void>;
+  gone(type: ResourceType, ref: ObjectRef): Promise<void>;
   /** Entries of the binding's Secret. */
   credentials(name: string): Promise<Readonly<Record<string, string>>>;
   /** Databases of instances that the server has. */
@@ -111,41 +113,55 @@ export async function startWorld(name: string, options: WorldOptions = {}): Prom
   };
 }
 
-const managedKinds = [serviceInstances, managedServiceBindings, backups, restores];
+const served: readonly ResourceType[] = [
+  ...generations.flatMap(({ configs, ...managed }) => [...Object.values<ResourceType>(managed), ...configs]),
+  providerConfigUsages,
+  namespacedProviderConfigUsages,
+];
 
-/** Kinds, a namespace, the broker's credentials, its ProviderConfig and that of its backup manager. */
+/** Kinds, a namespace, the broker's credentials, its ProviderConfig and that of its backup manager, for each generation. */
 async function fill(client: KubeClient, port: number): Promise<void> {
   for (const crd of providerCrds) await client.create<KubeObject>(customResourceDefinitions, crd);
-  for (const type of [...managedKinds, providerConfigs, providerConfigUsages]) {
+  for (const type of served) {
     await waitFor(`${type.plural} to be served`, async () => (await client.list(type)) !== undefined);
   }
-  await client.create(namespaces, { apiVersion: "v1", kind: "Namespace", metadata: { name: "team" } });
+  await client.create(namespaces, { apiVersion: "v1", kind: "Namespace", metadata: { name: team } });
   await client.create<DynamicObject>(secrets, {
     apiVersion: "v1",
     kind: "Secret",
-    metadata: { namespace: "team", name: "broker" },
+    metadata: { namespace: team, name: "broker" },
     // Files and editors leave a line break at the end.
     data: { username: Buffer.from("u\n").toString("base64"), password: Buffer.from("p").toString("base64") },
   });
   const url = `http://127.0.0.1:${port}`;
   const healthCheckEndpoint = "/healthz";
-  await client.create(
-    providerConfigs,
-    config(configName, { url, serviceType: "servicebroker", healthCheckEndpoint }),
-  );
-  await client.create(
-    providerConfigs,
-    config(managerConfigName, { url: `${url}/backup-manager`, serviceType: "backupmanager" }),
-  );
+  for (const type of [providerConfigs, clusterProviderConfigs]) {
+    await client.create(
+      type,
+      config(type, configName, { url, serviceType: "servicebroker", healthCheckEndpoint }),
+    );
+    await client.create(
+      type,
+      config(type, managerConfigName, { url: `${url}/backup-manager`, serviceType: "backupmanager" }),
+    );
+  }
 }
 
-function config(name: string, spec: object): DynamicObject {
-  const key = (field: string): object => ({ secretRef: { namespace: "team", name: "broker", key: field } });
+/** A ProviderConfig or ClusterProviderConfig. `secretNamespace`: where it says that its Secret is. */
+export function config(
+  type: ResourceType,
+  name: string,
+  spec: object,
+  secretNamespace: string = team,
+): DynamicObject {
+  const key = (field: string): object => ({
+    secretRef: { namespace: secretNamespace, name: "broker", key: field },
+  });
   const providerCredentials = { source: "Secret", username: key("username"), password: key("password") };
   return {
-    apiVersion: "dataservices.anynines.com/v1",
-    kind: "ProviderConfig",
-    metadata: { name },
+    apiVersion: `${type.group}/${type.version}`,
+    kind: type.kind,
+    metadata: refIn(type, name),
     spec: { ...spec, providerCredentials },
   };
 }
@@ -159,7 +175,7 @@ function run(
 
 function observers(client: KubeClient): Pick<World, "condition" | "gone" | "credentials" | "atProvider"> {
   const status = async (type: ResourceType, name: string): Promise<Readonly<Record<string, unknown>>> => {
-    const { status: found } = await client.get<DynamicObject>(type, { name });
+    const { status: found } = await client.get<DynamicObject>(type, refIn(type, name));
     return recordAt(found);
   };
   return {
@@ -185,7 +201,7 @@ function observers(client: KubeClient): Pick<World, "condition" | "gone" | "cred
       );
     },
     async credentials(name) {
-      const ref = { namespace: "team", name: `${name}-creds` };
+      const ref = { namespace: team, name: `${name}-creds` };
       const secret = await waitFor(`Secret ${ref.name}`, () => client.find<DynamicObject>(secrets, ref));
       const data = recordAt(secret, "data");
       const decoded = Object.entries(data).map(
@@ -210,7 +226,7 @@ function seenConditionsOf(status: Readonly<Record<string, unknown>>): readonly S
 
 const labels = (name: string): Record<string, string> => ({
   "crossplane.io/claim-name": name,
-  "crossplane.io/claim-namespace": "team",
+  "crossplane.io/claim-namespace": team,
 });
 
 /** A ServiceInstance of the smallest plan. */
@@ -241,7 +257,7 @@ export function binding(name: string, instanceName: string, type = "postgresql")
     spec: {
       providerConfigRef: { name: `${type}-service-broker` },
       forProvider: { instanceName, acceptsIncomplete: true },
-      writeConnectionSecretToRef: { namespace: "team", name: `${name}-creds` },
+      writeConnectionSecretToRef: { namespace: team, name: `${name}-creds` },
     },
   };
 }

@@ -35,6 +35,7 @@ test("a request without anything is empty objects, not an error", () => {
     composite: {},
     observed: {},
     input: undefined,
+    required: {},
     now: 7,
   });
 });
@@ -55,6 +56,7 @@ test("observed resources come with their connection, by the name this function g
       bare: { resource: {}, connection: {} },
     },
     input: { kind: "Input" },
+    required: {},
   });
 });
 

@@ -1,10 +1,12 @@
 /** Between protobuf messages and plain objects. */
-import { create, type JsonObject } from "@bufbuild/protobuf";
+import { create, type JsonObject, type MessageInitShape } from "@bufbuild/protobuf";
 import {
+  Capability,
+  Ready,
+  type RequirementsSchema,
   type RunFunctionRequest,
   type RunFunctionResponse,
   RunFunctionResponseSchema,
-  Ready,
   Severity,
   Status,
   Target,
@@ -16,6 +18,7 @@ import type {
   DesiredResource,
   Json,
   ObservedResource,
+  RequiredResources,
 } from "./types.ts";
 
 /** How long Crossplane may reuse an answer. It is also the rhythm in which a composite without events is reconciled again. */
@@ -27,7 +30,16 @@ export function decodeRequest(request: RunFunctionRequest, now: number): Compose
   for (const [name, { resource, connectionDetails }] of Object.entries(request.observed?.resources ?? {})) {
     observed[name] = { resource: resource ?? {}, connection: connectionDetails };
   }
-  return { composite: request.observed?.composite?.resource ?? {}, observed, input: request.input, now };
+  const required = Object.entries({ ...request.extraResources, ...request.requiredResources }).map(
+    ([name, { items }]) => [name, items.map(({ resource }) => resource ?? {})] as const,
+  );
+  return {
+    composite: request.observed?.composite?.resource ?? {},
+    observed,
+    input: request.input,
+    required: Object.fromEntries(required),
+    now,
+  };
 }
 
 /** Writes an answer; what earlier steps of the pipeline want is kept. */
@@ -37,6 +49,7 @@ export function encodeResponse(request: RunFunctionRequest, answer: ComposeRespo
     meta: { tag: request.meta?.tag ?? "", ttl: { seconds: answerTtlSeconds, nanos: 0 } },
     ...(request.context === undefined ? {} : { context: request.context }),
     desired: fatal ? desiredBefore(request) : merged(request, answer),
+    ...(answer.required === undefined ? {} : { requirements: encodeRequired(request, answer.required) }),
     results: (answer.results ?? []).map(encodeResult),
     conditions: (answer.conditions ?? []).map(({ type, status, reason, message }) => ({
       type,
@@ -65,6 +78,22 @@ function encodeResult({ severity, reason, message }: ComposeResult): {
   return reason === undefined ? result : { ...result, reason };
 }
 
+/** A Crossplane that does not announce the newer field may know the older one only. */
+function encodeRequired(
+  { meta }: RunFunctionRequest,
+  required: Readonly<Record<string, RequiredResources>>,
+): MessageInitShape<typeof RequirementsSchema> {
+  const selectors = Object.entries(required).map(([name, { apiVersion, kind, matchLabels }]) => {
+    if (Object.keys(matchLabels).length === 0)
+      throw new Error(`the requirement ${name} has no label: it would be all objects of the kind ${kind}`);
+    return [name, { apiVersion, kind, matchLabels: { labels: matchLabels } }] as const;
+  });
+  const resources = Object.fromEntries(selectors);
+  return meta?.capabilities.includes(Capability.REQUIRED_RESOURCES) === true
+    ? { resources }
+    : { extraResources: resources };
+}
+
 type Desired = NonNullable<RunFunctionRequest["desired"]>;
 
 function desiredBefore(request: RunFunctionRequest): Omit<Desired, "$typeName" | "$unknown"> {
@@ -72,7 +101,10 @@ function desiredBefore(request: RunFunctionRequest): Omit<Desired, "$typeName" |
   return composite === undefined ? { resources } : { resources, composite };
 }
 
-function merged(request: RunFunctionRequest, answer: ComposeResponse): NonNullable<MessageInit> {
+function merged(
+  request: RunFunctionRequest,
+  answer: ComposeResponse,
+): NonNullable<MessageInitShape<typeof RunFunctionResponseSchema>["desired"]> {
   const before = desiredBefore(request);
   const resources = Object.entries(answer.resources).map(
     ([name, desired]) => [name, encodeDesired(desired)] as const,
@@ -83,15 +115,10 @@ function merged(request: RunFunctionRequest, answer: ComposeResponse): NonNullab
     composite: {
       resource: toJson({ ...before.composite?.resource, ...(status === undefined ? {} : { status }) }),
       connectionDetails: { ...before.composite?.connectionDetails, ...answer.connection },
+      ready: answer.isReady === false ? Ready.FALSE : (before.composite?.ready ?? Ready.UNSPECIFIED),
     },
   };
 }
-
-type MessageInit = Parameters<typeof create<typeof RunFunctionResponseSchema>>[1] extends infer T
-  ? T extends { desired?: infer D }
-    ? D
-    : never
-  : never;
 
 function encodeDesired(desired: DesiredResource): { resource: JsonObject; ready: Ready } {
   return { resource: toJson(desired.resource), ready: desired.ready ? Ready.TRUE : Ready.FALSE };

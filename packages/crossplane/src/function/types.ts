@@ -17,6 +17,8 @@ export interface ComposeRequest {
   readonly observed: Readonly<Record<string, ObservedResource>>;
   /** The pipeline step's input. */
   readonly input: Json | undefined;
+  /** What the cluster has of each thing that an answer before this one required. A name that is missing was not required yet. */
+  readonly required?: Readonly<Record<string, readonly Json[]>> | undefined;
   /** When it is asked, in milliseconds since the epoch. */
   readonly now?: number | undefined;
 }
@@ -45,9 +47,24 @@ export interface ComposeCondition {
   readonly message?: string | undefined;
 }
 
+/** Objects of one kind in the whole cluster that have all these labels. */
+export interface RequiredResources {
+  readonly apiVersion: string;
+  readonly kind: string;
+  /** At least one: without any, Crossplane would hand over all objects of the kind. */
+  readonly matchLabels: Readonly<Record<string, string>>;
+}
+
 /** What the function answers. */
 export interface ComposeResponse {
   readonly resources: Readonly<Record<string, DesiredResource>>;
+  /**
+   * Objects that the function has to see first, by a name for each. Crossplane drops this answer and asks again with them, until the
+   * same is required as before, at most five times; so the last answer has to require it, too. A fatal result ends that.
+   */
+  readonly required?: Readonly<Record<string, RequiredResources>> | undefined;
+  /** False: the composite is not ready, whatever is composed. Without it, it is when all of `resources` are, also when there are none. */
+  readonly isReady?: false | undefined;
   /** `status` of the composite; copied to the claim. */
   readonly compositeStatus?: Json | undefined;
   /** Connection details of the composite, filtered by its definition. */

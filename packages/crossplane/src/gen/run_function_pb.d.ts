@@ -48,6 +48,20 @@ export declare type RunFunctionRequest = Message<"apiextensions.fn.proto.v1.RunF
    * @generated from field: optional google.protobuf.Struct context = 5;
    */
   context?: JsonObject | undefined;
+
+  /**
+   * As required_resources, by a Crossplane that does not announce CAPABILITY_REQUIRED_RESOURCES.
+   *
+   * @generated from field: map<string, apiextensions.fn.proto.v1.Resources> extra_resources = 6;
+   */
+  extraResources: { [key: string]: Resources };
+
+  /**
+   * What an answer to this request required before, or the Composition's step, by the name given there.
+   *
+   * @generated from field: map<string, apiextensions.fn.proto.v1.Resources> required_resources = 8;
+   */
+  requiredResources: { [key: string]: Resources };
 };
 
 /**
@@ -55,6 +69,22 @@ export declare type RunFunctionRequest = Message<"apiextensions.fn.proto.v1.RunF
  * Use `create(RunFunctionRequestSchema)` to create a new message.
  */
 export declare const RunFunctionRequestSchema: GenMessage<RunFunctionRequest>;
+
+/**
+ * @generated from message apiextensions.fn.proto.v1.Resources
+ */
+export declare type Resources = Message<"apiextensions.fn.proto.v1.Resources"> & {
+  /**
+   * @generated from field: repeated apiextensions.fn.proto.v1.Resource items = 1;
+   */
+  items: Resource[];
+};
+
+/**
+ * Describes the message apiextensions.fn.proto.v1.Resources.
+ * Use `create(ResourcesSchema)` to create a new message.
+ */
+export declare const ResourcesSchema: GenMessage<Resources>;
 
 /**
  * @generated from message apiextensions.fn.proto.v1.RequestMeta
@@ -66,6 +96,13 @@ export declare type RequestMeta = Message<"apiextensions.fn.proto.v1.RequestMeta
    * @generated from field: string tag = 1;
    */
   tag: string;
+
+  /**
+   * What Crossplane can do; older ones announce nothing.
+   *
+   * @generated from field: repeated apiextensions.fn.proto.v1.Capability capabilities = 2;
+   */
+  capabilities: Capability[];
 };
 
 /**
@@ -99,6 +136,11 @@ export declare type RunFunctionResponse = Message<"apiextensions.fn.proto.v1.Run
   context?: JsonObject | undefined;
 
   /**
+   * @generated from field: apiextensions.fn.proto.v1.Requirements requirements = 5;
+   */
+  requirements?: Requirements | undefined;
+
+  /**
    * @generated from field: repeated apiextensions.fn.proto.v1.Condition conditions = 6;
    */
   conditions: Condition[];
@@ -109,6 +151,73 @@ export declare type RunFunctionResponse = Message<"apiextensions.fn.proto.v1.Run
  * Use `create(RunFunctionResponseSchema)` to create a new message.
  */
 export declare const RunFunctionResponseSchema: GenMessage<RunFunctionResponse>;
+
+/**
+ * While an answer requires other things than the one before, Crossplane asks again with what it found.
+ *
+ * @generated from message apiextensions.fn.proto.v1.Requirements
+ */
+export declare type Requirements = Message<"apiextensions.fn.proto.v1.Requirements"> & {
+  /**
+   * As resources, for a Crossplane that does not announce CAPABILITY_REQUIRED_RESOURCES.
+   *
+   * @generated from field: map<string, apiextensions.fn.proto.v1.ResourceSelector> extra_resources = 1;
+   */
+  extraResources: { [key: string]: ResourceSelector };
+
+  /**
+   * @generated from field: map<string, apiextensions.fn.proto.v1.ResourceSelector> resources = 2;
+   */
+  resources: { [key: string]: ResourceSelector };
+};
+
+/**
+ * Describes the message apiextensions.fn.proto.v1.Requirements.
+ * Use `create(RequirementsSchema)` to create a new message.
+ */
+export declare const RequirementsSchema: GenMessage<Requirements>;
+
+/**
+ * @generated from message apiextensions.fn.proto.v1.ResourceSelector
+ */
+export declare type ResourceSelector = Message<"apiextensions.fn.proto.v1.ResourceSelector"> & {
+  /**
+   * @generated from field: string api_version = 1;
+   */
+  apiVersion: string;
+
+  /**
+   * @generated from field: string kind = 2;
+   */
+  kind: string;
+
+  /**
+   * @generated from field: apiextensions.fn.proto.v1.MatchLabels match_labels = 4;
+   */
+  matchLabels?: MatchLabels | undefined;
+};
+
+/**
+ * Describes the message apiextensions.fn.proto.v1.ResourceSelector.
+ * Use `create(ResourceSelectorSchema)` to create a new message.
+ */
+export declare const ResourceSelectorSchema: GenMessage<ResourceSelector>;
+
+/**
+ * @generated from message apiextensions.fn.proto.v1.MatchLabels
+ */
+export declare type MatchLabels = Message<"apiextensions.fn.proto.v1.MatchLabels"> & {
+  /**
+   * @generated from field: map<string, string> labels = 1;
+   */
+  labels: { [key: string]: string };
+};
+
+/**
+ * Describes the message apiextensions.fn.proto.v1.MatchLabels.
+ * Use `create(MatchLabelsSchema)` to create a new message.
+ */
+export declare const MatchLabelsSchema: GenMessage<MatchLabels>;
 
 /**
  * @generated from message apiextensions.fn.proto.v1.ResponseMeta
@@ -246,6 +355,31 @@ export declare type Condition = Message<"apiextensions.fn.proto.v1.Condition"> &
  * Use `create(ConditionSchema)` to create a new message.
  */
 export declare const ConditionSchema: GenMessage<Condition>;
+
+/**
+ * @generated from enum apiextensions.fn.proto.v1.Capability
+ */
+export enum Capability {
+  /**
+   * @generated from enum value: CAPABILITY_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * @generated from enum value: CAPABILITY_CAPABILITIES = 1;
+   */
+  CAPABILITIES = 1,
+
+  /**
+   * @generated from enum value: CAPABILITY_REQUIRED_RESOURCES = 2;
+   */
+  REQUIRED_RESOURCES = 2,
+}
+
+/**
+ * Describes the enum apiextensions.fn.proto.v1.Capability.
+ */
+export declare const CapabilitySchema: GenEnum<Capability>;
 
 /**
  * @generated from enum apiextensions.fn.proto.v1.Ready

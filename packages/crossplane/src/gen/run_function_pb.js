@@ -12,7 +12,7 @@ import { file_google_protobuf_duration, file_google_protobuf_struct } from "@buf
  * Describes the file run_function.proto.
  */
 export const file_run_function = /*@__PURE__*/
-  fileDesc("ChJydW5fZnVuY3Rpb24ucHJvdG8SGWFwaWV4dGVuc2lvbnMuZm4ucHJvdG8udjEiowIKElJ1bkZ1bmN0aW9uUmVxdWVzdBI0CgRtZXRhGAEgASgLMiYuYXBpZXh0ZW5zaW9ucy5mbi5wcm90by52MS5SZXF1ZXN0TWV0YRIyCghvYnNlcnZlZBgCIAEoCzIgLmFwaWV4dGVuc2lvbnMuZm4ucHJvdG8udjEuU3RhdGUSMQoHZGVzaXJlZBgDIAEoCzIgLmFwaWV4dGVuc2lvbnMuZm4ucHJvdG8udjEuU3RhdGUSKwoFaW5wdXQYBCABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0SACIAQESLQoHY29udGV4dBgFIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3RIAYgBAUIICgZfaW5wdXRCCgoIX2NvbnRleHQiGgoLUmVxdWVzdE1ldGESCwoDdGFnGAEgASgJIqgCChNSdW5GdW5jdGlvblJlc3BvbnNlEjUKBG1ldGEYASABKAsyJy5hcGlleHRlbnNpb25zLmZuLnByb3RvLnYxLlJlc3BvbnNlTWV0YRIxCgdkZXNpcmVkGAIgASgLMiAuYXBpZXh0ZW5zaW9ucy5mbi5wcm90by52MS5TdGF0ZRIyCgdyZXN1bHRzGAMgAygLMiEuYXBpZXh0ZW5zaW9ucy5mbi5wcm90by52MS5SZXN1bHQSLQoHY29udGV4dBgEIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3RIAIgBARI4Cgpjb25kaXRpb25zGAYgAygLMiQuYXBpZXh0ZW5zaW9ucy5mbi5wcm90by52MS5Db25kaXRpb25CCgoIX2NvbnRleHQiUAoMUmVzcG9uc2VNZXRhEgsKA3RhZxgBIAEoCRIrCgN0dGwYAiABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb25IAIgBAUIGCgRfdHRsItoBCgVTdGF0ZRI2Cgljb21wb3NpdGUYASABKAsyIy5hcGlleHRlbnNpb25zLmZuLnByb3RvLnYxLlJlc291cmNlEkIKCXJlc291cmNlcxgCIAMoCzIvLmFwaWV4dGVuc2lvbnMuZm4ucHJvdG8udjEuU3RhdGUuUmVzb3VyY2VzRW50cnkaVQoOUmVzb3VyY2VzRW50cnkSCwoDa2V5GAEgASgJEjIKBXZhbHVlGAIgASgLMiMuYXBpZXh0ZW5zaW9ucy5mbi5wcm90by52MS5SZXNvdXJjZToCOAEi+AEKCFJlc291cmNlEikKCHJlc291cmNlGAEgASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdBJWChJjb25uZWN0aW9uX2RldGFpbHMYAiADKAsyOi5hcGlleHRlbnNpb25zLmZuLnByb3RvLnYxLlJlc291cmNlLkNvbm5lY3Rpb25EZXRhaWxzRW50cnkSLwoFcmVhZHkYAyABKA4yIC5hcGlleHRlbnNpb25zLmZuLnByb3RvLnYxLlJlYWR5GjgKFkNvbm5lY3Rpb25EZXRhaWxzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgMOgI4ASKzAQoGUmVzdWx0EjUKCHNldmVyaXR5GAEgASgOMiMuYXBpZXh0ZW5zaW9ucy5mbi5wcm90by52MS5TZXZlcml0eRIPCgdtZXNzYWdlGAIgASgJEhMKBnJlYXNvbhgDIAEoCUgAiAEBEjYKBnRhcmdldBgEIAEoDjIhLmFwaWV4dGVuc2lvbnMuZm4ucHJvdG8udjEuVGFyZ2V0SAGIAQFCCQoHX3JlYXNvbkIJCgdfdGFyZ2V0IsEBCglDb25kaXRpb24SDAoEdHlwZRgBIAEoCRIxCgZzdGF0dXMYAiABKA4yIS5hcGlleHRlbnNpb25zLmZuLnByb3RvLnYxLlN0YXR1cxIOCgZyZWFzb24YAyABKAkSFAoHbWVzc2FnZRgEIAEoCUgAiAEBEjYKBnRhcmdldBgFIAEoDjIhLmFwaWV4dGVuc2lvbnMuZm4ucHJvdG8udjEuVGFyZ2V0SAGIAQFCCgoIX21lc3NhZ2VCCQoHX3RhcmdldCo/CgVSZWFkeRIVChFSRUFEWV9VTlNQRUNJRklFRBAAEg4KClJFQURZX1RSVUUQARIPCgtSRUFEWV9GQUxTRRACKmMKCFNldmVyaXR5EhgKFFNFVkVSSVRZX1VOU1BFQ0lGSUVEEAASEgoOU0VWRVJJVFlfRkFUQUwQARIUChBTRVZFUklUWV9XQVJOSU5HEAISEwoPU0VWRVJJVFlfTk9STUFMEAMqVgoGVGFyZ2V0EhYKElRBUkdFVF9VTlNQRUNJRklFRBAAEhQKEFRBUkdFVF9DT01QT1NJVEUQARIeChpUQVJHRVRfQ09NUE9TSVRFX0FORF9DTEFJTRACKn8KBlN0YXR1cxIgChxTVEFUVVNfQ09ORElUSU9OX1VOU1BFQ0lGSUVEEAASHAoYU1RBVFVTX0NPTkRJVElPTl9VTktOT1dOEAESGQoVU1RBVFVTX0NPTkRJVElPTl9UUlVFEAISGgoWU1RBVFVTX0NPTkRJVElPTl9GQUxTRRADMocBChVGdW5jdGlvblJ1bm5lclNlcnZpY2USbgoLUnVuRnVuY3Rpb24SLS5hcGlleHRlbnNpb25zLmZuLnByb3RvLnYxLlJ1bkZ1bmN0aW9uUmVxdWVzdBouLmFwaWV4dGVuc2lvbnMuZm4ucHJvdG8udjEuUnVuRnVuY3Rpb25SZXNwb25zZSIAYgZwcm90bzM", [file_google_protobuf_duration, file_google_protobuf_struct]);
+  fileDesc("ChJydW5fZnVuY3Rpb24ucHJvdG8SGWFwaWV4dGVuc2lvbnMuZm4ucHJvdG8udjEingUKElJ1bkZ1bmN0aW9uUmVxdWVzdBI0CgRtZXRhGAEgASgLMiYuYXBpZXh0ZW5zaW9ucy5mbi5wcm90by52MS5SZXF1ZXN0TWV0YRIyCghvYnNlcnZlZBgCIAEoCzIgLmFwaWV4dGVuc2lvbnMuZm4ucHJvdG8udjEuU3RhdGUSMQoHZGVzaXJlZBgDIAEoCzIgLmFwaWV4dGVuc2lvbnMuZm4ucHJvdG8udjEuU3RhdGUSKwoFaW5wdXQYBCABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0SACIAQESLQoHY29udGV4dBgFIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3RIAYgBARJaCg9leHRyYV9yZXNvdXJjZXMYBiADKAsyQS5hcGlleHRlbnNpb25zLmZuLnByb3RvLnYxLlJ1bkZ1bmN0aW9uUmVxdWVzdC5FeHRyYVJlc291cmNlc0VudHJ5EmAKEnJlcXVpcmVkX3Jlc291cmNlcxgIIAMoCzJELmFwaWV4dGVuc2lvbnMuZm4ucHJvdG8udjEuUnVuRnVuY3Rpb25SZXF1ZXN0LlJlcXVpcmVkUmVzb3VyY2VzRW50cnkaWwoTRXh0cmFSZXNvdXJjZXNFbnRyeRILCgNrZXkYASABKAkSMwoFdmFsdWUYAiABKAsyJC5hcGlleHRlbnNpb25zLmZuLnByb3RvLnYxLlJlc291cmNlczoCOAEaXgoWUmVxdWlyZWRSZXNvdXJjZXNFbnRyeRILCgNrZXkYASABKAkSMwoFdmFsdWUYAiABKAsyJC5hcGlleHRlbnNpb25zLmZuLnByb3RvLnYxLlJlc291cmNlczoCOAFCCAoGX2lucHV0QgoKCF9jb250ZXh0Ij8KCVJlc291cmNlcxIyCgVpdGVtcxgBIAMoCzIjLmFwaWV4dGVuc2lvbnMuZm4ucHJvdG8udjEuUmVzb3VyY2UiVwoLUmVxdWVzdE1ldGESCwoDdGFnGAEgASgJEjsKDGNhcGFiaWxpdGllcxgCIAMoDjIlLmFwaWV4dGVuc2lvbnMuZm4ucHJvdG8udjEuQ2FwYWJpbGl0eSLnAgoTUnVuRnVuY3Rpb25SZXNwb25zZRI1CgRtZXRhGAEgASgLMicuYXBpZXh0ZW5zaW9ucy5mbi5wcm90by52MS5SZXNwb25zZU1ldGESMQoHZGVzaXJlZBgCIAEoCzIgLmFwaWV4dGVuc2lvbnMuZm4ucHJvdG8udjEuU3RhdGUSMgoHcmVzdWx0cxgDIAMoCzIhLmFwaWV4dGVuc2lvbnMuZm4ucHJvdG8udjEuUmVzdWx0Ei0KB2NvbnRleHQYBCABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0SACIAQESPQoMcmVxdWlyZW1lbnRzGAUgASgLMicuYXBpZXh0ZW5zaW9ucy5mbi5wcm90by52MS5SZXF1aXJlbWVudHMSOAoKY29uZGl0aW9ucxgGIAMoCzIkLmFwaWV4dGVuc2lvbnMuZm4ucHJvdG8udjEuQ29uZGl0aW9uQgoKCF9jb250ZXh0IvICCgxSZXF1aXJlbWVudHMSVAoPZXh0cmFfcmVzb3VyY2VzGAEgAygLMjsuYXBpZXh0ZW5zaW9ucy5mbi5wcm90by52MS5SZXF1aXJlbWVudHMuRXh0cmFSZXNvdXJjZXNFbnRyeRJJCglyZXNvdXJjZXMYAiADKAsyNi5hcGlleHRlbnNpb25zLmZuLnByb3RvLnYxLlJlcXVpcmVtZW50cy5SZXNvdXJjZXNFbnRyeRpiChNFeHRyYVJlc291cmNlc0VudHJ5EgsKA2tleRgBIAEoCRI6CgV2YWx1ZRgCIAEoCzIrLmFwaWV4dGVuc2lvbnMuZm4ucHJvdG8udjEuUmVzb3VyY2VTZWxlY3RvcjoCOAEaXQoOUmVzb3VyY2VzRW50cnkSCwoDa2V5GAEgASgJEjoKBXZhbHVlGAIgASgLMisuYXBpZXh0ZW5zaW9ucy5mbi5wcm90by52MS5SZXNvdXJjZVNlbGVjdG9yOgI4ASJzChBSZXNvdXJjZVNlbGVjdG9yEhMKC2FwaV92ZXJzaW9uGAEgASgJEgwKBGtpbmQYAiABKAkSPAoMbWF0Y2hfbGFiZWxzGAQgASgLMiYuYXBpZXh0ZW5zaW9ucy5mbi5wcm90by52MS5NYXRjaExhYmVscyKAAQoLTWF0Y2hMYWJlbHMSQgoGbGFiZWxzGAEgAygLMjIuYXBpZXh0ZW5zaW9ucy5mbi5wcm90by52MS5NYXRjaExhYmVscy5MYWJlbHNFbnRyeRotCgtMYWJlbHNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBIlAKDFJlc3BvbnNlTWV0YRILCgN0YWcYASABKAkSKwoDdHRsGAIgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uSACIAQFCBgoEX3R0bCLaAQoFU3RhdGUSNgoJY29tcG9zaXRlGAEgASgLMiMuYXBpZXh0ZW5zaW9ucy5mbi5wcm90by52MS5SZXNvdXJjZRJCCglyZXNvdXJjZXMYAiADKAsyLy5hcGlleHRlbnNpb25zLmZuLnByb3RvLnYxLlN0YXRlLlJlc291cmNlc0VudHJ5GlUKDlJlc291cmNlc0VudHJ5EgsKA2tleRgBIAEoCRIyCgV2YWx1ZRgCIAEoCzIjLmFwaWV4dGVuc2lvbnMuZm4ucHJvdG8udjEuUmVzb3VyY2U6AjgBIvgBCghSZXNvdXJjZRIpCghyZXNvdXJjZRgBIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3QSVgoSY29ubmVjdGlvbl9kZXRhaWxzGAIgAygLMjouYXBpZXh0ZW5zaW9ucy5mbi5wcm90by52MS5SZXNvdXJjZS5Db25uZWN0aW9uRGV0YWlsc0VudHJ5Ei8KBXJlYWR5GAMgASgOMiAuYXBpZXh0ZW5zaW9ucy5mbi5wcm90by52MS5SZWFkeRo4ChZDb25uZWN0aW9uRGV0YWlsc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoDDoCOAEiswEKBlJlc3VsdBI1CghzZXZlcml0eRgBIAEoDjIjLmFwaWV4dGVuc2lvbnMuZm4ucHJvdG8udjEuU2V2ZXJpdHkSDwoHbWVzc2FnZRgCIAEoCRITCgZyZWFzb24YAyABKAlIAIgBARI2CgZ0YXJnZXQYBCABKA4yIS5hcGlleHRlbnNpb25zLmZuLnByb3RvLnYxLlRhcmdldEgBiAEBQgkKB19yZWFzb25CCQoHX3RhcmdldCLBAQoJQ29uZGl0aW9uEgwKBHR5cGUYASABKAkSMQoGc3RhdHVzGAIgASgOMiEuYXBpZXh0ZW5zaW9ucy5mbi5wcm90by52MS5TdGF0dXMSDgoGcmVhc29uGAMgASgJEhQKB21lc3NhZ2UYBCABKAlIAIgBARI2CgZ0YXJnZXQYBSABKA4yIS5hcGlleHRlbnNpb25zLmZuLnByb3RvLnYxLlRhcmdldEgBiAEBQgoKCF9tZXNzYWdlQgkKB190YXJnZXQqaAoKQ2FwYWJpbGl0eRIaChZDQVBBQklMSVRZX1VOU1BFQ0lGSUVEEAASGwoXQ0FQQUJJTElUWV9DQVBBQklMSVRJRVMQARIhCh1DQVBBQklMSVRZX1JFUVVJUkVEX1JFU09VUkNFUxACKj8KBVJlYWR5EhUKEVJFQURZX1VOU1BFQ0lGSUVEEAASDgoKUkVBRFlfVFJVRRABEg8KC1JFQURZX0ZBTFNFEAIqYwoIU2V2ZXJpdHkSGAoUU0VWRVJJVFlfVU5TUEVDSUZJRUQQABISCg5TRVZFUklUWV9GQVRBTBABEhQKEFNFVkVSSVRZX1dBUk5JTkcQAhITCg9TRVZFUklUWV9OT1JNQUwQAypWCgZUYXJnZXQSFgoSVEFSR0VUX1VOU1BFQ0lGSUVEEAASFAoQVEFSR0VUX0NPTVBPU0lURRABEh4KGlRBUkdFVF9DT01QT1NJVEVfQU5EX0NMQUlNEAIqfwoGU3RhdHVzEiAKHFNUQVRVU19DT05ESVRJT05fVU5TUEVDSUZJRUQQABIcChhTVEFUVVNfQ09ORElUSU9OX1VOS05PV04QARIZChVTVEFUVVNfQ09ORElUSU9OX1RSVUUQAhIaChZTVEFUVVNfQ09ORElUSU9OX0ZBTFNFEAMyhwEKFUZ1bmN0aW9uUnVubmVyU2VydmljZRJuCgtSdW5GdW5jdGlvbhItLmFwaWV4dGVuc2lvbnMuZm4ucHJvdG8udjEuUnVuRnVuY3Rpb25SZXF1ZXN0Gi4uYXBpZXh0ZW5zaW9ucy5mbi5wcm90by52MS5SdW5GdW5jdGlvblJlc3BvbnNlIgBiBnByb3RvMw", [file_google_protobuf_duration, file_google_protobuf_struct]);
 
 /**
  * Describes the message apiextensions.fn.proto.v1.RunFunctionRequest.
@@ -22,59 +22,99 @@ export const RunFunctionRequestSchema = /*@__PURE__*/
   messageDesc(file_run_function, 0);
 
 /**
+ * Describes the message apiextensions.fn.proto.v1.Resources.
+ * Use `create(ResourcesSchema)` to create a new message.
+ */
+export const ResourcesSchema = /*@__PURE__*/
+  messageDesc(file_run_function, 1);
+
+/**
  * Describes the message apiextensions.fn.proto.v1.RequestMeta.
  * Use `create(RequestMetaSchema)` to create a new message.
  */
 export const RequestMetaSchema = /*@__PURE__*/
-  messageDesc(file_run_function, 1);
+  messageDesc(file_run_function, 2);
 
 /**
  * Describes the message apiextensions.fn.proto.v1.RunFunctionResponse.
  * Use `create(RunFunctionResponseSchema)` to create a new message.
  */
 export const RunFunctionResponseSchema = /*@__PURE__*/
-  messageDesc(file_run_function, 2);
+  messageDesc(file_run_function, 3);
+
+/**
+ * Describes the message apiextensions.fn.proto.v1.Requirements.
+ * Use `create(RequirementsSchema)` to create a new message.
+ */
+export const RequirementsSchema = /*@__PURE__*/
+  messageDesc(file_run_function, 4);
+
+/**
+ * Describes the message apiextensions.fn.proto.v1.ResourceSelector.
+ * Use `create(ResourceSelectorSchema)` to create a new message.
+ */
+export const ResourceSelectorSchema = /*@__PURE__*/
+  messageDesc(file_run_function, 5);
+
+/**
+ * Describes the message apiextensions.fn.proto.v1.MatchLabels.
+ * Use `create(MatchLabelsSchema)` to create a new message.
+ */
+export const MatchLabelsSchema = /*@__PURE__*/
+  messageDesc(file_run_function, 6);
 
 /**
  * Describes the message apiextensions.fn.proto.v1.ResponseMeta.
  * Use `create(ResponseMetaSchema)` to create a new message.
  */
 export const ResponseMetaSchema = /*@__PURE__*/
-  messageDesc(file_run_function, 3);
+  messageDesc(file_run_function, 7);
 
 /**
  * Describes the message apiextensions.fn.proto.v1.State.
  * Use `create(StateSchema)` to create a new message.
  */
 export const StateSchema = /*@__PURE__*/
-  messageDesc(file_run_function, 4);
+  messageDesc(file_run_function, 8);
 
 /**
  * Describes the message apiextensions.fn.proto.v1.Resource.
  * Use `create(ResourceSchema)` to create a new message.
  */
 export const ResourceSchema = /*@__PURE__*/
-  messageDesc(file_run_function, 5);
+  messageDesc(file_run_function, 9);
 
 /**
  * Describes the message apiextensions.fn.proto.v1.Result.
  * Use `create(ResultSchema)` to create a new message.
  */
 export const ResultSchema = /*@__PURE__*/
-  messageDesc(file_run_function, 6);
+  messageDesc(file_run_function, 10);
 
 /**
  * Describes the message apiextensions.fn.proto.v1.Condition.
  * Use `create(ConditionSchema)` to create a new message.
  */
 export const ConditionSchema = /*@__PURE__*/
-  messageDesc(file_run_function, 7);
+  messageDesc(file_run_function, 11);
+
+/**
+ * Describes the enum apiextensions.fn.proto.v1.Capability.
+ */
+export const CapabilitySchema = /*@__PURE__*/
+  enumDesc(file_run_function, 0);
+
+/**
+ * @generated from enum apiextensions.fn.proto.v1.Capability
+ */
+export const Capability = /*@__PURE__*/
+  tsEnum(CapabilitySchema);
 
 /**
  * Describes the enum apiextensions.fn.proto.v1.Ready.
  */
 export const ReadySchema = /*@__PURE__*/
-  enumDesc(file_run_function, 0);
+  enumDesc(file_run_function, 1);
 
 /**
  * @generated from enum apiextensions.fn.proto.v1.Ready
@@ -86,7 +126,7 @@ export const Ready = /*@__PURE__*/
  * Describes the enum apiextensions.fn.proto.v1.Severity.
  */
 export const SeveritySchema = /*@__PURE__*/
-  enumDesc(file_run_function, 1);
+  enumDesc(file_run_function, 2);
 
 /**
  * @generated from enum apiextensions.fn.proto.v1.Severity
@@ -98,7 +138,7 @@ export const Severity = /*@__PURE__*/
  * Describes the enum apiextensions.fn.proto.v1.Target.
  */
 export const TargetSchema = /*@__PURE__*/
-  enumDesc(file_run_function, 2);
+  enumDesc(file_run_function, 3);
 
 /**
  * Whose events and conditions: the composite's alone, or the claim's too.
@@ -112,7 +152,7 @@ export const Target = /*@__PURE__*/
  * Describes the enum apiextensions.fn.proto.v1.Status.
  */
 export const StatusSchema = /*@__PURE__*/
-  enumDesc(file_run_function, 3);
+  enumDesc(file_run_function, 4);
 
 /**
  * @generated from enum apiextensions.fn.proto.v1.Status

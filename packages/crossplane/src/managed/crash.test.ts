@@ -70,8 +70,12 @@ const lives: ReadonlyMap<number, readonly string[]> = new Map([
   ],
 ]);
 
-async function lifeWith(plan: ReadonlyMap<number, EffectFault>, takesMs: number): Promise<World> {
-  const world = new World({ effects: new Effects(plan), takesMs });
+async function lifeWith(
+  plan: ReadonlyMap<number, EffectFault>,
+  takesMs: number,
+  namespaced = false,
+): Promise<World> {
+  const world = new World({ effects: new Effects(plan), takesMs, namespaced });
   await using _ = world;
   await live(world);
   return world;
@@ -87,13 +91,16 @@ for (const [takesMs, effects] of lives) {
   });
 
   for (const [index, what] of effects.entries()) {
-    test(`any fault at effect ${index + 1}, ${what}, is made up for: ${backend}`, async () => {
-      for (const fault of effectFaults) {
-        const world = await lifeWith(new Map([[index + 1, fault]]), takesMs);
-        assert.equal(world.effects.log[index], what, fault);
-        assert.equal(world.starts, fault === "crash" ? 2 : 1, fault);
-      }
-    });
+    for (const namespaced of [false, true]) {
+      const kind = namespaced ? "a namespaced kind" : "a cluster-scoped kind";
+      test(`any fault at effect ${index + 1}, ${what}, is made up for: ${backend}, ${kind}`, async () => {
+        for (const fault of effectFaults) {
+          const world = await lifeWith(new Map([[index + 1, fault]]), takesMs, namespaced);
+          assert.equal(world.effects.log[index], what, fault);
+          assert.equal(world.starts, fault === "crash" ? 2 : 1, fault);
+        }
+      });
+    }
 
     test(`a deletion that comes during effect ${index + 1}, ${what}, leaves nothing: ${backend}`, async () => {
       const effectsSeen = new Effects(new Map(), async (count) => {

@@ -48,6 +48,8 @@ export interface Observation {
   readonly revoked?: boolean | undefined;
   /** When to observe again. Default: the kind's poll interval. */
   readonly pollAfterMs?: number | undefined;
+  /** What failed before will be tried again only after this: the wait after its next failure goes on growing. */
+  readonly keepsBackOff?: boolean | undefined;
 }
 
 /** Options of each call. */

@@ -149,7 +149,7 @@ class ManagedReconciler<M extends Managed> {
     const sync = failure === undefined ? synced : notSynced(failure, reason);
     await this.#object.writeStatus([sync, ready], observed.status);
     if (failure !== undefined) this.#tell({ reason, message: failure });
-    return { requeueAfterMs: this.#pollAfterMs(observed) };
+    return { requeueAfterMs: this.#pollAfterMs(observed), keepsBackOff: observed.keepsBackOff };
   }
 
   /** Nothing holds the managed resource any more. */

@@ -8,6 +8,7 @@ import {
   findCondition,
   keyOf,
   type KubeObject,
+  type ObjectRef,
   type ResourceType,
   type Secret,
   secrets,
@@ -56,6 +57,8 @@ export interface WorldOptions {
   readonly effects?: Effects | undefined;
   /** How long the backend takes to create and to delete. Default 0. */
   readonly takesMs?: number | undefined;
+  /** Whether the kind is namespaced; then the object lies where its Secret is. Default false. */
+  readonly namespaced?: boolean | undefined;
   readonly reconciler?: ReconcilerChanges | undefined;
   readonly seed?: number | undefined;
   /** Of the connection between the provider and its API server. Default none. */
@@ -73,13 +76,18 @@ export class World implements AsyncDisposable {
   /** How often a process was started. */
   starts = 0;
   readonly #options: WorldOptions;
+  readonly #type: ResourceType;
+  readonly #box: ObjectRef;
   #process: AsyncDisposable | undefined;
   readonly #ended: Promise<void>[] = [];
 
   constructor(options: WorldOptions = {}) {
     this.#options = options;
+    const { namespaced = false } = options;
+    this.#type = { ...crateType, namespaced };
+    this.#box = { ...(namespaced ? { namespace: secretRef.namespace } : {}), name: "box" };
     this.server = new ApiServerModel({ clock: this.clock, uidSeed: options.seed ?? 1 });
-    this.server.register({ type: crateType, statusSubresource: true });
+    this.server.register({ type: this.#type, statusSubresource: true });
     this.backend = new Backend({ clock: this.clock, takesMs: options.takesMs });
     this.effects = options.effects ?? new Effects();
     this.user = this.server.client({ clusterName: "user" });
@@ -99,14 +107,14 @@ export class World implements AsyncDisposable {
     const { clock } = this;
     const informer = new Informer<CrateObject>({
       client,
-      type: crateType,
+      type: this.#type,
       transform: asCrate,
       clock,
       random,
     });
     const reconcile = createManagedReconcile<CrateObject>({
       client,
-      type: crateType,
+      type: this.#type,
       informer,
       connect: async (managed, { updateCriticalAnnotations }) =>
         createCrateClient(managed, updateCriticalAnnotations, this.backend, effect),
@@ -134,24 +142,25 @@ export class World implements AsyncDisposable {
   async create(
     changes: { readonly spec?: object; readonly annotations?: Record<string, string> } = {},
   ): Promise<void> {
-    await this.user.create(crateType, {
+    const secret = this.#type.namespaced ? { name: secretRef.name } : secretRef;
+    await this.user.create(this.#type, {
       apiVersion: "example.org/v1",
       kind: "Crate",
-      metadata: { name: "box", annotations: changes.annotations },
-      spec: { size: 1, writeConnectionSecretToRef: secretRef, ...changes.spec },
+      metadata: { ...this.#box, annotations: changes.annotations },
+      spec: { size: 1, writeConnectionSecretToRef: secret, ...changes.spec },
     });
   }
 
   async patch(patch: object): Promise<void> {
-    await this.user.mergePatch(crateType, { name: "box" }, patch);
+    await this.user.mergePatch(this.#type, this.#box, patch);
   }
 
   async delete(): Promise<void> {
-    await this.user.delete(crateType, { name: "box" });
+    await this.user.delete(this.#type, this.#box);
   }
 
   async managed(): Promise<CrateObject | undefined> {
-    return this.user.find<CrateObject>(crateType, { name: "box" });
+    return this.user.find<CrateObject>(this.#type, this.#box);
   }
 
   async secret(): Promise<Secret | undefined> {

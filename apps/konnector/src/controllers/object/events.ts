@@ -56,7 +56,7 @@ export function recordStep(
     events.recordRoutine(consumer, "Placed", `created at the provider as ${keyOf(step.content)}`);
   } else if (isFirstStatus(step, consumer) && provider?.status !== undefined && memory.isSynced !== true) {
     memory.isSynced = true;
-    const text = `the provider's first status has arrived, ${Math.round(lagMs)} ms after it was seen`;
+    const text = `the provider's first status is here, ${Math.round(lagMs)} ms after the konnector saw it there`;
     events.recordRoutine(consumer, "Synced", text);
   }
 }

@@ -1,0 +1,152 @@
+/**
+ * In which organisation and space of the broker an instance is made. Who runs the control plane says it for each service namespace, by an
+ * EnvironmentConfig with a label that names the namespace. Nobody else can: EnvironmentConfigs are cluster-scoped, and the namespace is
+ * where the claim is, whatever it says of itself.
+ *
+ * | the instance                                    | its organisation and space                                    |
+ * |-------------------------------------------------|---------------------------------------------------------------|
+ * | exists                                          | those that it has; nothing is asked                            |
+ * | is new; Crossplane was not asked yet            | not known: nothing is composed                                |
+ * | is new; no EnvironmentConfig has the label      | those of the Composition's step, else the fixed ones           |
+ * | is new; one has it, and both are texts          | its `data.organizationGuid` and `data.spaceGuid`              |
+ * | is new; several have it, or one that says less  | refused, with the EnvironmentConfig, the field and the value  |
+ */
+import { readyWordsCondition, syncedWordsCondition } from "@klutch/api";
+import type { ComposeCondition, ComposeRequest, ComposeResponse, Json } from "@klutch/crossplane";
+import { plainText, textAt, valueAt } from "@klutch/kube-core";
+import { specObserved } from "./composite.ts";
+import { holdsService } from "./living.ts";
+import type { ClaimIdentity } from "./managed-resource.ts";
+import { refusal } from "./refusal.ts";
+
+/** Where the broker has an instance. */
+export interface Place {
+  readonly organizationGuid: string;
+  readonly spaceGuid: string;
+}
+
+/** The place, and what the answer has to require with it; or an answer that makes nothing. */
+export type PlaceFound =
+  | { readonly place: Place; readonly required?: ComposeResponse["required"] }
+  | { readonly answer: ComposeResponse };
+
+/** On an EnvironmentConfig: the service namespace whose instances it is about. */
+const serviceNamespaceLabel = "klutch.anynines.com/service-namespace";
+const environments = {
+  apiVersion: "apiextensions.crossplane.io/v1beta1",
+  kind: "EnvironmentConfig",
+} as const;
+/** By which Crossplane hands them over. */
+const requirement = "environment";
+
+/** `living`: the managed resource of the instance, if it exists; `fallback`: for namespaces of which nobody says anything. */
+export function placeOf(
+  request: ComposeRequest,
+  claim: ClaimIdentity,
+  living: Json | undefined,
+  fallback: Place,
+): PlaceFound {
+  // What another Composition made is never replaced, so nothing new comes of this either.
+  if (living !== undefined || Object.values(request.observed).some(({ resource }) => holdsService(resource)))
+    return { place: { ...fallback, ...placeOfLiving(living) } };
+  const namespace = namespaceOf(request.composite) ?? claim.namespace;
+  const wanted = { ...environments, matchLabels: { [serviceNamespaceLabel]: namespace } };
+  const required = { [requirement]: wanted };
+  const found = request.required?.[requirement];
+  if (found === undefined) return { answer: unanswered(request.composite, required) };
+  const [environment] = found;
+  if (environment === undefined) return { place: fallback, required };
+  const problem = mistakenIdentity(found, namespace) ?? severalFor(found, namespace);
+  const read = problem === undefined ? placeIn(environment) : { problem };
+  return "problem" in read ? { answer: refused(request.composite, read.problem) } : { place: read, required };
+}
+
+/** Where the composite is, else where its claim is. Labels are not asked: in a namespaced composite they are its author's. */
+function namespaceOf(composite: Json): string | undefined {
+  return textAt(composite, "metadata", "namespace") ?? textAt(composite, "spec", "claimRef", "namespace");
+}
+
+function placeOfLiving(living: Json | undefined): Partial<Place> {
+  const stated = fields.map((field) => [field, textAt(living, "spec", "forProvider", field)] as const);
+  return Object.fromEntries(stated.filter(([, text]) => text !== undefined && text !== ""));
+}
+
+const fields = ["organizationGuid", "spaceGuid"] as const;
+/** What brokers take: visible characters, most often those of a UUID. */
+const guid = /^[\x21-\x7e]{1,128}$/;
+
+/** Both, or neither: a space is in one organisation only. */
+function placeIn(environment: Json): Place | { readonly problem: string } {
+  const [organizationGuid, spaceGuid] = fields.map((field) => valueAt(environment, "data", field));
+  if (isGuid(organizationGuid) && isGuid(spaceGuid)) return { organizationGuid, spaceGuid };
+  const [field, value] = isGuid(organizationGuid) ? [fields[1], spaceGuid] : [fields[0], organizationGuid];
+  const said = value === undefined ? "is missing" : `is ${plainText(JSON.stringify(value), 100)}`;
+  return {
+    problem: `data.${field} of EnvironmentConfig ${nameOf(environment)} ${said}; it must be a text of 1 to 128 characters without spaces`,
+  };
+}
+
+function isGuid(value: unknown): value is string {
+  return typeof value === "string" && guid.test(value);
+}
+
+/** Crossplane's answer is believed only as far as each object says itself what was asked for. */
+function mistakenIdentity(found: readonly Json[], namespace: string): string | undefined {
+  const other = found.find(
+    (one) =>
+      one["kind"] !== environments.kind ||
+      textAt(one, "metadata", "labels", serviceNamespaceLabel) !== namespace,
+  );
+  return other === undefined
+    ? undefined
+    : `Crossplane gave ${plainText(String(textAt(other, "kind") ?? "something"), 100)} ${nameOf(other)} for an EnvironmentConfig ${labelled(namespace)}`;
+}
+
+function severalFor(found: readonly Json[], namespace: string): string | undefined {
+  if (found.length < 2) return undefined;
+  const names = found.slice(0, 3).map(nameOf);
+  const all =
+    found.length > names.length
+      ? `${names.join(", ")} and ${found.length - names.length} more`
+      : names.join(" and ");
+  return `the EnvironmentConfigs ${all} are ${labelled(namespace)}; only one can be`;
+}
+
+function labelled(namespace: string): string {
+  return `labelled ${serviceNamespaceLabel}: ${plainText(namespace, 100)}`;
+}
+
+function nameOf(object: Json): string {
+  return plainText(textAt(object, "metadata", "name") ?? "without a name", 100);
+}
+
+/** Stops the pipeline, and says in the claim why nothing is made. */
+function refused(composite: Json, problem: string): ComposeResponse {
+  const message = `it is not known in which organisation and space to make it: ${problem}; ask those who run the control plane`;
+  return { ...refusal(message), conditions: conditionsOf(composite, message) };
+}
+
+/**
+ * Only a Crossplane that hands nothing to functions shows this to anybody; others drop it. It has no result: Crossplane counts those of
+ * answers that it drops, too.
+ */
+function unanswered(composite: Json, required: ComposeResponse["required"]): ComposeResponse {
+  const message =
+    "it is not known in which organisation and space to make it: this Crossplane does not hand EnvironmentConfigs to functions; " +
+    "ask those who run the control plane";
+  return {
+    resources: {},
+    required,
+    isReady: false,
+    conditions: conditionsOf(composite, message),
+  };
+}
+
+function conditionsOf(composite: Json, message: string): readonly ComposeCondition[] {
+  const bad = { status: "False", reason: "NoOrganization", message } as const;
+  return [
+    { type: readyWordsCondition, ...bad },
+    { type: syncedWordsCondition, ...bad },
+    ...specObserved(composite),
+  ];
+}

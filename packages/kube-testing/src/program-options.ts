@@ -1,0 +1,29 @@
+/** Command lines of programs for developers, such as benchmarks and simulations. */
+
+/** A program was called in a wrong way; the message is a sentence for people. */
+export class UsageError extends Error {}
+
+/** The number of an option. Throws a `UsageError`, which names the option and the value, unless it is whole and above 0. */
+export function wholeNumber(option: string, value: string): number {
+  const number = Number(value);
+  if (!Number.isSafeInteger(number) || number < 1)
+    throw new UsageError(`--${option} must be a whole number above 0, not "${value}"`);
+  return number;
+}
+
+/** Runs it. What is wrong with its command line is printed without a stack, and gives 2; any other error is thrown. */
+export async function exitCodeOf(main: () => Promise<number>): Promise<number> {
+  try {
+    return await main();
+  } catch (error) {
+    if (!isUsage(error)) throw error;
+    console.error(error.message);
+    return 2;
+  }
+}
+
+/** Also what `parseArgs` of Node throws. */
+function isUsage(error: unknown): error is Error {
+  if (error instanceof UsageError) return true;
+  return error instanceof TypeError && "code" in error && String(error.code).startsWith("ERR_PARSE_ARGS_");
+}

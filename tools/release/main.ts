@@ -1,0 +1,46 @@
+/**
+ * `npm run release:build`: the images of all programs for all platforms, in `dist/release/images` as OCI layouts. No Docker: Debian packages
+ * come by apt, Node by npm. The same commit and packages give the same bytes.
+ *
+ *     npm run release:build -- [--out FOLDER] [--architecture amd64] [--image konnector]
+ */
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+import type { Architecture } from "@klutch/oci";
+import { repositoryRoot } from "../root.ts";
+import { imageDefinitions } from "./images.ts";
+import { buildRelease } from "./release.ts";
+
+const allArchitectures: readonly Architecture[] = ["amd64", "arm64"];
+
+try {
+  const { values } = parseArgs({
+    options: {
+      out: { type: "string", default: join(repositoryRoot, "dist", "release") },
+      architecture: { type: "string", multiple: true },
+      image: { type: "string", multiple: true },
+    },
+  });
+  await buildRelease({
+    out: values.out,
+    architectures: chosen("architecture", allArchitectures, (each) => each, values.architecture),
+    definitions: chosen("image", imageDefinitions, ({ app }) => app, values.image),
+    say: (line) => console.log(line),
+  });
+} catch (error) {
+  console.error(error instanceof Error ? error.message : error);
+  process.exitCode = 1;
+}
+
+/** Those that the flag names; all without it. */
+function chosen<T>(
+  flag: string,
+  all: readonly T[],
+  nameOf: (each: T) => string,
+  names: readonly string[] | undefined,
+): readonly T[] {
+  const wrong = names?.find((name) => !all.some((each) => nameOf(each) === name));
+  if (wrong !== undefined)
+    throw new Error(`--${flag}: is ${JSON.stringify(wrong)}, expected one of ${all.map(nameOf).join(", ")}`);
+  return names === undefined ? all : all.filter((each) => names.includes(nameOf(each)));
+}

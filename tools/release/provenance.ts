@@ -1,0 +1,37 @@
+/** How an image was made: a statement of in-toto with SLSA provenance, version 1. It is not signed; whoever releases signs it. */
+import type { Contents } from "./sbom.ts";
+
+/** The source an image was built of. */
+export interface Source {
+  /** Of the commit. */
+  readonly revision: string;
+  /** When it was committed, in RFC 3339. */
+  readonly committedAt: string;
+}
+
+/** The statement about the image of that digest. */
+export function provenanceOf(digest: string, contents: Contents, source: Source): object {
+  const { name, architecture, debian, npm } = contents;
+  return {
+    _type: "https://in-toto.io/Statement/v1",
+    subject: [{ name, digest: { sha256: digest.replace(/^sha256:/, "") } }],
+    predicateType: "https://slsa.dev/provenance/v1",
+    predicate: {
+      buildDefinition: {
+        buildType: "https://klutch.anynines.com/release/v1",
+        externalParameters: { name, architecture },
+        resolvedDependencies: [
+          { name: "source", digest: { gitCommit: source.revision } },
+          ...debian.map((each) => ({ name: `deb:${each.name}`, annotations: { version: each.version } })),
+          ...npm.map((each) => ({
+            name: `npm:${each.name}@${each.version}`,
+            digest: {
+              sha512: Buffer.from(each.integrity.replace(/^sha512-/, ""), "base64").toString("hex"),
+            },
+          })),
+        ],
+      },
+      runDetails: { builder: { id: "https://klutch.anynines.com/release/local" } },
+    },
+  };
+}

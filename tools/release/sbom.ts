@@ -1,0 +1,90 @@
+/** What an image is made of, as SPDX 2.3 in JSON. */
+import type { UnpackedPackage } from "@klutch/engines";
+import { digestOf } from "@klutch/oci";
+import type { LockedPackage } from "./lock-file.ts";
+
+/** What an image is made of. */
+export interface Contents {
+  /** Name and version of the image. */
+  readonly name: string;
+  readonly version: string;
+  readonly architecture: string;
+  readonly debian: readonly Pick<UnpackedPackage, "name" | "version">[];
+  readonly npm: readonly LockedPackage[];
+  /** When the source was committed, in RFC 3339: a document made anew of the same source is the same. */
+  readonly created: string;
+}
+
+/** The document. Its namespace follows from its content, so no two different ones share one. */
+export function spdxDocument(contents: Contents): object {
+  const { name, version, architecture, debian, npm, created } = contents;
+  const root = {
+    ...packageOf(
+      "image",
+      name,
+      version,
+      `pkg:oci/${name.split("/").at(-1)}?arch=${architecture}&tag=${version}`,
+    ),
+    licenseDeclared: "Apache-2.0",
+  };
+  const parts = [
+    ...debian.map((each, index) =>
+      packageOf(
+        `debian-${index}`,
+        each.name,
+        each.version,
+        `pkg:deb/debian/${encodeURIComponent(each.name)}@${encodeURIComponent(each.version)}?arch=${architecture}`,
+      ),
+    ),
+    ...npm.map((each, index) => ({
+      ...packageOf(`npm-${index}`, each.name, each.version, `pkg:npm/${npmName(each.name)}@${each.version}`),
+      licenseDeclared: each.license ?? "NOASSERTION",
+      checksums: [{ algorithm: "SHA512", checksumValue: hexOf(each.integrity) }],
+    })),
+  ];
+  const relationships = [
+    relation("SPDXRef-DOCUMENT", "DESCRIBES", root.SPDXID),
+    ...parts.map(({ SPDXID }) => relation(root.SPDXID, "CONTAINS", SPDXID)),
+  ];
+  const packages = [root, ...parts];
+  const hash = digestOf(Buffer.from(JSON.stringify(packages))).slice("sha256:".length);
+  return {
+    spdxVersion: "SPDX-2.3",
+    dataLicense: "CC0-1.0",
+    SPDXID: "SPDXRef-DOCUMENT",
+    name: `${name}-${version}-${architecture}`,
+    documentNamespace: `https://klutch.anynines.com/spdx/${name}/${hash}`,
+    creationInfo: { created, creators: ["Tool: klutch-release"] },
+    packages,
+    relationships,
+  };
+}
+
+function packageOf(id: string, name: string, versionInfo: string, locator: string) {
+  return {
+    SPDXID: `SPDXRef-${id}`,
+    name,
+    versionInfo,
+    downloadLocation: "NOASSERTION",
+    filesAnalyzed: false,
+    licenseConcluded: "NOASSERTION",
+    licenseDeclared: "NOASSERTION",
+    copyrightText: "NOASSERTION",
+    externalRefs: [
+      { referenceCategory: "PACKAGE-MANAGER", referenceType: "purl", referenceLocator: locator },
+    ],
+  };
+}
+
+function relation(spdxElementId: string, relationshipType: string, relatedSpdxElement: string): object {
+  return { spdxElementId, relationshipType, relatedSpdxElement };
+}
+
+/** A scope's `@` is written as `%40` in a package URL. */
+function npmName(name: string): string {
+  return name.replace(/^@/, "%40");
+}
+
+function hexOf(integrity: string): string {
+  return Buffer.from(integrity.replace(/^sha512-/, ""), "base64").toString("hex");
+}
