@@ -13,7 +13,7 @@ import {
   loadKubeconfig,
   parseForeignKubeconfig,
 } from "@klutch/kube";
-import { configMaps, type DynamicObject, isRecord, secrets } from "@klutch/kube-core";
+import { configMaps, type DynamicObject, isRecord, secrets, secretText } from "@klutch/kube-core";
 import { cacheFolder } from "@klutch/engines";
 import { waitFor } from "@klutch/kube-testing";
 import { dataHomes } from "@klutch/sandbox";
@@ -164,8 +164,7 @@ const planted = { namespace: "demo", name: "planted" };
 
 /** Where a search must find the password: its own proof that it searches. */
 async function plant(client: KubeClient, secret: typeof planted): Promise<void> {
-  const { data } = await client.get<DynamicObject>(secrets, secret);
-  const password = isRecord(data) ? Buffer.from(String(data["password"]), "base64").toString("utf8") : "";
+  const password = secretText(await client.get<DynamicObject>(secrets, secret), "password");
   await client.create<DynamicObject>(configMaps, {
     apiVersion: "v1",
     kind: "ConfigMap",

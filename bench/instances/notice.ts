@@ -4,7 +4,7 @@ import { serviceInstances } from "@klutch/api";
 import { conditionsOf, type DynamicObject, findCondition } from "@klutch/kube-core";
 import type { World } from "./world.ts";
 
-const lookEveryMs = 5;
+const pollEveryMs = 5;
 const timeoutMs = 180_000;
 
 /** Milliseconds from a change of the object until the broker has begun to change the instance; one after the other. */
@@ -79,6 +79,6 @@ async function until(isDone: () => Promise<boolean>, what: string): Promise<void
   const end = performance.now() + timeoutMs;
   while (!(await isDone())) {
     if (performance.now() > end) throw new Error(`waited ${timeoutMs / 1000} s for ${what}`);
-    await sleep(lookEveryMs);
+    await sleep(pollEveryMs);
   }
 }

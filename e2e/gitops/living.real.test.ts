@@ -13,7 +13,7 @@ import {
 import { namespaceObject, waitFor } from "@klutch/kube-testing";
 import { backups, compositeOf, instances, nano, restores } from "../claim-kinds.ts";
 import { startOwnSandbox } from "../own-sandbox.ts";
-import { type History, recordHistory } from "./history.ts";
+import { type History, recordHistory } from "../history.ts";
 import { judge, type Verdicts } from "./judge.ts";
 
 const namespace = "demo";

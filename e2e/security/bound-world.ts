@@ -40,6 +40,7 @@ import { reservePorts, type RunningProcess, startProcess } from "@klutch/engines
 import {
   anyObject,
   crdObject,
+  installRights,
   namespaceObject,
   serviceAccountObject,
   startBackendProcess,
@@ -47,7 +48,6 @@ import {
   type TestCluster,
   waitFor,
 } from "@klutch/kube-testing";
-import { installRights } from "../install.ts";
 
 /** Where bound objects may be used: in namespaces of the tenants, or in the whole control plane. */
 export type Scope = "Namespaced" | "Cluster";

@@ -21,6 +21,8 @@ export interface Making {
   readonly offerings: readonly string[];
   /** What `spec.plan` of a claim may name. */
   readonly plans: readonly string[];
+  /** Plans that instances stay on which have them, and that nobody can choose. */
+  readonly retiredPlans: readonly string[];
   /** What a plan is good for, by its name; empty where nothing is said. */
   readonly plansAbout: Readonly<Record<string, string>>;
   /** What holds between offering, plan and the plan before. That both are known names is always checked. */
@@ -58,6 +60,8 @@ export interface DataService extends Making {
   readonly kind: string;
   /** The other ways. */
   readonly others: readonly Making[];
+  /** Claims may name Compositions that none of these is; the rules of services, plans and parameters are not for them. */
+  readonly otherCompositions: boolean;
   /** What the parameters are about. */
   readonly parametersAbout: string;
   /** Of all backends. */

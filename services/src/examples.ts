@@ -1,6 +1,6 @@
 /** Claims to start from, one file each. */
 import { textAt } from "@klutch/kube-core";
-import { claimResource, type DataService } from "./data-service.ts";
+import { claimResource, type DataService, type Making } from "./data-service.ts";
 import { compositionName, type Generation } from "./generation.ts";
 import { services } from "./list.ts";
 
@@ -52,42 +52,73 @@ const needs = (generation: Generation, kind: string): string => {
   return `Apply it in an app cluster that has bound \`${plural}.${group}\`.`;
 };
 
-/** Of one service: its instances, and a binding, a backup and a restore of the first of them. */
+/** Of one service: its instances, and for each way of making them a binding, a backup and a restore of the first example of it. */
 export function examplesOf(generation: Generation, service: DataService): readonly ExampleFile[] {
-  const { kind, examples } = service;
+  const { kind, examples, type } = service;
   const instances = examples.map(({ file, about, ...claim }) =>
     fileOf(generation, file, [`${about} ${needs(generation, kind)}`], { kind, ...claim }),
   );
   const [first] = examples;
-  return first === undefined ? instances : [...instances, ...sharedExamples(generation, service, first.name)];
+  const shared =
+    first === undefined ? [] : sharedExamples({ generation, type, prefix: type, instance: first.name });
+  return [
+    ...instances,
+    ...shared,
+    ...service.others.flatMap((making) => otherExamples(generation, service, making)),
+  ];
 }
 
-function sharedExamples(
+/** Where bindings, backups and restores of such instances are made, too. */
+function otherExamples(
   generation: Generation,
-  { type }: DataService,
-  instance: string,
+  { type, examples }: DataService,
+  { composition, object }: Making,
 ): readonly ExampleFile[] {
+  const instance = examples.find(({ spec }) => nameAt(spec) === composition)?.name;
+  if (instance === undefined || object?.binding === undefined) return [];
+  const way = composition.slice(0, -`-${type}`.length);
+  return sharedExamples({ generation, type, prefix: `${type}-${way}`, instance, way });
+}
+
+const nameAt = (spec: object): string | undefined => textAt(spec, "compositionRef", "name");
+
+function sharedExamples(options: {
+  readonly generation: Generation;
+  readonly type: string;
+  /** Of the files' names. */
+  readonly prefix: string;
+  readonly instance: string;
+  /** Names the Compositions of claims that must name one. */
+  readonly way?: string | undefined;
+}): readonly ExampleFile[] {
+  const { generation, type, prefix, instance, way } = options;
   const binding = `${instance}-app`;
   const backup = `${instance}-backup`;
+  const made = (kind: string): object =>
+    way === undefined ? {} : { compositionRef: { name: `${way}-${kind.toLowerCase()}` } };
   const ofInstance = { instanceRef: instance, serviceInstanceType: type };
+  const arrives =
+    way === undefined
+      ? `They arrive as the Secret \`${binding}-creds\` in the same namespace.`
+      : "They arrive in the same namespace, as the Secret that `status.managed.credentials.name` names.";
   return [
     fileOf(
       generation,
-      `${type}-binding`,
+      `${prefix}-binding`,
       [
-        `Credentials for \`${instance}\`. They arrive as the Secret \`${binding}-creds\` in the same namespace.`,
+        `Credentials for \`${instance}\`. ${arrives}`,
         `Needs \`servicebindings.${generation.group}\` bound, with the permission claim on Secrets accepted.`,
       ],
-      { kind: "ServiceBinding", name: binding, spec: ofInstance },
+      { kind: "ServiceBinding", name: binding, spec: { ...ofInstance, ...made("ServiceBinding") } },
     ),
-    fileOf(generation, `${type}-backup`, [`A backup of \`${instance}\`. ${needs(generation, "Backup")}`], {
+    fileOf(generation, `${prefix}-backup`, [`A backup of \`${instance}\`. ${needs(generation, "Backup")}`], {
       kind: "Backup",
       name: backup,
-      spec: ofInstance,
+      spec: { ...ofInstance, ...made("Backup") },
     }),
     fileOf(
       generation,
-      `${type}-restore`,
+      `${prefix}-restore`,
       [
         `Puts \`${backup}\` back into \`${instance}\`, once: what was written since then is lost.`,
         needs(generation, "Restore"),
@@ -95,7 +126,7 @@ function sharedExamples(
       {
         kind: "Restore",
         name: `${instance}-restore`,
-        spec: { backupRef: backup, instanceRef: instance, serviceInstanceType: type },
+        spec: { backupRef: backup, ...ofInstance, ...made("Restore") },
       },
     ),
   ];

@@ -1,5 +1,6 @@
 /** CEL rules of the claims of all services: what they may name. */
 import type { Rule } from "@klutch/schema";
+import type { Making } from "./data-service.ts";
 import { telling } from "./rule-text.ts";
 
 /**
@@ -8,18 +9,32 @@ import { telling } from "./rule-text.ts";
  */
 export function offered(
   type: string,
-  names: { readonly offerings: readonly string[]; readonly plans: readonly string[] },
+  names: Pick<Making, "offerings" | "plans" | "retiredPlans">,
   where = "",
 ): readonly Rule[] {
-  const known = (field: string, possible: readonly string[]): Rule => {
-    const list = possible.map((name) => `"${name}"`).join(", ");
-    const message = `Unsupported ${field} used for ${type}`;
-    return telling(
-      { rule: `self.${field} in [${list}]`, message, fieldPath: `.${field}` },
+  const known = (field: string, possible: readonly string[], rule: Rule = isOneOf(field, possible)): Rule =>
+    telling(
+      { ...rule, message: `Unsupported ${field} used for ${type}`, fieldPath: `.${field}` },
       `spec.${field} is "{self.${field}}"; possible${where}: ${possible.join(", ")}`,
     );
+  const { offerings, plans, retiredPlans } = names;
+  const planRule = retiredPlans.length === 0 ? undefined : isOneOfOrStays("plan", plans, retiredPlans);
+  return [known("service", offerings), known("plan", plans, planRule)];
+}
+
+const literals = (names: readonly string[]): string => names.map((name) => `"${name}"`).join(", ");
+
+function isOneOf(field: string, possible: readonly string[]): Rule {
+  return { rule: `self.${field} in [${literals(possible)}]` };
+}
+
+/** Names that are there may stay, and nobody gets them. */
+function isOneOfOrStays(field: string, possible: readonly string[], staying: readonly string[]): Rule {
+  const stays = `oldSelf.hasValue() && oldSelf.value().${field} == self.${field}`;
+  return {
+    rule: `${isOneOf(field, possible).rule} || (self.${field} in [${literals(staying)}] && ${stays})`,
+    optionalOldSelf: true,
   };
-  return [known("service", names.offerings), known("plan", names.plans)];
 }
 
 /** A rule of a claim's spec that says what it found: the plan before and after, or service and plan. */

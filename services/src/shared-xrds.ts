@@ -115,7 +115,8 @@ function serviceBindingXrd(generation: Generation): CompositeResourceDefinition 
         }),
       },
       {
-        description: "Which instance gets credentials. They come to the Secret <name>-creds.",
+        description:
+          "Which instance gets credentials. They come to the Secret that `status.managed.credentials.name` names: <name>-creds of a broker, and of an operator in the cluster the Secret that it makes.",
         rules: [
           onlyPostgresql(generation, "a8s-servicebinding"),
           rotatesAtBrokers(generation),

@@ -23,6 +23,7 @@ const anything = [
   "crossplane",
   "oci",
   "engines",
+  "data-servers",
 ];
 
 /** Rules by folder. A folder that is not listed may import nothing, so a new one must be added here on purpose. */
@@ -46,6 +47,7 @@ export const folderRules: Readonly<Record<string, FolderRule>> = {
   },
   "packages/oci": pure,
   "packages/engines": pure,
+  "packages/data-servers": { parts: ["engines"], thirdParty: ["@peculiar/x509", "reflect-metadata"] },
   "apps/konnector": { parts: ["sync", "api", "kube-runtime", "kube", "kube-core"], thirdParty: [] },
   "apps/backend": {
     parts: ["api", "kube-runtime", "kube", "kube-core"],
@@ -64,18 +66,19 @@ export const folderRules: Readonly<Record<string, FolderRule>> = {
     thirdParty: [],
   },
   "apps/broker": {
-    parts: ["api", "kube-runtime", "osb", "backup-manager", "engines"],
-    thirdParty: ["hono", "@hono/node-server", "pg", "@peculiar/x509", "reflect-metadata"],
+    parts: ["api", "kube-runtime", "osb", "backup-manager", "data-servers", "engines"],
+    thirdParty: ["hono", "@hono/node-server", "pg"],
   },
   "apps/a8s-operator": {
-    parts: ["api", "schema", "engines", "kube-runtime", "kube", "kube-core"],
+    parts: ["api", "schema", "data-servers", "engines", "kube-runtime", "kube", "kube-core"],
     thirdParty: ["pg"],
   },
   "apps/sandbox": {
     parts: ["services", "api", "engines", "kube", "kube-core", "kube-testing", "oci"],
     thirdParty: ["pg", "@peculiar/x509", "reflect-metadata"],
   },
-  tools: { parts: anything, thirdParty: ["esbuild"] },
+  // The manifests of an app are printed.
+  tools: { parts: [...anything, "a8s-operator"], thirdParty: ["esbuild"] },
   // The store of our broker is filled and read past it.
   bench: { parts: anything, thirdParty: ["pg"] },
   // The simulation runs the agent itself, in virtual time; the sandbox plays the person who binds.

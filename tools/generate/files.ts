@@ -1,4 +1,5 @@
 /** Every generated file of the repository, computed from its source. */
+import { operatorManifests } from "@klutch/a8s-operator";
 import {
   backendPolicyManifests,
   backendPolicyName,
@@ -69,6 +70,8 @@ export function generatedFiles(): ReadonlyMap<string, string> {
     files.set(`docs/services/${service.type}.md`, `<!-- ${generatedBy} -->\n${pageOf(legacy, service)}`);
   add("deploy/konnector.yaml", konnectorManifests({ image: `${konnectorRepository}:${klutchVersion}` }));
   add("deploy/backend-rbac.yaml", backendRbac());
+  const operatorImage = `${publishedRegistry}/klutch/a8s-operator:${klutchVersion}`;
+  add("deploy/a8s-operator.yaml", operatorManifests({ image: operatorImage }));
   add("deploy/gitops/argocd-health.yaml", [argoHealth]);
   add("deploy/gitops/flux-health.yaml", [fluxHealth]);
   files.set("docs/reference/kinds.md", kindsPage());

@@ -21,6 +21,7 @@ const needs: readonly (readonly [path: string, names: readonly EngineName[]])[] 
   ["packages/oci/", ["crane"]],
   ["packages/kube-testing/src/provider-kubernetes", [...cluster, "provider-kubernetes"]],
   ["packages/engines/", []],
+  ["packages/data-servers/", []],
   ["apps/broker/", []],
 ];
 

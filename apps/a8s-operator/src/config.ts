@@ -1,35 +1,27 @@
 /** Flags of the operator. */
 import { klutchVersion } from "@klutch/api";
 import {
-  type Address,
-  type ConfigSource,
-  kubeconfigFlag,
-  probesFlag,
+  type ControllersConfig,
+  controllersConfig,
+  controllersFlags,
   type Program,
   requireFlags,
   text,
-  toggle,
 } from "@klutch/kube-runtime";
-import type { LogLevel } from "@klutch/telemetry";
 
 /** How the operator runs. */
-export interface OperatorConfig {
-  readonly logLevel: LogLevel;
+export interface OperatorConfig extends ControllersConfig {
   /** Holds the servers' data and the dumps. One operator works in it. */
   readonly folder: string;
-  readonly probes: Address;
-  readonly kubeconfig: string | undefined;
 }
 
 const flags = {
-  debug: toggle({ short: "d", help: "Log more" }),
+  ...controllersFlags({ probes: "127.0.0.1:0", namespace: "a8s-system" }),
   "data-folder": text({
     value: "path",
     help: "Folder of the servers and the backups, of one operator only",
     default: "/var/lib/a8s-operator",
   }),
-  "health-probe-bind-address": probesFlag({ default: "127.0.0.1:0" }),
-  kubeconfig: kubeconfigFlag,
 };
 
 /** The operator and its flags. */
@@ -38,13 +30,8 @@ export const operatorProgram: Program<OperatorConfig> = {
   version: klutchVersion,
   summary: "runs PostgreSQL servers on this machine from the kinds of a8s",
   flags,
-  readConfig(source: ConfigSource) {
+  readConfig(source) {
     const values = requireFlags(flags, source);
-    return {
-      logLevel: values.debug ? "debug" : "info",
-      folder: values["data-folder"],
-      probes: values["health-probe-bind-address"],
-      kubeconfig: values.kubeconfig,
-    };
+    return { ...controllersConfig(values, source), folder: values["data-folder"] };
   },
 };

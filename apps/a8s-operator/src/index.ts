@@ -1,2 +1,2 @@
 /** An operator that runs PostgreSQL servers from the kinds of a8s. */
-export { addOperator, installKinds } from "./operator.ts";
+export { operatorManifests } from "./manifests.ts";

@@ -102,7 +102,12 @@ const postgresqlSpec: Schema<Postgresql["spec"]> = object(
   {
     version: integer({ minimum: 1, description: "Major version of PostgreSQL that is asked for." }),
     volumeSize: string({ description: "Size of the disk of each server." }),
-    replicas: integer({ minimum: 1, default: 1, description: "How many servers." }),
+    replicas: integer({
+      minimum: 1,
+      maximum: 8,
+      default: 1,
+      description: "How many servers: one that writes, and standbys that follow it.",
+    }),
   },
   {
     resources: anyObject({ description: "CPU and memory of each server." }),
@@ -171,7 +176,9 @@ export const a8sCrds: readonly CustomResourceDefinition[] = [
         {},
         {
           clusterStatus: string({ description: "Running, or Progressing while it does not." }),
-          readyReplicas: integer({ description: "How many servers accept logins." }),
+          readyReplicas: integer({
+            description: "How many servers are of use: the one that writes, and standbys that follow it now.",
+          }),
           ...observed,
         },
         { description: statusText },

@@ -1,12 +1,14 @@
 /** The operator as a process. */
 import { mkdir } from "node:fs/promises";
 import { join, resolve } from "node:path";
+import { openAuthority } from "@klutch/data-servers";
 import { tryFileLock } from "@klutch/engines";
 import { ClusterConnection, Manager, ownCluster, runProcess } from "@klutch/kube-runtime";
 import { operatorProgram } from "./config.ts";
-import { addOperator, installKinds } from "./operator.ts";
+import { addOperator } from "./operator.ts";
 
 await runProcess(operatorProgram, process, async (config, { signal, env, ...runtime }) => {
+  const { namespace, identity } = config;
   const folder = resolve(config.folder);
   await mkdir(folder, { recursive: true, mode: 0o700 });
   await using lock = await tryFileLock(join(folder, "operator.lock"));
@@ -17,10 +19,14 @@ await runProcess(operatorProgram, process, async (config, { signal, env, ...runt
     ...runtime,
     config: { ...cluster, name: "provider" },
     userAgent: operatorProgram.name,
+    lease: config.leaderElection ? { namespace, identity, name: operatorProgram.name } : undefined,
   });
   const manager = new Manager({ ...runtime, connection, probes: config.probes });
   const { client } = connection;
-  await installKinds(client, { ...runtime, signal });
-  addOperator(manager, { client, folder });
+  const authority = await openAuthority(join(folder, "authority"), {
+    name: operatorProgram.name,
+    now: () => new Date(runtime.clock.now()),
+  });
+  addOperator(manager, { client, folder, authority });
   await manager.start({ signal });
 });

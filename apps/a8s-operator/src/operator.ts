@@ -1,14 +1,7 @@
 /** Adds the operator's caches and controllers to a Manager, and says which change wakes which key. */
-import type { Clock, KubeClient } from "@klutch/kube";
-import {
-  conditionsOf,
-  customResourceDefinitions,
-  type DynamicObject,
-  isTrue,
-  keyOf,
-  type KubeObject,
-  type ResourceType,
-} from "@klutch/kube-core";
+import type { Authority } from "@klutch/data-servers";
+import type { KubeClient } from "@klutch/kube";
+import { keyOf, type KubeObject, type ResourceType } from "@klutch/kube-core";
 import { Controller, createEventRecorder, Informer, type Manager } from "@klutch/kube-runtime";
 import { createBackupReconcile } from "./backup/backup.ts";
 import { createRestoreReconcile } from "./backup/restore.ts";
@@ -16,7 +9,6 @@ import { createBindingReconcile } from "./binding/reconcile.ts";
 import { createInstanceReconcile, isOf } from "./instance/reconcile.ts";
 import { Servers } from "./instance/servers.ts";
 import {
-  a8sCrds,
   type Backup,
   backups as backupType,
   type Postgresql,
@@ -30,36 +22,18 @@ import {
 const component = "a8s-operator";
 /** First wait after an error; doubles up to a minute. */
 const baseDelayMs = 500;
-const servedPollMs = 100;
 
-/**
- * Installs the kinds, and waits until they are served. Refused when somebody else, such as the real a8s, has installed others of their
- * names.
- */
-export async function installKinds(
-  client: KubeClient,
-  { clock, signal }: { readonly clock: Clock; readonly signal: AbortSignal },
-): Promise<void> {
-  const options = { fieldManager: component, signal };
-  const applied = await Promise.all(
-    a8sCrds.map((crd) => client.apply<DynamicObject>(customResourceDefinitions, crd, options)),
-  );
-  for (let missing = applied; missing.length > 0; ) {
-    await clock.sleep(servedPollMs, { signal });
-    const read = await Promise.all(
-      missing.map(({ metadata: { name = "" } }) =>
-        client.get<DynamicObject>(customResourceDefinitions, { name }, { signal }),
-      ),
-    );
-    missing = read.filter((crd) => !isTrue(conditionsOf(crd), "Established"));
-  }
+/** What the operator needs besides the Manager's runtime. */
+export interface OperatorOptions {
+  readonly client: KubeClient;
+  /** Holds the servers and the dumps. */
+  readonly folder: string;
+  /** Signs the servers' certificates. */
+  readonly authority: Authority;
 }
 
-/** Adds everything. `folder` holds the servers and the dumps. */
-export function addOperator(
-  manager: Manager,
-  { client, folder }: { readonly client: KubeClient; readonly folder: string },
-): void {
+/** Adds everything. */
+export function addOperator(manager: Manager, { client, folder, authority }: OperatorOptions): void {
   const { runtime } = manager;
   const cache = <T extends KubeObject>(type: ResourceType): Informer<T> =>
     new Informer<T>({ ...runtime, client, type });
@@ -71,7 +45,7 @@ export function addOperator(
     for (const instance of instances.list())
       if (instance.metadata.uid === uid) instanceController.enqueue(keyOf(instance));
   };
-  const servers = manager.own(new Servers({ folder, onEnd }));
+  const servers = manager.own(new Servers({ folder, authority, onEnd }));
   const recorder = createEventRecorder({ ...runtime, client, component });
   const parts = { ...runtime, client, servers, instances, bindings, recorder, folder };
   const controller = (name: string, reconcile: ReturnType<typeof createInstanceReconcile>): Controller =>

@@ -1,44 +1,26 @@
 /** Flags and environment of the provider; their names are those that Crossplane's providers have. */
 import { klutchVersion } from "@klutch/api";
 import {
-  type Address,
   type ConfigSource,
+  type ControllersConfig,
+  controllersConfig,
+  controllersFlags,
   duration,
   ignored,
-  identityFlag,
-  kubeconfigFlag,
-  probesFlag,
   type Program,
   requireFlags,
-  text,
   toggle,
   wholeNumber,
 } from "@klutch/kube-runtime";
-import type { LogLevel } from "@klutch/telemetry";
 
 /** How the provider runs. */
-export interface ProviderProcessConfig {
-  readonly logLevel: LogLevel;
-  readonly leaderElection: boolean;
-  /** Where /healthz, /readyz and /metrics are served. */
-  readonly probes: Address;
+export interface ProviderProcessConfig extends ControllersConfig {
   readonly pollIntervalMs: number;
   readonly workers: number;
-  /** Namespace of the lease. */
-  readonly namespace: string;
-  /** The holder of the lease; unique among the replicas. */
-  readonly identity: string;
-  readonly kubeconfig: string | undefined;
 }
 
 const flags = {
-  debug: toggle({ short: "d", help: "Log more" }),
-  "leader-election": toggle({
-    short: "l",
-    help: "Work only while holding the lease, so that several replicas may run",
-    env: "LEADER_ELECTION",
-  }),
-  "health-probe-bind-address": probesFlag({ default: ":8081" }),
+  ...controllersFlags({ probes: ":8081", namespace: "crossplane-system" }),
   sync: { ...ignored({ value: "duration", default: "1h" }), short: "s" },
   poll: duration({ help: "How often each managed resource is compared with its broker", default: "1m" }),
   "max-reconcile-rate": wholeNumber(
@@ -48,9 +30,6 @@ const flags = {
     },
     { least: 1 },
   ),
-  namespace: text({ help: "Namespace of the lease", env: "POD_NAMESPACE", default: "crossplane-system" }),
-  identity: identityFlag,
-  kubeconfig: kubeconfigFlag,
   "enable-management-policies": toggle({
     help: "Accepted for existing manifests; management policies always hold",
     default: "true",
@@ -69,13 +48,8 @@ export const providerProgram: Program<ProviderProcessConfig> = {
 function readConfig(source: ConfigSource): ProviderProcessConfig {
   const values = requireFlags(flags, source);
   return {
-    logLevel: values.debug ? "debug" : "info",
-    leaderElection: values["leader-election"],
-    probes: values["health-probe-bind-address"],
+    ...controllersConfig(values, source),
     pollIntervalMs: values.poll,
     workers: values["max-reconcile-rate"],
-    namespace: values.namespace,
-    identity: values.identity ?? source.randomName(),
-    kubeconfig: values.kubeconfig,
   };
 }

@@ -5,7 +5,7 @@ import { conditionsOf, type DynamicObject, findCondition, secrets, secretText } 
 import { waitFor } from "@klutch/kube-testing";
 import { Client } from "pg";
 import { type ClaimName, claimsOf, claimTypes } from "./claims.ts";
-import type { ChainResult } from "./judge.ts";
+import { type ChainResult, leadsTo } from "./judge.ts";
 import type { ChainPlan, Step } from "./plan.ts";
 import { claimNamespace, type World } from "./world.ts";
 
@@ -47,6 +47,7 @@ class Chain {
     await this.#make("create", "instance");
     await this.#make("bind", "binding");
     const uri = await this.#uri();
+    this.#lookAtSecrets();
     this.formerId = await this.#formerId();
     const { rows } = this.#plan;
     await sql(uri, "create table t as select i, md5(i::text) as word from generate_series(1, $1::int) i", [
@@ -110,12 +111,19 @@ class Chain {
   }
 
   async #uri(): Promise<string> {
-    const ref = { namespace: claimNamespace, name: `${this.#plan.name}-creds` };
+    const ref = { namespace: claimNamespace, name: this.#secretName };
     const secret = await this.#world.client.get<DynamicObject>(secrets, ref);
     const uri = secretText(secret, "uri");
     if (uri === undefined) throw new Error(`Secret ${ref.name} has no key uri`);
     this.database = new URL(uri).pathname.slice(1);
     return uri;
+  }
+
+  /** Whoever mounts the Secret does not wait for Ready. */
+  #lookAtSecrets(): void {
+    const uris = this.#world.secrets.of(this.#secretName).map((secret) => secretText(secret, "uri"));
+    const strange = uris.filter((uri) => !leadsTo(uri, this.database)).length;
+    if (strange > 0) this.lost.push(`${strange} of ${uris.length} states of the Secret led elsewhere`);
   }
 
   async #formerId(): Promise<string | undefined> {
@@ -126,6 +134,10 @@ class Chain {
 
   #expect(what: string, seen: string, wanted: string): void {
     if (seen !== wanted) this.lost.push(`${what}: ${seen} instead of ${wanted}`);
+  }
+
+  get #secretName(): string {
+    return `${this.#plan.name}-creds`;
   }
 
   get #ref(): { readonly namespace: string; readonly name: string } {

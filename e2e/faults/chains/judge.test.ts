@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { type ChainResult, judge } from "./judge.ts";
+import { type ChainResult, judge, leadsTo } from "./judge.ts";
 import { databaseOf, type Entry, type Table } from "./ledger.ts";
 
 const chain: ChainResult = {
@@ -29,6 +29,19 @@ test("a second backup, an instance that nobody has, and a restore that never was
   ]);
   assert.deepEqual(judge([chain], whole.slice(0, 3)).lost, ["c: 0 restores"]);
   assert.deepEqual(judge([chain], []).lost, ["c: no instance"]);
+});
+
+test("a Secret that is empty, or leads elsewhere than to the chain's database, is told from one that leads there", () => {
+  assert.ok(leadsTo("postgres://u:p@127.0.0.1:1/d", "d"));
+  for (const uri of [
+    undefined,
+    "",
+    "nonsense",
+    "postgres://u:p@127.0.0.1:1/",
+    "postgres://u:p@127.0.0.1:1/e",
+  ])
+    assert.ok(!leadsTo(uri, "d"), String(uri));
+  assert.ok(!leadsTo("postgres://u:p@127.0.0.1:1/d", undefined));
 });
 
 test("what its user missed counts", () => {

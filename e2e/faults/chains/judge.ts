@@ -53,6 +53,12 @@ export function judge(chains: readonly ChainResult[], entries: readonly Entry[])
   return { lost, double, undone };
 }
 
+/** Whether an application that got this text as its `uri` would have reached the database. */
+export function leadsTo(uri: string | undefined, database: string | undefined): boolean {
+  if (uri === undefined || !URL.canParse(uri)) return false;
+  return new URL(uri).pathname === `/${database}`;
+}
+
 /** Made once, removed before the chain's instance was made, and nothing was ever made in it. `entries` are in the order of time. */
 function wasUndone(instanceId: string, { database }: ChainResult, entries: readonly Entry[]): boolean {
   const own = entries.filter((entry) => entry.instanceId === instanceId);

@@ -3,7 +3,7 @@ import { readdir, readFile } from "node:fs/promises";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Kill, Program } from "./plan.ts";
 
-const lookEveryMs = 50;
+const pollEveryMs = 50;
 
 /** Sends SIGKILL, and counts what was hit. */
 export class Killer {
@@ -27,7 +27,7 @@ export class Killer {
   /** Returns when the program may come back. */
   async strike({ program, downMs }: Kill): Promise<void> {
     if (!(await this.#killOnce(program))) this.missed++;
-    for (const end = performance.now() + downMs; performance.now() < end; await sleep(lookEveryMs))
+    for (const end = performance.now() + downMs; performance.now() < end; await sleep(pollEveryMs))
       await this.#killOnce(program);
   }
 

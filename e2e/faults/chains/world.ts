@@ -3,8 +3,9 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { logTail } from "@klutch/engines";
 import type { KubeClient } from "@klutch/kube";
-import { isRecord, namespaces, numberAt, textAt } from "@klutch/kube-core";
+import { isRecord, namespaces, numberAt, secrets, textAt } from "@klutch/kube-core";
 import { namespaceObject } from "@klutch/kube-testing";
+import { type History, recordHistory } from "../../history.ts";
 import { startOwnSandbox } from "../../own-sandbox.ts";
 import { Killer } from "./killer.ts";
 import { Ledger } from "./ledger.ts";
@@ -19,6 +20,8 @@ export interface World extends AsyncDisposable {
   readonly client: KubeClient;
   readonly killer: Killer;
   readonly ledger: Ledger;
+  /** Every state of the Secrets of the claims. */
+  readonly secrets: History;
   /** The end of the program's log. */
   log(program: Program): string;
 }
@@ -42,11 +45,13 @@ export async function startWorld(): Promise<World> {
       backupFolder: join(folder, "backups"),
     }),
   );
+  const history = stack.use(await recordHistory(client, secrets, claimNamespace));
   const owned = stack.move();
   return {
     client,
     killer: new Killer(sandbox.pid),
     ledger,
+    secrets: history,
     log: (program) => logTail(join(folder, logFiles[program]), 30),
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };

@@ -39,13 +39,13 @@ import { type ClusterConfig, formatKubeconfig, type KubeClient, serviceAccountTo
 import {
   anyObject,
   crdObject,
+  installRights,
   roleBindingObject,
   roleObject,
   secretObject,
   waitFor,
 } from "@klutch/kube-testing";
 import { claimNamespaces } from "./plan.ts";
-import { installRights } from "../../install.ts";
 
 /** The cluster namespace of the app cluster. */
 export const clusterNamespace = "cluster-faults";

@@ -11,6 +11,8 @@ const mib = 1024 * 1024;
 export interface PlannedFolder {
   readonly folder: string;
   readonly sizeMiB: number;
+  /** What comes besides, whatever it holds already. Default 0. */
+  readonly moreMiB?: number | undefined;
 }
 
 /**
@@ -31,7 +33,7 @@ export async function requireDiskSpace(planned: readonly PlannedFolder[]): Promi
   }
 }
 
-async function needOf({ folder, sizeMiB }: PlannedFolder): Promise<{
+async function needOf({ folder, sizeMiB, moreMiB = 0 }: PlannedFolder): Promise<{
   readonly folder: string;
   readonly device: number;
   readonly freeMiB: number;
@@ -44,7 +46,7 @@ async function needOf({ folder, sizeMiB }: PlannedFolder): Promise<{
     usedMiB(folder),
   ]);
   const freeMiB = (bavail * bsize) / mib;
-  return { folder, device: dev, freeMiB, missingMiB: Math.max(0, sizeMiB - used) };
+  return { folder, device: dev, freeMiB, missingMiB: Math.max(0, sizeMiB - used) + moreMiB };
 }
 
 async function usedMiB(folder: string): Promise<number> {

@@ -13,6 +13,7 @@ export {
   startPostgres,
   type StartPostgresOptions,
 } from "./postgres.ts";
+export { canCopy, type StandbyOptions, startStandby } from "./postgres-standby.ts";
 export { dataHome, removeDataHome } from "./data-home.ts";
 export { isPortFree, type ReservedPorts, reservePort, reservePorts } from "./ports.ts";
 export { logTail, type ProcessOptions, type RunningProcess, startProcess } from "./process.ts";

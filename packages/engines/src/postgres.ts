@@ -25,6 +25,8 @@ export interface PostgresServer extends AsyncDisposable {
   readonly dumpPrograms: string | undefined;
   /** `LD_LIBRARY_PATH` of these; undefined when the system finds their libraries itself. */
   readonly dumpLibraries: string | undefined;
+  /** Those that it was started from; a standby needs the same. */
+  readonly programs: PostgresPrograms;
   readonly process: RunningProcess;
 }
 
@@ -43,7 +45,7 @@ export interface StartPostgresOptions {
 }
 
 /** A data folder that a server can be started on. */
-interface PreparedPostgres {
+export interface PreparedPostgres {
   readonly programs: PostgresPrograms;
   /** Where the data really is. */
   readonly root: string;
@@ -76,43 +78,50 @@ const defaultSettings = {
 export async function startPostgres(options: StartPostgresOptions = {}): Promise<PostgresServer> {
   await using stack = new AsyncDisposableStack();
   const dataDir = options.dataDir ?? (await temporaryFolder(stack));
-  const { programs, root, password } = await preparePostgres({ dataDir, password: options.password });
+  const prepared = await preparePostgres({ dataDir, password: options.password });
   const port = options.port ?? stack.use(await reservePorts(1)).ports[0] ?? 0;
-  const server = stack.use(
-    await startProcess({
-      name: "postgres",
-      command: join(programs.folder, "postgres"),
-      args: [
-        "-D",
-        join(root, "data"),
-        "-p",
-        String(port),
-        "-h",
-        "127.0.0.1",
-        "-k",
-        "",
-        ...Object.entries({ ...defaultSettings, ...options.settings }).flatMap(([name, value]) => [
-          "-c",
-          `${name}=${value}`,
-        ]),
-      ],
-      logFile: options.logFile ?? join(root, "postgres.log"),
-      ready: () => acceptsLogins(port),
-      cwd: root,
-      env: programs.env,
-      // Ends sessions instead of waiting for them.
-      stopSignal: "SIGINT",
-      ...unprivileged,
-    }),
-  );
+  const server = stack.use(await runServer(prepared, { ...options, port }));
   const owned = stack.move();
+  return { ...server, [Symbol.asyncDispose]: () => owned.disposeAsync() };
+}
+
+/** Starts a server on a data folder that is ready. */
+export async function runServer(
+  { programs, root, password }: PreparedPostgres,
+  options: Pick<StartPostgresOptions, "settings" | "logFile"> & { readonly port: number },
+): Promise<PostgresServer> {
+  const { port } = options;
+  const settings = Object.entries({ ...defaultSettings, ...options.settings });
+  const server = await startProcess({
+    name: "postgres",
+    command: join(programs.folder, "postgres"),
+    args: [
+      "-D",
+      join(root, "data"),
+      "-p",
+      String(port),
+      "-h",
+      "127.0.0.1",
+      "-k",
+      "",
+      ...settings.flatMap(([name, value]) => ["-c", `${name}=${value}`]),
+    ],
+    logFile: options.logFile ?? join(root, "postgres.log"),
+    ready: () => acceptsLogins(port),
+    cwd: root,
+    env: programs.env,
+    // Ends sessions instead of waiting for them.
+    stopSignal: "SIGINT",
+    ...unprivileged,
+  });
   return {
     port,
     url: `postgres://postgres:${encodeURIComponent(password)}@127.0.0.1:${port}/postgres`,
     dumpPrograms: programs.canDump ? programs.folder : undefined,
     dumpLibraries: programs.env["LD_LIBRARY_PATH"],
+    programs,
     process: server,
-    [Symbol.asyncDispose]: () => owned.disposeAsync(),
+    [Symbol.asyncDispose]: () => server.stop(),
   };
 }
 

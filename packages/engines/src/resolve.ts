@@ -5,6 +5,7 @@ import { basename, dirname, join } from "node:path";
 import { buildEngines, type BuildTarget, downloadModules } from "./build.ts";
 import { buildGroups, type EngineDefinition, engineDefinition, type EngineName } from "./catalog.ts";
 import { requireDiskSpace } from "./disk.ts";
+import { roomFor } from "./room.ts";
 import { cacheFolder, mirrorUrl } from "./environment.ts";
 import { acquireFileLock } from "./file-lock.ts";
 import { type GoInstallation, moduleFolder, requireGo } from "./go.ts";
@@ -28,11 +29,6 @@ export interface ResolveOptions {
 
 /** How often a build says how far it is. */
 const progressEveryMs = 10_000;
-
-/** What all builds together leave behind, by `du` after a build from nothing, and some room. */
-const buildCacheMiB = 4_900;
-const moduleCacheMiB = 2_700;
-const enginesMiB = 550;
 
 /** Path of the program, obtained if necessary. Safe to call from many processes at once. Throws `EngineError`. */
 export async function resolveEngine(name: EngineName, options: ResolveOptions = {}): Promise<string> {
@@ -101,13 +97,13 @@ async function checkMachine(
 ): Promise<{ readonly go: GoInstallation; readonly signal: AbortSignal | undefined }> {
   const engines = missing.map(({ engine }) => engine);
   const go = await requireGo(engines, options.goCommand ?? "go");
-  if (engines.some(({ module }) => module === "kubernetes" || module === "crossplane")) {
-    await requireDiskSpace([
-      { folder: go.buildCache, sizeMiB: buildCacheMiB },
-      { folder: go.moduleCache, sizeMiB: moduleCacheMiB },
-      { folder: options.cacheFolder ?? cacheFolder, sizeMiB: enginesMiB },
-    ]);
-  }
+  await requireDiskSpace(
+    roomFor(engines, {
+      buildCache: go.buildCache,
+      moduleCache: go.moduleCache,
+      programs: options.cacheFolder ?? cacheFolder,
+    }),
+  );
   return { go, signal: options.signal };
 }
 

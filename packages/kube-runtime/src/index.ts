@@ -65,6 +65,7 @@ export {
   type ValuesOf,
   wholeNumber,
 } from "./program/flag.ts";
+export { controllersConfig, type ControllersConfig, controllersFlags } from "./program/controllers-config.ts";
 export { type ProgramDescription } from "./program/help.ts";
 export { collectGarbage } from "./program/memory.ts";
 export { kubeconfigFlag, ownCluster } from "./program/own-cluster.ts";

@@ -23,6 +23,8 @@ export interface Rule {
   readonly messageExpression?: string | undefined;
   /** Field below the schema that the error names, such as `.plan`. Default: where the rule stands. */
   readonly fieldPath?: string | undefined;
+  /** `oldSelf` is an optional value, and the rule also holds when there was none before (Kubernetes 1.30). Default false. */
+  readonly optionalOldSelf?: boolean | undefined;
 }
 
 /** What every schema may say. */

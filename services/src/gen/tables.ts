@@ -99,6 +99,7 @@ export const tables: readonly ServiceTable[] = [
         ]
       }
     ],
+    "otherCompositions": false,
     "parametersAbout": "Settings of the store. What is not set is as the broker has it.",
     "parameters": [
       {
@@ -514,6 +515,7 @@ export const tables: readonly ServiceTable[] = [
         ]
       }
     ],
+    "otherCompositions": false,
     "parametersAbout": "Settings of OpenSearch and Fluentd. What is not set is as the broker has it.",
     "parameters": [
       {
@@ -973,6 +975,7 @@ export const tables: readonly ServiceTable[] = [
         ]
       }
     ],
+    "otherCompositions": false,
     "parametersAbout": "Settings of the database server. What is not set is as the broker has it.",
     "parameters": [
       {
@@ -1164,6 +1167,7 @@ export const tables: readonly ServiceTable[] = [
         ]
       }
     ],
+    "otherCompositions": false,
     "parametersAbout": "Settings of the message broker. What is not set is as the broker has it.",
     "parameters": [
       {
@@ -1379,6 +1383,7 @@ export const tables: readonly ServiceTable[] = [
         ]
       }
     ],
+    "otherCompositions": false,
     "parametersAbout": "Settings of the database server. What is not set is as the broker has it.",
     "parameters": [
       {
@@ -1904,6 +1909,7 @@ export const tables: readonly ServiceTable[] = [
         }
       }
     ],
+    "otherCompositions": false,
     "parametersAbout": "Settings of the database server. What is not set is as the backend has it.",
     "parameters": [
       {
@@ -2446,6 +2452,23 @@ export const tables: readonly ServiceTable[] = [
             ]
           }
         }
+      },
+      {
+        "file": "postgresql-a8s-instance",
+        "about": "A PostgreSQL database that runs in the cluster of the control plane.",
+        "name": "ledger",
+        "spec": {
+          "service": "a9s-postgresql13",
+          "plan": "postgresql-single-small",
+          "compositionRef": {
+            "name": "a8s-postgresql"
+          },
+          "expose": "Internal",
+          "parameters": {
+            "maxConnections": 50,
+            "sslMinProtocolVersion": "TLSv1.2"
+          }
+        }
       }
     ]
   },
@@ -2506,6 +2529,7 @@ export const tables: readonly ServiceTable[] = [
         ]
       }
     ],
+    "otherCompositions": false,
     "parametersAbout": "Settings of Prometheus and of its exporter. What is not set is as the broker has it.",
     "parameters": [
       {
@@ -2687,6 +2711,7 @@ export const tables: readonly ServiceTable[] = [
         ]
       }
     ],
+    "otherCompositions": false,
     "parametersAbout": "Settings of OpenSearch. What is not set is as the broker has it.",
     "parameters": [
       {

@@ -5,7 +5,10 @@ import { chosenName, type Generation, hasChoice } from "../generation.ts";
 import { offered, toldRule } from "../plan-rules.ts";
 import { telling } from "../rule-text.ts";
 
-/** The rules for a claim's spec. One that all have stands once; a claim that names no Composition, or a strange one, has the default's. */
+/**
+ * The rules for a claim's spec. One that all have stands once; a claim that names no Composition, or a strange one, has the default's,
+ * unless the service lets Compositions of others make it.
+ */
 export function rulesOfAll(generation: Generation, service: DataService): readonly Rule[] {
   const makings = [service, ...service.others].map((making) => ({
     making,
@@ -16,8 +19,19 @@ export function rulesOfAll(generation: Generation, service: DataService): readon
   return makings.flatMap(({ making, rules }, index) =>
     rules
       .filter((rule) => index === 0 || !isCommon(rule))
-      .map((rule) => (isCommon(rule) ? rule : onlyFor(generation, service, making, rule))),
+      .map((rule) => {
+        const own = isCommon(rule) ? rule : onlyFor(generation, service, making, rule);
+        return exceptOthers(generation, service, own);
+      }),
   );
+}
+
+/** The rule as it stands in the definition of a service that lets claims name Compositions of others. */
+export function exceptOthers(generation: Generation, service: DataService, rule: Rule): Rule {
+  if (!service.otherCompositions) return rule;
+  const own = [service, ...service.others].map(({ composition }) => `"${composition}"`).join(", ");
+  const isOther = `${hasChoice(generation, "compositionRef")} && !(${chosenName(generation)} in [${own}])`;
+  return { ...rule, rule: `(${isOther}) || (${rule.rule})` };
 }
 
 /** The rule as it stands in the definition, where it is not one that all have. */

@@ -36,7 +36,7 @@ export const fluxHealth: FluxHealthPatch = {
 export function argoHealthOf(definitions: readonly CompositeResourceDefinition[]): ArgoHealthConfig {
   const scripts = definitions
     .map(healthRulesOf)
-    .map((kind) => [`resource.customizations.health.${kind.group}_${kind.kind}`, healthLua(kind)]);
+    .map((kind) => [`resource.customizations.health.${kind.group}_${kind.kind}`, healthLua(kind)] as const);
   return {
     apiVersion: "v1",
     kind: "ConfigMap",

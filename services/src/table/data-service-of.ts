@@ -21,6 +21,7 @@ export function dataServiceOf(table: ServiceTable): DataService {
       ...table.parameters.filter(({ name }) => !names.includes(name)),
     ].map(({ name, schema: json }) => ({ name, json })),
     fields: Object.fromEntries(table.fields.map(({ name, schema }) => [name, { json: schema }])),
+    otherCompositions: table.otherCompositions,
     others: table.backends.filter((one) => one !== backend).map((one) => makingOf(table, one)),
     ...(table.columns.length === 0
       ? {}
@@ -47,7 +48,8 @@ export function makingOf(table: ServiceTable, backend: Backend): Making {
     backend: name,
     composition: `${name}-${table.type}`,
     offerings: services,
-    plans: plans.map((plan) => plan.name),
+    plans: plans.filter(({ retired }) => retired !== true).map((plan) => plan.name),
+    retiredPlans: plans.filter(({ retired }) => retired === true).map((plan) => plan.name),
     plansAbout: Object.fromEntries(plans.map((plan) => [plan.name, plan.about ?? ""])),
     rules: rulesOf(table, backend),
     parameters: table.parameters.flatMap(({ name: parameter, to }) => {

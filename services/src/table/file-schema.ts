@@ -44,6 +44,7 @@ interface TableSpec {
   readonly backends: readonly Backend[];
   readonly credentials: CredentialsTable;
   readonly sizes?: readonly Size[] | undefined;
+  readonly otherCompositions?: boolean | undefined;
   readonly parametersAbout?: string | undefined;
   readonly parameters?: readonly FileParameter[] | undefined;
   readonly columns?: readonly Column[] | undefined;
@@ -101,7 +102,7 @@ const rule: Schema<TableRule> = object(
   },
 );
 
-const plan = object({ name: offered }, { about: line() });
+const plan = object({ name: offered }, { about: line(), retired: boolean() });
 
 const backend: Schema<Backend> = object(
   {
@@ -177,6 +178,7 @@ export const tableFile: Schema<TableFile> = object({
     },
     {
       sizes: list(object({ word })),
+      otherCompositions: boolean(),
       parametersAbout: line(),
       parameters: list(object({ name: camelCase, about: line(), schema: anyObject(), to: map(anyValue()) }), {
         maxItems: 200,

@@ -71,7 +71,7 @@ const cases: readonly (readonly [what: string, piece: string, by: string, fault:
     "a field that there is not",
     "  title: Example",
     "  titel: Example",
-    '5: spec.titel: is "Example", expected one of the fields about, backends, claim, columns, credentials, examples, parameters, parametersAbout, sizes, title',
+    '5: spec.titel: is "Example", expected one of the fields about, backends, claim, columns, credentials, examples, otherCompositions, parameters, parametersAbout, sizes, title',
   ],
   [
     "a backend that makes nothing",
@@ -290,5 +290,16 @@ test("anything at all in the place of a table has faults", () => {
       assert.equal(table, undefined);
       assert.ok(faults.length > 0);
     }),
+  );
+});
+
+test("a backend keeps at least one plan that can be chosen", () => {
+  const retired = (name: string): string => `- { name: ${name}, retired: true }`;
+  const one = changed("- name: example-big", retired("example-big"));
+  assert.deepEqual(faultsOf(one), []);
+  const [fault = ""] = faultsOf(one.replace("- name: example-small", retired("example-small")));
+  assert.match(
+    fault,
+    /spec\.backends\[0\]\.plans: is all retired, expected at least one plan that is not retired/,
   );
 });

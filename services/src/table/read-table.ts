@@ -57,9 +57,20 @@ function problemsIn(value: unknown, others: readonly OtherService[]): readonly P
     ...schemasOf(spec).flatMap(({ schema, field }) => fieldSchemaProblems(schema, field)),
     ...targetProblems(spec),
     ...doubles(spec),
+    ...withoutPlans(spec),
     ...wrongReferences(spec),
     ...takenNames(value, others),
   ];
+}
+
+/** Backends of which no plan can be chosen. */
+function withoutPlans(spec: unknown): readonly Problem[] {
+  return listAt(spec, "backends").flatMap((backend, index) => {
+    const plans = listAt(backend, "plans");
+    const isUseless = plans.length > 0 && plans.every((plan) => recordAt(plan)["retired"] === true);
+    const expected = "at least one plan that is not retired";
+    return isUseless ? [{ field: `spec.backends[${index}].plans`, value: "all retired", expected }] : [];
+  });
 }
 
 interface PlacedSchema {
@@ -106,6 +117,7 @@ function tableOf({ metadata, spec }: TableFile): ServiceTable {
     })),
     sizes: spec.sizes ?? [],
     backends: spec.backends,
+    otherCompositions: spec.otherCompositions ?? false,
     parametersAbout: spec.parametersAbout ?? `Settings of ${spec.title}.`,
     parameters: (spec.parameters ?? []).map(parameterOf),
     credentials: spec.credentials,

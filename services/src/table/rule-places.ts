@@ -2,7 +2,7 @@
 import { listAt, recordAt, recordsAt, textAt } from "@klutch/kube-core";
 import { serviceIn } from "../data-service.ts";
 import { compositionName, type Generation } from "../generation.ts";
-import { onlyFor } from "../render/backend-rules.ts";
+import { exceptOthers, onlyFor } from "../render/backend-rules.ts";
 import { rulesOf } from "../render/rules.ts";
 import type { CompositeResourceDefinition } from "../xrd.ts";
 import { dataServiceOf, makingOf } from "./data-service-of.ts";
@@ -57,8 +57,10 @@ function ruleOfBackend(
     const making = { ...made, composition: compositionName(generation, made.composition) };
     const rules = backend.rules ?? [];
     const index = rules.findIndex((rule) =>
-      rulesOf(table, { ...backend, rules: [rule] }).some(
-        (one) => one.rule === text || onlyFor(generation, service, making, one).rule === text,
+      rulesOf(table, { ...backend, rules: [rule] }).some((plain) =>
+        [plain, onlyFor(generation, service, making, plain)].some(
+          (one) => exceptOthers(generation, service, one).rule === text,
+        ),
       ),
     );
     const kind = Object.keys(rules[index] ?? {}).find((key) => key !== "message");

@@ -12,6 +12,8 @@ export interface Size {
 export interface Plan {
   readonly name: string;
   readonly about?: string | undefined;
+  /** Instances that have it stay on it; it cannot be chosen. Default false. */
+  readonly retired?: boolean | undefined;
 }
 
 /** What holds between service, plan and parameters, and between a claim and what it was before. Exactly one of the kinds, maybe with words. */
@@ -137,6 +139,8 @@ export interface ServiceTable {
   readonly sizes: readonly Size[];
   /** Ways to make it, in the order of the table. */
   readonly backends: readonly Backend[];
+  /** A claim may name a Composition that is not of this table; its rules are then the Composition's own affair. */
+  readonly otherCompositions: boolean;
   readonly parametersAbout: string;
   readonly parameters: readonly Parameter[];
   readonly credentials: CredentialsTable;

@@ -17,6 +17,7 @@ import { claimResource } from "../data-service.ts";
 import { specIn } from "../examples.ts";
 import { type Generation, generations } from "../generation.ts";
 import { xrdsOf } from "../xrds.ts";
+import type { CompositeResourceDefinition } from "../xrd.ts";
 import { claimCrd } from "./claim-crd.ts";
 
 /** A claim's spec, a word on it, and the message it is refused with; undefined: it is accepted. */
@@ -44,13 +45,16 @@ export interface ClaimServer {
   change(type: ResourceType, name: string, change: ChangeCase): Promise<void>;
 }
 
-/** Starts it; it ends with the test file. */
-export async function startClaimServer(name: string): Promise<ClaimServer> {
+/** Starts it with the shipped kinds and `more`; it ends with the test file. */
+export async function startClaimServer(
+  name: string,
+  more: readonly CompositeResourceDefinition[] = [],
+): Promise<ClaimServer> {
   const cluster = await startCluster({ name });
   after(() => cluster[Symbol.asyncDispose]());
   const { client } = cluster;
   await client.create(namespaces, { apiVersion: "v1", kind: "Namespace", metadata: { name: "a" } });
-  for (const crd of generations.flatMap(xrdsOf).map(claimCrd))
+  for (const crd of [...generations.flatMap(xrdsOf), ...more].map(claimCrd))
     await client.create<KubeObject>(customResourceDefinitions, crd);
   const create: ClaimServer["create"] = (legacyType, claimName, spec, options = {}) =>
     inBoth(async (generation) => {

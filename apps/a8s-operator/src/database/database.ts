@@ -1,25 +1,17 @@
 /** The instance's database and the roles that everything in it belongs to. Every step can be repeated after a crash. */
 import type { Client } from "pg";
 import { escapeLiteral } from "pg";
-import type { Server } from "../instance/servers.ts";
-import {
-  adminDatabase,
-  database,
-  exists,
-  keeper,
-  owner,
-  passwordOf,
-  quote,
-  runAll,
-  withSession,
-} from "./session.ts";
+import type { Server } from "./server.ts";
+import { databases, roles } from "./names.ts";
+import { exists, passwordOf, quote, runAll, withSession } from "./session.ts";
 
 /** Makes what is missing, and lets logins in that a restore which was interrupted kept out. */
 export async function ensureDatabase(server: Server): Promise<void> {
-  await withSession(server, adminDatabase, async (client) => {
+  await withSession(server, databases.admin, async (client) => {
     await ensureRoles(client, server);
-    if (!(await exists(client, "pg_database", database))) await makeDatabase(client, server, database);
-    await runAll(client, ...letIn(database));
+    if (!(await exists(client, "pg_database", databases.own)))
+      await makeDatabase(client, server, databases.own);
+    await runAll(client, ...letIn(databases.own));
   });
 }
 
@@ -32,11 +24,11 @@ export async function makeDatabase(client: Client, server: Server, name: string)
     `drop database if exists ${quote(making)} with (force)`,
     `create database ${quote(making)} template template0`,
     `revoke all on database ${quote(making)} from public`,
-    `grant create, temporary on database ${quote(making)} to ${quote(owner)}`,
-    `grant connect on database ${quote(making)} to ${quote(keeper)}`,
+    `grant create, temporary on database ${quote(making)} to ${quote(roles.owner)}`,
+    `grant connect on database ${quote(making)} to ${quote(roles.keeper)}`,
   );
   await withSession(server, making, (inside) =>
-    runAll(inside, `alter schema public owner to ${quote(owner)}`),
+    runAll(inside, `alter schema public owner to ${quote(roles.owner)}`),
   );
   await runAll(client, `alter database ${quote(making)} rename to ${quote(name)}`);
 }
@@ -44,18 +36,18 @@ export async function makeDatabase(client: Client, server: Server, name: string)
 /** Statements that let the owner's logins into the database. */
 export function letIn(name: string): readonly string[] {
   return [
-    `grant connect on database ${quote(name)} to ${quote(owner)}`,
+    `grant connect on database ${quote(name)} to ${quote(roles.owner)}`,
     `alter database ${quote(name)} connection limit -1`,
   ];
 }
 
 async function ensureRoles(client: Client, server: Server): Promise<void> {
-  for (const role of [owner, keeper])
+  for (const role of [roles.owner, roles.keeper])
     if (!(await exists(client, "pg_roles", role))) await runAll(client, `create role ${quote(role)} nologin`);
   await runAll(
     client,
-    `grant ${quote(owner)} to ${quote(keeper)}`,
-    `alter role ${quote(keeper)} login password ${escapeLiteral(passwordOf(server, keeper))}`,
-    `revoke all on database ${quote(adminDatabase)}, template1 from public`,
+    `grant ${quote(roles.owner)} to ${quote(roles.keeper)}`,
+    `alter role ${quote(roles.keeper)} login password ${escapeLiteral(passwordOf(server, roles.keeper))}`,
+    `revoke all on database ${quote(databases.admin)}, template1 from public`,
   );
 }

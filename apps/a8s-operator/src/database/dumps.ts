@@ -1,31 +1,17 @@
 /** Dumps of the instance's database, and putting one in its place. */
-import { execFile } from "node:child_process";
 import { mkdir, open, rename, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { promisify } from "node:util";
 import { type Client, DatabaseError, escapeLiteral } from "pg";
-import { plainText } from "@klutch/kube-core";
-import type { Server } from "../instance/servers.ts";
+import { ChildError, postgresEnvironment, runProgram } from "@klutch/data-servers";
+import type { Server } from "./server.ts";
 import { letIn, makeDatabase } from "./database.ts";
-import {
-  adminDatabase,
-  database,
-  keeper,
-  owner,
-  passwordOf,
-  quote,
-  retired,
-  runAll,
-  staging,
-  withSession,
-} from "./session.ts";
+import { databases, roles } from "./names.ts";
+import { passwordOf, quote, runAll, withSession } from "./session.ts";
 
-const run = promisify(execFile);
 const objectInUse = "55006";
 const attempts = 5;
 /** So many restores of an instance are remembered as done. */
 const remembered = 50;
-const longestWords = 400;
 
 /** A dump or a restore that failed; the message is for the person who asked for it. */
 export class DumpError extends Error {
@@ -45,7 +31,7 @@ export async function dumpTo(server: Server, file: string, signal: AbortSignal):
   // For nobody else, from its first byte on.
   await (await open(partial, "w", 0o600)).close();
   const args = ["--format=custom", "--lock-wait-timeout=60000", "--no-subscriptions", `--file=${partial}`];
-  await runProgram(server, "pg_dump", [...args, database], signal);
+  await runOn(server, "pg_dump", [...args, databases.own], signal);
   await using written = await open(partial, "r+");
   await written.sync();
   await rename(partial, file);
@@ -61,18 +47,24 @@ export async function restoreFrom(
   token: string,
   signal: AbortSignal,
 ): Promise<void> {
-  await withSession(server, adminDatabase, async (client) => {
+  await withSession(server, databases.admin, async (client) => {
     const done = await restoresDone(client);
     if (!done.includes(token)) {
-      await dropDatabases(client, staging, retired);
-      await makeDatabase(client, server, staging);
+      await dropDatabases(client, databases.staging, databases.retired);
+      await makeDatabase(client, server, databases.staging);
       const whole = ["--single-transaction", "--exit-on-error", "--no-owner", "--no-privileges"];
-      const args = [...whole, "--no-subscriptions", `--role=${owner}`, `--dbname=${staging}`, file];
-      await runProgram(server, "pg_restore", args, signal);
+      const args = [
+        ...whole,
+        "--no-subscriptions",
+        `--role=${roles.owner}`,
+        `--dbname=${databases.staging}`,
+        file,
+      ];
+      await runOn(server, "pg_restore", args, signal);
       await exchange(client, [...done, token].slice(-remembered));
     }
-    await runAll(client, ...letIn(database));
-    await dropDatabases(client, staging, retired);
+    await runAll(client, ...letIn(databases.own));
+    await dropDatabases(client, databases.staging, databases.retired);
   });
 }
 
@@ -80,7 +72,7 @@ export async function restoreFrom(
 async function restoresDone(client: Client): Promise<readonly string[]> {
   const { rows } = await client.query<{ mark: string | null }>(
     "select shobj_description(oid, 'pg_database') as mark from pg_database where datname = $1",
-    [database],
+    [databases.own],
   );
   return rows[0]?.mark?.split(" ") ?? [];
 }
@@ -88,17 +80,17 @@ async function restoresDone(client: Client): Promise<readonly string[]> {
 /** In one transaction, together with the mark. */
 async function exchange(client: Client, done: readonly string[]): Promise<void> {
   for (let attempt = 1; ; attempt++) {
-    await runAll(client, `alter database ${quote(database)} connection limit 0`);
+    await runAll(client, `alter database ${quote(databases.own)} connection limit 0`);
     await client.query("select pg_terminate_backend(pid) from pg_stat_activity where datname = any ($1)", [
-      [database, staging],
+      [databases.own, databases.staging],
     ]);
     try {
       await runAll(
         client,
         "begin",
-        `alter database ${quote(database)} rename to ${quote(retired)}`,
-        `alter database ${quote(staging)} rename to ${quote(database)}`,
-        `comment on database ${quote(database)} is ${escapeLiteral(done.join(" "))}`,
+        `alter database ${quote(databases.own)} rename to ${quote(databases.retired)}`,
+        `alter database ${quote(databases.staging)} rename to ${quote(databases.own)}`,
+        `comment on database ${quote(databases.own)} is ${escapeLiteral(done.join(" "))}`,
         "commit",
       );
       return;
@@ -114,7 +106,7 @@ async function dropDatabases(client: Client, ...names: readonly string[]): Promi
   for (const name of names) await runAll(client, `drop database if exists ${quote(name)} with (force)`);
 }
 
-async function runProgram(
+async function runOn(
   server: Server,
   program: string,
   args: readonly string[],
@@ -123,22 +115,18 @@ async function runProgram(
   const { url, dumpPrograms, dumpLibraries } = server;
   if (dumpPrograms === undefined)
     throw new DumpError(`${program} is not here; install the package postgresql-15 and make a new instance`);
-  const env = {
-    PATH: "/usr/bin:/bin",
-    PGHOST: url.hostname,
-    PGPORT: url.port,
-    PGUSER: keeper,
-    PGPASSWORD: passwordOf(server, keeper),
-    PGCONNECT_TIMEOUT: "30",
-    // A tenant's limits are not meant for it.
-    PGOPTIONS: "-c statement_timeout=0 -c lock_timeout=0 -c idle_in_transaction_session_timeout=0",
-    ...(dumpLibraries === undefined ? {} : { LD_LIBRARY_PATH: dumpLibraries }),
-  };
+  const env = postgresEnvironment({
+    url,
+    user: roles.keeper,
+    password: passwordOf(server, roles.keeper),
+    libraries: dumpLibraries,
+  });
+  const options = { program: join(dumpPrograms, program), args: ["--no-password", ...args], env, signal };
   try {
-    await run(join(dumpPrograms, program), ["--no-password", ...args], { env, signal });
+    await runProgram(options);
   } catch (cause) {
     signal.throwIfAborted();
-    const words = cause instanceof Error && "stderr" in cause ? String(cause.stderr) : String(cause);
-    throw new DumpError(`${program} failed: ${plainText(words, longestWords)}`, { cause });
+    const words = cause instanceof ChildError ? cause.message : `${program} failed: ${String(cause)}`;
+    throw new DumpError(words, { cause });
   }
 }

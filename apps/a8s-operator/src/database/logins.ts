@@ -1,17 +1,8 @@
 /** The logins of bindings. Each acts as the owner, so what it makes survives it. */
 import { escapeLiteral } from "pg";
-import type { Server } from "../instance/servers.ts";
-import {
-  adminDatabase,
-  database,
-  exists,
-  keeper,
-  owner,
-  passwordOf,
-  quote,
-  runAll,
-  withSession,
-} from "./session.ts";
+import type { Server } from "./server.ts";
+import { databases, roles } from "./names.ts";
+import { exists, passwordOf, quote, runAll, withSession } from "./session.ts";
 
 /** The login of a binding. */
 export function loginOf(bindingUid: string): string {
@@ -21,33 +12,33 @@ export function loginOf(bindingUid: string): string {
 /** Makes the login; repeating it undoes what the login set for itself. Gives back what an application needs, by the keys of a9s PostgreSQL. */
 export async function ensureLogin(server: Server, login: string): Promise<Readonly<Record<string, string>>> {
   const password = passwordOf(server, login);
-  await withSession(server, adminDatabase, async (client) => {
+  await withSession(server, databases.admin, async (client) => {
     if (!(await exists(client, "pg_roles", login)))
-      await runAll(client, `create role ${quote(login)} nologin in role ${quote(owner)}`);
+      await runAll(client, `create role ${quote(login)} nologin in role ${quote(roles.owner)}`);
     await runAll(
       client,
       // For what a login makes under its own name.
-      `grant ${quote(login)} to ${quote(keeper)}`,
+      `grant ${quote(login)} to ${quote(roles.keeper)}`,
       `alter role ${quote(login)} reset all`,
-      `alter role ${quote(login)} set role to ${escapeLiteral(owner)}`,
+      `alter role ${quote(login)} set role to ${escapeLiteral(roles.owner)}`,
       `alter role ${quote(login)} login password ${escapeLiteral(password)}`,
     );
   });
   const { hostname: host, port } = server.url;
-  const uri = `postgres://${login}:${password}@${host}:${port}/${database}`;
-  return { host, hosts: `[${host}]`, name: database, password, port, uri, username: login };
+  const uri = `postgres://${login}:${password}@${host}:${port}/${databases.own}`;
+  return { host, hosts: `[${host}]`, name: databases.own, password, port, uri, username: login };
 }
 
 /** Ends its sessions and drops it; what it made under its own name goes to the owner. Does nothing when it is not there. */
 export async function dropLogin(server: Server, login: string): Promise<void> {
   const name = quote(login);
-  await withSession(server, adminDatabase, async (client) => {
+  await withSession(server, databases.admin, async (client) => {
     if (!(await exists(client, "pg_roles", login))) return;
     await runAll(client, `alter role ${name} nologin`);
     await client.query("select pg_terminate_backend(pid) from pg_stat_activity where usename = $1", [login]);
-    if (await exists(client, "pg_database", database))
-      await withSession(server, database, (inside) =>
-        runAll(inside, `reassign owned by ${name} to ${quote(owner)}`, `drop owned by ${name}`),
+    if (await exists(client, "pg_database", databases.own))
+      await withSession(server, databases.own, (inside) =>
+        runAll(inside, `reassign owned by ${name} to ${quote(roles.owner)}`, `drop owned by ${name}`),
       );
     await runAll(client, `drop role ${name}`);
   });

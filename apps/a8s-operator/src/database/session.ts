@@ -1,20 +1,7 @@
 /** The superuser's sessions. What a tenant set counts in none of them, and passwords reach no log. */
 import { createHmac } from "node:crypto";
 import { Client, escapeIdentifier } from "pg";
-import type { Server } from "../instance/servers.ts";
-
-/** The database of the instance. */
-export const database = "a9s_apps_default_db";
-/** Takes its place when a restore is done. */
-export const staging = "a8s_staging";
-/** What it is called after that, until it is dropped. */
-export const retired = "a8s_retired";
-/** Owns what is in the database, and cannot log in. */
-export const owner = "a8s_owner";
-/** Dumps and restores: no superuser, because what a dump holds is a tenant's code. */
-export const keeper = "a8s_keeper";
-/** The superuser's own. */
-export const adminDatabase = "postgres";
+import type { Server } from "./server.ts";
 
 const safeSettings = Object.entries({
   search_path: "pg_catalog",

@@ -1,10 +1,11 @@
 /** Makes a server of each Postgresql. */
 import type { Clock, KubeClient } from "@klutch/kube";
 import { isDeleting, type KubeObject, plainText, refOfObject } from "@klutch/kube-core";
-import type { EventRecorder, Informer, Reconcile } from "@klutch/kube-runtime";
+import type { EventRecorder, Informer, Reconcile, ReconcileResult } from "@klutch/kube-runtime";
 import { ensureDatabase } from "../database/database.ts";
 import { type Postgresql, postgresqls, type ServiceBinding } from "../kinds.ts";
-import { addFinalizer, removeFinalizer, report, type Writer } from "../objects.ts";
+import { addFinalizer, type Ready, removeFinalizer, report, type Writer } from "../objects.ts";
+import { readinessOf } from "./readiness.ts";
 import type { Servers } from "./servers.ts";
 import { serverSettings } from "./settings.ts";
 
@@ -19,15 +20,25 @@ export interface InstanceParts {
 }
 
 const longestWords = 500;
+/** Standbys that are catching up are looked at again after this. */
+const waitMs = 1_000;
+/** Standbys that follow are looked at again after this. The end of their processes is noticed at once. */
+const lookMs = 15_000;
 
 /** By the key of the instance. */
 export function createInstanceReconcile(parts: InstanceParts): Reconcile {
   const { client, clock, servers, instances } = parts;
   return async (key, { signal }) => {
     const instance = instances.get(key);
-    if (instance === undefined) return servers.keepOnly(uidsOf(instances));
+    if (instance === undefined) {
+      await servers.keepOnly(uidsOf(instances));
+      return undefined;
+    }
     const writer: Writer = { client, clock, type: postgresqls, signal };
-    if (isDeleting(instance)) return remove(parts, writer, instance);
+    if (isDeleting(instance)) {
+      await remove(parts, writer, instance);
+      return undefined;
+    }
     await addFinalizer(writer, instance);
     return run(parts, writer, instance);
   };
@@ -39,26 +50,31 @@ export function isOf(binding: ServiceBinding, instance: KubeObject): boolean {
   return binding.metadata.namespace === namespace && binding.spec.instance.name === name;
 }
 
-async function run({ servers }: InstanceParts, writer: Writer, instance: Postgresql): Promise<void> {
+async function run(
+  { servers }: InstanceParts,
+  writer: Writer,
+  instance: Postgresql,
+): Promise<ReconcileResult | undefined> {
   const { replicas, parameters = {} } = instance.spec;
   const uid = instance.metadata.uid ?? "";
   try {
     await servers.with(uid, async () => ensureDatabase(await servers.start(uid, serverSettings(parameters))));
   } catch (error) {
-    const message = plainText(error instanceof Error ? error.message : String(error), longestWords);
-    const ready = { isReady: false, reason: "ServerFailed", message };
+    const ready = { isReady: false, reason: "ServerFailed", message: wordsOf(error) };
     await report(writer, instance, ready, { clusterStatus: "Progressing", readyReplicas: 0 });
     throw error;
   }
-  const ready =
-    replicas === 1
-      ? { isReady: true, reason: "Running" }
-      : {
-          isReady: false,
-          reason: "OneServer",
-          message: `spec.replicas is ${replicas}, but this operator runs one server for each instance; choose a plan of one server`,
-        };
-  await report(writer, instance, ready, { clusterStatus: "Running", readyReplicas: 1 });
+  const say = (ready: Ready, readyReplicas: number): Promise<void> =>
+    report(writer, instance, ready, { clusterStatus: "Running", readyReplicas });
+  try {
+    const following = await servers.with(uid, () => servers.follow(uid, replicas - 1));
+    const readiness = readinessOf({ replicas, following });
+    await say(readiness, 1 + (following ?? 0));
+    return replicas === 1 ? undefined : { requeueAfterMs: readiness.isReady ? lookMs : waitMs };
+  } catch (error) {
+    await say({ isReady: false, reason: "StandbyFailed", message: wordsOf(error) }, 1);
+    throw error;
+  }
 }
 
 async function remove(parts: InstanceParts, writer: Writer, instance: Postgresql): Promise<void> {
@@ -77,4 +93,8 @@ async function remove(parts: InstanceParts, writer: Writer, instance: Postgresql
 
 function uidsOf(instances: Informer<Postgresql>): ReadonlySet<string> {
   return new Set([...instances.list()].map(({ metadata }) => metadata.uid ?? ""));
+}
+
+function wordsOf(error: unknown): string {
+  return plainText(error instanceof Error ? error.message : String(error), longestWords);
 }

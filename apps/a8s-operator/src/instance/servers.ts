@@ -3,10 +3,12 @@
  * its key, written before anything else, so that a server that is started again is reached as before and knows the same passwords.
  */
 import { randomBytes } from "node:crypto";
-import { mkdir, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { mkdir, rm } from "node:fs/promises";
 import { join } from "node:path";
+import { isDeepStrictEqual } from "node:util";
+import { type Authority, readIfThere, writeOwn } from "@klutch/data-servers";
 import {
-  type PostgresServer,
+  canCopy,
   removeDataHome,
   reservePort,
   type ReservedPorts,
@@ -14,21 +16,14 @@ import {
   startPostgres,
 } from "@klutch/engines";
 import { numberAt, textAt } from "@klutch/kube-core";
+import { countStreaming } from "../database/replication.ts";
+import type { Server } from "../database/server.ts";
+import { type Primary, Standbys } from "./standbys.ts";
+import { tlsSettings } from "./tls.ts";
 import { Turns } from "./turns.ts";
 
-/** A server that runs. */
-export interface Server {
-  /** Of the superuser. */
-  readonly url: URL;
-  /** From it passwords are derived. */
-  readonly key: string;
-  readonly dumpPrograms: string | undefined;
-  readonly dumpLibraries: string | undefined;
-}
-
-interface Running extends Server {
-  readonly settings: string;
-  readonly postgres: PostgresServer;
+interface Running extends Primary {
+  readonly standbys: Standbys;
   readonly owned: AsyncDisposableStack;
 }
 
@@ -40,13 +35,19 @@ interface ServerRecord {
 /** Disposing it stops all servers; their data stay. */
 export class Servers implements AsyncDisposable {
   readonly #folder: string;
+  readonly #authority: Authority;
   readonly #onEnd: (uid: string) => void;
   readonly #running = new Map<string, Running>();
   readonly #turns = new Turns();
 
   /** `onEnd` is told of a server that ended although nobody asked it to. */
-  constructor(options: { readonly folder: string; readonly onEnd: (uid: string) => void }) {
+  constructor(options: {
+    readonly folder: string;
+    readonly authority: Authority;
+    readonly onEnd: (uid: string) => void;
+  }) {
     this.#folder = options.folder;
+    this.#authority = options.authority;
     this.#onEnd = options.onEnd;
   }
 
@@ -57,29 +58,49 @@ export class Servers implements AsyncDisposable {
 
   /** Starts the server, or starts it again when its settings are others now. Only within `with`. */
   async start(uid: string, settings: Readonly<Record<string, string>>): Promise<Server> {
-    const wanted = JSON.stringify(settings);
     const running = this.#alive(uid);
-    if (running?.settings === wanted) return running;
+    if (running !== undefined && isDeepStrictEqual(running.settings, settings)) return running;
     await this.#stop(uid);
     const record = await this.#record(uid);
     await using stack = new AsyncDisposableStack();
     const { port } = stack.use(await this.#port(uid, record));
     const password = `superuser-${record.key}`;
-    const postgres = stack.use(await startPostgres({ dataDir: this.#home(uid), port, password, settings }));
+    const dataDir = this.#home(uid);
+    const tls = await tlsSettings(this.#authority, dataDir);
+    const postgres = stack.use(
+      await startPostgres({ dataDir, port, password, settings: { ...settings, ...tls } }),
+    );
     void postgres.process.exited.then(() => {
       if (this.#running.get(uid)?.postgres === postgres) this.#onEnd(uid);
     });
     const { dumpPrograms, dumpLibraries } = postgres;
     const url = new URL(postgres.url);
+    const standbys = this.#standbys(uid);
+    // First of all: the server waits for those that follow it.
+    stack.defer(() => standbys.stop());
     const owned = stack.move();
-    const started = { url, key: record.key, dumpPrograms, dumpLibraries, settings: wanted, postgres, owned };
+    const known = { url, key: record.key, dumpPrograms, dumpLibraries };
+    const started = { ...known, settings, postgres, standbys, owned };
     this.#running.set(uid, started);
     return started;
+  }
+
+  /**
+   * Lets so many standbys follow the server, and gives back how many do. Undefined where PostgreSQL comes without the program that copies
+   * servers. Only within `with`, while the server runs.
+   */
+  async follow(uid: string, count: number): Promise<number | undefined> {
+    const running = this.#alive(uid);
+    if (running === undefined) return 0;
+    if (count > 0 && !(await canCopy(running.postgres))) return undefined;
+    await running.standbys.keep(running, count);
+    return countStreaming(running);
   }
 
   /** Removes the server and its data, for good. Only within `with`. */
   async remove(uid: string): Promise<void> {
     await this.#stop(uid);
+    await this.#standbys(uid).remove();
     await removeDataHome(this.#home(uid));
     await rm(this.#recordFile(uid), { force: true });
   }
@@ -107,7 +128,8 @@ export class Servers implements AsyncDisposable {
 
   /** As it was written at the first start. */
   async #record(uid: string): Promise<ServerRecord> {
-    const kept = await readRecord(this.#recordFile(uid));
+    const text = await readIfThere(this.#recordFile(uid));
+    const kept: unknown = text === undefined ? undefined : JSON.parse(text);
     const [port, key] = [numberAt(kept, "port"), textAt(kept, "key")];
     if (port !== undefined && key !== undefined) return { port, key };
     await using reserved = await reservePorts(1);
@@ -115,10 +137,8 @@ export class Servers implements AsyncDisposable {
   }
 
   async #write(uid: string, record: ServerRecord): Promise<ServerRecord> {
-    const file = this.#recordFile(uid);
     await mkdir(join(this.#folder, "instances"), { recursive: true, mode: 0o700 });
-    await writeFile(`${file}.partial`, JSON.stringify(record), { mode: 0o600 });
-    await rename(`${file}.partial`, file);
+    await writeOwn(this.#recordFile(uid), JSON.stringify(record));
     return record;
   }
 
@@ -131,6 +151,14 @@ export class Servers implements AsyncDisposable {
     return { port, [Symbol.asyncDispose]: () => reserved[Symbol.asyncDispose]() };
   }
 
+  #standbys(uid: string): Standbys {
+    return new Standbys({
+      home: this.#home(uid),
+      authority: this.#authority,
+      onEnd: () => this.#onEnd(uid),
+    });
+  }
+
   #home(uid: string): string {
     if (!/^[0-9a-f-]{36}$/.test(uid)) throw new Error(`${uid} is no UID`);
     return join(this.#folder, "instances", uid);
@@ -138,15 +166,5 @@ export class Servers implements AsyncDisposable {
 
   #recordFile(uid: string): string {
     return `${this.#home(uid)}.json`;
-  }
-}
-
-/** Undefined when there is none. */
-async function readRecord(file: string): Promise<unknown> {
-  try {
-    return JSON.parse(await readFile(file, "utf8"));
-  } catch (error) {
-    if (error instanceof Error && "code" in error && error.code === "ENOENT") return undefined;
-    throw error;
   }
 }

@@ -25,6 +25,10 @@ const settingNames: Readonly<Record<string, string>> = {
 /** Sessions that tenants cannot take. */
 const reserved = 5;
 const defaultConnections = 100;
+/** More than the standbys of the largest instance need while they are copied. */
+const forStandbys = 10;
+/** Of what standbys have not got yet so much is kept; one that is further behind is copied anew. */
+const keptForStandbys = "1GB";
 
 /**
  * What the server is started with. Throws a `TerminalError` that names a parameter which there is none of: a setting of any name could run programs
@@ -44,6 +48,9 @@ export function serverSettings(
   const connections = Number(parameters["maxConnections"] ?? defaultConnections);
   return {
     ...Object.fromEntries(settings),
+    max_wal_senders: String(Number(parameters["maxWALSenders"] ?? 0) + forStandbys),
+    max_replication_slots: String(Number(parameters["maxReplicationSlots"] ?? 0) + forStandbys),
+    max_slot_wal_keep_size: keptForStandbys,
     max_connections: String(connections + reserved),
     superuser_reserved_connections: String(reserved),
   };

@@ -1,12 +1,12 @@
 /** An API server, the operator as a process, and a tenant's way to its database. */
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import type { ConnectionOptions } from "node:tls";
 import { type RunningProcess, startProcess } from "@klutch/engines";
 import {
   apiVersionOf,
   conditionsOf,
-  customResourceDefinitions,
   type DynamicObject,
   events,
   findCondition,
@@ -17,9 +17,16 @@ import {
   textAt,
   valueAt,
 } from "@klutch/kube-core";
-import { namespaceObject, startCluster, type TestCluster, waitFor } from "@klutch/kube-testing";
+import {
+  installedAccount,
+  namespaceObject,
+  startCluster,
+  type TestCluster,
+  waitFor,
+} from "@klutch/kube-testing";
 import { Client } from "pg";
-import { a8sCrds, postgresqls, serviceBindings } from "../kinds.ts";
+import { postgresqls, serviceBindings } from "../kinds.ts";
+import { operatorManifests } from "../manifests.ts";
 
 const main = join(import.meta.dirname, "..", "main.ts");
 const postgresql = { apiGroup: postgresqls.group, kind: "PostgreSQL" } as const;
@@ -40,24 +47,30 @@ export class World implements AsyncDisposable {
 
   /** With a running operator and these namespaces. */
   static async start(...names: readonly string[]): Promise<World> {
-    const world = new World(await startCluster(), await mkdtemp(join(tmpdir(), "klutch-a8s-")));
+    const cluster = await startCluster();
+    const world = new World(cluster, await mkdtemp(join(tmpdir(), "klutch-a8s-")));
+    for (const name of names) await cluster.client.create(namespaces, namespaceObject(name));
+    // Nothing that it does needs other rights than those that it is installed with.
+    const kubeconfig = await installedAccount(cluster.config, operatorManifests({ image: "none" }));
+    await writeFile(join(world.folder, "kubeconfig"), kubeconfig, { mode: 0o600 });
     await world.startOperator();
-    for (const name of names) await world.cluster.client.create(namespaces, namespaceObject(name));
-    for (const { metadata } of a8sCrds)
-      await waitFor(`${metadata.name} to be served`, async () => {
-        const crd = await world.cluster.client.find<DynamicObject>(customResourceDefinitions, metadata);
-        return findCondition(conditionsOf(crd), "Established")?.status === "True";
-      });
     return world;
   }
 
   async startOperator(): Promise<void> {
-    const kubeconfig = join(this.folder, "kubeconfig");
-    await writeFile(kubeconfig, this.cluster.kubeconfig, { mode: 0o600 });
+    const args = [
+      `--data-folder=${join(this.folder, "data")}`,
+      `--kubeconfig=${join(this.folder, "kubeconfig")}`,
+      // As its Deployment says.
+      "--leader-election",
+      "--namespace=a8s-system",
+    ];
     this.#operator = await startProcess({
       name: "a8s-operator",
       command: process.execPath,
-      args: [main, `--data-folder=${join(this.folder, "data")}`, `--kubeconfig=${kubeconfig}`],
+      args: [main, ...args],
+      // The next one need not wait for the lease of one that was killed.
+      env: { POD_NAME: "operator" },
       logFile: join(this.folder, "operator.log"),
     });
   }
@@ -152,11 +165,18 @@ export class World implements AsyncDisposable {
     );
   }
 
-  /** What the tenant of the binding gets from one statement. */
-  async query(namespace: string, binding: string, statement: string): Promise<readonly unknown[]> {
+  /** What the tenant of the binding gets from one statement; by another port it is a standby that answers. */
+  async query(
+    namespace: string,
+    binding: string,
+    statement: string,
+    { port, tls }: { readonly port?: number; readonly tls?: ConnectionOptions } = {},
+  ): Promise<readonly unknown[]> {
     const ref = { namespace, name: `${binding}-service-binding` };
     const secret = await this.cluster.client.get<DynamicObject>(secrets, ref);
-    const client = new Client({ connectionString: secretText(secret, "uri") });
+    const url = new URL(secretText(secret, "uri") ?? "");
+    if (port !== undefined) url.port = String(port);
+    const client = new Client({ connectionString: url.href, ...(tls === undefined ? {} : { ssl: tls }) });
     client.on("error", () => undefined);
     await client.connect();
     try {
@@ -165,6 +185,20 @@ export class World implements AsyncDisposable {
     } finally {
       await client.end();
     }
+  }
+
+  /** The process of a server: the one that writes, or the standby of this number. */
+  async serverOf(
+    namespace: string,
+    name: string,
+    standby?: number,
+  ): Promise<{ readonly pid: number; readonly port: number }> {
+    const { metadata } = await this.cluster.client.get<DynamicObject>(postgresqls, { namespace, name });
+    const suffix = standby === undefined ? "" : `.standby-${standby}`;
+    const home = join(this.folder, "data", "instances", `${metadata.uid}${suffix}`);
+    // The server itself writes it: its process, folder, start, port.
+    const [pid, , , port] = (await readFile(join(home, "data", "postmaster.pid"), "utf8")).split("\n");
+    return { pid: Number(pid), port: Number(port) };
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -1,15 +1,14 @@
 /** All instances whose servers are of one kind: where they live, and what is done to them. */
 import { chmod, mkdir, readdir, rename, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
+import { type Authority, makeServerFolder, tlsFilesIn } from "@klutch/data-servers";
 import { reservePorts } from "@klutch/engines";
 import type { Logger } from "@klutch/telemetry";
 import type { Backend } from "../backend.ts";
 import { adminPasswordOf, namesOf, passwordOf, shortHash, userOf } from "../names.ts";
 import type { Binding, Instance } from "../store.ts";
-import { type Authority, tlsFilesIn } from "./certificates.ts";
 import { KeptServer } from "./kept-server.ts";
 import type { Login, Place, ServerKind, Session } from "./kind.ts";
-import { makeServerFolder } from "./ownership.ts";
 import { endLeftover } from "./process-identity.ts";
 import { hiddenHome, removeLeftover } from "./leftover.ts";
 import { specOf } from "./server-spec.ts";

@@ -1,6 +1,7 @@
 /** The services whose instances have a server each, as far as this machine has their programs. */
 import { chmod } from "node:fs/promises";
 import { join } from "node:path";
+import { openAuthority } from "@klutch/data-servers";
 import { dataHome, type DebianName, type DebianPrograms, EngineError, resolveDebian } from "@klutch/engines";
 import type { Logger } from "@klutch/telemetry";
 import type { Dumps } from "../backup-manager/dumps.ts";
@@ -8,7 +9,6 @@ import { servicesOf, type ServiceType } from "../catalog.ts";
 import type { ParameterChecks } from "../parameter-checks.ts";
 import type { ServiceDefinition } from "../service.ts";
 import type { Binding } from "../store.ts";
-import { openAuthority } from "./certificates.ts";
 import { DataServers } from "./data-servers.ts";
 import { keyvalueFormat } from "./keyvalue/format.ts";
 import { keyvalueKind, type KeyvalueSession } from "./keyvalue/keyvalue.ts";
@@ -49,7 +49,10 @@ export async function openServers(options: OpenServersOptions): Promise<OpenServ
   const root = await dataHome(options.folder);
   // Servers run as another user than root, and must get through.
   await chmod(root, 0o711);
-  const authority = await openAuthority(join(root, "authority"), () => new Date());
+  const authority = await openAuthority(join(root, "authority"), {
+    name: "klutch-broker",
+    now: () => new Date(),
+  });
   const definitions = new Map<ServiceType, ServiceDefinition>();
   const dumps: Dumps[] = [];
   const made = <S extends Session>(

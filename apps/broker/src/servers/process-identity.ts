@@ -5,7 +5,7 @@
 import { readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { writeOwn } from "./ownership.ts";
+import { writeOwn } from "@klutch/data-servers";
 
 /** A process, now and for ever. */
 export interface ProcessIdentity {

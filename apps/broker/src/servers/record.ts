@@ -1,6 +1,6 @@
 /** What is written down of an instance's server beside its data. */
 import { join } from "node:path";
-import { readIfThere, writeOwn } from "./ownership.ts";
+import { readIfThere, writeOwn } from "@klutch/data-servers";
 
 /** Changes as a whole. */
 export interface ServerRecord {

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { ManagedServiceBinding, ServiceInstance, ServiceInstanceObservation } from "@klutch/api";
 import { NotYetError } from "@klutch/crossplane";
+import { wantedOf } from "../testing/catalog.ts";
 import { bindableInstance } from "./bindable-instance.ts";
 
 const binding: ManagedServiceBinding = {
@@ -18,18 +19,11 @@ const complete: ServiceInstanceObservation = {
 };
 
 function instance(atProvider: ServiceInstanceObservation, metadata: object = {}): ServiceInstance {
-  const forProvider = {
-    acceptsIncomplete: true,
-    serviceName: "s",
-    planName: "p",
-    organizationGuid: "o",
-    spaceGuid: "s",
-  };
   return {
     apiVersion: "dataservices.anynines.com/v1",
     kind: "ServiceInstance",
     metadata: { name: "one", ...metadata },
-    spec: { forProvider },
+    spec: { forProvider: wantedOf() },
     status: { atProvider },
   };
 }

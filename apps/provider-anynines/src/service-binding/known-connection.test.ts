@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { connectionAnnotation, type ManagedServiceBinding, type ServiceInstance } from "@klutch/api";
 import { services } from "@klutch/services";
+import { wantedOf } from "../testing/catalog.ts";
 import { connectionOf } from "./known-connection.ts";
 
 const binding = (type: string): ManagedServiceBinding => ({
@@ -12,18 +13,11 @@ const binding = (type: string): ManagedServiceBinding => ({
 });
 
 function instance(text?: string): ServiceInstance {
-  const forProvider = {
-    acceptsIncomplete: true,
-    serviceName: "s",
-    planName: "p",
-    organizationGuid: "o",
-    spaceGuid: "s",
-  };
   return {
     apiVersion: "dataservices.anynines.com/v1",
     kind: "ServiceInstance",
     metadata: { name: "db-x1", annotations: text === undefined ? {} : { [connectionAnnotation]: text } },
-    spec: { forProvider },
+    spec: { forProvider: wantedOf() },
   };
 }
 

@@ -2,24 +2,12 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { ServiceInstance, ServiceInstanceObservation } from "@klutch/api";
 import { systemClock } from "@klutch/kube";
-import { type Catalog, type OsbClient, OsbError, type Outcome, type ProvisionRequest } from "@klutch/osb";
+import { type OsbClient, OsbError, type Outcome, type ProvisionRequest } from "@klutch/osb";
 import { RestPace } from "../broker/rest-pace.ts";
+import { catalogOf, wantedOf } from "../testing/catalog.ts";
 import { ServiceInstanceClient } from "./external-client.ts";
 
-const catalog: Catalog = {
-  services: [
-    {
-      id: "s",
-      name: "service",
-      description: "",
-      bindable: true,
-      instancesRetrievable: true,
-      bindingsRetrievable: true,
-      planUpdateable: true,
-      plans: [{ id: "p", name: "plan", description: "" }],
-    },
-  ],
-};
+const catalog = catalogOf();
 
 class Crash extends Error {}
 
@@ -99,14 +87,7 @@ class Stored {
       kind: "ServiceInstance",
       metadata: { name: "one", uid: "uid", generation: 1 },
       spec: {
-        forProvider: {
-          acceptsIncomplete: true,
-          serviceName: "service",
-          planName: "plan",
-          organizationGuid: "o",
-          spaceGuid: "s",
-          parameters,
-        },
+        forProvider: wantedOf({ parameters }),
       },
     };
   }

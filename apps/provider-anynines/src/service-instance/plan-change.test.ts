@@ -3,25 +3,16 @@ import { test } from "node:test";
 import type { ServiceInstance } from "@klutch/api";
 import type { Observation } from "@klutch/crossplane";
 import { systemClock } from "@klutch/kube";
-import { type Catalog, type LastOperation, type OsbClient, OsbError, type Outcome } from "@klutch/osb";
+import { type LastOperation, type OsbClient, OsbError, type Outcome } from "@klutch/osb";
 import { RestPace } from "../broker/rest-pace.ts";
+import { catalogOf, wantedOf } from "../testing/catalog.ts";
 import { ServiceInstanceClient } from "./external-client.ts";
 
-const plan = (name: string) => ({ id: `${name}-id`, name, description: "" });
-const catalog: Catalog = {
-  services: [
-    {
-      id: "s",
-      name: "service",
-      description: "",
-      bindable: true,
-      instancesRetrievable: false,
-      bindingsRetrievable: false,
-      planUpdateable: true,
-      plans: [plan("small"), plan("big")],
-    },
-  ],
-};
+const plan = (name: string) => ({ id: `${name}-id`, name });
+const catalog = catalogOf({ instancesRetrievable: false, bindingsRetrievable: false }, [
+  plan("small"),
+  plan("big"),
+]);
 
 /** An instance of plan small whose spec asks for big, and a broker that ends the change as it is told. */
 class PlanChange {
@@ -34,13 +25,7 @@ class PlanChange {
     kind: "ServiceInstance",
     metadata: { name: "one", uid: "uid", generation: 2 },
     spec: {
-      forProvider: {
-        acceptsIncomplete: true,
-        serviceName: "service",
-        planName: "big",
-        organizationGuid: "o",
-        spaceGuid: "s",
-      },
+      forProvider: wantedOf({ planName: "big" }),
     },
     status: { atProvider: { serviceId: "s", planId: "small-id", state: "provisioned", provisionedAt: "t" } },
   };

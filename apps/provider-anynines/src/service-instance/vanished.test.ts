@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type ServiceInstance, serviceInstances } from "@klutch/api";
+import { wantedOf } from "../testing/catalog.ts";
 import { instance } from "../testing/world.ts";
 import { startVirtualProvider, type VirtualProvider } from "../testing/virtual-provider.ts";
 import { vanishedInstance } from "./vanished.ts";
@@ -62,18 +63,11 @@ test("one that is deleted as it should is not counted, nor one that somebody man
 
 test("what was never asked for, or is to stay, leaves nothing to look for", () => {
   const metadata = { name: "one", uid: "u" };
-  const forProvider = {
-    serviceName: "s",
-    planName: "p",
-    organizationGuid: "o",
-    spaceGuid: "s",
-    acceptsIncomplete: true,
-  };
   const object: ServiceInstance = {
     apiVersion: "dataservices.anynines.com/v1",
     kind: "ServiceInstance",
     metadata,
-    spec: { forProvider, providerConfigRef: { name: "c" } },
+    spec: { forProvider: wantedOf(), providerConfigRef: { name: "c" } },
   };
   const operation = JSON.stringify({
     type: "create",

@@ -1,7 +1,8 @@
 /** A broker in memory that counts what it is asked. Only a fake answers in virtual time; the real one is in `world.ts`. */
 import type { Clock } from "@klutch/kube";
-import { type Catalog, OsbError, type OsbClient, type OsbOperation, type Outcome } from "@klutch/osb";
+import { OsbError, type OsbClient, type OsbOperation, type Outcome } from "@klutch/osb";
 import type { Broker } from "../broker/brokers.ts";
+import { catalogOf } from "./catalog.ts";
 
 /** A call, by verb and the id of the instance. */
 export interface CountedCall {
@@ -29,20 +30,7 @@ export interface CountedBroker extends Broker {
   forget(instanceId: string): void;
 }
 
-const catalog: Catalog = {
-  services: [
-    {
-      id: "s",
-      name: "a9s-postgresql17",
-      description: "",
-      bindable: true,
-      instancesRetrievable: true,
-      bindingsRetrievable: true,
-      planUpdateable: true,
-      plans: [{ id: "p", name: "postgresql-single-nano", description: "" }],
-    },
-  ],
-};
+const catalog = catalogOf({ name: "a9s-postgresql17" }, [{ name: "postgresql-single-nano" }]);
 
 const answered = (status: number): OsbError =>
   new OsbError({ status, error: "", description: "", own: true, action: "GET x" });

@@ -13,6 +13,7 @@ import {
   type Outcome,
 } from "@klutch/osb";
 import type { Broker } from "../broker/brokers.ts";
+import { catalogOf } from "./catalog.ts";
 import type { Effect } from "./memory-manager.ts";
 
 /** What it does in the place of the next binds. */
@@ -78,14 +79,7 @@ export class MemoryBindings {
   }
 
   #catalog(): Catalog {
-    const plan = { id: "p", name: "plan", description: "", bindingRotatable: this.isRotatable };
-    const can = {
-      bindable: true,
-      instancesRetrievable: true,
-      bindingsRetrievable: this.isRetrievable,
-      planUpdateable: true,
-    };
-    return { services: [{ id: "s", name: "service", description: "", ...can, plans: [plan] }] };
+    return catalogOf({ bindingsRetrievable: this.isRetrievable }, [{ bindingRotatable: this.isRotatable }]);
   }
 }
 

@@ -1,21 +1,9 @@
 /** A broker in memory that has every instance at once, for tests in virtual time that are about something else. */
-import type { Catalog, OsbClient } from "@klutch/osb";
+import type { OsbClient } from "@klutch/osb";
 import type { Brokers } from "../broker/brokers.ts";
+import { catalogOf } from "./catalog.ts";
 
-const catalog: Catalog = {
-  services: [
-    {
-      id: "s",
-      name: "service",
-      description: "",
-      bindable: true,
-      instancesRetrievable: true,
-      bindingsRetrievable: true,
-      planUpdateable: true,
-      plans: [{ id: "p", name: "plan", description: "" }],
-    },
-  ],
-};
+const catalog = catalogOf();
 
 const osb = {
   provision: async () => ({ kind: "done" }),

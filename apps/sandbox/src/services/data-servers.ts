@@ -1,6 +1,7 @@
 /** The programs of servers that instances have of their own, as far as this machine has them or can fetch them. */
 import { type DebianPrograms, EngineError, resolveDebian } from "@klutch/engines";
 import type { Progress } from "../progress.ts";
+import { together } from "../together.ts";
 
 /** By type of data service; one whose programs cannot be had is not there. */
 export type DataServers = Readonly<Partial<Record<"mariadb" | "keyvalue", DebianPrograms>>>;
@@ -20,7 +21,7 @@ export async function obtainDataServers(
       return undefined;
     }
   };
-  const [mariadb, redis] = await Promise.all([obtain("mariadb", "MariaDB"), obtain("redis", "KeyValue")]);
+  const [mariadb, redis] = await together([obtain("mariadb", "MariaDB"), obtain("redis", "KeyValue")]);
   return {
     ...(mariadb === undefined ? {} : { mariadb }),
     ...(redis === undefined ? {} : { keyvalue: redis }),

@@ -103,9 +103,10 @@ test("somebody else's Secret is neither changed nor deleted, and the condition s
   await world.user.create(secrets, foreign);
   await start(world);
   const problem = 'refusing to modify uncontrolled secret of type "Opaque"';
+  const advice = `Secret ${secretRef.namespace}/${secretRef.name} was not made for this object; delete it, or choose another name`;
   assert.equal(
     await world.condition("Synced"),
-    `False ReconcileError cannot create or update connection secret: ${problem}`,
+    `False ReconcileError cannot create or update connection secret: ${problem}: ${advice}`,
   );
   assert.deepEqual((await world.secret())?.data, { a: "YQ==" });
   await world.user.delete(secrets, secretRef);

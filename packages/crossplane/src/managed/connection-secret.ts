@@ -30,7 +30,8 @@ export async function publishConnection(
   }
   if (!isControlledBy(present, managed.metadata.uid)) {
     throw new ExternalError(
-      `cannot create or update connection secret: refusing to modify uncontrolled secret of type ${JSON.stringify(present.type ?? "")}`,
+      `cannot create or update connection secret: refusing to modify uncontrolled secret of type ${JSON.stringify(present.type ?? "")}: ` +
+        `Secret ${ref.namespace}/${ref.name} was not made for this object; delete it, or choose another name`,
     );
   }
   if (jsonEqual(present.data ?? {}, wanted.data ?? {})) return;

@@ -4,15 +4,22 @@ import { mkdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Writable } from "node:stream";
 import { escapeIdentifier } from "pg";
+import {
+  ChildError,
+  type ChildOptions,
+  postgresEnvironment,
+  readLines,
+  runFrom,
+  runInto,
+} from "@klutch/data-servers";
 import type { Databases } from "../../databases.ts";
 import type { Maintenance } from "../../maintenance.ts";
 import { namesOf, userOf } from "../../names.ts";
 import { dropRole } from "../../roles.ts";
 import type { Binding, Instance } from "../../store.ts";
 import type { DumpSource, Dumps, RestoreOptions } from "../dumps.ts";
-import { type ChildOptions, ChildError, readLines, runFrom, runInto } from "../../child-stream.ts";
 import { dismissGuest, inviteGuest } from "./guest.ts";
-import { choosePrograms, type DumpPrograms, findPrograms, programEnvironment } from "./programs.ts";
+import { choosePrograms, type DumpPrograms, findPrograms } from "./programs.ts";
 import { dropLeftovers, exchange, isDone, makeStaging, type RestoreNames } from "./staging.ts";
 
 /** Options of `PostgresDumps`. */
@@ -57,16 +64,6 @@ const argumentsOf = {
   ],
   pg_restore: ["--no-owner", "--no-tablespaces", "--no-subscriptions", "--no-security-labels"],
 } as const;
-
-/** They come with the connection, and so before the parameters that a tenant chose for its database. */
-const withoutLimits = [
-  "statement_timeout",
-  "idle_in_transaction_session_timeout",
-  "idle_session_timeout",
-  "lock_timeout",
-]
-  .map((setting) => `-c ${setting}=0`)
-  .join(" ");
 
 /** Sessions that a dump needs although the tenant uses all of its plan. */
 const extraSessions = 2;
@@ -196,22 +193,14 @@ export class PostgresDumps implements Dumps {
   }
 
   #child(visit: Visit, ...args: readonly string[]): ChildOptions {
-    const { hostname, port } = this.#options.url;
-    const { libraries } = this.#options;
+    const { url, libraries } = this.#options;
     return {
       program: join(visit.programs.folder, visit.program),
       args: [...argumentsOf[visit.program], "--no-password", ...args],
       env: {
-        ...programEnvironment(libraries),
-        // An IPv6 address stands in brackets in a URL only.
-        PGHOST: hostname.replace(/^\[(.*)\]$/, "$1"),
-        PGPORT: port === "" ? "5432" : port,
-        PGUSER: visit.guest,
-        PGPASSWORD: visit.password,
+        ...postgresEnvironment({ url, libraries, user: visit.guest, password: visit.password }),
         PGDATABASE: visit.database,
         PGAPPNAME: "klutch-backup",
-        PGCONNECT_TIMEOUT: "30",
-        PGOPTIONS: withoutLimits,
       },
       signal: visit.signal,
     };

@@ -3,6 +3,7 @@ import { execFile } from "node:child_process";
 import { access, readdir } from "node:fs/promises";
 import { delimiter, join } from "node:path";
 import { promisify } from "node:util";
+import { programEnvironment } from "@klutch/data-servers";
 
 const run = promisify(execFile);
 
@@ -27,12 +28,6 @@ export async function programFolders(
     ...versions.map((version) => join(installedVersions, version, "bin")),
     ...searchPath.split(delimiter).filter((folder) => folder !== ""),
   ];
-}
-
-/** All that the programs see of the environment, besides where to connect. */
-export function programEnvironment(libraries: string | undefined): Readonly<Record<string, string>> {
-  const base = { LC_ALL: "C", PATH: "/usr/bin:/bin" };
-  return libraries === undefined ? base : { ...base, LD_LIBRARY_PATH: libraries };
 }
 
 /** The pairs that are in the folders. */

@@ -1,6 +1,7 @@
 /** The key-value store: a Redis server for each instance. */
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { writeForServer } from "@klutch/data-servers";
 import type { DebianPrograms } from "@klutch/engines";
 import {
   loopback,
@@ -12,7 +13,6 @@ import {
   type Session,
   StuckError,
 } from "../kind.ts";
-import { writeForServer } from "../ownership.ts";
 import { connectTo } from "../socket.ts";
 import { loginRules, loginsIn, passwordDigest, rightsOf } from "./accounts.ts";
 import { type Reply, ReplyError, RespConnection } from "./resp.ts";

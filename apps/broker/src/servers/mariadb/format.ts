@@ -4,8 +4,8 @@
  */
 import { createHash, randomBytes } from "node:crypto";
 import type { Readable, Writable } from "node:stream";
+import { runFrom, runInto } from "@klutch/data-servers";
 import type { DebianPrograms } from "@klutch/engines";
-import { runFrom, runInto } from "../../child-stream.ts";
 import type { Place, ServerSpec } from "../kind.ts";
 import type { DumpFormat } from "../server-dumps.ts";
 import { clientOptions } from "./client.ts";

@@ -3,6 +3,7 @@ import { spawn } from "node:child_process";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
+import { makeServerFolder, writeForServer } from "@klutch/data-servers";
 import { type DebianPrograms, unprivileged } from "@klutch/engines";
 import {
   loopback,
@@ -13,7 +14,6 @@ import {
   type ServerSpec,
   type Session,
 } from "../kind.ts";
-import { makeServerFolder, writeForServer } from "../ownership.ts";
 import { connectTo } from "../socket.ts";
 import { runSql } from "./client.ts";
 import { seesPerformance } from "./parameters.ts";

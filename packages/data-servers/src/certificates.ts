@@ -1,4 +1,4 @@
-/** A certificate authority of the broker's own, and a certificate for each server. Bindings get the authority's as `cacrt`. */
+/** A certificate authority of a program's own, and a certificate for each data server that it runs. */
 import "reflect-metadata";
 import { X509Certificate } from "node:crypto";
 import { mkdir, readFile } from "node:fs/promises";
@@ -43,11 +43,14 @@ export function tlsFilesIn(home: string): {
   };
 }
 
-/** The authority in `folder`, made once. `now` is the time of each use. */
-export async function openAuthority(folder: string, now: () => Date): Promise<Authority> {
+/** The authority in `folder`, made once under the common name `name`. `now` is the time of each use. */
+export async function openAuthority(
+  folder: string,
+  { name, now }: { readonly name: string; readonly now: () => Date },
+): Promise<Authority> {
   await mkdir(folder, { recursive: true, mode: 0o700 });
   const paths = { certificate: join(folder, "ca.crt"), key: join(folder, "ca.key") };
-  const pem = (await readIfThere(paths.certificate)) ?? (await makeAuthority(paths, now()));
+  const pem = (await readIfThere(paths.certificate)) ?? (await makeAuthority(paths, name, now()));
   const key = await importKey(await readFile(paths.key, "utf8"));
   const authority = new Certificate(pem);
   return { certificate: pem, issue: (home) => issue(home, { authority, key, pem }, now()) };
@@ -55,11 +58,12 @@ export async function openAuthority(folder: string, now: () => Date): Promise<Au
 
 async function makeAuthority(
   paths: { readonly certificate: string; readonly key: string },
+  name: string,
   now: Date,
 ): Promise<string> {
   const keys = await crypto.subtle.generateKey(algorithm, true, ["sign", "verify"]);
   const certificate = await X509CertificateGenerator.createSelfSigned({
-    name: "CN=klutch-broker",
+    name: `CN=${name}`,
     keys,
     notBefore: yesterday(now),
     notAfter: new Date(now.getTime() + 2 * lifetimeMs),
@@ -128,6 +132,6 @@ async function exportKey(key: CryptoKey): Promise<string> {
 
 async function importKey(pem: string): Promise<CryptoKey> {
   const [der] = PemConverter.decode(pem);
-  if (der === undefined) throw new Error("the key of the broker's certificate authority is damaged");
+  if (der === undefined) throw new Error("the key of the certificate authority is damaged");
   return crypto.subtle.importKey("pkcs8", der, algorithm, false, ["sign"]);
 }

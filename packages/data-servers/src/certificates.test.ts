@@ -19,14 +19,14 @@ test("an authority is made once; a server's certificate is for loopback, is kept
   const home = join(folder, "home");
   await mkdir(home);
   let now = start;
-  const authority = await openAuthority(join(folder, "authority"), () => now);
+  const authority = await openAuthority(join(folder, "authority"), { name: "test", now: () => now });
   await authority.issue(home);
   const first = await certificateIn(home);
   assert.equal(first.checkIP("127.0.0.1"), "127.0.0.1");
   assert.ok(first.verify(new X509Certificate(authority.certificate).publicKey) && !first.ca);
   assert.equal((await stat(tlsFilesIn(home).key)).mode & 0o777, 0o600);
   now = years(3);
-  const again = await openAuthority(join(folder, "authority"), () => now);
+  const again = await openAuthority(join(folder, "authority"), { name: "test", now: () => now });
   assert.equal(again.certificate, authority.certificate);
   await again.issue(home);
   assert.equal((await certificateIn(home)).serialNumber, first.serialNumber);
@@ -39,7 +39,7 @@ test("a certificate of another authority is not kept", async () => {
   const home = join(folder, "moved");
   await mkdir(home);
   for (const name of ["one", "two"]) {
-    const authority = await openAuthority(join(folder, name), () => start);
+    const authority = await openAuthority(join(folder, name), { name, now: () => start });
     await authority.issue(home);
     const { publicKey } = new X509Certificate(authority.certificate);
     assert.ok((await certificateIn(home)).verify(publicKey));

@@ -37,6 +37,14 @@ export async function runInto(options: ChildOptions, to: Writable): Promise<void
   await finished(to);
 }
 
+/** Runs the program for what it does; what it prints is not read. */
+export async function runProgram(options: ChildOptions): Promise<void> {
+  await using child = start(options);
+  child.process.stdin.end();
+  child.process.stdout.resume();
+  await child.succeeded;
+}
+
 /** Feeds the program; throws what reading `from` throws, for then the program only saw the half. */
 export async function runFrom(options: ChildOptions, from: Readable): Promise<void> {
   await using child = start(options);

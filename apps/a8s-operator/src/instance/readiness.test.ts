@@ -1,0 +1,21 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { readinessOf } from "./readiness.ts";
+
+test("an instance is ready when as many standbys follow as were asked for", () => {
+  assert.equal(readinessOf({ replicas: 1, following: 0 }).isReady, true);
+  assert.equal(readinessOf({ replicas: 3, following: 2 }).isReady, true);
+  const waiting = readinessOf({ replicas: 3, following: 1 });
+  assert.equal(waiting.isReady, false);
+  assert.match(waiting.message ?? "", /^2 of 3 servers are there/);
+});
+
+test("where PostgreSQL cannot copy servers, one server is ready, and more are refused with what to do", () => {
+  assert.equal(readinessOf({ replicas: 1, following: undefined }).isReady, true);
+  const refused = readinessOf({ replicas: 3, following: undefined });
+  assert.equal(refused.reason, "OneServer");
+  assert.match(
+    refused.message ?? "",
+    /spec\.replicas is 3, .* has no pg_basebackup; install .* postgresql-15/,
+  );
+});

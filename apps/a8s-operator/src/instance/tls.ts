@@ -1,0 +1,14 @@
+/** A server speaks TLS to those who ask for it. */
+import { type Authority, tlsFilesIn } from "@klutch/data-servers";
+import { dataHome } from "@klutch/engines";
+
+/** Writes the server's certificate and key beside its data, and gives back the settings that name them. */
+export async function tlsSettings(
+  authority: Authority,
+  home: string,
+): Promise<Readonly<Record<string, string>>> {
+  const root = await dataHome(home);
+  await authority.issue(root);
+  const { certificate, key } = tlsFilesIn(root);
+  return { ssl: "on", ssl_cert_file: certificate, ssl_key_file: key };
+}

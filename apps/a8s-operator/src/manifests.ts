@@ -1,0 +1,124 @@
+/** What a control plane needs to run the operator: its kinds, account, rights and Deployment. */
+import type { Manifest } from "@klutch/api";
+import type { PolicyRule, ResourceType } from "@klutch/kube-core";
+import { a8sCrds, backups, postgresqls, restores, serviceBindings } from "./kinds.ts";
+
+const name = "a8s-operator";
+const namespace = "a8s-system";
+const rbac = "rbac.authorization.k8s.io";
+const probePort = 8081;
+
+const ofKind = ({ group, plural }: ResourceType): readonly PolicyRule[] => [
+  // `patch` is for the finalizer.
+  { apiGroups: [group], resources: [plural], verbs: ["get", "list", "watch", "patch"] },
+  { apiGroups: [group], resources: [`${plural}/status`], verbs: ["patch"] },
+];
+
+/** Of the operator in the whole cluster. */
+export const operatorRules: readonly PolicyRule[] = [
+  ...[postgresqls, serviceBindings, backups, restores].flatMap(ofKind),
+  // By name only, wherever a binding is.
+  { apiGroups: [""], resources: ["secrets"], verbs: ["get", "create", "patch", "delete"] },
+  { apiGroups: [""], resources: ["events"], verbs: ["create"] },
+];
+
+/** Of the operator in its own namespace: its lease. */
+export const operatorNamespaceRules: readonly PolicyRule[] = [
+  { apiGroups: ["coordination.k8s.io"], resources: ["leases"], verbs: ["get", "create", "update", "patch"] },
+];
+
+/** In the order in which they have to be applied. */
+export function operatorManifests({ image }: { readonly image: string }): readonly Manifest[] {
+  const inNamespace = { name, namespace, labels: { app: name } };
+  const anywhere = { name, labels: { app: name } };
+  const subjects = [{ kind: "ServiceAccount", name, namespace }];
+  return [
+    ...a8sCrds.map((crd) => ({ ...crd })),
+    { apiVersion: "v1", kind: "Namespace", metadata: { name: namespace } },
+    { apiVersion: "v1", kind: "ServiceAccount", metadata: inNamespace },
+    { apiVersion: `${rbac}/v1`, kind: "ClusterRole", metadata: anywhere, rules: operatorRules },
+    {
+      apiVersion: `${rbac}/v1`,
+      kind: "ClusterRoleBinding",
+      metadata: anywhere,
+      roleRef: { apiGroup: rbac, kind: "ClusterRole", name },
+      subjects,
+    },
+    { apiVersion: `${rbac}/v1`, kind: "Role", metadata: inNamespace, rules: operatorNamespaceRules },
+    {
+      apiVersion: `${rbac}/v1`,
+      kind: "RoleBinding",
+      metadata: inNamespace,
+      roleRef: { apiGroup: rbac, kind: "Role", name },
+      subjects,
+    },
+    {
+      apiVersion: "v1",
+      kind: "PersistentVolumeClaim",
+      metadata: inNamespace,
+      spec: { accessModes: ["ReadWriteOnce"], resources: { requests: { storage: "20Gi" } } },
+    },
+    { apiVersion: "apps/v1", kind: "Deployment", metadata: inNamespace, spec: deploymentSpec(image) },
+  ];
+}
+
+function deploymentSpec(image: string): Readonly<Record<string, unknown>> {
+  return {
+    // One works in a data folder.
+    replicas: 1,
+    strategy: { type: "Recreate" },
+    selector: { matchLabels: { app: name } },
+    template: {
+      metadata: { labels: { app: name } },
+      spec: {
+        serviceAccountName: name,
+        securityContext: {
+          runAsNonRoot: true,
+          runAsUser: 65_532,
+          fsGroup: 65_532,
+          seccompProfile: { type: "RuntimeDefault" },
+        },
+        containers: [container(image)],
+        volumes: [
+          { name: "data", persistentVolumeClaim: { claimName: name } },
+          { name: "tmp", emptyDir: {} },
+        ],
+      },
+    },
+  };
+}
+
+function container(image: string): Readonly<Record<string, unknown>> {
+  const fromField = (variable: string, fieldPath: string): unknown => ({
+    name: variable,
+    valueFrom: { fieldRef: { fieldPath } },
+  });
+  const probe = (path: string): unknown => ({
+    httpGet: { path, port: probePort },
+    periodSeconds: 10,
+    timeoutSeconds: 5,
+  });
+  return {
+    name,
+    image,
+    args: [
+      "--leader-election",
+      "--data-folder=/var/lib/a8s-operator",
+      `--health-probe-bind-address=:${probePort}`,
+    ],
+    env: [fromField("POD_NAME", "metadata.name"), fromField("POD_NAMESPACE", "metadata.namespace")],
+    ports: [{ name: "health", containerPort: probePort }],
+    livenessProbe: probe("/healthz"),
+    readinessProbe: probe("/readyz"),
+    resources: { requests: { cpu: "100m", memory: "256Mi" } },
+    securityContext: {
+      allowPrivilegeEscalation: false,
+      readOnlyRootFilesystem: true,
+      capabilities: { drop: ["ALL"] },
+    },
+    volumeMounts: [
+      { name: "data", mountPath: "/var/lib/a8s-operator" },
+      { name: "tmp", mountPath: "/tmp" },
+    ],
+  };
+}

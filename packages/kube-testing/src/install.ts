@@ -1,0 +1,63 @@
+/** Installing manifests where the Deployments' parts are played by processes. */
+import {
+  type ClusterConfig,
+  createKubeClient,
+  formatKubeconfig,
+  type KubeClient,
+  serviceAccountToken,
+} from "@klutch/kube";
+import {
+  clusterRoleBindings,
+  clusterRoles,
+  conditionsOf,
+  customResourceDefinitions,
+  type DynamicObject,
+  isTrue,
+  type KubeObject,
+  namespaces,
+  refOfObject,
+  roleBindings,
+  roles,
+  serviceAccounts,
+} from "@klutch/kube-core";
+import { waitFor } from "./wait-for.ts";
+
+const installable = [namespaces, serviceAccounts, clusterRoles, clusterRoleBindings, roles, roleBindings];
+const manager = { fieldManager: "installer", force: true } as const;
+
+/** Applies namespaces, accounts and what decides about rights; everything else is left out. */
+export async function installRights(client: KubeClient, manifests: readonly KubeObject[]): Promise<void> {
+  for (const manifest of manifests) {
+    const type = installable.find(({ kind }) => kind === manifest.kind);
+    if (type !== undefined) await client.apply(type, manifest, manager);
+  }
+}
+
+/** Applies CustomResourceDefinitions, and waits until they are served; everything else is left out. */
+export async function installKinds(client: KubeClient, manifests: readonly KubeObject[]): Promise<void> {
+  const kinds = manifests.filter(({ kind }) => kind === customResourceDefinitions.kind);
+  for (const kind of kinds) await client.apply(customResourceDefinitions, kind, manager);
+  for (const { metadata } of kinds)
+    await waitFor(`${metadata.name} to be served`, async () =>
+      isTrue(
+        conditionsOf(
+          await client.get<DynamicObject>(customResourceDefinitions, { name: metadata.name ?? "" }),
+        ),
+        "Established",
+      ),
+    );
+}
+
+/** Installs rights and kinds as an administrator, and gives back a kubeconfig of the one account among them, for an hour. */
+export async function installedAccount(
+  config: ClusterConfig,
+  manifests: readonly KubeObject[],
+): Promise<string> {
+  await using client = createKubeClient(config);
+  await installRights(client, manifests);
+  await installKinds(client, manifests);
+  const account = manifests.find(({ kind }) => kind === serviceAccounts.kind);
+  if (account === undefined) throw new Error("there is no ServiceAccount among the manifests");
+  const { token } = await serviceAccountToken(client, refOfObject(account), { expirationSeconds: 3600 });
+  return formatKubeconfig({ ...config, auth: { kind: "token", token } });
+}
