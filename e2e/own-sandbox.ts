@@ -25,21 +25,21 @@ export interface OwnSandbox extends AsyncDisposable {
   readonly printed: () => string;
   /** A client of the cluster's administrator, which ends with the sandbox. */
   client(cluster: "control-plane" | "app-a" | "app-b", options?: KubeClientOptions): Promise<KubeClient>;
-  /** Binds APIs of these resources to app cluster A, as a person does, one after the other. */
+  /** Binds APIs of these resources, of which some are called with their group, to app cluster A, as a person does, one after the other. */
   bind(...plurals: readonly string[]): Promise<void>;
 }
 
 const upWithinMs = 300_000;
 
-/** Starts it without the demo; `name` is for its folder. Throws with what it printed when it does not come up. */
-export async function startOwnSandbox(name: string): Promise<OwnSandbox> {
+/** Starts it without the demo, with further flags; `name` is for its folder. Throws with what it printed when it does not come up. */
+export async function startOwnSandbox(name: string, ...flags: readonly string[]): Promise<OwnSandbox> {
   await using stack = new AsyncDisposableStack();
   const root = await mkdtemp(join(tmpdir(), `klutch-${name}-`));
   stack.defer(() => rm(root, { recursive: true, force: true }));
   const folder = join(root, "sandbox");
   stack.defer(() => removeDataOf(folder));
   const env = { ...process.env, HOME: root, KLUTCH_STATE_DIR: folder, KLUTCH_CACHE_DIR: cacheFolder };
-  const sandbox = startSandbox({ env, args: ["--no-demo"] });
+  const sandbox = startSandbox({ env, args: ["--no-demo", ...flags] });
   stack.defer(async () => {
     sandbox.child.kill("SIGINT");
     await sandbox.exited;

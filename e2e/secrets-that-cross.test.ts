@@ -2,11 +2,11 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type PermissionClaim, resourceOwnerAnnotation } from "@klutch/api";
 import { type DynamicObject, listAt, type ObjectMeta } from "@klutch/kube-core";
-import { exportTemplates } from "@klutch/services";
+import { exportTemplatesOf, legacy } from "@klutch/services";
 import { claimFaults, compilePermissionClaim, planClaimed } from "@klutch/sync";
 import fc from "fast-check";
 
-const bindings = exportTemplates.find(({ metadata }) => metadata.name === "servicebindings");
+const bindings = exportTemplatesOf(legacy).find(({ metadata }) => metadata.name === "servicebindings");
 const [offered, ...others] = listAt(bindings?.spec, "permissionClaims");
 const selectors = listAt(offered, "selector", "fieldSelectors").map(String);
 const shipped: PermissionClaim = {

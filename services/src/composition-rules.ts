@@ -3,28 +3,40 @@
  * fills the default in some time after a claim was made; that passes.
  */
 import type { Rule } from "@klutch/schema";
+import { chosenName, type Generation, hasChoice } from "./generation.ts";
 import { telling } from "./rule-text.ts";
 
-const sameName = "has(self.compositionRef) && self.compositionRef.name == oldSelf.compositionRef.name";
-const nameIn = (of: string, otherwise: string): string =>
-  `{has(${of}.compositionRef) ? '"' + ${of}.compositionRef.name + '"' : '${otherwise}'}`;
-const kept = (rule: string, before: string): Rule =>
-  telling(
-    { rule, message: "CompositionRef is an immutable field", fieldPath: ".compositionRef" },
-    `it is ${before} and cannot become ${nameIn("self", "unset")}, for everything would be made anew`,
+const named = (generation: Generation, of: "self" | "oldSelf"): string =>
+  hasChoice(generation, "compositionRef", of);
+const sameName = (generation: Generation): string =>
+  `${named(generation, "self")} && ${chosenName(generation)} == ${chosenName(generation, "oldSelf")}`;
+const nameIn = (generation: Generation, of: "self" | "oldSelf", otherwise: string): string =>
+  `{${named(generation, of)} ? '"' + ${chosenName(generation, of)} + '"' : '${otherwise}'}`;
+
+function kept(generation: Generation, rule: string, before: string): Rule {
+  const fieldPath = `.${generation.machinery}compositionRef`;
+  return telling(
+    { rule, message: "CompositionRef is an immutable field", fieldPath },
+    `it is ${before} and cannot become ${nameIn(generation, "self", "unset")}, for everything would be made anew`,
   );
+}
 
 /** Of instances: a claim without a Composition has the default, unless its labels select one. */
-export function keepsComposition(byDefault: string): Rule {
+export function keepsComposition(generation: Generation, byDefault: string): Rule {
   return kept(
-    `has(oldSelf.compositionRef) ? ${sameName} : ` +
-      `!has(self.compositionRef) || self.compositionRef.name == '${byDefault}' || has(self.compositionSelector)`,
-    nameIn("oldSelf", `"${byDefault}", the default,`),
+    generation,
+    `${named(generation, "oldSelf")} ? ${sameName(generation)} : ` +
+      `!${named(generation, "self")} || ${chosenName(generation)} == '${byDefault}' || ` +
+      hasChoice(generation, "compositionSelector"),
+    nameIn(generation, "oldSelf", `"${byDefault}", the default,`),
   );
 }
 
 /** Of kinds whose default was another one once: a claim without a Composition may have got either. */
-export const keepsNamedComposition: Rule = kept(
-  `!has(oldSelf.compositionRef) || (${sameName})`,
-  nameIn("oldSelf", "unset"),
-);
+export function keepsNamedComposition(generation: Generation): Rule {
+  return kept(
+    generation,
+    `!${named(generation, "oldSelf")} || (${sameName(generation)})`,
+    nameIn(generation, "oldSelf", "unset"),
+  );
+}

@@ -1,5 +1,5 @@
 /** The Compositions of the Configuration: one for each data service and for each shared kind. */
-import { claimGroup, functionName, type PackageManifest } from "@klutch/api";
+import { functionName, type PackageManifest } from "@klutch/api";
 import type { DataService } from "./data-service.ts";
 import {
   backupResource,
@@ -8,18 +8,26 @@ import {
   functionInput,
   restoreResource,
 } from "./function-input.ts";
+import { compositionName, type Generation } from "./generation.ts";
 import { instanceInput } from "./instance-input.ts";
 import { services } from "./list.ts";
 import { objectInput } from "./object-input.ts";
 import { objectsOf } from "./objects-of.ts";
 
-function composition(name: string, claimKind: string, input: FunctionInput): PackageManifest {
+/** The name is that for legacy claims. The function sees by the composite's namespace which generation it composes for. */
+function composition(
+  generation: Generation,
+  name: string,
+  claimKind: string,
+  input: FunctionInput,
+): PackageManifest {
+  const kind = generation.name === "legacy" ? `X${claimKind}` : claimKind;
   return {
     apiVersion: "apiextensions.crossplane.io/v1",
     kind: "Composition",
-    metadata: { name },
+    metadata: { name: compositionName(generation, name) },
     spec: {
-      compositeTypeRef: { apiVersion: `${claimGroup}/v1`, kind: `X${claimKind}` },
+      compositeTypeRef: { apiVersion: `${generation.group}/v1`, kind },
       mode: "Pipeline",
       pipeline: [{ step: "compose", functionRef: { name: functionName }, input }],
     },
@@ -27,12 +35,16 @@ function composition(name: string, claimKind: string, input: FunctionInput): Pac
 }
 
 /** Of a service's instances: one for each way to make them. */
-export function instanceCompositions(service: DataService): readonly PackageManifest[] {
+export function instanceCompositions(
+  generation: Generation,
+  service: DataService,
+): readonly PackageManifest[] {
   const { type, kind, connection } = service;
   return [service, ...service.others].map((making) => {
     const { composition: name, parameters, takes } = making;
     const object = objectsOf(making).instance;
     return composition(
+      generation,
       name,
       kind,
       object === undefined
@@ -44,17 +56,24 @@ export function instanceCompositions(service: DataService): readonly PackageMani
 
 const sharedKinds = { binding: "ServiceBinding", backup: "Backup", restore: "Restore" } as const;
 
-/** All of them. */
-export const compositions: readonly PackageManifest[] = [
-  ...services.flatMap(instanceCompositions),
-  composition("a9s-servicebinding", "ServiceBinding", functionInput(bindingResource)),
-  composition("a9s-backup", "Backup", functionInput(backupResource)),
-  composition("a9s-restore", "Restore", functionInput(restoreResource)),
-  ...objectCompositions(services),
-];
+/** All of a generation. */
+export function compositionsOf(generation: Generation): readonly PackageManifest[] {
+  const shared = (name: string, kind: string, resource: string): PackageManifest =>
+    composition(generation, name, kind, functionInput(resource));
+  return [
+    ...services.flatMap((service) => instanceCompositions(generation, service)),
+    shared("a9s-servicebinding", "ServiceBinding", bindingResource),
+    shared("a9s-backup", "Backup", backupResource),
+    shared("a9s-restore", "Restore", restoreResource),
+    ...objectCompositions(generation, services),
+  ];
+}
 
 /** Of the shared kinds: one for each backend of objects, with the types that have the kind there. */
-export function objectCompositions(all: readonly DataService[]): readonly PackageManifest[] {
+export function objectCompositions(
+  generation: Generation,
+  all: readonly DataService[],
+): readonly PackageManifest[] {
   const found = all.flatMap((service) =>
     [service, ...service.others].flatMap((making) =>
       (["binding", "backup", "restore"] as const).flatMap((of) => {
@@ -69,6 +88,6 @@ export function objectCompositions(all: readonly DataService[]): readonly Packag
     const [first] = group;
     return first === undefined
       ? []
-      : [composition(name, sharedKinds[first.of], objectInput(group.map(({ entry }) => entry)))];
+      : [composition(generation, name, sharedKinds[first.of], objectInput(group.map(({ entry }) => entry)))];
   });
 }

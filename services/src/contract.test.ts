@@ -3,13 +3,15 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { configurationMeta, functionName, packageRepositories, providerName } from "@klutch/api";
+import { listAt, recordAt, textAt, valueAt } from "@klutch/kube-core";
 import * as schema from "@klutch/schema";
-import { compositions } from "./compositions.ts";
-import { exportTemplates } from "./export-templates.ts";
+import { compositionsOf } from "./compositions.ts";
+import { exportTemplatesOf } from "./export-templates.ts";
+import { compositionName, generations, legacy, v2 } from "./generation.ts";
 import { services } from "./list.ts";
-import { sharedXrds } from "./shared-xrds.ts";
+import { sharedXrdsOf } from "./shared-xrds.ts";
 import type { CompositeResourceDefinition } from "./xrd.ts";
-import { instanceXrd, xrds } from "./xrds.ts";
+import { instanceXrd, xrdsOf } from "./xrds.ts";
 
 const home = join(import.meta.dirname, "..");
 
@@ -62,7 +64,7 @@ for (const service of services) {
 
   test(`every field, enum, rule and column of ${service.kind} is as its contract says`, () => {
     const contract = readFileSync(join(home, type, "contract.txt"), "utf8");
-    assert.deepEqual(describeXrd(instanceXrd(service)), lines(contract));
+    assert.deepEqual(describeXrd(instanceXrd(legacy, service)), lines(contract));
   });
 
   test(`${title} knows no other service`, () => {
@@ -89,15 +91,58 @@ for (const service of services) {
   });
 
   test(`${title} is offered to app clusters`, () => {
-    assert.ok(
-      exportTemplates.some(({ metadata }) => metadata.name === `${service.kind.toLowerCase()}s`),
-      service.kind,
-    );
+    const name = `${service.kind.toLowerCase()}s`;
+    for (const [generation, template] of [
+      [legacy, name],
+      [v2, `${name}.m.anynines.com`],
+    ] as const)
+      assert.ok(
+        exportTemplatesOf(generation).some(({ metadata }) => metadata.name === template),
+        template,
+      );
   });
 }
 
+/** What a definition of v2 says, in the words of a legacy one. */
+function asLegacy(line: string): string {
+  return line
+    .replaceAll("(has(self.crossplane) && has(self.crossplane.compositionRef))", "has(self.compositionRef)")
+    .replaceAll(
+      "(has(oldSelf.crossplane) && has(oldSelf.crossplane.compositionRef))",
+      "has(oldSelf.compositionRef)",
+    )
+    .replaceAll(
+      "(has(self.crossplane) && has(self.crossplane.compositionSelector))",
+      "has(self.compositionSelector)",
+    )
+    .replaceAll(".crossplane.compositionRef", ".compositionRef")
+    .replaceAll("-namespaced", "");
+}
+
+test("claims of both generations have the same fields, texts, rules and columns", () => {
+  for (const [index, definition] of xrdsOf(v2).entries()) {
+    const [ours, theirs] = [definition, xrdsOf(legacy)[index]].map((one) =>
+      recordAt(listAt(one?.spec, "versions")[0]),
+    );
+    assert.deepEqual(JSON.parse(asLegacy(JSON.stringify(ours))), theirs, definition.metadata.name);
+    const { scope, names, claimNames, defaultCompositionRef } = definition.spec;
+    const name = textAt(names, "kind") ?? "";
+    assert.equal(definition.metadata.name, `${name.toLowerCase()}s.m.anynines.com`);
+    assert.deepEqual([scope, claimNames], ["Namespaced", undefined]);
+    assert.match(textAt(defaultCompositionRef, "name") ?? "", /^a9s-\w+-namespaced$/);
+  }
+});
+
+test("a Composition of v2 tells the function what that for legacy claims tells it", () => {
+  for (const [index, { metadata, spec }] of compositionsOf(v2).entries()) {
+    const other = compositionsOf(legacy)[index];
+    assert.equal(metadata.name, compositionName(v2, other?.metadata.name ?? ""));
+    assert.deepEqual(valueAt(spec, "pipeline"), valueAt(other?.spec, "pipeline"));
+  }
+});
+
 /** The references are immutable here, other than in the API that this one follows. */
-for (const definition of sharedXrds) {
+for (const definition of sharedXrdsOf(legacy)) {
   const kind = /^x(\w+)s\./.exec(definition.metadata.name)?.[1] ?? "none";
   test(`every field, enum, rule and column of the shared kind ${kind} is as its contract says`, () => {
     const contract = readFileSync(join(import.meta.dirname, "contracts", `${kind}.txt`), "utf8");
@@ -106,16 +151,18 @@ for (const definition of sharedXrds) {
 }
 
 test("every composite has the Composition that its definition names, and the Composition our function", () => {
-  for (const { spec } of xrds) {
-    const { names, defaultCompositionRef } = spec;
-    const composition = compositions.find(
-      ({ metadata }) => JSON.stringify(metadata) === JSON.stringify(defaultCompositionRef),
-    );
-    assert.ok(composition !== undefined, JSON.stringify(defaultCompositionRef));
-    const text = JSON.stringify(composition.spec);
-    assert.ok(text.includes(`"functionRef":{"name":"${functionName}"}`));
-    assert.ok(JSON.stringify(names).includes(/"kind":"(\w+)"/.exec(text)?.[1] ?? "none"));
-  }
+  for (const generation of generations)
+    for (const { spec } of xrdsOf(generation)) {
+      const { names, defaultCompositionRef } = spec;
+      const composition = compositionsOf(generation).find(
+        ({ metadata }) => JSON.stringify(metadata) === JSON.stringify(defaultCompositionRef),
+      );
+      assert.ok(composition !== undefined, JSON.stringify(defaultCompositionRef));
+      const text = JSON.stringify(composition.spec);
+      assert.ok(text.includes(`"functionRef":{"name":"${functionName}"}`));
+      assert.ok(JSON.stringify(names).includes(/"kind":"(\w+)"/.exec(text)?.[1] ?? "none"));
+      assert.ok(text.includes(`"apiVersion":"${generation.group}/v1"`));
+    }
 });
 
 test("the Configuration depends on the function and the provider it needs", () => {

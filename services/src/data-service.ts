@@ -1,8 +1,8 @@
 /** What one data service is. Its XRD, Composition, export template, examples and page of documentation follow from it. */
-import { claimGroup } from "@klutch/api";
 import type { ResourceType } from "@klutch/kube-core";
 import type { JsonSchema, PrinterColumn, Rule } from "@klutch/schema";
 import type { ComposedParameter } from "./composed-service.ts";
+import { compositionName, type Generation, legacy } from "./generation.ts";
 import type { ObjectBackend } from "./table/object-table.ts";
 import type { ConnectionSource, Takes } from "./table/service-table.ts";
 
@@ -79,8 +79,17 @@ export interface DataService extends Making {
 }
 
 /** The resource that claims of a kind of the Configuration are served as. */
-export function claimResource(kind: string): ResourceType {
-  return { group: claimGroup, version: "v1", plural: `${kind.toLowerCase()}s`, kind, namespaced: true };
+export function claimResource(kind: string, { group }: Generation = legacy): ResourceType {
+  return { group, version: "v1", plural: `${kind.toLowerCase()}s`, kind, namespaced: true };
+}
+
+/** The service as a generation offers it. */
+export function serviceIn(generation: Generation, service: DataService): DataService {
+  const making = <T extends Making>(one: T): T => ({
+    ...one,
+    composition: compositionName(generation, one.composition),
+  });
+  return { ...making(service), others: service.others.map(making) };
 }
 
 /** What the input of the composition function called a service's instances before it described them; understood for one release. */

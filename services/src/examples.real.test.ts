@@ -6,15 +6,12 @@ import type { KubeObject } from "@klutch/kube-core";
 import { waitFor } from "@klutch/kube-testing";
 import * as schema from "@klutch/schema";
 import { claimResource } from "./data-service.ts";
-import { exampleFiles } from "./examples.ts";
+import { exampleFilesOf } from "./examples.ts";
+import { generations, legacy } from "./generation.ts";
 import { services } from "./list.ts";
 import { startClaimServer } from "./testing/claim-server.ts";
 
 const { client } = await startClaimServer("examples");
-const types = [
-  ...services.map(({ kind }) => claimResource(kind)),
-  ...["ServiceBinding", "Backup", "Restore"].map(claimResource),
-];
 const manifest = schema.object({
   apiVersion: schema.string(),
   kind: schema.string(),
@@ -22,19 +19,30 @@ const manifest = schema.object({
   spec: schema.anyObject(),
 });
 
-test("every shipped example is accepted, and none has a field that is dropped", async () => {
-  const folder = new URL("../../configuration/examples/", import.meta.url);
-  const names = await readdir(folder);
-  assert.deepEqual(names.toSorted(), exampleFiles.map(({ name }) => `${name}.yaml`).toSorted());
-  // The first requests to fresh kinds may still be answered with 404.
-  for (const type of types) await waitFor(`${type.plural} to be served`, () => client.list(type));
-  for (const name of names) {
-    for (const value of parseYamlDocuments(await readFile(new URL(name, folder), "utf8"))) {
-      assert.ok(schema.accepts(manifest, value), name);
-      const type = types.find(({ kind }) => kind === value.kind);
-      assert.ok(type !== undefined, name);
-      const { spec } = await client.create<KubeObject>(type, value, { dryRun: true });
-      assert.deepEqual(spec, value.spec, name);
+for (const generation of generations)
+  test(`every shipped example of ${generation.name} is accepted, and none has a field that is dropped`, async () => {
+    const kinds = [...services.map(({ kind }) => kind), "ServiceBinding", "Backup", "Restore"];
+    const types = kinds.map((kind) => claimResource(kind, generation));
+    const place = generation === legacy ? "" : "namespaced/";
+    const folder = new URL(`../../configuration/${place}examples/`, import.meta.url);
+    const names = await readdir(folder);
+    assert.deepEqual(
+      names.toSorted(),
+      exampleFilesOf(generation)
+        .map(({ name }) => `${name}.yaml`)
+        .toSorted(),
+    );
+    // The first requests to fresh kinds may still be answered with 404.
+    for (const type of types) await waitFor(`${type.plural} to be served`, () => client.list(type));
+    for (const name of names) {
+      for (const value of parseYamlDocuments(await readFile(new URL(name, folder), "utf8"))) {
+        assert.ok(schema.accepts(manifest, value), name);
+        const type = types.find(
+          ({ kind, group }) => kind === value.kind && value.apiVersion === `${group}/v1`,
+        );
+        assert.ok(type !== undefined, name);
+        const { spec } = await client.create<KubeObject>(type, value, { dryRun: true });
+        assert.deepEqual(spec, value.spec, name);
+      }
     }
-  }
-});
+  });

@@ -1,7 +1,7 @@
 /** Claims to start from, one file each. */
-import { claimGroup } from "@klutch/api";
 import { textAt } from "@klutch/kube-core";
 import { claimResource, type DataService, type Making } from "./data-service.ts";
+import { compositionName, type Generation } from "./generation.ts";
 import { services } from "./list.ts";
 
 /** An example as a file. */
@@ -14,48 +14,76 @@ export interface ExampleFile {
 }
 
 function fileOf(
+  generation: Generation,
   name: string,
   comment: readonly string[],
-  claim: { readonly kind: string; readonly name: string; readonly spec: object },
+  claim: { readonly kind: string; readonly name: string; readonly spec: ClaimSpec },
 ): ExampleFile {
   const metadata = { name: claim.name, namespace: "default" };
   return {
     name,
     comment,
-    manifest: { apiVersion: `${claimGroup}/v1`, kind: claim.kind, metadata, spec: claim.spec },
+    manifest: {
+      apiVersion: `${generation.group}/v1`,
+      kind: claim.kind,
+      metadata,
+      spec: specIn(generation, claim.spec),
+    },
   };
 }
 
-const needs = (kind: string): string => {
-  const { plural, group } = claimResource(kind);
+type ClaimSpec = Readonly<Record<string, unknown>>;
+
+/** The spec of a legacy claim, as a claim of the generation says the same. */
+export function specIn(generation: Generation, spec: ClaimSpec): ClaimSpec {
+  if (generation.name === "legacy") return spec;
+  const { compositionRef, compositionSelector, ...own } = spec;
+  const name = textAt(compositionRef, "name");
+  const crossplane = {
+    ...(compositionRef === undefined ? {} : { compositionRef }),
+    ...(name === undefined ? {} : { compositionRef: { name: compositionName(generation, name) } }),
+    ...(compositionSelector === undefined ? {} : { compositionSelector }),
+  };
+  return Object.keys(crossplane).length === 0 ? own : { ...own, crossplane };
+}
+
+const needs = (generation: Generation, kind: string): string => {
+  const { plural, group } = claimResource(kind, generation);
   return `Apply it in an app cluster that has bound \`${plural}.${group}\`.`;
 };
 
 /** Of one service: its instances, and for each way of making them a binding, a backup and a restore of the first example of it. */
-export function examplesOf(service: DataService): readonly ExampleFile[] {
+export function examplesOf(generation: Generation, service: DataService): readonly ExampleFile[] {
   const { kind, examples, type } = service;
   const instances = examples.map(({ file, about, ...claim }) =>
-    fileOf(file, [`${about} ${needs(kind)}`], { kind, ...claim }),
+    fileOf(generation, file, [`${about} ${needs(generation, kind)}`], { kind, ...claim }),
   );
   const [first] = examples;
-  const shared = first === undefined ? [] : sharedExamples({ type, prefix: type, instance: first.name });
-  return [...instances, ...shared, ...service.others.flatMap((making) => otherExamples(service, making))];
+  const shared =
+    first === undefined ? [] : sharedExamples({ generation, type, prefix: type, instance: first.name });
+  return [
+    ...instances,
+    ...shared,
+    ...service.others.flatMap((making) => otherExamples(generation, service, making)),
+  ];
 }
 
 /** Where bindings, backups and restores of such instances are made, too. */
 function otherExamples(
+  generation: Generation,
   { type, examples }: DataService,
   { composition, object }: Making,
 ): readonly ExampleFile[] {
   const instance = examples.find(({ spec }) => nameAt(spec) === composition)?.name;
   if (instance === undefined || object?.binding === undefined) return [];
   const way = composition.slice(0, -`-${type}`.length);
-  return sharedExamples({ type, prefix: `${type}-${way}`, instance, way });
+  return sharedExamples({ generation, type, prefix: `${type}-${way}`, instance, way });
 }
 
 const nameAt = (spec: object): string | undefined => textAt(spec, "compositionRef", "name");
 
 function sharedExamples(options: {
+  readonly generation: Generation;
   readonly type: string;
   /** Of the files' names. */
   readonly prefix: string;
@@ -63,7 +91,7 @@ function sharedExamples(options: {
   /** Names the Compositions of claims that must name one. */
   readonly way?: string | undefined;
 }): readonly ExampleFile[] {
-  const { type, prefix, instance, way } = options;
+  const { generation, type, prefix, instance, way } = options;
   const binding = `${instance}-app`;
   const backup = `${instance}-backup`;
   const made = (kind: string): object =>
@@ -75,23 +103,25 @@ function sharedExamples(options: {
       : "They arrive in the same namespace, as the Secret that `status.managed.credentials.name` names.";
   return [
     fileOf(
+      generation,
       `${prefix}-binding`,
       [
         `Credentials for \`${instance}\`. ${arrives}`,
-        `Needs \`servicebindings.${claimGroup}\` bound, with the permission claim on Secrets accepted.`,
+        `Needs \`servicebindings.${generation.group}\` bound, with the permission claim on Secrets accepted.`,
       ],
       { kind: "ServiceBinding", name: binding, spec: { ...ofInstance, ...made("ServiceBinding") } },
     ),
-    fileOf(`${prefix}-backup`, [`A backup of \`${instance}\`. ${needs("Backup")}`], {
+    fileOf(generation, `${prefix}-backup`, [`A backup of \`${instance}\`. ${needs(generation, "Backup")}`], {
       kind: "Backup",
       name: backup,
       spec: { ...ofInstance, ...made("Backup") },
     }),
     fileOf(
+      generation,
       `${prefix}-restore`,
       [
         `Puts \`${backup}\` back into \`${instance}\`, once: what was written since then is lost.`,
-        needs("Restore"),
+        needs(generation, "Restore"),
       ],
       {
         kind: "Restore",
@@ -102,5 +132,7 @@ function sharedExamples(options: {
   ];
 }
 
-/** All of them. */
-export const exampleFiles: readonly ExampleFile[] = services.flatMap(examplesOf);
+/** All of a generation. */
+export function exampleFilesOf(generation: Generation): readonly ExampleFile[] {
+  return services.flatMap((service) => examplesOf(generation, service));
+}

@@ -1,6 +1,12 @@
 /** What offers the claims to app clusters. */
-import { claimGroup, serviceTypeFieldAnnotation, serviceTypeLabel, templateGroup } from "@klutch/api";
+import {
+  hiddenFieldsAnnotation,
+  serviceTypeFieldAnnotation,
+  serviceTypeLabel,
+  templateGroup,
+} from "@klutch/api";
 import { claimResource, type DataService } from "./data-service.ts";
+import type { Generation } from "./generation.ts";
 import { services } from "./list.ts";
 
 /** An APIServiceExportTemplate as it is applied. */
@@ -16,24 +22,48 @@ export interface TemplateManifest {
   readonly spec: object;
 }
 
-function template(kind: string, metadata: object, more: object = {}): TemplateManifest {
-  const { plural } = claimResource(kind);
+/** Of a composite's spec: Crossplane's own. People choose a Composition only. */
+const hidden: string = [
+  "compositionRevisionRef",
+  "compositionRevisionSelector",
+  "compositionUpdatePolicy",
+  "resourceRefs",
+]
+  .map((field) => `spec.crossplane.${field}`)
+  .join(",");
+
+function template(
+  generation: Generation,
+  kind: string,
+  { labels, annotations = {} }: Pick<TemplateManifest["metadata"], "labels" | "annotations">,
+  more: object = {},
+): TemplateManifest {
+  const { plural, group } = claimResource(kind, generation);
+  const all =
+    generation.machinery === "" ? annotations : { ...annotations, [hiddenFieldsAnnotation]: hidden };
+  const name = generation.name === "legacy" ? plural : `${plural}.${group}`;
   return {
     apiVersion: `${templateGroup}/v1alpha1`,
     kind: "APIServiceExportTemplate",
-    metadata: { name: plural, namespace: "crossplane-system", ...metadata },
-    spec: { APIServiceSelector: { group: claimGroup, resource: plural }, ...more },
+    metadata: {
+      name,
+      namespace: "crossplane-system",
+      ...(labels === undefined ? {} : { labels }),
+      ...(Object.keys(all).length === 0 ? {} : { annotations: all }),
+    },
+    spec: { APIServiceSelector: { group, resource: plural }, ...more },
   };
 }
 
 /** What offers a service's instances. */
-export function instanceTemplate({ kind, type }: DataService): TemplateManifest {
-  return template(kind, { labels: { [serviceTypeLabel]: type } });
+export function instanceTemplate(generation: Generation, { kind, type }: DataService): TemplateManifest {
+  return template(generation, kind, { labels: { [serviceTypeLabel]: type } });
 }
 
 /** A kind of all services: app clusters are offered the types of those that are offered to them. */
-function sharedTemplate(kind: string, more: object = {}): TemplateManifest {
-  return template(kind, { annotations: { [serviceTypeFieldAnnotation]: "spec.serviceInstanceType" } }, more);
+function sharedTemplate(generation: Generation, kind: string, more: object = {}): TemplateManifest {
+  const annotations = { [serviceTypeFieldAnnotation]: "spec.serviceInstanceType" };
+  return template(generation, kind, { annotations }, more);
 }
 
 /** Field selectors of Secrets with credentials: those of connections, and those that the operator of a8s makes and labels. */
@@ -43,22 +73,21 @@ const credentials: readonly string[] = [
 ];
 
 /**
- * One for each service and shared kind. Credentials of bindings reach the app cluster as Secrets that the provider owns; no other Secret of
+ * One for each service and shared kind of a generation. Credentials of bindings reach the app cluster as Secrets that the provider owns; no other Secret of
  * the namespace does.
  */
-export const exportTemplates: readonly TemplateManifest[] = [
-  ...services.map(instanceTemplate),
-  sharedTemplate("ServiceBinding", {
-    permissionClaims: [
-      {
-        group: "",
-        resource: "secrets",
-        version: "v1",
-        required: true,
-        selector: { owner: "Provider", fieldSelectors: credentials },
-      },
-    ],
-  }),
-  sharedTemplate("Backup"),
-  sharedTemplate("Restore"),
-];
+export function exportTemplatesOf(generation: Generation): readonly TemplateManifest[] {
+  const secrets = {
+    group: "",
+    resource: "secrets",
+    version: "v1",
+    required: true,
+    selector: { owner: "Provider", fieldSelectors: credentials },
+  };
+  return [
+    ...services.map((service) => instanceTemplate(generation, service)),
+    sharedTemplate(generation, "ServiceBinding", { permissionClaims: [secrets] }),
+    sharedTemplate(generation, "Backup"),
+    sharedTemplate(generation, "Restore"),
+  ];
+}

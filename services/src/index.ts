@@ -1,6 +1,6 @@
 /** Every data service, and what is derived from the list of them. No I/O. */
 export { brokerParameters, type ComposedService } from "./composed-service.ts";
-export { compositions } from "./compositions.ts";
+export { compositionsOf } from "./compositions.ts";
 export {
   backupConfigName,
   claimResource,
@@ -9,9 +9,10 @@ export {
   providerConfigName,
   typeOfProviderConfig,
 } from "./data-service.ts";
-export { type ExampleFile, exampleFiles } from "./examples.ts";
-export { exportTemplates } from "./export-templates.ts";
+export { type ExampleFile, exampleFilesOf } from "./examples.ts";
+export { exportTemplatesOf } from "./export-templates.ts";
 export { backupResource, bindingResource, restoreResource } from "./function-input.ts";
+export { type Generation, generations, legacy, v2 } from "./generation.ts";
 export { instanceInput, instanceResource, readInstanceInput } from "./instance-input.ts";
 export { services, serviceOfType } from "./list.ts";
 export {
@@ -22,9 +23,9 @@ export {
   readObjectInput,
 } from "./object-input.ts";
 export { pageOf } from "./page.ts";
-export { sharedXrds } from "./shared-xrds.ts";
+export { sharedXrdsOf } from "./shared-xrds.ts";
 export type { CompositeResourceDefinition } from "./xrd.ts";
-export { xrds } from "./xrds.ts";
+export { xrdsOf } from "./xrds.ts";
 export {
   describeFault,
   type Fault,

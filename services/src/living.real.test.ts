@@ -17,7 +17,7 @@ async function change(
   { before, patch }: { readonly before: object; readonly patch: object },
 ): Promise<string> {
   await server.create(type, name, before);
-  const request = server.client.mergePatch(type, { namespace: "a", name }, { spec: patch });
+  const request = server.patch(type, name, patch);
   return request.then(
     () => "accepted",
     (error: unknown) => (error instanceof Error ? error.message : String(error)),

@@ -6,7 +6,9 @@ import {
   type DataService,
   type Making,
   providerConfigName,
+  serviceIn,
 } from "./data-service.ts";
+import type { Generation } from "./generation.ts";
 import { examplesOf } from "./examples.ts";
 import { offered } from "./plan-rules.ts";
 
@@ -16,10 +18,15 @@ const bullets = (lines: readonly string[]): string => lines.map((line) => `- ${l
 const messageOf = ({ rule, message = rule }: Rule): string => message;
 
 /** What may be claimed, how it may change, what comes back. `examples` is the folder of the examples, as a link of the page. */
-export function pageOf(service: DataService, examples = "../../configuration/examples"): string {
+export function pageOf(
+  generation: Generation,
+  of: DataService,
+  examples = "../../configuration/examples",
+): string {
+  const service = serviceIn(generation, of);
   const { title, about, kind, type, others, credentialKeys } = service;
-  const { plural, group, version } = claimResource(kind);
-  const links = examplesOf(service).map(({ name }) => `[${name}.yaml](${examples}/${name}.yaml)`);
+  const { plural, group, version } = claimResource(kind, generation);
+  const links = examplesOf(generation, of).map(({ name }) => `[${name}.yaml](${examples}/${name}.yaml)`);
   const ways = [service, ...others];
   const titles = others.length === 0 ? ["at the broker"] : ways.map((way) => code(way.composition));
   return `# ${title}
@@ -27,7 +34,7 @@ export function pageOf(service: DataService, examples = "../../configuration/exa
 ${about}
 
 The claim is ${code(kind)}, served as ${code(`${plural}.${group}`)} (${version}). Bindings, backups and restores name it
-with ${code(`serviceInstanceType: ${type}`)}. ${madeBy(service)}
+with ${code(`serviceInstanceType: ${type}`)}. ${madeBy(generation, service)}
 
 ## Offerings and plans
 ${ways.map((making) => offers(service, making)).join("\n\n")}
@@ -46,15 +53,17 @@ ${bullets(links)}
 }
 
 /** Who makes it, of a service whose default is a broker or objects. */
-function madeBy({ type, object, composition, others }: DataService): string {
+function madeBy({ machinery }: Generation, { type, object, composition, others }: DataService): string {
   const made =
     object === undefined
       ? `The provider reaches its broker through the ProviderConfig ${code(providerConfigName(type))} and its
 backup manager through ${code(backupConfigName(type))}; without them, claims say so in their conditions.`
       : `${code(composition)} makes objects in the cluster, by provider-kubernetes.`;
   const further = others.map((other) => {
+    const name = `compositionRef: { name: ${other.composition} }`;
+    const choice = machinery === "" ? name : `crossplane: { ${name} }`;
     const by = other.object === undefined ? "is made at a broker" : "is made in the cluster, by an operator";
-    return `\nAn instance with \`compositionRef: { name: ${other.composition} }\` ${by}; this cannot be changed later.`;
+    return `\nAn instance with ${code(choice)} ${by}; this cannot be changed later.`;
   });
   return made + further.join("");
 }

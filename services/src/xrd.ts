@@ -1,5 +1,4 @@
 /** How a definition of the shipped Configuration is made. */
-import { claimGroup } from "@klutch/api";
 import {
   anyObject,
   boolean,
@@ -10,11 +9,12 @@ import {
   type Schema,
 } from "@klutch/schema";
 import { claimResource, type Field } from "./data-service.ts";
+import { compositionName, type Generation } from "./generation.ts";
 import { telling } from "./rule-text.ts";
 
-/** A CompositeResourceDefinition (apiextensions.crossplane.io/v1) as JSON. */
+/** A CompositeResourceDefinition (apiextensions.crossplane.io) as JSON: of version v1 for legacy claims, else v2. */
 export interface CompositeResourceDefinition {
-  readonly apiVersion: "apiextensions.crossplane.io/v1";
+  readonly apiVersion: "apiextensions.crossplane.io/v1" | "apiextensions.crossplane.io/v2";
   readonly kind: "CompositeResourceDefinition";
   readonly metadata: { readonly name: string };
   readonly spec: Readonly<Record<string, unknown>>;
@@ -25,25 +25,30 @@ interface XrdOptions {
   readonly kind: string;
   /** For who chooses a kind: on the binding page and in `kubectl explain`. */
   readonly about: string;
+  /** Its default, as legacy claims call it. */
   readonly composition: string;
   readonly compositeDeletePolicy?: "Foreground" | undefined;
   readonly columns?: readonly PrinterColumn[] | undefined;
   readonly spec: Field;
 }
 
-/** The definition of a kind of claim and its composite; the same options give the same definition. */
-export function xrd(options: XrdOptions): CompositeResourceDefinition {
-  const { kind, plural } = claimResource(options.kind);
+/** The definition of a kind of claim, and of its composite where that is another; the same options give the same definition. */
+export function xrd(generation: Generation, options: XrdOptions): CompositeResourceDefinition {
+  const { kind, plural, group } = claimResource(options.kind, generation);
+  const isLegacy = generation.name === "legacy";
+  const names = isLegacy ? { kind: `X${kind}`, plural: `x${plural}` } : { kind, plural };
   return {
-    apiVersion: "apiextensions.crossplane.io/v1",
+    apiVersion: `apiextensions.crossplane.io/${isLegacy ? "v1" : "v2"}`,
     kind: "CompositeResourceDefinition",
-    metadata: { name: `x${plural}.${claimGroup}` },
+    metadata: { name: `${names.plural}.${group}` },
     spec: {
-      group: claimGroup,
-      names: { kind: `X${kind}`, plural: `x${plural}` },
-      claimNames: { kind, plural },
-      defaultCompositionRef: { name: options.composition },
-      ...(options.compositeDeletePolicy === undefined
+      group,
+      ...(isLegacy ? {} : { scope: "Namespaced" }),
+      names,
+      ...(isLegacy ? { claimNames: { kind, plural } } : {}),
+      defaultCompositionRef: { name: compositionName(generation, options.composition) },
+      // A namespaced composite is deleted by whoever deletes it, in the manner that he asks for.
+      ...(options.compositeDeletePolicy === undefined || !isLegacy
         ? {}
         : { defaultCompositeDeletePolicy: options.compositeDeletePolicy }),
       versions: [

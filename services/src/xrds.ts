@@ -2,22 +2,24 @@
 import { object, string } from "@klutch/schema";
 import { readyReasonColumn, textColumn } from "./columns.ts";
 import { keepsComposition } from "./composition-rules.ts";
-import type { DataService, Making } from "./data-service.ts";
+import { type DataService, type Making, serviceIn } from "./data-service.ts";
+import type { Generation } from "./generation.ts";
 import { services } from "./list.ts";
 import { toldSchema } from "./parameter-text.ts";
 import { rulesOfAll } from "./render/backend-rules.ts";
-import { sharedXrds } from "./shared-xrds.ts";
+import { sharedXrdsOf } from "./shared-xrds.ts";
 import { acceptsIncomplete, type CompositeResourceDefinition, immutable, xrd } from "./xrd.ts";
 
 /** Of a service's instances. */
-export function instanceXrd(service: DataService): CompositeResourceDefinition {
+export function instanceXrd(generation: Generation, of: DataService): CompositeResourceDefinition {
+  const service = serviceIn(generation, of);
   const { fields = {}, composition } = service;
   const ways = [service, ...service.others];
   const all = service.parameterSchemas.map(({ name, json }) => [name, { json: toldSchema(json) }] as const);
-  return xrd({
+  return xrd(generation, {
     kind: service.kind,
     about: service.about,
-    composition,
+    composition: of.composition,
     compositeDeletePolicy: "Foreground",
     columns: [
       ...(service.columns ?? []),
@@ -44,7 +46,7 @@ export function instanceXrd(service: DataService): CompositeResourceDefinition {
       },
       {
         description: `The ${service.title} instance that is wanted.`,
-        rules: [...rulesOfAll(service), keepsComposition(composition)],
+        rules: [...rulesOfAll(generation, service), keepsComposition(generation, composition)],
       },
     ),
   });
@@ -61,5 +63,7 @@ function toldPlans({ plans, plansAbout }: Making): readonly string[] {
   return plans.map((plan) => (plansAbout[plan] ? `${plan} (${plansAbout[plan]})` : plan));
 }
 
-/** All of them. */
-export const xrds: readonly CompositeResourceDefinition[] = [...services.map(instanceXrd), ...sharedXrds];
+/** All of a generation. */
+export function xrdsOf(generation: Generation): readonly CompositeResourceDefinition[] {
+  return [...services.map((service) => instanceXrd(generation, service)), ...sharedXrdsOf(generation)];
+}

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { bindCrds, providerCrds } from "@klutch/api";
 import { recordAt, recordsAt, textAt, valueAt } from "@klutch/kube-core";
-import { xrds } from "@klutch/services";
+import { generations, xrdsOf } from "@klutch/services";
 
 /** The server describes these itself. */
 const objectFields: ReadonlySet<string> = new Set(["apiVersion", "kind", "metadata"]);
@@ -21,7 +21,7 @@ function undescribed(schema: unknown, path: string): readonly string[] {
   }, nested);
 }
 
-for (const { metadata, spec } of [...bindCrds, ...providerCrds, ...xrds]) {
+for (const { metadata, spec } of [...bindCrds, ...providerCrds, ...generations.flatMap(xrdsOf)]) {
   test(`kubectl explain says of every field of ${metadata.name} what it is`, () => {
     const [version] = recordsAt(spec, "versions");
     const schema = valueAt(version, "schema", "openAPIV3Schema");

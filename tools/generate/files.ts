@@ -12,19 +12,22 @@ import {
   konnectorManifests,
   konnectorRepository,
   klutchVersion,
+  namespacedConfigurationMeta,
   providerCrds,
   providerMeta,
 } from "@klutch/api";
 import { formatYaml } from "@klutch/kube";
 import {
   argoHealth,
-  compositions,
-  exampleFiles,
-  exportTemplates,
+  compositionsOf,
+  exampleFilesOf,
+  exportTemplatesOf,
   fluxHealth,
+  generations,
+  legacy,
   pageOf,
   services,
-  xrds,
+  xrdsOf,
 } from "@klutch/services";
 import { kindsPage } from "./kinds-page.ts";
 import { metricsPage } from "./metrics-page.ts";
@@ -45,20 +48,26 @@ export function generatedFiles(): ReadonlyMap<string, string> {
   };
   files.set(tablesModule, tablesSource(shippedTables()));
   for (const crd of [...bindCrds, ...providerCrds]) add(`deploy/crds/${crd.metadata.name}.yaml`, [crd]);
-  for (const xrd of xrds) add(`configuration/apis/${xrd.metadata.name}.yaml`, [xrd]);
-  for (const composition of compositions)
-    add(`configuration/compositions/${composition.metadata.name}.yaml`, [composition]);
+  for (const generation of generations) {
+    const folder = generation === legacy ? "configuration" : "configuration/namespaced";
+    for (const xrd of xrdsOf(generation)) add(`${folder}/apis/${xrd.metadata.name}.yaml`, [xrd]);
+    for (const composition of compositionsOf(generation))
+      add(`${folder}/compositions/${composition.metadata.name}.yaml`, [composition]);
+    for (const template of exportTemplatesOf(generation))
+      add(`${folder}/templates/${template.metadata.name}.yaml`, [template]);
+    for (const { name, comment, manifest } of exampleFilesOf(generation)) {
+      const lines = comment.map((line) => `# ${line}\n`).join("");
+      files.set(`${folder}/examples/${name}.yaml`, `${header}${lines}${formatYaml(manifest)}`);
+    }
+  }
   add("configuration/packages/configuration.yaml", [configurationMeta(publishedRegistry)]);
+  add("configuration/packages/configuration-namespaced.yaml", [
+    namespacedConfigurationMeta(publishedRegistry),
+  ]);
   add("configuration/packages/function.yaml", [functionMeta]);
   add("configuration/packages/provider.yaml", [providerMeta]);
-  for (const template of exportTemplates)
-    add(`configuration/templates/${template.metadata.name}.yaml`, [template]);
-  for (const { name, comment, manifest } of exampleFiles) {
-    const lines = comment.map((line) => `# ${line}\n`).join("");
-    files.set(`configuration/examples/${name}.yaml`, `${header}${lines}${formatYaml(manifest)}`);
-  }
   for (const service of services)
-    files.set(`docs/services/${service.type}.md`, `<!-- ${generatedBy} -->\n${pageOf(service)}`);
+    files.set(`docs/services/${service.type}.md`, `<!-- ${generatedBy} -->\n${pageOf(legacy, service)}`);
   add("deploy/konnector.yaml", konnectorManifests({ image: `${konnectorRepository}:${klutchVersion}` }));
   add("deploy/backend-rbac.yaml", backendRbac());
   const operatorImage = `${publishedRegistry}/klutch/a8s-operator:${klutchVersion}`;

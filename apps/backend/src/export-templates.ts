@@ -87,9 +87,11 @@ export class ExportTemplates {
     );
   }
 
-  /** Types of the data services whose instances are offered, sorted, each once. */
-  serviceTypes(): readonly string[] {
-    const labels = [...this.#templates.list()].map(({ metadata }) => metadata.labels?.[serviceTypeLabel]);
+  /** Types of the data services whose instances are offered in the API group, sorted, each once. */
+  serviceTypes(group: string): readonly string[] {
+    const labels = [...this.#templates.list()]
+      .filter(({ spec }) => (spec.APIServiceSelector.group ?? "") === group)
+      .map(({ metadata }) => metadata.labels?.[serviceTypeLabel]);
     return [...new Set(labels.filter((type) => type !== undefined))].toSorted();
   }
 

@@ -81,18 +81,25 @@ test("whatever a composite holds, at most one resource comes of it, and it belon
       assert.deepEqual(Object.keys(resources), ["managed"]);
       const resource = resources["managed"]?.resource;
       const labels = valueAt(body, "metadata", "labels");
-      const isClaimed =
-        textAt(labels, claimNameLabel) !== undefined && textAt(labels, claimNamespaceLabel) !== undefined;
-      const owner = isClaimed
-        ? { name: textAt(labels, claimNameLabel), namespace: textAt(labels, claimNamespaceLabel) }
-        : { name: textAt(body, "metadata", "name"), namespace: textAt(body, "metadata", "namespace") };
+      const own = {
+        name: textAt(body, "metadata", "name"),
+        namespace: textAt(body, "metadata", "namespace"),
+      };
+      const isNamespaced = own.name !== undefined && own.namespace !== undefined;
+      const owner = isNamespaced
+        ? own
+        : { name: textAt(labels, claimNameLabel), namespace: textAt(labels, claimNamespaceLabel) };
       assert.equal(textAt(resource, "metadata", "labels", claimNameLabel), owner.name);
       assert.equal(textAt(resource, "metadata", "labels", claimNamespaceLabel), owner.namespace);
+      assert.equal(valueAt(resource, "metadata", "namespace"), isNamespaced ? owner.namespace : undefined);
       // Crossplane gives it a name; one from the claim would let two claims meet.
       assert.equal(valueAt(resource, "metadata", "name"), undefined);
       const secret = valueAt(resource, "spec", "writeConnectionSecretToRef");
       if (input === bindingResource)
-        assert.deepEqual(secret, { namespace: owner.namespace, name: `${owner.name}-creds` });
+        assert.deepEqual(secret, {
+          ...(isNamespaced ? {} : { namespace: owner.namespace }),
+          name: `${owner.name}-creds`,
+        });
       else assert.equal(secret, undefined);
     }),
     { numRuns: 2_000 },

@@ -333,6 +333,7 @@ test("a namespaced composite stands for itself", () => {
   const { resources } = compose({ ...request("postgresql-instance", {}), composite });
   const metadata = resources["managed"]?.resource["metadata"];
   assert.deepEqual(metadata, {
+    namespace: "ns",
     labels: { "crossplane.io/claim-name": "own", "crossplane.io/claim-namespace": "ns" },
     annotations: sqlConnection,
   });

@@ -1,8 +1,6 @@
 /** What is read of a composite and of a managed resource that exists. */
 import {
   claimKindAnnotation,
-  claimNameLabel,
-  claimNamespaceLabel,
   serviceInstances,
   specDigestAnnotation,
   specObservedCondition,
@@ -26,35 +24,8 @@ import { type Blame, type WordsContext, wordsOf } from "./words.ts";
 /** Claims of all other kinds only name what cannot be changed. */
 const changeableKind = serviceInstances.kind;
 
-/** Whose the composite is. */
-export interface ClaimIdentity {
-  readonly name: string;
-  readonly namespace: string;
-}
-
 /** Name of the only composed resource, unless one exists under another. */
 const composedName = "managed";
-
-/**
- * The claim of a legacy composite, from the labels Crossplane puts on it; for a namespaced composite, which has no claim, its own
- * name and namespace. Undefined when neither is there.
- */
-export function claimOf(composite: Json): ClaimIdentity | undefined {
-  const labels = valueAt(composite, "metadata", "labels");
-  return (
-    identityOf(textAt(labels, claimNameLabel), textAt(labels, claimNamespaceLabel)) ??
-    identityOf(textAt(composite, "metadata", "name"), textAt(composite, "metadata", "namespace"))
-  );
-}
-
-function identityOf(name: string | undefined, namespace: string | undefined): ClaimIdentity | undefined {
-  return name === undefined || namespace === undefined ? undefined : { name, namespace };
-}
-
-/** Labels of what belongs to the claim. */
-export function claimLabels(claim: ClaimIdentity): Readonly<Record<string, string>> {
-  return { [claimNameLabel]: claim.name, [claimNamespaceLabel]: claim.namespace };
-}
 
 /** Stops the pipeline: the composite belongs to nobody. */
 export const noClaim: ComposeResponse = {
@@ -139,7 +110,7 @@ function credentialsOf(observed: ObservedResource | undefined, resource: Json): 
 /** With the claim's kind, for events about the claim while Crossplane asks no function any more. */
 function withClaimKind(resource: Json, composite: Json): Json {
   const isOwn = textAt(composite, "metadata", "namespace") !== undefined;
-  const owner = valueAt(composite, "spec", "claimRef") ?? (isOwn ? composite : undefined);
+  const owner = isOwn ? composite : valueAt(composite, "spec", "claimRef");
   const [apiVersion, kind] = [textAt(owner, "apiVersion"), textAt(owner, "kind")];
   if (apiVersion === undefined || kind === undefined) return resource;
   const metadata = recordAt(resource, "metadata");

@@ -14,8 +14,9 @@
 import { readyWordsCondition, syncedWordsCondition } from "@klutch/api";
 import type { ComposeCondition, ComposeRequest, ComposeResponse, Json } from "@klutch/crossplane";
 import { plainText, textAt, valueAt } from "@klutch/kube-core";
-import { type ClaimIdentity, specObserved } from "./composite.ts";
+import { specObserved } from "./composite.ts";
 import { holdsService } from "./living.ts";
+import type { ClaimIdentity } from "./managed-resource.ts";
 import { refusal } from "./refusal.ts";
 
 /** Where the broker has an instance. */

@@ -3,7 +3,7 @@
  * another kind of resource would delete a database when a living claim is switched to it. Rules of the claims refuse such a switch; this
  * is the second line.
  */
-import { dataservicesGroup } from "@klutch/api";
+import { dataservicesGroup, namespacedDataservicesGroup } from "@klutch/api";
 import type { ComposeRequest, ComposeResponse, Json } from "@klutch/crossplane";
 import { textAt, valueAt } from "@klutch/kube-core";
 import { manifestIdentity } from "./manifest-identity.ts";
@@ -59,7 +59,7 @@ export function holdsService(resource: Json): boolean {
   const kind = kindOf(resource) ?? "";
   if (objectKinds.includes(kind)) return true;
   const [group = ""] = kind.split(" ");
-  return group === dataservicesGroup || group === dataservicesGroup.replace(".", ".m.");
+  return group === dataservicesGroup || group === namespacedDataservicesGroup;
 }
 
 function replacement(

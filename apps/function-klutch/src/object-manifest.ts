@@ -1,12 +1,14 @@
 /** A claim as an object of an operator, by the recipe of a service's table. Pure; the claim's content never says whose the object is. */
+import { hash } from "node:crypto";
+import { namespacedClaimGroup } from "@klutch/api";
 import type { Json } from "@klutch/crossplane";
-import { isRecord, recordAt, valueAt } from "@klutch/kube-core";
+import { isRecord, recordAt, textAt, valueAt } from "@klutch/kube-core";
 import { brokerParameters, type ComposedObject } from "@klutch/services";
-import type { ClaimIdentity } from "./composite.ts";
+import type { ClaimIdentity } from "./managed-resource.ts";
 
 type Patch = NonNullable<ComposedObject["recipe"]["patches"]>[number];
 
-/** The manifest, under the claim's name and in its namespace; or what of the claim has no place in it. */
+/** The manifest, in the claim's namespace and named after it; or what of the claim has no place in it. */
 export function objectManifest(
   { recipe, parameters }: ComposedObject,
   composite: Json,
@@ -21,8 +23,21 @@ export function objectManifest(
     if (value !== undefined) made = withValue(made, patch.to.split("."), value);
   }
   const { labels, annotations } = recordAt(made, "metadata");
-  const metadata = { labels, annotations, name: claim.name, namespace: claim.namespace };
+  const metadata = { labels, annotations, name: madeName(claim.name, claim), namespace: claim.namespace };
   return { manifest: { ...made, metadata: defined(metadata) } };
+}
+
+/** Fields of a claim that name another claim of its namespace. */
+const claimRefs: readonly string[] = ["spec.instanceRef", "spec.backupRef"];
+
+/**
+ * Name of what is made for the claim of this name beside `claim`. A legacy claim and one that is the composite may have the same name in one
+ * namespace. One object of both would be deleted, with its data, with the first of them that goes.
+ */
+function madeName(name: string, { namespace, isComposite }: ClaimIdentity): string {
+  if (!isComposite) return name;
+  const mark = hash("sha256", `${namespacedClaimGroup}/${namespace}/${name}`, "hex").slice(0, 8);
+  return `${name.slice(0, 54)}-${mark}`;
 }
 
 const unfit: unique symbol = Symbol("no value");
@@ -34,8 +49,12 @@ function sourceOf(
   claim: ClaimIdentity,
   parameters: ComposedObject["parameters"],
 ): unknown {
-  if (from === "claim.name") return claim.name;
+  if (from === "claim.name") return madeName(claim.name, claim);
   if (from === "claim.namespace") return claim.namespace;
+  if (claim.isComposite && claimRefs.includes(from)) {
+    const name = textAt(composite, ...from.split("."));
+    return name === undefined ? undefined : madeName(name, claim);
+  }
   if (from !== "parameters") return valueAt(composite, ...from.split("."));
   const claimed = valueAt(composite, "spec", "parameters");
   const known = isRecord(claimed) ? brokerParameters({ parameters }, claimed) : {};

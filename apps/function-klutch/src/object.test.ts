@@ -45,6 +45,38 @@ test("an instance becomes an Object that is ready when the database is", () => {
   });
 });
 
+test("objects of a namespaced composite are never those of a legacy claim of the same name, and find each other", () => {
+  const made = (kind: Parameters<typeof request>[0], name: string, spec: Json): Json => {
+    const metadata = { name, namespace: "team", labels };
+    const composite = { apiVersion: "m.anynines.com/v1", kind: "Something", metadata, spec };
+    return objectOf(compose({ ...request(kind, spec), composite }));
+  };
+  const ofOrders = { ...bindingSpec, instanceRef: "orders" };
+  const instance = made("instance", "orders", instanceSpec);
+  const binding = made("binding", "app", ofOrders);
+  const backup = made("backup", "monday", ofOrders);
+  const restore = made("restore", "undo", { ...ofOrders, backupRef: "monday" });
+  for (const object of [instance, binding, backup, restore]) {
+    assert.equal(object["apiVersion"], "kubernetes.m.crossplane.io/v1alpha1");
+    assert.equal(valueAt(object, "metadata", "namespace"), "team");
+    assert.deepEqual(valueAt(object, "spec", "providerConfigRef"), {
+      kind: "ClusterProviderConfig",
+      name: "kubernetes-provider",
+    });
+  }
+  const manifest = (object: Json, ...path: readonly string[]): unknown =>
+    valueAt(object, "spec", "forProvider", "manifest", ...path);
+  const name = manifest(instance, "metadata", "name");
+  assert.match(String(name), /^orders-[0-9a-f]{8}$/);
+  assert.equal(manifest(instance, "metadata", "namespace"), "team");
+  assert.equal(manifest(binding, "spec", "instance", "name"), name);
+  assert.equal(manifest(backup, "spec", "serviceInstance", "name"), name);
+  assert.equal(manifest(restore, "spec", "serviceInstance", "name"), name);
+  assert.equal(manifest(restore, "spec", "backupName"), manifest(backup, "metadata", "name"));
+  const long = manifest(made("instance", "x".repeat(63), instanceSpec), "metadata", "name");
+  assert.equal(String(long).length, 63);
+});
+
 test("each size of an instance is its disk, processors and memory, and each shape its number of servers", () => {
   for (const [size, disk, cpu, memory] of [
     ["nano", "3Gi", "2", "1Gi"],

@@ -3,15 +3,8 @@ import { wasReadyAnnotation } from "@klutch/api";
 import type { Compose, ComposeRequest, ComposeResponse, Json } from "@klutch/crossplane";
 import { recordAt, textAt } from "@klutch/kube-core";
 import { type ComposedObject, type ObjectInputRead, readObjectInput } from "@klutch/services";
-import {
-  answerWith,
-  claimLabels,
-  claimOf,
-  nameOfComposed,
-  noClaim,
-  severalComposed,
-  usualOf,
-} from "./composite.ts";
+import { answerWith, nameOfComposed, noClaim, severalComposed, usualOf } from "./composite.ts";
+import { type ClaimIdentity, claimLabels, claimOf } from "./managed-resource.ts";
 import { objectManifest } from "./object-manifest.ts";
 import { objectStateOf, reportedValues } from "./object-state.ts";
 import { refusal } from "./refusal.ts";
@@ -36,7 +29,7 @@ function composeOf(request: ComposeRequest, input: ObjectInputRead, object: Comp
   if (claim === undefined) return noClaim;
   const made = objectManifest(object, composite, claim);
   if ("problem" in made) return refusal(made.problem);
-  const wanted = objectResource(object, made.manifest, claimLabels(claim));
+  const wanted = objectResource(object, made.manifest, claim);
   const name = nameOfComposed(request.observed, wanted);
   if (name === undefined) return severalComposed;
   const observed = request.observed[name]?.resource;
@@ -54,15 +47,23 @@ function composeOf(request: ComposeRequest, input: ObjectInputRead, object: Comp
 }
 
 /** It is ready when the operator's object is, and looked at when that changes, where watches of provider-kubernetes are switched on. */
-function objectResource({ recipe, providerConfig }: ComposedObject, manifest: Json, labels: Json): Json {
+function objectResource(
+  { recipe, providerConfig }: ComposedObject,
+  manifest: Json,
+  claim: ClaimIdentity,
+): Json {
+  const { namespace, isComposite } = claim;
   return {
-    apiVersion: "kubernetes.crossplane.io/v1alpha2",
+    apiVersion: isComposite ? "kubernetes.m.crossplane.io/v1alpha1" : "kubernetes.crossplane.io/v1alpha2",
     kind: "Object",
-    metadata: { labels },
+    metadata: { ...(isComposite ? { namespace } : {}), labels: claimLabels(claim) },
     spec: {
       forProvider: { manifest },
       readiness: { policy: "DeriveFromCelQuery", celQuery: recipe.ready },
-      providerConfigRef: { name: providerConfig },
+      providerConfigRef: {
+        ...(isComposite ? { kind: "ClusterProviderConfig" } : {}),
+        name: providerConfig,
+      },
       watch: true,
     },
   };

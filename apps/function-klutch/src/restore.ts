@@ -1,9 +1,10 @@
 /** Restore claim → Restore of the provider, at the backup manager of the instance's type. */
 import { restores } from "@klutch/api";
-import type { Compose, Json } from "@klutch/crossplane";
-import { apiVersionOf, textAt } from "@klutch/kube-core";
+import type { Compose } from "@klutch/crossplane";
+import { textAt } from "@klutch/kube-core";
 import { backupConfigName } from "@klutch/services";
-import { answer, claimLabels, claimOf, noClaim } from "./composite.ts";
+import { answer, noClaim } from "./composite.ts";
+import { claimOf, managedResource } from "./managed-resource.ts";
 
 const reported = ["finishedAt", "restoreId", "state", "triggeredAt"];
 
@@ -14,17 +15,12 @@ export const composeRestore: Compose = (request) => {
   if (claim === undefined) return noClaim;
   const type = textAt(composite, "spec", "serviceInstanceType") ?? "";
   const instanceName = textAt(composite, "spec", "instanceRef");
-  const resource: Json = {
-    apiVersion: apiVersionOf(restores),
-    kind: restores.kind,
-    metadata: { labels: claimLabels(claim) },
-    spec: {
-      forProvider: {
-        backupName: textAt(composite, "spec", "backupRef") ?? "",
-        ...(instanceName === undefined ? {} : { instanceName }),
-      },
-      providerConfigRef: { name: backupConfigName(type) },
+  const resource = managedResource(claim, restores, {
+    forProvider: {
+      backupName: textAt(composite, "spec", "backupRef") ?? "",
+      ...(instanceName === undefined ? {} : { instanceName }),
     },
-  };
+    providerConfig: backupConfigName(type),
+  });
   return answer(request, resource, reported);
 };

@@ -1,10 +1,11 @@
 /** A claim of any data service → ServiceInstance. */
 import { connectionAnnotation, serviceInstances } from "@klutch/api";
 import type { Compose, Json } from "@klutch/crossplane";
-import { apiVersionOf, isRecord, recordAt, textAt, valueAt } from "@klutch/kube-core";
+import { isRecord, recordAt, textAt, valueAt } from "@klutch/kube-core";
 import { brokerParameters, type ComposedService, connectionText, providerConfigName } from "@klutch/services";
-import { answer, type ClaimIdentity, claimLabels, claimOf, nameOfComposed, noClaim } from "./composite.ts";
+import { answer, nameOfComposed, noClaim } from "./composite.ts";
 import { type Place, placeOf } from "./environment.ts";
+import { type ClaimIdentity, claimOf, managedResource } from "./managed-resource.ts";
 import type { Blame } from "./words.ts";
 
 /** The one organisation and space that compositions name by default, with every broker. */
@@ -33,21 +34,17 @@ export function composeServiceInstance(service: ComposedService): Compose {
 function instanceOf(service: ComposedService, composite: Json, claim: ClaimIdentity, place: Place): Json {
   const claimed = valueAt(composite, "spec", "parameters");
   const parameters = isRecord(claimed) ? brokerParameters(service, claimed) : {};
-  return {
-    apiVersion: apiVersionOf(serviceInstances),
-    kind: serviceInstances.kind,
-    metadata: { labels: claimLabels(claim), ...connectionOf(service) },
-    spec: {
-      forProvider: {
-        acceptsIncomplete: valueAt(composite, "spec", "acceptsIncomplete") !== false,
-        serviceName: textAt(composite, "spec", "service") ?? "",
-        planName: textAt(composite, "spec", "plan") ?? "",
-        ...place,
-        ...(Object.keys(parameters).length === 0 ? {} : { parameters }),
-      },
-      providerConfigRef: { name: providerConfigName(service.type) },
+  return managedResource(claim, serviceInstances, {
+    annotations: connectionOf(service),
+    forProvider: {
+      acceptsIncomplete: valueAt(composite, "spec", "acceptsIncomplete") !== false,
+      serviceName: textAt(composite, "spec", "service") ?? "",
+      planName: textAt(composite, "spec", "plan") ?? "",
+      ...place,
+      ...(Object.keys(parameters).length === 0 ? {} : { parameters }),
     },
-  };
+    providerConfig: providerConfigName(service.type),
+  });
 }
 
 /** For namespaces of which nobody says where their instances are made. */
@@ -59,10 +56,8 @@ function stepPlace(input: Json | undefined): Place {
 }
 
 /** For who makes its bindings and knows no service. */
-function connectionOf({ connection }: ComposedService): Json {
-  return connection.length === 0
-    ? {}
-    : { annotations: { [connectionAnnotation]: connectionText(connection) } };
+function connectionOf({ connection }: ComposedService): Readonly<Record<string, string>> | undefined {
+  return connection.length === 0 ? undefined : { [connectionAnnotation]: connectionText(connection) };
 }
 
 type Known = readonly { readonly name: string; readonly brokerKey: string }[];

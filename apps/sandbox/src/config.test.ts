@@ -20,13 +20,20 @@ test("the demo runs and the sandbox stays up unless a flag says otherwise", () =
   assert.deepEqual([flags.demo, flags.exit, flags.reset], [false, true, true]);
 });
 
+test("legacy claims are always offered, and those of the other generation when a flag says so", () => {
+  const offered = (args: readonly string[]): readonly string[] =>
+    readConfig(args, {}).generations.map(({ name }) => name);
+  assert.deepEqual(offered([]), ["legacy"]);
+  assert.deepEqual(offered(["--namespaced"]), ["legacy", "v2"]);
+});
+
 test("an unknown flag is refused, because it might have meant --no-demo", () => {
   assert.throws(() => readConfig(["--nodemo"], {}), /--nodemo/);
 });
 
 test("every flag is in the text of --help", () => {
   assert.equal(readConfig(["--help"], {}).help, true);
-  for (const flag of ["--no-demo", "--reset", "--exit", "--dir", "--help"])
+  for (const flag of ["--no-demo", "--reset", "--namespaced", "--exit", "--dir", "--help"])
     assert.ok(usage.includes(flag), flag);
 });
 

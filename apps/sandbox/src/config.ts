@@ -2,11 +2,13 @@
 import { homedir } from "node:os";
 import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
+import { type Generation, generations, legacy } from "@klutch/services";
 
 /** What `--help` says. */
 export const usage: string = `npm run sandbox -- [options]: Klutch and all that it needs, as processes on this machine
   --no-demo        start everything and leave the rest to you and your browser
   --reset          throw the kept state away first
+  --namespaced     offer the claims that are namespaced composites of Crossplane 2, too
   --exit           end after the demo instead of staying up
   --dir <folder>   keep the state in this folder; default: $KLUTCH_STATE_DIR, else klutch/sandbox in the user's state folder
   --help           this text`;
@@ -17,6 +19,8 @@ export interface SandboxConfig {
   readonly folder: string;
   readonly reset: boolean;
   readonly demo: boolean;
+  /** Which claims are offered. */
+  readonly generations: readonly Generation[];
   /** End after the demo instead of staying up. */
   readonly exit: boolean;
   /** Say how to use it instead. */
@@ -33,6 +37,7 @@ export function readConfig(
     options: {
       dir: { type: "string" },
       reset: { type: "boolean", default: false },
+      namespaced: { type: "boolean", default: false },
       "no-demo": { type: "boolean", default: false },
       exit: { type: "boolean", default: false },
       help: { type: "boolean", short: "h", default: false },
@@ -44,5 +49,12 @@ export function readConfig(
   const folder = resolve(values.dir ?? valueOf("KLUTCH_STATE_DIR") ?? join(stateHome, "klutch", "sandbox"));
   if (`${homedir()}/`.startsWith(folder.endsWith("/") ? folder : `${folder}/`))
     throw new Error(`${folder} is no folder for a sandbox, because --reset would empty it`);
-  return { folder, reset: values.reset, demo: !values["no-demo"], exit: values.exit, help: values.help };
+  return {
+    folder,
+    reset: values.reset,
+    demo: !values["no-demo"],
+    generations: values.namespaced ? generations : [legacy],
+    exit: values.exit,
+    help: values.help,
+  };
 }

@@ -1,5 +1,6 @@
 /** What the parts of the sandbox share while it runs. */
 import type { TestCluster } from "@klutch/kube-testing";
+import type { Generation } from "@klutch/services";
 import type { Progress } from "./progress.ts";
 import type { SandboxState } from "./state.ts";
 
@@ -14,6 +15,8 @@ export interface Clusters {
 export interface SandboxBase {
   readonly state: SandboxState;
   readonly progress: Progress;
+  /** Of claims that are offered. */
+  readonly generations: readonly Generation[];
   readonly stack: AsyncDisposableStack;
 }
 

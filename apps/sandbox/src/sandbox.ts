@@ -1,12 +1,13 @@
 /** Starts everything in the order in which the parts need each other. */
 import { join } from "node:path";
+import { functionName, providerName } from "@klutch/api";
 import { engineNames, preparePostgres, resolveEngines } from "@klutch/engines";
-import { xrds } from "@klutch/services";
+import { legacy, xrdsOf } from "@klutch/services";
 import { ensureCertificates } from "./certificates.ts";
 import { startClusters } from "./clusters.ts";
 import type { SandboxConfig } from "./config.ts";
 import { startCrossplane } from "./crossplane/install.ts";
-import { installPackages, startRegistry } from "./crossplane/packages.ts";
+import { configurationsOf, installPackages, startRegistry } from "./crossplane/packages.ts";
 import { packageType } from "./crossplane/package-types.ts";
 import { runPackageRuntime } from "./crossplane/runtime.ts";
 import { runDemo } from "./demo/demo.ts";
@@ -37,7 +38,7 @@ export async function runSandbox(
   const servers = await obtainServers(state, progress, signal);
   if (state.isKept) progress.say(`taking up the state in ${state.folder} (--reset starts anew)`);
   const certificates = await ensureCertificates(join(state.folder, "certificates"), new Date());
-  const base: SandboxBase = { state, stack, progress };
+  const base: SandboxBase = { state, stack, progress, generations: config.generations };
   const started = progress.step("two app clusters and a control plane cluster", () => startClusters(base));
   const [clusters, registry, issuer, broker] = await together([
     started,
@@ -108,15 +109,20 @@ async function startPackages(
 
 async function packagesHealthy(context: SandboxContext): Promise<void> {
   const { client } = context.clusters.controlPlane;
+  const configurations = configurationsOf(context.generations);
   for (const [kind, plural, name] of [
-    ["Function", "functions", "klutch-function-klutch"],
-    ["Provider", "providers", "klutch-provider-anynines"],
-    ["Configuration", "configurations", "klutch-configuration-dataservices"],
+    ["Function", "functions", functionName],
+    ["Provider", "providers", providerName],
+    ...configurations.map(({ name: one }) => ["Configuration", "configurations", one] as const),
   ] as const) {
     await waitForConditions(client, packageType(kind, plural), { name }, ["Installed", "Healthy"], 180_000);
     context.progress.say(`${kind} ${name} is Installed and Healthy`);
   }
-  for (const { metadata } of xrds) await waitForConditions(client, xrd, metadata, ["Established", "Offered"]);
+  for (const generation of context.generations) {
+    // A composite that is the claim is there at once; others are offered.
+    const conditions = generation === legacy ? ["Established", "Offered"] : ["Established"];
+    for (const { metadata } of xrdsOf(generation)) await waitForConditions(client, xrd, metadata, conditions);
+  }
 }
 
 function untilAborted(signal: AbortSignal): Promise<void> {

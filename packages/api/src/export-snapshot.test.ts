@@ -82,14 +82,16 @@ test("an export and its CRD say the same: all of Klutch's own CRDs come back as 
   }
 });
 
-test("the column of Crossplane's own connection Secret, which no claim here has, is not exported", () => {
+test("the columns of Crossplane that would be empty in app clusters are not exported", () => {
   const column = (name: string, jsonPath: string): object => ({ name, type: "string", jsonPath });
   const kept = [column("READY", ".status.ready"), column("NAME-OF-MY-OWN", ".spec.secret")];
   const secret = column("CONNECTION-SECRET", ".spec.writeConnectionSecretToRef.name");
   const columnsOf = (columns: readonly object[]): unknown =>
     exportFromCrd(crd([{ ...v1, additionalPrinterColumns: columns }])).spec.versions[0]
       ?.additionalPrinterColumns;
-  assert.deepEqual(columnsOf([...kept, secret]), kept);
+  const composition = column("COMPOSITION", ".spec.crossplane.compositionRef.name");
+  const revision = column("COMPOSITIONREVISION", ".spec.crossplane.compositionRevisionRef.name");
+  assert.deepEqual(columnsOf([...kept, secret, composition, revision]), kept);
   assert.deepEqual(columnsOf([secret]), []);
 });
 

@@ -62,7 +62,7 @@ export class ExportError extends Error {
 /**
  * The snapshot and its hash. Only served versions are exported; behind a conversion webhook, which the app cluster cannot reach,
  * only one: the storage version if it is served, else the first served one. Exactly one exported version is marked as storage,
- * also when the provider's is not served. Crossplane's column CONNECTION-SECRET is left out. Throws `ExportError` when nothing is
+ * also when the provider's is not served. Columns of Crossplane that would be empty are left out. Throws `ExportError` when nothing is
  * served, a schema is missing or a version's name is none that exports may have.
  */
 export function exportFromCrd(crd: CrdSource): { readonly spec: ExportSnapshot; readonly hash: string } {
@@ -84,8 +84,15 @@ function crdSpecOf({ metadata, spec }: CrdSource): CrdSpec {
   throw new ExportError(`${metadata.name ?? ""} is not a CustomResourceDefinition${why}`);
 }
 
-/** Crossplane's column for claims. Our Secrets come by a binding's own name, so it would be empty in every app cluster. */
-const connectionSecretPath = ".spec.writeConnectionSecretToRef.name";
+/**
+ * Crossplane's columns that would be empty in every app cluster: our Secrets come by a binding's own name, and what Crossplane writes into
+ * the spec of a namespaced composite stays on the provider.
+ */
+const emptyColumns: readonly string[] = [
+  ".spec.writeConnectionSecretToRef.name",
+  ".spec.crossplane.compositionRef.name",
+  ".spec.crossplane.compositionRevisionRef.name",
+];
 
 function versionOf(version: CrdVersion, storage: boolean, crdName: string): ExportVersion {
   const schema = version.schema?.openAPIV3Schema;
@@ -106,7 +113,7 @@ function versionOf(version: CrdVersion, storage: boolean, crdName: string): Expo
       ? {}
       : {
           additionalPrinterColumns: additionalPrinterColumns.filter(
-            ({ jsonPath }) => jsonPath !== connectionSecretPath,
+            ({ jsonPath }) => !emptyColumns.includes(jsonPath),
           ),
         }),
     ...(selectableFields === undefined ? {} : { selectableFields }),

@@ -64,4 +64,5 @@ export * from "./resources.ts";
 export * from "./secret-types.ts";
 export * from "./versions.ts";
 export * from "./wire.ts";
+export { withoutHiddenFields } from "./hidden-fields.ts";
 export { withServiceTypes } from "./service-types.ts";

@@ -10,6 +10,8 @@ export const dataservicesGroup = "dataservices.anynines.com";
 export const namespacedDataservicesGroup = "dataservices.m.anynines.com";
 /** API group of the claims and composites of the shipped Configuration. */
 export const claimGroup = "anynines.com";
+/** API group of the claims that are namespaced composites. A CustomResourceDefinition has one scope, so they need one of their own. */
+export const namespacedClaimGroup = "m.anynines.com";
 
 /** Finalizer of synced objects in the app cluster. */
 export const syncerFinalizer = "klutch.anynines.com/syncer";
@@ -34,6 +36,8 @@ export const claimedFromLabel = "klutch.anynines.com/claimed-from";
 
 /** `Cluster` on a template: app clusters get the namespaced kind as a cluster-scoped one, kept apart by isolation Namespaced. */
 export const consumerScopeAnnotation = "klutch.anynines.com/consumer-scope";
+/** On a template: paths of fields that app clusters do not get, such as `spec.crossplane.resourceRefs`, with commas between them. */
+export const hiddenFieldsAnnotation = "klutch.anynines.com/hidden-fields";
 /** Name in the app cluster of a cluster-scoped object, where its upstream name does not say it. */
 export const consumerNameAnnotation = "klutch.anynines.com/consumer-name";
 /** "true" on the provider's claimed objects that were handed out once and are not made again when the consumer deletes its copy. */

@@ -4,6 +4,7 @@ import { klutchVersion } from "./versions.ts";
 /** Repository paths inside a registry. */
 export const packageRepositories = {
   configuration: "klutch/configuration-dataservices",
+  namespacedConfiguration: "klutch/configuration-dataservices-namespaced",
   function: "klutch/function-klutch",
   provider: "klutch/provider-anynines",
 } as const;
@@ -14,6 +15,8 @@ export const functionName = "klutch-function-klutch";
 export const providerName = "klutch-provider-anynines";
 /** Name under which the Configuration is installed. */
 export const configurationName = "klutch-configuration-dataservices";
+/** As `configurationName`, of the Configuration with the claims that are namespaced composites. */
+export const namespacedConfigurationName = "klutch-configuration-dataservices-namespaced";
 
 /** Any Crossplane manifest. */
 export interface PackageManifest {
@@ -28,6 +31,15 @@ const crossplane = { version: ">=v2.0.0" };
 
 /** Meta document of the Configuration; `registry` is `host:port` or a host with a path. */
 export function configurationMeta(registry: string): PackageManifest {
+  return metaOf("configuration-dataservices", registry);
+}
+
+/** As `configurationMeta`, of the Configuration with the claims that are namespaced composites. */
+export function namespacedConfigurationMeta(registry: string): PackageManifest {
+  return metaOf("configuration-dataservices-namespaced", registry);
+}
+
+function metaOf(name: string, registry: string): PackageManifest {
   const dependency = (kind: string, repository: string): unknown => ({
     apiVersion: "pkg.crossplane.io/v1",
     kind,
@@ -37,7 +49,7 @@ export function configurationMeta(registry: string): PackageManifest {
   return {
     apiVersion: metaApiVersion,
     kind: "Configuration",
-    metadata: { name: "configuration-dataservices" },
+    metadata: { name },
     spec: {
       crossplane,
       dependsOn: [

@@ -126,6 +126,14 @@ test("labels that steer the control plane stay in the app cluster", () => {
   assert.deepEqual(others, { "example.org/kept": "x", [boundAnnotation]: "true" });
 });
 
+test("a composite is deleted in the foreground, so that its claim stays while what it is made of does", () => {
+  const consumer = consumerWidget({}, deleting);
+  const provider = providerWidget({}, { finalizers: ["composite.apiextensions.crossplane.io"] });
+  const [step] = plan({ consumer, provider }).steps;
+  assert.ok(step?.do === "deleteProvider");
+  assert.equal(step.inForeground, true);
+});
+
 test("the finalizer stays while the upstream lives, also while it is being deleted", () => {
   const consumer = consumerWidget({}, deleting);
   const alive = plan({ consumer, provider: providerWidget({}) });

@@ -75,7 +75,13 @@ export type Step =
   | { readonly do: "addFinalizer"; readonly ref: ObjectRef; readonly uid: string }
   | { readonly do: "applyProvider"; readonly content: DynamicObject; readonly uid: string | undefined }
   | { readonly do: "patchProvider"; readonly ref: ObjectRef; readonly patch: object }
-  | { readonly do: "deleteProvider"; readonly ref: ObjectRef; readonly uid: string }
+  /** `inForeground`: it stays until all that it owns is gone. */
+  | {
+      readonly do: "deleteProvider";
+      readonly ref: ObjectRef;
+      readonly uid: string;
+      readonly inForeground?: true | undefined;
+    }
   /** Only after live reads show that nothing is at these places. */
   | {
       readonly do: "removeFinalizer";
@@ -139,6 +145,14 @@ function planWithoutConsumer(observed: ObservedPair): PairPlan {
   return { steps: [{ do: "createConsumer", content: adoptedContent(provider, ref, rule) }] };
 }
 
+/**
+ * Crossplane lets go of a composite at once, and its garbage collector deletes what the composite is made of some time later. The claim
+ * would be gone while its database is still there.
+ */
+function isComposite({ metadata }: DynamicObject): boolean {
+  return metadata.finalizers?.includes("composite.apiextensions.crossplane.io") === true;
+}
+
 function planDeletion(observed: ObservedPair, consumer: DynamicObject): PairPlan {
   const { ref, provider, mapping } = observed;
   const held = consumer.metadata.finalizers?.includes(syncerFinalizer) === true;
@@ -151,6 +165,7 @@ function planDeletion(observed: ObservedPair, consumer: DynamicObject): PairPlan
       do: "deleteProvider",
       ref: refOfObject(provider),
       uid: provider.metadata.uid ?? "",
+      ...(isComposite(provider) ? { inForeground: true } : {}),
     };
     return { steps: [step, ...status], waiting: "providerDeletion" };
   }

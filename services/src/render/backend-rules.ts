@@ -1,6 +1,7 @@
 /** Rules of all ways in which a service's instances are made. Each is in force for the claims that choose its Composition. */
 import type { Rule } from "@klutch/schema";
 import type { DataService, Making } from "../data-service.ts";
+import { chosenName, type Generation, hasChoice } from "../generation.ts";
 import { offered, toldRule } from "../plan-rules.ts";
 import { telling } from "../rule-text.ts";
 
@@ -8,7 +9,7 @@ import { telling } from "../rule-text.ts";
  * The rules for a claim's spec. One that all have stands once; a claim that names no Composition, or a strange one, has the default's,
  * unless the service lets Compositions of others make it.
  */
-export function rulesOfAll(service: DataService): readonly Rule[] {
+export function rulesOfAll(generation: Generation, service: DataService): readonly Rule[] {
   const makings = [service, ...service.others].map((making) => ({
     making,
     rules: ownRules(service, making),
@@ -18,25 +19,33 @@ export function rulesOfAll(service: DataService): readonly Rule[] {
   return makings.flatMap(({ making, rules }, index) =>
     rules
       .filter((rule) => index === 0 || !isCommon(rule))
-      .map((rule) => exceptOthers(service, isCommon(rule) ? rule : onlyFor(service, making, rule))),
+      .map((rule) => {
+        const own = isCommon(rule) ? rule : onlyFor(generation, service, making, rule);
+        return exceptOthers(generation, service, own);
+      }),
   );
 }
 
 /** The rule as it stands in the definition of a service that lets claims name Compositions of others. */
-export function exceptOthers(service: DataService, rule: Rule): Rule {
+export function exceptOthers(generation: Generation, service: DataService, rule: Rule): Rule {
   if (!service.otherCompositions) return rule;
   const own = [service, ...service.others].map(({ composition }) => `"${composition}"`).join(", ");
-  const isOther = `has(self.compositionRef) && !(self.compositionRef.name in [${own}])`;
+  const isOther = `${hasChoice(generation, "compositionRef")} && !(${chosenName(generation)} in [${own}])`;
   return { ...rule, rule: `(${isOther}) || (${rule.rule})` };
 }
 
 /** The rule as it stands in the definition, where it is not one that all have. */
-export function onlyFor(service: DataService, { composition }: Making, rule: Rule): Rule {
+export function onlyFor(
+  generation: Generation,
+  service: DataService,
+  { composition }: Making,
+  rule: Rule,
+): Rule {
   if (service.others.length === 0) return rule;
   const isDefault = composition === service.composition;
   const names = isDefault ? service.others.map((other) => other.composition) : [composition];
   const chosen = names
-    .map((name) => `has(self.compositionRef) && self.compositionRef.name == '${name}'`)
+    .map((name) => `${hasChoice(generation, "compositionRef")} && ${chosenName(generation)} == '${name}'`)
     .join(" || ");
   return { ...rule, rule: `${isDefault ? `(${chosen})` : `!(${chosen})`} || (${rule.rule})` };
 }

@@ -1,4 +1,4 @@
-/** The definition of claims that Crossplane derives of an XRD, as far as an API server checks claims by it. */
+/** The definition of claims, of either generation, that Crossplane derives of an XRD, as far as an API server checks claims by it. */
 import { listAt, recordAt, textAt } from "@klutch/kube-core";
 import type { CompositeResourceDefinition } from "../xrd.ts";
 
@@ -13,8 +13,10 @@ export interface ClaimDefinition {
 /** Named like Crossplane's; of the fields that Crossplane adds to the spec, those that choose the Composition. */
 export function claimDefinition({ spec }: CompositeResourceDefinition): ClaimDefinition {
   const group = textAt(spec, "group") ?? "";
-  const plural = textAt(spec, "claimNames", "plural") ?? "";
-  const kind = textAt(spec, "claimNames", "kind") ?? "";
+  const isLegacy = spec["claimNames"] !== undefined;
+  const names = isLegacy ? "claimNames" : "names";
+  const plural = textAt(spec, names, "plural") ?? "";
+  const kind = textAt(spec, names, "kind") ?? "";
   return {
     apiVersion: "apiextensions.k8s.io/v1",
     kind: "CustomResourceDefinition",
@@ -23,17 +25,18 @@ export function claimDefinition({ spec }: CompositeResourceDefinition): ClaimDef
       group,
       names: { kind, plural, singular: kind.toLowerCase(), listKind: `${kind}List` },
       scope: "Namespaced",
-      versions: listAt(spec, "versions").map(claimVersion),
+      versions: listAt(spec, "versions").map((version) => claimVersion(version, isLegacy)),
     },
   };
 }
 
-function claimVersion(version: unknown): object {
+function claimVersion(version: unknown, isLegacy: boolean): object {
   const { referenceable, schema, ...rest } = recordAt(version);
   const root = recordAt(schema, "openAPIV3Schema");
   const properties = recordAt(root, "properties");
   const spec = recordAt(properties, "spec");
-  const chosen = { ...spec, properties: { ...choice, ...recordAt(spec, "properties") } };
+  const added = isLegacy ? choice : { crossplane: { type: "object", properties: choice } };
+  const chosen = { ...spec, properties: { ...added, ...recordAt(spec, "properties") } };
   return {
     ...rest,
     storage: referenceable,

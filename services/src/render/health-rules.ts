@@ -43,7 +43,7 @@ const deletedByRetention = "Backup";
 
 /** The rules for the claims of a definition. */
 export function healthRulesOf({ spec }: CompositeResourceDefinition): HealthRules {
-  const kind = textAt(spec, "claimNames", "kind") ?? "";
+  const kind = textAt(spec, "claimNames", "kind") ?? textAt(spec, "names", "kind") ?? "";
   const isOver = kind === deletedByRetention;
   return {
     group: textAt(spec, "group") ?? "",

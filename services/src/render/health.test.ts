@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { xrds } from "../xrds.ts";
+import { generations } from "../generation.ts";
+import { xrdsOf } from "../xrds.ts";
 import { healthRulesOf } from "./health-rules.ts";
 
 const page = readFileSync(
@@ -29,7 +30,7 @@ const waiting = [
 ];
 
 test("every reason of a claim that is not ready has a meaning for GitOps tools, and no other has", () => {
-  for (const rules of xrds.map(healthRulesOf)) {
+  for (const rules of generations.flatMap(xrdsOf).map(healthRulesOf)) {
     const known = [...rules.failed, ...rules.over, ...waiting, "Available", "Paused"];
     assert.deepEqual(known.toSorted(), documented("Ready").toSorted(), rules.kind);
     assert.ok(rules.paused.includes("Paused"));
@@ -37,7 +38,7 @@ test("every reason of a claim that is not ready has a meaning for GitOps tools, 
 });
 
 test("every reason for which a claim is out of sync fails it, unless it goes on by itself or waits for a person", () => {
-  for (const { outOfSync, kind } of xrds.map(healthRulesOf)) {
+  for (const { outOfSync, kind } of generations.flatMap(xrdsOf).map(healthRulesOf)) {
     const known = [...outOfSync, "BrokerUnreachable", "Paused", "ReconcileSuccess", "RotationIncomplete"];
     assert.deepEqual(known.toSorted(), documented("Synced").toSorted(), kind);
   }

@@ -1,6 +1,7 @@
 /** Health checks of every kind for the tools that people apply claims with. */
 import type { CompositeResourceDefinition } from "../xrd.ts";
-import { xrds } from "../xrds.ts";
+import { generations } from "../generation.ts";
+import { xrdsOf } from "../xrds.ts";
 import { type FluxHealthCheck, fluxHealthCheck } from "./health-cel.ts";
 import { healthLua } from "./health-lua.ts";
 import { healthRulesOf } from "./health-rules.ts";
@@ -23,12 +24,12 @@ export type FluxHealthAddition = readonly [
   { readonly op: "add"; readonly path: "/spec/healthCheckExprs/-"; readonly value: FluxHealthCheck },
 ];
 
-/** All kinds, for Argo CD 2.1 or newer. */
-export const argoHealth: ArgoHealthConfig = argoHealthOf(xrds);
+/** All kinds of both generations, for Argo CD 2.1 or newer. */
+export const argoHealth: ArgoHealthConfig = argoHealthOf(generations.flatMap(xrdsOf));
 
-/** All kinds, for Flux 2.5 or newer. */
+/** All kinds of both generations, for Flux 2.5 or newer. */
 export const fluxHealth: FluxHealthPatch = {
-  spec: { wait: true, healthCheckExprs: xrds.map(healthRulesOf).map(fluxHealthCheck) },
+  spec: { wait: true, healthCheckExprs: generations.flatMap(xrdsOf).map(healthRulesOf).map(fluxHealthCheck) },
 };
 
 /** Of the claims of these definitions. */

@@ -2,6 +2,7 @@
 import { type PackageManifest, serviceTypeLabel } from "@klutch/api";
 import { instanceCompositions, objectCompositions } from "../compositions.ts";
 import { backupConfigName, claimResource, providerConfigName } from "../data-service.ts";
+import type { Generation } from "../generation.ts";
 import { type ExampleFile, examplesOf } from "../examples.ts";
 import { instanceTemplate, type TemplateManifest } from "../export-templates.ts";
 import { pageOf } from "../page.ts";
@@ -31,21 +32,22 @@ export interface ServiceManifests {
 }
 
 /** Each manifest has the label with the type, by which it is found again. */
-export function manifestsOf(table: ServiceTable): ServiceManifests {
+export function manifestsOf(generation: Generation, table: ServiceTable): ServiceManifests {
   const service = dataServiceOf(table);
-  const xrd = labelled(instanceXrd(service), table.type);
-  const { plural, group } = claimResource(table.kind);
+  const xrd = labelled(instanceXrd(generation, service), table.type);
+  const { plural, group } = claimResource(table.kind, generation);
   return {
     api: `${plural}.${group}`,
     xrd,
     claims: claimDefinition(xrd),
-    compositions: [...instanceCompositions(service), ...objectCompositions([service])].map((made) =>
-      labelled(made, table.type),
-    ),
-    template: instanceTemplate(service),
+    compositions: [
+      ...instanceCompositions(generation, service),
+      ...objectCompositions(generation, [service]),
+    ].map((made) => labelled(made, table.type)),
+    template: instanceTemplate(generation, service),
     health: { argo: argoHealthOf([xrd]), flux: fluxHealthOf(xrd) },
-    examples: examplesOf(service),
-    page: pageOf(service, "examples"),
+    examples: examplesOf(generation, service),
+    page: pageOf(generation, service, "examples"),
     providerConfigs: [
       { name: providerConfigName(table.type), serviceType: "servicebroker" },
       { name: backupConfigName(table.type), serviceType: "backupmanager" },

@@ -1,6 +1,7 @@
 /** Whether the examples of a table are claims that its own definition takes. */
 import { recordsAt, valueAt } from "@klutch/kube-core";
 import { type JsonSchema, type Problem, problemsOf, unknownFields } from "@klutch/schema";
+import { legacy } from "../generation.ts";
 import { instanceXrd } from "../xrds.ts";
 import { dataServiceOf } from "./data-service-of.ts";
 import type { ServiceTable } from "./service-table.ts";
@@ -16,7 +17,7 @@ export function exampleProblems(table: ServiceTable): readonly Problem[] {
 
 /** Of a claim's spec, with the field of Crossplane's that examples may have. */
 function specSchema(table: ServiceTable): JsonSchema {
-  const [version] = recordsAt(instanceXrd(dataServiceOf(table)).spec, "versions");
+  const [version] = recordsAt(instanceXrd(legacy, dataServiceOf(table)).spec, "versions");
   const spec = valueAt(version, "schema", "openAPIV3Schema", "properties", "spec");
   const known = typeof spec === "object" && spec !== null ? { ...spec } : {};
   const properties = valueAt(spec, "properties");

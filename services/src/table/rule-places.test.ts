@@ -5,6 +5,7 @@ import { test } from "node:test";
 import { parsePlacedYaml } from "@klutch/kube";
 import { listAt, recordsAt, textAt, valueAt } from "@klutch/kube-core";
 import fc from "fast-check";
+import { generations, legacy } from "../generation.ts";
 import { manifestsOf } from "../render/manifests.ts";
 import { readTable } from "./read-table.ts";
 import { ruleField } from "./rule-places.ts";
@@ -19,14 +20,15 @@ function tableOf(type: string): NonNullable<ReturnType<typeof readTable>["table"
 const start = "spec.validation.openAPIV3Schema.properties[spec]";
 
 test("each rule of a backend is found again in the definition that is made of it", () => {
-  for (const type of ["postgresql", "keyvalue", "prometheus"]) {
+  const types = ["postgresql", "keyvalue", "prometheus"];
+  for (const [type, generation] of types.flatMap((one) => generations.map((in_) => [one, in_] as const))) {
     const table = tableOf(type);
-    const { xrd } = manifestsOf(table);
+    const { xrd } = manifestsOf(generation, table);
     const [version] = recordsAt(xrd.spec, "versions");
     const spec = valueAt(version, "schema", "openAPIV3Schema", "properties", "spec");
     const fields = listAt(spec, "x-kubernetes-validations").flatMap((rule, index) => {
       assert.ok(textAt(rule, "rule") !== undefined);
-      return ruleField(table, xrd, `${start}.x-kubernetes-validations[${index}].rule`) ?? [];
+      return ruleField(generation, table, xrd, `${start}.x-kubernetes-validations[${index}].rule`) ?? [];
     });
     const rules = new Set(fields.map((field) => /^spec\.backends\[0\]\.rules\[(\d+)\]/.exec(field)?.[1]));
     assert.equal(rules.size, table.backends[0]?.rules?.length);
@@ -35,11 +37,11 @@ test("each rule of a backend is found again in the definition that is made of it
 
 test("rules of parameters are found however deep they stand, and what no table says is not", () => {
   const table = tableOf("mongodb");
-  const { xrd } = manifestsOf(table);
+  const { xrd } = manifestsOf(legacy, table);
   const inside = ["setClusterParameter", "changeStreamOptions", "preAndPostImages", "expireAfterSeconds"];
   const path = ["parameters", ...inside].map((name) => `.properties[${name}]`).join("");
   assert.equal(
-    ruleField(table, xrd, `${start}${path}.x-kubernetes-validations[0].rule`),
+    ruleField(legacy, table, xrd, `${start}${path}.x-kubernetes-validations[0].rule`),
     "spec.parameters[0].schema.properties.changeStreamOptions.properties.preAndPostImages.properties.expireAfterSeconds.rules[0].rule",
   );
   for (const field of [
@@ -48,12 +50,12 @@ test("rules of parameters are found however deep they stand, and what no table s
     "spec.versions[0].additionalPrinterColumns[0].jsonPath",
     "",
   ])
-    assert.equal(ruleField(table, xrd, field), undefined, field);
+    assert.equal(ruleField(legacy, table, xrd, field), undefined, field);
 });
 
 test("whatever an API server calls a field, nothing throws", () => {
   const table = tableOf("logme2");
-  const { xrd } = manifestsOf(table);
+  const { xrd } = manifestsOf(legacy, table);
   const part = fc.constantFrom(
     start,
     ".properties[",
@@ -68,7 +70,7 @@ test("whatever an API server calls a field, nothing throws", () => {
   );
   fc.assert(
     fc.property(fc.array(part), (parts) => {
-      const field = ruleField(table, xrd, parts.join(""));
+      const field = ruleField(legacy, table, xrd, parts.join(""));
       assert.ok(field === undefined || field.startsWith("spec."));
     }),
   );

@@ -1,5 +1,7 @@
 /** Where in a table a rule of its definition stands, for what an API server says of the rule. */
 import { listAt, recordAt, recordsAt, textAt } from "@klutch/kube-core";
+import { serviceIn } from "../data-service.ts";
+import { compositionName, type Generation } from "../generation.ts";
 import { exceptOthers, onlyFor } from "../render/backend-rules.ts";
 import { rulesOf } from "../render/rules.ts";
 import type { CompositeResourceDefinition } from "../xrd.ts";
@@ -11,6 +13,7 @@ import type { ServiceTable } from "./service-table.ts";
  * `spec.validation.openAPIV3Schema.properties[spec].x-kubernetes-validations[3].rule`. Undefined when no field of the table made it.
  */
 export function ruleField(
+  generation: Generation,
   table: ServiceTable,
   { spec }: CompositeResourceDefinition,
   field: string,
@@ -26,7 +29,7 @@ export function ruleField(
   const [name, own, ...rest] = inner;
   if (name === undefined) {
     const rules = listAt(recordAt(schema, "properties", "spec"), "x-kubernetes-validations");
-    return ruleOfBackend(table, textAt(rules[index], "rule"));
+    return ruleOfBackend(generation, table, textAt(rules[index], "rule"));
   }
   if (name !== "parameters") {
     return table.fields.some((known) => known.name === name)
@@ -43,14 +46,21 @@ function nested(path: readonly string[]): string {
   return path.map((name) => (name === "items" ? ".items" : `.properties.${name}`)).join("");
 }
 
-function ruleOfBackend(table: ServiceTable, text: string | undefined): string | undefined {
-  const service = dataServiceOf(table);
+function ruleOfBackend(
+  generation: Generation,
+  table: ServiceTable,
+  text: string | undefined,
+): string | undefined {
+  const service = serviceIn(generation, dataServiceOf(table));
   for (const [number, backend] of table.backends.entries()) {
-    const making = makingOf(table, backend);
+    const made = makingOf(table, backend);
+    const making = { ...made, composition: compositionName(generation, made.composition) };
     const rules = backend.rules ?? [];
     const index = rules.findIndex((rule) =>
-      rulesOf(table, { ...backend, rules: [rule] }).some((made) =>
-        [made, onlyFor(service, making, made)].some((one) => exceptOthers(service, one).rule === text),
+      rulesOf(table, { ...backend, rules: [rule] }).some((plain) =>
+        [plain, onlyFor(generation, service, making, plain)].some(
+          (one) => exceptOthers(generation, service, one).rule === text,
+        ),
       ),
     );
     const kind = Object.keys(rules[index] ?? {}).find((key) => key !== "message");

@@ -1,4 +1,7 @@
-/** A real API server that serves the claims, for tests of what it accepts and refuses. */
+/**
+ * A real API server that serves the claims of both generations, for tests of what it accepts and refuses. What a test asks of a legacy claim is
+ * asked of a claim of v2 besides, which must be answered in the same words.
+ */
 import assert from "node:assert/strict";
 import { after } from "node:test";
 import type { KubeClient } from "@klutch/kube";
@@ -10,7 +13,10 @@ import {
   type ResourceType,
 } from "@klutch/kube-core";
 import { startCluster, waitFor } from "@klutch/kube-testing";
-import { xrds } from "../xrds.ts";
+import { claimResource } from "../data-service.ts";
+import { specIn } from "../examples.ts";
+import { type Generation, generations } from "../generation.ts";
+import { xrdsOf } from "../xrds.ts";
 import type { CompositeResourceDefinition } from "../xrd.ts";
 import { claimCrd } from "./claim-crd.ts";
 
@@ -20,11 +26,19 @@ export type ClaimCase = readonly [what: string, spec: object, message: RegExp | 
 /** A claim's spec before and after a change. */
 export type ChangeCase = readonly [what: string, before: object, change: object, message: RegExp | undefined];
 
-/** What tests do with the server. */
+type Spec = Readonly<Record<string, unknown>>;
+interface Options {
+  /** Nothing is written. */
+  readonly dryRun?: boolean | undefined;
+}
+
+/** What tests do with the server. Types and specs are those of legacy claims; of a claim of v2 the same is asked. */
 export interface ClaimServer {
   readonly client: KubeClient;
-  /** In the namespace `a`. */
-  create(type: ResourceType, name: string, spec: object): Promise<DynamicObject>;
+  /** In the namespace `a`; rejects when it is refused, and when the generations differ. */
+  create(type: ResourceType, name: string, spec: object, options?: Options): Promise<void>;
+  /** A merge patch of the spec, otherwise as `create`. */
+  patch(type: ResourceType, name: string, spec: object, options?: Options): Promise<void>;
   /** Makes the claim; throws unless it is accepted, or refused with the message. */
   claim(type: ResourceType, name: string, spec: object, message: RegExp | undefined): Promise<void>;
   /** Makes a claim and changes it; throws unless the change is accepted, or refused with the message. */
@@ -40,25 +54,35 @@ export async function startClaimServer(
   after(() => cluster[Symbol.asyncDispose]());
   const { client } = cluster;
   await client.create(namespaces, { apiVersion: "v1", kind: "Namespace", metadata: { name: "a" } });
-  for (const crd of [...xrds, ...more].map(claimCrd))
+  for (const crd of [...generations.flatMap(xrdsOf), ...more].map(claimCrd))
     await client.create<KubeObject>(customResourceDefinitions, crd);
-  const create: ClaimServer["create"] = async (type, claimName, spec) => {
-    // The first requests to fresh CRDs may still be answered with 404.
-    await waitFor(`${type.plural} to be served`, async () => (await client.list(type)) !== undefined);
-    return client.create<DynamicObject>(type, {
-      apiVersion: `${type.group}/${type.version}`,
-      kind: type.kind,
-      metadata: { name: claimName, namespace: "a" },
-      spec,
+  const create: ClaimServer["create"] = (legacyType, claimName, spec, options = {}) =>
+    inBoth(async (generation) => {
+      const type = claimResource(legacyType.kind, generation);
+      // The first requests to fresh CRDs may still be answered with 404.
+      await waitFor(`${type.plural} to be served`, async () => (await client.list(type)) !== undefined);
+      const claim = {
+        apiVersion: `${type.group}/${type.version}`,
+        kind: type.kind,
+        metadata: { name: claimName, namespace: "a" },
+        spec: specIn(generation, record(spec)),
+      };
+      await client.create<DynamicObject>(type, claim, options);
     });
-  };
+  const patch: ClaimServer["patch"] = (type, claimName, spec, options = {}) =>
+    inBoth((generation) => {
+      const body = { spec: specIn(generation, record(spec)) };
+      const ref = { namespace: "a", name: claimName };
+      return client.mergePatch(claimResource(type.kind, generation), ref, body, options);
+    });
   return {
     client,
     create,
+    patch,
     claim: (type, claimName, spec, message) => meets(create(type, claimName, spec), message),
     async change(type, claimName, [, before, change, message]) {
       await create(type, claimName, before);
-      await meets(client.mergePatch(type, { namespace: "a", name: claimName }, { spec: change }), message);
+      await meets(patch(type, claimName, change), message);
     },
   };
 }
@@ -67,6 +91,26 @@ export async function startClaimServer(
 export function verdict(message: RegExp | undefined): string {
   return message === undefined ? "accepted" : "refused";
 }
+
+/** Throws what a legacy claim is refused with, and when a claim of v2 is not answered alike. */
+async function inBoth(ask: (generation: Generation) => Promise<unknown>): Promise<void> {
+  const [legacyAnswer, answer] = await Promise.allSettled(generations.map(ask));
+  const words = (settled: typeof answer): string =>
+    settled?.status === "rejected" ? String(settled.reason) : "accepted";
+  assert.equal(asLegacy(words(answer)), words(legacyAnswer));
+  if (legacyAnswer?.status === "rejected") throw legacyAnswer.reason;
+}
+
+/** A text about a claim of v2, as it would be about a legacy one. */
+function asLegacy(text: string): string {
+  return text
+    .replaceAll("-namespaced", "")
+    .replaceAll("s.m.anynines.com", "s.anynines.com")
+    .replaceAll(".m.anynines.com", ".anynines.com")
+    .replaceAll("spec.crossplane.", "spec.");
+}
+
+const record = (spec: object): Spec => ({ ...spec });
 
 async function meets(request: Promise<unknown>, message: RegExp | undefined): Promise<void> {
   if (message === undefined) await request;

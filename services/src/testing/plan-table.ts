@@ -1,6 +1,6 @@
 /** Tables of what becomes of a change from one plan to another, tried on a real API server. */
 import assert from "node:assert/strict";
-import type { DynamicObject, ResourceType } from "@klutch/kube-core";
+import type { ResourceType } from "@klutch/kube-core";
 import type { ClaimServer } from "./claim-server.ts";
 
 /** Letters of the messages that a change is refused with; none: it is accepted. */
@@ -42,10 +42,10 @@ export async function checkPlanChanges(
   from: string,
   { type, service, plans, verdicts, messages, more = {} }: PlanChanges,
 ): Promise<void> {
-  const ref = { namespace: "a", name: `${from}-of-${service}` };
-  await server.create(type, ref.name, { service, plan: from, ...more });
+  const name = `${from}-of-${service}`;
+  await server.create(type, name, { service, plan: from, ...more });
   const answers = await Promise.all(
-    plans.map((plan) => answerOf(server.client.mergePatch(type, ref, { spec: { plan } }, { dryRun: true }))),
+    plans.map((plan) => answerOf(server.patch(type, name, { plan }, { dryRun: true }))),
   );
   for (const [index, answer] of answers.entries()) {
     const to = plans[index] ?? "";
@@ -73,16 +73,8 @@ export async function checkCombinations(
 ): Promise<void> {
   const [[firstService, firstPlan] = []] = combinations;
   await server.create(type, "first", { service: firstService, plan: firstPlan });
-  const apiVersion = `${type.group}/${type.version}`;
-  const metadata = { name: "combination", namespace: "a" };
   const answers = combinations.map(([service, plan]) =>
-    answerOf(
-      server.client.create<DynamicObject>(
-        type,
-        { apiVersion, kind: type.kind, metadata, spec: { service, plan } },
-        { dryRun: true },
-      ),
-    ),
+    answerOf(server.create(type, "combination", { service, plan }, { dryRun: true })),
   );
   for (const [index, answer] of (await Promise.all(answers)).entries()) {
     const [service, plan, message] = combinations[index] ?? [];

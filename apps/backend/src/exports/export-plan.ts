@@ -9,6 +9,7 @@ import {
   ExportError,
   observedGenerationAnnotation,
   sourceSpecHashAnnotation,
+  withoutHiddenFields,
   withServiceTypes,
 } from "@klutch/api";
 import {
@@ -93,7 +94,7 @@ function sourceOf(
   types: readonly string[],
 ): ReturnType<typeof exportFromCrd> | { readonly fault: NewCondition } {
   try {
-    return exportFromCrd(withServiceTypes(crd, template, types));
+    return exportFromCrd(withServiceTypes(withoutHiddenFields(crd, template), template, types));
   } catch (error) {
     if (!(error instanceof ExportError)) throw error;
     const reason = "CustomResourceDefinitionUpdateFailed";

@@ -10,6 +10,7 @@ import {
   observedGenerationAnnotation,
   rejectedClaimsAnnotation,
   sourceSpecHashAnnotation,
+  withoutHiddenFields,
   withServiceTypes,
 } from "@klutch/api";
 import type { KubeObject } from "@klutch/kube-core";
@@ -34,7 +35,9 @@ export interface NewExportInput {
 export function newExport(input: NewExportInput): APIServiceExport | { readonly problem: string } {
   const { crd, template, types, name, consumerScope, clusterScopedIsolation } = input;
   try {
-    const { spec, hash } = exportFromCrd(withServiceTypes(crd, template, types));
+    const { spec, hash } = exportFromCrd(
+      withServiceTypes(withoutHiddenFields(crd, template), template, types),
+    );
     const isLifted =
       spec.scope === "Namespaced" && template.metadata.annotations?.[consumerScopeAnnotation] === "Cluster";
     if (spec.scope === "Cluster" && clusterScopedIsolation === "Namespaced")

@@ -106,7 +106,7 @@ async function exportOne(
     return template === undefined ? undefined : answer();
   if (template === undefined)
     return notReady("CRDNotFound", `${name} is not offered: no APIServiceExportTemplate selects it`);
-  const types = exportTemplates.serviceTypes();
+  const types = exportTemplates.serviceTypes(resource.group ?? "");
   const scopes = { consumerScope, clusterScopedIsolation };
   const made = newExport({ namespace, name, crd, template, types, rejected, ...scopes });
   if ("problem" in made) return notReady("CRDInvalid", made.problem);

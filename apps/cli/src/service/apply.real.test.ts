@@ -4,7 +4,13 @@ import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { after, test } from "node:test";
-import { apiServiceExportTemplates, bindCrds, providerConfigs, providerCrds } from "@klutch/api";
+import {
+  apiServiceExportTemplates,
+  bindCrds,
+  clusterProviderConfigs,
+  providerConfigs,
+  providerCrds,
+} from "@klutch/api";
 import { resolveEngine } from "@klutch/engines";
 import { parsePlacedYaml, parseYamlDocuments } from "@klutch/kube";
 import {
@@ -13,9 +19,10 @@ import {
   type KubeObject,
   namespaces,
   type ResourceType,
+  textAt,
 } from "@klutch/kube-core";
 import { crdObject, startCluster, waitFor } from "@klutch/kube-testing";
-import { manifestsOf, readTable } from "@klutch/services";
+import { legacy, manifestsOf, readTable } from "@klutch/services";
 import { type Finished, startRun } from "../testing/run.ts";
 import { compositionsType, definitions } from "./control-plane.ts";
 
@@ -193,6 +200,37 @@ test("with Crossplane's kinds", async (t) => {
     await client.get(apiServiceExportTemplates, packaged.metadata);
   });
 
+  const namespacedName = "exampleinstances.m.anynines.com";
+  await t.test("the other generation is offered beside it, and taken away without it", async () => {
+    const other = ["--generation", "v2"] as const;
+    const dry = await klutch("apply", example, "--dry-run", "-o", "name", ...other);
+    assert.equal(dry.code, 0, dry.stderr());
+    assert.deepEqual(dry.stdout().trim().split("\n"), [
+      `compositeresourcedefinition.apiextensions.crossplane.io/${namespacedName}`,
+      "composition.apiextensions.crossplane.io/a9s-example-namespaced",
+      `apiserviceexporttemplate.example-backend.klutch.anynines.com/${namespacedName}`,
+    ]);
+    const offering = offer(namespacedName, ["Established"]);
+    const run = await klutch("apply", example, ...other);
+    await offering;
+    assert.equal(run.code, 0, run.stderr());
+    assert.match(run.stderr(), /exampleinstances\.m\.anynines\.com is offered/);
+    assert.match(
+      run.stderr(),
+      /Missing: ClusterProviderConfig example-service-broker, ClusterProviderConfig /,
+    );
+    for (const config of parseYamlDocuments(run.stdout()))
+      await client.create(clusterProviderConfigs, config as KubeObject, { dryRun: true });
+    const spec = (await xrd(namespacedName))?.["spec"];
+    assert.equal(textAt(spec, "scope"), "Namespaced");
+    const removed = await remove("example", ...other);
+    assert.equal(removed.code, 0, removed.stderr());
+    assert.equal(await xrd(namespacedName), undefined);
+    assert.ok((await xrd(xrdName)) !== undefined);
+    const again = await remove("example", ...other);
+    assert.match(again.stderr(), /Nothing here was made from a table of the type example for claims of v2/);
+  });
+
   await t.test("it is not removed while there are claims; without any it is", async () => {
     const { claims } = manifests(example);
     await client.create<KubeObject>(customResourceDefinitions, claims as unknown as KubeObject);
@@ -277,13 +315,13 @@ test("with Crossplane's kinds", async (t) => {
 function manifests(text: string): ReturnType<typeof manifestsOf> {
   const { table: read } = readTable(parsePlacedYaml(text));
   assert.ok(read !== undefined);
-  return manifestsOf(read);
+  return manifestsOf(legacy, read);
 }
 
 /** Does what Crossplane does with a new definition, as far as the command waits for it. */
-async function offer(name: string): Promise<void> {
+async function offer(name: string, types: readonly string[] = ["Established", "Offered"]): Promise<void> {
   await waitFor("the definition", async () => (await xrd(name)) !== undefined, { timeoutMs: 60_000 });
-  const conditions = ["Established", "Offered"].map((type) => ({
+  const conditions = types.map((type) => ({
     type,
     status: "True",
     reason: "Watching",

@@ -1,5 +1,4 @@
 /** `klutch service apply`: a service's table becomes an API of the control plane. */
-import { providerConfigs } from "@klutch/api";
 import { formatYaml } from "@klutch/kube";
 import {
   apiVersionOf,
@@ -7,10 +6,10 @@ import {
   type DynamicObject,
   findCondition,
   type KubeObject,
+  type ResourceType,
 } from "@klutch/kube-core";
 import { manifestsOf, type ServiceManifests } from "@klutch/services";
 import type { CliContext } from "../context.ts";
-import type { CommonOptions } from "../options.ts";
 import { formatObjects } from "../output.ts";
 import { waitFor } from "../wait.ts";
 import {
@@ -24,16 +23,22 @@ import {
 } from "./control-plane.ts";
 import { dryRun } from "./dry-run.ts";
 import { readServiceFile } from "./file.ts";
+import { configsOf, type ServiceOptions } from "./generation.ts";
 
 /** Runs the command. Everything is checked before anything is written; it can be interrupted and run again at any point. */
-export async function applyService(context: CliContext, path: string, options: CommonOptions): Promise<void> {
+export async function applyService(
+  context: CliContext,
+  path: string,
+  options: ServiceOptions,
+): Promise<void> {
   const { signal, terminal } = context;
+  const { generation } = options;
   const file = await readServiceFile(context, path);
-  const manifests = manifestsOf(file.table);
-  const planned = plannedOf(manifests);
+  const manifests = manifestsOf(generation, file.table);
+  const planned = plannedOf(manifests, generation);
   await using cluster = await connectControlPlane(options);
   await refuseForeign(cluster, planned, file.table.type, signal);
-  await dryRun(context, cluster, file);
+  await dryRun(context, cluster, file, generation);
   if (options.dryRun) {
     terminal.say("Dry run: the API server would take all of it. Nothing was changed.");
     terminal.out(
@@ -47,10 +52,10 @@ export async function applyService(context: CliContext, path: string, options: C
   }
   for (const one of planned) {
     await write(context, cluster, one);
-    if (one.type === definitions) await waitUntilOffered(context, cluster, manifests, options.timeoutMs);
+    if (one.type.kind === definitions.kind) await waitUntilOffered(context, cluster, manifests, options);
   }
   terminal.say(`${manifests.api} is offered; app clusters can bind it.`);
-  await tellMissingConfigs(context, cluster, manifests);
+  await tellMissingConfigs(context, cluster, manifests, configsOf(generation));
 }
 
 async function write(
@@ -66,8 +71,10 @@ async function waitUntilOffered(
   context: CliContext,
   { client }: ControlPlane,
   { xrd, api }: ServiceManifests,
-  timeoutMs: number,
+  { generation, timeoutMs }: ServiceOptions,
 ): Promise<void> {
+  // Claims are offered; a composite that is the claim is there at once.
+  const needed = generation.name === "legacy" ? ["Established", "Offered"] : ["Established"];
   let told = "Crossplane has said nothing of it yet. Does it run?";
   await waitFor(context, { what: `${api} to be offered`, timeoutMs, problem: () => told }, async () => {
     const found = await client.get<DynamicObject>(
@@ -75,7 +82,7 @@ async function waitUntilOffered(
       { name: xrd.metadata.name },
       { signal: context.signal },
     );
-    const open = ["Established", "Offered"].flatMap((type) => {
+    const open = needed.flatMap((type) => {
       const condition = findCondition(conditionsOf(found), type);
       if (condition?.status === "True") return [];
       return [`${type}: ${condition?.message ?? condition?.reason ?? "unknown"}`];
@@ -89,28 +96,29 @@ async function tellMissingConfigs(
   { terminal, signal }: CliContext,
   { client }: ControlPlane,
   manifests: ServiceManifests,
+  type: ResourceType,
 ): Promise<void> {
   const found = await Promise.all(
     manifests.providerConfigs.map(async (config) => ({
       ...config,
-      isThere: (await client.find(providerConfigs, { name: config.name }, { signal })) !== undefined,
+      isThere: (await client.find(type, { name: config.name }, { signal })) !== undefined,
     })),
   );
   const missing = found.filter(({ isThere }) => !isThere);
   if (missing.length === 0) return;
   terminal.say(
-    `Missing: ${missing.map(({ name }) => `ProviderConfig ${name}`).join(", ")}. Fill in the address, and the Secret with user and password:`,
+    `Missing: ${missing.map(({ name }) => `${type.kind} ${name}`).join(", ")}. Fill in the address, and the Secret with user and password:`,
   );
   terminal.out(
-    missing.map(({ name, serviceType }) => formatYaml(configManifest(name, serviceType))).join("---\n"),
+    missing.map(({ name, serviceType }) => formatYaml(configManifest(type, name, serviceType))).join("---\n"),
   );
 }
 
-function configManifest(name: string, serviceType: string): object {
+function configManifest(type: ResourceType, name: string, serviceType: string): object {
   const key = (of: string): object => ({ secretRef: { namespace: "crossplane-system", name, key: of } });
   return {
-    apiVersion: apiVersionOf(providerConfigs),
-    kind: providerConfigs.kind,
+    apiVersion: apiVersionOf(type),
+    kind: type.kind,
     metadata: { name },
     spec: {
       url: "https://broker.example.org",

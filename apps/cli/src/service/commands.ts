@@ -3,6 +3,7 @@ import { Command } from "commander";
 import type { CliContext } from "../context.ts";
 import { commonOptions } from "../options.ts";
 import { applyService } from "./apply.ts";
+import { generationFlag, generationOf } from "./generation.ts";
 import { checkService, renderService } from "./offline.ts";
 import { removeService } from "./remove.ts";
 
@@ -26,26 +27,37 @@ type Make = (name: string, text: string) => Command;
 const fileArgument = "the service's table";
 
 function checkCommand(context: CliContext, make: Make): Command {
-  return make("check", "Tell what is wrong with a table, with lines. Needs no cluster.")
+  const command = make("check", "Tell what is wrong with a table, with lines. Needs no cluster.")
     .argument("<file>", fileArgument)
-    .action((file: string) => checkService(context, file));
+    .option(...generationFlag)
+    .action((file: string) => checkService(context, file, generationOf(command.opts())));
+  return command;
 }
 
 function renderCommand(context: CliContext, make: Make): Command {
   const command = make("render", "Write the manifests, examples and page of a table into a folder.")
     .argument("<file>", fileArgument)
     .requiredOption("--to <folder>", "folder that is written to; it is made when it is missing")
-    .action((file: string, options: { readonly to: string }) => renderService(context, file, options.to));
+    .option(...generationFlag)
+    .action((file: string, options: { readonly to: string }) =>
+      renderService(context, file, { folder: options.to, generation: generationOf(command.opts()) }),
+    );
   return command;
 }
 
 function applyCommand(context: CliContext, make: Make, tools: Tools): Command {
   const command = make("apply", "Make a table an API of the control plane, with your own rights there.")
     .argument("<file>", fileArgument)
+    .option(...generationFlag)
     .option("-d, --dry-run", "let the API server check everything; change nothing")
     .option("-o, --output <format>", "of the dry run: yaml, json or name")
     .option("--timeout <duration>", "longest time to wait until the API is offered", "2m")
-    .action((file: string) => applyService(context, file, commonOptions(command.opts(), context.env)));
+    .action((file: string) =>
+      applyService(context, file, {
+        ...commonOptions(command.opts(), context.env),
+        generation: generationOf(command.opts()),
+      }),
+    );
   addControlPlaneFlags(command, tools);
   return command;
 }
@@ -60,8 +72,14 @@ function addControlPlaneFlags(command: Command, tools: Tools): void {
 function removeCommand(context: CliContext, make: Make, tools: Tools): Command {
   const command = make("remove", "Take a service's API away; refused while there are claims.")
     .argument("<type>", "type of the service, the name of its table")
+    .option(...generationFlag)
     .option("-d, --dry-run", "show whether it would be refused; change nothing")
-    .action((type: string) => removeService(context, type, commonOptions(command.opts(), context.env)));
+    .action((type: string) =>
+      removeService(context, type, {
+        ...commonOptions(command.opts(), context.env),
+        generation: generationOf(command.opts()),
+      }),
+    );
   addControlPlaneFlags(command, tools);
   return command;
 }

@@ -2,7 +2,7 @@
 import { apiServiceExportTemplates, serviceTypeLabel } from "@klutch/api";
 import { createKubeClient, isNotFound, type KubeClient, loadKubeconfig } from "@klutch/kube";
 import { type DynamicObject, type KubeObject, recordsAt, type ResourceType } from "@klutch/kube-core";
-import type { ServiceManifests } from "@klutch/services";
+import type { Generation, ServiceManifests } from "@klutch/services";
 import { CliError, nothingChanged } from "../errors.ts";
 import type { CommonOptions } from "../options.ts";
 
@@ -15,13 +15,18 @@ export interface ControlPlane extends AsyncDisposable {
 /** Field manager of what the commands write. */
 export const serviceManager = "klutch-service";
 
-/** XRDs of Crossplane. */
+/** XRDs of Crossplane, of any generation when they are read. */
 export const definitions: ResourceType = crossplane(
   "CompositeResourceDefinition",
   "compositeresourcedefinitions",
 );
 /** Compositions of Crossplane. */
 export const compositionsType: ResourceType = crossplane("Composition", "compositions");
+
+/** What XRDs of a generation are written as. */
+function definitionsOf({ name }: Generation): ResourceType {
+  return name === "legacy" ? definitions : { ...definitions, version: "v2" };
+}
 
 function crossplane(kind: string, plural: string): ResourceType {
   return { group: "apiextensions.crossplane.io", version: "v1", plural, kind, namespaced: false };
@@ -44,9 +49,12 @@ export interface Planned {
 }
 
 /** What is applied, in this order: the definition, the Compositions, the template. */
-export function plannedOf({ xrd, compositions, template }: ServiceManifests): readonly Planned[] {
+export function plannedOf(
+  { xrd, compositions, template }: ServiceManifests,
+  generation: Generation,
+): readonly Planned[] {
   return [
-    { type: definitions, object: xrd },
+    { type: definitionsOf(generation), object: xrd },
     ...compositions.map((object) => ({ type: compositionsType, object })),
     { type: apiServiceExportTemplates, object: template },
   ];

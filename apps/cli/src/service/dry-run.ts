@@ -1,7 +1,7 @@
 /** Asks the control plane whether it would take everything, before anything is written. */
 import { ApiError, isInvalid } from "@klutch/kube";
 import { customResourceDefinitions, recordsAt, textAt } from "@klutch/kube-core";
-import { manifestsOf, ruleField, type ServiceManifests } from "@klutch/services";
+import { type Generation, manifestsOf, ruleField, type ServiceManifests } from "@klutch/services";
 import type { CliContext } from "../context.ts";
 import { CliError, nothingChanged } from "../errors.ts";
 import { counted } from "../findings.ts";
@@ -16,16 +16,17 @@ export async function dryRun(
   context: CliContext,
   { client }: ControlPlane,
   file: ServiceFile,
+  generation: Generation,
 ): Promise<void> {
   const { signal } = context;
   const options = { fieldManager: serviceManager, dryRun: true, signal };
-  const manifests = manifestsOf(file.table);
+  const manifests = manifestsOf(generation, file.table);
   try {
     // By force, because Crossplane has written the one that is there.
     await client.apply(customResourceDefinitions, manifests.claims, { ...options, force: true });
   } catch (error) {
     if (!(error instanceof ApiError) || !isInvalid(error)) throw error;
-    const lines = refusals(error, file, manifests);
+    const lines = refusals(error, file, { ...manifests, generation });
     for (const line of lines) context.terminal.say(line);
     throw new CliError(
       "Manifest",
@@ -35,7 +36,7 @@ export async function dryRun(
       },
     );
   }
-  for (const { type, object } of plannedOf(manifests)) {
+  for (const { type, object } of plannedOf(manifests, generation)) {
     try {
       await client.apply(type, object, options);
     } catch (error) {
@@ -48,13 +49,13 @@ export async function dryRun(
 function refusals(
   error: ApiError,
   { path, table, lineOf }: ServiceFile,
-  { xrd }: ServiceManifests,
+  { xrd, generation }: ServiceManifests & { readonly generation: Generation },
 ): readonly string[] {
   const causes = recordsAt(error.details, "causes");
   if (causes.length === 0) return [`${path}: ${error.message}`];
   const refused = causes.map((cause) => {
     const field = textAt(cause, "field") ?? "";
-    const place = ruleField(table, xrd, field);
+    const place = ruleField(generation, table, xrd, field);
     const message = (textAt(cause, "message") ?? "")
       .replace(/^Invalid value: \{.*\}: /, "")
       .replaceAll(/\s+/g, " ");

@@ -2,23 +2,28 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { formatYaml } from "@klutch/kube";
-import { manifestsOf, type ServiceManifests } from "@klutch/services";
+import { type Generation, legacy, manifestsOf, type ServiceManifests } from "@klutch/services";
 import type { CliContext } from "../context.ts";
 import { CliError } from "../errors.ts";
 import { readServiceFile } from "./file.ts";
 
 /** Tells what is wrong with a file; throws `CliError` when something is. */
-export async function checkService(context: CliContext, path: string): Promise<void> {
+export async function checkService(context: CliContext, path: string, generation: Generation): Promise<void> {
   await readServiceFile(context, path);
+  const flag = generation === legacy ? "" : ` --generation ${generation.name}`;
   context.terminal.say(
-    `${path} has no faults. Whether its CEL compiles only an API server knows: klutch service apply ${path} --dry-run`,
+    `${path} has no faults. Whether its CEL compiles only an API server knows: klutch service apply ${path}${flag} --dry-run`,
   );
 }
 
 /** Writes the manifests, the examples and the page of a file into a folder, which is made. Files of the same names are replaced. */
-export async function renderService(context: CliContext, path: string, folder: string): Promise<void> {
+export async function renderService(
+  context: CliContext,
+  path: string,
+  { folder, generation }: { readonly folder: string; readonly generation: Generation },
+): Promise<void> {
   const { table } = await readServiceFile(context, path);
-  for (const [name, text] of renderedFiles(manifestsOf(table), table.type)) {
+  for (const [name, text] of renderedFiles(manifestsOf(generation, table), table.type)) {
     const target = join(folder, name);
     try {
       await mkdir(dirname(target), { recursive: true });

@@ -1,12 +1,24 @@
 /** `klutch service remove`: takes a service's API away that nobody uses. */
-import { apiServiceExportTemplates, providerConfigs, serviceTypeLabel } from "@klutch/api";
+import { apiServiceExportTemplates, serviceTypeLabel } from "@klutch/api";
 import { isNotFound } from "@klutch/kube";
-import { type DynamicObject, type KubeObject, recordAt, type ResourceType, textAt } from "@klutch/kube-core";
-import { backupConfigName, claimResource, providerConfigName, serviceTypePattern } from "@klutch/services";
+import {
+  type DynamicObject,
+  type KubeObject,
+  recordAt,
+  type ResourceType,
+  textAt,
+  valueAt,
+} from "@klutch/kube-core";
+import {
+  backupConfigName,
+  claimResource,
+  type Generation,
+  providerConfigName,
+  serviceTypePattern,
+} from "@klutch/services";
 import type { CliContext } from "../context.ts";
 import { CliError, nothingChanged } from "../errors.ts";
 import { counted } from "../findings.ts";
-import type { CommonOptions } from "../options.ts";
 import {
   compositionsType,
   connectControlPlane,
@@ -15,6 +27,7 @@ import {
   foreignReason,
   missingPart,
 } from "./control-plane.ts";
+import { configsOf, type ServiceOptions } from "./generation.ts";
 
 /**
  * Runs the command: the template goes first, so that nobody binds the API any more, then the definition, then the Compositions. Refuses while
@@ -24,7 +37,7 @@ import {
 export async function removeService(
   context: CliContext,
   service: string,
-  options: CommonOptions,
+  options: ServiceOptions,
 ): Promise<void> {
   const { terminal } = context;
   if (!new RegExp(serviceTypePattern).test(service))
@@ -33,8 +46,13 @@ export async function removeService(
       `${JSON.stringify(service)} is not the type of a service, which has lower case letters, digits and hyphens, such as postgresql. ${nothingChanged}`,
     );
   await using cluster = await connectControlPlane(options);
-  const xrds = await labelled(context, cluster, definitions, service);
-  const compositions = await labelled(context, cluster, compositionsType, service);
+  const { generation } = options;
+  const xrds = (await labelled(context, cluster, definitions, service)).filter(
+    (xrd) => textAt(xrd, "spec", "group") === generation.group,
+  );
+  const compositions = (await labelled(context, cluster, compositionsType, service)).filter(
+    (made) => textAt(made, "spec", "compositeTypeRef", "apiVersion") === `${generation.group}/v1`,
+  );
   // Templates of a package's services have the label, too.
   const templates = (await labelled(context, cluster, apiServiceExportTemplates, service)).filter(
     (template) => xrds.some((xrd) => isOfferedBy(template, xrd)),
@@ -42,7 +60,7 @@ export async function removeService(
   if (xrds.length + compositions.length === 0)
     throw new CliError(
       "Usage",
-      `Nothing here was made from a table of the type ${service}. ${nothingChanged}`,
+      `Nothing here was made from a table of the type ${service} for claims of ${generation.name}. ${nothingChanged}`,
     );
   for (const object of [...templates, ...xrds, ...compositions]) {
     const reason = foreignReason(object, service);
@@ -50,7 +68,7 @@ export async function removeService(
       throw new CliError("Conflict", `${object.metadata.name} ${reason}. ${nothingChanged}`);
   }
   for (const xrd of xrds) await refuseUsed(context, cluster, xrd, nothingChanged);
-  await refuseNamed(context, cluster, service);
+  await refuseNamed(context, cluster, service, generation);
   if (options.dryRun) {
     terminal.say("Dry run: nothing was changed.");
     return;
@@ -60,7 +78,7 @@ export async function removeService(
   for (const xrd of xrds) await refuseUsed(context, cluster, xrd, "Only the template is gone.");
   await remove(context, cluster, definitions, xrds);
   await remove(context, cluster, compositionsType, compositions);
-  await tellLeft(context, cluster, service);
+  await tellLeft(context, cluster, service, configsOf(generation));
 }
 
 /** ProviderConfigs are people's, and may be used by what is still being deleted. */
@@ -68,10 +86,11 @@ async function tellLeft(
   { terminal, signal }: CliContext,
   { client }: ControlPlane,
   service: string,
+  type: ResourceType,
 ): Promise<void> {
   const names = [providerConfigName(service), backupConfigName(service)];
-  const found = await Promise.all(names.map((name) => client.find(providerConfigs, { name }, { signal })));
-  const left = names.filter((_, index) => found[index] !== undefined).map((name) => `ProviderConfig ${name}`);
+  const found = await Promise.all(names.map((name) => client.find(type, { name }, { signal })));
+  const left = names.filter((_, index) => found[index] !== undefined).map((name) => `${type.kind} ${name}`);
   if (left.length > 0) terminal.say(`Left: ${left.join(", ")}. Delete what you do not need any more.`);
 }
 
@@ -94,7 +113,7 @@ async function labelled(
 
 function isOfferedBy(template: DynamicObject, xrd: DynamicObject): boolean {
   const selector = recordAt(template, "spec", "APIServiceSelector");
-  const plural = textAt(xrd, "spec", "claimNames", "plural");
+  const plural = textAt(xrd, "spec", "claimNames", "plural") ?? textAt(xrd, "spec", "names", "plural");
   return (
     plural !== undefined &&
     selector["resource"] === plural &&
@@ -109,10 +128,13 @@ async function refuseUsed(
   state: string,
 ): Promise<void> {
   const group = textAt(xrd, "spec", "group") ?? "";
-  for (const [names, namespaced] of [
-    ["claimNames", true],
-    ["names", false],
-  ] as const) {
+  const isLegacy = valueAt(xrd, "spec", "claimNames") !== undefined;
+  for (const [names, namespaced] of isLegacy
+    ? ([
+        ["claimNames", true],
+        ["names", false],
+      ] as const)
+    : ([["names", true]] as const)) {
     const kind = textAt(xrd, "spec", names, "kind") ?? "";
     const plural = textAt(xrd, "spec", names, "plural") ?? "";
     const type = { group, version: "v1", plural, kind, namespaced };
@@ -122,12 +144,17 @@ async function refuseUsed(
 }
 
 /** Claims that all services share say the type. */
-async function refuseNamed(context: CliContext, { client }: ControlPlane, service: string): Promise<void> {
+async function refuseNamed(
+  context: CliContext,
+  { client }: ControlPlane,
+  service: string,
+  generation: Generation,
+): Promise<void> {
   for (const kind of ["ServiceBinding", "Backup", "Restore"]) {
     const used = await namesOf(
       context,
       client,
-      claimResource(kind),
+      claimResource(kind, generation),
       (claim) => textAt(claim, "spec", "serviceInstanceType") === service,
     );
     if (used.length > 0) throw stillUsed(used, kind, ` of the type ${service}`, nothingChanged);

@@ -3,12 +3,12 @@ import assert from "node:assert/strict";
 import { claimNameLabel, claimNamespaceLabel } from "@klutch/api";
 import type { ComposeRequest, ComposeResponse, Json } from "@klutch/crossplane";
 import { isRecord, listAt, recordAt, valueAt } from "@klutch/kube-core";
-import { compositions } from "@klutch/services";
+import { compositionsOf, legacy } from "@klutch/services";
 import { compose } from "../compose.ts";
 
 /** The input of a Composition of the package. */
 function inputOf(name: string): Json {
-  const found = compositions.find(({ metadata }) => metadata.name === name);
+  const found = compositionsOf(legacy).find(({ metadata }) => metadata.name === name);
   const input = valueAt(listAt(found?.spec, "pipeline")[0], "input");
   assert.ok(isRecord(input), name);
   return input;

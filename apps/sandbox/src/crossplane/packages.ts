@@ -6,6 +6,8 @@ import {
   functionMeta,
   functionName,
   klutchVersion,
+  namespacedConfigurationMeta,
+  namespacedConfigurationName,
   packageRepositories,
   providerCrds,
   providerMeta,
@@ -15,16 +17,40 @@ import { resolveEngine } from "@klutch/engines";
 import { formatYaml } from "@klutch/kube";
 import type { DynamicObject } from "@klutch/kube-core";
 import { buildXpkg, pushImage } from "@klutch/oci";
-import { compositions, xrds } from "@klutch/services";
+import { compositionsOf, type Generation, legacy, xrdsOf } from "@klutch/services";
 import { applyAll } from "../objects.ts";
 import { keepProcess } from "../supervise.ts";
 import type { SandboxBase, SandboxContext } from "../context.ts";
 
+/** The Configuration of a generation. */
+interface ConfigurationPackage {
+  readonly generation: Generation;
+  /** Name that it is installed under. */
+  readonly name: string;
+  readonly repository: string;
+  readonly meta: typeof configurationMeta;
+}
+
+/** One for each generation. */
+export function configurationsOf(generations: readonly Generation[]): readonly ConfigurationPackage[] {
+  const { configuration, namespacedConfiguration } = packageRepositories;
+  return generations.map((generation) =>
+    generation === legacy
+      ? { generation, name: configurationName, repository: configuration, meta: configurationMeta }
+      : {
+          generation,
+          name: namespacedConfigurationName,
+          repository: namespacedConfiguration,
+          meta: namespacedConfigurationMeta,
+        },
+  );
+}
+
 /** Starts the registry. It must run before core, which takes packages for missing otherwise. */
-export async function startRegistry(context: SandboxBase): Promise<string> {
-  const { state } = context;
+export async function startRegistry(base: SandboxBase): Promise<string> {
+  const { state } = base;
   const address = `127.0.0.1:${state.ports.registry}`;
-  await keepProcess(context, {
+  await keepProcess(base, {
     name: "registry",
     command: await resolveEngine("crane"),
     args: ["registry", "serve", "--address", address],
@@ -39,11 +65,12 @@ export async function startRegistry(context: SandboxBase): Promise<string> {
     });
   await push(packageRepositories.function, [functionMeta]);
   await push(packageRepositories.provider, [providerMeta, ...providerCrds]);
-  await push(packageRepositories.configuration, [configurationMeta(address), ...xrds, ...compositions]);
+  for (const { generation, repository, meta } of configurationsOf(base.generations))
+    await push(repository, [meta(address), ...xrdsOf(generation), ...compositionsOf(generation)]);
   return address;
 }
 
-/** Installs the three packages. Function and Provider are named as the Configuration's dependencies would be. */
+/** Installs the packages. Function and Provider are named as the Configuration's dependencies would be. */
 export async function installPackages(context: SandboxContext, registry: string): Promise<void> {
   const install = (kind: string, name: string, repository: string): DynamicObject => ({
     apiVersion: "pkg.crossplane.io/v1",
@@ -54,6 +81,8 @@ export async function installPackages(context: SandboxContext, registry: string)
   await applyAll(context.clusters.controlPlane.client, [
     install("Function", functionName, packageRepositories.function),
     install("Provider", providerName, packageRepositories.provider),
-    install("Configuration", configurationName, packageRepositories.configuration),
+    ...configurationsOf(context.generations).map(({ name, repository }) =>
+      install("Configuration", name, repository),
+    ),
   ]);
 }

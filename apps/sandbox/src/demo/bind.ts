@@ -41,15 +41,21 @@ export async function bindApi(
   if (code !== 0) throw new Error(`kubectl bind ended with code ${code}:\n${printed}`);
 }
 
-/** Logs in at the address that `kubectl bind` printed, and chooses an API such as `backups`. */
+/** Logs in at the address that `kubectl bind` printed, and chooses an API such as `backups`, or `backups.m.anynines.com`. */
 export async function playPerson(url: string, resource: string): Promise<void> {
   const browser = new ScriptedBrowser();
   let page = await browser.open(url);
   if (page.html.includes('name="password"')) {
-    page = await browser.submit(page, 'name="password"', {
+    page = await browser.submit(page, ['name="password"'], {
       login: sandboxUser.email,
       password: sandboxUser.password,
     });
   }
-  await browser.submit(page, `value="${resource}"`, {});
+  const [plural = "", ...group] = resource.split(".");
+  const markers = [plural, ...(group.length === 0 ? [] : [group.join(".")])];
+  await browser.submit(
+    page,
+    markers.map((value) => `value="${value}"`),
+    {},
+  );
 }

@@ -17,13 +17,17 @@ export class ScriptedBrowser {
     return this.#go(new URL(url), { method: "GET" });
   }
 
-  /** Sends the form of the page that has the given field value, with more values filled in. */
-  async submit(page: Page, marker: string, values: Readonly<Record<string, string>>): Promise<Page> {
+  /** Sends the first form of the page that has all these texts, with more values filled in. */
+  async submit(
+    page: Page,
+    markers: readonly string[],
+    values: Readonly<Record<string, string>>,
+  ): Promise<Page> {
     const forms = [...page.html.matchAll(/<form\b([^>]*)>([\s\S]*?)<\/form>/g)];
-    const form = forms.find((match) => match[0].includes(marker));
+    const form = forms.find((match) => markers.every((marker) => match[0].includes(marker)));
     if (form === undefined)
       throw new Error(
-        `no form with ${marker} at ${page.url.origin}${page.url.pathname}: ${textOf(page.html)}`,
+        `no form with ${markers.join(" and ")} at ${page.url.origin}${page.url.pathname}: ${textOf(page.html)}`,
       );
     const action = attribute(form[1] ?? "", "action");
     const fields = new URLSearchParams();

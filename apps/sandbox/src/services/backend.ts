@@ -1,6 +1,7 @@
 /** The backend of the control plane, with the rights of its shipped manifest. */
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
+import { legacy } from "@klutch/services";
 import { accountKubeconfig } from "../accounts.ts";
 import { appProcess } from "../node-process.ts";
 import { applyAll, readManifests } from "../objects.ts";
@@ -54,8 +55,9 @@ export async function startBackend(context: SandboxContext, issuer: string): Pro
 
 /** Offers our claims to app clusters. */
 export async function offerApis(context: SandboxContext): Promise<void> {
-  await applyAll(
-    context.clusters.controlPlane.client,
-    await readManifests(join(repository, "configuration", "templates")),
-  );
+  const { client } = context.clusters.controlPlane;
+  for (const generation of context.generations) {
+    const folder = generation === legacy ? [] : ["namespaced"];
+    await applyAll(client, await readManifests(join(repository, "configuration", ...folder, "templates")));
+  }
 }

@@ -2,9 +2,15 @@
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { clusterProviderConfigs, providerConfigs } from "@klutch/api";
-import { clusterRoleBindings, type DynamicObject, isRecord, type ResourceType } from "@klutch/kube-core";
+import {
+  apiVersionOf,
+  clusterRoleBindings,
+  type DynamicObject,
+  isRecord,
+  type ResourceType,
+} from "@klutch/kube-core";
 import { waitFor } from "@klutch/kube-testing";
-import { backupConfigName, providerConfigName } from "@klutch/services";
+import { backupConfigName, legacy, providerConfigName } from "@klutch/services";
 import { accountKubeconfig, ensureAccount } from "../accounts.ts";
 import type { CertificateFolders } from "../certificates.ts";
 import { providerAccount } from "../crossplane/runtime.ts";
@@ -80,34 +86,37 @@ export async function configureProvider(context: SandboxContext, types: readonly
         password: Buffer.from(state.secrets.brokerPassword).toString("base64"),
       },
     },
-    ...types.flatMap((type) => [
-      ...configsOf(providerConfigName(type), {
-        url,
-        serviceType: "servicebroker",
-        healthCheckEndpoint: "/healthz",
-      }),
-      ...configsOf(backupConfigName(type), {
-        url: `${url}${backupManagerPath}`,
-        serviceType: "backupmanager",
-        healthCheckEndpoint: "/v2/healthy",
-      }),
-    ]),
+    ...context.generations.flatMap((generation) => {
+      const kind = generation === legacy ? providerConfigs : clusterProviderConfigs;
+      return types.flatMap((type) => configsOf(kind, type, url));
+    }),
   ]);
+}
+
+/** Where the broker of a type and its backup manager are. */
+function configsOf(kind: ResourceType, type: string, url: string): readonly DynamicObject[] {
+  return [
+    providerConfig(kind, providerConfigName(type), {
+      url,
+      serviceType: "servicebroker",
+      healthCheckEndpoint: "/healthz",
+    }),
+    providerConfig(kind, backupConfigName(type), {
+      url: `${url}${backupManagerPath}`,
+      serviceType: "backupmanager",
+      healthCheckEndpoint: "/v2/healthy",
+    }),
+  ];
 }
 
 const brokerSecret = "sandbox-broker";
 
-/** For cluster-scoped managed resources, and for namespaced ones. */
-function configsOf(name: string, spec: object): readonly DynamicObject[] {
-  return [providerConfigs, clusterProviderConfigs].map((type) => configOf(type, name, spec));
-}
-
-function configOf(type: ResourceType, name: string, spec: object): DynamicObject {
+function providerConfig(type: ResourceType, name: string, spec: object): DynamicObject {
   const key = (field: string): unknown => ({
     secretRef: { namespace: crossplaneNamespace, name: brokerSecret, key: field },
   });
   return {
-    apiVersion: `${type.group}/${type.version}`,
+    apiVersion: apiVersionOf(type),
     kind: type.kind,
     metadata: { name },
     spec: {

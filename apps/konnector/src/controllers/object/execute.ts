@@ -154,10 +154,11 @@ async function patchProvider(
 
 async function deleteProvider(
   { provider, providerType: type }: ExecutionContext,
-  { ref, uid }: StepOf<"deleteProvider">,
+  { ref, uid, inForeground }: StepOf<"deleteProvider">,
   signal: AbortSignal,
 ): Promise<undefined> {
-  await provider.client.delete(type, ref, { preconditions: { uid }, signal });
+  const propagationPolicy = inForeground === true ? "Foreground" : undefined;
+  await provider.client.delete(type, ref, { preconditions: { uid }, propagationPolicy, signal });
 }
 
 /** The finalizer goes only when the live provider shows that nothing of ours is left. */

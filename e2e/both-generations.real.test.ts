@@ -1,0 +1,179 @@
+/** Claims of both generations side by side: in one control plane with real Crossplane, provider and broker, and in one app cluster. */
+import assert from "node:assert/strict";
+import { after, test } from "node:test";
+import { namespacedServiceInstances, serviceInstances } from "@klutch/api";
+import {
+  conditionsOf,
+  customResourceDefinitions,
+  type DynamicObject,
+  findCondition,
+  listAt,
+  namespaces,
+  numberAt,
+  recordAt,
+  type ResourceType,
+  secrets,
+  secretText,
+  textAt,
+  valueAt,
+} from "@klutch/kube-core";
+import type { KubeClient } from "@klutch/kube";
+import { namespaceObject, waitFor } from "@klutch/kube-testing";
+import { claimResource, v2 } from "@klutch/services";
+import { Client } from "pg";
+import { bindings, instances, nano } from "./claim-kinds.ts";
+import { startOwnSandbox } from "./own-sandbox.ts";
+
+const sandbox = await startOwnSandbox("both-generations", "--namespaced");
+after(() => sandbox[Symbol.asyncDispose]());
+const controlPlane = await sandbox.client("control-plane");
+const appA = await sandbox.client("app-a");
+
+const namespacedInstances = claimResource("PostgresqlInstance", v2);
+const namespacedBindings = claimResource("ServiceBinding", v2);
+const toOrders = { instanceRef: "orders", serviceInstanceType: "postgresql" };
+
+/** A claim in the namespace `demo`. */
+class Claims {
+  readonly #client: KubeClient;
+  readonly #namespace: string;
+
+  constructor(client: KubeClient, namespace: string) {
+    this.#client = client;
+    this.#namespace = namespace;
+  }
+
+  async create(type: ResourceType, name: string, spec: object): Promise<void> {
+    await this.#client.create<DynamicObject>(type, {
+      apiVersion: `${type.group}/${type.version}`,
+      kind: type.kind,
+      metadata: { name, namespace: this.#namespace },
+      spec,
+    });
+  }
+
+  find(type: ResourceType, name: string): Promise<DynamicObject | undefined> {
+    return this.#client.find<DynamicObject>(type, { name, namespace: this.#namespace });
+  }
+
+  /** The claim, once it is ready. */
+  ready(type: ResourceType, name: string): Promise<DynamicObject> {
+    return waitFor(
+      `${type.kind} ${name} of ${type.group} to be ready`,
+      async () => {
+        const claim = await this.find(type, name);
+        if (findCondition(conditionsOf(claim), "Ready")?.status === "True") return claim;
+        throw new Error(JSON.stringify(claim?.status));
+      },
+      { timeoutMs: 150_000 },
+    );
+  }
+
+  async delete(type: ResourceType, name: string): Promise<void> {
+    await this.#client.delete(type, { name, namespace: this.#namespace });
+    const isGone = async (): Promise<boolean> => (await this.find(type, name)) === undefined;
+    await waitFor(`${type.kind} ${name} of ${type.group} to be gone`, isGone, { timeoutMs: 90_000 });
+  }
+
+  /** The only column of what a statement answers, with the credentials of a binding. */
+  async query(binding: string, statement: string): Promise<readonly unknown[]> {
+    const secret = await waitFor("the Secret", () => this.find(secrets, `${binding}-creds`));
+    const client = new Client({ connectionString: secretText(secret, "uri") });
+    await client.connect();
+    try {
+      const { rows } = await client.query<Record<string, unknown>>(statement);
+      return rows.map((row) => Object.values(row)[0]);
+    } finally {
+      await client.end();
+    }
+  }
+}
+
+test("on the control plane, a namespaced instance and its binding become ready, with the Secret beside them", {
+  timeout: 300_000,
+}, async () => {
+  await controlPlane.create(namespaces, namespaceObject("team"));
+  const team = new Claims(controlPlane, "team");
+  await team.create(namespacedInstances, "orders", nano);
+  await team.create(namespacedBindings, "app", toOrders);
+  const instance = await team.ready(namespacedInstances, "orders");
+  assert.equal(textAt(instance, "spec", "crossplane", "compositionRef", "name"), "a9s-postgresql-namespaced");
+  const binding = await team.ready(namespacedBindings, "app");
+  const keys = ["host", "hosts", "name", "password", "port", "uri", "username"];
+  assert.deepEqual(valueAt(binding, "status", "managed", "credentials"), { name: "app-creds", keys });
+  assert.deepEqual(await team.query("app", "select 1 as one"), [1]);
+  await assert.rejects(
+    controlPlane.mergePatch(
+      namespacedInstances,
+      { namespace: "team", name: "orders" },
+      { spec: { crossplane: { compositionRef: { name: "a8s-postgresql-namespaced" } } } },
+    ),
+    /CompositionRef is an immutable field: it is "a9s-postgresql-namespaced" and cannot become/,
+  );
+  await team.delete(namespacedBindings, "app");
+  await team.delete(namespacedInstances, "orders");
+});
+
+test("in an app cluster, two claims of one name have different data, and one goes without the other", {
+  timeout: 500_000,
+}, async () => {
+  await sandbox.bind(instances.plural, bindings.plural);
+  for (const type of [namespacedInstances, namespacedBindings])
+    await sandbox.bind(`${type.plural}.${type.group}`);
+  const crd = await appA.get(customResourceDefinitions, { name: "postgresqlinstances.m.anynines.com" });
+  const [version] = listAt(recordAt(crd, "spec"), "versions");
+  const machinery = ["schema", "openAPIV3Schema", "properties", "spec", "properties", "crossplane"];
+  assert.deepEqual(Object.keys(recordAt(version, ...machinery, "properties")).toSorted(), [
+    "compositionRef",
+    "compositionSelector",
+  ]);
+  const columns = listAt(version, "additionalPrinterColumns").map((column) => textAt(column, "name"));
+  assert.deepEqual(columns, ["Service", "Plan", "Reason", "SYNCED", "READY", "AGE"]);
+  await appA.create(namespaces, namespaceObject("demo"));
+  const demo = new Claims(appA, "demo");
+  await demo.create(instances, "orders", nano);
+  await demo.create(namespacedInstances, "orders", nano);
+  // Their Secrets are named after them, so bindings of one namespace have different names.
+  await demo.create(bindings, "old", toOrders);
+  await demo.create(namespacedBindings, "new", toOrders);
+  for (const [type, name] of [
+    [instances, "orders"],
+    [namespacedInstances, "orders"],
+    [bindings, "old"],
+    [namespacedBindings, "new"],
+  ] as const) {
+    const claim = await demo.ready(type, name);
+    assert.equal(numberAt(claim, "status", "observedGeneration"), claim.metadata.generation);
+    // What Crossplane writes into its object stays there.
+    assert.deepEqual(recordAt(claim, "spec")["crossplane"], undefined);
+  }
+  for (const binding of ["old", "new"])
+    await demo.query(binding, `create table notes as select '${binding}' as text`);
+  assert.deepEqual(await demo.query("old", "select text from notes"), ["old"]);
+  assert.deepEqual(await demo.query("new", "select text from notes"), ["new"]);
+
+  await appA.mergePatch(
+    namespacedInstances,
+    { namespace: "demo", name: "orders" },
+    { spec: { plan: "postgresql-single-small" } },
+  );
+  await waitFor(
+    "the change to be made and seen",
+    async () => {
+      const claim = await demo.find(namespacedInstances, "orders");
+      const isSeen = numberAt(claim, "status", "observedGeneration") === claim?.metadata.generation;
+      return isSeen && findCondition(conditionsOf(claim), "Ready")?.status === "True";
+    },
+    { timeoutMs: 120_000 },
+  );
+
+  await demo.delete(namespacedBindings, "new");
+  await demo.delete(namespacedInstances, "orders");
+  const { items: namespaced } = await controlPlane.list(namespacedServiceInstances);
+  assert.deepEqual(namespaced, [], "the claim was gone before its database was");
+  const { items: left } = await controlPlane.list(serviceInstances);
+  assert.equal(left.length, 1);
+  assert.deepEqual(await demo.query("old", "select text from notes"), ["old"]);
+  await demo.delete(bindings, "old");
+  await demo.delete(instances, "orders");
+});
