@@ -5,8 +5,7 @@ import {
   managedServiceBindings,
   type ProviderConfig,
   providerConfigs,
-  providerConfigUsages,
-  restores,
+  providerCrds,
   serviceInstances,
 } from "@klutch/api";
 import { createKubeClient, type KubeClient, serviceAccountToken } from "@klutch/kube";
@@ -37,22 +36,19 @@ const run = (): (() => Promise<void>) => runProvider({ client: limited, pollInte
 async function accountOfPackage(admin: KubeClient): Promise<KubeClient & AsyncDisposable> {
   const account = { namespace: "team", name: "provider" };
   await admin.create(serviceAccounts, serviceAccountObject(account));
-  const kinds = [
-    serviceInstances,
-    managedServiceBindings,
-    backups,
-    restores,
-    providerConfigs,
-    providerConfigUsages,
-  ];
-  const group = providerConfigs.group;
+  // All CRDs of the package: both groups.
+  const names = providerCrds.map(({ metadata }) => metadata.name.split("."));
   const rules = [
-    {
-      apiGroups: [group],
-      resources: kinds.flatMap(({ plural }) => [plural, `${plural}/status`]),
+    ...names.map(([plural = "", ...group]) => ({
+      apiGroups: [group.join(".")],
+      resources: [plural, `${plural}/status`],
       verbs: ["get", "list", "watch", "update", "patch", "create"],
+    })),
+    {
+      apiGroups: [...new Set(names.map(([, ...group]) => group.join(".")))],
+      resources: ["*/finalizers"],
+      verbs: ["update"],
     },
-    { apiGroups: [group], resources: ["*/finalizers"], verbs: ["update"] },
     {
       apiGroups: ["", "coordination.k8s.io"],
       resources: ["secrets", "configmaps", "events", "leases"],
