@@ -80,7 +80,6 @@ export const houseRules: readonly HouseRule[] = [
         "provider-config-users.ts",
         "claim-events.ts",
       ],
-      ["provider-config-use.ts"],
       ["service-instance/"],
       ["service-binding/"],
       ["restore/"],

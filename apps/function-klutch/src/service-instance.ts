@@ -3,7 +3,7 @@ import { connectionAnnotation, serviceInstances } from "@klutch/api";
 import type { Compose, Json } from "@klutch/crossplane";
 import { apiVersionOf, isRecord, recordAt, textAt, valueAt } from "@klutch/kube-core";
 import { brokerParameters, type ComposedService, connectionText, providerConfigName } from "@klutch/services";
-import { answer, claimLabels, claimOf, nameOfComposed, noClaim } from "./composite.ts";
+import { answer, type ClaimIdentity, claimLabels, claimOf, nameOfComposed, noClaim } from "./composite.ts";
 import { type Place, placeOf } from "./environment.ts";
 import type { Blame } from "./words.ts";
 
@@ -12,7 +12,6 @@ const defaultPlace: Place = {
   organizationGuid: "a1d46b5c-b639-4f43-85c7-e9a0e5f01f75",
   spaceGuid: "1bf71cf3-9017-4846-bffc-b9b31872bfaf",
 };
-const type: Json = { apiVersion: apiVersionOf(serviceInstances), kind: serviceInstances.kind };
 const reported = ["createdAt", "provisionedAt", "state", "updatedAt"];
 
 /** Composes the instances of one service. */
@@ -21,27 +20,33 @@ export function composeServiceInstance(service: ComposedService): Compose {
     const { composite, input, observed } = request;
     const claim = claimOf(composite);
     if (claim === undefined) return noClaim;
-    const living = observed[nameOfComposed(observed, type) ?? ""]?.resource;
-    const found = placeOf(request, claim, living, stepPlace(input));
+    const wanted = (place: Place): Json => instanceOf(service, composite, claim, place);
+    const usual = stepPlace(input);
+    const living = observed[nameOfComposed(observed, wanted(usual)) ?? ""]?.resource;
+    const found = placeOf(request, claim, living, usual);
     if ("answer" in found) return found.answer;
-    const claimed = valueAt(composite, "spec", "parameters");
-    const parameters = isRecord(claimed) ? brokerParameters(service, claimed) : {};
-    const resource: Json = {
-      ...type,
-      metadata: { labels: claimLabels(claim), ...connectionOf(service) },
-      spec: {
-        forProvider: {
-          acceptsIncomplete: valueAt(composite, "spec", "acceptsIncomplete") !== false,
-          serviceName: textAt(composite, "spec", "service") ?? "",
-          planName: textAt(composite, "spec", "plan") ?? "",
-          ...found.place,
-          ...(Object.keys(parameters).length === 0 ? {} : { parameters }),
-        },
-        providerConfigRef: { name: providerConfigName(service.type) },
-      },
-    };
-    const response = answer(request, resource, reported, blameOf(service.parameters, composite));
+    const response = answer(request, wanted(found.place), reported, blameOf(service.parameters, composite));
     return { ...response, required: found.required };
+  };
+}
+
+function instanceOf(service: ComposedService, composite: Json, claim: ClaimIdentity, place: Place): Json {
+  const claimed = valueAt(composite, "spec", "parameters");
+  const parameters = isRecord(claimed) ? brokerParameters(service, claimed) : {};
+  return {
+    apiVersion: apiVersionOf(serviceInstances),
+    kind: serviceInstances.kind,
+    metadata: { labels: claimLabels(claim), ...connectionOf(service) },
+    spec: {
+      forProvider: {
+        acceptsIncomplete: valueAt(composite, "spec", "acceptsIncomplete") !== false,
+        serviceName: textAt(composite, "spec", "service") ?? "",
+        planName: textAt(composite, "spec", "plan") ?? "",
+        ...place,
+        ...(Object.keys(parameters).length === 0 ? {} : { parameters }),
+      },
+      providerConfigRef: { name: providerConfigName(service.type) },
+    },
   };
 }
 

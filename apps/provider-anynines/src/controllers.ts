@@ -24,8 +24,8 @@ import { ServiceBindingClient } from "./service-binding/external-client.ts";
 import { ServiceInstanceClient } from "./service-instance/external-client.ts";
 import { lanesAtOnce } from "./broker/broker-lanes.ts";
 import { RestPace } from "./broker/rest-pace.ts";
-import { brokerOf, checkServiceType } from "./broker/service-type.ts";
 import { configNameOf } from "./config-reference.ts";
+import { brokerOf, checkServiceType } from "./broker/service-type.ts";
 import { type Vanished, VanishedInstances } from "./service-instance/vanished.ts";
 import { ensureUsage } from "./usage.ts";
 

@@ -25,7 +25,7 @@ let current: ProviderConfig | undefined;
 const source = {
   client,
   env: { PASSWORD: password },
-  configs: { get: () => current, notFound: String },
+  configs: { get: () => current, notFound: () => "none" },
   clock,
   metrics: createMetrics(),
 };

@@ -12,7 +12,7 @@ import { createUsersReconcile, type TellOfConfig } from "./provider-config-users
 export interface UsersControllerOptions extends Runtime {
   readonly client: KubeClient;
   /** The ProviderConfigs of the kind. */
-  readonly configs: Informer<ProviderConfig>;
+  readonly informer: Informer<ProviderConfig>;
   /** All kinds of managed resources that can name them. */
   readonly users: readonly UserCache[];
   readonly onInUse: TellOfConfig;
@@ -23,19 +23,19 @@ const countMs = 1_000;
 
 /** Keeps each ProviderConfig as long as something uses it. */
 export function createUsersController(options: UsersControllerOptions): Controller {
-  const { client, configs, users } = options;
+  const { client, informer, users } = options;
   const controller = new Controller({
     ...options,
-    name: controllerName(configs.type, `${configs.type.kind.toLowerCase()}-users`),
+    name: nameOf(informer, "users"),
     reconcile: createUsersReconcile({
       ...options,
-      type: configs.type,
-      configOf: (key) => configs.get(key),
+      type: informer.type,
+      configOf: (key) => informer.get(key),
       usersOf: (key) => cachedUsers(users, key),
       isUsed: (key, call) => hasUsers(client, users, key, call),
     }),
   });
-  controller.watch(configs);
+  controller.watch(informer);
   for (const cache of users) {
     cache.onChange((change) => {
       const before = change.type === "updated" ? usedConfigs(change.previous) : [];
@@ -55,10 +55,14 @@ export function createHealthController(
 ): Controller {
   const controller = new Controller({
     ...options,
-    name: controllerName(options.informer.type, `${options.informer.type.kind.toLowerCase()}-health`),
+    name: nameOf(options.informer, "health"),
     workers: lanesAtOnce,
     reconcile: createHealthReconcile(options),
   });
   controller.watch(options.informer);
   return controller;
+}
+
+function nameOf({ type }: Pick<Informer<ProviderConfig>, "type">, work: string): string {
+  return controllerName(type, `${type.kind.toLowerCase()}-${work}`);
 }

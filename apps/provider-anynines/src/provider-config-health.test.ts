@@ -49,7 +49,7 @@ async function start(t: TestContext): Promise<Checked> {
   const source = {
     client,
     env: {},
-    configs: { get: () => seen, notFound: String },
+    configs: { get: () => seen, notFound: () => "none" },
     clock,
     metrics: createMetrics(),
   };

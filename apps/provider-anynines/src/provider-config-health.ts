@@ -51,7 +51,7 @@ export function createHealthReconcile(options: HealthOptions): Reconcile {
 }
 
 /** Milliseconds until the next check; 0 or less: now. */
-export function dueIn({ metadata, status }: ProviderConfig, now: number): number {
+function dueIn({ metadata, status }: ProviderConfig, now: number): number {
   const { health, conditions } = status ?? {};
   const said = findCondition(conditions, type);
   if (said === undefined || said.observedGeneration !== metadata.generation) return 0;
@@ -62,7 +62,7 @@ export function dueIn({ metadata, status }: ProviderConfig, now: number): number
 }
 
 /** What is to be written of a check of the spec with this generation. */
-export function healthStatus(
+function healthStatus(
   { status }: ProviderConfig,
   { healthy, reason, message }: Verdict,
   { generation, now }: { readonly generation: number | undefined; readonly now: number },

@@ -5,7 +5,7 @@
 import type { ProviderConfig } from "@klutch/api";
 import { ExternalError, type Managed } from "@klutch/crossplane";
 import { type KubeClient, listPages } from "@klutch/kube";
-import { keyOf } from "@klutch/kube-core";
+import { keyOf, refOf } from "@klutch/kube-core";
 import type { Informer } from "@klutch/kube-runtime";
 import { configNameOf } from "./config-reference.ts";
 
@@ -30,10 +30,12 @@ export async function hasUsers(
   client: Pick<KubeClient, "list">,
   caches: readonly Pick<UserCache, "type">[],
   key: string,
-  options: { readonly signal: AbortSignal },
+  { signal }: { readonly signal: AbortSignal },
 ): Promise<boolean> {
+  // Only what is beside it can name a namespaced one.
+  const { namespace } = refOf(key);
   for (const { type } of caches)
-    for await (const { items } of listPages<Managed>(client, type, options))
+    for await (const { items } of listPages<Managed>(client, type, { namespace, signal }))
       if (items.some((managed) => usedConfigs(managed).includes(key))) return true;
   return false;
 }

@@ -16,6 +16,7 @@ import type { Managed } from "@klutch/crossplane";
 import { type Clock, isConflict, isNotFound, type KubeClient } from "@klutch/kube";
 import {
   findCondition,
+  keyOf,
   refOf,
   type ResourceType,
   type StandardCondition,
@@ -125,7 +126,7 @@ export function planUsers(
 
 /** How many, and the names of some. */
 function listed(users: readonly Managed[]): string {
-  const names = users.map(({ kind, metadata }) => `${kind} ${metadata.name ?? ""}`).toSorted();
+  const names = users.map(({ kind, metadata }) => `${kind} ${keyOf({ metadata })}`).toSorted();
   const more = names.length - shownUsers;
   const shown = names.slice(0, shownUsers).join(", ");
   const count = names.length === 1 ? "1 managed resource" : `${names.length} managed resources`;

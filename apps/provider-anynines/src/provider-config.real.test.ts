@@ -36,16 +36,15 @@ const run = (): (() => Promise<void>) => runProvider({ client: limited, pollInte
 async function accountOfPackage(admin: KubeClient): Promise<KubeClient & AsyncDisposable> {
   const account = { namespace: "team", name: "provider" };
   await admin.create(serviceAccounts, serviceAccountObject(account));
-  // All CRDs of the package: both groups.
-  const names = providerCrds.map(({ metadata }) => metadata.name.split("."));
+  const kinds = providerCrds.map(({ metadata }) => resourceIn(metadata.name));
   const rules = [
-    ...names.map(([plural = "", ...group]) => ({
-      apiGroups: [group.join(".")],
+    ...kinds.map(({ group, plural }) => ({
+      apiGroups: [group],
       resources: [plural, `${plural}/status`],
       verbs: ["get", "list", "watch", "update", "patch", "create"],
     })),
     {
-      apiGroups: [...new Set(names.map(([, ...group]) => group.join(".")))],
+      apiGroups: [...new Set(kinds.map(({ group }) => group))],
       resources: ["*/finalizers"],
       verbs: ["update"],
     },
@@ -67,6 +66,12 @@ async function accountOfPackage(admin: KubeClient): Promise<KubeClient & AsyncDi
   });
   const { token } = await serviceAccountToken(admin, account, { expirationSeconds: 3600 });
   return createKubeClient({ ...world.config, auth: { kind: "token", token } });
+}
+
+/** Of the name of its CRD. */
+function resourceIn(crd: string): { readonly plural: string; readonly group: string } {
+  const dot = crd.indexOf(".");
+  return { plural: crd.slice(0, dot), group: crd.slice(dot + 1) };
 }
 
 const find = (name: string): Promise<ProviderConfig | undefined> =>

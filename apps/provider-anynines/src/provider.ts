@@ -29,8 +29,8 @@ import {
   createVanishedController,
 } from "./controllers.ts";
 import { criticalAnnotationNames } from "./critical-annotations.ts";
-import { type Generation, generations } from "./generation.ts";
 import { createHealthController, createUsersController } from "./provider-config-controllers.ts";
+import { type Generation, generations } from "./generation.ts";
 
 /** What the provider needs besides the Manager's runtime. */
 export interface ProviderOptions {
@@ -96,12 +96,12 @@ function addGeneration(
   });
   manager.add(instances, bindings, ...configs.informers, backupCaches.backups, backupCaches.restores);
   manager.add(instanceController, bindingController, backupController, restoreController);
+  manager.add(createVanishedController(parts));
   const users = [instances, bindings, backupCaches.backups, backupCaches.restores];
   const onInUse = inUseOnConfigs(recorder);
   const onHealth = healthOnConfigs(recorder);
-  manager.add(createVanishedController(parts));
   for (const informer of configs.informers) {
-    manager.add(createUsersController({ ...runtime, client, configs: informer, users, onInUse }));
+    manager.add(createUsersController({ ...runtime, client, informer, users, onInUse }));
     manager.add(createHealthController({ ...parts, informer, onHealth }));
   }
 }

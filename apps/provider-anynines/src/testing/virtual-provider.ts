@@ -134,10 +134,10 @@ function startControllers(
     instances,
     bindingController,
     createVanishedController(parts),
-    ...caches.configs.informers.map((configs) =>
+    ...caches.configs.informers.map((informer) =>
       createUsersController({
         ...parts,
-        configs,
+        informer,
         users: [caches.instances, caches.bindings],
         onInUse: (_config, message) => void told.inUse.push(message),
       }),
