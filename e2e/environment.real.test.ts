@@ -1,12 +1,8 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
-import { mkdtemp, rm } from "node:fs/promises";
 import { createServer, type IncomingMessage } from "node:http";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { after, before, test } from "node:test";
-import { cacheFolder } from "@klutch/engines";
-import { createKubeClient, type KubeClient, loadKubeconfig } from "@klutch/kube";
+import { claimNameLabel, claimNamespaceLabel, providerConfigs, serviceInstances } from "@klutch/api";
 import {
   conditionsOf,
   type DynamicObject,
@@ -17,62 +13,28 @@ import {
   textAt,
   valueAt,
 } from "@klutch/kube-core";
-import { waitFor } from "@klutch/kube-testing";
-import { removeDataOf, startSandbox } from "./sandbox-process.ts";
+import { namespaceObject, waitFor } from "@klutch/kube-testing";
+import { instances, nano } from "./claim-kinds.ts";
+import { startOwnSandbox } from "./own-sandbox.ts";
 
-const root = await mkdtemp(join(tmpdir(), "klutch-environment-"));
-const folder = join(root, "sandbox");
-const sandbox = startSandbox({
-  env: { ...process.env, KLUTCH_STATE_DIR: folder, KLUTCH_CACHE_DIR: cacheFolder },
-  args: ["--no-demo"],
-});
+const sandbox = await startOwnSandbox("environment");
 const stack = new AsyncDisposableStack();
-after(async () => {
-  sandbox.child.kill("SIGINT");
-  await sandbox.exited;
-  await stack.disposeAsync();
-  await removeDataOf(folder);
-  await rm(root, { recursive: true, force: true });
+stack.use(sandbox);
+after(() => stack.disposeAsync());
+const client = await sandbox.client("control-plane");
+
+before(async () => {
+  await listenBeforeBroker();
+  for (const name of ["tenant-a", "tenant-b", "tenant-c", "tenant-d"])
+    await client.create(namespaces, namespaceObject(name));
 });
 
-let client: KubeClient;
-before(
-  async () => {
-    const isUp = (): boolean => {
-      assert.equal(sandbox.child.exitCode, null, sandbox.printed());
-      return sandbox.printed().includes("Klutch is up.");
-    };
-    await waitFor("the sandbox to be up", isUp, { timeoutMs: 300_000 });
-    const path = join(folder, "control-plane.kubeconfig");
-    client = stack.use(createKubeClient(await loadKubeconfig({ path })));
-    await listenBeforeBroker();
-    for (const name of ["tenant-a", "tenant-b", "tenant-c", "tenant-d"])
-      await client.create(namespaces, { apiVersion: "v1", kind: "Namespace", metadata: { name } });
-  },
-  { timeout: 310_000 },
-);
-
-const clusterType = (group: string, version: string, plural: string, kind: string): ResourceType => ({
-  group,
-  version,
-  plural,
-  kind,
+const environments: ResourceType = {
+  group: "apiextensions.crossplane.io",
+  version: "v1beta1",
+  plural: "environmentconfigs",
+  kind: "EnvironmentConfig",
   namespaced: false,
-});
-const providerConfigs = clusterType("dataservices.anynines.com", "v1", "providerconfigs", "ProviderConfig");
-const managed = clusterType("dataservices.anynines.com", "v1", "serviceinstances", "ServiceInstance");
-const environments = clusterType(
-  "apiextensions.crossplane.io",
-  "v1beta1",
-  "environmentconfigs",
-  "EnvironmentConfig",
-);
-const instances: ResourceType = {
-  group: "anynines.com",
-  version: "v1",
-  plural: "postgresqlinstances",
-  kind: "PostgresqlInstance",
-  namespaced: true,
 };
 
 /** What the broker was sent about each instance: method, organisation and space, as often as it came anew. */
@@ -137,7 +99,7 @@ async function claim(namespace: string, name: string, metadata: object = {}): Pr
     apiVersion: "anynines.com/v1",
     kind: "PostgresqlInstance",
     metadata: { namespace, name, ...metadata },
-    spec: { service: "a9s-postgresql17", plan: "postgresql-single-nano" },
+    spec: nano,
   });
 }
 
@@ -155,11 +117,11 @@ async function says(namespace: string, name: string, wanted: RegExp): Promise<vo
 }
 
 async function managedOf(namespace: string, name: string): Promise<DynamicObject | undefined> {
-  const { items } = await client.list<DynamicObject>(managed);
-  return items.find(({ metadata }) => {
-    const own = ["name", "namespace"].map((key) => metadata.labels?.[`crossplane.io/claim-${key}`]);
-    return own[0] === name && own[1] === namespace;
-  });
+  const { items } = await client.list<DynamicObject>(serviceInstances);
+  return items.find(
+    ({ metadata: { labels } }) =>
+      labels?.[claimNameLabel] === name && labels[claimNamespaceLabel] === namespace,
+  );
 }
 
 /** What the broker was sent about the instance of the claim. */

@@ -71,8 +71,15 @@ export const houseRules: readonly HouseRule[] = [
     rooms: [
       ["main.ts", "index.ts", "config.ts"],
       ["provider.ts"],
-      ["controllers.ts", "backup-controllers.ts", "backup-wakes.ts"],
-      ["caches.ts", "backup-caches.ts", "provider-config-health.ts", "claim-events.ts"],
+      ["controllers.ts", "backup-controllers.ts", "backup-wakes.ts", "provider-config-controllers.ts"],
+      [
+        "caches.ts",
+        "backup-caches.ts",
+        "provider-config-check.ts",
+        "provider-config-health.ts",
+        "provider-config-users.ts",
+        "claim-events.ts",
+      ],
       ["service-instance/"],
       ["service-binding/"],
       ["restore/"],

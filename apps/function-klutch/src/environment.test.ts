@@ -100,6 +100,17 @@ test("an instance that exists keeps what it has, whatever EnvironmentConfigs say
   }
 });
 
+test("an instance that another Composition made under another name keeps what it has, too", () => {
+  const { managed: theirs } = living({ organizationGuid: "old-org", spaceGuid: "old-space" });
+  const observed = theirs === undefined ? {} : { "a9s-postgresql": theirs };
+  const { resources, required } = compose(request([acme], { observed }));
+  const fields = ["organizationGuid", "spaceGuid"];
+  const kept = fields.map((field) =>
+    valueAt(resources["a9s-postgresql"]?.resource, "spec", "forProvider", field),
+  );
+  assert.deepEqual([kept, required], [["old-org", "old-space"], undefined]);
+});
+
 test("an instance that exists is composed in any case, also when it does not say what it has", () => {
   for (const forProvider of [{}, { organizationGuid: "", spaceGuid: 7 }])
     assert.deepEqual(placeOf(compose(request(undefined, { observed: living(forProvider) }))), fixed);

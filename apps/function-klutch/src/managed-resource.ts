@@ -48,7 +48,7 @@ interface Parts {
 }
 
 /** `apiVersion` and `kind` of what is composed for the claim: for a namespaced composite the namespaced kind of the same name. */
-export function composedType({ isComposite }: ClaimIdentity, type: ResourceType): Json {
+function composedType({ isComposite }: ClaimIdentity, type: ResourceType): Json {
   const own = isComposite ? { ...type, group: namespacedDataservicesGroup } : type;
   return { apiVersion: apiVersionOf(own), kind: type.kind };
 }

@@ -5,7 +5,7 @@ import { isRecord, recordAt, textAt, valueAt } from "@klutch/kube-core";
 import { brokerParameters, type ComposedService, connectionText, providerConfigName } from "@klutch/services";
 import { answer, nameOfComposed, noClaim } from "./composite.ts";
 import { type Place, placeOf } from "./environment.ts";
-import { claimOf, composedType, managedResource } from "./managed-resource.ts";
+import { type ClaimIdentity, claimOf, managedResource } from "./managed-resource.ts";
 import type { Blame } from "./words.ts";
 
 /** The one organisation and space that compositions name by default, with every broker. */
@@ -21,25 +21,30 @@ export function composeServiceInstance(service: ComposedService): Compose {
     const { composite, input, observed } = request;
     const claim = claimOf(composite);
     if (claim === undefined) return noClaim;
-    const living = observed[nameOfComposed(observed, composedType(claim, serviceInstances)) ?? ""]?.resource;
-    const found = placeOf(request, claim, living, stepPlace(input));
+    const wanted = (place: Place): Json => instanceOf(service, composite, claim, place);
+    const usual = stepPlace(input);
+    const living = observed[nameOfComposed(observed, wanted(usual)) ?? ""]?.resource;
+    const found = placeOf(request, claim, living, usual);
     if ("answer" in found) return found.answer;
-    const claimed = valueAt(composite, "spec", "parameters");
-    const parameters = isRecord(claimed) ? brokerParameters(service, claimed) : {};
-    const resource = managedResource(claim, serviceInstances, {
-      annotations: connectionOf(service),
-      forProvider: {
-        acceptsIncomplete: valueAt(composite, "spec", "acceptsIncomplete") !== false,
-        serviceName: textAt(composite, "spec", "service") ?? "",
-        planName: textAt(composite, "spec", "plan") ?? "",
-        ...found.place,
-        ...(Object.keys(parameters).length === 0 ? {} : { parameters }),
-      },
-      providerConfig: providerConfigName(service.type),
-    });
-    const response = answer(request, resource, reported, blameOf(service.parameters, composite));
+    const response = answer(request, wanted(found.place), reported, blameOf(service.parameters, composite));
     return { ...response, required: found.required };
   };
+}
+
+function instanceOf(service: ComposedService, composite: Json, claim: ClaimIdentity, place: Place): Json {
+  const claimed = valueAt(composite, "spec", "parameters");
+  const parameters = isRecord(claimed) ? brokerParameters(service, claimed) : {};
+  return managedResource(claim, serviceInstances, {
+    annotations: connectionOf(service),
+    forProvider: {
+      acceptsIncomplete: valueAt(composite, "spec", "acceptsIncomplete") !== false,
+      serviceName: textAt(composite, "spec", "service") ?? "",
+      planName: textAt(composite, "spec", "plan") ?? "",
+      ...place,
+      ...(Object.keys(parameters).length === 0 ? {} : { parameters }),
+    },
+    providerConfig: providerConfigName(service.type),
+  });
 }
 
 /** For namespaces of which nobody says where their instances are made. */

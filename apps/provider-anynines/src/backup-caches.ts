@@ -12,6 +12,7 @@ import { configNameOf } from "./config-reference.ts";
 import type { CacheOptions } from "./caches.ts";
 import { claimKeys, keysBeside, shownName } from "./claims.ts";
 import { clusterScoped } from "./generation.ts";
+import { usedConfigs, usersIndex } from "./provider-config-use.ts";
 import { instanceIdOfRestore, isRunning, restoreCall } from "./restore/state.ts";
 
 const byClaim = "claim";
@@ -130,6 +131,7 @@ function sharedIndexes<M extends Managed>(
     [byConfig]: (managed) => (recordedId(callOf(managed)) === undefined ? [] : [configNameOf(managed)]),
     [byOpenCall]: (managed) => openCall(callOf(managed), instanceIdOf(managed)),
     [byUid]: uidOf,
+    [usersIndex]: usedConfigs,
   };
 }
 

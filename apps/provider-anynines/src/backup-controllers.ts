@@ -13,6 +13,7 @@ import { controllerName } from "./generation.ts";
 import { createLaneController } from "./broker/lane-controller.ts";
 import { RestoreClient } from "./restore/external-client.ts";
 import { isRunning, recordedEnd, restoreCall } from "./restore/state.ts";
+import { refuseEnding } from "./provider-config-use.ts";
 import { ensureUsage } from "./usage.ts";
 
 /** How often what is at rest is observed; up to a fifth more, so that not all come at once. */
@@ -32,6 +33,8 @@ export function createBackupController(parts: ControllerParts): Controller {
       neverCreated: (managed) =>
         recordedCall(backupCall(managed)).kind === "nothing" || isInstanceGone(caches, managed),
       connect: async (managed, { updateCriticalAnnotations, signal }) => {
+        if (recordedCall(backupCall(managed)).kind === "nothing")
+          refuseEnding(caches.configs.get(configNameOf(managed)));
         await ensureUsage(client, managed, usages, { signal });
         return new BackupClient({
           managed,
@@ -65,6 +68,8 @@ export function createRestoreController(parts: ControllerParts): Controller {
       neverCreated: (managed) =>
         recordedCall(restoreCall(managed)).kind === "nothing" || recordedEnd(managed) !== undefined,
       connect: async (managed, { updateCriticalAnnotations, signal }) => {
+        if (recordedCall(restoreCall(managed)).kind === "nothing")
+          refuseEnding(caches.configs.get(configNameOf(managed)));
         await ensureUsage(client, managed, usages, { signal });
         return new RestoreClient({
           managed,

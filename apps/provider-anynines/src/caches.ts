@@ -9,6 +9,7 @@ import { missingOf } from "./critical-annotations.ts";
 import { ConfigCaches } from "./broker/config-caches.ts";
 import { configNameOf, configTarget, shownConfig } from "./config-reference.ts";
 import { clusterScoped, type Generation } from "./generation.ts";
+import { usedConfigs, usersIndex } from "./provider-config-use.ts";
 
 /** The caches of the managed kinds of one generation and of their brokers. Nothing in it leads to the other generation. */
 export interface ProviderCaches {
@@ -39,6 +40,7 @@ export function createCaches({ generation = clusterScoped, ...options }: CacheOp
       type: generation.instances,
       indexes: {
         [byClaim]: claimKeys,
+        [usersIndex]: usedConfigs,
         [byConfig]: (instance) => (wasNeverProvisioned(instance) ? [] : [configNameOf(instance)]),
         [missingByConfig]: (instance) =>
           missingOf(instance.metadata.annotations) === undefined ? [] : [configNameOf(instance)],
@@ -47,7 +49,7 @@ export function createCaches({ generation = clusterScoped, ...options }: CacheOp
     bindings: new Informer<ManagedServiceBinding>({
       ...options,
       type: generation.bindings,
-      indexes: { [byClaim]: instanceKeys },
+      indexes: { [byClaim]: instanceKeys, [usersIndex]: usedConfigs },
     }),
     configs: new ConfigCaches(generation.configs, options),
   };

@@ -64,6 +64,24 @@ export function leftAtBrokers(
   };
 }
 
+/** For a ProviderConfig that is deleted while something uses it: a Warning on it. */
+export function inUseOnConfigs(
+  recorder: Pick<EventRecorder, "recordWarning">,
+): (config: ProviderConfig, message: string) => void {
+  return (config, message) => recorder.recordWarning(referenceTo(config), "InUse", message);
+}
+
+/** For a ProviderConfig whose backend turned bad, or is good again: an event on it. */
+export function healthOnConfigs(
+  recorder: Pick<EventRecorder, "record" | "recordWarning">,
+): (config: ProviderConfig, verdict: { readonly healthy: boolean; readonly message: string }) => void {
+  return (config, { healthy, message }) => {
+    const about = referenceTo(config);
+    if (healthy) void recorder.record(about, "Normal", "CheckSuccess", `${config.kind} is now healthy`);
+    else recorder.recordWarning(about, "CheckFailure", `Health check failed: ${message}`);
+  };
+}
+
 /** For what a person should know of a managed resource: a Warning on it. */
 export function noticesOnManaged(
   recorder: Pick<EventRecorder, "recordWarning">,

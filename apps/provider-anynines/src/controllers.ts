@@ -1,5 +1,5 @@
-/** The controllers of instances, bindings and the health of all backends. */
-import type { ManagedServiceBinding, ProviderConfig, ServiceInstance } from "@klutch/api";
+/** The controllers of instances and bindings. */
+import type { ManagedServiceBinding, ServiceInstance } from "@klutch/api";
 import {
   connectionIsMissing,
   createManagedReconcile,
@@ -9,7 +9,7 @@ import {
   readConnection,
 } from "@klutch/crossplane";
 import type { KubeClient } from "@klutch/kube";
-import { Controller, type Informer, type Runtime } from "@klutch/kube-runtime";
+import { Controller, type Runtime } from "@klutch/kube-runtime";
 import type { BackupCaches } from "./backup-caches.ts";
 import type { Managers } from "./backup-manager/managers.ts";
 import type { Brokers } from "./broker/brokers.ts";
@@ -19,11 +19,12 @@ import { instanceIdOf } from "./critical-annotations.ts";
 import { wasNeverBound, wasNeverProvisioned } from "./existence.ts";
 import { controllerName } from "./generation.ts";
 import { createLaneController } from "./broker/lane-controller.ts";
-import { createHealthReconcile } from "./provider-config-health.ts";
+import { refuseEnding } from "./provider-config-use.ts";
 import { ServiceBindingClient } from "./service-binding/external-client.ts";
 import { ServiceInstanceClient } from "./service-instance/external-client.ts";
 import { lanesAtOnce } from "./broker/broker-lanes.ts";
 import { RestPace } from "./broker/rest-pace.ts";
+import { configNameOf } from "./config-reference.ts";
 import { brokerOf, checkServiceType } from "./broker/service-type.ts";
 import { type Vanished, VanishedInstances } from "./service-instance/vanished.ts";
 import { ensureUsage } from "./usage.ts";
@@ -61,6 +62,7 @@ export function createInstanceController(parts: ControllerParts): Controller {
       informer: caches.instances,
       neverCreated: wasNeverProvisioned,
       connect: async (managed, { updateCriticalAnnotations, signal }) => {
+        if (wasNeverProvisioned(managed)) refuseEnding(caches.configs.get(configNameOf(managed)));
         await ensureUsage(client, managed, usages, { signal });
         const broker = await brokerOf(brokers, managed, signal);
         return new ServiceInstanceClient({
@@ -95,7 +97,10 @@ export function createBindingController(parts: ControllerParts): Controller {
       informer: caches.bindings,
       neverCreated: wasNeverBound,
       connect: async (managed, { updateCriticalAnnotations, signal }) => {
-        if (wasNeverBound(managed)) checkServiceType(managed, instanceOf(caches, managed));
+        if (wasNeverBound(managed)) {
+          checkServiceType(managed, instanceOf(caches, managed));
+          refuseEnding(caches.configs.get(configNameOf(managed)));
+        }
         await ensureUsage(client, managed, usages, { signal });
         const broker = await brokerOf(brokers, managed, signal);
         return new ServiceBindingClient({
@@ -148,23 +153,4 @@ function namesOfRestores(
   instance: ServiceInstance | undefined,
 ): readonly string[] {
   return instance === undefined ? [] : backupCaches.restoresInto(instanceIdOf(instance)).map(shownName);
-}
-
-/** Writes into each ProviderConfig of the kind whether its backend answers. */
-export function createHealthController(
-  parts: ControllerParts,
-  informer: Informer<ProviderConfig>,
-): Controller {
-  const { client, brokers, managers, clock, logger, metrics, random } = parts;
-  const controller = new Controller({
-    name: controllerName(informer.type, `${informer.type.kind.toLowerCase()}-health`),
-    workers: lanesAtOnce,
-    logger,
-    metrics,
-    clock,
-    random,
-    reconcile: createHealthReconcile({ client, informer, brokers, managers, clock }),
-  });
-  controller.watch(informer);
-  return controller;
 }

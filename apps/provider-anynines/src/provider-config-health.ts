@@ -1,77 +1,116 @@
-/** Reports for each ProviderConfig whether its backend answers. Every three minutes, or half a minute while it does not. */
+/**
+ * Reports of each ProviderConfig whether its backend answers: every three minutes, or half a minute while it does not; at once when its spec
+ * changed or people ask for it.
+ *
+ * | the backend     | before          | `status.health` | condition `Healthy`       | event       |
+ * |-----------------|-----------------|-----------------|---------------------------|-------------|
+ * | answers well    | not, or unknown | as it is        | True                      | Normal      |
+ * | does not        | did, or unknown | as it is        | False, with why           | Warning     |
+ * | as before       | the same        | as it is        | stays, with its time      | none        |
+ */
 import type { ProviderConfig } from "@klutch/api";
-import { keyOf, refOf, wholeSeconds } from "@klutch/kube-core";
-import type { Clock, KubeClient } from "@klutch/kube";
+import { findCondition, refOf, type StandardCondition, wholeSeconds, withCondition } from "@klutch/kube-core";
+import { type Clock, isConflict, isNotFound, type KubeClient } from "@klutch/kube";
 import type { Informer, Reconcile } from "@klutch/kube-runtime";
-import type { Managers } from "./backup-manager/managers.ts";
-import { brokerText } from "./broker/broker-error.ts";
-import type { Brokers } from "./broker/brokers.ts";
+import { type Backends, checkBackend, type Verdict } from "./provider-config-check.ts";
+
+/** Told when a backend turned bad, and when it is good again. Must not throw. */
+export type TellOfHealth = (config: ProviderConfig, verdict: Verdict) => void;
+
+/** What `createHealthReconcile` needs. */
+export interface HealthOptions extends Backends {
+  readonly client: Pick<KubeClient, "find" | "mergePatch">;
+  /** The ProviderConfigs of one kind. */
+  readonly informer: Pick<Informer<ProviderConfig>, "type" | "get">;
+  readonly clock: Clock;
+  readonly onHealth: TellOfHealth;
+}
 
 const healthyIntervalMs = 180_000;
 const unhealthyIntervalMs = 30_000;
-
-/** Who is asked. */
-interface Backends {
-  readonly brokers: Pick<Brokers, "get">;
-  readonly managers: Pick<Managers, "get">;
-}
+/** Of an answer that was asked for once; somebody else writes the same status. */
+const writes = 5;
 
 /** The reconcile function; keys are those of the informer. */
-export function createHealthReconcile(
-  parts: Backends & {
-    readonly client: KubeClient;
-    readonly informer: Informer<ProviderConfig>;
-    readonly clock: Clock;
-  },
-): Reconcile {
-  const { client, informer, clock } = parts;
+export function createHealthReconcile(options: HealthOptions): Reconcile {
+  const { informer, clock, onHealth } = options;
   return async (key, { signal, logger }) => {
     const config = informer.get(key);
     if (config === undefined) return undefined;
-    const { health } = config.status ?? {};
-    const intervalMs = health?.lastStatus === true ? healthyIntervalMs : unhealthyIntervalMs;
-    const last = typeof health?.lastCheckTime === "string" ? Date.parse(health.lastCheckTime) : 0;
-    const dueInMs = last + intervalMs - clock.now();
+    const dueInMs = dueIn(config, clock.now());
     if (dueInMs > 0) return { requeueAfterMs: dueInMs };
-    const message = await healthOf(parts, config, signal);
-    const lastStatus = message === "Available";
-    if (lastStatus !== health?.lastStatus)
-      logger.info("health of the backend changed", { healthy: lastStatus, reason: message });
-    const lastCheckTime = wholeSeconds(clock.now());
-    const status = { health: { lastCheckTime, lastStatus, lastMessage: message } };
-    await client.mergePatch(informer.type, refOf(key), { status }, { subresource: "status", signal });
-    return { requeueAfterMs: lastStatus ? healthyIntervalMs : unhealthyIntervalMs };
+    const verdict = await checkBackend(options, config, { signal, clock });
+    const { generation } = config.metadata;
+    const before = await writeHealth(options, { config, key, verdict, generation, signal });
+    if (before !== undefined && before.status?.health?.lastStatus !== verdict.healthy) {
+      logger.info("health of the backend changed", { healthy: verdict.healthy, reason: verdict.message });
+      onHealth(before, verdict);
+    }
+    return { requeueAfterMs: verdict.healthy ? healthyIntervalMs : unhealthyIntervalMs };
   };
 }
 
-/** "Available", or what went wrong. */
-async function healthOf(backends: Backends, config: ProviderConfig, signal: AbortSignal): Promise<string> {
-  try {
-    if (config.spec.serviceType === "backupmanager") await checkManager(backends, config, signal);
-    else await checkBroker(backends, config, signal);
-    return "Available";
-  } catch (error) {
-    return brokerText(error instanceof Error ? error.message : String(error));
+/** Milliseconds until the next check; 0 or less: now. */
+function dueIn({ metadata, status }: ProviderConfig, now: number): number {
+  const { health, conditions } = status ?? {};
+  const said = findCondition(conditions, type);
+  if (said === undefined || said.observedGeneration !== metadata.generation) return 0;
+  const intervalMs = health?.lastStatus === true ? healthyIntervalMs : unhealthyIntervalMs;
+  const last = typeof health?.lastCheckTime === "string" ? Date.parse(health.lastCheckTime) : Number.NaN;
+  // A time that is still to come was no check.
+  return last <= now ? last + intervalMs - now : 0;
+}
+
+/** What is to be written of a check of the spec with this generation. */
+function healthStatus(
+  { status }: ProviderConfig,
+  { healthy, reason, message }: Verdict,
+  { generation, now }: { readonly generation: number | undefined; readonly now: number },
+): ProviderConfig["status"] {
+  const time = wholeSeconds(now);
+  const condition: Omit<StandardCondition, "lastTransitionTime"> = {
+    type,
+    status: healthy ? "True" : "False",
+    reason,
+    ...(healthy ? {} : { message }),
+    ...(generation === undefined ? {} : { observedGeneration: generation }),
+  };
+  return {
+    health: { lastCheckTime: time, lastStatus: healthy, lastMessage: message },
+    conditions: withCondition(status?.conditions, condition, time),
+  };
+}
+
+const type = "Healthy";
+
+interface Check {
+  readonly config: ProviderConfig;
+  readonly key: string;
+  readonly verdict: Verdict;
+  readonly generation: number | undefined;
+  readonly signal: AbortSignal;
+}
+
+/** Gives back what it was written over; undefined: it is gone. The backend is not asked again because somebody else wrote meanwhile. */
+async function writeHealth(
+  { client, informer, clock }: HealthOptions,
+  { config, key, verdict, generation, signal }: Check,
+): Promise<ProviderConfig | undefined> {
+  const ref = refOf(key);
+  let current: ProviderConfig | undefined = config;
+  for (let write = 1; current !== undefined && current.metadata.uid === config.metadata.uid; write++) {
+    const { resourceVersion } = current.metadata;
+    const status = healthStatus(current, verdict, { generation, now: clock.now() });
+    const body = { metadata: { resourceVersion }, status };
+    try {
+      await client.mergePatch(informer.type, ref, body, { subresource: "status", signal });
+      return current;
+    } catch (error) {
+      if (isNotFound(error)) return undefined;
+      if (!isConflict(error) || write === writes) throw error;
+    }
+    current = await client.find<ProviderConfig>(informer.type, ref, { signal });
   }
-}
-
-async function checkBroker(
-  { brokers }: Backends,
-  config: ProviderConfig,
-  signal: AbortSignal,
-): Promise<void> {
-  const broker = await brokers.get(keyOf(config), { signal });
-  const endpoint = config.spec.healthCheckEndpoint;
-  if (endpoint === undefined || endpoint === "") await broker.catalog({ signal });
-  else await broker.osb.checkHealth(endpoint, { signal });
-}
-
-async function checkManager(
-  { managers }: Backends,
-  config: ProviderConfig,
-  signal: AbortSignal,
-): Promise<void> {
-  const manager = await managers.get(keyOf(config), { signal });
-  // An empty endpoint is none.
-  await manager.checkHealth(config.spec.healthCheckEndpoint || undefined, { signal });
+  // There is another one of this name, which nobody asked.
+  return undefined;
 }

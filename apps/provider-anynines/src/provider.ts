@@ -16,14 +16,20 @@ import {
   isUnchanged,
   type ProviderCaches,
 } from "./caches.ts";
-import { leftAtBrokers, noticesOnManaged, problemsOnClaims } from "./claim-events.ts";
+import {
+  healthOnConfigs,
+  inUseOnConfigs,
+  leftAtBrokers,
+  noticesOnManaged,
+  problemsOnClaims,
+} from "./claim-events.ts";
 import {
   createBindingController,
-  createHealthController,
   createInstanceController,
   createVanishedController,
 } from "./controllers.ts";
 import { criticalAnnotationNames } from "./critical-annotations.ts";
+import { createHealthController, createUsersController } from "./provider-config-controllers.ts";
 import { type Generation, generations } from "./generation.ts";
 
 /** What the provider needs besides the Manager's runtime. */
@@ -90,6 +96,12 @@ function addGeneration(
   });
   manager.add(instances, bindings, ...configs.informers, backupCaches.backups, backupCaches.restores);
   manager.add(instanceController, bindingController, backupController, restoreController);
-  manager.add(...configs.informers.map((informer) => createHealthController(parts, informer)));
   manager.add(createVanishedController(parts));
+  const users = [instances, bindings, backupCaches.backups, backupCaches.restores];
+  const onInUse = inUseOnConfigs(recorder);
+  const onHealth = healthOnConfigs(recorder);
+  for (const informer of configs.informers) {
+    manager.add(createUsersController({ ...runtime, client, informer, users, onInUse }));
+    manager.add(createHealthController({ ...parts, informer, onHealth }));
+  }
 }

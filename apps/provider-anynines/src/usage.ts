@@ -8,14 +8,18 @@ import { isAlreadyExists, type KubeClient } from "@klutch/kube";
 import { controllerReference } from "@klutch/kube-core";
 import { bareConfigName, configKindOf, shownConfig } from "./config-reference.ts";
 
-/** Makes sure the usage exists. `known` says that it was made before in this process, so that no request is needed. */
+/**
+ * Makes sure the usage exists, unless the managed resource is being deleted: a namespace that ends takes nothing new. `known` says that it
+ * was made before in this process, so that no request is needed.
+ */
 export async function ensureUsage(
   client: KubeClient,
   managed: Managed,
   known: Set<string>,
   options: { readonly signal: AbortSignal },
 ): Promise<void> {
-  const { uid = "", name = "", namespace } = managed.metadata;
+  const { uid = "", name = "", namespace, deletionTimestamp } = managed.metadata;
+  if (deletionTimestamp !== undefined) return;
   const config = shownConfig(managed);
   if (known.has(`${uid}/${config}`)) return;
   const { apiVersion, kind } = managed;

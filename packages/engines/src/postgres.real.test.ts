@@ -59,7 +59,7 @@ test("what was moved to the system's place goes with its folder, and data that i
   await server[Symbol.asyncDispose]();
   const moved = await readlink(dataDir);
   await rm(moved, { recursive: true });
-  await assert.rejects(startPostgres({ dataDir }), /where the data of PostgreSQL was kept, and that is gone/);
+  await assert.rejects(startPostgres({ dataDir }), /where the server's data was kept, and that is gone/);
   await removeDataHome(dataDir);
   await assert.rejects(access(join(moved, "..")));
 });

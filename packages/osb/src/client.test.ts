@@ -125,6 +125,23 @@ for (const [what, call, body, message] of garbage) {
   });
 }
 
+test("what came instead of an answer is said without its text, and what may be wrong", async (t) => {
+  const cases = [
+    [
+      200,
+      "<html>secret</html>",
+      /^the broker answered GET \/v2\/catalog with a page \(HTML\) instead of JSON; check the broker's address, and what stands before it$/,
+    ],
+    [200, '{"services": [{"id": "secret', /with JSON that is broken, or only half of it$/],
+    [200, "secret", /with something that is not JSON$/],
+    [401, "", /with HTTP 401: it does not take our credentials$/],
+  ] as const;
+  for (const [status, body, message] of cases) {
+    const { client } = await broker(t, (_request, response) => response.writeHead(status).end(body));
+    await assert.rejects(client.catalog(), { message });
+  }
+});
+
 test("text that is not JSON is garbage", async (t) => {
   const { client } = await broker(t, (_request, response) => response.writeHead(200).end("hello"));
   await assert.rejects(client.catalog(), { code: "Garbage" });

@@ -29,9 +29,19 @@ const longestWord = 100;
 export function parseObject(text: string, action: string): Json {
   const value = text === "" ? {} : parsedJson(text);
   if (value === undefined)
-    throw new OsbTransportError("Garbage", `the broker answered ${action} with something that is not JSON`);
+    throw new OsbTransportError("Garbage", `the broker answered ${action} with ${insteadOfJson(text)}`);
   if (!isObject(value)) throw garbage(action, "the body", "is not an object");
   return value;
+}
+
+/** In words, because the text itself is a stranger's. */
+function insteadOfJson(text: string): string {
+  const start = text.trimStart()[0] ?? "";
+  if (start === "<")
+    return "a page (HTML) instead of JSON; check the broker's address, and what stands before it";
+  return "[{".includes(start) && start !== ""
+    ? "JSON that is broken, or only half of it"
+    : "something that is not JSON";
 }
 
 export function decodeCatalog(body: Json, action: string): Catalog {

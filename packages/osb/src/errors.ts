@@ -47,7 +47,8 @@ export class OsbError extends Error {
     const said = [fields.error, fields.description].filter((text) => text !== "").join(": ");
     const bare = `the broker answered ${fields.action} with HTTP ${fields.status}`;
     const notOwn = isGoneStatus(fields.status) && !fields.own;
-    super(notOwn ? `${bare}, and not in the broker's own words` : said === "" ? bare : said);
+    const silent = fields.status === 401 ? `${bare}: it does not take our credentials` : bare;
+    super(notOwn ? `${bare}, and not in the broker's own words` : said === "" ? silent : said);
     this.name = "OsbError";
     this.status = fields.status;
     this.error = fields.error;

@@ -39,7 +39,8 @@ export function createNamedClient(peer: string, options: HttpOptions): NamedClie
 const sentences: Readonly<Record<HttpFailureCode, (peer: string, action: string, detail: string) => string>> =
   {
     Unreachable: (peer, _action, detail) => `${peer} cannot be reached (${detail})`,
-    Tls: (peer, _action, detail) => `no trusted TLS connection to ${peer} (${detail})`,
+    Tls: (peer, _action, detail) =>
+      `no trusted TLS connection to ${peer} (${detail}); check the authority that is trusted (ca), the name in its certificate, and that its address speaks TLS`,
     Timeout: (peer, action, detail) => `${peer} did not answer ${action} ${detail}`,
     Broken: (peer, action, detail) => `the connection to ${peer} broke during ${action} (${detail})`,
     TooLarge: (peer, action, detail) => `${peer} answered ${action} with too much (${detail})`,

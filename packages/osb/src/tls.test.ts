@@ -67,6 +67,10 @@ test("a broker of a stranger's authority is a TLS error, which leaves no orphan 
   await assert.rejects(osb.provision(plan), (error) => {
     assert.ok(error instanceof Error && "code" in error);
     assert.equal(error.code, "Tls");
+    assert.match(
+      error.message,
+      /TLS connection to the broker \(\w+\); check the authority that is trusted \(ca\)/,
+    );
     assert.ok(!mayHaveLeftOrphan(error));
     assert.doesNotMatch(JSON.stringify(error) + String(error), /PRIVATE KEY/);
     return true;

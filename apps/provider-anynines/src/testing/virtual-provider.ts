@@ -16,6 +16,7 @@ import {
   createVanishedController,
 } from "../controllers.ts";
 import { criticalAnnotationNames } from "../critical-annotations.ts";
+import { createUsersController } from "../provider-config-controllers.ts";
 import type { Vanished } from "../service-instance/vanished.ts";
 import { type CountedBroker, countedBroker } from "./counted-broker.ts";
 import type { Effect } from "./memory-manager.ts";
@@ -32,6 +33,8 @@ export interface VirtualProvider {
   readonly log: readonly string[];
   /** Name and id of each instance that was left at the broker. */
   readonly left: readonly string[];
+  /** What was said of ProviderConfigs that are deleted while something uses them. */
+  readonly inUse: readonly string[];
 }
 
 /** A crash of the provider. */
@@ -57,7 +60,7 @@ export async function startVirtualProvider(
   const effects = new Effects(crash === undefined ? new Map() : new Map([[crash.after, "crash"]]));
   const metrics = createMetrics();
   const world = { clock, user, broker: countedBroker(clock, takesMs), metrics, effects };
-  const told: Told = { log: [], left: [] };
+  const told: Told = { log: [], left: [], inUse: [] };
   const processes: Process[] = [];
   const start = (): void => {
     const stop = new AbortController();
@@ -81,6 +84,7 @@ export async function startVirtualProvider(
 interface Told {
   readonly log: string[];
   readonly left: string[];
+  readonly inUse: string[];
 }
 
 interface Process {
@@ -126,7 +130,19 @@ function startControllers(
   instances.watch(caches.instances, keysOfManagedChange(criticalAnnotationNames));
   const bindingController = createBindingController(parts);
   bindingController.watch(caches.bindings, keysOfManagedChange(criticalAnnotationNames));
-  const controllers = [instances, bindingController, createVanishedController(parts)];
+  const controllers = [
+    instances,
+    bindingController,
+    createVanishedController(parts),
+    ...caches.configs.informers.map((informer) =>
+      createUsersController({
+        ...parts,
+        informer,
+        users: [caches.instances, caches.bindings],
+        onInUse: (_config, message) => void told.inUse.push(message),
+      }),
+    ),
+  ];
   const { instances: cache, bindings, configs } = caches;
   for (const informer of [cache, bindings, ...configs.informers]) informer.start({ signal });
   return Promise.all(controllers.map((controller) => controller.start({ signal })));

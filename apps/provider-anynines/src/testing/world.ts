@@ -22,7 +22,7 @@ import {
   type ResourceType,
   secrets,
 } from "@klutch/kube-core";
-import { type KubeClient } from "@klutch/kube";
+import type { ClusterConfig, KubeClient } from "@klutch/kube";
 import { startCluster, waitFor } from "@klutch/kube-testing";
 import { Client } from "pg";
 import { type BrokerProcess, startBroker } from "./broker.ts";
@@ -44,6 +44,8 @@ export interface World extends AsyncDisposable {
   readonly client: KubeClient;
   /** Of the control plane, as text. */
   readonly kubeconfig: string;
+  /** Of the control plane. */
+  readonly config: ClusterConfig;
   readonly broker: BrokerProcess;
   readonly front: Front;
   /** Runs the provider in this process until the returned function is called. */
@@ -101,6 +103,7 @@ export async function startWorld(name: string, options: WorldOptions = {}): Prom
     ...observers(cluster.client),
     client: cluster.client,
     kubeconfig: cluster.kubeconfig,
+    config: cluster.config,
     broker,
     front,
     sql,

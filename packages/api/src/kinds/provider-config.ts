@@ -172,7 +172,10 @@ const status: Schema<ProviderConfigStatus> = object(
   {},
   {
     conditions: managedConditions,
-    users: integer({ format: "int64", description: "Not written: see the ProviderConfigUsages." }),
+    users: integer({
+      format: "int64",
+      description: "How many managed resources name it. While there are some, it is not deleted.",
+    }),
     health: object(
       {},
       {

@@ -1,0 +1,184 @@
+import assert from "node:assert/strict";
+import { test, type TestContext } from "node:test";
+import { type ProviderConfig, providerConfigs } from "@klutch/api";
+import { findCondition } from "@klutch/kube-core";
+import type { KubeClient } from "@klutch/kube";
+import { ApiServerModel, VirtualClock } from "@klutch/kube-testing";
+import { createMetrics, silentLogger } from "@klutch/telemetry";
+import { createManagers } from "./backup-manager/managers.ts";
+import { createBrokers } from "./broker/brokers.ts";
+import { healthOnConfigs } from "./claim-events.ts";
+import { createHealthReconcile } from "./provider-config-health.ts";
+import { http, type RawBackend, startRawBackend } from "./testing/raw-backend.ts";
+
+const name = "a-broker";
+const bad = http(503, '{"error":"Down","description":"later"}');
+
+interface Checked {
+  readonly clock: VirtualClock;
+  readonly client: KubeClient;
+  readonly backend: RawBackend;
+  readonly events: readonly string[];
+  /** Reconciles once, with what the API server has now; gives back how long it waits until the next time. */
+  readonly run: () => Promise<number | undefined>;
+  readonly get: () => Promise<ProviderConfig>;
+  /** Status, reason, message and time of the condition. */
+  readonly healthy: () => Promise<readonly (string | undefined)[]>;
+}
+
+async function start(t: TestContext): Promise<Checked> {
+  const stack = new AsyncDisposableStack();
+  t.after(() => stack.disposeAsync());
+  const backend = stack.use(await startRawBackend());
+  const clock = new VirtualClock();
+  const server = new ApiServerModel({ clock, uidSeed: 1 });
+  server.register({ type: providerConfigs, statusSubresource: true });
+  const client = server.client({ clusterName: "provider" });
+  await client.create<ProviderConfig>(providerConfigs, {
+    apiVersion: "dataservices.anynines.com/v1",
+    kind: "ProviderConfig",
+    metadata: { name },
+    spec: {
+      url: backend.url,
+      serviceType: "servicebroker",
+      healthCheckEndpoint: "/healthy",
+      providerCredentials: { source: "None", username: {}, password: {} },
+    },
+  });
+  let seen: ProviderConfig | undefined;
+  const source = {
+    client,
+    env: {},
+    configs: { get: () => seen, notFound: () => "none" },
+    clock,
+    metrics: createMetrics(),
+  };
+  const events: string[] = [];
+  const recorder = {
+    record: (_about: unknown, type: string, reason: string, message: string) => {
+      events.push(`${type} ${reason}: ${message}`);
+      return Promise.resolve();
+    },
+    recordWarning: (_about: unknown, reason: string, message: string) =>
+      void events.push(`Warning ${reason}: ${message}`),
+  };
+  const reconcile = createHealthReconcile({
+    brokers: stack.use(createBrokers(source)),
+    managers: stack.use(createManagers(source)),
+    client,
+    informer: { type: providerConfigs, get: () => seen },
+    clock,
+    onHealth: healthOnConfigs(recorder),
+  });
+  const get = (): Promise<ProviderConfig> => client.get<ProviderConfig>(providerConfigs, { name });
+  return {
+    clock,
+    client,
+    backend,
+    events,
+    get,
+    run: async () => {
+      seen = await client.find<ProviderConfig>(providerConfigs, { name });
+      const result = await reconcile(name, { signal: new AbortController().signal, logger: silentLogger });
+      return result === undefined ? undefined : result.requeueAfterMs;
+    },
+    healthy: async () => {
+      const found = findCondition((await get()).status?.conditions, "Healthy");
+      return [found?.status, found?.reason, found?.message, found?.lastTransitionTime];
+    },
+  };
+}
+
+test("a backend that turns bad and good again has one event for each turn, and none while it stays", async (t) => {
+  const { run, get, healthy, events, clock, backend } = await start(t);
+  assert.equal(await run(), 180_000);
+  const first = (await get()).status?.health?.lastCheckTime ?? "";
+  assert.deepEqual(await healthy(), ["True", "Available", undefined, first]);
+  assert.deepEqual(events, ["Normal CheckSuccess: ProviderConfig is now healthy"]);
+  await clock.advance(180_000);
+  await run();
+  assert.deepEqual(await healthy(), ["True", "Available", undefined, first]);
+  backend.answer = bad;
+  await clock.advance(180_000);
+  assert.equal(await run(), 30_000);
+  const message = "HTTP 503: Down: later";
+  const { health } = (await get()).status ?? {};
+  const turned = health?.lastCheckTime ?? "";
+  assert.deepEqual(health, { lastCheckTime: turned, lastStatus: false, lastMessage: message });
+  assert.deepEqual(await healthy(), ["False", "BrokerUnreachable", message, turned]);
+  await clock.advance(30_000);
+  await run();
+  assert.deepEqual(await healthy(), ["False", "BrokerUnreachable", message, turned]);
+  backend.answer = http(200);
+  await clock.advance(30_000);
+  await run();
+  assert.equal((await healthy())[0], "True");
+  assert.deepEqual(events.slice(1), [
+    `Warning CheckFailure: Health check failed: ${message}`,
+    "Normal CheckSuccess: ProviderConfig is now healthy",
+  ]);
+});
+
+test("between two checks nothing is asked and nothing written", async (t) => {
+  const { run, get, clock, backend } = await start(t);
+  await run();
+  const { metadata } = await get();
+  await clock.advance(100_000);
+  assert.equal(await run(), 80_000);
+  assert.equal(backend.asked.length, 1);
+  assert.equal((await get()).metadata.resourceVersion, metadata.resourceVersion);
+});
+
+test("a changed spec, and a person who asks for it, are checked at once", async (t) => {
+  const { run, client, backend } = await start(t);
+  await run();
+  await client.mergePatch(providerConfigs, { name }, { spec: { healthCheckEndpoint: "/other" } });
+  await run();
+  assert.match(backend.asked.at(-1) ?? "", /^GET \/other /);
+  assert.equal(await run(), 180_000);
+  assert.equal(backend.asked.length, 2);
+  for (const lastCheckTime of [null, "2099-01-01T00:00:00Z"]) {
+    const asked: number = backend.asked.length;
+    const body = { status: { health: { lastCheckTime } } };
+    await client.mergePatch(providerConfigs, { name }, body, { subresource: "status" });
+    await run();
+    assert.equal(backend.asked.length, asked + 1);
+  }
+});
+
+test("what somebody else writes into the status meanwhile stays, and the backend is not asked again", async (t) => {
+  const { run, client, backend, clock, get } = await start(t);
+  backend.answer = undefined;
+  const running = run();
+  await backend.whenAsked(1);
+  const lastTransitionTime = "2026-01-01T00:00:00Z";
+  const other = { type: "Terminating", status: "True", reason: "InUse", lastTransitionTime };
+  const body = { status: { users: 3, conditions: [other] } };
+  await client.mergePatch(providerConfigs, { name }, body, { subresource: "status" });
+  await clock.advance(10_000);
+  await running;
+  const { status } = await get();
+  assert.deepEqual(findCondition(status?.conditions, "Terminating"), other);
+  assert.equal(findCondition(status?.conditions, "Healthy")?.message, "no answer within 10 s");
+  assert.equal(status?.users, 3);
+  assert.equal(backend.asked.length, 1);
+});
+
+test("a ProviderConfig that goes while its backend is asked, or comes back as another one, is left alone", async (t) => {
+  const { run, client, backend, clock, get, events } = await start(t);
+  const { spec, apiVersion, kind } = await get();
+  backend.answer = undefined;
+  for (const again of [false, true]) {
+    const asked: number = backend.asked.length;
+    const running = run();
+    await backend.whenAsked(asked + 1);
+    await client.delete(providerConfigs, { name });
+    const anew = { apiVersion, kind, metadata: { name }, spec };
+    if (again) await client.create<ProviderConfig>(providerConfigs, anew);
+    await clock.advance(10_000);
+    await running;
+    if (!again) await client.create<ProviderConfig>(providerConfigs, anew);
+    assert.equal((await get()).status?.health, undefined);
+  }
+  assert.deepEqual(events, []);
+});
