@@ -31,7 +31,8 @@ export async function runDemo({ context, cli, backendUrl, broker }: DemoInput): 
   for (const [index, { plural }] of kinds.entries()) {
     // What all say is shown once, and what is asked for more than that always.
     const print = (line: string): void => {
-      if (index === 0 || /\bAPIServiceBinding\b|^The provider wants/.test(line)) progress.say(line);
+      if (index === 0 || /\bAPIServiceBinding\b|^The provider wants|^\t- /.test(line))
+        progress.say(line.replace("\t", "  "));
     };
     await progress.step(`kubectl bind: ${plural}.anynines.com into app cluster A`, () =>
       bindApi(cli, backendUrl, plural, print),
