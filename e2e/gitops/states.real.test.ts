@@ -1,15 +1,19 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { argoHealth, fluxHealth, services } from "@klutch/services";
+import { argoHealth, fluxHealth, generations, services } from "@klutch/services";
 import { judge } from "./judge.ts";
 import { claimWith, malformedStatuses, type State, states, strangeStates } from "./states.ts";
 
 const kinds = [...services.map(({ kind }) => kind), "ServiceBinding", "Backup", "Restore"].toSorted();
 
-test("both tools get a check for each kind that app clusters can bind", () => {
-  const ofArgo = Object.keys(argoHealth.data).map((key) => key.replace(/^.*_/, ""));
-  assert.deepEqual(ofArgo.toSorted(), kinds);
-  assert.deepEqual(fluxHealth.spec.healthCheckExprs.map(({ kind }) => kind).toSorted(), kinds);
+test("both tools get a check for each kind of each generation that app clusters can bind", () => {
+  const wanted = generations.flatMap(({ group }) => kinds.map((kind) => `${group}/v1 ${kind}`)).toSorted();
+  const ofArgo = Object.keys(argoHealth.data).map((key) =>
+    key.replace(/^resource\.customizations\.health\.(.+)_(\w+)$/, "$1/v1 $2"),
+  );
+  assert.deepEqual(ofArgo.toSorted(), wanted);
+  const ofFlux = fluxHealth.spec.healthCheckExprs.map(({ apiVersion, kind }) => `${apiVersion} ${kind}`);
+  assert.deepEqual(ofFlux.toSorted(), wanted);
 });
 
 async function assertJudged(table: readonly State[]): Promise<void> {
@@ -33,14 +37,20 @@ test("kstatus, Argo CD and Flux make of each state of a claim what people are to
 test("a strange provider makes no check fail, and none says ready of a spec that it did not see", () =>
   assertJudged(strangeStates));
 
-test("each kind has the same words for waiting, refused and ready", async () => {
+test("each kind of each generation has the same words for waiting, refused and ready", async () => {
   const named = (pattern: RegExp): State | undefined => states.find(({ name }) => pattern.test(name));
   const wanted = [/is being made/, /broker refused/, /that is ready$/].map(named);
-  const claims = kinds.flatMap((kind) => wanted.map((one) => claimWith(one?.claim.status, kind)));
+  const claims = generations.flatMap(({ group }) =>
+    kinds.flatMap((kind) =>
+      wanted.map((one) => ({ ...claimWith(one?.claim.status, kind), apiVersion: `${group}/v1` })),
+    ),
+  );
   const verdicts = await judge(claims);
   assert.deepEqual(
     verdicts.map(({ argo, flux }) => `${argo.status} ${flux.status}`),
-    kinds.flatMap(() => ["Progressing InProgress", "Degraded Failed", "Healthy Current"]),
+    claims.flatMap((_claim, index) =>
+      index % 3 === 0 ? ["Progressing InProgress", "Degraded Failed", "Healthy Current"] : [],
+    ),
   );
 });
 
