@@ -88,13 +88,22 @@ export function guarded(
   return { ...patch, metadata: { ...recordAt(patch, "metadata"), resourceVersion } };
 }
 
+/** What is exported of a kind now: its CRD, with what its template changes. Throws `ExportError` when it cannot be exported. */
+export function snapshotOf(
+  crd: KubeObject,
+  template: APIServiceExportTemplate | undefined,
+  types: readonly string[],
+): ReturnType<typeof exportFromCrd> {
+  return exportFromCrd(withServiceTypes(withoutHiddenFields(crd, template), template, types));
+}
+
 function sourceOf(
   crd: KubeObject,
   template: APIServiceExportTemplate | undefined,
   types: readonly string[],
-): ReturnType<typeof exportFromCrd> | { readonly fault: NewCondition } {
+): ReturnType<typeof snapshotOf> | { readonly fault: NewCondition } {
   try {
-    return exportFromCrd(withServiceTypes(withoutHiddenFields(crd, template), template, types));
+    return snapshotOf(crd, template, types);
   } catch (error) {
     if (!(error instanceof ExportError)) throw error;
     const reason = "CustomResourceDefinitionUpdateFailed";

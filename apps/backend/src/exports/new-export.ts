@@ -4,17 +4,14 @@ import {
   type APIServiceExportTemplate,
   type ClusterScopedIsolation,
   consumerScopeAnnotation,
-  exportFromCrd,
   ExportError,
   type InformerScope,
   observedGenerationAnnotation,
   rejectedClaimsAnnotation,
   sourceSpecHashAnnotation,
-  withoutHiddenFields,
-  withServiceTypes,
 } from "@klutch/api";
 import type { KubeObject } from "@klutch/kube-core";
-import { generationsOf } from "./export-plan.ts";
+import { generationsOf, snapshotOf } from "./export-plan.ts";
 
 /** What an export is made of. */
 export interface NewExportInput {
@@ -35,9 +32,7 @@ export interface NewExportInput {
 export function newExport(input: NewExportInput): APIServiceExport | { readonly problem: string } {
   const { crd, template, types, name, consumerScope, clusterScopedIsolation } = input;
   try {
-    const { spec, hash } = exportFromCrd(
-      withServiceTypes(withoutHiddenFields(crd, template), template, types),
-    );
+    const { spec, hash } = snapshotOf(crd, template, types);
     const isLifted =
       spec.scope === "Namespaced" && template.metadata.annotations?.[consumerScopeAnnotation] === "Cluster";
     if (spec.scope === "Cluster" && clusterScopedIsolation === "Namespaced")
