@@ -1,22 +1,15 @@
 import assert from "node:assert/strict";
-import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
-import { cacheFolder, removeDataHome, startProcess } from "@klutch/engines";
-import {
-  createKubeClient,
-  decodeObject,
-  formatKubeconfig,
-  type KubeClient,
-  loadKubeconfig,
-  parseYamlDocuments,
-} from "@klutch/kube";
+import { startProcess } from "@klutch/engines";
+import { decodeObject, formatKubeconfig, loadKubeconfig, parseYamlDocuments } from "@klutch/kube";
 import {
   clusterRoles,
   conditionsOf,
   type DynamicObject,
   findCondition,
+  namespaces,
   recordAt,
   type ResourceType,
   secrets,
@@ -27,47 +20,28 @@ import {
 import {
   installedAccount,
   kubernetesObjects,
+  namespaceObject,
   roleObject,
   startProviderKubernetes,
   waitFor,
 } from "@klutch/kube-testing";
 import { Client } from "pg";
-import { startSandbox } from "./sandbox-process.ts";
+import { backups, bindings, instances, restores } from "./claim-kinds.ts";
+import { startOwnSandbox } from "./own-sandbox.ts";
 
-const root = await mkdtemp(join(tmpdir(), "klutch-a8s-chain-"));
-const folder = join(root, "sandbox");
-const sandbox = startSandbox({
-  env: { ...process.env, KLUTCH_STATE_DIR: folder, KLUTCH_CACHE_DIR: cacheFolder },
-  // The demo binds the first app cluster.
-  args: [],
-});
+const sandbox = await startOwnSandbox("a8s-chain");
+const { root, folder } = sandbox;
 const stack = new AsyncDisposableStack();
-after(async () => {
-  await stack.disposeAsync();
-  sandbox.child.kill("SIGINT");
-  await sandbox.exited;
-  await removeDataHome(join(folder, "postgres"));
-  await rm(root, { recursive: true, force: true });
-});
+stack.use(sandbox);
+after(() => stack.disposeAsync());
+const kinds = [instances, bindings, backups, restores];
+await sandbox.bind(...kinds.map(({ plural }) => plural));
+const appA = await sandbox.client("app-a");
+const controlPlane = await sandbox.client("control-plane");
+await appA.create(namespaces, namespaceObject("demo"));
 
-let appA: KubeClient;
-let controlPlane: KubeClient;
-before(
-  async () => {
-    const isUp = (): boolean => {
-      assert.equal(sandbox.child.exitCode, null, sandbox.printed());
-      return sandbox.printed().includes("Klutch is up.");
-    };
-    await waitFor("the sandbox to be up", isUp, { timeoutMs: 300_000 });
-    [appA, controlPlane] = [await clientOf("app-a"), await clientOf("control-plane")];
-    await startA8s();
-  },
-  { timeout: 400_000 },
-);
-
-async function clientOf(name: string): Promise<KubeClient> {
-  return stack.use(createKubeClient(await loadKubeconfig({ path: join(folder, `${name}.kubeconfig`) })));
-}
+let startOperator: () => Promise<void>;
+before(startA8s, { timeout: 100_000 });
 
 /** What a platform team has in its control plane: provider-kubernetes, and an operator behind it. */
 async function startA8s(): Promise<void> {
@@ -112,17 +86,6 @@ async function startA8s(): Promise<void> {
   };
 }
 
-const claimType = (plural: string, kind: string): ResourceType => ({
-  group: "anynines.com",
-  version: "v1",
-  plural,
-  kind,
-  namespaced: true,
-});
-const instances = claimType("postgresqlinstances", "PostgresqlInstance");
-const bindings = claimType("servicebindings", "ServiceBinding");
-const backups = claimType("backups", "Backup");
-const restores = claimType("restores", "Restore");
 const ofOrders = { instanceRef: "orders", serviceInstanceType: "postgresql" };
 
 async function apply(type: ResourceType, name: string, composition: string, spec: object): Promise<void> {
@@ -169,8 +132,6 @@ async function query(statement: string): Promise<readonly unknown[]> {
     await client.end();
   }
 }
-
-let startOperator: () => Promise<void>;
 
 test("a claim of a8s is ready when its database is, and rows that were destroyed come back", {
   timeout: 400_000,

@@ -8,10 +8,16 @@ import {
   serviceInstances,
 } from "@klutch/api";
 import { findCondition } from "@klutch/kube-core";
+import type { Reconcile } from "@klutch/kube-runtime";
 import { ApiServerModel, VirtualClock } from "@klutch/kube-testing";
 import { silentLogger } from "@klutch/telemetry";
 import { hasUsers } from "./provider-config-use.ts";
-import { createUsersReconcile, inUseFinalizer, planUsers } from "./provider-config-users.ts";
+import {
+  createUsersReconcile,
+  inUseFinalizer,
+  planUsers,
+  type UsersOptions,
+} from "./provider-config-users.ts";
 import { startVirtualProvider } from "./testing/virtual-provider.ts";
 import { binding, configName, instance } from "./testing/world.ts";
 
@@ -33,6 +39,21 @@ const userNamed = (name: string) => ({
   spec: {},
 });
 const call = { signal: new AbortController().signal };
+
+/** What the reconcile function does of `seen`, when the caches show nobody who uses it. */
+function reconcileSeen(
+  options: Pick<UsersOptions, "client" | "clock" | "isUsed">,
+  seen: ProviderConfig,
+): ReturnType<Reconcile> {
+  const reconcile = createUsersReconcile({
+    ...options,
+    type: providerConfigs,
+    configOf: () => seen,
+    usersOf: () => [],
+    onInUse: () => undefined,
+  });
+  return reconcile(configName, { ...call, logger: silentLogger });
+}
 
 test("a ProviderConfig counts its users, stays while there are some, and goes with the last one", async (t) => {
   const { user, clock, inUse } = await startVirtualProvider(t, 0);
@@ -126,17 +147,9 @@ test("what the caches do not show yet still keeps a ProviderConfig", async () =>
   await client.create(serviceInstances, instance("unseen"));
   await client.delete(providerConfigs, { name: configName });
   const seen = await client.get<ProviderConfig>(providerConfigs, { name: configName });
-  const reconcile = createUsersReconcile({
-    client,
-    clock,
-    type: providerConfigs,
-    configOf: () => seen,
-    usersOf: () => [],
-    isUsed: (key, options) =>
-      hasUsers(client, [{ type: serviceInstances }, { type: managedServiceBindings }], key, options),
-    onInUse: () => undefined,
-  });
-  const run = () => reconcile(configName, { ...call, logger: silentLogger });
+  const isUsed: UsersOptions["isUsed"] = (key, options) =>
+    hasUsers(client, [{ type: serviceInstances }, { type: managedServiceBindings }], key, options);
+  const run = () => reconcileSeen({ client, clock, isUsed }, seen);
   assert.deepEqual(await run(), { requeueAfterMs: 1_000 });
   assert.ok(await client.find(providerConfigs, { name: configName }));
   await client.delete(serviceInstances, { name: "unseen" });
@@ -151,16 +164,7 @@ test("finalizers of others that came meanwhile are never taken away", async () =
   const client = server.client({ clusterName: "provider" });
   const seen = await client.create<ProviderConfig>(providerConfigs, config);
   await client.mergePatch(providerConfigs, { name: configName }, { metadata: { finalizers: ["other"] } });
-  const reconcile = createUsersReconcile({
-    client,
-    clock,
-    type: providerConfigs,
-    configOf: () => seen,
-    usersOf: () => [],
-    isUsed: () => Promise.resolve(false),
-    onInUse: () => undefined,
-  });
-  await reconcile(configName, { ...call, logger: silentLogger });
+  await reconcileSeen({ client, clock, isUsed: () => Promise.resolve(false) }, seen);
   const { metadata } = await client.get(providerConfigs, { name: configName });
   assert.deepEqual(metadata.finalizers, ["other"]);
 });

@@ -6,7 +6,7 @@ export { applyPolicies, unlimitedClient } from "./confined.ts";
 export { type EffectFault, effectFaults, Effects, withEffects } from "./effects.ts";
 export { type FakeAnswers, fakeClient } from "./fake-client.ts";
 export { type FaultProxy, startFaultProxy } from "./fault-proxy.ts";
-export { installedAccount, installKinds, installRights } from "./install.ts";
+export { installedAccount, installKinds, installRights, untilServed } from "./install.ts";
 export { metricNames } from "./metric-names.ts";
 export { ApiServerModel, type ApiServerModelOptions } from "./model/api-server.ts";
 export type { ModelClientOptions } from "./model/client.ts";

@@ -37,15 +37,15 @@ export async function installRights(client: KubeClient, manifests: readonly Kube
 export async function installKinds(client: KubeClient, manifests: readonly KubeObject[]): Promise<void> {
   const kinds = manifests.filter(({ kind }) => kind === customResourceDefinitions.kind);
   for (const kind of kinds) await client.apply(customResourceDefinitions, kind, manager);
-  for (const { metadata } of kinds)
-    await waitFor(`${metadata.name} to be served`, async () =>
-      isTrue(
-        conditionsOf(
-          await client.get<DynamicObject>(customResourceDefinitions, { name: metadata.name ?? "" }),
-        ),
-        "Established",
-      ),
-    );
+  for (const { metadata } of kinds) await untilServed(client, metadata.name ?? "");
+}
+
+/** Waits until the API server serves the kind of a CustomResourceDefinition. */
+export async function untilServed(client: KubeClient, name: string): Promise<void> {
+  await waitFor(`${name} to be served`, async () => {
+    const crd = await client.get<DynamicObject>(customResourceDefinitions, { name });
+    return isTrue(conditionsOf(crd), "Established");
+  });
 }
 
 /** Installs rights and kinds as an administrator, and gives back a kubeconfig of the one account among them, for an hour. */

@@ -17,10 +17,8 @@ import {
 import {
   clusterRoleBindings,
   clusterRoles,
-  conditionsOf,
   customResourceDefinitions,
   type DynamicObject,
-  isTrue,
   type KubeObject,
   namespaces,
   roleBindings,
@@ -28,7 +26,13 @@ import {
   serviceAccounts,
 } from "@klutch/kube-core";
 import { formatKubeconfig, parseYaml, serviceAccountToken } from "@klutch/kube";
-import { roleBindingObject, roleObject, secretObject, type TestCluster, waitFor } from "@klutch/kube-testing";
+import {
+  roleBindingObject,
+  roleObject,
+  secretObject,
+  type TestCluster,
+  untilServed,
+} from "@klutch/kube-testing";
 
 /** The cluster namespace. */
 export const tenantNamespace = "cluster-test";
@@ -52,10 +56,7 @@ export async function installBindCrds(cluster: TestCluster): Promise<void> {
 /** Creates one CRD and waits until it is served. */
 export async function installCrd({ client }: TestCluster, crd: unknown): Promise<void> {
   const created = await client.create<KubeObject>(customResourceDefinitions, crd as KubeObject);
-  const name = created.metadata.name ?? "";
-  await waitFor(`CRD ${name}`, async () =>
-    isTrue(conditionsOf(await client.get(customResourceDefinitions, { name })), "Established"),
-  );
+  await untilServed(client, created.metadata.name ?? "");
 }
 
 /** Makes tenant namespace, account with the shipped rights, ClusterBinding and kubeconfig Secret. Gives back the kubeconfig. */
