@@ -5,7 +5,7 @@ import { type Layer, layerOf } from "@klutch/oci";
 import { bundleApp } from "../build/bundle.ts";
 import { repositoryRoot } from "../root.ts";
 import { entriesOf } from "./files.ts";
-import { type LockedPackage, lockedPackage, packageFolders } from "./lock-file.ts";
+import { type LockedPackage, lockedPackages, packageFolders } from "./lock-file.ts";
 
 /** A layer with a program, and what is bundled in it. */
 export interface AppLayer {
@@ -19,7 +19,7 @@ export interface AppLayer {
 export async function buildAppLayer(app: string, folder: string): Promise<AppLayer> {
   const bundle = join(folder, `${app}.mjs`);
   const inputs = await bundleApp(app, bundle);
-  const packages = await Promise.all(packageFolders(inputs).map(lockedPackage));
+  const packages = await lockedPackages(packageFolders(inputs));
   const program = `app/${app}.mjs`;
   const files = [
     { path: program, content: await readFile(bundle) },

@@ -11,7 +11,6 @@ import {
 import type { AppLayer } from "./app-layer.ts";
 import { type BaseLayer, runtimeUser } from "./base-layer.ts";
 import type { ImageDefinition } from "./images.ts";
-import { lockedPackage } from "./lock-file.ts";
 import { type NodeLayer, nodePath } from "./node-layer.ts";
 import { provenanceOf, type Source } from "./provenance.ts";
 import { type Contents, spdxDocument } from "./sbom.ts";
@@ -64,7 +63,7 @@ export async function buildAppImage(
     version: klutchVersion,
     architecture,
     debian: base.packages,
-    npm: [await lockedPackage(`node_modules/${node.packageName}`), ...app.packages],
+    npm: [node.package, ...app.packages],
     created: source.committedAt,
   };
   const spdx = jsonBlob(spdxDocument(contents), "application/spdx+json");

@@ -16,9 +16,27 @@ export interface LockedPackage {
   readonly license: string | undefined;
 }
 
-/** The package that is installed in `folder`, below the root. Throws when the lock file does not have it. */
+/** The packages that are installed in these folders, below the root. Throws when the lock file does not have one. */
+export async function lockedPackages(folders: readonly string[]): Promise<readonly LockedPackage[]> {
+  const lock = await readLock();
+  return folders.map((folder) => packageIn(lock, folder));
+}
+
+/** The only one in `folder`. */
 export async function lockedPackage(folder: string): Promise<LockedPackage> {
-  const lock: unknown = JSON.parse(await readFile(join(repositoryRoot, "package-lock.json"), "utf8"));
+  return packageIn(await readLock(), folder);
+}
+
+/** What the registry has of it, in hexadecimal digits. */
+export function sha512Of({ integrity }: Pick<LockedPackage, "integrity">): string {
+  return Buffer.from(integrity.replace(/^sha512-/, ""), "base64").toString("hex");
+}
+
+async function readLock(): Promise<unknown> {
+  return JSON.parse(await readFile(join(repositoryRoot, "package-lock.json"), "utf8"));
+}
+
+function packageIn(lock: unknown, folder: string): LockedPackage {
   const entry = valueAt(lock, "packages", folder);
   const [version, integrity] = [textAt(entry, "version"), textAt(entry, "integrity")];
   if (version === undefined || integrity === undefined)

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { type Architecture, type Layer, layerOf } from "@klutch/oci";
 import { entriesOf } from "./files.ts";
-import { lockedPackage } from "./lock-file.ts";
+import { type LockedPackage, lockedPackage } from "./lock-file.ts";
 
 const run = promisify(execFile);
 
@@ -16,15 +16,15 @@ export const nodePath = "usr/bin/node";
 /** A layer with Node, and which it is. */
 export interface NodeLayer {
   readonly layer: Layer;
-  readonly version: string;
-  /** Of npm's package. */
-  readonly packageName: string;
+  /** Of npm. */
+  readonly package: LockedPackage;
 }
 
 /** Downloads the package into `folder` and checks it. Throws when it is another than the lock file names. */
 export async function buildNodeLayer(architecture: Architecture, folder: string): Promise<NodeLayer> {
   const packageName = `node-linux-${architecture === "amd64" ? "x64" : "arm64"}`;
-  const { version, integrity } = await lockedPackage(`node_modules/${packageName}`);
+  const locked = await lockedPackage(`node_modules/${packageName}`);
+  const { version, integrity } = locked;
   const pack = ["pack", `${packageName}@${version}`, "--silent", "--pack-destination", folder];
   const { stdout } = await run("npm", pack);
   const archive = join(folder, stdout.trim());
@@ -43,5 +43,5 @@ export async function buildNodeLayer(architecture: Architecture, folder: string)
     { path: nodePath, content: await read("bin/node"), mode: 0o755 },
     { path: "usr/share/doc/node/LICENSE", content: await read("LICENSE") },
   ];
-  return { layer: layerOf(entriesOf(files)), version, packageName };
+  return { layer: layerOf(entriesOf(files)), package: locked };
 }

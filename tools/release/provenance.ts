@@ -1,4 +1,5 @@
 /** How an image was made: a statement of in-toto with SLSA provenance, version 1. It is not signed; whoever releases signs it. */
+import { sha512Of } from "./lock-file.ts";
 import type { Contents } from "./sbom.ts";
 
 /** The source an image was built of. */
@@ -25,9 +26,7 @@ export function provenanceOf(digest: string, contents: Contents, source: Source)
           ...debian.map((each) => ({ name: `deb:${each.name}`, annotations: { version: each.version } })),
           ...npm.map((each) => ({
             name: `npm:${each.name}@${each.version}`,
-            digest: {
-              sha512: Buffer.from(each.integrity.replace(/^sha512-/, ""), "base64").toString("hex"),
-            },
+            digest: { sha512: sha512Of(each) },
           })),
         ],
       },

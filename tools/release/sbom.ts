@@ -1,7 +1,7 @@
 /** What an image is made of, as SPDX 2.3 in JSON. */
 import type { UnpackedPackage } from "@klutch/engines";
 import { digestOf } from "@klutch/oci";
-import type { LockedPackage } from "./lock-file.ts";
+import { type LockedPackage, sha512Of } from "./lock-file.ts";
 
 /** What an image is made of. */
 export interface Contents {
@@ -39,7 +39,7 @@ export function spdxDocument(contents: Contents): object {
     ...npm.map((each, index) => ({
       ...packageOf(`npm-${index}`, each.name, each.version, `pkg:npm/${npmName(each.name)}@${each.version}`),
       licenseDeclared: each.license ?? "NOASSERTION",
-      checksums: [{ algorithm: "SHA512", checksumValue: hexOf(each.integrity) }],
+      checksums: [{ algorithm: "SHA512", checksumValue: sha512Of(each) }],
     })),
   ];
   const relationships = [
@@ -83,8 +83,4 @@ function relation(spdxElementId: string, relationshipType: string, relatedSpdxEl
 /** A scope's `@` is written as `%40` in a package URL. */
 function npmName(name: string): string {
   return name.replace(/^@/, "%40");
-}
-
-function hexOf(integrity: string): string {
-  return Buffer.from(integrity.replace(/^sha512-/, ""), "base64").toString("hex");
 }
