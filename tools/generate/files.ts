@@ -29,6 +29,7 @@ import {
   services,
   xrdsOf,
 } from "@klutch/services";
+import { flagsPage } from "./flags-page.ts";
 import { kindsPage } from "./kinds-page.ts";
 import { metricsPage } from "./metrics-page.ts";
 import { shippedTables, tablesModule, tablesSource } from "./tables.ts";
@@ -75,6 +76,7 @@ export function generatedFiles(): ReadonlyMap<string, string> {
   add("deploy/gitops/argocd-health.yaml", [argoHealth]);
   add("deploy/gitops/flux-health.yaml", [fluxHealth]);
   files.set("docs/reference/kinds.md", kindsPage());
+  files.set("docs/reference/flags.md", `<!-- ${generatedBy} -->\n${flagsPage()}`);
   files.set("docs/reference/metrics.md", `<!-- ${generatedBy} -->\n${metricsPage()}`);
   return files;
 }
