@@ -1,7 +1,7 @@
-/** The data servers that Debian packages hold, and where their programs are in them. */
+/** The data servers and tools that Debian packages hold, and where their programs are in them. */
 
 /** Names of all of them. */
-export type DebianName = "postgresql-15" | "mariadb" | "redis";
+export type DebianName = "postgresql-15" | "mariadb" | "redis" | "prometheus";
 
 /** What is needed of one of them. */
 export interface DebianDefinition {
@@ -45,6 +45,14 @@ export const debianDefinitions: Readonly<Record<DebianName, DebianDefinition>> =
     programs: { "redis-server": "usr/bin", "redis-cli": "usr/bin", "redis-check-rdb": "usr/bin" },
     probe: "redis-server",
     version: /v=(7\.\d+\.\d+)/,
+  },
+  // Its checker of rules, for tests.
+  prometheus: {
+    name: "prometheus",
+    packages: ["prometheus"],
+    programs: { promtool: "usr/bin" },
+    probe: "promtool",
+    version: /^promtool, version (2\.\d+\.\d+)/,
   },
 };
 
