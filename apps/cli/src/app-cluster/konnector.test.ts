@@ -1,10 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { klutchVersion, konnectorRepository } from "@klutch/api";
+import { artefact, releaseRegistry } from "@klutch/api";
 import { planKonnector } from "./konnector.ts";
 
 const flags = { konnectorImage: undefined, skipKonnector: false, downgradeKonnector: false };
-const own = `${konnectorRepository}:${klutchVersion}`;
+const own = artefact("konnector");
+const repository = `${releaseRegistry}/konnector`;
 
 test("a missing konnector is installed, an older one replaced, the same left", () => {
   assert.deepEqual(planKonnector(undefined, flags), {
@@ -12,24 +13,20 @@ test("a missing konnector is installed, an older one replaced, the same left", (
     image: own,
     reason: "there is none yet",
   });
-  const older = planKonnector(`${konnectorRepository}:v0.9.0`, flags);
+  const older = planKonnector(`${repository}:v0.9.0`, flags);
   assert.ok(older.kind === "apply" && older.image === own);
   assert.equal(planKonnector(own, flags).kind, "keep");
 });
 
 test("--downgrade-konnector has an effect, and without it a newer konnector stays", () => {
-  const newer = `${konnectorRepository}:v99.0.0`;
+  const newer = `${repository}:v99.0.0`;
   const kept = planKonnector(newer, flags);
   assert.ok(kept.kind === "keep" && kept.reason.includes("--downgrade-konnector"));
   assert.equal(planKonnector(newer, { ...flags, downgradeKonnector: true }).kind, "apply");
 });
 
 test("an image whose version cannot be compared stays", () => {
-  for (const image of [
-    "example.test/own/konnector:v0.0.1",
-    `${konnectorRepository}:latest`,
-    konnectorRepository,
-  ]) {
+  for (const image of ["example.test/own/konnector:v0.0.1", `${repository}:latest`, repository]) {
     assert.equal(planKonnector(image, flags).kind, "keep", image);
   }
 });

@@ -1,12 +1,13 @@
 /** The konnector in the app cluster: whether it has to be installed or changed, and the wait until it has started. */
 import {
   apiServiceBindings,
+  artefact,
   consumerNamespace,
   klutchVersion,
   konnectorManifests,
   konnectorName,
-  konnectorRepository,
   type Manifest,
+  releaseRegistry,
 } from "@klutch/api";
 import {
   clusterRoleBindings,
@@ -43,15 +44,14 @@ type PlanOptions = Pick<CommonOptions, "konnectorImage" | "skipKonnector" | "dow
 
 /** Decides from the image that runs now; undefined when there is no Deployment. */
 export function planKonnector(current: string | undefined, options: PlanOptions): KonnectorPlan {
-  const own = `${konnectorRepository}:${klutchVersion}`;
+  const own = artefact("konnector");
+  const repository = `${releaseRegistry}/konnector:`;
   if (options.konnectorImage !== undefined) {
     return { kind: "apply", image: options.konnectorImage, reason: "its image is given by flag" };
   }
   if (options.skipKonnector) return { kind: "keep", reason: "--skip-konnector is given" };
   if (current === undefined) return { kind: "apply", image: own, reason: "there is none yet" };
-  const tag = current.startsWith(`${konnectorRepository}:`)
-    ? current.slice(konnectorRepository.length + 1)
-    : undefined;
+  const tag = current.startsWith(repository) ? current.slice(repository.length) : undefined;
   const installed = tag === undefined ? undefined : versionOf(tag);
   if (installed === undefined) {
     return { kind: "keep", reason: `the version of its image ${current} cannot be compared` };
