@@ -1,11 +1,12 @@
 /** Which images there are. */
+import type { ArtefactName } from "@klutch/api";
 
 /** An image of ours. */
 export interface ImageDefinition {
   /** Folder below `apps`. */
   readonly app: string;
-  /** Path below the registry. */
-  readonly repository: string;
+  /** Name below the registry. */
+  readonly repository: ArtefactName;
   readonly description: string;
 }
 
@@ -13,22 +14,22 @@ export interface ImageDefinition {
 export const imageDefinitions: readonly ImageDefinition[] = [
   {
     app: "konnector",
-    repository: "klutch/konnector",
+    repository: "konnector",
     description: "The agent of an app cluster: claims go to the control plane, status and Secrets come back.",
   },
   {
     app: "backend",
-    repository: "klutch/backend",
+    repository: "backend",
     description: "Logins, the binding page, and the controllers of the control plane.",
   },
   {
     app: "provider-anynines",
-    repository: "klutch/provider-anynines-controller",
+    repository: "provider-anynines",
     description: "The Crossplane provider of service brokers and backup managers.",
   },
   {
     app: "function-klutch",
-    repository: "klutch/function-klutch-server",
+    repository: "function-klutch",
     description: "The composition function of the data services.",
   },
 ];

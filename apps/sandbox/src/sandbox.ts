@@ -1,6 +1,6 @@
 /** Starts everything in the order in which the parts need each other. */
 import { join } from "node:path";
-import { functionName, providerName } from "@klutch/api";
+import { functionName, providerName, type Registry } from "@klutch/api";
 import { engineNames, preparePostgres, resolveEngines } from "@klutch/engines";
 import { legacy, xrdsOf } from "@klutch/services";
 import { ensureCertificates } from "./certificates.ts";
@@ -99,7 +99,7 @@ const xrd = {
 
 async function startPackages(
   context: SandboxContext,
-  registry: string,
+  registry: Registry,
   types: readonly string[],
 ): Promise<void> {
   await installPackages(context, registry);

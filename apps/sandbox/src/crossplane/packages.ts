@@ -1,6 +1,8 @@
 /** Our Crossplane packages, pushed to a local registry and installed from it. */
 import { join } from "node:path";
 import {
+  artefact,
+  type ArtefactName,
   configurationMeta,
   configurationName,
   functionMeta,
@@ -8,10 +10,12 @@ import {
   klutchVersion,
   namespacedConfigurationMeta,
   namespacedConfigurationName,
-  packageRepositories,
+  packageArtefacts,
+  parseRegistry,
   providerCrds,
   providerMeta,
   providerName,
+  type Registry,
 } from "@klutch/api";
 import { resolveEngine } from "@klutch/engines";
 import { formatYaml } from "@klutch/kube";
@@ -27,13 +31,13 @@ interface ConfigurationPackage {
   readonly generation: Generation;
   /** Name that it is installed under. */
   readonly name: string;
-  readonly repository: string;
+  readonly repository: ArtefactName;
   readonly meta: typeof configurationMeta;
 }
 
 /** One for each generation. */
 export function configurationsOf(generations: readonly Generation[]): readonly ConfigurationPackage[] {
-  const { configuration, namespacedConfiguration } = packageRepositories;
+  const { configuration, namespacedConfiguration } = packageArtefacts;
   return generations.map((generation) =>
     generation === legacy
       ? { generation, name: configurationName, repository: configuration, meta: configurationMeta }
@@ -46,8 +50,11 @@ export function configurationsOf(generations: readonly Generation[]): readonly C
   );
 }
 
+/** Path of the registry under its address. */
+const folder = "klutch";
+
 /** Starts the registry. It must run before core, which takes packages for missing otherwise. */
-export async function startRegistry(base: SandboxBase): Promise<string> {
+export async function startRegistry(base: SandboxBase): Promise<Registry> {
   const { state } = base;
   const address = `127.0.0.1:${state.ports.registry}`;
   await keepProcess(base, {
@@ -57,30 +64,31 @@ export async function startRegistry(base: SandboxBase): Promise<string> {
     logFile: join(state.folder, "registry.log"),
     ready: async () => (await fetch(`http://${address}/v2/`)).ok,
   });
-  const push = (repository: string, documents: readonly unknown[]): Promise<void> =>
+  const registry = parseRegistry(`${address}/${folder}`);
+  const push = (name: ArtefactName, documents: readonly unknown[]): Promise<void> =>
     pushImage(buildXpkg(documents.map(formatYaml).join("---\n")), {
       registry: `http://${address}`,
-      repository,
+      repository: `${folder}/${name}`,
       tag: klutchVersion,
     });
-  await push(packageRepositories.function, [functionMeta]);
-  await push(packageRepositories.provider, [providerMeta, ...providerCrds]);
+  await push(packageArtefacts.function, [functionMeta]);
+  await push(packageArtefacts.provider, [providerMeta, ...providerCrds]);
   for (const { generation, repository, meta } of configurationsOf(base.generations))
-    await push(repository, [meta(address), ...xrdsOf(generation), ...compositionsOf(generation)]);
-  return address;
+    await push(repository, [meta(registry), ...xrdsOf(generation), ...compositionsOf(generation)]);
+  return registry;
 }
 
 /** Installs the packages. Function and Provider are named as the Configuration's dependencies would be. */
-export async function installPackages(context: SandboxContext, registry: string): Promise<void> {
-  const install = (kind: string, name: string, repository: string): DynamicObject => ({
+export async function installPackages(context: SandboxContext, registry: Registry): Promise<void> {
+  const install = (kind: string, name: string, repository: ArtefactName): DynamicObject => ({
     apiVersion: "pkg.crossplane.io/v1",
     kind,
     metadata: { name },
-    spec: { package: `${registry}/${repository}:${klutchVersion}`, packagePullPolicy: "IfNotPresent" },
+    spec: { package: artefact(repository, { registry }), packagePullPolicy: "IfNotPresent" },
   });
   await applyAll(context.clusters.controlPlane.client, [
-    install("Function", functionName, packageRepositories.function),
-    install("Provider", providerName, packageRepositories.provider),
+    install("Function", functionName, packageArtefacts.function),
+    install("Provider", providerName, packageArtefacts.provider),
     ...configurationsOf(context.generations).map(({ name, repository }) =>
       install("Configuration", name, repository),
     ),
