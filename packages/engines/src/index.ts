@@ -1,5 +1,5 @@
 /** Finds, fetches or builds the upstream servers and runs them as processes that end with their parent. */
-export { allEngineNames, engineNames, type EngineName } from "./catalog.ts";
+export { allEngineNames, engineNames, type EngineName, nodeEngineNames } from "./catalog.ts";
 export { cacheFolder } from "./environment.ts";
 export { AptFault, type UnpackedPackage, unpackForeign } from "./debian-apt.ts";
 export { type DebianName } from "./debian-packages.ts";
