@@ -1,5 +1,6 @@
-/** The Crossplane packages: what is in each, where it is kept, and the name that it has once it is installed. */
+/** The Crossplane packages: what is in each, and the name that it has once it is installed. */
 import {
+  type ArtefactName,
   configurationMeta,
   configurationName,
   functionMeta,
@@ -7,10 +8,11 @@ import {
   namespacedConfigurationMeta,
   namespacedConfigurationName,
   type PackageManifest,
-  packageRepositories,
+  packageArtefacts,
   providerCrds,
   providerMeta,
   providerName,
+  type Registry,
 } from "@klutch/api";
 import { compositionsOf } from "./compositions.ts";
 import { type Generation, legacy } from "./generation.ts";
@@ -21,8 +23,8 @@ export interface CrossplanePackage {
   readonly kind: "Configuration" | "Function" | "Provider";
   /** Of the object that installs it. */
   readonly name: string;
-  /** Path inside a registry. */
-  readonly repository: string;
+  /** Below the registry. */
+  readonly artefactName: ArtefactName;
   /** Its YAML stream, the metadata first. */
   readonly documents: readonly PackageManifest[];
 }
@@ -30,7 +32,7 @@ export interface CrossplanePackage {
 /** All of them. `registry` is where the Configurations find what they depend on. */
 export function packagesOf(
   generations: readonly Generation[],
-  registry: string,
+  registry: Registry,
 ): readonly CrossplanePackage[] {
   const configurations = generations.map((generation) => configurationPackage(generation, registry));
   return [functionPackage, providerPackage, ...configurations];
@@ -40,7 +42,7 @@ export function packagesOf(
 const functionPackage: CrossplanePackage = {
   kind: "Function",
   name: functionName,
-  repository: packageRepositories.function,
+  artefactName: packageArtefacts.function,
   documents: [functionMeta],
 };
 
@@ -48,24 +50,24 @@ const functionPackage: CrossplanePackage = {
 const providerPackage: CrossplanePackage = {
   kind: "Provider",
   name: providerName,
-  repository: packageRepositories.provider,
+  artefactName: packageArtefacts.provider,
   documents: [providerMeta, ...providerCrds],
 };
 
-/** The APIs of a generation. It depends on function and provider as they are in `registry`, which is `host:port` or a host with a path. */
-function configurationPackage(generation: Generation, registry: string): CrossplanePackage {
+/** The APIs of a generation. It depends on function and provider as they are in `registry`. */
+function configurationPackage(generation: Generation, registry: Registry): CrossplanePackage {
   const contents = [...xrdsOf(generation), ...compositionsOf(generation)];
   return generation === legacy
     ? {
         kind: "Configuration",
         name: configurationName,
-        repository: packageRepositories.configuration,
+        artefactName: packageArtefacts.configuration,
         documents: [configurationMeta(registry), ...contents],
       }
     : {
         kind: "Configuration",
         name: namespacedConfigurationName,
-        repository: packageRepositories.namespacedConfiguration,
+        artefactName: packageArtefacts.namespacedConfiguration,
         documents: [namespacedConfigurationMeta(registry), ...contents],
       };
 }

@@ -71,7 +71,7 @@ function someImage(bytes: number): ReleasedImage {
   const content = randomBytes(bytes);
   const image = buildXpkg(content.toString("base64"));
   const built = [{ architecture: "amd64", image, referrers: [] }] as const;
-  const definition = { name: "one", folder: "packages", repository: "klutch/one", description: "" } as const;
+  const definition = { name: "broker", folder: "packages", description: "" } as const;
   return { definition, built, index: buildIndex(built) };
 }
 
@@ -85,13 +85,13 @@ test("on a full disk the error says where, and what was there before is as it wa
   if (!mounted) return t.skip("only root can mount a small disk");
   try {
     await writeImage(someImage(1000), disk, undefined);
-    const before = await readFile(join(disk, "packages", "one", "index.json"), "utf8");
+    const before = await readFile(join(disk, "packages", "broker", "index.json"), "utf8");
     await assert.rejects(writeImage(someImage(2_000_000), disk, undefined), {
       name: "ReleaseError",
-      message: `${join(disk, "packages", "one")} cannot be written: the disk is full. What was there before is as it was; make room, or name another folder with --out`,
+      message: `${join(disk, "packages", "broker")} cannot be written: the disk is full. What was there before is as it was; make room, or name another folder with --out`,
     });
-    assert.deepEqual(await readdir(join(disk, "packages")), ["one"]);
-    assert.equal(await readFile(join(disk, "packages", "one", "index.json"), "utf8"), before);
+    assert.deepEqual(await readdir(join(disk, "packages")), ["broker"]);
+    assert.equal(await readFile(join(disk, "packages", "broker", "index.json"), "utf8"), before);
   } finally {
     await run("umount", [disk]);
   }
@@ -121,14 +121,14 @@ test("each image is signed before it stands in its place, and not at all when it
   await chmod(program, 0o755);
   await writeImage(image, out, signWith(program));
   assert.equal(
-    await readFile(join(out, "packages", "one", "signature"), "utf8"),
-    `${image.index.manifest.digest} klutch/one\n`,
+    await readFile(join(out, "packages", "broker", "signature"), "utf8"),
+    `${image.index.manifest.digest} broker\n`,
   );
   await rm(out, { recursive: true });
   await write("echo no key >&2; exit 3");
   await assert.rejects(writeImage(image, out, signWith(program)), {
     name: "ReleaseError",
-    message: `--sign-command: ${program} did not sign klutch/one@${image.index.manifest.digest}: no key`,
+    message: `--sign-command: ${program} did not sign broker@${image.index.manifest.digest}: no key`,
   });
   await assert.rejects(writeImage(image, out, signWith(join(folder, "no-such"))), /no-such/);
   assert.deepEqual(await readdir(join(out, "packages")), []);

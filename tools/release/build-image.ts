@@ -52,7 +52,7 @@ export function buildReleaseImage(
       : buildXpkg(documents.map((document) => formatYaml(document)).join("---\n"), parts);
   const { base, node } = foundation;
   const contents: Contents = {
-    name: definition.repository,
+    name: definition.name,
     version: klutchVersion,
     architecture,
     debian: app === undefined ? [] : [...base.packages, ...servers.flatMap(({ packages }) => packages)],
@@ -62,9 +62,9 @@ export function buildReleaseImage(
   return { architecture, image, referrers: referrersOf(image, contents, source) };
 }
 
-function annotationsOf({ repository, description }: ImageDefinition, source: Source): Annotations {
+function annotationsOf({ name, description }: ImageDefinition, source: Source): Annotations {
   return {
-    "org.opencontainers.image.title": repository,
+    "org.opencontainers.image.title": name,
     "org.opencontainers.image.description": description,
     "org.opencontainers.image.version": klutchVersion,
     "org.opencontainers.image.revision": source.revision,

@@ -58,7 +58,7 @@ export async function buildImages(
 
 /** As a manifest would name it, below the registry. */
 export function referenceOf({ definition, index }: ReleasedImage): string {
-  return `${definition.repository}:${klutchVersion}@${index.manifest.digest}`;
+  return `${definition.name}:${klutchVersion}@${index.manifest.digest}`;
 }
 
 /** Writes the layout of an image, and lets it be signed before it stands in its place. */
@@ -67,7 +67,7 @@ export async function writeImage(
   out: string,
   sign: Sign | undefined,
 ): Promise<void> {
-  const { folder, name, repository } = definition;
+  const { folder, name } = definition;
   const documents = built.flatMap(({ referrers }) => referrers);
   await mkdir(join(out, folder), { recursive: true });
   await replace(join(out, folder, name), async (layout) => {
@@ -75,6 +75,6 @@ export async function writeImage(
       { name: klutchVersion, image: index },
       ...documents.map((image) => ({ image })),
     ]);
-    await sign?.(layout, index.manifest.digest, repository);
+    await sign?.(layout, index.manifest.digest, name);
   });
 }

@@ -1,4 +1,5 @@
 /** Which images there are. */
+import { type ArtefactName, packageArtefacts, type Registry } from "@klutch/api";
 import { generations, packagesOf } from "@klutch/services";
 import type { ServerName } from "./server-sets.ts";
 
@@ -14,12 +15,10 @@ export interface ProgramDefinition {
 
 /** An image of ours; what Crossplane installs is one, too. */
 export interface ImageDefinition {
-  /** Of its folder in the release. */
-  readonly name: string;
+  /** Below the registry, and of its folder in the release. */
+  readonly name: ArtefactName;
   /** Folder of the release that it is in. */
   readonly folder: "images" | "packages";
-  /** Path below the registry. */
-  readonly repository: string;
   readonly description: string;
   /** Missing in a package that brings no program. */
   readonly program?: ProgramDefinition;
@@ -34,21 +33,18 @@ const plainImages: readonly ImageDefinition[] = [
   {
     name: "konnector",
     folder: "images",
-    repository: "klutch/konnector",
     description: "The agent of an app cluster: claims go to the control plane, status and Secrets come back.",
     program: { app: "konnector" },
   },
   {
     name: "backend",
     folder: "images",
-    repository: "klutch/backend",
     description: "Logins, the binding page, and the controllers of the control plane.",
     program: { app: "backend" },
   },
   {
     name: "broker",
     folder: "images",
-    repository: "klutch/broker",
     description: "A service broker for trying Klutch out, with its PostgreSQL, MariaDB and Redis servers.",
     program: {
       app: "broker",
@@ -65,37 +61,37 @@ const plainImages: readonly ImageDefinition[] = [
   {
     name: "a8s-operator",
     folder: "images",
-    repository: "klutch/a8s-operator",
     description: "PostgreSQL servers from the kinds of a8s, for trying Klutch out.",
     program: { app: "a8s-operator", servers: ["postgresql"] },
   },
 ];
 
-/** Programs and words of the packages, by their repository's last part. */
-const packagePrograms: Readonly<Record<string, Pick<ImageDefinition, "description" | "program">>> = {
-  "provider-anynines": {
+/** Programs and words of the packages. */
+const packagePrograms: Readonly<
+  Partial<Record<ArtefactName, Pick<ImageDefinition, "description" | "program">>>
+> = {
+  [packageArtefacts.provider]: {
     description: "The Crossplane provider of service brokers and backup managers, with its program.",
     program: { app: "provider-anynines" },
   },
-  "function-klutch": {
+  [packageArtefacts.function]: {
     description: "The composition function of the data services, with its program.",
     program: { app: "function-klutch" },
   },
-  "configuration-dataservices": {
+  [packageArtefacts.configuration]: {
     description: "The data services as claims of cluster-scoped composites.",
   },
-  "configuration-dataservices-namespaced": {
+  [packageArtefacts.namespacedConfiguration]: {
     description: "The data services as namespaced composites.",
   },
 };
 
 /** All of them, for releases that live in `registry`: the Configurations name it. */
-export function imageDefinitions(registry: string): readonly ImageDefinition[] {
-  const packages = packagesOf(generations, registry).map(({ repository, documents }): ImageDefinition => {
-    const name = repository.slice(repository.lastIndexOf("/") + 1);
-    const words = packagePrograms[name];
-    if (words === undefined) throw new Error(`the package ${name} is not described in the list of images`);
-    return { name, folder: "packages", repository, documents, ...words };
+export function imageDefinitions(registry: Registry): readonly ImageDefinition[] {
+  const packages = packagesOf(generations, registry).map(({ artefactName, documents }): ImageDefinition => {
+    const words = packagePrograms[artefactName];
+    if (words === undefined) throw new Error(`${artefactName} is not described in the list of images`);
+    return { name: artefactName, folder: "packages", documents, ...words };
   });
   return [...plainImages, ...packages];
 }

@@ -7,6 +7,7 @@
  */
 import { join } from "node:path";
 import { parseArgs } from "node:util";
+import { parseRegistry, releaseRegistry } from "@klutch/api";
 import type { Architecture } from "@klutch/oci";
 import { repositoryRoot } from "../root.ts";
 import { imageDefinitions } from "./images.ts";
@@ -19,14 +20,14 @@ try {
   const { values } = parseArgs({
     options: {
       out: { type: "string", default: join(repositoryRoot, "dist", "release") },
-      registry: { type: "string", default: "registry.klutch.example" },
+      registry: { type: "string", default: releaseRegistry },
       architecture: { type: "string", multiple: true },
       image: { type: "string", multiple: true },
       "sign-command": { type: "string" },
     },
   });
   const program = values["sign-command"];
-  const all = imageDefinitions(values.registry);
+  const all = imageDefinitions(parseRegistry(values.registry));
   await buildRelease({
     out: values.out,
     architectures: chosen("architecture", allArchitectures, (each) => each, values.architecture),

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test, type TestContext } from "node:test";
 import { promisify } from "node:util";
-import { klutchVersion } from "@klutch/api";
+import { klutchVersion, parseRegistry } from "@klutch/api";
 import { openAuthority } from "@klutch/data-servers";
 import { AptFault, reservePorts, resolveEngine, startProcess } from "@klutch/engines";
 import { recordsAt, textAt, valueAt } from "@klutch/kube-core";
@@ -19,7 +19,9 @@ import { entrypointOf, environmentOf, runtimeConfig, unpack } from "./testing/un
 const run = promisify(execFile);
 const folder = await mkdtemp(join(tmpdir(), "klutch-release-test-"));
 after(() => rm(folder, { recursive: true, force: true }));
-const definitions = imageDefinitions("registry.test/klutch").filter(({ name }) => name !== "backend");
+const definitions = imageDefinitions(parseRegistry("registry.test/klutch")).filter(
+  ({ name }) => name !== "backend",
+);
 /** Missing where Debian's packages cannot be had. */
 const released = await build("first");
 const skip =
@@ -80,7 +82,7 @@ test("a registry takes the images, its tools find them whole, and Crossplane fin
   });
   for (const name of ["konnector", "function-klutch", "configuration-dataservices"]) {
     const { definition, index, built } = releasedOf(name);
-    const { repository } = definition;
+    const repository = `klutch/${name}`;
     const target = { registry: `http://${address}`, repository };
     await pushIndex(index, { ...target, tag: klutchVersion });
     for (const { image, referrers } of built) await pushReferrers(image.manifest, referrers, target);

@@ -1,5 +1,6 @@
 /** Starts everything in the order in which the parts need each other. */
 import { join } from "node:path";
+import type { Registry } from "@klutch/api";
 import { engineNames, preparePostgres, resolveEngines } from "@klutch/engines";
 import { type CrossplanePackage, legacy, xrdsOf } from "@klutch/services";
 import { ensureCertificates } from "./certificates.ts";
@@ -98,7 +99,7 @@ const xrd = {
 
 async function startPackages(
   context: SandboxContext,
-  registry: string,
+  registry: Registry,
   types: readonly string[],
 ): Promise<void> {
   const packages = await installPackages(context, registry);
