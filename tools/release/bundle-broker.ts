@@ -1,13 +1,11 @@
 /** The broker of the bundle for trying Klutch out: one Pod with a volume. Its user, password and key are in a Secret that nobody ships. */
 import type { Manifest } from "@klutch/api";
 import { backendName, restrictedContainer, restrictedPod, variable } from "./bundle-backend.ts";
+import { dataFolder } from "./images.ts";
 
 const name = "klutch-broker";
 const labels = { "app.kubernetes.io/name": name };
 const metadata = { name, namespace: backendName, labels };
-
-/** Where the image keeps databases and backups. */
-const dataFolder = "/var/lib/klutch-broker";
 
 /** In the order in which they have to be applied; the namespace is the backend's. */
 export function brokerManifests(image: string): readonly Manifest[] {

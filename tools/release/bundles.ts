@@ -2,7 +2,7 @@
  * The manifests of a release, to be applied by `kubectl apply -f` in an order that one pass is enough for. They say what the charts say, for
  * those who have no Helm.
  */
-import { mkdir, writeFile } from "node:fs/promises";
+import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import {
   artefact,
@@ -21,6 +21,8 @@ import { formatYaml } from "@klutch/kube";
 import { type KubeObject } from "@klutch/kube-core";
 import { services } from "@klutch/services";
 import { backendRbac } from "../generate/backend-rbac.ts";
+import { replaceFile } from "./beside.ts";
+import type { ReleasedImage } from "./build-images.ts";
 import { backendDeployment, backendService } from "./bundle-backend.ts";
 import { brokerManifests } from "./bundle-broker.ts";
 import { configureObjects, variablesOf } from "./bundle-configure.ts";
@@ -107,11 +109,15 @@ export function bundleText(name: BundleName, objects: readonly KubeObject[]): st
   return `${lines.map((line) => `# ${line}`.trimEnd()).join("\n")}\n${documents}`;
 }
 
-/** Writes `bundles/<name>.yaml` into the folder. */
-export async function writeBundles(out: string, options: BundleOptions): Promise<void> {
+/** Writes `bundles/<name>.yaml`; what was built is named by digest. */
+export async function writeBundles(
+  { out, registry }: { readonly out: string; readonly registry: Registry },
+  images: readonly Pick<ReleasedImage, "definition" | "index">[],
+): Promise<void> {
   const folder = join(out, "bundles");
   await mkdir(folder, { recursive: true });
+  const digests = new Map(images.map(({ definition, index }) => [definition.name, index.manifest.digest]));
   const names: readonly BundleName[] = ["install", "install-dev", "configure", "update", "konnector"];
-  const objects = bundleObjects(options);
-  for (const name of names) await writeFile(join(folder, `${name}.yaml`), bundleText(name, objects[name]));
+  const objects = bundleObjects({ registry, digests });
+  for (const name of names) await replaceFile(join(folder, `${name}.yaml`), bundleText(name, objects[name]));
 }
