@@ -1,12 +1,14 @@
 /** The konnector in the app cluster: whether it has to be installed or changed, and the wait until it has started. */
 import {
   apiServiceBindings,
+  compareVersions,
   consumerNamespace,
   klutchVersion,
   konnectorManifests,
   konnectorName,
   konnectorRepository,
   type Manifest,
+  versionNumbers,
 } from "@klutch/api";
 import {
   clusterRoleBindings,
@@ -52,27 +54,16 @@ export function planKonnector(current: string | undefined, options: PlanOptions)
   const tag = current.startsWith(`${konnectorRepository}:`)
     ? current.slice(konnectorRepository.length + 1)
     : undefined;
-  const installed = tag === undefined ? undefined : versionOf(tag);
+  const installed = tag === undefined ? undefined : versionNumbers(tag);
   if (installed === undefined) {
     return { kind: "keep", reason: `the version of its image ${current} cannot be compared` };
   }
-  const difference = compare(installed, versionOf(klutchVersion) ?? [0, 0, 0]);
+  const difference = compareVersions(installed, versionNumbers(klutchVersion) ?? [0, 0, 0]);
   if (difference === 0) return { kind: "keep", reason: `it is already ${tag}` };
   if (difference < 0) return { kind: "apply", image: own, reason: `${tag} is older` };
   return options.downgradeKonnector
     ? { kind: "apply", image: own, reason: `${tag} is newer, and --downgrade-konnector is given` }
     : { kind: "keep", reason: `${tag} is newer than this plugin; --downgrade-konnector would replace it` };
-}
-
-type Version = readonly [number, number, number];
-
-function versionOf(tag: string): Version | undefined {
-  const match = /^v?(\d+)\.(\d+)\.(\d+)/.exec(tag);
-  return match === null ? undefined : [Number(match[1]), Number(match[2]), Number(match[3])];
-}
-
-function compare(left: Version, right: Version): number {
-  return left[0] - right[0] || left[1] - right[1] || left[2] - right[2];
 }
 
 /** Image of the konnector's Deployment, if there is one. */
