@@ -5,7 +5,8 @@ import { bind } from "./bind/bind.ts";
 import { bindApiService } from "./bind/bind-apiservice.ts";
 import type { CliContext } from "./context.ts";
 import { errorText } from "./errors.ts";
-import { type CommandTools, klutchCommands, unbindCommand } from "./commands.ts";
+import type { CommandTools } from "./command-tools.ts";
+import { klutchCommands, unbindCommand } from "./commands.ts";
 import { bindApiServiceOptions, bindOptions } from "./options.ts";
 import { safeTerminal } from "./safe-terminal.ts";
 
