@@ -18,5 +18,6 @@ test("only the servers that the chosen tests need are obtained", () => {
     engineNames,
   );
   assert.deepEqual(enginesFor(["e2e/gitops/states.real.test.ts"]), ["judges"]);
+  assert.deepEqual(enginesFor(["packages/engines/src/helm.real.test.ts"]), ["helm"]);
   assert.deepEqual(enginesFor(["e2e/gitops/living.real.test.ts"]), [...engineNames, "judges"]);
 });

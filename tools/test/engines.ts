@@ -20,6 +20,7 @@ const needs: readonly (readonly [path: string, names: readonly EngineName[]])[] 
   ["e2e/", engineNames],
   ["packages/oci/", ["crane"]],
   ["packages/kube-testing/src/provider-kubernetes", [...cluster, "provider-kubernetes"]],
+  ["packages/engines/src/helm", ["helm"]],
   ["packages/engines/", []],
   ["packages/data-servers/", []],
   ["apps/broker/", []],

@@ -25,10 +25,20 @@ export type EngineName =
   | "crossplane"
   | "crossplane-rbac"
   | "judges"
-  | "provider-kubernetes";
+  | "provider-kubernetes"
+  | "helm";
 
 const kubernetesVersion = "v1.34.4";
 const crossplaneVersion = "v2.3.4";
+const helmVersion = "v3.22.0";
+/** Helm takes the Kubernetes that it was made with for the cluster's when it renders without one. */
+const helmSettings = [
+  `helm.sh/helm/v3/internal/version.version=${helmVersion}`,
+  ...["helm.sh/helm/v3/pkg/lint/rules", "helm.sh/helm/v3/pkg/chartutil"].flatMap((goPackage) => [
+    `${goPackage}.k8sVersionMajor=1`,
+    `${goPackage}.k8sVersionMinor=37`,
+  ]),
+];
 const kubernetesSettings = [`k8s.io/component-base/version.gitVersion=${kubernetesVersion}`];
 const crossplaneSettings = [
   `github.com/crossplane/crossplane-runtime/v2/pkg/version.version=${crossplaneVersion}`,
@@ -101,6 +111,13 @@ export const engineDefinitions: readonly EngineDefinition[] = [
   },
   // A program of ours around the GitOps tools' own code; its source lies beside its go.mod.
   { name: "judges", version: "v0.1.0", module: "judges", package: ".", linkerSettings: [] },
+  {
+    name: "helm",
+    version: helmVersion,
+    module: "helm",
+    package: "helm.sh/helm/v3/cmd/helm",
+    linkerSettings: helmSettings,
+  },
 ];
 
 /** Engines that one call of the compiler makes: they share a module and its linker settings. */
@@ -112,7 +129,7 @@ export function buildGroups(engines: readonly EngineDefinition[]): readonly (rea
 }
 
 /** What only tests run, and only some. */
-const testEngines: ReadonlySet<EngineName> = new Set<EngineName>(["judges", "provider-kubernetes"]);
+const testEngines: ReadonlySet<EngineName> = new Set<EngineName>(["judges", "provider-kubernetes", "helm"]);
 
 /** All names, in build order. */
 export const allEngineNames: readonly EngineName[] = engineDefinitions.map((engine) => engine.name);

@@ -3,7 +3,7 @@ import { chmod, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { after, test } from "node:test";
-import { engineDefinitions } from "./catalog.ts";
+import { engineDefinition, engineDefinitions } from "./catalog.ts";
 import { requireDiskSpace } from "./disk.ts";
 import { modulesFolder } from "./go.ts";
 import { resolveEngine, resolveEngines } from "./resolve.ts";
@@ -139,4 +139,14 @@ test("every engine's version is the one that its go.mod pins", async () => {
       name,
     );
   }
+});
+
+test("Helm takes the Kubernetes that it was made with for a cluster's when it renders without one", async () => {
+  const text = await readFile(join(modulesFolder, "helm", "go.mod"), "utf8");
+  const [, minor] = /^\s*k8s\.io\/client-go v0\.(\d+)\./m.exec(text) ?? [];
+  const settings = engineDefinition("helm").linkerSettings;
+  const minors = settings.filter((setting) => setting.includes("k8sVersionMinor="));
+  assert.equal(minors.length, 2);
+  for (const setting of minors)
+    assert.ok(setting.endsWith(`=${minor}`), `${setting}, but ${minor} is pinned`);
 });

@@ -15,6 +15,7 @@ const ofSandbox: Room = { buildCache: 4_900, moduleCache: 2_700, programs: 550 }
 const ofTests: Readonly<Record<string, Room>> = {
   judges: { buildCache: 1_000, moduleCache: 1_000, programs: 80 },
   "provider-kubernetes": { buildCache: 800, moduleCache: 600, programs: 120 },
+  helm: { buildCache: 1_200, moduleCache: 500, programs: 70 },
 };
 
 /** What the folders have to have room for before these are built. Empty when it is not worth a question. */
