@@ -3,9 +3,11 @@ import {
   allEngineNames,
   type EngineName,
   engineNames,
+  nodeEngineNames,
   resolveDebian,
   resolveEngines,
   resolveKeycloak,
+  resolveNodePrograms,
 } from "@klutch/engines";
 
 const cluster: readonly EngineName[] = ["kube-apiserver", "kube-controller-manager", "etcd"];
@@ -17,6 +19,7 @@ const needs: readonly (readonly [path: string, names: readonly EngineName[]])[] 
   ["e2e/a8s-", [...engineNames, "provider-kubernetes"]],
   ["e2e/gitops/states", ["judges"]],
   ["e2e/gitops/", [...engineNames, "judges"]],
+  ["e2e/nodes", [...engineNames, "helm", ...nodeEngineNames]],
   ["e2e/", engineNames],
   ["packages/oci/", ["crane"]],
   ["tools/charts/cluster", [...cluster, "kubectl", "crossplane", "helm"]],
@@ -24,7 +27,9 @@ const needs: readonly (readonly [path: string, names: readonly EngineName[]])[] 
   ["tools/release/charts", ["crane", "helm"]],
   ["packages/kube-testing/src/provider-kubernetes", [...cluster, "provider-kubernetes"]],
   ["packages/engines/src/helm", ["helm"]],
+  ["packages/engines/src/node-engines", nodeEngineNames],
   ["packages/engines/", []],
+  ["packages/nodes/", [...cluster, "kubectl", "crane", ...nodeEngineNames]],
   ["packages/data-servers/", []],
   ["apps/broker/", []],
 ];
@@ -45,5 +50,9 @@ export async function ensureEngines(files: readonly string[]): Promise<void> {
   if (files.some((file) => file.includes("keycloak"))) await resolveKeycloak({ progress });
   if (files.some((file) => /^(?:apps\/broker\/src\/servers|e2e)\//.test(file)))
     for (const name of ["mariadb", "redis"] as const) await resolveDebian(name, { progress });
+  if (files.some((file) => /^(?:packages\/nodes\/|e2e\/nodes)/.test(file))) {
+    await resolveNodePrograms({ progress });
+    await resolveDebian("busybox", { progress });
+  }
   console.log(`Engines ready in ${((performance.now() - started) / 1000).toFixed(1)} s.`);
 }

@@ -108,6 +108,7 @@ function addCommonFlags(command: Command): void {
     .option("--show-managed-fields", "keep metadata.managedFields in the output")
     .option("--skip-konnector", "do not install or change the konnector")
     .option("--konnector-image <image>", "install the konnector with this image, also with --skip-konnector")
+    .option("--registry <host[/path]>", "take the konnector's image from there, such as a mirror of releases")
     .option("--downgrade-konnector", "replace a konnector that is newer than this plugin")
     .option(
       "--accept-permissions",

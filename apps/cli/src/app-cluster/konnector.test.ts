@@ -1,9 +1,14 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { artefact, releaseRegistry } from "@klutch/api";
+import { artefact, parseRegistry, releaseRegistry } from "@klutch/api";
 import { planKonnector } from "./konnector.ts";
 
-const flags = { konnectorImage: undefined, skipKonnector: false, downgradeKonnector: false };
+const flags = {
+  konnectorImage: undefined,
+  registry: undefined,
+  skipKonnector: false,
+  downgradeKonnector: false,
+};
 const own = artefact("konnector");
 const repository = `${releaseRegistry}/konnector`;
 
@@ -35,4 +40,25 @@ test("an image given by flag wins over everything, also over --skip-konnector", 
   const given = planKonnector(own, { ...flags, skipKonnector: true, konnectorImage: "example.test/k:1" });
   assert.ok(given.kind === "apply" && given.image === "example.test/k:1");
   assert.equal(planKonnector(undefined, { ...flags, skipKonnector: true }).kind, "keep");
+});
+
+test("--registry says where the image comes from, and replaces one of the same or an older version from elsewhere", () => {
+  const registry = parseRegistry("mirror.example.org:5000/team");
+  const mirrored = artefact("konnector", { registry });
+  const given = { ...flags, registry };
+  const image = (current: string | undefined): string | undefined => {
+    const plan = planKonnector(current, given);
+    return plan.kind === "apply" ? plan.image : undefined;
+  };
+  assert.equal(image(undefined), mirrored);
+  assert.equal(image(own), mirrored);
+  assert.equal(image("another.example.org/klutch/konnector:v1.5.0"), mirrored);
+  assert.equal(image(`${registry}/konnector:v1.5.0@sha256:${"ab".repeat(32)}`), mirrored);
+  for (const kept of [mirrored, `${mirrored}@sha256:ab`, `${repository}:v99.0.0`, "x.example.org/k:v1.0.0"])
+    assert.equal(image(kept), undefined, kept);
+});
+
+test("without --registry the konnector of a mirror stays", () => {
+  const plan = planKonnector("mirror.example.org/team/konnector:v0.9.0", flags);
+  assert.ok(plan.kind === "keep" && plan.reason.includes("cannot be compared"));
 });

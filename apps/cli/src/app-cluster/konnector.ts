@@ -40,28 +40,48 @@ export type KonnectorPlan =
   | { readonly kind: "apply"; readonly image: string; readonly reason: string }
   | { readonly kind: "keep"; readonly reason: string };
 
-type PlanOptions = Pick<CommonOptions, "konnectorImage" | "skipKonnector" | "downgradeKonnector">;
+type PlanOptions = Pick<
+  CommonOptions,
+  "konnectorImage" | "registry" | "skipKonnector" | "downgradeKonnector"
+>;
 
 /** Decides from the image that runs now; undefined when there is no Deployment. */
 export function planKonnector(current: string | undefined, options: PlanOptions): KonnectorPlan {
-  const own = artefact("konnector");
-  const repository = `${releaseRegistry}/konnector:`;
+  const own = artefact("konnector", { registry: options.registry });
+  const apply = (reason: string): KonnectorPlan => ({ kind: "apply", image: own, reason });
   if (options.konnectorImage !== undefined) {
     return { kind: "apply", image: options.konnectorImage, reason: "its image is given by flag" };
   }
   if (options.skipKonnector) return { kind: "keep", reason: "--skip-konnector is given" };
-  if (current === undefined) return { kind: "apply", image: own, reason: "there is none yet" };
-  const tag = current.startsWith(repository) ? current.slice(repository.length) : undefined;
-  const installed = tag === undefined ? undefined : versionOf(tag);
-  if (installed === undefined) {
+  if (current === undefined) return apply("there is none yet");
+  const released = releasedImage(current);
+  // Without the flag nobody's own image is replaced, nor one of a mirror.
+  const isComparable = released?.registry === releaseRegistry || options.registry !== undefined;
+  if (released === undefined || !isComparable) {
     return { kind: "keep", reason: `the version of its image ${current} cannot be compared` };
   }
-  const difference = compare(installed, versionOf(klutchVersion) ?? [0, 0, 0]);
-  if (difference === 0) return { kind: "keep", reason: `it is already ${tag}` };
-  if (difference < 0) return { kind: "apply", image: own, reason: `${tag} is older` };
-  return options.downgradeKonnector
-    ? { kind: "apply", image: own, reason: `${tag} is newer, and --downgrade-konnector is given` }
-    : { kind: "keep", reason: `${tag} is newer than this plugin; --downgrade-konnector would replace it` };
+  const { tag, version } = released;
+  const difference = compare(version, versionOf(klutchVersion) ?? [0, 0, 0]);
+  if (difference > 0) {
+    return options.downgradeKonnector
+      ? apply(`${tag} is newer, and --downgrade-konnector is given`)
+      : { kind: "keep", reason: `${tag} is newer than this plugin; --downgrade-konnector would replace it` };
+  }
+  if (difference < 0) return apply(`${tag} is older`);
+  return options.registry === undefined || released.registry === options.registry
+    ? { kind: "keep", reason: `it is already ${tag}` }
+    : apply(`it comes from ${released.registry}`);
+}
+
+/** The parts of an image that is called as ours and has a version; undefined for any other. */
+function releasedImage(
+  image: string,
+): { readonly registry: string; readonly tag: string; readonly version: Version } | undefined {
+  const [, registry, tag] = /^(.+)\/konnector:([^/@]+)(?:@[^/]*)?$/.exec(image) ?? [];
+  const version = tag === undefined ? undefined : versionOf(tag);
+  return registry === undefined || tag === undefined || version === undefined
+    ? undefined
+    : { registry, tag, version };
 }
 
 type Version = readonly [number, number, number];
