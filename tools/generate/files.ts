@@ -24,6 +24,7 @@ import {
   services,
   xrdsOf,
 } from "@klutch/services";
+import { chartFiles } from "../charts/charts.ts";
 import { backendRbac } from "./backend-rbac.ts";
 import { flagsPage } from "./flags-page.ts";
 import { kindsPage } from "./kinds-page.ts";
@@ -68,6 +69,7 @@ export function generatedFiles(): ReadonlyMap<string, string> {
   add("deploy/a8s-operator.yaml", operatorManifests({ image: artefact("a8s-operator") }));
   add("deploy/gitops/argocd-health.yaml", [argoHealth]);
   add("deploy/gitops/flux-health.yaml", [fluxHealth]);
+  for (const [path, content] of chartFiles()) files.set(path, content);
   files.set("docs/reference/kinds.md", kindsPage());
   files.set("docs/reference/flags.md", `<!-- ${generatedBy} -->\n${flagsPage()}`);
   files.set("docs/support.md", `<!-- ${generatedBy} -->\n${supportPage()}`);
