@@ -2,11 +2,6 @@
 import { operatorManifests } from "@klutch/a8s-operator";
 import {
   artefact,
-  backendPolicyManifests,
-  backendPolicyName,
-  backendRules,
-  binderName,
-  binderRules,
   bindCrds,
   configurationMeta,
   functionMeta,
@@ -29,6 +24,7 @@ import {
   services,
   xrdsOf,
 } from "@klutch/services";
+import { backendRbac } from "./backend-rbac.ts";
 import { kindsPage } from "./kinds-page.ts";
 import { metricsPage } from "./metrics-page.ts";
 import { shippedTables, tablesModule, tablesSource } from "./tables.ts";
@@ -73,27 +69,4 @@ export function generatedFiles(): ReadonlyMap<string, string> {
   files.set("docs/reference/kinds.md", kindsPage());
   files.set("docs/reference/metrics.md", `<!-- ${generatedBy} -->\n${metricsPage()}`);
   return files;
-}
-
-/** What the backend runs with in the control plane cluster. */
-function backendRbac(): readonly unknown[] {
-  const account = { name: backendPolicyName, namespace: backendPolicyName };
-  const metadata = { name: account.name };
-  const group = "rbac.authorization.k8s.io";
-  const subject = { kind: "ServiceAccount", ...account };
-  return [
-    { apiVersion: "v1", kind: "Namespace", metadata },
-    { apiVersion: "v1", kind: "ServiceAccount", metadata: account },
-    { apiVersion: `${group}/v1`, kind: "ClusterRole", metadata, rules: backendRules },
-    { apiVersion: `${group}/v1`, kind: "ClusterRole", metadata: { name: binderName }, rules: binderRules },
-    {
-      apiVersion: `${group}/v1`,
-      kind: "ClusterRoleBinding",
-      metadata,
-      roleRef: { apiGroup: group, kind: "ClusterRole", name: account.name },
-      subjects: [subject],
-    },
-    // Last, for clusters older than Kubernetes 1.30, which do not know these kinds.
-    ...backendPolicyManifests,
-  ];
 }

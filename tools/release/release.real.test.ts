@@ -19,9 +19,8 @@ import { entrypointOf, environmentOf, runtimeConfig, unpack } from "./testing/un
 const run = promisify(execFile);
 const folder = await mkdtemp(join(tmpdir(), "klutch-release-test-"));
 after(() => rm(folder, { recursive: true, force: true }));
-const definitions = imageDefinitions(parseRegistry("registry.test/klutch")).filter(
-  ({ name }) => name !== "backend",
-);
+const registry = parseRegistry("registry.test/klutch");
+const definitions = imageDefinitions(registry).filter(({ name }) => name !== "backend");
 /** Missing where Debian's packages cannot be had. */
 const released = await build("first", definitions);
 const skip =
@@ -33,7 +32,7 @@ async function build(
   name: string,
   what: readonly ImageDefinition[],
 ): Promise<readonly ReleasedImage[] | AptFault> {
-  const options = { out: join(folder, name), architectures: ["amd64"], definitions: what } as const;
+  const options = { out: join(folder, name), registry, architectures: ["amd64"], definitions: what } as const;
   return buildRelease({ ...options, say: () => undefined }).catch((error: unknown) => {
     if (error instanceof AptFault) return error;
     throw error;

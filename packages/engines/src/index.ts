@@ -15,6 +15,7 @@ export {
 } from "./postgres.ts";
 export { canCopy, type StandbyOptions, startStandby } from "./postgres-standby.ts";
 export { dataHome, removeDataHome } from "./data-home.ts";
+export { whyNoNodes } from "./node-check.ts";
 export { type NodePrograms, resolveNodePrograms } from "./node-programs.ts";
 export { isPortFree, type ReservedPorts, reservePort, reservePorts } from "./ports.ts";
 export { logTail, type ProcessOptions, type RunningProcess, startProcess } from "./process.ts";
