@@ -19,9 +19,8 @@ import { entrypointOf, environmentOf, runtimeConfig, unpack } from "./testing/un
 const run = promisify(execFile);
 const folder = await mkdtemp(join(tmpdir(), "klutch-release-test-"));
 after(() => rm(folder, { recursive: true, force: true }));
-const definitions = imageDefinitions(parseRegistry("registry.test/klutch")).filter(
-  ({ name }) => name !== "backend",
-);
+const registry = parseRegistry("registry.test/klutch");
+const definitions = imageDefinitions(registry).filter(({ name }) => name !== "backend");
 /** Missing where Debian's packages cannot be had. */
 const released = await build("first");
 const skip =
@@ -30,7 +29,7 @@ const skip =
     : false;
 
 async function build(name: string): Promise<readonly ReleasedImage[] | AptFault> {
-  const options = { out: join(folder, name), architectures: ["amd64"], definitions } as const;
+  const options = { out: join(folder, name), registry, architectures: ["amd64"], definitions } as const;
   return buildRelease({ ...options, say: () => undefined }).catch((error: unknown) => {
     if (error instanceof AptFault) return error;
     throw error;
