@@ -7,6 +7,7 @@ import { promisify } from "node:util";
 import type { Registry } from "@klutch/api";
 import { repositoryRoot } from "../root.ts";
 import { buildImages, type ImagesOptions, type ReleasedImage } from "./build-images.ts";
+import { writeBundles } from "./bundles.ts";
 import { packCharts } from "./charts.ts";
 import type { Source } from "./provenance.ts";
 
@@ -24,6 +25,7 @@ export async function buildRelease(options: ReleaseOptions): Promise<readonly Re
   try {
     const source = await sourceOf();
     const images = await buildImages(options, source, folder);
+    await writeBundles(options, images);
     await packCharts(options);
     return images;
   } finally {
