@@ -1,7 +1,7 @@
 /**
  * `npm run release:build`: the images of all programs for all platforms, in `dist/release/images`, and the Crossplane packages in
- * `dist/release/packages`, as OCI layouts. No Docker: Debian packages come by apt, Node by npm. The same commit and packages give the same
- * bytes.
+ * `dist/release/packages`, as OCI layouts, and the manifests that install them in `dist/release/bundles`. No Docker: Debian packages come by
+ * apt, Node by npm. The same commit and packages give the same bytes.
  *
  *     npm run release:build -- [--out FOLDER] [--registry HOST/PATH] [--architecture amd64] [--image konnector] [--sign-command PROGRAM]
  */
@@ -27,9 +27,11 @@ try {
     },
   });
   const program = values["sign-command"];
-  const all = imageDefinitions(parseRegistry(values.registry));
+  const registry = parseRegistry(values.registry);
+  const all = imageDefinitions(registry);
   await buildRelease({
     out: values.out,
+    registry,
     architectures: chosen("architecture", allArchitectures, (each) => each, values.architecture),
     definitions: chosen("image", all, ({ name }) => name, values.image),
     sign: program === undefined ? undefined : signWith(program),

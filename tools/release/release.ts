@@ -4,18 +4,28 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
+import type { Registry } from "@klutch/api";
 import { repositoryRoot } from "../root.ts";
 import { buildImages, type ImagesOptions, type ReleasedImage } from "./build-images.ts";
+import { writeBundles } from "./bundles.ts";
 import type { Source } from "./provenance.ts";
 
 const run = promisify(execFile);
 
+/** What is built, and where it goes. */
+export interface ReleaseOptions extends ImagesOptions {
+  /** Where the artefacts are to be had once they are published. */
+  readonly registry: Registry;
+}
+
 /** Builds and writes everything, and gives back the images. Throws `AptFault` when Debian packages cannot be had. */
-export async function buildRelease(options: ImagesOptions): Promise<readonly ReleasedImage[]> {
+export async function buildRelease(options: ReleaseOptions): Promise<readonly ReleasedImage[]> {
   const folder = await mkdtemp(join(tmpdir(), "klutch-release-"));
   try {
     const source = await sourceOf();
-    return await buildImages(options, source, folder);
+    const images = await buildImages(options, source, folder);
+    await writeBundles(options, images);
+    return images;
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
