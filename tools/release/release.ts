@@ -6,7 +6,8 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import type { Registry } from "@klutch/api";
 import { repositoryRoot } from "../root.ts";
-import { buildImages, type ImagesOptions, type ReleasedImage } from "./build-images.ts";
+import { buildImages, type ImagesOptions } from "./build-images.ts";
+import type { ReleasedImage } from "./released-image.ts";
 import { writeBundles } from "./bundles.ts";
 import type { Source } from "./provenance.ts";
 
