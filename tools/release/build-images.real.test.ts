@@ -20,8 +20,9 @@ import {
 import { installedAccount, startCluster, waitFor } from "@klutch/kube-testing";
 import { type Image, pushIndex, pushReferrers } from "@klutch/oci";
 import type { ReleasedImage } from "./released-image.ts";
+import { buildImages } from "./build-images.ts";
 import { type ImageDefinition, imageDefinitions } from "./images.ts";
-import { buildRelease } from "./release.ts";
+import { sourceOfRelease } from "./provenance.ts";
 import { missingForNamespaces, podArguments, runBeside } from "./testing/namespaces.ts";
 import { entrypointOf, environmentOf, runtimeConfig, unpack } from "./testing/unpack.ts";
 
@@ -41,11 +42,14 @@ async function build(
   name: string,
   what: readonly ImageDefinition[],
 ): Promise<readonly ReleasedImage[] | AptFault> {
-  const options = { out: join(folder, name), registry, architectures: ["amd64"], definitions: what } as const;
-  return buildRelease({ ...options, say: () => undefined }).catch((error: unknown) => {
-    if (error instanceof AptFault) return error;
-    throw error;
-  });
+  const options = { out: join(folder, name), architectures: ["amd64"], definitions: what } as const;
+  const work = await mkdtemp(join(folder, "work-"));
+  return buildImages({ ...options, say: () => undefined }, await sourceOfRelease(), work).catch(
+    (error: unknown) => {
+      if (error instanceof AptFault) return error;
+      throw error;
+    },
+  );
 }
 
 function releasedOf(name: string): ReleasedImage {
