@@ -5,6 +5,7 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { type Architecture, type Layer, layerOf } from "@klutch/oci";
+import { ReleaseError } from "./errors.ts";
 import { entriesOf } from "./files.ts";
 import { type LockedPackage, lockedPackage } from "./lock-file.ts";
 
@@ -20,19 +21,24 @@ export interface NodeLayer {
   readonly package: LockedPackage;
 }
 
-/** Downloads the package into `folder` and checks it. Throws when it is another than the lock file names. */
-export async function buildNodeLayer(architecture: Architecture, folder: string): Promise<NodeLayer> {
+/** Downloads a package of npm, such as `undici@8.0.0`, into a folder, and gives back the archive's path. */
+export type Download = (reference: string, folder: string) => Promise<string>;
+
+/** Downloads the package into `folder` and checks it. Throws `ReleaseError` when it is another than the lock file names. */
+export async function buildNodeLayer(
+  architecture: Architecture,
+  folder: string,
+  download: Download = npmPack,
+): Promise<NodeLayer> {
   const packageName = `node-linux-${architecture === "amd64" ? "x64" : "arm64"}`;
   const locked = await lockedPackage(`node_modules/${packageName}`);
   const { version, integrity } = locked;
-  const pack = ["pack", `${packageName}@${version}`, "--silent", "--pack-destination", folder];
-  const { stdout } = await run("npm", pack);
-  const archive = join(folder, stdout.trim());
+  const archive = await download(`${packageName}@${version}`, folder);
   const digest = `sha512-${createHash("sha512")
     .update(await readFile(archive))
     .digest("base64")}`;
   if (digest !== integrity)
-    throw new Error(
+    throw new ReleaseError(
       `${packageName}@${version} has the digest ${digest}, but package-lock.json names ${integrity}: somebody changed one of the two`,
     );
   const read = async (path: string): Promise<Uint8Array> => {
@@ -45,3 +51,8 @@ export async function buildNodeLayer(architecture: Architecture, folder: string)
   ];
   return { layer: layerOf(entriesOf(files)), package: locked };
 }
+
+const npmPack: Download = async (reference, folder) => {
+  const { stdout } = await run("npm", ["pack", reference, "--silent", "--pack-destination", folder]);
+  return join(folder, stdout.trim());
+};

@@ -11,13 +11,15 @@ export {
   digestOf,
   type Image,
   type ImageIndex,
+  type ImageParts,
   jsonBlob,
   type Layer,
   layerOf,
+  plainLayerOf,
   type Referrer,
   type RuntimeConfig,
 } from "./image.ts";
-export { blobsOf, type NamedImage, writeLayout } from "./layout.ts";
+export { blobsOf, layoutArchive, type NamedImage, writeLayout } from "./layout.ts";
 export { pushImage, pushIndex, pushReferrers, type PushTarget } from "./push.ts";
 export type { TarEntry } from "./tar.ts";
 export { buildXpkg } from "./xpkg.ts";

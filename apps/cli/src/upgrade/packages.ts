@@ -1,5 +1,5 @@
 /** The packages that a Crossplane runs. */
-import { packageRepositories } from "@klutch/api";
+import { packageArtefacts } from "@klutch/api";
 import {
   conditionsOf,
   type DynamicObject,
@@ -17,7 +17,7 @@ const packageKinds: readonly ResourceType[] = [
   packageKind("Provider", "providers"),
 ];
 /** Last parts of the names of Klutch's packages. */
-const ownBases = new Set<string>(Object.values(packageRepositories).map((path) => imageOf(path).base));
+const ownBases = new Set<string>(Object.values(packageArtefacts));
 /** And of those that the implementation in Go has. */
 const basesOfGo = new Set(["dataservices", "anynines-dataservices", "provider-anynines"]);
 
