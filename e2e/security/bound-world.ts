@@ -235,5 +235,6 @@ async function runKonnector(cluster: TestCluster, chosen: StartedProgram): Promi
     ],
     env: { KUBECONFIG: kubeconfig, POD_NAME: chosen.name, POD_NAMESPACE: consumerNamespace },
     logFile: join(cluster.dataDir, `${chosen.name}.log`),
+    ready: async () => (await fetch(`http://127.0.0.1:${ports.ports[0]}/readyz`)).ok,
   });
 }

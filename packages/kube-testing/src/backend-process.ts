@@ -14,7 +14,7 @@ export interface BackendProcessOptions {
   readonly flags?: readonly string[] | undefined;
   /** File of the program. Default: that of this tree. */
   readonly program?: string | undefined;
-  /** Of its log and its kubeconfig in the cluster's folder; two at a time need two. Default `backend`. */
+  /** Of its log, its kubeconfig in the cluster's folder, and its lease; two at a time need two. Default `backend`. */
   readonly name?: string | undefined;
 }
 
@@ -24,6 +24,10 @@ export interface BackendProcess extends AsyncDisposable {
   readonly url: string;
   /** Of its probes and metrics. */
   readonly probeUrl: string;
+  /** Asks it to end, and waits. */
+  stop(): Promise<void>;
+  /** SIGKILL, as a crash would. */
+  kill(): Promise<void>;
 }
 
 const main = join(import.meta.dirname, "..", "..", "..", "apps", "backend", "src", "main.ts");
@@ -56,11 +60,18 @@ export async function startBackendProcess(
     name,
     command: process.execPath,
     args: [program, ...common, ...(servesLogin ? login : []), ...flags],
+    env: { POD_NAME: name },
     logFile: join(cluster.dataDir, `${name}.log`),
     // Without its identity provider it never calls itself ready.
     ready: async () => (await fetch(servesLogin ? `${url}/export` : `${probe}/readyz`)).ok,
   });
   stack.use(running);
   const owned = stack.move();
-  return { url: url ?? "", probeUrl: probe ?? "", [Symbol.asyncDispose]: () => owned.disposeAsync() };
+  return {
+    url: url ?? "",
+    probeUrl: probe ?? "",
+    stop: () => running.stop(),
+    kill: () => running.kill(),
+    [Symbol.asyncDispose]: () => owned.disposeAsync(),
+  };
 }
