@@ -20,6 +20,7 @@ export {
   type RuntimeConfig,
 } from "./image.ts";
 export { blobsOf, layoutArchive, type NamedImage, writeLayout } from "./layout.ts";
+export { readLayout } from "./read-layout.ts";
 export { pushImage, pushIndex, pushReferrers, type PushTarget } from "./push.ts";
 export type { TarEntry } from "./tar.ts";
 export { buildXpkg } from "./xpkg.ts";
