@@ -20,7 +20,8 @@ export {
   type RuntimeConfig,
 } from "./image.ts";
 export { blobsOf, layoutArchive, type NamedImage, writeLayout } from "./layout.ts";
-export { readLayout } from "./read-layout.ts";
 export { pushImage, pushIndex, pushReferrers, type PushTarget } from "./push.ts";
+export { pushLayout, type PushLayoutTarget, type Pushed } from "./push-layout.ts";
+export { type LayoutContents, readLayout } from "./read-layout.ts";
 export type { TarEntry } from "./tar.ts";
 export { buildXpkg } from "./xpkg.ts";

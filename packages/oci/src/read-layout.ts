@@ -1,74 +1,110 @@
-/** Reads an image back from a folder (OCI image layout 1.0.0), which may have come from elsewhere: every blob is held against its digest. */
+/** Reads an OCI layout back, which may have gone over a disk or a network: nothing is taken whose bytes are not those of its digest. */
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { OciError } from "./errors.ts";
-import { type Blob, digestOf, type Image, type ImageIndex, mediaTypes } from "./image.ts";
+import { type Blob, digestOf, type Image, type ImageIndex, mediaTypes, type Referrer } from "./image.ts";
+import type { NamedImage } from "./layout.ts";
 
-/** The image or index that the layout has under the name. Throws `OciError` when there is none, or when a blob is not what it is called. */
-export async function readLayout(folder: string, name: string): Promise<Image | ImageIndex> {
-  const manifests = listAt(await readJson(join(folder, "index.json")), "manifests");
-  const found = manifests.find((each) => nameOf(each) === name);
-  if (found === undefined) throw new OciError(`the OCI layout ${folder} has no image with the name ${name}`);
-  return readAny(folder, found);
+/** What a layout holds. */
+export interface LayoutContents {
+  /** Those that have a name. */
+  readonly images: readonly Required<NamedImage>[];
+  /** Documents about images, by the digest of the image. */
+  readonly documents: ReadonlyMap<string, readonly Referrer[]>;
 }
 
-async function readAny(folder: string, descriptor: unknown): Promise<Image | ImageIndex> {
-  const manifest = await readBlob(folder, descriptor);
-  if (manifest.mediaType !== mediaTypes.index) return readImage(folder, manifest);
-  const images = listAt(parse(manifest), "manifests").map(async (each) =>
-    readImage(folder, await readBlob(folder, each)),
-  );
-  return { manifest, images: await Promise.all(images) };
+/** Another manifest or blob, as a manifest names it. */
+interface Descriptor {
+  readonly digest: string;
+  readonly mediaType: string;
+  readonly name: string | undefined;
 }
 
-async function readImage(folder: string, manifest: Blob): Promise<Image> {
-  const parsed = parse(manifest);
-  const descriptors = [fieldOf(parsed, "config"), ...listAt(parsed, "layers")];
-  return { manifest, blobs: await Promise.all(descriptors.map((each) => readBlob(folder, each))) };
+/** Reads the layout in the folder. Throws `OciError` that names the file which is missing or has other bytes. */
+export async function readLayout(folder: string): Promise<LayoutContents> {
+  const index = await jsonIn(join(folder, "index.json"));
+  const images: Required<NamedImage>[] = [];
+  const documents = new Map<string, readonly Referrer[]>();
+  for (const descriptor of descriptorsIn(index, "manifests", folder)) {
+    const manifest = await readBlob(folder, descriptor);
+    const value = parse(manifest.bytes, descriptor.digest);
+    const subject = textAt(fieldsOf(value).get("subject"), "digest");
+    const artifactType = textAt(value, "artifactType");
+    if (subject !== undefined && artifactType !== undefined) {
+      const document = { ...(await imageOf(folder, manifest, value)), artifactType };
+      documents.set(subject, [...(documents.get(subject) ?? []), document]);
+    } else if (descriptor.name !== undefined)
+      images.push({ name: descriptor.name, image: await imageOrIndex(folder, manifest, value) });
+  }
+  return { images, documents };
 }
 
-async function readBlob(folder: string, descriptor: unknown): Promise<Blob> {
-  const [digest, mediaType] = ["digest", "mediaType"].map((name) => fieldOf(descriptor, name));
-  // Anything else could be a path out of the folder.
-  if (typeof digest !== "string" || !/^sha256:[0-9a-f]{64}$/.test(digest) || typeof mediaType !== "string")
-    throw new OciError(`the OCI layout ${folder} names a blob without a sha256 digest and a media type`);
-  const bytes = await readPart(join(folder, "blobs", ...digest.split(":")));
-  if (digestOf(bytes) !== digest)
-    throw new OciError(
-      `the OCI layout ${folder} is damaged: the blob ${digest} has the digest ${digestOf(bytes)}`,
-    );
+async function imageOrIndex(folder: string, manifest: Blob, value: unknown): Promise<Image | ImageIndex> {
+  if (manifest.mediaType !== mediaTypes.index) return imageOf(folder, manifest, value);
+  const images: Image[] = [];
+  for (const descriptor of descriptorsIn(value, "manifests", manifest.digest)) {
+    const each = await readBlob(folder, descriptor);
+    images.push(await imageOf(folder, each, parse(each.bytes, each.digest)));
+  }
+  return { manifest, images };
+}
+
+async function imageOf(folder: string, manifest: Blob, value: unknown): Promise<Image> {
+  const config = descriptorOf(fieldsOf(value).get("config"), manifest.digest);
+  const layers = descriptorsIn(value, "layers", manifest.digest);
+  const blobs: Blob[] = [];
+  for (const descriptor of [config, ...layers]) blobs.push(await readBlob(folder, descriptor));
+  return { manifest, blobs };
+}
+
+async function readBlob(folder: string, { digest, mediaType }: Descriptor): Promise<Blob> {
+  const path = join(folder, "blobs", ...digest.split(":"));
+  const bytes = await readOrFail(path);
+  const found = digestOf(bytes);
+  if (found !== digest) throw new OciError(`${path} has the digest ${found}; it was changed or is not whole`);
   return { digest, mediaType, bytes };
 }
 
-async function readJson(path: string): Promise<unknown> {
-  return parse({ digest: path, bytes: await readPart(path) });
-}
-
-async function readPart(path: string): Promise<Uint8Array> {
+async function readOrFail(path: string): Promise<Uint8Array> {
   return readFile(path).catch((cause: unknown) => {
-    throw new OciError(`${path} of an OCI layout cannot be read`, { cause });
+    throw new OciError(`${path} cannot be read; the layout is not whole`, { cause });
   });
 }
 
-function parse({ digest, bytes }: Pick<Blob, "digest" | "bytes">): unknown {
+async function jsonIn(path: string): Promise<unknown> {
+  return parse(await readOrFail(path), path);
+}
+
+function parse(bytes: Uint8Array, what: string): unknown {
   try {
     return JSON.parse(Buffer.from(bytes).toString());
   } catch (cause) {
-    throw new OciError(`${digest} of an OCI layout is no JSON`, { cause });
+    throw new OciError(`${what} is no JSON`, { cause });
   }
 }
 
-function nameOf(descriptor: unknown): unknown {
-  return fieldOf(fieldOf(descriptor, "annotations"), "org.opencontainers.image.ref.name");
+function descriptorsIn(value: unknown, field: string, what: string): readonly Descriptor[] {
+  const list: unknown = fieldsOf(value).get(field);
+  if (!Array.isArray(list)) throw new OciError(`${what}: ${field} is missing`);
+  return list.map((each: unknown) => descriptorOf(each, what));
 }
 
-function listAt(value: unknown, name: string): readonly unknown[] {
-  const list = fieldOf(value, name);
-  return Array.isArray(list) ? list : [];
+/** A digest becomes a path, so it must be one. */
+function descriptorOf(value: unknown, what: string): Descriptor {
+  const [digest, mediaType] = [textAt(value, "digest"), textAt(value, "mediaType")];
+  if (digest === undefined || !/^sha256:[0-9a-f]{64}$/.test(digest) || mediaType === undefined)
+    throw new OciError(
+      `${what}: a descriptor has the digest ${JSON.stringify(digest)}, expected sha256:<hex>`,
+    );
+  const name = textAt(fieldsOf(value).get("annotations"), "org.opencontainers.image.ref.name");
+  return { digest, mediaType, name };
 }
 
-function fieldOf(value: unknown, name: string): unknown {
-  return typeof value === "object" && value !== null
-    ? Object.getOwnPropertyDescriptor(value, name)?.value
-    : undefined;
+function fieldsOf(value: unknown): ReadonlyMap<string, unknown> {
+  return new Map<string, unknown>(typeof value === "object" && value !== null ? Object.entries(value) : []);
+}
+
+function textAt(value: unknown, field: string): string | undefined {
+  const found = fieldsOf(value).get(field);
+  return typeof found === "string" ? found : undefined;
 }

@@ -11,7 +11,7 @@ import { resolveEngine } from "@klutch/engines";
 import { conditionsOf, deployments, type DynamicObject, isTrue, type ResourceType } from "@klutch/kube-core";
 import { waitFor } from "@klutch/kube-testing";
 import { openNodeNetwork, startNodeCluster, startNodeRegistry, whyUnfit } from "@klutch/nodes";
-import { pushImage, pushIndex, readLayout } from "@klutch/oci";
+import { pushLayout } from "@klutch/oci";
 import { installCrossplane } from "./crossplane.ts";
 import { openHelm } from "./helm.ts";
 
@@ -96,9 +96,6 @@ async function release(folder: string, registry: string): Promise<void> {
   ];
   await run(process.execPath, [join(root, "tools/release/main.ts"), ...args]);
   for (const [kind, each] of Object.entries(released))
-    for (const name of each) {
-      const image = await readLayout(join(folder, kind, name), klutchVersion);
-      const target = { registry, repository: `klutch/${name}`, tag: klutchVersion };
-      await ("images" in image ? pushIndex(image, target) : pushImage(image, target));
-    }
+    for (const name of each)
+      await pushLayout(join(folder, kind, name), { registry, repository: `klutch/${name}` });
 }
