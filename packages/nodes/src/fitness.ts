@@ -4,8 +4,8 @@ import { whyNoNodes } from "@klutch/engines";
 import { ownHierarchies } from "./cgroups.ts";
 import { NodeError } from "./errors.ts";
 
-/** Everything that it lacks for so many clusters, in one text; undefined when they can be started. Changes nothing. */
-export async function whyUnfit(clusters: number): Promise<string | undefined> {
+/** Everything that it lacks for so many clusters, default one, in one text; undefined when they can be started. Changes nothing. */
+export async function whyUnfit(clusters = 1): Promise<string | undefined> {
   const refusal = await whyNoNodes({ folder: tmpdir(), clusters });
   if (refusal !== undefined) return refusal;
   try {

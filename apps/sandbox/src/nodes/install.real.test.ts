@@ -18,7 +18,7 @@ import { openHelm } from "./helm.ts";
 const run = promisify(execFile);
 const root = join(import.meta.dirname, "../../../..");
 const released = { images: ["konnector"], packages: ["function-klutch", "provider-anynines"] } as const;
-const options = { skip: (await whyUnfit(1)) ?? false };
+const options = { skip: (await whyUnfit()) ?? false };
 
 test(
   "Crossplane runs the released packages, and the released konnector is Ready, all in Pods",
