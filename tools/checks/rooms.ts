@@ -61,6 +61,7 @@ export const houseRules: readonly HouseRule[] = [
       ["doctor/"],
       ["verify/"],
       ["service/"],
+      ["mirror/"],
       ["app-cluster/"],
       // What every room may use.
       ["./"],

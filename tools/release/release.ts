@@ -8,6 +8,7 @@ import type { Registry } from "@klutch/api";
 import { repositoryRoot } from "../root.ts";
 import { buildImages, type ImagesOptions, type ReleasedImage } from "./build-images.ts";
 import { writeBundles } from "./bundles.ts";
+import { writeOffline } from "./offline.ts";
 import type { Source } from "./provenance.ts";
 
 const run = promisify(execFile);
@@ -25,6 +26,7 @@ export async function buildRelease(options: ReleaseOptions): Promise<readonly Re
     const source = await sourceOf();
     const images = await buildImages(options, source, folder);
     await writeBundles(options, images);
+    await writeOffline(options.out, images);
     return images;
   } finally {
     await rm(folder, { recursive: true, force: true });

@@ -18,7 +18,8 @@ export {
   type Referrer,
   type RuntimeConfig,
 } from "./image.ts";
-export { blobsOf, type NamedImage, writeLayout } from "./layout.ts";
+export { blobsOf, layoutIndex, layoutMark, type NamedImage, writeLayout } from "./layout.ts";
+export { mirrorLayout, type MirroredImage, type MirrorOptions } from "./mirror.ts";
 export { pushImage, pushIndex, pushReferrers, type PushTarget } from "./push.ts";
-export type { TarEntry } from "./tar.ts";
+export { tarEnd, type TarEntry, tarParts } from "./tar.ts";
 export { buildXpkg } from "./xpkg.ts";

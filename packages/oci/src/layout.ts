@@ -20,12 +20,20 @@ export async function writeLayout(folder: string, images: readonly NamedImage[])
   await mkdir(join(folder, "blobs", "sha256"), { recursive: true });
   for (const { digest, bytes } of images.flatMap(({ image }) => blobsOf(image)))
     await writeFile(join(folder, "blobs", ...digest.split(":")), bytes);
-  const manifests = images.map(({ name, image }) =>
-    descriptor(
-      image.manifest,
-      name === undefined ? undefined : { "org.opencontainers.image.ref.name": name },
-    ),
-  );
-  await writeFile(join(folder, "index.json"), JSON.stringify({ schemaVersion: 2, manifests }));
-  await writeFile(join(folder, "oci-layout"), JSON.stringify({ imageLayoutVersion: "1.0.0" }));
+  await writeFile(join(folder, "index.json"), layoutIndex(images));
+  await writeFile(join(folder, "oci-layout"), layoutMark);
 }
+
+/** Says that a folder is a layout; the file `oci-layout`. */
+export const layoutMark: string = JSON.stringify({ imageLayoutVersion: "1.0.0" });
+
+/** Says what a layout holds; its file `index.json`. */
+export function layoutIndex(images: readonly NamedImage[]): string {
+  const manifests = images.map(({ name, image }) =>
+    descriptor(image.manifest, name === undefined ? undefined : { [refName]: name }),
+  );
+  return JSON.stringify({ schemaVersion: 2, manifests });
+}
+
+/** Annotation with the name of an image in a layout. */
+export const refName = "org.opencontainers.image.ref.name";

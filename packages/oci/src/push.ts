@@ -63,8 +63,16 @@ async function pushBlob(part: Blob, target: PushTarget): Promise<void> {
   if (response.status !== 201) throw await failure("blob", target, response);
 }
 
-function call(target: PushTarget, method: string, path: string, body?: Blob): Promise<Response> {
-  return send(`${target.registry}/v2/${target.repository}/${path}`, method, body, target.signal);
+/** Asks for something of the repository. Throws `OciError` when nobody answers. */
+export function call(
+  target: PushTarget,
+  method: string,
+  path: string,
+  body?: Blob,
+  accept?: string,
+): Promise<Response> {
+  const url = `${target.registry}/v2/${target.repository}/${path}`;
+  return send(url, method, body, target.signal, accept);
 }
 
 async function send(
@@ -72,11 +80,13 @@ async function send(
   method: string,
   body: Blob | undefined,
   signal: AbortSignal | undefined,
+  accept?: string,
 ): Promise<Response> {
   try {
     return await fetch(url, {
       method,
       ...(signal === undefined ? {} : { signal }),
+      ...(accept === undefined ? {} : { headers: { accept } }),
       ...(body === undefined
         ? {}
         : { body: Uint8Array.from(body.bytes), headers: { "content-type": body.mediaType } }),
@@ -87,7 +97,8 @@ async function send(
   }
 }
 
-async function failure(what: string, target: PushTarget, response: Response): Promise<OciError> {
+/** The refusal in words, with the beginning of what the registry says. */
+export async function failure(what: string, target: PushTarget, response: Response): Promise<OciError> {
   const text = (await response.text()).slice(0, 300);
   return new OciError(
     `the registry ${target.registry} refused the ${what} of ${target.repository}:${target.tag}: HTTP ${response.status} ${text}`,
