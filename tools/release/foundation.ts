@@ -1,6 +1,5 @@
 /** What all images of a platform stand on: the lowest layer, Node, and the database servers. */
 import { mkdir } from "node:fs/promises";
-import { join } from "node:path";
 import { unpackForeign } from "@klutch/engines";
 import type { Architecture } from "@klutch/oci";
 import { type BaseLayer, basePackages, buildBaseLayer } from "./base-layer.ts";

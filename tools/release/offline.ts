@@ -5,15 +5,7 @@
 import { mkdir, open, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { klutchVersion } from "@klutch/api";
-import {
-  blobsOf,
-  layoutIndex,
-  layoutMark,
-  type NamedImage,
-  tarEnd,
-  type TarEntry,
-  tarParts,
-} from "@klutch/oci";
+import { layoutFiles, type NamedImage, tarEnd, type TarEntry, tarParts } from "@klutch/oci";
 import { replace } from "./beside.ts";
 import { bundleNames } from "./bundles.ts";
 import type { ReleasedImage } from "./build-images.ts";
@@ -34,18 +26,12 @@ export async function writeOffline(out: string, released: readonly ReleasedImage
 }
 
 async function* entriesOf(out: string, released: readonly ReleasedImage[]): AsyncGenerator<TarEntry> {
-  const images: readonly NamedImage[] = released.flatMap(({ definition, index, built }) => [
-    { name: `${definition.name}:${klutchVersion}`, image: index },
-    ...built.flatMap(({ referrers }) => referrers.map((image) => ({ image }))),
-  ]);
-  const text = (path: string, content: string): TarEntry => ({ path, content: Buffer.from(content) });
-  yield text("oci-layout", layoutMark);
-  yield text("index.json", layoutIndex(images));
-  const blobs = new Map(
-    images.flatMap(({ image }) => blobsOf(image)).map((each) => [each.digest, each.bytes]),
+  yield* layoutFiles(
+    released.flatMap(({ definition, index, built }): readonly NamedImage[] => [
+      { name: `${definition.name}:${klutchVersion}`, image: index },
+      ...built.flatMap(({ referrers }) => referrers.map((image) => ({ image }))),
+    ]),
   );
-  for (const [digest, content] of [...blobs].toSorted(([a], [b]) => (a < b ? -1 : 1)))
-    yield { path: ["blobs", ...digest.split(":")].join("/"), content };
   for (const name of bundleNames) {
     const path = `bundles/${name}.yaml`;
     yield { path, content: await readFile(join(out, path)) };

@@ -11,7 +11,7 @@ import { AptFault, reservePorts, resolveEngine, startProcess } from "@klutch/eng
 import { recordsAt, textAt, valueAt } from "@klutch/kube-core";
 import { type Image, pushIndex, pushReferrers } from "@klutch/oci";
 import type { ReleasedImage } from "./build-images.ts";
-import { imageDefinitions } from "./images.ts";
+import { type ImageDefinition, imageDefinitions } from "./images.ts";
 import { buildRelease } from "./release.ts";
 import { missingForNamespaces, runBeside } from "./testing/namespaces.ts";
 import { entrypointOf, environmentOf, runtimeConfig, unpack } from "./testing/unpack.ts";
@@ -22,14 +22,17 @@ after(() => rm(folder, { recursive: true, force: true }));
 const registry = parseRegistry("registry.test/klutch");
 const definitions = imageDefinitions(registry).filter(({ name }) => name !== "backend");
 /** Missing where Debian's packages cannot be had. */
-const released = await build("first");
+const released = await build("first", definitions);
 const skip =
   released instanceof AptFault
     ? `the Debian packages of the layers cannot be had: ${released.message}`
     : false;
 
-async function build(name: string): Promise<readonly ReleasedImage[] | AptFault> {
-  const options = { out: join(folder, name), registry, architectures: ["amd64"], definitions } as const;
+async function build(
+  name: string,
+  what: readonly ImageDefinition[],
+): Promise<readonly ReleasedImage[] | AptFault> {
+  const options = { out: join(folder, name), registry, architectures: ["amd64"], definitions: what } as const;
   return buildRelease({ ...options, say: () => undefined }).catch((error: unknown) => {
     if (error instanceof AptFault) return error;
     throw error;
@@ -50,21 +53,25 @@ function imageOf(name: string): Image {
 
 const parsed = (bytes: Uint8Array | undefined): unknown => JSON.parse(Buffer.from(bytes ?? []).toString());
 
-test("everything is the same when it is built again", { skip }, async () => {
-  const digests = (images: readonly ReleasedImage[]): readonly string[] =>
-    images.flatMap(({ definition, index, built }) => [
-      `${definition.name} ${index.manifest.digest}`,
-      ...built.flatMap(({ referrers }) => referrers.map(({ manifest }) => manifest.digest)),
-    ]);
-  const second = await build("second");
-  assert.ok(!(second instanceof AptFault) && !(released instanceof AptFault));
-  assert.deepEqual(digests(second), digests(released));
-  assert.equal(
-    await readFile(join(folder, "second", "images.txt"), "utf8"),
-    await readFile(join(folder, "first", "images.txt"), "utf8"),
-  );
+test("an image of each kind is the same when it is built again", { skip }, async () => {
+  const names: readonly string[] = ["konnector", "function-klutch", "configuration-dataservices"];
+  const again = definitions.filter(({ name }) => names.includes(name));
+  const second = await build("second", again);
+  assert.ok(!(second instanceof AptFault));
+  assert.equal(second.length, again.length);
+  for (const { definition, index, built } of second) {
+    const first = releasedOf(definition.name);
+    assert.equal(index.manifest.digest, first.index.manifest.digest);
+    assert.deepEqual(documentsOf(built), documentsOf(first.built));
+  }
   assert.deepEqual((await readdir(join(folder, "first"))).toSorted(), ["images", "images.txt", "packages"]);
+  const list = await readFile(join(folder, "first", "images.txt"), "utf8");
+  assert.match(list, /^konnector:v[\d.]+@sha256:[0-9a-f]{64}\n {2}amd64 {2}[\d.]+ MB = /);
 });
+
+function documentsOf(built: ReleasedImage["built"]): readonly string[] {
+  return built.flatMap(({ referrers }) => referrers.map(({ manifest }) => manifest.digest));
+}
 
 test("a registry takes the images, its tools find them whole, and Crossplane finds each package by its layer", {
   skip,

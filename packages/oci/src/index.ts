@@ -15,10 +15,11 @@ export {
   jsonBlob,
   type Layer,
   layerOf,
+  plainLayerOf,
   type Referrer,
   type RuntimeConfig,
 } from "./image.ts";
-export { blobsOf, layoutIndex, layoutMark, type NamedImage, writeLayout } from "./layout.ts";
+export { layoutArchive, layoutFiles, type NamedImage, writeLayout } from "./layout.ts";
 export { mirrorLayout, type MirroredImage, type MirrorOptions } from "./mirror.ts";
 export { pushImage, pushIndex, pushReferrers, type PushTarget } from "./push.ts";
 export { tarEnd, type TarEntry, tarParts } from "./tar.ts";

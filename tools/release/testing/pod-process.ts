@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
+import { listAt, recordAt, textAt } from "@klutch/kube-core";
 import { waitFor } from "@klutch/kube-testing";
 import type { Pod } from "./namespaces.ts";
 
@@ -14,8 +15,14 @@ export interface PodProcess {
 
 /** What `runBeside` passed on. */
 export function podOfArguments(): Pod {
-  const pod: Pod = JSON.parse(process.argv[2] ?? "");
-  return pod;
+  const value: unknown = JSON.parse(process.argv[2] ?? "");
+  const texts = Object.entries(recordAt(value, "env")).map(([name, text]) => [name, String(text)] as const);
+  return {
+    root: textAt(value, "root") ?? "",
+    user: textAt(value, "user") ?? "",
+    entrypoint: listAt(value, "entrypoint").map(String),
+    env: Object.fromEntries(texts),
+  };
 }
 
 /** Starts it, and waits until `url` answers with 200. */

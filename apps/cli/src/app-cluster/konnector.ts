@@ -2,12 +2,15 @@
 import {
   apiServiceBindings,
   artefact,
+  compareVersions,
   consumerNamespace,
   klutchVersion,
   konnectorManifests,
   konnectorName,
   type Manifest,
   releaseRegistry,
+  type VersionNumbers,
+  versionNumbers,
 } from "@klutch/api";
 import {
   clusterRoleBindings,
@@ -61,7 +64,7 @@ export function planKonnector(current: string | undefined, options: PlanOptions)
     return { kind: "keep", reason: `the version of its image ${current} cannot be compared` };
   }
   const { tag, version } = released;
-  const difference = compare(version, versionOf(klutchVersion) ?? [0, 0, 0]);
+  const difference = compareVersions(version, versionNumbers(klutchVersion) ?? [0, 0, 0]);
   if (difference > 0) {
     return options.downgradeKonnector
       ? apply(`${tag} is newer, and --downgrade-konnector is given`)
@@ -76,23 +79,12 @@ export function planKonnector(current: string | undefined, options: PlanOptions)
 /** The parts of an image that is called as ours and has a version; undefined for any other. */
 function releasedImage(
   image: string,
-): { readonly registry: string; readonly tag: string; readonly version: Version } | undefined {
+): { readonly registry: string; readonly tag: string; readonly version: VersionNumbers } | undefined {
   const [, registry, tag] = /^(.+)\/konnector:([^/@]+)(?:@[^/]*)?$/.exec(image) ?? [];
-  const version = tag === undefined ? undefined : versionOf(tag);
+  const version = tag === undefined ? undefined : versionNumbers(tag);
   return registry === undefined || tag === undefined || version === undefined
     ? undefined
     : { registry, tag, version };
-}
-
-type Version = readonly [number, number, number];
-
-function versionOf(tag: string): Version | undefined {
-  const match = /^v?(\d+)\.(\d+)\.(\d+)/.exec(tag);
-  return match === null ? undefined : [Number(match[1]), Number(match[2]), Number(match[3])];
-}
-
-function compare(left: Version, right: Version): number {
-  return left[0] - right[0] || left[1] - right[1] || left[2] - right[2];
 }
 
 /** Image of the konnector's Deployment, if there is one. */
