@@ -1,4 +1,4 @@
-/** docs/add-a-service.md and docs/first-database.md, word for word, in a sandbox with real Crossplane, broker and database. */
+/** docs/add-a-service.md, docs/first-database.md and the first part of docs/remove.md, word for word, in a sandbox with real Crossplane, broker and database. */
 import assert from "node:assert/strict";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { delimiter, dirname, join } from "node:path";
@@ -90,6 +90,22 @@ test("a developer gets from a bound cluster to a connected application, and give
     /postgresqlinstance\.anynines\.com "orders" deleted/,
   ])
     assert.match(printed.join(""), line);
+});
+
+test("an app cluster lets go of Klutch and keeps nothing of it but what was bound", {
+  timeout: 240_000,
+}, async () => {
+  const [[, block] = ["", ""]] = await codeIn("remove.md");
+  const { work, person } = await personAt("removal", { APP_CLUSTER: kubeconfigs.appA });
+  const printed = await typed(block, work, person);
+  assert.match(printed, /namespace "klutch-bind" deleted/);
+  const left = await typed(
+    'kubectl --kubeconfig "$APP_CLUSTER" get clusterroles,clusterrolebindings,validatingadmissionpolicies,crds -o name',
+    work,
+    person,
+  );
+  assert.match(left, /customresourcedefinition\S*\/postgresqlinstances\.anynines\.com/);
+  assert.doesNotMatch(left, /klutch-bind-konnector|klutch-konnector/);
 });
 
 /** A person who names another type is told at once which there are. */

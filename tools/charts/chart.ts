@@ -5,7 +5,7 @@ import type { ValueTable } from "./value.ts";
 /** Folder of all charts. */
 export const chartsFolder = "deploy/charts";
 
-/** On the kinds that the chart of the control plane installs: the release they came with. */
+/** On the kinds that charts install: the release they came with. */
 export const releaseAnnotation = "klutch.anynines.com/release";
 
 /** A chart of ours. */

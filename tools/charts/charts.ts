@@ -107,7 +107,7 @@ function appClusterChart(registry: Registry): ChartDefinition {
     registry,
     values: appClusterValues(registry),
     templates: {
-      "crds/apiservicebindings.yaml": kind(apiServiceBindingCrd),
+      "crds/apiservicebindings.yaml": kind(released(apiServiceBindingCrd)),
       "templates/rbac.yaml": `# ${generatedBy}\n${verbatim(rbac)}`,
       "templates/_deployment.tpl": `{{/* ${generatedBy} */}}\n${baseTemplate("klutch-konnector.deployment", deployment)}`,
     },

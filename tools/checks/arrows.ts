@@ -94,7 +94,7 @@ export const folderRules: Readonly<Record<string, FolderRule>> = {
       "konnector",
       "provider-anynines",
     ],
-    thirdParty: ["esbuild"],
+    thirdParty: ["esbuild", "marked"],
   },
   // The store of our broker is filled and read past it.
   bench: { parts: anything, thirdParty: ["pg"] },

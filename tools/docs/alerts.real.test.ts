@@ -20,9 +20,9 @@ const page = await readFile(join(repositoryRoot, "docs", "monitoring.md"), "utf8
 const [, block = ""] = /^```yaml\n([^]*?)^```$/m.exec(page) ?? [];
 const groups = recordsAt(parseYaml(block), "spec", "groups");
 const rules = groups.flatMap((group) => recordsAt(group, "rules"));
-const { path, env } = await resolveDebian("prometheus");
+const prometheus = await resolveDebian("prometheus");
 const promtool = (...args: readonly string[]): Promise<{ readonly stdout: string }> =>
-  run(path("promtool"), args, { cwd: folder, env: { ...process.env, ...env } });
+  run(prometheus.path("promtool"), args, { cwd: folder, env: { ...process.env, ...prometheus.env } });
 
 test("Prometheus takes each alert", async () => {
   assert.equal(rules.length, 9);

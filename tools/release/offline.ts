@@ -8,7 +8,7 @@ import { klutchVersion } from "@klutch/api";
 import { layoutFiles, type NamedImage, tarEnd, type TarEntry, tarParts } from "@klutch/oci";
 import { replace } from "./beside.ts";
 import { bundleNames } from "./bundles.ts";
-import type { ReleasedImage } from "./build-images.ts";
+import type { ReleasedImage } from "./released-image.ts";
 
 /** Of the archive, and of the folder in it. */
 export const offlineName: string = `klutch-${klutchVersion}`;

@@ -1,6 +1,14 @@
 /** Pushes an image to a registry (OCI distribution specification 1.1). */
 import { OciError } from "./errors.ts";
-import { type Blob, buildReferrersIndex, type Image, type ImageIndex, type Referrer } from "./image.ts";
+import {
+  type Blob,
+  buildReferrersIndex,
+  digestOf,
+  type Image,
+  type ImageIndex,
+  mediaTypes,
+  type Referrer,
+} from "./image.ts";
 
 /** Where to. */
 export interface PushTarget {
@@ -45,6 +53,32 @@ export async function pushReferrers(
   await pushManifest(buildReferrersIndex(referrers), { ...target, tag: subject.digest.replace(":", "-") });
 }
 
+/** Digest of what the registry has under the tag, by its bytes; undefined when there is nothing. Throws `OciError`. */
+export async function digestInRegistry(target: PushTarget): Promise<string | undefined> {
+  const accept = [mediaTypes.index, mediaTypes.manifest].join(", ");
+  const url = `${target.registry}/v2/${target.repository}/manifests/${target.tag}`;
+  const response = await send(url, { method: "GET", headers: { accept } }, target.signal);
+  if (response.status === 404) return undefined;
+  if (response.status !== 200) throw await failure("question for the tag", target, response);
+  return digestOf(await manifestOf(response, target));
+}
+
+/** The largest manifest that is read, in bytes (OCI distribution specification 1.1, pushing manifests). */
+const largestManifest = 4 * 1024 * 1024;
+
+async function manifestOf(response: Response, { registry, repository }: PushTarget): Promise<Uint8Array> {
+  const parts: Uint8Array[] = [];
+  let size = 0;
+  const body: AsyncIterable<Uint8Array> | undefined = response.body ?? undefined;
+  for await (const part of body ?? []) {
+    size += part.length;
+    if (size > largestManifest)
+      throw new OciError(`the registry ${registry} has a manifest of ${repository} with more than 4 MiB`);
+    parts.push(part);
+  }
+  return Buffer.concat(parts);
+}
+
 async function pushManifest(manifest: Blob, target: PushTarget): Promise<Response> {
   const response = await call(target, "PUT", `manifests/${target.tag}`, manifest);
   if (response.status !== 201) throw await failure("manifest", target, response);
@@ -59,46 +93,29 @@ async function pushBlob(part: Blob, target: PushTarget): Promise<void> {
   if (started.status !== 202 || location === null) throw await failure("upload", target, started);
   const url = new URL(location, target.registry);
   url.searchParams.set("digest", part.digest);
-  const response = await send(url.href, "PUT", part, target.signal);
+  const response = await send(url.href, upload("PUT", part), target.signal);
   if (response.status !== 201) throw await failure("blob", target, response);
 }
 
-/** Asks for something of the repository. Throws `OciError` when nobody answers. */
-export function call(
-  target: PushTarget,
-  method: string,
-  path: string,
-  body?: Blob,
-  accept?: string,
-): Promise<Response> {
-  const url = `${target.registry}/v2/${target.repository}/${path}`;
-  return send(url, method, body, target.signal, accept);
+function call(target: PushTarget, method: string, path: string, body?: Blob): Promise<Response> {
+  return send(`${target.registry}/v2/${target.repository}/${path}`, upload(method, body), target.signal);
 }
 
-async function send(
-  url: string,
-  method: string,
-  body: Blob | undefined,
-  signal: AbortSignal | undefined,
-  accept?: string,
-): Promise<Response> {
+function upload(method: string, body: Blob | undefined): RequestInit {
+  if (body === undefined) return { method };
+  return { method, body: Uint8Array.from(body.bytes), headers: { "content-type": body.mediaType } };
+}
+
+async function send(url: string, request: RequestInit, signal: AbortSignal | undefined): Promise<Response> {
   try {
-    return await fetch(url, {
-      method,
-      ...(signal === undefined ? {} : { signal }),
-      ...(accept === undefined ? {} : { headers: { accept } }),
-      ...(body === undefined
-        ? {}
-        : { body: Uint8Array.from(body.bytes), headers: { "content-type": body.mediaType } }),
-    });
+    return await fetch(url, signal === undefined ? request : { ...request, signal });
   } catch (cause) {
     signal?.throwIfAborted();
     throw new OciError(`the registry at ${new URL(url).origin} cannot be reached`, { cause });
   }
 }
 
-/** The refusal in words, with the beginning of what the registry says. */
-export async function failure(what: string, target: PushTarget, response: Response): Promise<OciError> {
+async function failure(what: string, target: PushTarget, response: Response): Promise<OciError> {
   const text = (await response.text()).slice(0, 300);
   return new OciError(
     `the registry ${target.registry} refused the ${what} of ${target.repository}:${target.tag}: HTTP ${response.status} ${text}`,
