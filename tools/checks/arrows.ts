@@ -59,7 +59,7 @@ export const folderRules: Readonly<Record<string, FolderRule>> = {
     thirdParty: ["hono", "@hono/node-server", "openid-client", "jose"],
   },
   "apps/cli": {
-    parts: ["services", "sync", "api", "kube", "kube-core"],
+    parts: ["services", "sync", "api", "oci", "kube", "kube-core"],
     thirdParty: ["commander", "@clack/prompts", "yocto-spinner"],
   },
   "apps/provider-anynines": {

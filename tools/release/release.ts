@@ -6,6 +6,7 @@ import type { Registry } from "@klutch/api";
 import { buildImages, type ImagesOptions } from "./build-images.ts";
 import { writeBundles } from "./bundles.ts";
 import { packCharts } from "./charts.ts";
+import { writeOffline } from "./offline.ts";
 import { sourceOfRelease } from "./provenance.ts";
 import type { ReleasedImage } from "./released-image.ts";
 
@@ -22,6 +23,7 @@ export async function buildRelease(options: ReleaseOptions): Promise<readonly Re
     const images = await buildImages(options, await sourceOfRelease(), folder);
     await writeBundles(options, images);
     await packCharts(options);
+    await writeOffline(options.out, images);
     return images;
   } finally {
     await rm(folder, { recursive: true, force: true });
