@@ -46,7 +46,7 @@ test("Helm takes the values of the page, and what it makes of them has our regis
   ])
     assert.ok(args.includes(part), `${part} is not in ${args}`);
   const packages = objects.filter((object) => textAt(object, "apiVersion")?.startsWith("pkg.") === true);
-  assert.deepEqual(packages.map((object) => textAt(object, "kind")).toSorted(), [
+  assert.deepEqual(packages.map((object) => textAt(object, "kind") ?? "").toSorted(), [
     "Configuration",
     "Function",
     "Provider",
