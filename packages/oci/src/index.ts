@@ -19,5 +19,5 @@ export {
 } from "./image.ts";
 export { blobsOf, type NamedImage, writeLayout } from "./layout.ts";
 export { pushImage, pushIndex, pushReferrers, type PushTarget } from "./push.ts";
-export type { TarEntry } from "./tar.ts";
+export { tar, type TarEntry } from "./tar.ts";
 export { buildXpkg } from "./xpkg.ts";
