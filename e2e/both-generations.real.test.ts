@@ -21,7 +21,7 @@ import type { KubeClient } from "@klutch/kube";
 import { namespaceObject, waitFor } from "@klutch/kube-testing";
 import { claimResource, v2 } from "@klutch/services";
 import { Client } from "pg";
-import { bindings, instances, nano } from "./claim-kinds.ts";
+import { backups, bindings, instances, nano, restores } from "./claim-kinds.ts";
 import { startOwnSandbox } from "./own-sandbox.ts";
 
 const sandbox = await startOwnSandbox("both-generations", "--namespaced");
@@ -31,7 +31,10 @@ const appA = await sandbox.client("app-a");
 
 const namespacedInstances = claimResource("PostgresqlInstance", v2);
 const namespacedBindings = claimResource("ServiceBinding", v2);
+const namespacedBackups = claimResource("Backup", v2);
+const namespacedRestores = claimResource("Restore", v2);
 const toOrders = { instanceRef: "orders", serviceInstanceType: "postgresql" };
+const ofMonday = { backupRef: "monday", serviceInstanceType: "postgresql" };
 
 /** A claim in the namespace `demo`. */
 class Claims {
@@ -118,7 +121,8 @@ test("in an app cluster, two claims of one name have different data, and one goe
   timeout: 500_000,
 }, async () => {
   await sandbox.bind(instances.plural, bindings.plural);
-  for (const type of [namespacedInstances, namespacedBindings])
+  await sandbox.bind(backups.plural, restores.plural);
+  for (const type of [namespacedInstances, namespacedBindings, namespacedBackups, namespacedRestores])
     await sandbox.bind(`${type.plural}.${type.group}`);
   const crd = await appA.get(customResourceDefinitions, { name: "postgresqlinstances.m.anynines.com" });
   const [version] = listAt(recordAt(crd, "spec"), "versions");
@@ -152,6 +156,8 @@ test("in an app cluster, two claims of one name have different data, and one goe
   assert.deepEqual(await demo.query("old", "select text from notes"), ["old"]);
   assert.deepEqual(await demo.query("new", "select text from notes"), ["new"]);
 
+  await backUpAndRestore(demo);
+
   await appA.mergePatch(
     namespacedInstances,
     { namespace: "demo", name: "orders" },
@@ -177,3 +183,19 @@ test("in an app cluster, two claims of one name have different data, and one goe
   await demo.delete(bindings, "old");
   await demo.delete(instances, "orders");
 });
+
+/** A backup and a restore of each generation, of instances of one name and under one name: each is of its own generation's instance. */
+async function backUpAndRestore(demo: Claims): Promise<void> {
+  for (const type of [backups, namespacedBackups]) await demo.create(type, "monday", toOrders);
+  for (const type of [backups, namespacedBackups]) await demo.ready(type, "monday");
+  for (const binding of ["old", "new"]) await demo.query(binding, "update notes set text = 'overwritten'");
+  await demo.create(namespacedRestores, "undo", ofMonday);
+  await demo.ready(namespacedRestores, "undo");
+  assert.deepEqual(await demo.query("new", "select text from notes"), ["new"]);
+  assert.deepEqual(await demo.query("old", "select text from notes"), ["overwritten"]);
+  await demo.create(restores, "undo", ofMonday);
+  await demo.ready(restores, "undo");
+  assert.deepEqual(await demo.query("old", "select text from notes"), ["old"]);
+  for (const type of [restores, namespacedRestores]) await demo.delete(type, "undo");
+  for (const type of [backups, namespacedBackups]) await demo.delete(type, "monday");
+}

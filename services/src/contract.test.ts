@@ -2,7 +2,14 @@ import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { configurationMeta, functionName, packageRepositories, providerName } from "@klutch/api";
+import {
+  configurationMeta,
+  functionName,
+  packageArtefacts,
+  parseRegistry,
+  providerName,
+  releaseRegistry,
+} from "@klutch/api";
 import { listAt, recordAt, textAt, valueAt } from "@klutch/kube-core";
 import * as schema from "@klutch/schema";
 import { compositionsOf } from "./compositions.ts";
@@ -166,10 +173,14 @@ test("every composite has the Composition that its definition names, and the Com
 });
 
 test("the Configuration depends on the function and the provider it needs", () => {
-  const text = JSON.stringify(configurationMeta("registry.example.org"));
-  for (const repository of [packageRepositories.function, packageRepositories.provider])
-    assert.ok(text.includes(`"package":"registry.example.org/${repository}"`));
-  // Crossplane names what it installs for a dependency after the repository's path.
-  assert.equal(functionName, packageRepositories.function.replace("/", "-"));
-  assert.equal(providerName, packageRepositories.provider.replace("/", "-"));
+  const text = JSON.stringify(configurationMeta(parseRegistry("registry.example.org")));
+  for (const name of [packageArtefacts.function, packageArtefacts.provider])
+    assert.ok(text.includes(`"package":"registry.example.org/${name}"`));
+});
+
+test("what Crossplane installs for a dependency, it names as the Compositions do", () => {
+  // After the path of the repository.
+  const path = releaseRegistry.slice(releaseRegistry.indexOf("/") + 1);
+  assert.equal(functionName, `${path}-${packageArtefacts.function}`);
+  assert.equal(providerName, `${path}-${packageArtefacts.provider}`);
 });

@@ -22,6 +22,7 @@ export {
   objectResource,
   readObjectInput,
 } from "./object-input.ts";
+export { type CrossplanePackage, packagesOf } from "./packages.ts";
 export { pageOf } from "./page.ts";
 export { sharedXrdsOf } from "./shared-xrds.ts";
 export type { CompositeResourceDefinition } from "./xrd.ts";

@@ -8,11 +8,14 @@ export const bundledApps: readonly string[] = [
   "backend",
   "provider-anynines",
   "function-klutch",
+  "broker",
+  "a8s-operator",
 ];
 
 const root = join(import.meta.dirname, "..", "..");
-/** Packages of the CommonJS kind call `require`, which a module does not have by itself. */
-const banner = 'import { createRequire } from "node:module"; const require = createRequire(import.meta.url);';
+/** Packages of the CommonJS kind call `require`, which a module does not have by itself. The name is nobody else's. */
+const banner =
+  'import { createRequire as bannerRequire } from "node:module"; const require = bannerRequire(import.meta.url);';
 
 /** Writes the bundle of an app and gives back the files that are in it, below the root. Throws with esbuild's messages when it does not build. */
 export async function bundleApp(app: string, outfile: string): Promise<readonly string[]> {

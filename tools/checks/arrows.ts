@@ -77,8 +77,8 @@ export const folderRules: Readonly<Record<string, FolderRule>> = {
     parts: ["services", "api", "engines", "kube", "kube-core", "kube-testing", "oci"],
     thirdParty: ["pg", "@peculiar/x509", "reflect-metadata"],
   },
-  // The manifests of an app are printed.
-  tools: { parts: [...anything, "a8s-operator"], thirdParty: ["esbuild"] },
+  // The manifests of an app are printed, and the flags of others.
+  tools: { parts: [...anything, "a8s-operator", "backend", "konnector"], thirdParty: ["esbuild"] },
   // The store of our broker is filled and read past it.
   bench: { parts: anything, thirdParty: ["pg"] },
   // The simulation runs the agent itself, in virtual time; the sandbox plays the person who binds.

@@ -1,6 +1,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { incompleteManifests, longestFile, marked, namingMachines, tooLong } from "./files.ts";
+import {
+  incompleteManifests,
+  longestFile,
+  marked,
+  namingMachines,
+  namingRegistries,
+  tooLong,
+} from "./files.ts";
 
 test("a file of 400 lines passes and one more is too long", () => {
   const file = (lines: number): { path: string; text: string } => ({
@@ -17,6 +24,14 @@ test("a registry's host and a path of one machine are found, each by name", () =
     `docs/a.md: registry.${"npmjs"}.org`,
     `docs/a.md: /work/${"main"}`,
   ]);
+});
+
+test("an image of somebody else's registry is found, one of ours and a page about one are not", () => {
+  const found = (text: string): readonly string[] => namingRegistries([{ path: "a.yaml", text }]);
+  assert.deepEqual(found(`image: ghcr.${"io"}/x/y:v1`), [`a.yaml: ghcr.${"io"}`]);
+  assert.deepEqual(found(`image: public.ecr.${"aws"}/x/y`), [`a.yaml: public.ecr.${"aws"}`]);
+  assert.deepEqual(found("image: registry.klutch.example/klutch/konnector:v1"), []);
+  assert.deepEqual(found(`somebody's image of ghcr.${"io"} is not ours`), []);
 });
 
 test("a marker counts as a word of its own only", () => {

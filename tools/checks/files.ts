@@ -23,6 +23,12 @@ export const fileChecks: readonly Check[] = [
     find: ({ files }) => namingMachines(files(isText)),
   },
   {
+    name: "registries",
+    rule: "no file names somebody else's registry of images, which could serve anything under our version",
+    advice: "name artefacts by artefact() of packages/api/src/release.ts",
+    find: ({ files }) => namingRegistries(files(isText)),
+  },
+  {
     name: "markers",
     rule: "unfinished work is written down in docs/known-limits.md, not in the code",
     advice: "finish it, or describe the limit in docs/known-limits.md",
@@ -60,6 +66,26 @@ const machineWords = [
 export function namingMachines(files: readonly SourceFile[]): readonly string[] {
   return files.flatMap(({ path, text }) =>
     machineWords.filter((word) => text.includes(word)).map((word) => `${path}: ${word}`),
+  );
+}
+
+// In pieces, too.
+const registryWords = [
+  ["public", "ecr", "aws"],
+  ["docker", "io"],
+  ["ghcr", "io"],
+  ["quay", "io"],
+  ["gcr", "io"],
+  ["registry", "k8s", "io"],
+  ["xpkg", "crossplane", "io"],
+  ["xpkg", "upbound", "io"],
+  ["mcr", "microsoft", "com"],
+].map((pieces) => pieces.join("."));
+
+/** Files that name a public registry of images. */
+export function namingRegistries(files: readonly SourceFile[]): readonly string[] {
+  return files.flatMap(({ path, text }) =>
+    registryWords.filter((word) => text.includes(`${word}/`)).map((word) => `${path}: ${word}`),
   );
 }
 

@@ -60,6 +60,7 @@ export const houseRules: readonly HouseRule[] = [
       ["unbind/"],
       ["doctor/"],
       ["verify/"],
+      ["upgrade/"],
       ["service/"],
       ["app-cluster/"],
       // What every room may use.

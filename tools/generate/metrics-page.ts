@@ -11,7 +11,7 @@ a user made. Labels whose values come from outside have a bound: so many differe
 |---|---|
 | konnector | \`--probe-host\`, \`--probe-port\` (8080) |
 | backend | host of \`--listen-address\`, \`--probe-port\` (8081) |
-| provider-anynines, function-klutch | \`--health-probe-bind-address\` (:8081) |
+| provider-anynines, function-klutch | \`--health-probe-bind-address\` (:8080, where Crossplane tells Prometheus to look) |
 | broker | \`--health-probe-bind-address\` or \`BROKER_PROBE_LISTEN\` (127.0.0.1, a free port) |
 `;
 

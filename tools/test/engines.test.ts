@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { engineNames } from "@klutch/engines";
+import { engineNames, nodeEngineNames } from "@klutch/engines";
 import { enginesFor } from "./engines.ts";
 
 test("only the servers that the chosen tests need are obtained", () => {
@@ -17,6 +17,12 @@ test("only the servers that the chosen tests need are obtained", () => {
     enginesFor(["e2e/whole-way.real.test.ts", "packages/oci/src/x.real.test.ts"]),
     engineNames,
   );
+  assert.deepEqual(enginesFor(["packages/engines/src/node-engines.real.test.ts"]), nodeEngineNames);
+  assert.deepEqual(
+    new Set(enginesFor(["e2e/nodes.real.test.ts"])),
+    new Set([...engineNames, ...nodeEngineNames, "helm"]),
+  );
   assert.deepEqual(enginesFor(["e2e/gitops/states.real.test.ts"]), ["judges"]);
+  assert.deepEqual(enginesFor(["packages/engines/src/helm.real.test.ts"]), ["helm"]);
   assert.deepEqual(enginesFor(["e2e/gitops/living.real.test.ts"]), [...engineNames, "judges"]);
 });

@@ -1,11 +1,15 @@
 /** Obtains the upstream servers that the tests need before the first one needs them, so that no test waits for a compiler. */
+import { tmpdir } from "node:os";
 import {
   allEngineNames,
   type EngineName,
   engineNames,
+  nodeEngineNames,
   resolveDebian,
   resolveEngines,
   resolveKeycloak,
+  resolveNodePrograms,
+  whyNoNodes,
 } from "@klutch/engines";
 
 const cluster: readonly EngineName[] = ["kube-apiserver", "kube-controller-manager", "etcd"];
@@ -17,10 +21,14 @@ const needs: readonly (readonly [path: string, names: readonly EngineName[]])[] 
   ["e2e/a8s-", [...engineNames, "provider-kubernetes"]],
   ["e2e/gitops/states", ["judges"]],
   ["e2e/gitops/", [...engineNames, "judges"]],
+  ["e2e/nodes", [...engineNames, "helm", ...nodeEngineNames]],
   ["e2e/", engineNames],
   ["packages/oci/", ["crane"]],
   ["packages/kube-testing/src/provider-kubernetes", [...cluster, "provider-kubernetes"]],
+  ["packages/engines/src/helm", ["helm"]],
+  ["packages/engines/src/node-engines", nodeEngineNames],
   ["packages/engines/", []],
+  ["packages/nodes/", [...cluster, "kubectl", "crane", ...nodeEngineNames]],
   ["packages/data-servers/", []],
   ["apps/broker/", []],
 ];
@@ -33,13 +41,30 @@ export function enginesFor(files: readonly string[]): readonly EngineName[] {
   return allEngineNames.filter((name) => wanted.has(name));
 }
 
+/** Tests on real nodes, which skip themselves where there can be none. */
+const onNodes = /^(?:packages\/nodes\/|e2e\/nodes|packages\/engines\/src\/node-engines)/;
+
+/** Those that will run here: what others need would take minutes for nothing. */
+async function runnable(files: readonly string[]): Promise<readonly string[]> {
+  if (!files.some((file) => onNodes.test(file))) return files;
+  const refusal = await whyNoNodes({ folder: tmpdir(), clusters: 1 });
+  if (refusal === undefined) return files;
+  console.log(`Tests on real nodes will be skipped: ${refusal}.`);
+  return files.filter((file) => !onNodes.test(file));
+}
+
 /** Obtains them, printing progress. */
-export async function ensureEngines(files: readonly string[]): Promise<void> {
+export async function ensureEngines(chosen: readonly string[]): Promise<void> {
   const started = performance.now();
   const progress = (line: string): void => console.log(line);
+  const files = await runnable(chosen);
   await resolveEngines(enginesFor(files), { progress });
   if (files.some((file) => file.includes("keycloak"))) await resolveKeycloak({ progress });
   if (files.some((file) => /^(?:apps\/broker\/src\/servers|e2e)\//.test(file)))
     for (const name of ["mariadb", "redis"] as const) await resolveDebian(name, { progress });
+  if (files.some((file) => onNodes.test(file))) {
+    await resolveNodePrograms({ progress });
+    await resolveDebian("busybox", { progress });
+  }
   console.log(`Engines ready in ${((performance.now() - started) / 1000).toFixed(1)} s.`);
 }

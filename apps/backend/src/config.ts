@@ -1,11 +1,6 @@
 /** The configuration of the backend. All faults are reported at once. */
 import { randomUUID } from "node:crypto";
-import {
-  type ClusterScopedIsolation,
-  type InformerScope,
-  klutchVersion,
-  konnectorRepository,
-} from "@klutch/api";
+import { artefact, type ClusterScopedIsolation, type InformerScope, klutchVersion } from "@klutch/api";
 import {
   address,
   ConfigError,
@@ -134,7 +129,7 @@ const backendFlags = {
   }),
   "konnector-image": text({
     help: "Image of the konnectors that the control-plane mode deploys",
-    default: `${konnectorRepository}:${klutchVersion}`,
+    default: artefact("konnector"),
   }),
   "allowed-image-prefix": imagePrefixes({
     help: "Beginning of images that overrides of an AppClusterBinding may name; the repository of --konnector-image when it is not set",

@@ -4,8 +4,8 @@ import { startPostgres } from "@klutch/engines";
 import { waitFor } from "@klutch/kube-testing";
 import { createOsbClient, isConcurrency, isGone, OsbError } from "@klutch/osb";
 import { silentLogger } from "@klutch/telemetry";
-import { Client } from "pg";
 import { startBroker } from "./broker.ts";
+import { query } from "./testing/world.ts";
 
 const postgres = await startPostgres();
 const secretKey = "0123456789abcdef0123456789abcdef";
@@ -50,18 +50,6 @@ async function bound(instanceId: string, bindingId: string): Promise<string> {
   const outcome = await osb.bind({ ...plan, instanceId, bindingId });
   assert.ok(outcome.kind === "done");
   return String(outcome.credentials["uri"]);
-}
-
-async function query(uri: string, ...statements: readonly string[]): Promise<unknown> {
-  const client = new Client({ connectionString: uri });
-  await client.connect();
-  try {
-    let rows: unknown;
-    for (const statement of statements) ({ rows } = await client.query(statement));
-    return rows;
-  } finally {
-    await client.end();
-  }
 }
 
 async function count(table: string, column: string, prefix: string): Promise<number> {

@@ -3,6 +3,7 @@ import { klutchVersion } from "@klutch/api";
 import {
   type Address,
   address,
+  ConfigError,
   type Flag,
   FlagFault,
   optionalText,
@@ -44,10 +45,17 @@ const flags = {
     default: "127.0.0.1:0",
   }),
   "health-probe-bind-address": probesFlag({ env: "BROKER_PROBE_LISTEN", default: "127.0.0.1:0" }),
-  "postgres-url": credential(
-    "BROKER_POSTGRES_URL",
-    "URL of a superuser of the PostgreSQL server that holds the instances",
-  ),
+  "postgres-url": optionalText({
+    help: "URL of a superuser of the PostgreSQL server that holds the instances",
+    env: "BROKER_POSTGRES_URL",
+    envOnly: true,
+    secret: true,
+  }),
+  "postgres-folder": optionalText({
+    help: "Folder of a PostgreSQL server that the broker runs itself when BROKER_POSTGRES_URL names none",
+    env: "BROKER_POSTGRES_FOLDER",
+    envOnly: true,
+  }),
   "data-folder": optionalText({
     help: "Folder for the servers of MariaDB and key-value instances; without it they are not offered",
     env: "BROKER_DATA_FOLDER",
@@ -98,7 +106,9 @@ const flags = {
 };
 
 /** How the process runs. */
-export interface BrokerProcessConfig extends BrokerConfig {
+export interface BrokerProcessConfig extends Omit<BrokerConfig, "postgresUrl"> {
+  /** The server that holds the instances: one that is there, or one of the broker's own. */
+  readonly postgres: { readonly url: string } | { readonly folder: string };
   /** Where /healthz, /readyz and /metrics are served. */
   readonly probes: Address;
   readonly logLevel: LogLevel;
@@ -115,7 +125,7 @@ export const brokerProgram: Program<BrokerProcessConfig> = {
     return {
       ...values.listen,
       probes: values["health-probe-bind-address"],
-      postgresUrl: values["postgres-url"],
+      postgres: postgresOf(values),
       dataFolder: values["data-folder"],
       username: values.username,
       password: values.password,
@@ -125,6 +135,15 @@ export const brokerProgram: Program<BrokerProcessConfig> = {
     };
   },
 };
+
+function postgresOf(values: ValuesOf<typeof flags>): BrokerProcessConfig["postgres"] {
+  const { "postgres-url": url, "postgres-folder": folder } = values;
+  if (url !== undefined) return { url };
+  if (folder !== undefined) return { folder };
+  throw new ConfigError([
+    "BROKER_POSTGRES_URL is required, or BROKER_POSTGRES_FOLDER: the server that holds the instances",
+  ]);
+}
 
 function backupsOf(values: ValuesOf<typeof flags>): BackupConfig | undefined {
   const folder = values["backup-folder"];

@@ -2,6 +2,7 @@
 import { Manager, runProcess, untilAborted } from "@klutch/kube-runtime";
 import { startBroker } from "./broker.ts";
 import { brokerProgram } from "./config.ts";
+import { preparePostgresOf } from "./own-postgres.ts";
 
 await runProcess(brokerProgram, process, async (config, runtime) => {
   const manager = new Manager({ ...runtime, probes: config.probes });
@@ -9,9 +10,10 @@ await runProcess(brokerProgram, process, async (config, runtime) => {
     name: "broker",
     runs: "process",
     async start({ signal }) {
-      await using broker = await startBroker(config, runtime.logger, runtime.metrics);
+      await using prepared = await preparePostgresOf(config);
+      await using broker = await startBroker(prepared.config, runtime.logger, runtime.metrics);
       runtime.logger.info("serving", { port: broker.port });
-      await untilAborted(signal);
+      await Promise.race([untilAborted(signal), prepared.lost]);
     },
   });
   await manager.start(runtime);

@@ -69,6 +69,8 @@ export class Maintenance implements AsyncDisposable {
   async runIn(database: string, ...statements: readonly string[]): Promise<void> {
     await this.seize(database);
     const client = new Client({ connectionString: this.#urlOf(database), options: safeSettings });
+    // A login that ends, or a server that stops, ends the session; the query that runs then says so.
+    client.on("error", () => undefined);
     await client.connect();
     try {
       await this.#watched(client, statements);

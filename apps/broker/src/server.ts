@@ -8,6 +8,8 @@ const closedDatabases = ["template1", "postgres", adminDatabase] as const;
 /** Makes the broker's own database and closes those that are nobody's. Throws when the server is set up so that tenants could harm others. */
 export async function prepareServer(url: string): Promise<void> {
   const client = new Client({ connectionString: url, options: safeSettings });
+  // A login that ends, or a server that stops, ends the session; the query that runs then says so.
+  client.on("error", () => undefined);
   await client.connect();
   try {
     await requireNoPreparedTransactions(client);

@@ -1,5 +1,6 @@
 /** The commands of `klutch` besides `bind`, and how their flags are read. */
 import { Command } from "commander";
+import type { CommandTools } from "./command-tools.ts";
 import type { CliContext } from "./context.ts";
 import { CliError } from "./errors.ts";
 import { type CommonOptions, commonOptions } from "./options.ts";
@@ -8,17 +9,12 @@ import { handBack } from "./unbind/hand-back.ts";
 import { serviceCommand } from "./service/commands.ts";
 import { release } from "./unbind/release.ts";
 import { unbind } from "./unbind/unbind.ts";
+import { upgradeCommand } from "./upgrade/command.ts";
 import { verify } from "./verify/verify.ts";
-
-/** What the program gives to each of its commands. */
-export interface CommandTools {
-  prepare(command: Command): Command;
-  addConnectionFlags(command: Command): void;
-}
 
 type Values = Readonly<Record<string, unknown>>;
 
-/** verify, doctor, unbind, release, hand-back and service, for the executable `klutch`. */
+/** verify, doctor, unbind, release, hand-back, service and upgrade, for the executable `klutch`. */
 export function klutchCommands(context: CliContext, tools: CommandTools): readonly Command[] {
   const unbinding = unbindCommand(context, tools);
   tools.addConnectionFlags(unbinding.option("--timeout <duration>", "longest time to wait", unbindTimeout));
@@ -29,6 +25,7 @@ export function klutchCommands(context: CliContext, tools: CommandTools): readon
     releaseCommand(context, tools),
     handBackCommand(context, tools),
     serviceCommand(context, tools),
+    upgradeCommand(context, tools),
   ];
 }
 

@@ -48,6 +48,21 @@ test("a failure is one line on standard error and exit code 1, without a stack",
   });
 });
 
+test("a registry that is none is refused before anything is asked, by bind and bind apiservice", async (t) => {
+  const wrong = "--registry=oci://mirror.example.org";
+  for (const args of [
+    ["https://provider.test/export", wrong],
+    ["apiservice", "-f", "-", "--remote-kubeconfig", "none", wrong],
+  ]) {
+    const failed = await run(t, "kubectl-bind", args);
+    assert.deepEqual([failed.code, failed.stdout], [1, ""]);
+    assert.match(
+      failed.stderr,
+      /^error: --registry: is "oci:\/\/mirror.example.org", which has a scheme; expected/,
+    );
+  }
+});
+
 test("without a terminal, lines are read one by one and waiting is a plain line", async () => {
   const [stdin, stdout, stderr] = [new PassThrough(), new PassThrough(), new PassThrough()];
   using terminal = createTerminal({ stdin, stdout, stderr });

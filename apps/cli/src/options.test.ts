@@ -75,3 +75,15 @@ test("flags that exclude each other or are incomplete are named, all at once", (
   });
   assert.equal(bindApiServiceOptions({ file: "-", remoteKubeconfig: "r" }, undefined, {}).file, "-");
 });
+
+test("--registry is checked, named when it is wrong, and excludes an image of one's own", () => {
+  assert.equal(commonOptions({}, {}).registry, undefined);
+  assert.equal(commonOptions({ registry: "localhost:5000/klutch" }, {}).registry, "localhost:5000/klutch");
+  for (const [values, message] of [
+    [{ registry: "https://mirror.example.org" }, /--registry: is "https.*has a scheme; expected HOST/],
+    [{ registry: "mirror.example.org/klutch:v1" }, /--registry: .*has a tag/],
+    [{ registry: "" }, /--registry: .*empty/],
+    [{ registry: "localhost:5000", konnectorImage: "x.test/k:v1" }, /exclude each other/],
+  ] as const)
+    assert.throws(() => commonOptions(values, {}), { code: "Usage", message });
+});

@@ -1,4 +1,5 @@
 /** The flags, as typed values. */
+import { parseRegistry, type Registry, RegistryError } from "@klutch/api";
 import { type LoadKubeconfigOptions } from "@klutch/kube";
 import { parseDuration } from "@klutch/kube-core";
 import { Secret } from "@klutch/telemetry";
@@ -23,6 +24,8 @@ export interface CommonOptions {
   readonly skipKonnector: boolean;
   readonly downgradeKonnector: boolean;
   readonly konnectorImage: string | undefined;
+  /** Where the konnector's image comes from; undefined: where releases live. */
+  readonly registry: Registry | undefined;
   readonly claims: ClaimAnswer;
   /** Of each wait. */
   readonly timeoutMs: number;
@@ -67,6 +70,7 @@ export function commonOptions(values: Values, env: CommonEnvironment): CommonOpt
     skipKonnector: flag(values, "skipKonnector"),
     downgradeKonnector: flag(values, "downgradeKonnector"),
     konnectorImage: text(values, "konnectorImage"),
+    registry: registryOption(values),
     claims: flag(values, "acceptPermissions")
       ? "accept"
       : flag(values, "rejectPermissions")
@@ -74,6 +78,20 @@ export function commonOptions(values: Values, env: CommonEnvironment): CommonOpt
         : "ask",
     timeoutMs: durationMs(text(values, "timeout"), "--timeout") ?? defaultTimeoutMs,
   };
+}
+
+/** Throws `CliError` naming the flag, also for one that is set to nothing. */
+function registryOption(values: Values): Registry | undefined {
+  const value = values["registry"];
+  if (typeof value !== "string") return undefined;
+  if (text(values, "konnectorImage") !== undefined)
+    throw new CliError("Usage", "--registry and --konnector-image exclude each other: both name the image.");
+  try {
+    return parseRegistry(value);
+  } catch (error) {
+    if (!(error instanceof RegistryError)) throw error;
+    throw new CliError("Usage", `${error.message}.`, { cause: error });
+  }
 }
 
 type CommonEnvironment = Readonly<Record<string, string | undefined>>;

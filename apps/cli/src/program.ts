@@ -5,7 +5,8 @@ import { bind } from "./bind/bind.ts";
 import { bindApiService } from "./bind/bind-apiservice.ts";
 import type { CliContext } from "./context.ts";
 import { errorText } from "./errors.ts";
-import { type CommandTools, klutchCommands, unbindCommand } from "./commands.ts";
+import type { CommandTools } from "./command-tools.ts";
+import { klutchCommands, unbindCommand } from "./commands.ts";
 import { bindApiServiceOptions, bindOptions } from "./options.ts";
 import { safeTerminal } from "./safe-terminal.ts";
 
@@ -108,6 +109,7 @@ function addCommonFlags(command: Command): void {
     .option("--show-managed-fields", "keep metadata.managedFields in the output")
     .option("--skip-konnector", "do not install or change the konnector")
     .option("--konnector-image <image>", "install the konnector with this image, also with --skip-konnector")
+    .option("--registry <host[/path]>", "take the konnector's image from there, such as a mirror of releases")
     .option("--downgrade-konnector", "replace a konnector that is newer than this plugin")
     .option(
       "--accept-permissions",

@@ -27,7 +27,7 @@ const flags = {
     help: "Folder with tls.crt, tls.key and ca.crt",
     env: "TLS_SERVER_CERTS_DIR",
   }),
-  "health-probe-bind-address": probesFlag({ default: ":8081" }),
+  "health-probe-bind-address": probesFlag({ default: ":8080" }),
   debug: toggle({ short: "d", help: "Log more" }),
 };
 

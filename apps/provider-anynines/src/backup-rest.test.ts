@@ -32,3 +32,21 @@ test("backups at rest are asked for every ten to twelve minutes, and not all at 
     `${Math.max(...times) - Math.min(...times)} ms`,
   );
 });
+
+test("a backup or a restore of an hour is asked for ever less often, and its end is noticed within half a minute", async () => {
+  await using world = new BackupWorld();
+  await world.addInstance();
+  world.start();
+  world.manager.takesMs = 60 * minute;
+  await world.addBackup("b");
+  await world.clock.advance(59 * minute);
+  assert.equal(await world.condition(backups, "b"), "False Creating");
+  const ofBackup = world.manager.asked.filter(({ call }) => call === "getBackup").length;
+  assert.ok(ofBackup > 100 && ofBackup < 180, `asked ${ofBackup} times`);
+  await world.clock.advance(minute + 31_000);
+  assert.equal(await world.condition(backups, "b"), "True Available");
+  await world.addRestore("r");
+  await world.clock.advance(59 * minute);
+  const ofRestore = world.manager.asked.filter(({ call }) => call === "getRestore").length;
+  assert.ok(ofRestore > 100 && ofRestore < 180, `asked ${ofRestore} times`);
+});

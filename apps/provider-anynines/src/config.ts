@@ -20,7 +20,7 @@ export interface ProviderProcessConfig extends ControllersConfig {
 }
 
 const flags = {
-  ...controllersFlags({ probes: ":8081", namespace: "crossplane-system" }),
+  ...controllersFlags({ probes: ":8080", namespace: "crossplane-system" }),
   sync: { ...ignored({ value: "duration", default: "1h" }), short: "s" },
   poll: duration({ help: "How often each managed resource is compared with its broker", default: "1m" }),
   "max-reconcile-rate": wholeNumber(

@@ -1,13 +1,13 @@
 /** Starts everything in the order in which the parts need each other. */
 import { join } from "node:path";
-import { functionName, providerName } from "@klutch/api";
+import type { Registry } from "@klutch/api";
 import { engineNames, preparePostgres, resolveEngines } from "@klutch/engines";
-import { legacy, xrdsOf } from "@klutch/services";
+import { type CrossplanePackage, legacy, xrdsOf } from "@klutch/services";
 import { ensureCertificates } from "./certificates.ts";
 import { startClusters } from "./clusters.ts";
 import type { SandboxConfig } from "./config.ts";
 import { startCrossplane } from "./crossplane/install.ts";
-import { configurationsOf, installPackages, startRegistry } from "./crossplane/packages.ts";
+import { installPackages, startRegistry } from "./crossplane/packages.ts";
 import { packageType } from "./crossplane/package-types.ts";
 import { runPackageRuntime } from "./crossplane/runtime.ts";
 import { runDemo } from "./demo/demo.ts";
@@ -99,23 +99,22 @@ const xrd = {
 
 async function startPackages(
   context: SandboxContext,
-  registry: string,
+  registry: Registry,
   types: readonly string[],
 ): Promise<void> {
-  await installPackages(context, registry);
-  await Promise.all([startProvider(context), packagesHealthy(context)]);
+  const packages = await installPackages(context, registry);
+  await Promise.all([startProvider(context), packagesHealthy(context, packages)]);
   await configureProvider(context, types);
 }
 
-async function packagesHealthy(context: SandboxContext): Promise<void> {
+async function packagesHealthy(
+  context: SandboxContext,
+  packages: readonly CrossplanePackage[],
+): Promise<void> {
   const { client } = context.clusters.controlPlane;
-  const configurations = configurationsOf(context.generations);
-  for (const [kind, plural, name] of [
-    ["Function", "functions", functionName],
-    ["Provider", "providers", providerName],
-    ...configurations.map(({ name: one }) => ["Configuration", "configurations", one] as const),
-  ] as const) {
-    await waitForConditions(client, packageType(kind, plural), { name }, ["Installed", "Healthy"], 180_000);
+  for (const { kind, name } of packages) {
+    const type = packageType(kind, `${kind.toLowerCase()}s`);
+    await waitForConditions(client, type, { name }, ["Installed", "Healthy"], 180_000);
     context.progress.say(`${kind} ${name} is Installed and Healthy`);
   }
   for (const generation of context.generations) {

@@ -152,6 +152,8 @@ async function sql(
   values: readonly unknown[] = [],
 ): Promise<readonly Readonly<Record<string, unknown>>[]> {
   const client = new Client({ connectionString: uri });
+  // A login that ends, or a server that stops, ends the session; the query that runs then says so.
+  client.on("error", () => undefined);
   await client.connect();
   try {
     return (await client.query<Readonly<Record<string, unknown>>>(statement, [...values])).rows;

@@ -59,6 +59,7 @@ export * from "./naming.ts";
 export * from "./packages.ts";
 export * from "./pinned-provider.ts";
 export * from "./rbac.ts";
+export * from "./release.ts";
 export * from "./renewal.ts";
 export * from "./resources.ts";
 export * from "./secret-types.ts";

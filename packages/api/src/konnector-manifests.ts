@@ -26,9 +26,6 @@ export const konnectorRuntime: Readonly<Record<string, string>> = {
   NODE_OPTIONS: "--max-semi-space-size=4",
 };
 
-/** Repository of the konnector's image. */
-export const konnectorRepository = "public.ecr.aws/w5n9a2g2/klutch/konnector";
-
 /** In the order in which they have to be applied. */
 export function konnectorManifests(options: { readonly image: string }): readonly Manifest[] {
   const inNamespace = { namespace: consumerNamespace, labels: { app: konnectorName } };

@@ -75,6 +75,8 @@ export const clusterNamespaceAnnotation = "klutch.anynines.com/cluster-namespace
 export const serviceNamespaceAnnotation = "klutch.anynines.com/api-service-namespace";
 /** `<oidc subject>#<cluster id>` on cluster namespaces. */
 export const identityAnnotation = "example-backend.klutch.anynines.com/identity";
+/** Issuer of the identity, which the annotation above leaves out. A backend written in Go does not know it. */
+export const issuerAnnotation = "klutch.anynines.com/identity-issuer";
 /** `<namespace>/<name>` of the AppClusterBinding on everything it made; on a namespace the proof that it is ours. */
 export const appClusterBindingAnnotation = "klutch.anynines.com/appclusterbinding";
 /** Hash of the CRD-derived part of an export's spec. */

@@ -1,15 +1,16 @@
-/** The Crossplane packages: their repositories, their names once installed, and their metadata. */
+/** The Crossplane packages: their names below the registry, their names once installed, and their metadata. */
+import type { ArtefactName, Registry } from "./release.ts";
 import { klutchVersion } from "./versions.ts";
 
-/** Repository paths inside a registry. */
-export const packageRepositories = {
-  configuration: "klutch/configuration-dataservices",
-  namespacedConfiguration: "klutch/configuration-dataservices-namespaced",
-  function: "klutch/function-klutch",
-  provider: "klutch/provider-anynines",
+/** Names below the registry. */
+export const packageArtefacts = {
+  configuration: "configuration-dataservices",
+  namespacedConfiguration: "configuration-dataservices-namespaced",
+  function: "function-klutch",
+  provider: "provider-anynines",
 } as const;
 
-/** Crossplane names an automatically installed package after its repository path. */
+/** Crossplane names an automatically installed package after the path of its repository, which is `klutch/…` where releases live. */
 export const functionName = "klutch-function-klutch";
 /** See `functionName`. */
 export const providerName = "klutch-provider-anynines";
@@ -29,21 +30,21 @@ export interface PackageManifest {
 const metaApiVersion = "meta.pkg.crossplane.io/v1";
 const crossplane = { version: ">=v2.0.0" };
 
-/** Meta document of the Configuration; `registry` is `host:port` or a host with a path. */
-export function configurationMeta(registry: string): PackageManifest {
-  return metaOf("configuration-dataservices", registry);
+/** Meta document of the Configuration whose dependencies are in `registry`. */
+export function configurationMeta(registry: Registry): PackageManifest {
+  return metaOf(packageArtefacts.configuration, registry);
 }
 
 /** As `configurationMeta`, of the Configuration with the claims that are namespaced composites. */
-export function namespacedConfigurationMeta(registry: string): PackageManifest {
-  return metaOf("configuration-dataservices-namespaced", registry);
+export function namespacedConfigurationMeta(registry: Registry): PackageManifest {
+  return metaOf(packageArtefacts.namespacedConfiguration, registry);
 }
 
-function metaOf(name: string, registry: string): PackageManifest {
-  const dependency = (kind: string, repository: string): unknown => ({
+function metaOf(name: ArtefactName, registry: Registry): PackageManifest {
+  const dependency = (kind: string, dependencyName: ArtefactName): unknown => ({
     apiVersion: "pkg.crossplane.io/v1",
     kind,
-    package: `${registry}/${repository}`,
+    package: `${registry}/${dependencyName}`,
     version: klutchVersion,
   });
   return {
@@ -53,8 +54,8 @@ function metaOf(name: string, registry: string): PackageManifest {
     spec: {
       crossplane,
       dependsOn: [
-        dependency("Function", packageRepositories.function),
-        dependency("Provider", packageRepositories.provider),
+        dependency("Function", packageArtefacts.function),
+        dependency("Provider", packageArtefacts.provider),
       ],
     },
   };
@@ -64,7 +65,7 @@ function metaOf(name: string, registry: string): PackageManifest {
 export const functionMeta: PackageManifest = {
   apiVersion: metaApiVersion,
   kind: "Function",
-  metadata: { name: "function-klutch" },
+  metadata: { name: packageArtefacts.function },
   spec: { crossplane },
 };
 
@@ -72,6 +73,6 @@ export const functionMeta: PackageManifest = {
 export const providerMeta: PackageManifest = {
   apiVersion: metaApiVersion,
   kind: "Provider",
-  metadata: { name: "provider-anynines" },
+  metadata: { name: packageArtefacts.provider },
   spec: { crossplane, capabilities: [] },
 };

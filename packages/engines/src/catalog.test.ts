@@ -7,7 +7,7 @@ test("every name is defined once, and another one is an error that says which", 
   assert.equal(new Set(allEngineNames).size, allEngineNames.length);
   for (const name of allEngineNames) assert.equal(engineDefinition(name).name, name);
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion
-  assert.throws(() => engineDefinition("kube-scheduler" as "etcd"), /unknown engine kube-scheduler/);
+  assert.throws(() => engineDefinition("kube-router" as "etcd"), /unknown engine kube-router/);
 });
 
 test("each chosen server is built once, with those of its module and settings only, in the order of the catalogue", () => {

@@ -25,10 +25,25 @@ export type EngineName =
   | "crossplane"
   | "crossplane-rbac"
   | "judges"
-  | "provider-kubernetes";
+  | "provider-kubernetes"
+  | "helm"
+  | "kubelet"
+  | "kube-proxy"
+  | "kube-scheduler"
+  | "coredns"
+  | "pause";
 
 const kubernetesVersion = "v1.34.4";
 const crossplaneVersion = "v2.3.4";
+const helmVersion = "v3.22.0";
+/** Helm takes the Kubernetes that it was made with for the cluster's when it renders without one. */
+const helmSettings = [
+  `helm.sh/helm/v3/internal/version.version=${helmVersion}`,
+  ...["helm.sh/helm/v3/pkg/lint/rules", "helm.sh/helm/v3/pkg/chartutil"].flatMap((goPackage) => [
+    `${goPackage}.k8sVersionMajor=1`,
+    `${goPackage}.k8sVersionMinor=37`,
+  ]),
+];
 const kubernetesSettings = [`k8s.io/component-base/version.gitVersion=${kubernetesVersion}`];
 const crossplaneSettings = [
   `github.com/crossplane/crossplane-runtime/v2/pkg/version.version=${crossplaneVersion}`,
@@ -58,6 +73,9 @@ export const engineDefinitions: readonly EngineDefinition[] = [
   kubernetes("kube-apiserver"),
   kubernetes("kube-controller-manager"),
   kubernetes("kubectl"),
+  kubernetes("kubelet"),
+  kubernetes("kube-proxy"),
+  kubernetes("kube-scheduler"),
   {
     name: "etcd",
     version: "v3.6.4",
@@ -101,6 +119,16 @@ export const engineDefinitions: readonly EngineDefinition[] = [
   },
   // A program of ours around the GitOps tools' own code; its source lies beside its go.mod.
   { name: "judges", version: "v0.1.0", module: "judges", package: ".", linkerSettings: [] },
+  {
+    name: "helm",
+    version: helmVersion,
+    module: "helm",
+    package: "helm.sh/helm/v3/cmd/helm",
+    linkerSettings: helmSettings,
+  },
+  // CoreDNS with a main function of ours that chooses its plugins.
+  { name: "coredns", version: "v1.14.7", module: "coredns", package: ".", linkerSettings: [] },
+  { name: "pause", version: "v0.1.0", module: "pause", package: ".", linkerSettings: [] },
 ];
 
 /** Engines that one call of the compiler makes: they share a module and its linker settings. */
@@ -112,13 +140,27 @@ export function buildGroups(engines: readonly EngineDefinition[]): readonly (rea
 }
 
 /** What only tests run, and only some. */
-const testEngines: ReadonlySet<EngineName> = new Set<EngineName>(["judges", "provider-kubernetes"]);
+const testEngines: ReadonlySet<EngineName> = new Set<EngineName>(["judges", "provider-kubernetes", "helm"]);
+
+/** What only real nodes run, besides the servers of a cluster. */
+const nodeEngines: ReadonlySet<EngineName> = new Set<EngineName>([
+  "kubelet",
+  "kube-proxy",
+  "kube-scheduler",
+  "coredns",
+  "pause",
+]);
 
 /** All names, in build order. */
 export const allEngineNames: readonly EngineName[] = engineDefinitions.map((engine) => engine.name);
 
 /** Names of the servers that the whole of Klutch runs beside, in build order. */
-export const engineNames: readonly EngineName[] = allEngineNames.filter((name) => !testEngines.has(name));
+export const engineNames: readonly EngineName[] = allEngineNames.filter(
+  (name) => !testEngines.has(name) && !nodeEngines.has(name),
+);
+
+/** Names of what real nodes run besides `engineNames`, in build order. */
+export const nodeEngineNames: readonly EngineName[] = allEngineNames.filter((name) => nodeEngines.has(name));
 
 /** The definition of `name`. */
 export function engineDefinition(name: EngineName): EngineDefinition {

@@ -1,7 +1,7 @@
-/** The data servers that Debian packages hold, and where their programs are in them. */
+/** The servers and programs that Debian packages hold, and where they are in them. */
 
 /** Names of all of them. */
-export type DebianName = "postgresql-15" | "mariadb" | "redis";
+export type DebianName = "postgresql-15" | "mariadb" | "redis" | "node-programs" | "busybox";
 
 /** What is needed of one of them. */
 export interface DebianDefinition {
@@ -10,12 +10,23 @@ export interface DebianDefinition {
   readonly packages: readonly [string, ...string[]];
   /** Folder of each program, below the root of the packages. */
   readonly programs: Readonly<Record<string, string>>;
-  /** Program that says its version when it is asked with `--version`, and what it must say. */
+  /** Program that says its version when it is asked with `question`, and what it must say. */
   readonly probe: string;
+  /** Default `--version`. */
+  readonly question?: string | undefined;
   readonly version: RegExp;
+  /** Symbolic links that Debian makes when it installs: targets by path, below the root of the packages. */
+  readonly links?: Readonly<Record<string, string>> | undefined;
+  /** An installed program of this name may be another one. */
+  readonly fetchedOnly?: boolean | undefined;
 }
 
 const postgresFolder = "usr/lib/postgresql/15/bin";
+const cniFolder = "usr/lib/cni";
+const iptablesNames = ["iptables", "iptables-save", "iptables-restore"].flatMap((name) => [
+  name,
+  name.replace("ip", "ip6"),
+]);
 
 /** By name. */
 export const debianDefinitions: Readonly<Record<DebianName, DebianDefinition>> = {
@@ -45,6 +56,46 @@ export const debianDefinitions: Readonly<Record<DebianName, DebianDefinition>> =
     programs: { "redis-server": "usr/bin", "redis-cli": "usr/bin", "redis-check-rdb": "usr/bin" },
     probe: "redis-server",
     version: /v=(7\.\d+\.\d+)/,
+  },
+  "node-programs": {
+    name: "node-programs",
+    packages: [
+      "containerd",
+      "runc",
+      "containernetworking-plugins",
+      "iptables",
+      "nftables",
+      "conntrack",
+      "iproute2",
+    ],
+    programs: {
+      containerd: "usr/bin",
+      "containerd-shim-runc-v2": "usr/bin",
+      ctr: "usr/bin",
+      runc: "usr/sbin",
+      bridge: cniFolder,
+      "host-local": cniFolder,
+      loopback: cniFolder,
+      portmap: cniFolder,
+      ...Object.fromEntries(iptablesNames.map((name) => [name, "usr/sbin"])),
+      nft: "usr/sbin",
+      conntrack: "usr/sbin",
+      ip: "usr/bin",
+    },
+    probe: "containerd",
+    // Its configuration's format is that of 1.
+    version: /containerd\S* v?(1\.[67]\.\d+)/,
+    links: Object.fromEntries(iptablesNames.map((name) => [`usr/sbin/${name}`, "xtables-nft-multi"])),
+  },
+  busybox: {
+    name: "busybox",
+    packages: ["busybox-static"],
+    programs: { busybox: "usr/bin" },
+    probe: "busybox",
+    question: "--help",
+    version: /^BusyBox v(1\.\d+\.\d+)/,
+    // Debian has another one of the same path, which needs libraries.
+    fetchedOnly: true,
   },
 };
 

@@ -1,4 +1,4 @@
-/** Data servers from Debian packages: those that are installed, else fetched into the cache. */
+/** Servers and programs from Debian packages: those that are installed, else fetched into the cache. */
 import { execFile } from "node:child_process";
 import { chmod, mkdtemp, readdir, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
@@ -11,6 +11,7 @@ import {
   folderOfVersion,
   programsIn,
 } from "./debian-packages.ts";
+import { arrange } from "./debian-layout.ts";
 import { cacheFolder, inheritedEnvironment } from "./environment.ts";
 import { EngineError } from "./errors.ts";
 import { acquireFileLock } from "./file-lock.ts";
@@ -19,16 +20,16 @@ import { reachableFolder } from "./unprivileged.ts";
 
 const run = promisify(execFile);
 
-/** A data server's programs. */
+/** The programs of one definition. */
 export interface DebianPrograms {
   readonly name: DebianName;
-  /** Of the server itself, as it says it: `10.11.19`. */
+  /** Of the server itself, as its first program says it: `10.11.19`. */
   readonly version: string;
   /** What holds `usr`: `/` when it is installed. */
   readonly root: string;
   /** What its programs need in their environment. */
   readonly env: Readonly<Record<string, string>>;
-  /** Path of a program. Throws `RangeError` for one that is not of this server. */
+  /** Path of a program. Throws `RangeError` for one that is not among them. */
   path(program: string): string;
 }
 
@@ -51,7 +52,8 @@ export interface DebianOptions {
  */
 export async function resolveDebian(name: DebianName, options: DebianOptions = {}): Promise<DebianPrograms> {
   const definition = debianDefinitions[name];
-  const installed = await usable(definition, options.installedRoot ?? "/");
+  const installed =
+    definition.fetchedOnly === true ? undefined : await usable(definition, options.installedRoot ?? "/");
   if (installed !== undefined) return installed;
   const inCache = join(options.cacheFolder ?? cacheFolder, "debian", name);
   const base = await reachableFolder(inCache, "debian", name);
@@ -88,6 +90,7 @@ async function fetched(
       say,
       signal: options.signal,
     });
+    await arrange(join(partial, "root"), definition.links ?? {});
     await chmod(join(partial, "root"), 0o755);
     const target = join(base, folderOfVersion(version));
     await rm(target, { recursive: true, force: true });
@@ -124,7 +127,7 @@ async function usable(definition: DebianDefinition, root: string): Promise<Debia
     if (found === undefined) throw new RangeError(`${definition.name} has no program ${program}`);
     return found;
   };
-  const answer = await run(path(definition.probe), ["--version"], {
+  const answer = await run(path(definition.probe), [definition.question ?? "--version"], {
     env: { ...inheritedEnvironment, ...env },
   }).catch(() => undefined);
   const version = definition.version.exec(answer?.stdout ?? "")?.[1];

@@ -3,7 +3,7 @@ import { chmod, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { after, test } from "node:test";
-import { engineDefinitions } from "./catalog.ts";
+import { engineDefinition, engineDefinitions } from "./catalog.ts";
 import { requireDiskSpace } from "./disk.ts";
 import { modulesFolder } from "./go.ts";
 import { resolveEngine, resolveEngines } from "./resolve.ts";
@@ -127,7 +127,10 @@ test("what a killed process left half-made is removed, not used", async () => {
 
 test("every engine's version is the one that its go.mod pins", async () => {
   // Dex is pinned by a commit of its release, because its release tags are no Go module versions; a program of ours pins others only.
-  for (const { name, module, version, package: goPackage } of engineDefinitions) {
+  const programOf = new Map<string, string>([["coredns", "github.com/coredns/coredns"]]);
+  for (const engine of engineDefinitions) {
+    const { name, module, version } = engine;
+    const goPackage = programOf.get(name) ?? engine.package;
     if (name === "dex" || goPackage === ".") continue;
     const text = await readFile(join(modulesFolder, module, "go.mod"), "utf8");
     const pins = [...text.matchAll(/^\s*(?:require )?(\S+) (v\S+)/gm)].filter(
@@ -139,4 +142,14 @@ test("every engine's version is the one that its go.mod pins", async () => {
       name,
     );
   }
+});
+
+test("Helm takes the Kubernetes that it was made with for a cluster's when it renders without one", async () => {
+  const text = await readFile(join(modulesFolder, "helm", "go.mod"), "utf8");
+  const [, minor] = /^\s*k8s\.io\/client-go v0\.(\d+)\./m.exec(text) ?? [];
+  const settings = engineDefinition("helm").linkerSettings;
+  const minors = settings.filter((setting) => setting.includes("k8sVersionMinor="));
+  assert.equal(minors.length, 2);
+  for (const setting of minors)
+    assert.ok(setting.endsWith(`=${minor}`), `${setting}, but ${minor} is pinned`);
 });

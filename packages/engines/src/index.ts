@@ -1,5 +1,5 @@
 /** Finds, fetches or builds the upstream servers and runs them as processes that end with their parent. */
-export { allEngineNames, engineNames, type EngineName } from "./catalog.ts";
+export { allEngineNames, engineNames, type EngineName, nodeEngineNames } from "./catalog.ts";
 export { cacheFolder } from "./environment.ts";
 export { AptFault, type UnpackedPackage, unpackForeign } from "./debian-apt.ts";
 export { type DebianName } from "./debian-packages.ts";
@@ -15,6 +15,8 @@ export {
 } from "./postgres.ts";
 export { canCopy, type StandbyOptions, startStandby } from "./postgres-standby.ts";
 export { dataHome, removeDataHome } from "./data-home.ts";
+export { whyNoNodes } from "./node-check.ts";
+export { type NodePrograms, resolveNodePrograms } from "./node-programs.ts";
 export { isPortFree, type ReservedPorts, reservePort, reservePorts } from "./ports.ts";
 export { logTail, type ProcessOptions, type RunningProcess, startProcess } from "./process.ts";
 export { resolveEngine, resolveEngines, type ResolveOptions } from "./resolve.ts";

@@ -166,7 +166,9 @@ async function waitUntilReady(options: ProcessOptions, running: RunningProcess):
   let lastProblem: unknown = "it did not say so";
   const asked = async (): Promise<boolean> => {
     try {
-      return await ready();
+      const isReady = await ready();
+      lastProblem = "it said that it is not";
+      return isReady;
     } catch (error) {
       lastProblem = error;
       return false;

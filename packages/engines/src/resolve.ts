@@ -184,8 +184,14 @@ async function removePartials(target: string): Promise<void> {
 async function engineKey(engine: EngineDefinition): Promise<string> {
   const hash = createHash("sha256");
   const folder = moduleFolder(engine);
-  const sources = (await readdir(folder)).filter((name) => name.endsWith(".go")).toSorted();
-  for (const file of ["go.mod", "go.sum", ...sources]) hash.update(await readFile(join(folder, file)));
+  const files = (await readdir(folder)).toSorted();
+  // A program without modules of others has no go.sum.
+  const shaping = [...files.filter((name) => /^go\.(?:mod|sum)$/.test(name)), ...files.filter(isSource)];
+  for (const file of shaping) hash.update(await readFile(join(folder, file)));
   hash.update(JSON.stringify([engine, process.platform, process.arch]));
   return `${engine.version}-${hash.digest("hex").slice(0, 12)}`;
+}
+
+function isSource(name: string): boolean {
+  return name.endsWith(".go");
 }

@@ -1,5 +1,5 @@
 /** How much room builds need, by `du` after builds from nothing, and some more. */
-import type { EngineDefinition } from "./catalog.ts";
+import type { EngineDefinition, EngineName } from "./catalog.ts";
 import type { PlannedFolder } from "./disk.ts";
 
 interface Room {
@@ -11,10 +11,15 @@ interface Room {
 const none: Room = { buildCache: 0, moduleCache: 0, programs: 0 };
 /** MiB of everything that the sandbox runs; the builds share most of it. The modules that are not named need next to nothing. */
 const ofSandbox: Room = { buildCache: 4_900, moduleCache: 2_700, programs: 550 };
-/** MiB that a build of what only tests run adds, whatever is there. */
-const ofTests: Readonly<Record<string, Room>> = {
+/** MiB that a build of what only tests or real nodes run adds, whatever is there. */
+const ofOthers: Readonly<Partial<Record<EngineName, Room>>> = {
   judges: { buildCache: 1_000, moduleCache: 1_000, programs: 80 },
   "provider-kubernetes": { buildCache: 800, moduleCache: 600, programs: 120 },
+  helm: { buildCache: 1_200, moduleCache: 500, programs: 70 },
+  kubelet: { buildCache: 700, moduleCache: 100, programs: 90 },
+  "kube-proxy": { buildCache: 100, moduleCache: 10, programs: 80 },
+  "kube-scheduler": { buildCache: 100, moduleCache: 10, programs: 80 },
+  coredns: { buildCache: 500, moduleCache: 300, programs: 60 },
 };
 
 /** What the folders have to have room for before these are built. Empty when it is not worth a question. */
@@ -24,7 +29,7 @@ export function roomFor(
 ): readonly PlannedFolder[] {
   const modules = new Set(engines.map(({ module }) => module));
   const shared = modules.has("kubernetes") || modules.has("crossplane") ? ofSandbox : none;
-  const added = Object.entries(ofTests).flatMap(([module, room]) => (modules.has(module) ? [room] : []));
+  const added = engines.flatMap(({ name }) => ofOthers[name] ?? []);
   if (shared === none && added.length === 0) return [];
   const planned = (name: keyof Room): PlannedFolder => ({
     folder: folders[name],

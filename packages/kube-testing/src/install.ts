@@ -4,6 +4,7 @@ import {
   createKubeClient,
   formatKubeconfig,
   type KubeClient,
+  resourceTypeOf,
   serviceAccountToken,
 } from "@klutch/kube";
 import {
@@ -44,7 +45,11 @@ export async function installKinds(client: KubeClient, manifests: readonly KubeO
 export async function untilServed(client: KubeClient, name: string): Promise<void> {
   await waitFor(`${name} to be served`, async () => {
     const crd = await client.get<DynamicObject>(customResourceDefinitions, { name });
-    return isTrue(conditionsOf(crd), "Established");
+    if (!isTrue(conditionsOf(crd), "Established")) return false;
+    const type = resourceTypeOf(crd);
+    // The condition comes a moment before the first answer.
+    if (type !== undefined) await client.list(type, { limit: 1 });
+    return true;
   });
 }
 

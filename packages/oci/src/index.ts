@@ -11,6 +11,7 @@ export {
   digestOf,
   type Image,
   type ImageIndex,
+  type ImageParts,
   jsonBlob,
   type Layer,
   layerOf,

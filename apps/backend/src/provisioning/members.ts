@@ -1,10 +1,14 @@
 /** Whose a cluster namespace is: the person it was made for, and the people who joined. Read and written as annotations. */
-import { clusterKeyAnnotation, identityAnnotation, isPublicKey, membersAnnotation } from "@klutch/api";
+import {
+  clusterKeyAnnotation,
+  identityAnnotation,
+  isPublicKey,
+  issuerAnnotation,
+  membersAnnotation,
+} from "@klutch/api";
 import { isRecord, type KubeObject } from "@klutch/kube-core";
 import type { Identity } from "../identity.ts";
 
-/** Issuer of the identity, which the existing annotation leaves out. */
-export const issuerAnnotation = "klutch.anynines.com/identity-issuer";
 /** Names of the cache's indexes. */
 export const byIdentity = "identity";
 export const byClusterKey = "clusterKey";

@@ -6,6 +6,7 @@ import {
   clusterBindings,
   clusterKeyAnnotation,
   identityAnnotation,
+  issuerAnnotation,
   kubeconfigKey,
   membersAnnotation,
 } from "@klutch/api";
@@ -22,7 +23,6 @@ import {
   clusterKeysOf,
   isFounder,
   isMember,
-  issuerAnnotation,
   membersOf,
   mostMembers,
 } from "./members.ts";

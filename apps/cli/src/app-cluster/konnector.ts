@@ -1,12 +1,16 @@
 /** The konnector in the app cluster: whether it has to be installed or changed, and the wait until it has started. */
 import {
   apiServiceBindings,
+  artefact,
+  compareVersions,
   consumerNamespace,
   klutchVersion,
   konnectorManifests,
   konnectorName,
-  konnectorRepository,
   type Manifest,
+  releaseRegistry,
+  type VersionNumbers,
+  versionNumbers,
 } from "@klutch/api";
 import {
   clusterRoleBindings,
@@ -39,40 +43,48 @@ export type KonnectorPlan =
   | { readonly kind: "apply"; readonly image: string; readonly reason: string }
   | { readonly kind: "keep"; readonly reason: string };
 
-type PlanOptions = Pick<CommonOptions, "konnectorImage" | "skipKonnector" | "downgradeKonnector">;
+type PlanOptions = Pick<
+  CommonOptions,
+  "konnectorImage" | "registry" | "skipKonnector" | "downgradeKonnector"
+>;
 
 /** Decides from the image that runs now; undefined when there is no Deployment. */
 export function planKonnector(current: string | undefined, options: PlanOptions): KonnectorPlan {
-  const own = `${konnectorRepository}:${klutchVersion}`;
+  const own = artefact("konnector", { registry: options.registry });
+  const apply = (reason: string): KonnectorPlan => ({ kind: "apply", image: own, reason });
   if (options.konnectorImage !== undefined) {
     return { kind: "apply", image: options.konnectorImage, reason: "its image is given by flag" };
   }
   if (options.skipKonnector) return { kind: "keep", reason: "--skip-konnector is given" };
-  if (current === undefined) return { kind: "apply", image: own, reason: "there is none yet" };
-  const tag = current.startsWith(`${konnectorRepository}:`)
-    ? current.slice(konnectorRepository.length + 1)
-    : undefined;
-  const installed = tag === undefined ? undefined : versionOf(tag);
-  if (installed === undefined) {
+  if (current === undefined) return apply("there is none yet");
+  const released = releasedImage(current);
+  // Without the flag nobody's own image is replaced, nor one of a mirror.
+  const isComparable = released?.registry === releaseRegistry || options.registry !== undefined;
+  if (released === undefined || !isComparable) {
     return { kind: "keep", reason: `the version of its image ${current} cannot be compared` };
   }
-  const difference = compare(installed, versionOf(klutchVersion) ?? [0, 0, 0]);
-  if (difference === 0) return { kind: "keep", reason: `it is already ${tag}` };
-  if (difference < 0) return { kind: "apply", image: own, reason: `${tag} is older` };
-  return options.downgradeKonnector
-    ? { kind: "apply", image: own, reason: `${tag} is newer, and --downgrade-konnector is given` }
-    : { kind: "keep", reason: `${tag} is newer than this plugin; --downgrade-konnector would replace it` };
+  const { tag, version } = released;
+  const difference = compareVersions(version, versionNumbers(klutchVersion) ?? [0, 0, 0]);
+  if (difference > 0) {
+    return options.downgradeKonnector
+      ? apply(`${tag} is newer, and --downgrade-konnector is given`)
+      : { kind: "keep", reason: `${tag} is newer than this plugin; --downgrade-konnector would replace it` };
+  }
+  if (difference < 0) return apply(`${tag} is older`);
+  return options.registry === undefined || released.registry === options.registry
+    ? { kind: "keep", reason: `it is already ${tag}` }
+    : apply(`it comes from ${released.registry}`);
 }
 
-type Version = readonly [number, number, number];
-
-function versionOf(tag: string): Version | undefined {
-  const match = /^v?(\d+)\.(\d+)\.(\d+)/.exec(tag);
-  return match === null ? undefined : [Number(match[1]), Number(match[2]), Number(match[3])];
-}
-
-function compare(left: Version, right: Version): number {
-  return left[0] - right[0] || left[1] - right[1] || left[2] - right[2];
+/** The parts of an image that is called as ours and has a version; undefined for any other. */
+function releasedImage(
+  image: string,
+): { readonly registry: string; readonly tag: string; readonly version: VersionNumbers } | undefined {
+  const [, registry, tag] = /^(.+)\/konnector:([^/@]+)(?:@[^/]*)?$/.exec(image) ?? [];
+  const version = tag === undefined ? undefined : versionNumbers(tag);
+  return registry === undefined || tag === undefined || version === undefined
+    ? undefined
+    : { registry, tag, version };
 }
 
 /** Image of the konnector's Deployment, if there is one. */

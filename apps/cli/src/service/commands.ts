@@ -1,5 +1,6 @@
 /** The commands of `klutch service` and their flags. */
 import { Command } from "commander";
+import type { CommandTools } from "../command-tools.ts";
 import type { CliContext } from "../context.ts";
 import { commonOptions } from "../options.ts";
 import { applyService } from "./apply.ts";
@@ -7,14 +8,8 @@ import { generationFlag, generationOf } from "./generation.ts";
 import { checkService, renderService } from "./offline.ts";
 import { removeService } from "./remove.ts";
 
-/** What the program gives to each of its commands. */
-interface Tools {
-  prepare(command: Command): Command;
-  addConnectionFlags(command: Command): void;
-}
-
 /** `service` with its four commands. */
-export function serviceCommand(context: CliContext, tools: Tools): Command {
+export function serviceCommand(context: CliContext, tools: CommandTools): Command {
   const make = (name: string, text: string): Command => tools.prepare(new Command(name)).description(text);
   return make("service", "Add a data service to a control plane, from one table.")
     .addCommand(checkCommand(context, make))
@@ -45,7 +40,7 @@ function renderCommand(context: CliContext, make: Make): Command {
   return command;
 }
 
-function applyCommand(context: CliContext, make: Make, tools: Tools): Command {
+function applyCommand(context: CliContext, make: Make, tools: CommandTools): Command {
   const command = make("apply", "Make a table an API of the control plane, with your own rights there.")
     .argument("<file>", fileArgument)
     .option(...generationFlag)
@@ -63,13 +58,13 @@ function applyCommand(context: CliContext, make: Make, tools: Tools): Command {
 }
 
 /** The flags of every command that connects; here they are about the other cluster. */
-function addControlPlaneFlags(command: Command, tools: Tools): void {
+function addControlPlaneFlags(command: Command, tools: CommandTools): void {
   tools.addConnectionFlags(command);
   for (const option of command.options)
     option.description = option.description.replace("the app cluster", "the control plane cluster");
 }
 
-function removeCommand(context: CliContext, make: Make, tools: Tools): Command {
+function removeCommand(context: CliContext, make: Make, tools: CommandTools): Command {
   const command = make("remove", "Take a service's API away; refused while there are claims.")
     .argument("<type>", "type of the service, the name of its table")
     .option(...generationFlag)

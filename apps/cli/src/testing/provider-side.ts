@@ -11,33 +11,25 @@ import {
   type BindingResponse,
   type PermissionClaim,
 } from "@klutch/api";
-import {
-  customResourceDefinitions,
-  namespaces,
-  roleBindings,
-  roles,
-  serviceAccounts,
-} from "@klutch/kube-core";
+import { namespaces, roleBindings, roles, serviceAccounts } from "@klutch/kube-core";
 import { formatKubeconfig, serviceAccountToken } from "@klutch/kube";
 import {
+  installKinds,
   namespaceObject,
   roleBindingObject,
   roleObject,
   serviceAccountObject,
   type TestCluster,
-  waitFor,
 } from "@klutch/kube-testing";
 
 /** Serves the kinds that a backend's cluster serves. */
 export async function prepareProvider(provider: TestCluster): Promise<void> {
-  for (const crd of bindCrds) await provider.client.create(customResourceDefinitions, crd);
-  await waitFor("the bind kinds", () => provider.client.list(apiServiceExportRequests));
-  await waitFor("the exports", () => provider.client.list(apiServiceExports));
+  await installKinds(provider.client, bindCrds);
 }
 
 /** Serves the one kind that a konnector installs when it starts. */
 export async function prepareConsumer(consumer: TestCluster): Promise<void> {
-  await consumer.client.create(customResourceDefinitions, apiServiceBindingCrd);
+  await installKinds(consumer.client, [apiServiceBindingCrd]);
 }
 
 /** A tenant with the rights of the shipped role, and its kubeconfig. */

@@ -9,6 +9,7 @@
  */
 import type { CallOptions, CriticalAnnotationUpdate, Managed, Observation } from "@klutch/crossplane";
 import { type AnnotationChanges, CriticalAnnotations } from "../critical-annotations.ts";
+import { pollDelayMs } from "../poll-pace.ts";
 import { toExternalError } from "./errors.ts";
 import { type Item, OnceCall, type OnceCalls, type OnceOptions } from "./once.ts";
 import type { CallSource } from "./record.ts";
@@ -36,7 +37,7 @@ export interface MadeOnceParts<T> {
 /** What is said of one thing; it is never changed, so it is always up to date. */
 export type Finding = Omit<Observation, "upToDate" | "status">;
 
-/** While something moves. */
+/** At first, while something moves. */
 export const movingMs = 2_000;
 /** While the manager's word is not known here. */
 const unknownMs = 60_000;
@@ -72,6 +73,12 @@ export class MadeOnce<A> {
   /** Whether it is not known what became of the call. */
   get isOpen(): boolean {
     return this.#call.isOpen;
+  }
+
+  /** When to ask again for what the manager does. Its own times may be of another clock. */
+  get pollAfterMs(): number {
+    const bornAtMs = Date.parse(this.#managed.metadata.creationTimestamp ?? "");
+    return Number.isNaN(bornAtMs) ? movingMs : pollDelayMs(this.#options.clock.now() - bornAtMs, movingMs);
   }
 
   show(atProvider: A): void {

@@ -110,7 +110,7 @@ export class BackupClient implements ExternalClient {
         return once.observation({
           exists: true,
           ready: "creating",
-          pollAfterMs: this.#deletionMs ?? movingMs,
+          pollAfterMs: this.#deletionMs ?? once.pollAfterMs,
         });
       case "Succeeded":
         return once.observation({ exists: true, ready: "available", pollAfterMs: this.#deletionMs });

@@ -16,13 +16,11 @@ import {
   type OperationTarget,
   recordedOperation,
 } from "../operation.ts";
+import { pollDelayMs } from "../poll-pace.ts";
 import { afterCreate } from "./after-create.ts";
 import { brokerText } from "./broker-error.ts";
 import { countFailure, deletionWaitMs, keepCount } from "./deletion-retry.ts";
 
-/** A running operation is asked for after a tenth of its age, within these limits, when the broker does not say. */
-const shortestPollMs = 1_000;
-const longestPollMs = 30_000;
 /** How long an operation may run when the plan does not say (OSB: the platform chooses). */
 const defaultMaxPollingMs = 7 * 24 * 3600 * 1000;
 
@@ -187,11 +185,6 @@ export class OperationTracker {
       [operationAnnotation]: operation === undefined ? undefined : JSON.stringify(operation),
     });
   }
-}
-
-/** Fast at first; what takes an hour is not asked for every second. */
-function pollDelayMs(ageMs: number): number {
-  return Math.min(Math.max(ageMs / 10, shortestPollMs), longestPollMs);
 }
 
 /**

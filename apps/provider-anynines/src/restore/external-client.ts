@@ -108,7 +108,11 @@ export class RestoreClient implements ExternalClient {
     once.show(shownRestore(once.atProvider, instanceId, found));
     switch (phaseOf(found.state)) {
       case "InProgress":
-        return once.observation({ exists: true, ready: "creating", pollAfterMs: movingMs });
+        return once.observation({
+          exists: true,
+          ready: "creating",
+          pollAfterMs: once.pollAfterMs,
+        });
       case "Succeeded":
       case "Failed":
       case "Deleted":

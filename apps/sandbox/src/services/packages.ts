@@ -4,11 +4,12 @@ import { join } from "node:path";
 import { clusterProviderConfigs, providerConfigs } from "@klutch/api";
 import {
   apiVersionOf,
-  clusterRoleBindings,
   type DynamicObject,
-  isRecord,
+  type ObjectRef,
   type ResourceType,
+  valueAt,
 } from "@klutch/kube-core";
+import type { KubeClient } from "@klutch/kube";
 import { waitFor } from "@klutch/kube-testing";
 import { backupConfigName, legacy, providerConfigName } from "@klutch/services";
 import { accountKubeconfig, ensureAccount } from "../accounts.ts";
@@ -45,18 +46,13 @@ export async function startProvider(context: SandboxContext): Promise<void> {
   const { client } = clusters.controlPlane;
   const account = { namespace: crossplaneNamespace, name: providerAccount };
   await ensureAccount(client, account.namespace, account.name);
-  await waitFor(
-    "the provider's rights",
-    async () => {
-      const { items } = await client.list<DynamicObject>(clusterRoleBindings);
-      return items.some(({ metadata, ...rest }) => {
-        const subjects = "subjects" in rest && Array.isArray(rest["subjects"]) ? rest["subjects"] : [];
-        const isOurs = metadata.name?.startsWith("crossplane:provider:") === true;
-        return isOurs && subjects.some((subject) => isRecord(subject) && subject["name"] === account.name);
-      });
-    },
-    { timeoutMs: 120_000, intervalMs: 300 },
-  );
+  // The RBAC manager writes a binding first and its role a while later, on a busy machine a minute.
+  const rights = [providerConfigs, clusterProviderConfigs];
+  for (const type of rights)
+    await waitFor(`the provider's right on ${type.plural}`, () => mayList(client, account, type), {
+      timeoutMs: 300_000,
+      intervalMs: 300,
+    });
   const folder = join(state.folder, "provider");
   await mkdir(folder, { recursive: true });
   const kubeconfig = await accountKubeconfig(clusters.controlPlane, account, folder, context);
@@ -70,6 +66,23 @@ export async function startProvider(context: SandboxContext): Promise<void> {
       ready: async () => (await fetch(`http://${probe}/readyz`)).ok,
     }),
   );
+}
+
+/** Asks the API server whether a service account may list a kind (SubjectAccessReview). */
+async function mayList(client: KubeClient, account: ObjectRef, type: ResourceType): Promise<boolean> {
+  const answer = await client.request({
+    method: "POST",
+    path: "/apis/authorization.k8s.io/v1/subjectaccessreviews",
+    body: {
+      apiVersion: "authorization.k8s.io/v1",
+      kind: "SubjectAccessReview",
+      spec: {
+        user: `system:serviceaccount:${account.namespace}:${account.name}`,
+        resourceAttributes: { verb: "list", group: type.group, resource: type.plural },
+      },
+    },
+  });
+  return valueAt(answer, "status", "allowed") === true;
 }
 
 /** Tells the provider where the broker of these types of data service and its backup manager are and how to log in. */

@@ -15,6 +15,7 @@ import {
 import {
   applyPolicies,
   crdObject,
+  installKinds,
   namespaceObject,
   serviceAccountObject,
   startCluster,
@@ -65,7 +66,7 @@ function secret(namespace: string, name: string, fields: object = {}, annotation
 const owned = { "klutch.anynines.com/resource-owner": "Provider" };
 
 for (const name of ["klutch-bind", "team"]) await admin.create(namespaces, namespaceObject(name));
-await admin.create(customResourceDefinitions, apiServiceBindingCrd);
+await installKinds(admin, [apiServiceBindingCrd]);
 
 const kindRefused = /may write only what is bound, accepted claims and its own objects/;
 

@@ -2,13 +2,13 @@
 import { silentLogger } from "@klutch/telemetry";
 import { startBroker } from "../../broker.ts";
 import { brokerProgram } from "../../config.ts";
+import { preparePostgresOf } from "../../own-postgres.ts";
 
 const crashAt = process.argv[2];
-const { backups, ...config } = await brokerProgram.readConfig({
-  args: [],
-  env: process.env,
-  randomName: () => "crashing",
-});
+const { config } = await preparePostgresOf(
+  await brokerProgram.readConfig({ args: [], env: process.env, randomName: () => "crashing" }),
+);
+const { backups } = config;
 const onStep = (step: string): void => {
   if (step === crashAt) process.kill(process.pid, "SIGKILL");
 };

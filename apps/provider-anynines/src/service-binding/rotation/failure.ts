@@ -2,6 +2,7 @@
 import { NotYetError } from "@klutch/crossplane";
 import { isConcurrency, OsbError, OsbTransportError } from "@klutch/osb";
 import { brokerText } from "../../broker/broker-error.ts";
+import { pollDelayMs } from "../../poll-pace.ts";
 
 const firstRetryMs = 5_000;
 const longestRetryMs = 600_000;
@@ -37,5 +38,5 @@ export function pollAt(
   now: number,
   retryAfterMs: number | undefined,
 ): number {
-  return now + (retryAfterMs ?? Math.min(Math.max((now - startedAt) / 10, 1_000), 30_000));
+  return now + (retryAfterMs ?? pollDelayMs(now - startedAt));
 }

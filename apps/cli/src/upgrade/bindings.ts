@@ -1,0 +1,32 @@
+/** What is bound in an app cluster, and whether it is well. */
+import { apiServiceBindings } from "@klutch/api";
+import { conditionsOf, type DynamicObject, findCondition, isDeleting } from "@klutch/kube-core";
+import { findings, type Findings } from "./report.ts";
+import type { ClusterReader } from "./reader.ts";
+import { conditionObstacle } from "./tenants.ts";
+
+/** All bindings, cluster-scoped ones as well. */
+export function readBindings(reader: ClusterReader): Promise<readonly DynamicObject[]> {
+  return reader.list(apiServiceBindings);
+}
+
+/** Those that are not Ready stand against the upgrade; those that are being deleted are found by deleting.ts. */
+export function lookAtBindings(bindings: readonly DynamicObject[]): Findings {
+  const running = bindings.map((binding) => {
+    const ready = findCondition(conditionsOf(binding), "Ready")?.status ?? "absent";
+    return {
+      part: "binding",
+      name: binding.metadata.name ?? "",
+      version: "",
+      state: `Ready ${ready}`,
+    };
+  });
+  const against = bindings
+    .filter((binding) => !isDeleting(binding))
+    .flatMap((binding) => {
+      const ready = findCondition(conditionsOf(binding), "Ready");
+      const name = `APIServiceBinding ${binding.metadata.name ?? ""}`;
+      return ready?.status === "True" ? [] : [conditionObstacle(name, "Ready", ready)];
+    });
+  return findings({ running, against });
+}

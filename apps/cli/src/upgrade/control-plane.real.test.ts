@@ -1,0 +1,274 @@
+/** The check of a control plane, on a real API server, by an account that may only read. */
+import assert from "node:assert/strict";
+import { after, test } from "node:test";
+import {
+  apiServiceExports,
+  bindCrds,
+  clusterBindings,
+  identityAnnotation,
+  issuerAnnotation,
+  klutchVersion,
+  providerConfigs,
+  providerCrds,
+} from "@klutch/api";
+import {
+  customResourceDefinitions,
+  deployments,
+  type DynamicObject,
+  listAt,
+  namespaces,
+  recordAt,
+  recordsAt,
+  type ResourceType,
+} from "@klutch/kube-core";
+import { anyObject, crdObject, installKinds, namespaceObject, waitFor } from "@klutch/kube-testing";
+import { startAuditedCluster, verbsOf } from "./testing/audited-cluster.ts";
+import { deploy, heard, tenant } from "./testing/objects.ts";
+
+const audited = await startAuditedCluster();
+after(() => audited[Symbol.asyncDispose]());
+const { client } = audited.cluster;
+const identity = { [identityAnnotation]: "me#cluster", [issuerAnnotation]: "https://issuer.example" };
+const backend = { namespace: "klutch-system", name: "backend" };
+const registry = "registry.example/klutch";
+const providers: ResourceType = {
+  group: "pkg.crossplane.io",
+  version: "v1",
+  plural: "providers",
+  kind: "Provider",
+  namespaced: false,
+};
+
+await installKinds(client, [
+  ...bindCrds,
+  ...providerCrds,
+  crdObject(providers, { properties: { spec: anyObject, status: anyObject } }),
+]);
+await client.create(namespaces, namespaceObject(backend.namespace));
+await deploy(client, backend, `${registry}/backend:${klutchVersion}`);
+await tenant(client, "cluster-a", identity);
+
+/** Control characters but for line ends, and marks that turn the direction. */
+const unprintable = /(?!\n)[\p{Cc}\p{Cf}]/u;
+
+/** One row of the report that stands against the upgrade. */
+type Row = Readonly<Record<"object" | "field" | "value" | "expected", string>>;
+
+async function obstacles(): Promise<readonly Row[]> {
+  const run = await audited.check(["-o", "json"]);
+  const rows = listAt(JSON.parse(run.stdout()), "against") as readonly Row[];
+  assert.equal(run.code, rows.length === 0 ? 0 : 1, run.stderr());
+  return rows;
+}
+
+test("nothing stands against the upgrade of what is well, and the tables say what runs", async () => {
+  const run = await audited.check();
+  assert.equal(run.code, 0, run.stdout() + run.stderr());
+  assert.match(run.stdout(), /looked at a control plane\. Nothing was written\./);
+  assert.match(run.stdout(), /Kubernetes +API server +v1\.\d+/);
+  assert.match(run.stdout(), /backend +klutch-system\/backend +v1\.6\.0 +2 of 2 replicas available/);
+  assert.match(run.stdout(), /konnector of +cluster-a\/cluster +v1\.6\.0 +heartbeat \d+ s ago/);
+  assert.match(run.stdout(), /CRD +clusterbindings\S+ +v1alpha1 \(storage\) +Namespaced; stored: v1alpha1/);
+  assert.doesNotMatch(run.stdout(), /What the upgrade changes/);
+  assert.match(run.stderr(), /Nothing stands against the upgrade to v1\.6\.0/);
+});
+
+test("a program that is newer, too old or not available is named with what would be right", async () => {
+  const setImage = (image: string): Promise<unknown> =>
+    client.mergePatch(deployments, backend, {
+      spec: { template: { spec: { containers: [{ name: "backend", image }] } } },
+    });
+  await setImage(`${registry}/backend:v1.7.0`);
+  const [newer] = await obstacles();
+  assert.equal(newer?.object, "Deployment klutch-system/backend");
+  assert.match(newer.expected, /v1\.6\.0 or older.*use the klutch of v1\.7\.0/);
+  await setImage(`${registry}/backend:v1.4.2`);
+  assert.match((await obstacles())[0]?.expected ?? "", /^v1\.5 or newer/);
+  await setImage(`${registry}/backend:${klutchVersion}`);
+  const status = { status: { availableReplicas: 1 } };
+  await client.mergePatch(deployments, backend, status, { subresource: "status" });
+  const [short] = await obstacles();
+  assert.deepEqual([short?.field, short?.value], ["status.availableReplicas", "1"]);
+  const whole = { status: { availableReplicas: 2 } };
+  await client.mergePatch(deployments, backend, whole, { subresource: "status" });
+});
+
+test("an app cluster whose konnector is too far away, or was not heard of, stands against it", async () => {
+  await heard(client, "cluster-a", { konnectorVersion: "v1.4.0" });
+  assert.match((await obstacles())[0]?.expected ?? "", /^v1\.5 to v1\.7: upgrade the konnector/);
+  await heard(client, "cluster-a", { konnectorVersion: "v1.7.0" });
+  assert.deepEqual(await obstacles(), []);
+  await heard(client, "cluster-a", { lastHeartbeatTime: "2026-01-01T00:00:00Z" });
+  assert.equal((await obstacles())[0]?.field, "status.lastHeartbeatTime");
+  const condition = { type: "Ready", status: "False", lastTransitionTime: "2026-01-01T00:00:00Z" };
+  await heard(client, "cluster-a", {
+    conditions: [{ ...condition, severity: "Error", reason: "AccountMissing", message: "no account" }],
+  });
+  const [ready] = await obstacles();
+  assert.deepEqual(
+    [ready?.field, ready?.value],
+    ["status.conditions[Ready]", "False AccountMissing: no account"],
+  );
+  // What a backend in Go says of every konnector that is well.
+  await heard(client, "cluster-a", { conditions: [{ ...condition, reason: "HeartbeatTimeDrift" }] });
+  assert.deepEqual(await obstacles(), []);
+  await heard(client, "cluster-a", { conditions: [] });
+});
+
+test("objects that are being deleted stand against it, with what they wait for", async () => {
+  const ref = { namespace: "cluster-a", name: "gone.example.org" };
+  await client.create<DynamicObject>(apiServiceExports, {
+    apiVersion: "klutch.anynines.com/v1alpha1",
+    kind: "APIServiceExport",
+    metadata: { ...ref, finalizers: ["test.example/hold"] },
+    spec: {
+      group: "example.org",
+      names: { kind: "Gone", plural: "gone" },
+      scope: "Namespaced",
+      informerScope: "Namespaced",
+      versions: [
+        { name: "v1", served: true, storage: true, schema: { openAPIV3Schema: { type: "object" } } },
+      ],
+    },
+  });
+  await client.delete(apiServiceExports, ref);
+  const [going] = await obstacles();
+  assert.deepEqual(
+    [going?.object, going?.field],
+    ["APIServiceExport cluster-a/gone.example.org", "metadata.deletionTimestamp"],
+  );
+  assert.match(going?.expected ?? "", /it waits for test\.example\/hold$/);
+  await client.mergePatch(apiServiceExports, ref, { metadata: { finalizers: null } });
+});
+
+test("a Crossplane that is too old stands against it, and a package that is not healthy", async () => {
+  await client.create(namespaces, namespaceObject("crossplane-system"));
+  const crossplane = { namespace: "crossplane-system", name: "crossplane" };
+  await deploy(client, crossplane, "xpkg.crossplane.io/crossplane/crossplane:v1.20.0");
+  await client.create<DynamicObject>(providers, {
+    apiVersion: "pkg.crossplane.io/v1",
+    kind: "Provider",
+    metadata: { name: "ours" },
+    spec: { package: `${registry}/provider-anynines:v1.6.0` },
+  });
+  const rows = await obstacles();
+  assert.deepEqual(
+    rows.map(({ object, field }) => `${object} ${field}`),
+    [
+      "Deployment crossplane-system/crossplane image",
+      "Provider ours status.conditions[Installed]",
+      "Provider ours status.conditions[Healthy]",
+    ],
+  );
+  assert.match(rows[0]?.expected ?? "", /Crossplane v2\.0 or newer/);
+  await client.delete(providers, { name: "ours" });
+  await client.delete(deployments, crossplane);
+});
+
+/** The release's definition with a change, in the place of its own. */
+async function installChanged(
+  name: string,
+  change: (schema: object) => object,
+  more: object = {},
+): Promise<void> {
+  const original = [...bindCrds, ...providerCrds].find(({ metadata }) => metadata.name === name);
+  assert.ok(original);
+  const versions = recordsAt(original.spec, "versions").map((version) => ({
+    ...version,
+    schema: { openAPIV3Schema: change(recordAt(version, "schema", "openAPIV3Schema")) },
+  }));
+  const live = await client.get<DynamicObject>(customResourceDefinitions, { name });
+  const spec = { ...original.spec, versions, ...more };
+  await client.replace<DynamicObject>(customResourceDefinitions, { ...live, spec });
+}
+
+test("a schema that is narrower than the one that is there counts when an object suffers from it", async () => {
+  const name = "providerconfigs.dataservices.anynines.com";
+  const withField = (schema: object): object => {
+    const spec = recordAt(schema, "properties", "spec");
+    const properties = { ...recordAt(spec, "properties"), newer: { type: "string" } };
+    return { ...schema, properties: { ...recordAt(schema, "properties"), spec: { ...spec, properties } } };
+  };
+  await installChanged(name, withField);
+  const change = await audited.check(["-o", "json"]);
+  assert.equal(change.code, 0, "no object has the field");
+  assert.match(change.stdout(), /"effect": "breaking",\s+"change": "v1 spec\.newer: the field is removed"/);
+  const object = {
+    apiVersion: "dataservices.anynines.com/v1",
+    kind: "ProviderConfig",
+    metadata: { name: "one" },
+    spec: {
+      url: "https://broker.example",
+      serviceType: "servicebroker",
+      providerCredentials: { source: "None", username: {}, password: {} },
+      newer: "x",
+    },
+  };
+  await waitFor("the field to be kept", async () => {
+    const made = await client.apply<DynamicObject>(providerConfigs, object, { fieldManager: "test" });
+    return recordAt(made.spec)["newer"] === "x";
+  });
+  const [row] = await obstacles();
+  assert.deepEqual([row?.object, row?.value], ["ProviderConfig one", "spec.newer: would be lost"]);
+  await client.delete(providerConfigs, { name: "one" });
+  await installChanged(name, (schema) => schema);
+});
+
+test("a stored version that the release does not know stands against an older artefact", async () => {
+  const name = clusterBindings.plural + ".klutch.anynines.com";
+  const original = bindCrds.find(({ metadata }) => metadata.name === name);
+  const [version = {}] = recordsAt(original?.spec, "versions");
+  const newer = { ...version, name: "v1alpha2", served: true, storage: true };
+  await installChanged(name, (schema) => schema, { versions: [{ ...version, storage: false }, newer] });
+  const live = async (): Promise<DynamicObject> => client.get(customResourceDefinitions, { name });
+  await waitFor("the version to be stored", async () =>
+    listAt((await live()).status, "storedVersions").includes("v1alpha2"),
+  );
+  const rows = await obstacles();
+  const row = rows.find(({ field }) => field === "status.storedVersions");
+  assert.equal(row?.value, "v1alpha2");
+  assert.match(row.expected, /only v1alpha1, which this release knows: it is older than what is stored/);
+  await installChanged(name, (schema) => schema, { versions: [version, { ...newer, storage: false }] });
+  const status = { status: { storedVersions: ["v1alpha1"] } };
+  await client.mergePatch(customResourceDefinitions, { name }, status, { subresource: "status" });
+  await installChanged(name, (schema) => schema);
+});
+
+test("what a cluster says of itself is printed as text and cut", async () => {
+  const evil = "v1.6.0\u001b[2J\u202e\nsecond line";
+  await heard(client, "cluster-a", { konnectorVersion: `${evil}${"x".repeat(5_000)}` });
+  await deploy(client, { namespace: "cluster-a", name: "backend" }, `${registry}/backend:${evil}`, 0);
+  const text = await audited.check();
+  assert.doesNotMatch(text.stdout() + text.stderr(), unprintable);
+  for (const line of text.stdout().split("\n")) assert.ok(line.length < 2_000, "a line is bounded");
+  const json = await audited.check(["-o", "json"]);
+  assert.doesNotMatch(json.stdout(), unprintable);
+  assert.match(json.stdout(), /second line/);
+  JSON.parse(json.stdout());
+  await client.delete(deployments, { namespace: "cluster-a", name: "backend" });
+  await heard(client, "cluster-a");
+});
+
+test("more rows than anybody reads are counted, not printed", async () => {
+  const names = Array.from({ length: 230 }, (_, index) => `many-${index}`);
+  await Promise.all(
+    names.map((name) => deploy(client, { namespace: "cluster-a", name }, `${registry}/backend:v9.0.0`)),
+  );
+  const run = await audited.check(["-o", "json"]);
+  const report: unknown = JSON.parse(run.stdout());
+  assert.equal(listAt(report, "against").length, 200);
+  assert.equal(recordAt(report, "counts")["against"], 230);
+  assert.match((await audited.check()).stdout(), /… and 30 more/);
+  await Promise.all(names.map((name) => client.delete(deployments, { namespace: "cluster-a", name })));
+});
+
+test("bad input is refused with what would be right", async () => {
+  const format = await audited.check(["-o", "yaml"]);
+  assert.match(format.stderr(), /-o "yaml" is not known; use json, or leave it out/);
+  assert.equal(format.code, 1);
+});
+
+test("the account that read it could not have written, and only GET and LIST were sent", async () => {
+  assert.deepEqual(await obstacles(), []);
+  assert.deepEqual(verbsOf(await audited.requests()), ["get", "list"]);
+});

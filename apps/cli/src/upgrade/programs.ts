@@ -1,0 +1,160 @@
+/** Which Kubernetes and which programs of Klutch run in a cluster, by their Deployments. */
+import { consumerNamespace, konnectorName, type VersionNumbers } from "@klutch/api";
+import {
+  deployments,
+  type DynamicObject,
+  keyOf,
+  leases,
+  numberAt,
+  recordsAt,
+  textAt,
+} from "@klutch/kube-core";
+import type { ClusterReader } from "./reader.ts";
+import { findings, type Findings, type Obstacle, type Running } from "./report.ts";
+import { type ImageName, imageOf, isOlder, oldestFor, skewOf } from "./versions.ts";
+
+/** CustomResourceDefinitions have rules, and roles have policies behind them, that older servers do not know. */
+const oldestKubernetes: VersionNumbers = [1, 30, 0];
+/** As the packages demand it. */
+const oldestCrossplane: VersionNumbers = [2, 0, 0];
+
+/** A Deployment of one of the programs. */
+export interface Program {
+  readonly part: "backend" | "konnector" | "Crossplane";
+  /** `namespace/name`. */
+  readonly key: string;
+  readonly image: string;
+  /** Of the image's tag, else of the Deployment's label; `unknown` when neither tells. */
+  readonly version: string;
+  readonly wanted: number;
+  readonly available: number;
+}
+
+/** The version of the API server. */
+export async function lookAtKubernetes(reader: ClusterReader): Promise<Findings> {
+  const version = textAt(await reader.get("/version"), "gitVersion") ?? "unknown";
+  const running = [{ part: "Kubernetes", name: "API server", version, state: "" }];
+  if (isOlder(version, oldestKubernetes) === false) return findings({ running });
+  const expected = `Kubernetes ${textOf(oldestKubernetes)} or newer`;
+  const against = [{ object: "API server", field: "version", value: version, expected }];
+  return findings({ running, against });
+}
+
+/** The programs that Deployments run. */
+export async function readPrograms(reader: ClusterReader): Promise<readonly Program[]> {
+  return (await reader.list(deployments)).flatMap(programOf);
+}
+
+/** Held against a release. `now` is in milliseconds since the epoch. */
+export async function lookAtPrograms(
+  reader: ClusterReader,
+  programs: readonly Program[],
+  { release, now }: { readonly release: string; readonly now: number },
+): Promise<Findings> {
+  const holder = await leaseHolder(reader, now);
+  const running: Running[] = programs.map(({ part, key, version, available, wanted }) => ({
+    part,
+    name: key,
+    version,
+    state: `${available} of ${wanted} replicas available`,
+  }));
+  const against = programs.flatMap((program) => [
+    ...versionObstacles(program, release),
+    ...(isServedFromOutside(program, holder) ? [] : replicaObstacles(program)),
+  ]);
+  const notes = programs.flatMap((program) => noteOf(program, release));
+  if (holder !== undefined) notes.push(`${holder} holds the konnector's lease and renews it in time.`);
+  return findings({ running, against, notes });
+}
+
+/** As in the sandbox, or with a konnector on an operator's machine. */
+function isServedFromOutside({ part, available }: Program, holder: string | undefined): boolean {
+  return part === "konnector" && available === 0 && holder !== undefined;
+}
+
+function programOf(deployment: DynamicObject): readonly Program[] {
+  const { labels = {} } = deployment.metadata;
+  const images = recordsAt(deployment.spec, "template", "spec", "containers").map(
+    (container) => textAt(container, "image") ?? "",
+  );
+  for (const image of images) {
+    const named = imageOf(image);
+    const part = partOf(deployment, named);
+    if (part === undefined) continue;
+    return [
+      {
+        part,
+        key: keyOf(deployment),
+        image,
+        version: named.tag ?? labels["app.kubernetes.io/version"] ?? "unknown",
+        wanted: numberAt(deployment.spec, "replicas") ?? 1,
+        available: numberAt(deployment.status, "availableReplicas") ?? 0,
+      },
+    ];
+  }
+  return [];
+}
+
+/** Images may come from any registry, so names count: a path that says `klutch`, a label, or the places that both implementations have. */
+function partOf({ metadata }: DynamicObject, { repository, base }: ImageName): Program["part"] | undefined {
+  const isOurs =
+    metadata.labels?.["app.kubernetes.io/part-of"] === "klutch" || repository.split("/").includes("klutch");
+  if (metadata.namespace === consumerNamespace && metadata.name === konnectorName) return "konnector";
+  if (base === "konnector" && isOurs) return "konnector";
+  if (base === "example-backend" || (base === "backend" && isOurs)) return "backend";
+  return base === "crossplane" && metadata.name === "crossplane" ? "Crossplane" : undefined;
+}
+
+function versionObstacles({ part, key, version, image }: Program, release: string): readonly Obstacle[] {
+  const found = (expected: string): readonly Obstacle[] => [
+    { object: `Deployment ${key}`, field: "image", value: image, expected },
+  ];
+  if (part === "Crossplane")
+    return isOlder(version, oldestCrossplane) === true
+      ? found(
+          `Crossplane ${textOf(oldestCrossplane)} or newer, which Klutch's packages need; upgrade it first`,
+        )
+      : [];
+  const skew = skewOf(version, release);
+  if (skew === "newer" || skew === "too new")
+    return found(
+      `${release} or older: this klutch would put an older program over newer state; use the klutch of ${version}`,
+    );
+  if (skew !== "too old") return [];
+  return found(`${oldestFor(release)} or newer: upgrade one minor version after the other`);
+}
+
+function replicaObstacles({ key, wanted, available }: Program): readonly Obstacle[] {
+  if (available >= wanted && wanted > 0) return [];
+  const expected = `${Math.max(1, wanted)}: upgrade what works, so that a failure afterwards has one cause`;
+  return [
+    { object: `Deployment ${key}`, field: "status.availableReplicas", value: String(available), expected },
+  ];
+}
+
+function noteOf({ part, key, version, image }: Program, release: string): readonly string[] {
+  if (part === "Crossplane") return [];
+  const skew = skewOf(version, release);
+  if (skew !== "unknown" && skew !== "development") return [];
+  return [`The version of Deployment ${key} cannot be compared: its image is ${image}.`];
+}
+
+/** Who holds the konnector's lease now. */
+async function leaseHolder(reader: ClusterReader, now: number): Promise<string | undefined> {
+  const lease = await reader.find(leases, { namespace: consumerNamespace, name: consumerNamespace });
+  const holder = textAt(lease?.spec, "holderIdentity");
+  const renewed = Date.parse(textAt(lease?.spec, "renewTime") ?? "");
+  const duration = numberAt(lease?.spec, "leaseDurationSeconds") ?? 15;
+  return holder !== undefined && now - renewed <= duration * 1000 ? holder : undefined;
+}
+
+function textOf([major, minor]: VersionNumbers): string {
+  return `v${major}.${minor}`;
+}
+
+/** Whether the image says that the program is of the implementation in Go, whose last release is 1.5. */
+export function isOfGo({ image }: Program): boolean {
+  const { base, tag = "" } = imageOf(image);
+  if (base === "example-backend") return true;
+  return base === "konnector" && isOlder(tag, [0, 0, 1]) === false && isOlder(tag, [1, 6, 0]) === true;
+}

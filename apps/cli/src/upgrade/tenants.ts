@@ -1,0 +1,104 @@
+/** The app clusters that a control plane serves, as they reported themselves. Their words are a stranger's. */
+import {
+  apiServiceExports,
+  appClusterBindings,
+  clusterBindings,
+  type ForeignClusterBinding,
+  parseClusterBinding,
+} from "@klutch/api";
+import {
+  conditionsOf,
+  type DynamicObject,
+  findCondition,
+  keyOf,
+  type NewCondition,
+  parseDuration,
+} from "@klutch/kube-core";
+import type { ClusterReader } from "./reader.ts";
+import { findings, type Findings, type Obstacle, type Running } from "./report.ts";
+import { newestFor, oldestFor, skewOf } from "./versions.ts";
+
+/** A heartbeat is due within this when the binding does not say. */
+const defaultIntervalMs = 300_000;
+
+/** `now` is in milliseconds since the epoch. */
+export async function lookAtTenants(
+  reader: ClusterReader,
+  { release, now }: { readonly release: string; readonly now: number },
+): Promise<Findings> {
+  const running: Running[] = [];
+  const against: Obstacle[] = [];
+  const notes: string[] = [];
+  for (const object of await reader.list(clusterBindings)) {
+    const binding = parseClusterBinding(object);
+    const name = `ClusterBinding ${keyOf(object)}`;
+    const version = binding.status.konnectorVersion ?? "unknown";
+    running.push({ part: "konnector of", name: keyOf(object), version, state: heartbeatText(binding, now) });
+    if (binding.status.lastHeartbeatTime === undefined) {
+      notes.push(`${name} has never had a heartbeat: no konnector uses it yet.`);
+      continue;
+    }
+    against.push(...versionObstacles(name, version, release), ...healthObstacles(name, binding, now));
+    if (skewOf(version, release) === "development")
+      notes.push(`${name}: a konnector ${version} was built without a version.`);
+  }
+  for (const one of await reader.list(appClusterBindings))
+    against.push(...conditionObstacles(`AppClusterBinding ${keyOf(one)}`, one, "Ready"));
+  // `Ready` of an export is False for ever where a backend in Go made it.
+  for (const one of await reader.list(apiServiceExports))
+    against.push(...conditionObstacles(`APIServiceExport ${keyOf(one)}`, one, "ProviderInSync"));
+  return findings({ running, against, notes });
+}
+
+function heartbeatText({ status }: ForeignClusterBinding, now: number): string {
+  const at = Date.parse(status.lastHeartbeatTime ?? "");
+  return Number.isNaN(at) ? "no heartbeat" : `heartbeat ${Math.round((now - at) / 1000)} s ago`;
+}
+
+function versionObstacles(object: string, version: string, release: string): readonly Obstacle[] {
+  const skew = skewOf(version, release);
+  if (skew !== "too old" && skew !== "too new" && skew !== "unknown") return [];
+  const range = `${oldestFor(release)} to ${newestFor(release)}`;
+  const expected = `${range}: upgrade the konnector of this app cluster first, with kubectl bind --konnector-image or its chart`;
+  return [{ object, field: "status.konnectorVersion", value: version, expected }];
+}
+
+function healthObstacles(
+  object: string,
+  { status }: ForeignClusterBinding,
+  now: number,
+): readonly Obstacle[] {
+  const intervalMs = parseDuration(status.heartbeatInterval ?? "") ?? defaultIntervalMs;
+  const at = Date.parse(status.lastHeartbeatTime ?? "");
+  if (!(now - at <= 2 * intervalMs)) {
+    const expected = `a time within the last ${Math.round((2 * intervalMs) / 1000)} s: see whether the app cluster is there, or remove its namespace`;
+    return [{ object, field: "status.lastHeartbeatTime", value: status.lastHeartbeatTime ?? "", expected }];
+  }
+  const ready = findCondition(status.conditions, "Ready");
+  // A backend in Go says this of every ClusterBinding whose konnector is well.
+  if (ready?.status !== "False" || ready.reason === "HeartbeatTimeDrift" || ready.severity === "Info")
+    return [];
+  return [conditionObstacle(object, "Ready", ready)];
+}
+
+function conditionObstacles(object: string, one: DynamicObject, type: string): readonly Obstacle[] {
+  const condition = findCondition(conditionsOf(one), type);
+  if (condition?.status === "True" || (condition === undefined && type !== "Ready")) return [];
+  return [conditionObstacle(object, type, condition)];
+}
+
+/** A condition that is not True. */
+export function conditionObstacle(
+  object: string,
+  type: string,
+  condition: NewCondition | undefined,
+): Obstacle {
+  const { status, reason = "", message = "" } = condition ?? { status: "absent" };
+  const value = `${status} ${reason}${message === "" ? "" : `: ${message}`}`.trim();
+  return {
+    object,
+    field: `status.conditions[${type}]`,
+    value,
+    expected: "True: mend it first, so that a failure after the upgrade has one cause",
+  };
+}

@@ -1,0 +1,95 @@
+/** `klutch upgrade --check`: what runs, what an upgrade to this release changes, and what stands against it. Reads only. */
+import { klutchVersion } from "@klutch/api";
+import type { ResourceType } from "@klutch/kube-core";
+import { createKubeClient, loadKubeconfig } from "@klutch/kube";
+import type { CliContext } from "../context.ts";
+import { CliError } from "../errors.ts";
+import { CheckFailedError, counted } from "../findings.ts";
+import type { CommonOptions } from "../options.ts";
+import { lookAtBindings, readBindings } from "./bindings.ts";
+import { lookAtCrds, readCrds, roleOf } from "./crds.ts";
+import { lookForDeletions } from "./deleting.ts";
+import { lookAtPackages } from "./packages.ts";
+import { textOf } from "./print.ts";
+import { lookAtKubernetes, lookAtPrograms, readPrograms } from "./programs.ts";
+import { type ClusterReader, createReader } from "./reader.ts";
+import { findings, type Findings, type Report, reportOf, together } from "./report.ts";
+import { lookForGoKonnector, readBoundApis } from "./take-over-app-cluster.ts";
+import { lookForGoBackend } from "./take-over-control-plane.ts";
+import { lookAtTenants } from "./tenants.ts";
+
+/** Flags of `upgrade`. */
+export interface UpgradeOptions extends Pick<CommonOptions, "connection" | "requestTimeoutMs"> {
+  /** The upgrade itself is Helm's or kubectl's. */
+  readonly check: boolean;
+  /** That an installation in Go is taken over is what is wanted. */
+  readonly acceptsTakeOver: boolean;
+  readonly output: "json" | undefined;
+}
+
+/** Runs the command. Throws `CheckFailedError` when something stands against the upgrade. */
+export async function upgrade(context: CliContext, options: UpgradeOptions): Promise<void> {
+  if (!options.check)
+    throw new CliError(
+      "Usage",
+      "klutch upgrade only looks: pass --check. The upgrade itself is made with Helm or kubectl, see docs/upgrade.md.",
+    );
+  const { terminal, signal, clock } = context;
+  const config = await loadKubeconfig(options.connection);
+  const { requestTimeoutMs } = options;
+  await using client = createKubeClient(config, { userAgent: "klutch", requestTimeoutMs });
+  const reader = createReader(client, signal);
+  const stop = terminal.waiting("Reading the cluster");
+  let report: Report;
+  try {
+    report = await look(reader, { now: clock.now(), release: klutchVersion, ...options });
+  } finally {
+    stop();
+  }
+  terminal.out(options.output === "json" ? `${JSON.stringify(report, null, 2)}\n` : textOf(report));
+  const { against } = report.counts;
+  if (against > 0)
+    throw new CheckFailedError(
+      `${counted(against, "thing")} ${against === 1 ? "stands" : "stand"} against the upgrade to ${klutchVersion}. Nothing was written.`,
+    );
+  terminal.say(`Nothing stands against the upgrade to ${klutchVersion}. Nothing was written.`);
+}
+
+/** What the look is made with; `now` is in milliseconds since the epoch. */
+interface Looking {
+  readonly now: number;
+  readonly release: string;
+  readonly acceptsTakeOver: boolean;
+}
+
+async function look(reader: ClusterReader, looking: Looking): Promise<Report> {
+  const kubernetes = await lookAtKubernetes(reader);
+  const programs = await readPrograms(reader);
+  const pairs = await readCrds(reader);
+  const role = roleOf(
+    pairs,
+    programs.some(({ part }) => part === "konnector"),
+  );
+  const bindings = await readBindings(reader);
+  const apis = role === "an app cluster" ? await readBoundApis(reader, bindings) : [];
+  const bound = apis.flatMap(({ type }): readonly ResourceType[] => (type === undefined ? [] : [type]));
+  const parts: Findings[] = [
+    kubernetes,
+    await lookAtPrograms(reader, programs, looking),
+    await lookAtCrds(reader, pairs, role),
+    lookAtBindings(bindings),
+    await lookForDeletions(reader, role, { pairs, bound }),
+  ];
+  if (role === "a control plane")
+    parts.push(
+      await lookAtPackages(reader, looking.release),
+      await lookAtTenants(reader, looking),
+      await lookForGoBackend(reader, programs, looking.acceptsTakeOver),
+    );
+  if (role === "an app cluster") {
+    const appCluster = { pairs, bindings, apis, programs };
+    parts.push(await lookForGoKonnector(reader, appCluster, looking.acceptsTakeOver));
+  }
+  const unread = findings({ against: reader.unread });
+  return reportOf(looking.release, role, together([...parts, unread]));
+}

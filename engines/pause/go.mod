@@ -1,0 +1,3 @@
+module klutch.local/engines/pause
+
+go 1.26.0

@@ -1,0 +1,123 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { artefact, type ArtefactName, klutchVersion, parseRegistry, releaseRegistry } from "@klutch/api";
+import { backendProgram } from "@klutch/backend";
+import { type KubeObject, listAt, recordsAt, textAt } from "@klutch/kube-core";
+import { services } from "@klutch/services";
+import { variablesOf } from "./bundle-configure.ts";
+import { type BundleName, bundleObjects, bundleText } from "./bundles.ts";
+
+const bundles = bundleObjects();
+const names: readonly BundleName[] = ["install", "install-dev", "configure", "update", "konnector"];
+
+const keyOf = ({ apiVersion, kind, metadata: { namespace = "", name = "" } }: KubeObject): string =>
+  [apiVersion, kind, namespace, name].join(" ");
+const keysOf = (name: BundleName): ReadonlySet<string> => new Set(bundles[name].map(keyOf));
+
+test("no bundle has an object twice, and what configure writes is in no other", () => {
+  for (const name of names) assert.equal(keysOf(name).size, bundles[name].length, name);
+  for (const other of ["install", "install-dev", "update"] as const)
+    assert.deepEqual(
+      [...keysOf("configure")].filter((key) => keysOf(other).has(key)),
+      [],
+    );
+});
+
+test("update has whole objects of install, all that name an artefact, and no others", () => {
+  const naming = bundles.install.filter((object) => JSON.stringify(object).includes(`${releaseRegistry}/`));
+  assert.deepEqual(naming, bundles.update);
+  for (const object of bundles.install)
+    assert.ok(
+      bundles["install-dev"].some((one) => keyOf(one) === keyOf(object)),
+      keyOf(object),
+    );
+});
+
+test("install brings what Compositions run with, and every kind of Klutch", () => {
+  const found = bundles.install.map(({ kind, metadata }) => `${kind} ${metadata.name}`);
+  for (const wanted of [
+    "Function klutch-function-klutch",
+    "Provider klutch-provider-anynines",
+    "Configuration klutch-configuration-dataservices",
+    "CustomResourceDefinition appclusterbindings.klutch.anynines.com",
+    "CustomResourceDefinition apiserviceexporttemplates.example-backend.klutch.anynines.com",
+  ])
+    assert.ok(found.includes(wanted), wanted);
+});
+
+test("configure offers APIs in the group whose kind install brings", () => {
+  const groups = bundles.install
+    .filter(({ kind }) => kind === "CustomResourceDefinition")
+    .map((crd) => textAt(crd, "spec", "group"));
+  const templates = bundles.configure.filter(({ kind }) => kind === "APIServiceExportTemplate");
+  assert.ok(templates.length > services.length);
+  for (const { apiVersion } of templates) assert.ok(groups.includes(apiVersion.split("/")[0]), apiVersion);
+});
+
+test("every artefact is named in the registry that is asked for, and by its digest", () => {
+  const registry = parseRegistry("mirror.example.org:5000/team");
+  const digest = `sha256:${"ab".repeat(32)}`;
+  const named: readonly ArtefactName[] = [
+    "konnector",
+    "backend",
+    "broker",
+    "provider-anynines",
+    "function-klutch",
+    "configuration-dataservices",
+  ];
+  const own = bundleObjects({ registry, digests: new Map(named.map((name) => [name, digest])) });
+  const text = names.map((name) => bundleText(name, own[name])).join("");
+  assert.ok(!text.includes(releaseRegistry));
+  const references = [...text.matchAll(/\S+:v\d+\.\d+\.\d+\S*/g)].map(([reference]) => reference);
+  const wanted = named.map((name) => artefact(name, { registry, digest }));
+  assert.deepEqual(
+    [...new Set(references.map((one) => one.replace(/^--konnector-image=/, "")))].toSorted(),
+    wanted.toSorted(),
+  );
+  assert.equal(text.split(`:${klutchVersion}\n`).length, 1);
+});
+
+test("a Pod of a bundle runs as nobody, writes nothing to its root and cannot become more", () => {
+  const pods = names.flatMap((name) => bundles[name]).filter(({ kind }) => kind === "Deployment");
+  assert.equal(pods.length, 5);
+  for (const pod of pods) {
+    const text = JSON.stringify(pod);
+    for (const wanted of [
+      '"runAsNonRoot":true',
+      '"readOnlyRootFilesystem":true',
+      '"allowPrivilegeEscalation":false',
+      '"drop":["ALL"]',
+    ])
+      assert.ok(text.includes(wanted), `${pod.metadata.name}: ${wanted}`);
+  }
+});
+
+test("the backend understands what the bundles start it with", async () => {
+  const [container] = recordsAt(bundles.update[0], "spec", "template", "spec", "containers");
+  const values: Readonly<Record<string, string>> = {
+    POD_NAMESPACE: "klutch-backend",
+    OIDC_ISSUER_URL: "https://idp.example.org",
+    OIDC_CLIENT_ID: "klutch",
+    PUBLIC_URL: "https://klutch.example.org",
+    API_SERVER_URL: "https://api.example.org",
+    OIDC_CLIENT_SECRET: "secret",
+    COOKIE_SIGNING_KEY: Buffer.alloc(32, 1).toString("base64"),
+  };
+  const env = recordsAt(container, "env").map((one) => textAt(one, "name") ?? "");
+  for (const name of Object.keys(values)) assert.ok(env.includes(name), name);
+  const expanded = listAt(container, "args").map((arg) =>
+    String(arg).replaceAll(/\$\((\w+)\)/g, (_, name: string) => values[name] ?? `$(${name})`),
+  );
+  const config = await backendProgram.readConfig({ args: expanded, env: values, randomName: () => "x" });
+  assert.equal(config.konnectorImage, artefact("konnector"));
+  assert.equal(config.oidc.callbackUrl, "https://klutch.example.org/callback");
+  assert.equal(config.leaseNamespace, "klutch-backend");
+});
+
+test("configure lists what a site has to say; the other bundles ask for nothing", () => {
+  const text = bundleText("configure", bundles.configure);
+  for (const name of variablesOf(text)) assert.match(text, new RegExp(`^# ${name}$`, "m"));
+  assert.ok(variablesOf(text).includes("POSTGRESQL_BROKER_URL"));
+  for (const name of ["install", "install-dev", "update", "konnector"] as const)
+    assert.deepEqual(variablesOf(bundleText(name, bundles[name])), [], name);
+});

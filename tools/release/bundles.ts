@@ -1,0 +1,123 @@
+/**
+ * The manifests of a release, to be applied by `kubectl apply -f` in an order that one pass is enough for. They say what the charts say, for
+ * those who have no Helm.
+ */
+import { mkdir } from "node:fs/promises";
+import { join } from "node:path";
+import {
+  artefact,
+  type ArtefactName,
+  type ArtefactOptions,
+  bindCrds,
+  configurationName,
+  functionName,
+  klutchVersion,
+  konnectorManifests,
+  packageArtefacts,
+  providerName,
+  type Registry,
+} from "@klutch/api";
+import { formatYaml } from "@klutch/kube";
+import { type KubeObject } from "@klutch/kube-core";
+import { services } from "@klutch/services";
+import { backendRbac } from "../generate/backend-rbac.ts";
+import { replaceFile } from "./beside.ts";
+import type { ReleasedImage } from "./build-images.ts";
+import { backendDeployment, backendService } from "./bundle-backend.ts";
+import { brokerManifests } from "./bundle-broker.ts";
+import { configureObjects, variablesOf } from "./bundle-configure.ts";
+
+/** Where the artefacts are that the bundles name. */
+export interface BundleOptions {
+  /** Default: where releases live. */
+  readonly registry?: Registry | undefined;
+  /** Of the artefacts that are known; those are named by digest. Default: none. */
+  readonly digests?: ReadonlyMap<ArtefactName, string> | undefined;
+}
+
+/** Which bundles there are. */
+export type BundleName = "install" | "install-dev" | "configure" | "update" | "konnector";
+
+/** The objects of each bundle. */
+export function bundleObjects(
+  options: BundleOptions = {},
+): Readonly<Record<BundleName, readonly KubeObject[]>> {
+  const of = (name: ArtefactName): ArtefactOptions => ({
+    registry: options.registry,
+    digest: options.digests?.get(name),
+  });
+  const image = (name: ArtefactName): string => artefact(name, of(name));
+  const [deployment, packages] = [backendDeployment(image("backend"), of("konnector")), packagesOf(image)];
+  const rights = backendRbac();
+  const isPolicy = ({ kind }: KubeObject): boolean => kind.startsWith("Validating");
+  const install = [
+    ...rights.filter((object) => !isPolicy(object)),
+    ...bindCrds.map((crd) => ({ ...crd })),
+    backendService,
+    deployment,
+    ...packages,
+  ];
+  // Last, for clusters older than Kubernetes 1.30, which do not know these kinds.
+  const policies = rights.filter(isPolicy);
+  return {
+    install: [...install, ...policies],
+    "install-dev": [...install, ...brokerManifests(image("broker")), ...policies],
+    configure: configureObjects(services),
+    update: [deployment, ...packages],
+    konnector: konnectorManifests({ image: image("konnector") }),
+  };
+}
+
+/**
+ * Function and Provider are installed by name, because Compositions and rights name them. Crossplane must not look for them once more: what
+ * is named by digest or comes from a mirror is another package in its eyes than the dependency of the same version.
+ */
+function packagesOf(image: (name: ArtefactName) => string): readonly KubeObject[] {
+  const install = (kind: string, name: string, of: ArtefactName, more: object): KubeObject => ({
+    apiVersion: "pkg.crossplane.io/v1",
+    kind,
+    metadata: { name },
+    spec: { package: image(of), packagePullPolicy: "IfNotPresent", ...more },
+  });
+  const { configuration, function: functionPackage, provider } = packageArtefacts;
+  return [
+    install("Function", functionName, functionPackage, {}),
+    install("Provider", providerName, provider, {}),
+    install("Configuration", configurationName, configuration, { skipDependencyResolution: true }),
+  ];
+}
+
+const about: Readonly<Record<BundleName, string>> = {
+  install: "what Klutch needs in the control plane cluster, where Crossplane is already",
+  "install-dev":
+    "as install, with a broker that makes databases in one Pod; for trying Klutch out, never for data",
+  configure:
+    "what is particular to a site; what stands in braces after a dollar has to be replaced, by hand or by envsubst",
+  update:
+    "of install only what names images and packages; enough between versions that differ in the last number",
+  konnector: "what kubectl bind installs in an app cluster, for those who set clusters up from files",
+};
+
+/** The text of a bundle. */
+export function bundleText(name: BundleName, objects: readonly KubeObject[]): string {
+  const documents = objects.map(formatYaml).join("---\n");
+  const variables = variablesOf(documents);
+  const lines = [
+    `Klutch ${klutchVersion}: ${about[name]}.`,
+    ...(variables.length === 0 ? [] : ["", ...variables]),
+  ];
+  return `${lines.map((line) => `# ${line}`.trimEnd()).join("\n")}\n${documents}`;
+}
+
+/** Writes `bundles/<name>.yaml`; what was built is named by digest. */
+export async function writeBundles(
+  { out, registry }: { readonly out: string; readonly registry: Registry },
+  images: readonly Pick<ReleasedImage, "definition" | "index">[],
+): Promise<void> {
+  const folder = join(out, "bundles");
+  await mkdir(folder, { recursive: true });
+  const digests = new Map(images.map(({ definition, index }) => [definition.name, index.manifest.digest]));
+  const names: readonly BundleName[] = ["install", "install-dev", "configure", "update", "konnector"];
+  const objects = bundleObjects({ registry, digests });
+  for (const name of names) await replaceFile(join(folder, `${name}.yaml`), bundleText(name, objects[name]));
+}
