@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
-import { chmod, copyFile, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { chmod, copyFile, mkdir, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
@@ -49,6 +49,21 @@ test("an executable has the same bytes when it is built again elsewhere, and run
     const { stdout } = await runAsNobody(kubectl, ["bind", "--help"], bin, home);
     assert.match(stdout, /^Usage: kubectl-bind \[options\]/);
     await assert.rejects(runAsNobody(kubectl, ["bind", "--no-such-flag"], bin, home), /no-such-flag/);
+  });
+  await t.test("as what kubectl asks for completion, by a link or by the script", async () => {
+    const kubectl = join(bin, "kubectl");
+    const link = join(bin, "kubectl_complete-bind");
+    await symlink("kubectl-bind", link);
+    assert.match(
+      (await runAsNobody(kubectl, ["__complete", "bind", "apis"], `${bin}:/bin`, home)).stdout,
+      /^apiservice\tBind the APIs.*\n:4\n$/,
+    );
+    await rm(link);
+    const { stdout } = await runAsNobody(kubectl, ["bind", "completion", "kubectl"], bin, home);
+    await writeFile(link, stdout);
+    await chmod(link, 0o755);
+    const flags = await runAsNobody(kubectl, ["__complete", "bind", "--no-br"], `${bin}:/bin`, home);
+    assert.match(flags.stdout, /^--no-browser\t.*\n:4\n$/);
   });
   await t.test("whatever NODE_OPTIONS says", async () => {
     const env = { NODE_OPTIONS: "--require=/nowhere/at-all.js" };

@@ -91,7 +91,9 @@ export async function buildExecutable(parts: ExecutableParts): Promise<Uint8Arra
   const program = await readFile(path);
   const found = platformOfProgram(program);
   if (found !== platformName(platform))
-    throw new ReleaseError(`${platform.node.package} has a program for ${found ?? "no platform that is known"}`);
+    throw new ReleaseError(
+      `${platform.node.package} has a program for ${found ?? "no platform that is known"}`,
+    );
   await rm(own, { recursive: true });
   return program;
 }
