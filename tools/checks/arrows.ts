@@ -24,6 +24,7 @@ const anything = [
   "oci",
   "engines",
   "data-servers",
+  "nodes",
 ];
 
 /** Rules by folder. A folder that is not listed may import nothing, so a new one must be added here on purpose. */
@@ -48,6 +49,10 @@ export const folderRules: Readonly<Record<string, FolderRule>> = {
   "packages/oci": pure,
   "packages/engines": pure,
   "packages/data-servers": { parts: ["engines"], thirdParty: ["@peculiar/x509", "reflect-metadata"] },
+  "packages/nodes": {
+    parts: ["kube-testing", "kube", "kube-core", "oci", "engines"],
+    thirdParty: ["@peculiar/x509", "reflect-metadata"],
+  },
   "apps/konnector": { parts: ["sync", "api", "kube-runtime", "kube", "kube-core"], thirdParty: [] },
   "apps/backend": {
     parts: ["api", "kube-runtime", "kube", "kube-core"],
@@ -77,8 +82,20 @@ export const folderRules: Readonly<Record<string, FolderRule>> = {
     parts: ["services", "api", "engines", "kube", "kube-core", "kube-testing", "oci"],
     thirdParty: ["pg", "@peculiar/x509", "reflect-metadata"],
   },
-  // The manifests of an app are printed, and the flags of others.
-  tools: { parts: [...anything, "a8s-operator", "backend", "konnector"], thirdParty: ["esbuild"] },
+  // Manifests and flags of the apps are printed.
+  tools: {
+    parts: [
+      ...anything,
+      "a8s-operator",
+      "backend",
+      "broker",
+      "cli",
+      "function-klutch",
+      "konnector",
+      "provider-anynines",
+    ],
+    thirdParty: ["esbuild", "marked"],
+  },
   // The store of our broker is filled and read past it.
   bench: { parts: anything, thirdParty: ["pg"] },
   // The simulation runs the agent itself, in virtual time; the sandbox plays the person who binds.

@@ -69,5 +69,5 @@ const isExample = (name: string): boolean => /(^|\/)example\.md$/.test(name);
 
 /** Where what a folder prints will lie. */
 function placesOf(folder: string): readonly string[] {
-  return folder === "tools/generate" ? ["docs/reference"] : [];
+  return folder === "tools/generate" ? ["docs", "docs/reference"] : [];
 }

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { brokenLinks, namesIn, reasonsIn, undocumented } from "./reference.ts";
+import { reasonsIn } from "./reasons.ts";
+import { brokenLinks, namesIn, undocumented, unexplained } from "./reference.ts";
 
 test("names are found where a constant holds them, and versions of an API are no names", () => {
   const text = `
@@ -13,33 +14,19 @@ test("names are found where a constant holds them, and versions of an API are no
   ]);
 });
 
-test("types and reasons are found where conditions and events are made", () => {
-  const text = `
-    falseCondition("Connected", "WrongProvider", "Error", message);
-    alarmCondition("DeletionHeld", "MassDeletion", "Warning", why);
-    await events.record(consumer, "Warning", "SyncFailed", text);
-    events.recordWarning(
-      pair.consumer ?? wouldBe(type, ref),
-      "TooManyObjects",
-      text,
-    );
-    const texts = { mapping: ["Normal", "WaitingForNamespace", "wait"] };`;
-  assert.deepEqual(reasonsIn([{ path: "a.ts", text }]), [
-    "Connected",
-    "DeletionHeld",
-    "MassDeletion",
-    "SyncFailed",
-    "TooManyObjects",
-    "WaitingForNamespace",
-    "WrongProvider",
-  ]);
-});
-
 test("a word that the page does not have as code is reported with the first file that has it", () => {
   const text = `falseCondition("Connected", "WrongProvider", "Error", message);`;
   const files = ["b.ts", "c.ts"].map((path) => ({ path, text }));
   assert.deepEqual(undocumented("| `Connected` | WrongProvider |", files, reasonsIn), [
     "b.ts: WrongProvider",
+  ]);
+});
+
+test("a reason without a row and a row without a reason are both told", () => {
+  const files = [{ path: "b.ts", text: `falseCondition("Connected", "WrongProvider", "Error", message);` }];
+  assert.deepEqual(unexplained("| `Connected`, `Gone` | means | do |", files), [
+    "no row explains WrongProvider",
+    "no program says Gone",
   ]);
 });
 

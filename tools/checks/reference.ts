@@ -2,6 +2,7 @@
 import { join } from "node:path";
 import type { Check } from "./check.ts";
 import type { Tree } from "./tree.ts";
+import { explainedIn, reasonsIn } from "./reasons.ts";
 import { isHandWritten, type SourceFile } from "./source-files.ts";
 
 export const referenceChecks: readonly Check[] = [
@@ -16,6 +17,12 @@ export const referenceChecks: readonly Check[] = [
     rule: "every type and reason of a condition and every event's reason is in docs/reference/conditions.md",
     advice: "add it to the table of its kind, or of the events",
     find: (tree) => missingIn(tree, "docs/reference/conditions.md", reasonsIn),
+  },
+  {
+    name: "remedies",
+    rule: "docs/troubleshooting.md has a row for every reason of a condition or an event, and for no other",
+    advice: "say there what it means to who sees it and what to do; delete rows of what is not said any more",
+    find: (tree) => unexplained(tree.text("docs/troubleshooting.md"), tree.files(isShipped)),
   },
   {
     name: "links",
@@ -51,23 +58,20 @@ export function undocumented(page: string, files: readonly SourceFile[], find: F
     .toSorted();
 }
 
+/** Words that no row explains, and rows of words that no program says. */
+export function unexplained(page: string, files: readonly SourceFile[]): readonly string[] {
+  const said = new Set(reasonsIn(files));
+  const explained = explainedIn(page);
+  return [
+    ...[...said].filter((word) => !explained.has(word)).map((word) => `no row explains ${word}`),
+    ...[...explained].filter((word) => !said.has(word)).map((word) => `no program says ${word}`),
+  ];
+}
+
 /** Names in Klutch's and Crossplane's domains that a constant holds. */
 export function namesIn(files: readonly SourceFile[]): readonly string[] {
   return foundIn(files, [
     /const \w+(?:: string)? =\s*"((?:[\w-]+\.)*(?:klutch\.anynines\.com|klutch\.io|crossplane\.io)\/(?!v\d)[\w-]+)"/g,
-  ]);
-}
-
-/** Types and reasons where conditions and events are made. */
-export function reasonsIn(files: readonly SourceFile[]): readonly string[] {
-  return foundIn(files, [
-    /\bfalseCondition\(\s*(?:"(\w+)"|\w+),\s*"(\w+)"/g,
-    /\balarmCondition\(\s*"(\w+)",\s*"(\w+)"/g,
-    /\btrueCondition\(\s*"(\w+)"/g,
-    /\b(?:notReady|notHealthy|refuse)\(\s*"([A-Z]\w+)"/g,
-    /\.(?:record|recordRoutine|recordWarning)\(\s*[^"]*?,\s*(?:"(?:Normal|Warning)",\s*)?"(?!Normal|Warning)([A-Z]\w+)"/g,
-    /\[\s*"(?:Normal|Warning)",\s*"(\w+)"/g,
-    /\breport\.run\(\s*(?:"(\w+)"|\w+),\s*"(\w+)"/g,
   ]);
 }
 

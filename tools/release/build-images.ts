@@ -2,13 +2,14 @@
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { klutchVersion } from "@klutch/api";
-import { type Architecture, buildIndex, type ImageIndex, writeLayout } from "@klutch/oci";
+import { type Architecture, buildIndex, writeLayout } from "@klutch/oci";
 import { buildAppLayer } from "./app-layer.ts";
 import { replace, replaceFile } from "./beside.ts";
-import { type BuiltImage, buildReleaseImage } from "./build-image.ts";
+import { buildReleaseImage } from "./build-image.ts";
 import { buildFoundation } from "./foundation.ts";
 import type { ImageDefinition } from "./images.ts";
 import type { Source } from "./provenance.ts";
+import { referenceOf, type ReleasedImage } from "./released-image.ts";
 import type { Sign } from "./signing.ts";
 import { sizeTable } from "./sizes.ts";
 
@@ -21,13 +22,6 @@ export interface ImagesOptions {
   readonly sign?: Sign | undefined;
   /** Told what is done, a line each. */
   readonly say: (line: string) => void;
-}
-
-/** One image for all platforms, and the documents about each of them. */
-export interface ReleasedImage {
-  readonly definition: ImageDefinition;
-  readonly index: ImageIndex;
-  readonly built: readonly BuiltImage[];
 }
 
 /** Builds and writes them; `folder` is for what is needed meanwhile. Throws `AptFault` when Debian packages cannot be had. */
@@ -54,11 +48,6 @@ export async function buildImages(
   }
   await replaceFile(join(out, "images.txt"), sizeTable(released));
   return released;
-}
-
-/** As a manifest would name it, below the registry. */
-export function referenceOf({ definition, index }: ReleasedImage): string {
-  return `${definition.name}:${klutchVersion}@${index.manifest.digest}`;
 }
 
 /** Writes the layout of an image, and lets it be signed before it stands in its place. */

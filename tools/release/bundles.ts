@@ -22,7 +22,7 @@ import { type KubeObject } from "@klutch/kube-core";
 import { services } from "@klutch/services";
 import { backendRbac } from "../generate/backend-rbac.ts";
 import { replaceFile } from "./beside.ts";
-import type { ReleasedImage } from "./build-images.ts";
+import type { ReleasedImage } from "./released-image.ts";
 import { backendDeployment, backendService } from "./bundle-backend.ts";
 import { brokerManifests } from "./bundle-broker.ts";
 import { configureObjects, variablesOf } from "./bundle-configure.ts";

@@ -1,7 +1,7 @@
 /**
  * `npm run release:build`: the images of all programs for all platforms, in `dist/release/images`, and the Crossplane packages in
- * `dist/release/packages`, as OCI layouts, and the manifests that install them in `dist/release/bundles`. No Docker: Debian packages come by
- * apt, Node by npm. The same commit and packages give the same bytes.
+ * `dist/release/packages`, as OCI layouts; the manifests that install them in `dist/release/bundles`, and the Helm charts in
+ * `dist/release/charts`. No Docker: Debian packages come by apt, Node by npm. The same commit and packages give the same bytes.
  *
  *     npm run release:build -- [--out FOLDER] [--registry HOST/PATH] [--architecture amd64] [--image konnector] [--sign-command PROGRAM]
  *

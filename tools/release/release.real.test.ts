@@ -10,7 +10,7 @@ import { openAuthority } from "@klutch/data-servers";
 import { AptFault, reservePorts, resolveEngine, startProcess } from "@klutch/engines";
 import { recordsAt, textAt, valueAt } from "@klutch/kube-core";
 import { type Image, pushIndex, pushReferrers } from "@klutch/oci";
-import type { ReleasedImage } from "./build-images.ts";
+import type { ReleasedImage } from "./released-image.ts";
 import { type ImageDefinition, imageDefinitions } from "./images.ts";
 import { buildRelease } from "./release.ts";
 import { missingForNamespaces, runBeside } from "./testing/namespaces.ts";

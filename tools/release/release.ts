@@ -6,8 +6,10 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import type { Registry } from "@klutch/api";
 import { repositoryRoot } from "../root.ts";
-import { buildImages, type ImagesOptions, type ReleasedImage } from "./build-images.ts";
+import { buildImages, type ImagesOptions } from "./build-images.ts";
+import type { ReleasedImage } from "./released-image.ts";
 import { writeBundles } from "./bundles.ts";
+import { packCharts } from "./charts.ts";
 import type { Source } from "./provenance.ts";
 
 const run = promisify(execFile);
@@ -25,6 +27,7 @@ export async function buildRelease(options: ReleaseOptions): Promise<readonly Re
     const source = await sourceOf();
     const images = await buildImages(options, source, folder);
     await writeBundles(options, images);
+    await packCharts(options);
     return images;
   } finally {
     await rm(folder, { recursive: true, force: true });

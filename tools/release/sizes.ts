@@ -1,6 +1,6 @@
 /** The list of images with their sizes, for people and for tools: a line starts with a reference, or with spaces. */
 import type { Blob } from "@klutch/oci";
-import { type ReleasedImage, referenceOf } from "./build-images.ts";
+import { type ReleasedImage, referenceOf } from "./released-image.ts";
 
 /** The list; sizes are those that a registry sends, in megabytes, of each platform. */
 export function sizeTable(released: readonly ReleasedImage[]): string {

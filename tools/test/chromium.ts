@@ -27,10 +27,23 @@ export async function ensureChromium(): Promise<void> {
   }
 }
 
+/** The browser that tests start. Throws with what to do when there is none. */
+export function chromiumPath(): string {
+  if (chromiumOverride !== undefined) return chromiumOverride;
+  const path = browserNames.map(onPath).find((one) => one !== undefined);
+  if (path !== undefined) return path;
+  throw new Error("no browser is on PATH; install Debian's chromium or set KLUTCH_CHROMIUM to its path");
+}
+
 function isOnPath(name: string): boolean {
-  return searchPath.split(delimiter).some((folder) => {
+  return onPath(name) !== undefined;
+}
+
+function onPath(name: string): string | undefined {
+  const candidates = searchPath.split(delimiter).map((folder) => join(folder, name));
+  return candidates.find((path) => {
     try {
-      accessSync(join(folder, name), constants.X_OK);
+      accessSync(path, constants.X_OK);
       return true;
     } catch {
       return false;

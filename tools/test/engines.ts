@@ -24,6 +24,10 @@ const needs: readonly (readonly [path: string, names: readonly EngineName[]])[] 
   ["e2e/nodes", [...engineNames, "helm", ...nodeEngineNames]],
   ["e2e/", engineNames],
   ["packages/oci/", ["crane"]],
+  ["tools/charts/node", [...cluster, "crane", "helm", ...nodeEngineNames]],
+  ["tools/charts/cluster", [...cluster, "kubectl", "crossplane", "helm"]],
+  ["tools/charts/", ["helm"]],
+  ["tools/release/charts", ["crane", "helm"]],
   ["packages/kube-testing/src/provider-kubernetes", [...cluster, "provider-kubernetes"]],
   ["packages/engines/src/helm", ["helm"]],
   ["packages/engines/src/node-engines", nodeEngineNames],
@@ -42,7 +46,7 @@ export function enginesFor(files: readonly string[]): readonly EngineName[] {
 }
 
 /** Tests on real nodes, which skip themselves where there can be none. */
-const onNodes = /^(?:packages\/nodes\/|e2e\/nodes|packages\/engines\/src\/node-engines)/;
+const onNodes = /^(?:packages\/nodes\/|e2e\/nodes|packages\/engines\/src\/node-engines|tools\/charts\/node)/;
 
 /** Those that will run here: what others need would take minutes for nothing. */
 async function runnable(files: readonly string[]): Promise<readonly string[]> {

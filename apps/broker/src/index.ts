@@ -1,3 +1,3 @@
 /** The sandbox's service broker for PostgreSQL. */
 export { type RunningBroker, startBroker } from "./broker.ts";
-export type { BrokerConfig } from "./config.ts";
+export { type BrokerConfig, brokerProgram } from "./config.ts";

@@ -2,5 +2,6 @@
 export { openBrowser } from "./browser.ts";
 export type { CliContext, Terminal } from "./context.ts";
 export { CliError, type CliErrorCode } from "./errors.ts";
-export { runCli } from "./program.ts";
+export type { CommandDescription } from "./command-tree.ts";
+export { commandTree, runCli } from "./program.ts";
 export { createTerminal } from "./terminal.ts";

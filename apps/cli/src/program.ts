@@ -1,12 +1,15 @@
 /** Commands and flags. One executable with two names: `kubectl-bind` is the command `bind` of `klutch`. */
 import { klutchVersion } from "@klutch/api";
+import { systemClock } from "@klutch/kube";
 import { Command, CommanderError, Option } from "commander";
 import { bind } from "./bind/bind.ts";
 import { bindApiService } from "./bind/bind-apiservice.ts";
+import { addConnectionFlags } from "./connection-flags.ts";
 import type { CliContext } from "./context.ts";
 import { errorText } from "./errors.ts";
 import type { CommandTools } from "./command-tools.ts";
 import { klutchCommands, unbindCommand } from "./commands.ts";
+import { type CommandDescription, describeCommand } from "./command-tree.ts";
 import { completionCommand, completionWord, printCompletion } from "./completion/command.ts";
 import { bindApiServiceOptions, bindOptions } from "./options.ts";
 import { safeTerminal } from "./safe-terminal.ts";
@@ -30,6 +33,28 @@ export async function runCli(name: string, args: readonly string[], outside: Cli
     return 1;
   }
 }
+
+/** Every command of `klutch`; `kubectl bind` is its command `bind`. */
+export function commandTree(): CommandDescription {
+  return describeCommand(createProgram("klutch", unused));
+}
+
+/** Commands that are only described run nothing. */
+const unused: CliContext = {
+  terminal: {
+    interactive: false,
+    out: () => undefined,
+    say: () => undefined,
+    waiting: () => () => undefined,
+    readLine: async () => undefined,
+    readAll: async () => "",
+    confirm: async () => undefined,
+  },
+  env: {},
+  clock: systemClock,
+  signal: new AbortController().signal,
+  openBrowser: () => undefined,
+};
 
 /** Go programs take `--flag=true`; scripts that were written for the existing plugin pass such values. */
 function withoutValues(args: readonly string[]): string[] {
@@ -123,26 +148,6 @@ function addCommonFlags(command: Command): void {
     .option("--timeout <duration>", "longest time of each wait", "10m");
   addConnectionFlags(command);
   for (const flags of ignoredFlags) command.addOption(new Option(flags).hideHelp());
-}
-
-function addConnectionFlags(command: Command): void {
-  command
-    .option("--kubeconfig <path>", "kubeconfig of the app cluster (default: KUBECONFIG, ~/.kube/config)")
-    .option("--context <name>", "context of the kubeconfig")
-    .option("--cluster <name>", "cluster of the kubeconfig")
-    .option("--user <name>", "user of the kubeconfig")
-    .option("-n, --namespace <name>", "accepted as by kubectl; Klutch's objects are always in klutch-bind")
-    .option("-s, --server <url>", "address of the API server")
-    .option("--token <token>", "bearer token for the API server")
-    .option("--as <user>", "user to impersonate")
-    .option("--as-group <group...>", "groups to impersonate")
-    .option("--as-uid <uid>", "UID to impersonate")
-    .option("--certificate-authority <path>", "certificate authority of the API server")
-    .option("--client-certificate <path>", "client certificate")
-    .option("--client-key <path>", "key of the client certificate")
-    .option("--insecure-skip-tls-verify", "do not verify the API server's certificate")
-    .option("--tls-server-name <name>", "name to verify the API server's certificate against")
-    .option("--request-timeout <duration>", "longest wait for one answer, 0 for none", "0");
 }
 
 /** Flags of the existing plugin that scripts may pass and that change nothing here. */

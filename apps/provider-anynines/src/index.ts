@@ -1,2 +1,3 @@
 /** The Crossplane provider for service brokers. */
+export { providerProgram } from "./config.ts";
 export { addProvider, type ProviderOptions } from "./provider.ts";

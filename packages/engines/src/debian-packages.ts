@@ -1,7 +1,7 @@
-/** The servers and programs that Debian packages hold, and where they are in them. */
+/** The servers and tools that Debian packages hold, and where they are in them. */
 
 /** Names of all of them. */
-export type DebianName = "postgresql-15" | "mariadb" | "redis" | "node-programs" | "busybox";
+export type DebianName = "postgresql-15" | "mariadb" | "redis" | "node-programs" | "busybox" | "prometheus";
 
 /** What is needed of one of them. */
 export interface DebianDefinition {
@@ -96,6 +96,14 @@ export const debianDefinitions: Readonly<Record<DebianName, DebianDefinition>> =
     version: /^BusyBox v(1\.\d+\.\d+)/,
     // Debian has another one of the same path, which needs libraries.
     fetchedOnly: true,
+  },
+  // Its checker of rules, for tests.
+  prometheus: {
+    name: "prometheus",
+    packages: ["prometheus"],
+    programs: { promtool: "usr/bin" },
+    probe: "promtool",
+    version: /^promtool, version (2\.\d+\.\d+)/,
   },
 };
 

@@ -30,7 +30,7 @@ export interface DebianPrograms {
   /** What its programs need in their environment. */
   readonly env: Readonly<Record<string, string>>;
   /** Path of a program. Throws `RangeError` for one that is not among them. */
-  path(program: string): string;
+  readonly path: (program: string) => string;
 }
 
 /** Options of `resolveDebian`. */

@@ -1,12 +1,18 @@
 /** Finds, fetches or builds the upstream servers and runs them as processes that end with their parent. */
-export { allEngineNames, engineNames, type EngineName, nodeEngineNames } from "./catalog.ts";
+export {
+  allEngineNames,
+  engineDefinition,
+  engineNames,
+  type EngineName,
+  nodeEngineNames,
+} from "./catalog.ts";
 export { cacheFolder } from "./environment.ts";
 export { AptFault, type UnpackedPackage, unpackForeign } from "./debian-apt.ts";
 export { type DebianName } from "./debian-packages.ts";
 export { type DebianOptions, type DebianPrograms, resolveDebian } from "./debian.ts";
 export { EngineError, type EngineErrorCode } from "./errors.ts";
 export { tryFileLock } from "./file-lock.ts";
-export { type KeycloakServer, resolveKeycloak, startKeycloak } from "./keycloak.ts";
+export { type KeycloakServer, keycloakVersion, resolveKeycloak, startKeycloak } from "./keycloak.ts";
 export {
   type PostgresServer,
   preparePostgres,

@@ -16,7 +16,9 @@ import { type RunningProcess, startProcess } from "./process.ts";
 
 const run = promisify(execFile);
 
-const version = "26.4.0";
+/** Of the distribution. */
+export const keycloakVersion = "26.4.0";
+const version = keycloakVersion;
 const archive = `keycloak-quarkus-dist-${version}.zip`;
 const archiveSha512 =
   "49affb5fcd0f3473b38ac30b2997400079d73dff4b6693645bd501d78554c1092526ddfcd4fc2f13d1ce334eef4e758baf7351ddabf65aaca85d814fba0969cf";

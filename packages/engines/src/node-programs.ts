@@ -10,7 +10,7 @@ export interface NodePrograms {
   /** Of containerd: `1.6.20`. */
   readonly version: string;
   /** Path of a program, such as `containerd` or `nft`. Throws `RangeError` for one that is not among them. */
-  path(program: string): string;
+  readonly path: (program: string) => string;
   /** Folder of the CNI plugins. */
   readonly pluginFolder: string;
   /** For all that a node runs: kubelet, kube-proxy, containerd and the CNI plugins run programs by their names. */

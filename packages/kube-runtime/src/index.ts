@@ -66,7 +66,7 @@ export {
   wholeNumber,
 } from "./program/flag.ts";
 export { controllersConfig, type ControllersConfig, controllersFlags } from "./program/controllers-config.ts";
-export { type ProgramDescription } from "./program/help.ts";
+export { type ProgramDescription, titleOfFlag } from "./program/help.ts";
 export { collectGarbage } from "./program/memory.ts";
 export { kubeconfigFlag, ownCluster } from "./program/own-cluster.ts";
 export { ConfigError, type FlagSource, readFlags, requireFlags } from "./program/read-flags.ts";

@@ -24,20 +24,25 @@ export async function startEtcd(name: string, folder: string, fsync: boolean): P
   return startProcess({
     name: `${name} etcd`,
     command: await resolveEngine("etcd"),
-    args: [
-      "--data-dir=etcd",
-      `--listen-client-urls=${etcdAddress}`,
-      `--listen-peer-urls=unix://${peerSocket}`,
-      `--advertise-client-urls=${nowhere}`,
-      `--initial-advertise-peer-urls=${nowhere}`,
-      `--initial-cluster=default=${nowhere}`,
-      "--log-level=warn",
-      ...(fsync ? [] : ["--unsafe-no-fsync"]),
-    ],
+    args: etcdArguments(fsync),
     cwd: folder,
     logFile: join(folder, "etcd.log"),
     ready: async () => (await askEtcd(folder, "/health")) !== "",
   });
+}
+
+/** Of an etcd that is run in its folder. Without `fsync` it does not wait for the disk. */
+export function etcdArguments(fsync: boolean): readonly string[] {
+  return [
+    "--data-dir=etcd",
+    `--listen-client-urls=${etcdAddress}`,
+    `--listen-peer-urls=unix://${peerSocket}`,
+    `--advertise-client-urls=${nowhere}`,
+    `--initial-advertise-peer-urls=${nowhere}`,
+    `--initial-cluster=default=${nowhere}`,
+    "--log-level=warn",
+    ...(fsync ? [] : ["--unsafe-no-fsync"]),
+  ];
 }
 
 /** Asks etcd's JSON gateway: POST with a body, else GET. Gives back the answer's text; throws unless it is 200. */

@@ -3,6 +3,7 @@ export { type AccessQuestion, answerTo, isAllowed } from "./access.ts";
 export { type BackendProcess, type BackendProcessOptions, startBackendProcess } from "./backend-process.ts";
 export { type ClusterOptions, startCluster, startClusters, type TestCluster } from "./cluster.ts";
 export { applyPolicies, unlimitedClient } from "./confined.ts";
+export { askEtcd, etcdAddress, etcdArguments } from "./etcd.ts";
 export { type EffectFault, effectFaults, Effects, withEffects } from "./effects.ts";
 export { type FakeAnswers, fakeClient } from "./fake-client.ts";
 export { type FaultProxy, startFaultProxy } from "./fault-proxy.ts";

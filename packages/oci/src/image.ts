@@ -29,6 +29,7 @@ export const mediaTypes = {
   manifest: "application/vnd.oci.image.manifest.v1+json",
   config: "application/vnd.oci.image.config.v1+json",
   layer: "application/vnd.oci.image.layer.v1.tar+gzip",
+  plainLayer: "application/vnd.oci.image.layer.v1.tar",
   empty: "application/vnd.oci.empty.v1+json",
 } as const;
 
@@ -74,6 +75,12 @@ export function layerOf(entries: readonly TarEntry[], annotations?: Annotations)
   const archive = tar(entries);
   const packed = blob(gzipSync(archive), mediaTypes.layer);
   return { blob: packed, diffId: digestOf(archive), ...(annotations === undefined ? {} : { annotations }) };
+}
+
+/** The same without compression, for images that do not travel. */
+export function plainLayerOf(entries: readonly TarEntry[]): Layer {
+  const archive = blob(tar(entries), mediaTypes.plainLayer);
+  return { blob: archive, diffId: archive.digest };
 }
 
 /** The platforms that are built for. */

@@ -15,10 +15,13 @@ export {
   jsonBlob,
   type Layer,
   layerOf,
+  plainLayerOf,
   type Referrer,
   type RuntimeConfig,
 } from "./image.ts";
-export { blobsOf, type NamedImage, writeLayout } from "./layout.ts";
+export { blobsOf, layoutArchive, type NamedImage, writeLayout } from "./layout.ts";
 export { pushImage, pushIndex, pushReferrers, type PushTarget } from "./push.ts";
+export { pushLayout, type PushLayoutTarget, type Pushed } from "./push-layout.ts";
+export { type LayoutContents, readLayout } from "./read-layout.ts";
 export { tar, type TarEntry } from "./tar.ts";
 export { buildXpkg } from "./xpkg.ts";

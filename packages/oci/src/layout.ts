@@ -2,6 +2,7 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { type Blob, descriptor, type Image, type ImageIndex } from "./image.ts";
+import { tar } from "./tar.ts";
 
 /** Something that a layout holds, under a name such as `v1.6.0`; documents about an image have none. */
 export interface NamedImage {
@@ -18,14 +19,30 @@ export function blobsOf(image: Image | ImageIndex): readonly Blob[] {
 /** Writes the layout into the folder, which is made. */
 export async function writeLayout(folder: string, images: readonly NamedImage[]): Promise<void> {
   await mkdir(join(folder, "blobs", "sha256"), { recursive: true });
-  for (const { digest, bytes } of images.flatMap(({ image }) => blobsOf(image)))
-    await writeFile(join(folder, "blobs", ...digest.split(":")), bytes);
+  for (const { path, content } of layoutFiles(images)) await writeFile(join(folder, path), content);
+}
+
+/** The layout as one archive. */
+export function layoutArchive(images: readonly NamedImage[]): Uint8Array {
+  return tar(layoutFiles(images));
+}
+
+function layoutFiles(
+  images: readonly NamedImage[],
+): readonly { readonly path: string; readonly content: Uint8Array }[] {
+  const blobs = new Map(
+    images.flatMap(({ image }) => blobsOf(image)).map((each) => [each.digest, each.bytes]),
+  );
   const manifests = images.map(({ name, image }) =>
     descriptor(
       image.manifest,
       name === undefined ? undefined : { "org.opencontainers.image.ref.name": name },
     ),
   );
-  await writeFile(join(folder, "index.json"), JSON.stringify({ schemaVersion: 2, manifests }));
-  await writeFile(join(folder, "oci-layout"), JSON.stringify({ imageLayoutVersion: "1.0.0" }));
+  const json = (value: object): Uint8Array => Buffer.from(JSON.stringify(value));
+  return [
+    ...[...blobs].map(([digest, content]) => ({ path: `blobs/${digest.replace(":", "/")}`, content })),
+    { path: "index.json", content: json({ schemaVersion: 2, manifests }) },
+    { path: "oci-layout", content: json({ imageLayoutVersion: "1.0.0" }) },
+  ];
 }

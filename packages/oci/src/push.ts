@@ -1,6 +1,14 @@
 /** Pushes an image to a registry (OCI distribution specification 1.1). */
 import { OciError } from "./errors.ts";
-import { type Blob, buildReferrersIndex, type Image, type ImageIndex, type Referrer } from "./image.ts";
+import {
+  type Blob,
+  buildReferrersIndex,
+  digestOf,
+  type Image,
+  type ImageIndex,
+  mediaTypes,
+  type Referrer,
+} from "./image.ts";
 
 /** Where to. */
 export interface PushTarget {
@@ -45,6 +53,16 @@ export async function pushReferrers(
   await pushManifest(buildReferrersIndex(referrers), { ...target, tag: subject.digest.replace(":", "-") });
 }
 
+/** Digest of what the registry has under the tag, by its bytes; undefined when there is nothing. Throws `OciError`. */
+export async function digestInRegistry(target: PushTarget): Promise<string | undefined> {
+  const accept = [mediaTypes.index, mediaTypes.manifest].join(", ");
+  const url = `${target.registry}/v2/${target.repository}/manifests/${target.tag}`;
+  const response = await send(url, { method: "GET", headers: { accept } }, target.signal);
+  if (response.status === 404) return undefined;
+  if (response.status !== 200) throw await failure("question for the tag", target, response);
+  return digestOf(new Uint8Array(await response.arrayBuffer()));
+}
+
 async function pushManifest(manifest: Blob, target: PushTarget): Promise<Response> {
   const response = await call(target, "PUT", `manifests/${target.tag}`, manifest);
   if (response.status !== 201) throw await failure("manifest", target, response);
@@ -59,28 +77,22 @@ async function pushBlob(part: Blob, target: PushTarget): Promise<void> {
   if (started.status !== 202 || location === null) throw await failure("upload", target, started);
   const url = new URL(location, target.registry);
   url.searchParams.set("digest", part.digest);
-  const response = await send(url.href, "PUT", part, target.signal);
+  const response = await send(url.href, upload("PUT", part), target.signal);
   if (response.status !== 201) throw await failure("blob", target, response);
 }
 
 function call(target: PushTarget, method: string, path: string, body?: Blob): Promise<Response> {
-  return send(`${target.registry}/v2/${target.repository}/${path}`, method, body, target.signal);
+  return send(`${target.registry}/v2/${target.repository}/${path}`, upload(method, body), target.signal);
 }
 
-async function send(
-  url: string,
-  method: string,
-  body: Blob | undefined,
-  signal: AbortSignal | undefined,
-): Promise<Response> {
+function upload(method: string, body: Blob | undefined): RequestInit {
+  if (body === undefined) return { method };
+  return { method, body: Uint8Array.from(body.bytes), headers: { "content-type": body.mediaType } };
+}
+
+async function send(url: string, request: RequestInit, signal: AbortSignal | undefined): Promise<Response> {
   try {
-    return await fetch(url, {
-      method,
-      ...(signal === undefined ? {} : { signal }),
-      ...(body === undefined
-        ? {}
-        : { body: Uint8Array.from(body.bytes), headers: { "content-type": body.mediaType } }),
-    });
+    return await fetch(url, signal === undefined ? request : { ...request, signal });
   } catch (cause) {
     signal?.throwIfAborted();
     throw new OciError(`the registry at ${new URL(url).origin} cannot be reached`, { cause });

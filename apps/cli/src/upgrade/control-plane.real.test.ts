@@ -144,7 +144,7 @@ test("objects that are being deleted stand against it, with what they wait for",
 test("a Crossplane that is too old stands against it, and a package that is not healthy", async () => {
   await client.create(namespaces, namespaceObject("crossplane-system"));
   const crossplane = { namespace: "crossplane-system", name: "crossplane" };
-  await deploy(client, crossplane, "xpkg.crossplane.io/crossplane/crossplane:v1.20.0");
+  await deploy(client, crossplane, "registry.test/crossplane/crossplane:v1.20.0");
   await client.create<DynamicObject>(providers, {
     apiVersion: "pkg.crossplane.io/v1",
     kind: "Provider",

@@ -37,9 +37,13 @@ function lines(rows: readonly (readonly [string, string])[]): readonly string[] 
   return rows.flatMap(([left, right]) => [left, `          ${right}`]);
 }
 
-function usageOf(name: string, { short, value }: Flag<unknown>): string {
-  const letter = short === undefined ? "    " : `-${short}, `;
-  return `  ${letter}--${name}${value === undefined ? "" : `=<${value}>`}`;
+function usageOf(name: string, flag: Flag<unknown>): string {
+  return `  ${flag.short === undefined ? "    " : ""}${titleOfFlag(name, flag)}`;
+}
+
+/** As it is typed, such as `-d, --debug` or `--probe-port=<port>`. */
+export function titleOfFlag(name: string, { short, value }: Flag<unknown>): string {
+  return `${short === undefined ? "" : `-${short}, `}--${name}${value === undefined ? "" : `=<${value}>`}`;
 }
 
 function sentencesOf(flag: Flag<unknown>): string {

@@ -178,8 +178,9 @@ async function execute(context: CrdReconcile, plan: WritePlan): Promise<boolean>
     return true;
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
-    const verb = plan.do === "create" ? "Create" : "Update";
-    reportRefusal(context, `CustomResourceDefinition${verb}Failed`, error.message);
+    const reason =
+      plan.do === "create" ? "CustomResourceDefinitionCreateFailed" : "CustomResourceDefinitionUpdateFailed";
+    reportRefusal(context, reason, error.message);
     if (isInvalid(error)) return false;
     throw error;
   }

@@ -1,0 +1,54 @@
+/** The commands as data, for pages about them. */
+import type { Command } from "commander";
+import { connectionFlags } from "./connection-flags.ts";
+
+/** One command with those below it. Hidden options are left out. */
+export interface CommandDescription {
+  /** As it is typed, such as `klutch service apply`. */
+  readonly name: string;
+  readonly description: string;
+  readonly arguments: readonly {
+    /** With its brackets: `<needed>`, `[optional]`, `[several...]`. */
+    readonly term: string;
+    readonly description: string;
+  }[];
+  readonly options: readonly {
+    /** Such as `-o, --output <format>`. */
+    readonly flags: string;
+    readonly description: string;
+    /** As it would be typed; undefined: none. */
+    readonly default: string | undefined;
+    readonly required: boolean;
+    /** One of those that every command has that connects to a cluster. */
+    readonly connects: boolean;
+  }[];
+  readonly commands: readonly CommandDescription[];
+}
+
+const connecting: ReadonlySet<string> = new Set(connectionFlags.map(([flags]) => flags));
+
+/** The library says nothing about the default's type. */
+type DefinedOption = Omit<Command["options"][number], "defaultValue"> & { readonly defaultValue?: unknown };
+
+/** Describes a command; `parent` is what is typed before its name. */
+export function describeCommand(command: Command, parent = ""): CommandDescription {
+  const name = `${parent}${command.name()}`;
+  return {
+    name,
+    description: command.description(),
+    arguments: command.registeredArguments.map((argument) => {
+      const term = `${argument.name()}${argument.variadic ? "..." : ""}`;
+      return { term: argument.required ? `<${term}>` : `[${term}]`, description: argument.description };
+    }),
+    options: command.options
+      .filter(({ hidden }) => !hidden)
+      .map(({ flags, description, defaultValue, mandatory }: DefinedOption) => ({
+        flags,
+        description,
+        default: typeof defaultValue === "string" ? defaultValue : undefined,
+        required: mandatory,
+        connects: connecting.has(flags),
+      })),
+    commands: command.commands.map((one) => describeCommand(one, `${name} `)),
+  };
+}

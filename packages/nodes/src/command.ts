@@ -1,0 +1,28 @@
+/** Short programs of the machine, by lists of arguments and never by a line for a shell. */
+import { spawn } from "node:child_process";
+import type { Readable } from "node:stream";
+import { text } from "node:stream/consumers";
+import { pipeline } from "node:stream/promises";
+import { NodeError } from "./errors.ts";
+
+/** A program and its arguments. */
+export interface Command {
+  readonly command: string;
+  readonly args: readonly string[];
+  /** For messages. Default: the command line. */
+  readonly shown?: string | undefined;
+}
+
+/** What the program prints. `input` is what it reads; default: nothing. Throws `NodeError` CommandFailed with its complaint. */
+export async function run({ command, args, shown }: Command, input: string | Readable = ""): Promise<string> {
+  const child = spawn(command, args, { stdio: ["pipe", "pipe", "pipe"] });
+  const { promise: ended, resolve } = Promise.withResolvers<number | string | null>();
+  child.on("error", (error) => resolve(error.message));
+  child.on("close", (code, signal) => resolve(signal ?? code));
+  // A program that does not read to the end says so by its exit code.
+  const fed = pipeline(typeof input === "string" ? [input] : input, child.stdin).catch(() => undefined);
+  const [output, complaint, end] = await Promise.all([text(child.stdout), text(child.stderr), ended, fed]);
+  if (end === 0) return output;
+  const words = complaint.trim().slice(-1_000) || `it ended with ${end}`;
+  throw new NodeError("CommandFailed", `${shown ?? [command, ...args].join(" ")} failed: ${words}`);
+}

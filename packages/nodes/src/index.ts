@@ -1,0 +1,8 @@
+/** Real Kubernetes clusters of one node each, in namespaces of this machine. Needs root. */
+export { type NodeCluster, type NodeClusterOptions, startNodeCluster, startNodeClusters } from "./cluster.ts";
+export { NodeError, type NodeErrorCode } from "./errors.ts";
+export { whyUnfit } from "./fitness.ts";
+export type { ImageSource } from "./import-image.ts";
+export { type NodeNetwork, openNodeNetwork } from "./network.ts";
+export { type ClusterPrograms, resolveClusterPrograms } from "./programs.ts";
+export { type NodeRegistry, startNodeRegistry } from "./registry.ts";

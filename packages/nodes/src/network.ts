@@ -1,0 +1,54 @@
+/** A bridge of this machine that nodes are on, so that they reach each other and what listens on the machine's own address there. */
+import { recordsAt, textAt } from "@klutch/kube-core";
+import { type NetworkAddresses, networkAddresses, networkCount, overlaps } from "./addresses.ts";
+import { run } from "./command.ts";
+import { NodeError } from "./errors.ts";
+import { type Leashed, startLeashed } from "./leash.ts";
+
+/** A network. Disposing removes it, as does the end of this process. */
+export interface NodeNetwork extends AsyncDisposable {
+  readonly addresses: NetworkAddresses;
+  /** Numbers of nodes, none twice. */
+  nextNode(): number;
+}
+
+const script = `
+trap '' PIPE
+ip link add name "$1" type bridge || exit 1
+if ip address add "$2" dev "$1" && ip link set "$1" up; then
+  echo up
+  read -r _
+fi
+ip link delete "$1"
+`;
+
+/** Opens the first network that nobody has. The kernel gives a bridge's name once, so it decides who gets which. Throws `NodeError`. */
+export async function openNodeNetwork(): Promise<NodeNetwork> {
+  const taken = await takenRanges();
+  for (let number = 0; number < networkCount; number++) {
+    const addresses = networkAddresses(number);
+    if (taken.some((range) => overlaps(range, addresses.subnet))) continue;
+    const bridge = await openBridge(addresses);
+    if (bridge === undefined) continue;
+    let nodes = 0;
+    return { addresses, nextNode: () => nodes++, [Symbol.asyncDispose]: () => bridge[Symbol.asyncDispose]() };
+  }
+  throw new NodeError("Unfit", "all of 10.213.0.0/16 is in use on this machine: see ip route and ip link");
+}
+
+/** Undefined when somebody else was first. */
+async function openBridge({ bridge, host }: NetworkAddresses): Promise<Leashed | undefined> {
+  const leashed = startLeashed(bridge, script, [bridge, `${host}/24`]);
+  try {
+    await leashed.line();
+    return leashed;
+  } catch (error) {
+    if (error instanceof NodeError && error.message.includes("File exists")) return undefined;
+    throw error;
+  }
+}
+
+async function takenRanges(): Promise<readonly string[]> {
+  const routes: unknown = JSON.parse(await run({ command: "ip", args: ["-4", "-json", "route", "show"] }));
+  return recordsAt({ routes }, "routes").flatMap((route) => textAt(route, "dst") ?? []);
+}

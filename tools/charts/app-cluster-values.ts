@@ -1,0 +1,73 @@
+/** The values of the chart for app clusters. */
+import { consumerNamespace, konnectorManifests, type Registry } from "@klutch/api";
+import { recordAt, recordsAt } from "@klutch/kube-core";
+import { disruptionValues, imageValues, monitorValues, namespaceValues, podValues } from "./shared-values.ts";
+import { type JsonSchema, oneOf, optionalNumber, toggle, type ValueTable, wholeNumber } from "./value.ts";
+
+const deployment = konnectorManifests({ image: "" }).find(({ kind }) => kind === "Deployment");
+const [container] = recordsAt(deployment, "spec", "template", "spec", "containers");
+
+const named = { type: "string", minLength: 1 };
+
+/** A binding as `kubectl bind` would write it. The claims are checked by the kind's own schema. */
+const bindingSchema: JsonSchema = {
+  type: "object",
+  required: ["name", "secretName"],
+  additionalProperties: false,
+  properties: {
+    name: { ...named, description: "Name of the API: `<plural>.<group>`." },
+    secretName: {
+      ...named,
+      description: `Secret in \`${consumerNamespace}\` with the kubeconfig of the provider under the key \`kubeconfig\`.`,
+    },
+    permissionClaims: {
+      type: "array",
+      items: { type: "object", required: ["resource", "version", "state"] },
+      description:
+        "The provider's permission claims, each with the answer `Accepted` or `Rejected` in `state`.",
+    },
+  },
+};
+
+/** In the order of values.yaml; images come from `registry`. */
+export const appClusterValues = (registry: Registry): ValueTable => [
+  ...imageValues("konnector", registry),
+  ...namespaceValues(consumerNamespace),
+  wholeNumber({ path: "replicas", about: "How many Pods there are; one of them works." }, 2),
+  {
+    path: "bindings",
+    about:
+      "APIs that are bound without the plugin: for each an APIServiceBinding and the rights that it needs.",
+    kind: "list of bindings",
+    schema: { type: "array", items: bindingSchema },
+    default: [],
+  },
+  oneOf(
+    { path: "logLevel", flag: "log-level", about: "What is logged; `info` when it is empty." },
+    ["", "debug", "info", "warn", "error", "silent"],
+    "",
+  ),
+  optionalNumber(
+    {
+      path: "massDeletionLimit",
+      flag: "mass-deletion-limit",
+      about:
+        "Deletions of one API within a minute after which the rest is held, when most claims go with them; 0 never holds, null is 100.",
+    },
+    0,
+  ),
+  optionalNumber(
+    {
+      path: "providerObjectsLimit",
+      flag: "provider-objects-limit",
+      about:
+        "Copies of one claimed resource that the provider may bring into a namespace; 0 is any number, null is 1000.",
+    },
+    0,
+  ),
+  { path: "networkPolicy", about: "Who reaches the Pods." },
+  toggle({ path: "networkPolicy.enabled", about: "Make a NetworkPolicy that lets only metrics be read." }),
+  ...disruptionValues(false),
+  ...monitorValues(),
+  ...podValues({ resources: recordAt(container, "resources"), spread: [] }),
+];

@@ -1,0 +1,26 @@
+/** What a chart is. */
+import { klutchVersion, type Registry } from "@klutch/api";
+import type { ValueTable } from "./value.ts";
+
+/** Folder of all charts. */
+export const chartsFolder = "deploy/charts";
+
+/** On the kinds that charts install: the release they came with. */
+export const releaseAnnotation = "klutch.anynines.com/release";
+
+/** A chart of ours. */
+export interface ChartDefinition {
+  /** Also its folder below `chartsFolder`. */
+  readonly name: "klutch" | "klutch-konnector";
+  readonly description: string;
+  /** The namespace that its objects are in. */
+  readonly namespace: string;
+  /** Where its images are had, and the chart itself. */
+  readonly registry: Registry;
+  readonly values: ValueTable;
+  /** Printed templates by their paths in the chart. */
+  readonly templates: Readonly<Record<string, string>>;
+}
+
+/** Helm wants versions without a `v`; images have one. */
+export const chartVersion: string = klutchVersion.replace(/^v/, "");

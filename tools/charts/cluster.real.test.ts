@@ -1,0 +1,182 @@
+/** The charts on a real API server: the life of a release, and every object is one that the server takes. */
+import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
+import { cp, readdir, readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { after, test } from "node:test";
+import { promisify } from "node:util";
+import {
+  apiServiceBindings,
+  backendPolicyName,
+  bindCrds,
+  consumerNamespace,
+  klutchVersion,
+  konnectorManifests,
+  konnectorName,
+  providerName,
+} from "@klutch/api";
+import { resolveEngine } from "@klutch/engines";
+import { formatYaml, parseYamlDocuments } from "@klutch/kube";
+import {
+  clusterRoles,
+  customResourceDefinitions,
+  deployments,
+  type DynamicObject,
+  isRecord,
+  recordsAt,
+  type ResourceType,
+  textAt,
+  validatingAdmissionPolicies,
+} from "@klutch/kube-core";
+import { installKinds, namespaceObject, startCluster } from "@klutch/kube-testing";
+import { foreignKinds } from "./testing/foreign-kinds.ts";
+import { chartPath, type Rendered, startHelm } from "./testing/helm.ts";
+import { atHome, everyKonnectorValue, minimal, variants } from "./testing/values.ts";
+
+const run = promisify(execFile);
+const stack = new AsyncDisposableStack();
+after(() => stack.disposeAsync());
+const cluster = stack.use(await startCluster({ name: "charts" }));
+const helm = stack.use(await startHelm(cluster.kubeconfig));
+const kubectl = await resolveEngine("kubectl");
+const { client } = cluster;
+
+const bindings = [{ name: "dbs.example.org", secretName: "kubeconfig-x" }];
+const konnector = { namespace: consumerNamespace, name: konnectorName };
+const backend = { namespace: backendPolicyName, name: backendPolicyName };
+const providers: ResourceType = {
+  group: "pkg.crossplane.io",
+  version: "v1",
+  plural: "providers",
+  kind: "Provider",
+  namespaced: false,
+};
+
+/** Server-side apply by kubectl; with `dryRun` the server only answers, and refuses unknown fields. */
+async function apply(objects: readonly object[], options: { readonly dryRun?: boolean } = {}): Promise<void> {
+  const file = join(helm.folder, "objects.yaml");
+  await writeFile(file, objects.map(formatYaml).join("---\n"));
+  const dry = options.dryRun === true ? ["--dry-run=server", "--validate=strict"] : [];
+  await run(kubectl, ["apply", "--server-side", "--force-conflicts", ...dry, "-f", file], {
+    env: { PATH: "/usr/bin:/bin", HOME: helm.folder, KUBECONFIG: join(helm.folder, "kubeconfig") },
+  });
+}
+
+/** `helm upgrade --install`; gives back what it says. */
+async function install(
+  name: keyof typeof atHome,
+  chart: string,
+  values: object,
+  ...args: readonly string[]
+): Promise<string> {
+  const file = await helm.values(values);
+  const release = ["upgrade", "--install", name, chart, "--create-namespace", ...atHome[name]];
+  return helm.run(...release, "-f", file, ...args);
+}
+
+test("a konnector that the plugin installed is taken over, and bindings come with a kind that was not there", async () => {
+  const chart = chartPath("klutch-konnector");
+  const manifests = konnectorManifests({ image: "registry.example.org/klutch/konnector:v1.5.0" });
+  await apply(manifests);
+  const before = await client.get<DynamicObject>(deployments, konnector);
+  await assert.rejects(install("klutch-konnector", chart, { bindings }), /invalid ownership metadata/);
+  const notes = await install("klutch-konnector", chart, { bindings }, "--take-ownership");
+  assert.match(notes, /rollout status deployment konnector\n.*get apiservicebindings/);
+  const after = await client.get<DynamicObject>(deployments, konnector);
+  assert.equal(after.metadata.uid, before.metadata.uid);
+  assert.notDeepEqual(after.spec, before.spec, "it has the chart's image");
+  await helm.run("uninstall", "klutch-konnector", ...atHome["klutch-konnector"]);
+  assert.equal(await client.find(deployments, konnector), undefined);
+  const ref = { namespace: consumerNamespace, name: "dbs.example.org" };
+  assert.ok(await client.find(apiServiceBindings, ref), "a binding is unbound by the plugin only");
+  assert.ok(await client.find(clusterRoles, { name: "klutch-bind-konnector:dbs.example.org" }));
+});
+
+test("the API server takes every object of every variant", async () => {
+  await apply([namespaceObject(backendPolicyName)]);
+  await installKinds(client, await foreignKinds());
+  const rendered: Rendered[] = [];
+  for (const values of [minimal.klutch, ...Object.values(variants)])
+    rendered.push(...(await helm.template(chartPath("klutch"), values, ...atHome.klutch)));
+  const values = { ...everyKonnectorValue, bindings };
+  const home = atHome["klutch-konnector"];
+  rendered.push(...(await helm.template(chartPath("klutch-konnector"), values, ...home)));
+  await apply(rendered, { dryRun: true });
+  await assert.rejects(apply([{ ...rendered[0], misspelled: true }], { dryRun: true }), /misspelled/);
+});
+
+test("kinds come first and only go forward; a rollback takes the rest back; removing leaves kinds and packages", async () => {
+  const values = { ...minimal.klutch, packages: { enabled: true } };
+  const [old, current] = [await olderChart(), chartPath("klutch")];
+  // The kind of bindings is there from before, of no release.
+  await assert.rejects(
+    install("klutch", old, values),
+    /^crds\.check: is true, .* older kinds than v0\.1\.0: apiservicebindings\.klutch\.anynines\.com \(of no known release\); must be upgraded first: helm show crds/m,
+  );
+  await upgradeKinds(old);
+  await install("klutch", old, values);
+  assert.deepEqual([await columns(), await imageTag()], [0, "v0.1.0"]);
+  await assert.rejects(install("klutch", current, values), /apiserviceexports\.\S+ \(of v0\.1\.0\)/);
+  await upgradeKinds(current);
+  const notes = await install("klutch", current, values);
+  assert.match(
+    notes,
+    /NOTES:\n.*configuration\/templates\/.*\n.*kubectl bind https:\/\/klutch\.example\.org\/export/,
+  );
+  const upgraded = await columns();
+  assert.ok(upgraded > 0);
+  assert.equal(await imageTag(), klutchVersion);
+  await helm.run("rollback", "klutch", "1", ...atHome.klutch);
+  assert.deepEqual([await columns(), await imageTag()], [upgraded, "v0.1.0"]);
+  await install("klutch", old, { ...values, replicas: 3 });
+  assert.equal(await columns(), upgraded, "an older chart leaves newer kinds alone");
+  await helm.run("uninstall", "klutch", ...atHome.klutch);
+  for (const [type, ref] of [
+    [deployments, backend],
+    [clusterRoles, { name: backendPolicyName }],
+    [validatingAdmissionPolicies, { name: backendPolicyName }],
+  ] as const)
+    assert.equal(await client.find(type, ref), undefined);
+  assert.equal(await columns(), upgraded, "with a kind all its objects would go");
+  assert.ok(await client.find(providers, { name: providerName }), "and with a package all databases");
+  await install("klutch", current, values);
+  assert.ok(await client.find(deployments, backend), "what stayed is no obstacle");
+});
+
+/** How many columns `kubectl get` shows of an export. The older chart's kinds have none. */
+async function columns(): Promise<number> {
+  const name = bindCrds.find(({ metadata }) => metadata.name.startsWith("apiserviceexports."))?.metadata.name;
+  const crd = await client.get<DynamicObject>(customResourceDefinitions, { name: name ?? "" });
+  return recordsAt(recordsAt(crd.spec, "versions")[0], "additionalPrinterColumns").length;
+}
+
+async function imageTag(): Promise<string | undefined> {
+  const deployment = await client.get<DynamicObject>(deployments, backend);
+  const [container] = recordsAt(deployment.spec, "template", "spec", "containers");
+  return textAt(container, "image")?.split(":").at(-1);
+}
+
+/** As the refusal and the chart's page say. */
+async function upgradeKinds(chart: string): Promise<void> {
+  await apply(parseYamlDocuments(await helm.run("show", "crds", chart)).filter(isRecord));
+}
+
+/** The chart as an older release may have had it. */
+async function olderChart(): Promise<string> {
+  const folder = join(helm.folder, "older");
+  await cp(chartPath("klutch"), folder, { recursive: true });
+  const change = async (path: string, edit: (text: string) => string): Promise<void> => {
+    const text = await readFile(join(folder, path), "utf8");
+    await writeFile(join(folder, path), edit(text));
+  };
+  await change("Chart.yaml", (text) =>
+    text.replaceAll(/^(version: |appVersion: v).*$/gm, (_, name) => `${name}0.1.0`),
+  );
+  for (const name of await readdir(join(folder, "crds")))
+    await change(`crds/${name}`, (text) =>
+      text
+        .replaceAll(klutchVersion, "v0.1.0")
+        .replaceAll(/^ {6}additionalPrinterColumns:\n(?: {8}.*\n)+/gm, ""),
+    );
+  return folder;
+}

@@ -1,0 +1,76 @@
+/** The charts on a real node with our images: what they install runs, also after an upgrade and a rollback. Needs root. */
+import assert from "node:assert/strict";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { test } from "node:test";
+import { backendPolicyName, consumerNamespace, klutchVersion, releaseRegistry } from "@klutch/api";
+import { AptFault } from "@klutch/engines";
+import { conditionsOf, type DynamicObject, isTrue, pods, valueAt } from "@klutch/kube-core";
+import { openNodeNetwork, startNodeCluster, startNodeRegistry, whyUnfit } from "@klutch/nodes";
+import { pushIndex } from "@klutch/oci";
+import { imageDefinitions } from "../release/images.ts";
+import { buildRelease } from "../release/release.ts";
+import { chartPath, startHelm } from "./testing/helm.ts";
+import { atHome, minimal } from "./testing/values.ts";
+
+const wait = ["--wait", "--timeout", "180s"];
+
+test("Pods of both charts become ready and stay so through an upgrade and a rollback", {
+  skip: (await whyUnfit()) ?? false,
+}, async (t) => {
+  await using stack = new AsyncDisposableStack();
+  const network = stack.use(await openNodeNetwork());
+  const registry = stack.use(await startNodeRegistry(network));
+  const refusal = await pushImages(registry.url);
+  if (refusal !== undefined) {
+    t.skip(`the Debian packages of the images cannot be had: ${refusal}`);
+    return;
+  }
+  const [host = ""] = releaseRegistry.split("/");
+  const registries = { [host]: registry.url };
+  const cluster = stack.use(await startNodeCluster({ network, registries }));
+  const helm = stack.use(await startHelm(cluster.kubeconfig));
+  const install = async (name: keyof typeof atHome, values: object): Promise<string> => {
+    const chart = [name, chartPath(name), ...atHome[name], "--create-namespace", ...wait];
+    return helm.run("upgrade", "--install", ...chart, "-f", await helm.values(values));
+  };
+  /** How many Pods are ready, and of those how many have the annotation `a`. */
+  const readyPods = async (namespace: string): Promise<readonly [number, number]> => {
+    const { items } = await cluster.client.list<DynamicObject>(pods, { namespace });
+    const ready = items.filter(
+      (pod) => pod.metadata.deletionTimestamp === undefined && isTrue(conditionsOf(pod), "Ready"),
+    );
+    const marked = ready.filter((pod) => valueAt(pod, "metadata", "annotations", "a") !== undefined);
+    return [ready.length, marked.length];
+  };
+
+  // Without a login, because no identity provider is there.
+  const values = { apiServer: minimal.klutch.apiServer, controlPlaneMode: true };
+  await Promise.all([install("klutch-konnector", {}), install("klutch", values)]);
+  assert.deepEqual(await readyPods(consumerNamespace), [2, 0]);
+  assert.deepEqual(await readyPods(backendPolicyName), [2, 0]);
+  await install("klutch", { ...values, podAnnotations: { a: "b" } });
+  assert.deepEqual(await readyPods(backendPolicyName), [2, 2]);
+  await helm.run("rollback", "klutch", "1", ...atHome.klutch, ...wait);
+  assert.deepEqual(await readyPods(backendPolicyName), [2, 0]);
+});
+
+/** Builds the images of both charts; why they cannot be built, if so. */
+async function pushImages(registry: string): Promise<string | undefined> {
+  const out = await mkdtemp(join(tmpdir(), "klutch-charts-"));
+  const definitions = imageDefinitions(releaseRegistry).filter(({ name }) =>
+    ["backend", "konnector"].includes(name),
+  );
+  const options = { out, registry: releaseRegistry, architectures: ["amd64"], definitions } as const;
+  try {
+    for (const { index, definition } of await buildRelease({ ...options, say: () => undefined }))
+      await pushIndex(index, { registry, repository: `klutch/${definition.name}`, tag: klutchVersion });
+    return undefined;
+  } catch (error) {
+    if (error instanceof AptFault) return error.message;
+    throw error;
+  } finally {
+    await rm(out, { recursive: true, force: true });
+  }
+}

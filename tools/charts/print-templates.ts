@@ -1,0 +1,48 @@
+/** The parts of templates that follow from tables and manifests of the source. */
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { formatYaml } from "@klutch/kube";
+import { type ChartValue, type ValueTable, valuesIn } from "./value.ts";
+
+/** Manifests as a template that prints them as they are. */
+export function verbatim(manifests: readonly object[]): string {
+  return manifests.map((manifest) => escaped(formatYaml(manifest))).join("---\n");
+}
+
+/** Text that the template language leaves alone. */
+function escaped(yaml: string): string {
+  return yaml.replaceAll("{{", '{{ "{{" }}');
+}
+
+/** A named template that gives a manifest, for templates that change it by values. */
+export function baseTemplate(name: string, manifest: object): string {
+  return `{{- define "${name}" -}}\n${escaped(formatYaml(manifest))}{{- end }}\n`;
+}
+
+/** A named template with the program's arguments: a line for each value that has a flag and is set. */
+export function flagsTemplate(name: string, table: ValueTable): string {
+  const lines = valuesIn(table).flatMap((each) =>
+    each.flag === undefined ? [] : [flagLines(each, each.flag)],
+  );
+  return `{{- define "${name}" -}}\n${lines.join("")}{{- end }}\n`;
+}
+
+function flagLines({ path, schema }: ChartValue, flag: string): string {
+  const value = `.Values.${path}`;
+  const line = (printed: string): string => `- {{ printf "--${flag}=%s" (${printed}) | quote }}\n`;
+  const types = [schema["type"]].flat();
+  if (types.includes("array")) return `{{- range ${value} }}\n${line("toString .")}{{- end }}\n`;
+  // Numbers of a file arrive as floating point numbers.
+  if (types.includes("integer"))
+    return `{{- if kindIs "invalid" ${value} | not }}\n${line(`toString (int64 ${value})`)}{{- end }}\n`;
+  return `{{- if ${value} }}\n${line(`toString ${value}`)}{{- end }}\n`;
+}
+
+/** What both charts need, under the chart's own name: a file of this folder with the names of `words` put in. */
+export function sharedTemplates(words: Readonly<Record<"CHART" | "NAMESPACE", string>>): string {
+  const source = readFileSync(join(import.meta.dirname, "shared.tpl"), "utf8");
+  return Object.entries(words).reduce(
+    (template, [name, word]) => template.replaceAll(`%${name}%`, word),
+    source,
+  );
+}

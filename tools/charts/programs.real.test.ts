@@ -1,0 +1,100 @@
+/** The programs take the arguments and the environment that the charts give them. */
+import assert from "node:assert/strict";
+import { mkdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { after, test } from "node:test";
+import { type BackendConfig, backendProgram } from "@klutch/backend";
+import { konnectorProgram } from "@klutch/konnector";
+import { listAt, recordAt, recordsAt, textAt, valueAt } from "@klutch/kube-core";
+import { chartPath, objectOf, type Rendered, startHelm } from "./testing/helm.ts";
+import { atHome, everyKonnectorValue, minimal, variants } from "./testing/values.ts";
+
+const helm = await startHelm();
+after(() => helm[Symbol.asyncDispose]());
+
+const key = Buffer.alloc(32, 1).toString("base64");
+const pod: Readonly<Record<string, string>> = { "metadata.name": "pod-1", "metadata.namespace": "home" };
+const secrets: Readonly<Record<string, string>> = { "client-secret": "hidden", "signing-key": key };
+
+const containerOf = (objects: readonly Rendered[]): Rendered =>
+  recordsAt(objectOf(objects, "Deployment"), "spec", "template", "spec", "containers")[0] ?? {};
+
+/** As a kubelet would make it; a Secret may lack a key that is optional. */
+function environmentOf(objects: readonly Rendered[]): Readonly<Record<string, string>> {
+  const variables = recordsAt(containerOf(objects), "env").flatMap((each) => {
+    const field = pod[textAt(each, "valueFrom", "fieldRef", "fieldPath") ?? ""];
+    const secret = secrets[textAt(each, "valueFrom", "secretKeyRef", "key") ?? ""];
+    const value = textAt(each, "value") ?? field ?? secret;
+    if (value === undefined) assert.equal(valueAt(each, "valueFrom", "secretKeyRef", "optional"), true);
+    return value === undefined ? [] : [[textAt(each, "name") ?? "", value] as const];
+  });
+  return Object.fromEntries(variables);
+}
+
+/** Files of the ConfigMap and the Secret are below `folder` instead of the root. */
+async function argumentsOf(objects: readonly Rendered[], folder: string): Promise<readonly string[]> {
+  const env = environmentOf(objects);
+  await mkdir(join(folder, "etc/klutch/tls"), { recursive: true });
+  await mkdir(join(folder, "etc/klutch/authorities"), { recursive: true });
+  for (const file of ["tls/tls.crt", "tls/tls.key"]) await writeFile(join(folder, "etc/klutch", file), file);
+  const authorities = objects.find(({ kind }) => kind === "ConfigMap");
+  for (const [name, content] of Object.entries(recordAt(authorities, "data")))
+    await writeFile(join(folder, "etc/klutch/authorities", name), String(content));
+  return listAt(containerOf(objects), "args").map((each) =>
+    String(each)
+      .replaceAll(/\$\((\w+)\)/g, (_, name: string) => env[name] ?? "")
+      .replace("=/etc/", `=${folder}/etc/`),
+  );
+}
+
+async function backendConfig(values: object): Promise<BackendConfig> {
+  const objects = await helm.template(chartPath("klutch"), values, ...atHome.klutch);
+  const args = await argumentsOf(objects, helm.folder);
+  return backendProgram.readConfig({ args, env: environmentOf(objects), randomName: () => "random" });
+}
+
+test("the backend is what it is without flags, besides what was asked for", async () => {
+  const config = await backendConfig(minimal.klutch);
+  const { issuerUrl, clientId } = minimal.klutch.oidc;
+  const bare = await backendProgram.readConfig({
+    args: [
+      `--oidc-issuer-url=${issuerUrl}`,
+      `--oidc-issuer-client-id=${clientId}`,
+      "--oidc-callback-url=https://klutch.example.org/callback",
+      `--external-address=${minimal.klutch.apiServer.address}`,
+      "--listen-address=:8080",
+      "--lease-namespace=home",
+      `--konnector-image=${config.konnectorImage}`,
+    ],
+    env: { OIDC_CLIENT_SECRET: "hidden", COOKIE_SIGNING_KEY: key, POD_NAME: "pod-1" },
+    randomName: () => "random",
+  });
+  assert.deepEqual(config, bare);
+});
+
+test("the backend takes what every variant gives it", async () => {
+  const gateway = await backendConfig(variants.gateway);
+  assert.ok(gateway.controlPlaneMode && gateway.servesLogin);
+  assert.deepEqual(gateway.allowedImagePrefixes, ["registry.example.org/klutch"]);
+  const backend = await backendConfig(variants.backend);
+  assert.deepEqual(backend.tls, { cert: "tls/tls.crt", key: "tls/tls.key" });
+  assert.match(backend.external.ca ?? "", /^-----BEGIN CERTIFICATE-----\n/);
+  assert.equal(backend.external.serverName, "kubernetes");
+  assert.deepEqual(backend.allowedRedirects, ["https://a.example.org/b"]);
+  const { apiServer } = minimal.klutch;
+  const without = await backendConfig({ apiServer, controlPlaneMode: true });
+  assert.equal(without.servesLogin, false);
+});
+
+test("the konnector takes what values give it", async () => {
+  const values = everyKonnectorValue;
+  const objects = await helm.template(chartPath("klutch-konnector"), values, ...atHome["klutch-konnector"]);
+  const args = await argumentsOf(objects, helm.folder);
+  const config = await konnectorProgram.readConfig({
+    args,
+    env: environmentOf(objects),
+    randomName: () => "random",
+  });
+  assert.deepEqual([config.leaseNamespace, config.identity, config.logLevel], ["home", "pod-1", "debug"]);
+  assert.equal(config.timing.providerObjectsLimit, 2_000_000);
+});

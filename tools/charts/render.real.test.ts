@@ -1,0 +1,253 @@
+/** What the charts render: the same as other ways to install, and what values ask for. */
+import assert from "node:assert/strict";
+import { after, test } from "node:test";
+import {
+  type AnsweredPermissionClaim,
+  artefact,
+  bindCrds,
+  bindingRoleManifests,
+  bindingRoleName,
+  bindingRules,
+  configurationName,
+  functionName,
+  klutchVersion,
+  konnectorManifests,
+  namespacedConfigurationName,
+  packageArtefacts,
+  parseRegistry,
+  providerName,
+} from "@klutch/api";
+import { parseYamlDocuments } from "@klutch/kube";
+import { isRecord, listAt, recordAt, recordsAt, textAt, valueAt } from "@klutch/kube-core";
+import { backendRbac } from "../generate/backend-rbac.ts";
+import { releaseAnnotation } from "./chart.ts";
+import { chartPath, objectOf, type Rendered, startHelm } from "./testing/helm.ts";
+import { atHome, everyKonnectorValue, minimal, variants } from "./testing/values.ts";
+
+const helm = await startHelm();
+after(() => helm[Symbol.asyncDispose]());
+
+const konnector = (values: object): Promise<readonly Rendered[]> =>
+  helm.template(chartPath("klutch-konnector"), values, ...atHome["klutch-konnector"]);
+const klutch = (values: object): Promise<readonly Rendered[]> =>
+  helm.template(chartPath("klutch"), values, ...atHome.klutch);
+
+const plain = (value: unknown): unknown => JSON.parse(JSON.stringify(value));
+/** By kind and name, so that the order says nothing. */
+const byName = (objects: readonly object[]): Readonly<Record<string, unknown>> =>
+  Object.fromEntries(
+    objects.map((each) => [`${textAt(each, "kind")} ${textAt(each, "metadata", "name")}`, plain(each)]),
+  );
+const podOf = (objects: readonly Rendered[]): Rendered =>
+  recordAt(objectOf(objects, "Deployment"), "spec", "template", "spec");
+const containerOf = (objects: readonly Rendered[]): Rendered =>
+  recordsAt(podOf(objects), "containers")[0] ?? {};
+const kinds = (objects: readonly Rendered[]): readonly string[] =>
+  [...new Set(objects.map((each) => textAt(each, "kind") ?? ""))].toSorted();
+
+test("both charts pass Helm's linter", async () => {
+  await helm.run("lint", "--strict", chartPath("klutch"), chartPath("klutch-konnector"));
+});
+
+test("the konnector's chart gives what the plugin installs, object by object", async () => {
+  const all = konnectorManifests({ image: artefact("konnector") });
+  const rendered = await helm.template(
+    chartPath("klutch-konnector"),
+    { namespace: { create: true } },
+    "--namespace",
+    "elsewhere",
+  );
+  assert.deepEqual(byName(rendered), byName(all));
+  assert.deepEqual(byName(await konnector({})), byName(all.filter(({ kind }) => kind !== "Namespace")));
+});
+
+const claim = { resource: "things", group: "example.org", version: "v1", state: "Accepted" } as const;
+const consumer = { owner: "Consumer" } as const;
+const answered: readonly AnsweredPermissionClaim[] = [
+  claim,
+  { ...claim, state: "Rejected", resource: "others" },
+  { resource: "secrets", version: "v1", state: "Accepted" },
+  { resource: "configmaps", group: "", version: "v1", state: "Accepted", selector: consumer },
+  { ...claim, resource: "reads", selector: consumer },
+  { ...claim, resource: "fields", selector: consumer, update: { fields: ["spec.a"] } },
+  { ...claim, resource: "empty", selector: consumer, update: { fields: [] } },
+  {
+    ...claim,
+    resource: "labels",
+    selector: consumer,
+    update: { labelsOnConsumerOwnedObjects: [{ pattern: "a" }] },
+  },
+  {
+    ...claim,
+    resource: "notes",
+    selector: consumer,
+    update: { annotationsOnConsumerOwnedObjects: [{ pattern: "a" }] },
+  },
+  { ...claim, resource: "adopted", selector: consumer, autoAdopt: true },
+  { ...claim, resource: "donated", selector: consumer, autoDonate: true },
+  { ...claim, resource: "provided", selector: { owner: "Provider" } },
+];
+
+test("a binding from values has the rights that the plugin would give it", async () => {
+  const name = "dbs.example.org";
+  const bindings = [{ name, secretName: "kubeconfig-x", permissionClaims: answered }];
+  const rendered = await konnector({ bindings });
+  const rules = bindingRules({ resource: "dbs", group: "example.org" }, answered);
+  for (const manifest of bindingRoleManifests(bindingRoleName(name), rules)) {
+    const found = objectOf(rendered, manifest.kind, manifest.metadata.name);
+    const { annotations, ...metadata } = recordAt(found, "metadata");
+    assert.deepEqual(annotations, { "helm.sh/resource-policy": "keep" });
+    assert.deepEqual({ ...found, metadata }, plain(manifest));
+  }
+  assert.deepEqual(recordAt(objectOf(rendered, "APIServiceBinding"), "spec"), {
+    kubeconfigSecretRef: { name: "kubeconfig-x", namespace: "klutch-bind", key: "kubeconfig" },
+    permissionClaims: answered,
+  });
+});
+
+test("the konnector's values reach its Pods, large numbers as they are", async () => {
+  const rendered = await konnector(everyKonnectorValue);
+  const pod = podOf(rendered);
+  assert.deepEqual(containerOf(rendered)["args"], [
+    "--lease-namespace=$(POD_NAMESPACE)",
+    "--log-level=debug",
+    "--mass-deletion-limit=0",
+    "--provider-objects-limit=2000000",
+  ]);
+  assert.equal(containerOf(rendered)["imagePullPolicy"], "Always");
+  assert.deepEqual(pod["imagePullSecrets"], [{ name: "registry" }]);
+  const [spread] = recordsAt(pod, "topologySpreadConstraints");
+  assert.deepEqual(valueAt(spread, "labelSelector"), { matchLabels: { app: "konnector" } });
+  const template = recordAt(objectOf(rendered, "Deployment"), "spec", "template", "metadata");
+  assert.deepEqual(template, { labels: { app: "konnector", team: "data" }, annotations: { a: "b" } });
+});
+
+test("the control plane's account, rights, policy and kinds are those of deploy/", async () => {
+  const rendered = byName(await klutch(minimal.klutch));
+  for (const [name, manifest] of Object.entries(byName(backendRbac().slice(1))))
+    assert.deepEqual(rendered[name], manifest, name);
+  const annotations = { [releaseAnnotation]: klutchVersion };
+  const crds = bindCrds.map((crd) => ({ ...crd, metadata: { ...crd.metadata, annotations } }));
+  const shown = parseYamlDocuments(await helm.run("show", "crds", chartPath("klutch"))).filter(isRecord);
+  assert.deepEqual(byName(shown), byName(crds));
+});
+
+test("kinds of others are made only when a value asks for them", async () => {
+  const usual = [
+    "ClusterRole",
+    "ClusterRoleBinding",
+    "Deployment",
+    "NetworkPolicy",
+    "PodDisruptionBudget",
+    "Service",
+    "ServiceAccount",
+    "ValidatingAdmissionPolicy",
+    "ValidatingAdmissionPolicyBinding",
+  ];
+  assert.deepEqual(kinds(await klutch(minimal.klutch)), usual);
+  const [ingress, gateway, backend] = await Promise.all(Object.values(variants).map(klutch));
+  const further = (objects: readonly Rendered[] = []): readonly string[] =>
+    kinds(objects).filter((kind) => !usual.includes(kind));
+  assert.deepEqual(further(ingress), [
+    "Certificate",
+    "Configuration",
+    "Function",
+    "Ingress",
+    "Provider",
+    "ServiceMonitor",
+  ]);
+  assert.deepEqual(further(gateway), ["HTTPRoute"]);
+  assert.deepEqual(further(backend), ["ConfigMap"]);
+});
+
+test("a digest wins over the tag, which stays to be read, and another registry serves everything", async () => {
+  const digest = `sha256:${"0a".repeat(32)}`;
+  const registry = parseRegistry("registry.example.org:5000/mirror");
+  const values = { ...variants.ingress, image: { registry, digest } };
+  const rendered = await klutch(values);
+  assert.equal(containerOf(rendered)["image"], artefact("backend", { registry, digest }));
+  assert.equal(
+    containerOf(await konnector({ image: { registry, digest, tag: "v9" } }))["image"],
+    `${registry}/konnector:v9@${digest}`,
+  );
+  assert.ok(
+    listAt(containerOf(rendered), "args").includes(
+      `--konnector-image=${artefact("konnector", { registry })}`,
+    ),
+  );
+  const packages = [
+    ["Function", functionName, packageArtefacts.function],
+    ["Provider", providerName, packageArtefacts.provider],
+    ["Configuration", configurationName, packageArtefacts.configuration],
+    ["Configuration", namespacedConfigurationName, packageArtefacts.namespacedConfiguration],
+  ] as const;
+  for (const [kind, name, artefactName] of packages) {
+    const found = objectOf(rendered, kind, name);
+    assert.equal(textAt(found, "spec", "package"), artefact(artefactName, { registry }));
+    assert.equal(valueAt(found, "metadata", "annotations", "helm.sh/resource-policy"), "keep");
+  }
+  assert.ok(!JSON.stringify(rendered).includes("registry.klutch.example"));
+});
+
+test("secrets reach the backend by reference, never by value or argument", async () => {
+  const rendered = await klutch(variants.backend);
+  const env = recordsAt(containerOf(rendered), "env");
+  const secrets = env.flatMap((each) => {
+    const { name, key, optional } = recordAt(each, "valueFrom", "secretKeyRef");
+    return name === undefined ? [] : [[each["name"], name, key, optional]];
+  });
+  assert.deepEqual(secrets, [
+    ["OIDC_CLIENT_SECRET", "klutch-oidc", "client-secret", undefined],
+    ["COOKIE_SIGNING_KEY", "klutch-cookies", "signing-key", undefined],
+    ["COOKIE_ENCRYPTION_KEY", "klutch-cookies", "encryption-key", true],
+  ]);
+  assert.ok(!kinds(rendered).includes("Secret"));
+});
+
+test("TLS ends at the Ingress when there is one, else at the backend", async () => {
+  const [ingress, gateway, backend] = await Promise.all(Object.values(variants).map(klutch));
+  assert.ok(ingress !== undefined && gateway !== undefined && backend !== undefined);
+  const args = (objects: readonly Rendered[]): string => listAt(containerOf(objects), "args").join("\n");
+  const port = (objects: readonly Rendered[]): Rendered | undefined =>
+    recordsAt(objectOf(objects, "Service", "klutch-backend"), "spec", "ports")[0];
+  assert.deepEqual(port(ingress), { name: "http", port: 80, targetPort: "login" });
+  assert.deepEqual(port(backend), { name: "https", port: 8443, targetPort: "login" });
+  assert.doesNotMatch(args(ingress), /--tls-/);
+  assert.match(args(backend), /--tls-cert-file=.*\n--tls-key-file=/);
+  const [tls] = recordsAt(objectOf(ingress, "Ingress"), "spec", "tls");
+  const { secretName, dnsNames } = recordAt(objectOf(ingress, "Certificate"), "spec");
+  assert.deepEqual(tls, { hosts: dnsNames, secretName });
+  const [rule] = recordsAt(objectOf(gateway, "HTTPRoute"), "spec", "rules");
+  assert.deepEqual(recordsAt(rule, "backendRefs"), [{ name: "klutch-backend", port: 80 }]);
+});
+
+test("no login is asked for where only AppClusterBindings are served", async () => {
+  const { apiServer } = minimal.klutch;
+  const rendered = await klutch({ apiServer, controlPlaneMode: true });
+  const args = listAt(containerOf(rendered), "args").map(String);
+  assert.ok(args.includes("--control-plane-mode=true"));
+  assert.deepEqual(
+    args.filter((each) => each.startsWith("--oidc")),
+    [],
+  );
+});
+
+test("Pods of both charts run as nobody, write nothing and have no capabilities", async () => {
+  for (const objects of [await klutch(minimal.klutch), await konnector({})]) {
+    const { securityContext } = podOf(objects);
+    assert.equal(valueAt(securityContext, "runAsNonRoot"), true);
+    assert.equal(valueAt(securityContext, "runAsUser"), 65_532);
+    assert.equal(textAt(securityContext, "seccompProfile", "type"), "RuntimeDefault");
+    assert.deepEqual(containerOf(objects)["securityContext"], {
+      allowPrivilegeEscalation: false,
+      readOnlyRootFilesystem: true,
+      capabilities: { drop: ["ALL"] },
+    });
+  }
+});
+
+test("the release's version is the chart's", async () => {
+  const chart = await helm.run("show", "chart", chartPath("klutch"));
+  assert.match(chart, new RegExp(`^appVersion: ${klutchVersion}$`, "m"));
+  assert.match(chart, new RegExp(`^version: ${klutchVersion.slice(1)}$`, "m"));
+});

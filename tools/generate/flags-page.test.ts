@@ -1,0 +1,37 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { openTree } from "../checks/tree.ts";
+import { flagsPage } from "./flags-page.ts";
+
+const page = flagsPage();
+
+test("each server, each command and each flag is on the page", () => {
+  for (const line of [
+    /^## konnector$/m,
+    /^## provider-anynines$/m,
+    /^## klutch service apply <file>$/m,
+    /^\| `--mass-deletion-limit=<number>` \| `100` \| Deletions of one API/m,
+    /^\| `BROKER_SECRET_KEY` \| {2}\| .*Required \|$/m,
+    /^\| `--to <folder>` \| {2}\| .*\. Required \|$/m,
+    /Variable `OIDC_CLIENT_SECRET` \|/,
+  ])
+    assert.match(page, line);
+  assert.equal(page.match(/`--certificate-authority <path>`/g)?.length, 1);
+  assert.doesNotMatch(page, /--no-banner/);
+});
+
+test("each environment variable that a program reads by its name is on the page", () => {
+  const isShipped = (path: string): boolean =>
+    /^(?:apps|packages)\/.*\.ts$/.test(path) && !/\.test\.ts$|\/testing\/|\/conformance\//.test(path);
+  const files = openTree().files(isShipped);
+  const names = files.flatMap(({ text }) =>
+    [...text.matchAll(/\b(?:[eE]nv\[|valueOf\()"([A-Z][A-Z_]+)"/g)].map(([, name = ""]) => name),
+  );
+  assert.ok(new Set(names).size >= 8, names.join());
+  // Set for the server that is started, not read.
+  const set = "LD_LIBRARY_PATH";
+  assert.deepEqual(
+    names.filter((name) => name !== set && !page.includes(`\`${name}\``)),
+    [],
+  );
+});

@@ -1,0 +1,127 @@
+/** The page of all flags and environment variables, from the tables that the programs read them by. */
+import { operatorProgram } from "@klutch/a8s-operator";
+import { backendProgram } from "@klutch/backend";
+import { brokerProgram } from "@klutch/broker";
+import { type CommandDescription, commandTree } from "@klutch/cli";
+import { functionProgram } from "@klutch/function-klutch";
+import { konnectorProgram } from "@klutch/konnector";
+import { type Flag, type ProgramDescription, titleOfFlag } from "@klutch/kube-runtime";
+import { providerProgram } from "@klutch/provider-anynines";
+
+const programs: readonly ProgramDescription[] = [
+  konnectorProgram,
+  backendProgram,
+  providerProgram,
+  functionProgram,
+  brokerProgram,
+  operatorProgram,
+];
+
+const intro = `# Flags and environment
+
+Every program prints its own part of this page with \`--help\`. A server also takes \`--version\`. With a wrong flag or variable it ends with exit code 2
+and a line for each fault. Where a flag has a variable, the flag counts; an empty variable is none.
+`;
+
+const common = `## Environment of every program
+| variable | read by | what |
+|---|---|---|
+| \`KUBECONFIG\` | all but the composition function and the broker | kubeconfig, or a list of them as of kubectl, when no flag names one; without it commands read \`.kube/config\` in \`HOME\` |
+| \`KUBERNETES_SERVICE_HOST\`, \`KUBERNETES_SERVICE_PORT\` | servers in a Pod | the API server, when there is no kubeconfig. Kubernetes sets them |
+| \`NODE_EXTRA_CA_CERTS\` | all | file with further certificate authorities to trust; Node's own variable |
+| \`NODE_OPTIONS\` | all | Node's own variable, such as \`--max-old-space-size=512\` |
+| \`KLUTCH_DEBUG\` | \`kubectl bind\`, \`klutch\` | \`1\`: a stack trace below an error |
+| \`KLUTCH_STATE_DIR\`, \`XDG_STATE_HOME\` | the sandbox | where it keeps its state |
+| \`KLUTCH_CACHE_DIR\`, \`XDG_CACHE_HOME\`, \`KLUTCH_ENGINES_URL\` | the sandbox, tests | where upstream servers are kept, and whence prebuilt ones are fetched |
+`;
+
+/** Markdown. */
+export function flagsPage(): string {
+  const commands = commandTree();
+  return [
+    intro,
+    ...programs.flatMap(programSection),
+    ...commandSections(commands),
+    ...connectionSection(commands),
+    common,
+  ].join("\n");
+}
+
+function programSection({ name, summary, flags }: ProgramDescription): readonly string[] {
+  return [
+    `## ${name}`,
+    `It ${summary.replace(/^the /, "is the ")}.`.replace("It is", "This is"),
+    "",
+    "| flag or variable | default | what |",
+    "|---|---|---|",
+    ...Object.entries(flags).map(([flagName, flag]) => flagRow(flagName, flag)),
+    "",
+  ];
+}
+
+function flagRow(name: string, flag: Flag<unknown>): string {
+  const { env, envOnly, help, default: fallback = "", required, repeats } = flag;
+  const notes = [
+    help,
+    ...(required === true ? ["Required"] : []),
+    ...(repeats === true ? ["May be given several times"] : []),
+    ...(env === undefined || envOnly === true ? [] : [`Variable \`${env}\``]),
+  ];
+  const title = envOnly === true ? (env ?? name) : titleOfFlag(name, flag);
+  return row(title, fallback === "" ? undefined : fallback, notes.join(". "));
+}
+
+/** Commands in the order in which `--help` has them; options that a command takes from its parent stand there only. */
+function commandSections(
+  { name, description, arguments: taken, options, commands }: CommandDescription,
+  known: ReadonlySet<string> = new Set(),
+): readonly string[] {
+  const own = options.filter(({ flags }) => !known.has(flags));
+  const rows = [
+    ...taken.map((one) => row(one.term, undefined, one.description)),
+    ...own.filter(({ connects }) => !connects).map(optionRow),
+  ];
+  const connects = own.some((option) => option.connects);
+  const all = new Set([...known, ...options.map(({ flags }) => flags)]);
+  return [
+    `## ${[name, ...taken.map(({ term }) => term)].join(" ")}`,
+    `${description}${alsoCalled(name)}${connects ? " It also takes [the flags of a connection](#flags-of-a-connection)." : ""}`,
+    "",
+    ...(rows.length === 0 ? [] : [...optionHead, ...rows, ""]),
+    ...commands.flatMap((command) => commandSections(command, all)),
+  ];
+}
+
+type Option = CommandDescription["options"][number];
+const optionHead = ["| argument or flag | default | what |", "|---|---|---|"];
+
+function optionRow({ flags, description, required, default: fallback }: Option): string {
+  return row(flags, fallback, `${description}${required ? ". Required" : ""}`);
+}
+
+function row(title: string, fallback: string | undefined, text: string): string {
+  return `| \`${cell(title)}\` | ${fallback === undefined ? "" : `\`${cell(fallback)}\``} | ${cell(text)} |`;
+}
+
+/** Once for all commands, as the first that has them says it. */
+function connectionSection({ options, commands }: CommandDescription): readonly string[] {
+  const connecting = [options, ...commands.map((command) => command.options)].find((some) =>
+    some.some(({ connects }) => connects),
+  );
+  return [
+    "## Flags of a connection",
+    "Of every command of `klutch` that connects; for `klutch service` the cluster is the control plane.",
+    "",
+    ...optionHead,
+    ...(connecting ?? []).filter(({ connects }) => connects).map(optionRow),
+    "",
+  ];
+}
+
+function alsoCalled(name: string): string {
+  return name.startsWith("klutch bind") ? ` Also \`${name.replace("klutch bind", "kubectl bind")}\`.` : "";
+}
+
+function cell(text: string): string {
+  return text.replaceAll("|", "\\|").replaceAll("\n", " ");
+}

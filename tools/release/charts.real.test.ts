@@ -1,0 +1,53 @@
+import assert from "node:assert/strict";
+import { mkdir, readFile } from "node:fs/promises";
+import { basename, join } from "node:path";
+import { test } from "node:test";
+import { artefact, parseRegistry, releaseRegistry } from "@klutch/api";
+import { reservePorts, resolveEngine, startProcess } from "@klutch/engines";
+import { chartVersion } from "../charts/chart.ts";
+import { startHelm } from "../charts/testing/helm.ts";
+import { atHome, minimal } from "../charts/testing/values.ts";
+import { packCharts } from "./charts.ts";
+
+const say = (): void => undefined;
+
+test("charts are packed twice with the same bytes, and Helm's linter passes the archives", async () => {
+  await using helm = await startHelm();
+  const pack = (name: string): Promise<readonly string[]> =>
+    packCharts({ out: join(helm.folder, name), registry: releaseRegistry, say });
+  const [first, second] = [await pack("first"), await pack("second")];
+  assert.deepEqual(
+    first.map((path) => basename(path)),
+    [`klutch-${chartVersion}.tgz`, `klutch-konnector-${chartVersion}.tgz`],
+  );
+  for (const [index, path] of first.entries())
+    assert.deepEqual(await readFile(second[index] ?? ""), await readFile(path), path);
+  await helm.run("lint", "--strict", ...first);
+});
+
+test("`helm push` takes the archives, and charts are rendered out of the registry with its images", async () => {
+  await using helm = await startHelm();
+  await using reserved = await reservePorts(1);
+  const address = `127.0.0.1:${reserved.ports[0]}`;
+  const disk = join(helm.folder, "registry");
+  await mkdir(disk);
+  await using _registry = await startProcess({
+    name: "registry",
+    command: await resolveEngine("crane"),
+    args: ["registry", "serve", "--address", address, "--disk", disk],
+    logFile: join(helm.folder, "registry.log"),
+    ready: async () => (await fetch(`http://${address}/v2/`)).ok,
+  });
+  const registry = parseRegistry(`${address}/klutch`);
+  for (const path of await packCharts({ out: helm.folder, registry, say }))
+    await helm.run("push", path, `oci://${registry}/charts`, "--plain-http");
+  const fromRegistry = ["--version", chartVersion, "--plain-http"];
+  for (const name of ["klutch", "klutch-konnector"] as const) {
+    const chart = `oci://${registry}/charts/${name}`;
+    const objects = JSON.stringify(
+      await helm.template(chart, minimal[name], ...atHome[name], ...fromRegistry),
+    );
+    assert.ok(objects.includes(artefact(name === "klutch" ? "backend" : "konnector", { registry })));
+    assert.ok(!objects.includes(releaseRegistry));
+  }
+});
