@@ -24,5 +24,5 @@ export { mirrorLayout, type MirroredImage, type MirrorOptions } from "./mirror.t
 export { pushImage, pushIndex, pushReferrers, type PushTarget } from "./push.ts";
 export { pushLayout, type PushLayoutTarget, type Pushed } from "./push-layout.ts";
 export { type LayoutContents, readLayout } from "./read-layout.ts";
-export { tarEnd, type TarEntry, tarParts } from "./tar.ts";
+export { tar, tarEnd, type TarEntry, tarParts } from "./tar.ts";
 export { buildXpkg } from "./xpkg.ts";
