@@ -10,6 +10,8 @@ import { errorText } from "./errors.ts";
 import type { CommandTools } from "./command-tools.ts";
 import { klutchCommands, unbindCommand } from "./commands.ts";
 import { type CommandDescription, describeCommand } from "./command-tree.ts";
+import { completionCommand, printCompletion } from "./completion/command.ts";
+import { completionWord } from "./names.ts";
 import { bindApiServiceOptions, bindOptions } from "./options.ts";
 import { safeTerminal } from "./safe-terminal.ts";
 
@@ -17,7 +19,9 @@ import { safeTerminal } from "./safe-terminal.ts";
 export async function runCli(name: string, args: readonly string[], outside: CliContext): Promise<number> {
   const context: CliContext = { ...outside, terminal: safeTerminal(outside.terminal) };
   try {
-    await createProgram(name, context).parseAsync(withoutValues(args), { from: "user" });
+    const program = createProgram(name, context);
+    if (args[0] === completionWord) await printCompletion(context, program, args.slice(1));
+    else await program.parseAsync(withoutValues(args), { from: "user" });
     return 0;
   } catch (error) {
     // Commander has printed help, version or its message already.
@@ -69,7 +73,7 @@ function createProgram(name: string, context: CliContext): Command {
     .version(klutchVersion)
     .addCommand(bindCommand("bind", context));
   for (const command of klutchCommands(context, toolsOf(context))) klutch.addCommand(command);
-  return klutch;
+  return klutch.addCommand(completionCommand(context, toolsOf(context)));
 }
 
 function toolsOf(context: CliContext): CommandTools {
@@ -97,6 +101,7 @@ function bindCommand(name: string, context: CliContext): Command {
   addCommonFlags(command);
   command.addCommand(apiServiceCommand(context));
   command.addCommand(unbindCommand(context, toolsOf(context)).configureHelp({ showGlobalOptions: true }));
+  if (name === "kubectl-bind") command.addCommand(completionCommand(context, toolsOf(context)));
   return command;
 }
 

@@ -23,7 +23,7 @@ export { findOrCreate } from "./find-or-create.ts";
 export type { FlowControlOptions } from "./flow-control.ts";
 export { parseForeignKubeconfig } from "./foreign-kubeconfig.ts";
 export { formatKubeconfig } from "./format-kubeconfig.ts";
-export { loadKubeconfig, type LoadKubeconfigOptions } from "./kubeconfig.ts";
+export { kubeconfigNames, loadKubeconfig, type LoadKubeconfigOptions } from "./kubeconfig.ts";
 export { KubeconfigError, type KubeconfigErrorCode } from "./kubeconfig-errors.ts";
 export { derivedReads } from "./derived-reads.ts";
 export { listPages } from "./pages.ts";

@@ -51,16 +51,7 @@ export interface Entry {
 /** Loads and merges kubeconfig files and resolves one context. Throws `KubeconfigError`. */
 export async function loadKubeconfig(given: LoadKubeconfigOptions = {}): Promise<ClusterConfig> {
   const options = { ...given, env: given.env ?? processEnvironment() };
-  const paths = kubeconfigPaths(options);
-  const texts = await Promise.all(paths.map((path) => readKubeconfig(path, paths.length === 1)));
-  const parts = texts.flatMap((text, index) => {
-    const path = paths[index];
-    return text === undefined || path === undefined ? [] : [readParts(text, dirname(resolve(path)))];
-  });
-  if (parts.length === 0) {
-    throw new KubeconfigError("NotFound", "KUBECONFIG", `no kubeconfig found at ${paths.join(", ")}`);
-  }
-  const merged = mergeParts(parts);
+  const merged = await loadParts(options);
   const context = options.context ?? merged.currentContext;
   if (context === undefined) {
     throw new KubeconfigError(
@@ -78,6 +69,38 @@ export async function loadKubeconfig(given: LoadKubeconfigOptions = {}): Promise
   const userName = options.user ?? textAt(contextEntry, "user") ?? "";
   const user = userName === "" ? undefined : entryOf(merged.users, userName, "user");
   return resolveConfig(context, contextEntry, cluster, user, options);
+}
+
+/** What a kubeconfig has entries for. */
+interface KubeconfigNames {
+  readonly contexts: readonly string[];
+  readonly clusters: readonly string[];
+  readonly users: readonly string[];
+}
+
+/** The names in the files that `loadKubeconfig` would load, in their order. Throws `KubeconfigError`. */
+export async function kubeconfigNames(
+  given: Pick<LoadKubeconfigOptions, "path" | "env"> = {},
+): Promise<KubeconfigNames> {
+  const parts = await loadParts({ ...given, env: given.env ?? processEnvironment() });
+  return {
+    contexts: [...parts.contexts.keys()],
+    clusters: [...parts.clusters.keys()],
+    users: [...parts.users.keys()],
+  };
+}
+
+async function loadParts(options: ResolvedOptions): Promise<KubeconfigParts> {
+  const paths = kubeconfigPaths(options);
+  const texts = await Promise.all(paths.map((path) => readKubeconfig(path, paths.length === 1)));
+  const parts = texts.flatMap((text, index) => {
+    const path = paths[index];
+    return text === undefined || path === undefined ? [] : [readParts(text, dirname(resolve(path)))];
+  });
+  if (parts.length === 0) {
+    throw new KubeconfigError("NotFound", "KUBECONFIG", `no kubeconfig found at ${paths.join(", ")}`);
+  }
+  return mergeParts(parts);
 }
 
 function kubeconfigPaths(options: ResolvedOptions): string[] {

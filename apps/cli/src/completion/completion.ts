@@ -1,0 +1,151 @@
+/** What may come next on a command line, by the definition of the commands: there is no second list of them. */
+import type { Argument, Command, Option } from "commander";
+
+/** One word that may stand there. */
+export interface Candidate {
+  readonly value: string;
+  /** One line; empty when there is nothing to say. */
+  readonly description: string;
+}
+
+/** What the shell is to do besides. */
+export type FileNames = "none" | "files" | "folders";
+
+/** All that may stand there. Files are the shell's to find. */
+export interface Completion {
+  readonly candidates: readonly Candidate[];
+  readonly files: FileNames;
+}
+
+/** Names that a kubeconfig has entries of; asked for only where one of them may stand. `path` is what `--kubeconfig` says. */
+export type ReadNames = (
+  kind: "contexts" | "clusters" | "users",
+  path: string | undefined,
+) => Promise<readonly string[]>;
+
+/** Where a line has come to before the word that is to be completed. */
+interface Place {
+  readonly command: Command;
+  /** How many arguments the command has already. */
+  readonly position: number;
+  /** Waits for its value. */
+  readonly option: Option | undefined;
+  readonly onlyArguments: boolean;
+  readonly kubeconfig: string | undefined;
+}
+
+const nothing: Completion = { candidates: [], files: "none" };
+
+/** The last of the words is to be completed; it may be empty. Whatever is offered begins with it. */
+export async function complete(
+  root: Command,
+  words: readonly string[],
+  readNames: ReadNames,
+): Promise<Completion> {
+  const word = words.at(-1) ?? "";
+  const place = words.slice(0, -1).reduce(after, {
+    command: root,
+    position: 0,
+    option: undefined,
+    onlyArguments: false,
+    kubeconfig: undefined,
+  });
+  const { candidates, files } = await allAt(place, word, readNames);
+  return { files, candidates: candidates.filter(({ value }) => value.startsWith(word) && isSafe(value)) };
+}
+
+/** Shells put a candidate into the line as it is, so a name with a `$(` in it would be run. */
+function isSafe(value: string): boolean {
+  return /^[\w@%+=:,./-]+$/.test(value);
+}
+
+function after(place: Place, word: string): Place {
+  const { command, option } = place;
+  if (option !== undefined) return withValue({ ...place, option: undefined }, option, word);
+  if (place.onlyArguments || !word.startsWith("-") || word === "-") return afterArgument(place, word);
+  if (word === "--") return { ...place, onlyArguments: true };
+  const [name = "", ...value] = word.split("=");
+  const found = optionsOf(command).find(({ long, short }) => long === name || short === name);
+  if (found === undefined) return place;
+  if (value.length > 0) return withValue(place, found, value.join("="));
+  return found.required ? { ...place, option: found } : place;
+}
+
+function withValue(place: Place, { long }: Option, value: string): Place {
+  return long === "--kubeconfig" ? { ...place, kubeconfig: value } : place;
+}
+
+function afterArgument(place: Place, word: string): Place {
+  const { command, position, onlyArguments } = place;
+  const next = command.commands.find((each) => each.name() === word || each.aliases().includes(word));
+  if (next === undefined || position > 0 || onlyArguments) return { ...place, position: position + 1 };
+  return { ...place, command: next };
+}
+
+/** Options that a command takes: its own, and those of the commands that it is below. */
+function optionsOf(command: Command): readonly Option[] {
+  return [...command.options, ...(command.parent === null ? [] : optionsOf(command.parent))];
+}
+
+async function allAt(place: Place, word: string, readNames: ReadNames): Promise<Completion> {
+  const { command, position, option } = place;
+  if (option !== undefined) return valuesOf(option, "", place, readNames);
+  if (!place.onlyArguments && word.startsWith("-")) {
+    const [name = "", ...value] = word.split("=");
+    const found = optionsOf(command).find(({ long }) => long === name);
+    if (value.length > 0)
+      return found === undefined ? nothing : valuesOf(found, `${name}=`, place, readNames);
+    return { candidates: flagsOf(command), files: "none" };
+  }
+  const argument = command.registeredArguments[position] ?? lastVariadic(command);
+  const { candidates, files } = argument === undefined ? nothing : ofArgument(argument);
+  const below = position > 0 || place.onlyArguments ? [] : commandsOf(command);
+  return { candidates: [...below, ...candidates], files };
+}
+
+function lastVariadic(command: Command): Argument | undefined {
+  const last = command.registeredArguments.at(-1);
+  return last?.variadic === true ? last : undefined;
+}
+
+function ofArgument(argument: Argument): Completion {
+  const choices = argument.argChoices ?? [];
+  const isFile = argument.name() === "file" || argument.description.startsWith("kubeconfig");
+  return { candidates: choices.map(plain), files: isFile ? "files" : "none" };
+}
+
+/** What follows an option: its choices, or what its placeholder in the definition says. */
+async function valuesOf(
+  option: Option,
+  prefix: string,
+  { kubeconfig }: Place,
+  readNames: ReadNames,
+): Promise<Completion> {
+  const kinds = { "--context": "contexts", "--cluster": "clusters", "--user": "users" } as const;
+  const kind = Object.entries(kinds).find(([long]) => long === option.long)?.[1];
+  const values = kind === undefined ? (option.argChoices ?? []) : await readNames(kind, kubeconfig);
+  const candidates = values.map((value) => plain(`${prefix}${value}`));
+  if (option.flags.includes("<path>")) return { candidates, files: "files" };
+  return { candidates, files: option.flags.includes("<folder>") ? "folders" : "none" };
+}
+
+function plain(value: string): Candidate {
+  return { value, description: "" };
+}
+
+function commandsOf(command: Command): readonly Candidate[] {
+  return command
+    .createHelp()
+    .visibleCommands(command)
+    .map((each) => ({ value: each.name(), description: each.description() }));
+}
+
+function flagsOf(command: Command): readonly Candidate[] {
+  const own = command.createHelp().visibleOptions(command);
+  const above = command.parent === null ? [] : optionsOf(command.parent).filter(({ hidden }) => !hidden);
+  const flags = [...own, ...above].flatMap(({ long, short, description }) => {
+    const value = long ?? short;
+    return value === undefined ? [] : [{ value, description }];
+  });
+  return flags.filter(({ value }, index) => flags.findIndex((other) => other.value === value) === index);
+}
