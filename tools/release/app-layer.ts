@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { type Layer, layerOf } from "@klutch/oci";
 import { bundleApp } from "../build/bundle.ts";
 import { repositoryRoot } from "../root.ts";
-import { entriesOf } from "./files.ts";
+import { entriesOf, type FileEntry } from "./files.ts";
 import { type LockedPackage, lockedPackages, packageFolders } from "./lock-file.ts";
 
 /** A layer with a program, and what is bundled in it. */
@@ -15,18 +15,35 @@ export interface AppLayer {
   readonly packages: readonly LockedPackage[];
 }
 
+/** A program that is not in any layer yet. */
+export interface ProgramFiles {
+  readonly program: Uint8Array;
+  /** Our licence, and those of what is bundled. */
+  readonly licences: readonly FileEntry[];
+  readonly packages: readonly LockedPackage[];
+}
+
 /** Bundles the app in `folder`. */
 export async function buildAppLayer(app: string, folder: string): Promise<AppLayer> {
+  const { program, licences, packages } = await buildProgramFiles(app, folder);
+  const path = `app/${app}.mjs`;
+  const files = [
+    { path, content: program },
+    ...licences.map((file) => ({ ...file, path: `app/${file.path}` })),
+  ];
+  return { layer: layerOf(entriesOf(files)), program: path, packages };
+}
+
+/** Bundles the app in `folder`, and collects the licences. */
+export async function buildProgramFiles(app: string, folder: string): Promise<ProgramFiles> {
   const bundle = join(folder, `${app}.mjs`);
   const inputs = await bundleApp(app, bundle);
   const packages = await lockedPackages(packageFolders(inputs));
-  const program = `app/${app}.mjs`;
-  const files = [
-    { path: program, content: await readFile(bundle) },
-    { path: "app/LICENSE", content: await readFile(join(repositoryRoot, "LICENSE")) },
-    { path: "app/THIRD-PARTY-LICENSES", content: Buffer.from(await licencesOf(packages)) },
+  const licences = [
+    { path: "LICENSE", content: await readFile(join(repositoryRoot, "LICENSE")) },
+    { path: "THIRD-PARTY-LICENSES", content: Buffer.from(await licencesOf(packages)) },
   ];
-  return { layer: layerOf(entriesOf(files)), program, packages };
+  return { program: await readFile(bundle), licences, packages };
 }
 
 /** The texts that the packages' licences ask to be handed on. */

@@ -23,5 +23,5 @@ export { blobsOf, layoutArchive, type NamedImage, writeLayout } from "./layout.t
 export { pushImage, pushIndex, pushReferrers, type PushTarget } from "./push.ts";
 export { pushLayout, type PushLayoutTarget, type Pushed } from "./push-layout.ts";
 export { type LayoutContents, readLayout } from "./read-layout.ts";
-export type { TarEntry } from "./tar.ts";
+export { tar, type TarEntry } from "./tar.ts";
 export { buildXpkg } from "./xpkg.ts";

