@@ -89,6 +89,9 @@ function pathProblem(path: readonly string[]): string | undefined {
  */
 export const releaseRegistry: Registry = parseRegistry("registry.klutch.example/klutch", "releaseRegistry");
 
+/** Where files of a release can be downloaded, in a folder for each version; reserved like the registry's name. */
+export const releaseDownloads = "https://downloads.klutch.example";
+
 /** Which artefact is meant besides its name. */
 export interface ArtefactOptions {
   /** Default: `releaseRegistry`. */

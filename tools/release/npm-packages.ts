@@ -1,0 +1,111 @@
+/**
+ * The packages for npm: clients that are of use without the rest of Klutch, and what they stand on. Compiled JavaScript with its types, in the
+ * form that npm installs.
+ */
+import { execFile } from "node:child_process";
+import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { klutchVersion } from "@klutch/api";
+import { recordAt, textAt } from "@klutch/kube-core";
+import { oldestNode } from "../build/commands.ts";
+import { repositoryRoot } from "../root.ts";
+import { replace } from "./beside.ts";
+import { ReleaseError } from "./errors.ts";
+
+const run = promisify(execFile);
+
+/** Folders below `packages`. The first four are for others to use; the rest is what those need. */
+export const npmPackages = [
+  "osb",
+  "backup-manager",
+  "kube",
+  "schema",
+  "kube-core",
+  "http-client",
+  "telemetry",
+] as const;
+
+/** Of a release in npm's words: without a `v`. */
+const version = klutchVersion.replace(/^v/, "");
+
+/** Builds the archives in a folder `npm` of the release. Throws `ReleaseError` with the compiler's words. The same sources give the same bytes. */
+export async function buildNpmPackages(options: {
+  readonly out: string;
+  readonly say: (line: string) => void;
+}): Promise<void> {
+  const folder = await mkdtemp(join(tmpdir(), "klutch-npm-"));
+  try {
+    const compiled = join(folder, "compiled");
+    await compile(folder, compiled);
+    for (const name of npmPackages) await assemble(name, join(compiled, name, "src"), join(folder, name));
+    await replace(join(options.out, "npm"), async (target) => {
+      await mkdir(target, { recursive: true });
+      const folders = npmPackages.map((name) => join(folder, name));
+      const pack = ["pack", ...folders, "--silent", "--pack-destination", target];
+      const { stdout } = await run("npm", pack, { cwd: folder });
+      for (const file of stdout.trim().split("\n")) options.say(`npm/${file}`);
+    });
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+/** What the packages' entries lead to, and nothing of tests. */
+async function compile(folder: string, outDir: string): Promise<void> {
+  const packages = join(repositoryRoot, "packages");
+  const config = {
+    extends: join(repositoryRoot, "tsconfig.json"),
+    compilerOptions: {
+      noEmit: false,
+      rootDir: packages,
+      outDir,
+      rewriteRelativeImportExtensions: true,
+      typeRoots: [join(repositoryRoot, "node_modules", "@types")],
+    },
+    files: npmPackages.map((name) => join(packages, name, "src", "index.ts")),
+    include: [],
+  };
+  const path = join(folder, "tsconfig.json");
+  await writeFile(path, JSON.stringify(config));
+  const tsc = join(repositoryRoot, "node_modules", "typescript", "bin", "tsc");
+  try {
+    await run(process.execPath, [tsc, "--project", path]);
+  } catch (cause) {
+    const said = cause instanceof Error && "stdout" in cause ? String(cause.stdout).trim() : "";
+    throw new ReleaseError(`the npm packages do not compile:\n${said}`, { cause });
+  }
+}
+
+async function assemble(name: string, compiled: string, folder: string): Promise<void> {
+  const source = join(repositoryRoot, "packages", name);
+  const manifest: unknown = JSON.parse(await readFile(join(source, "package.json"), "utf8"));
+  await mkdir(folder);
+  await cp(compiled, join(folder, "dist"), { recursive: true });
+  await cp(join(source, "README.md"), join(folder, "README.md"));
+  await cp(join(repositoryRoot, "LICENSE"), join(folder, "LICENSE"));
+  await writeFile(
+    join(folder, "package.json"),
+    `${JSON.stringify(publishedManifest(manifest), undefined, 2)}\n`,
+  );
+}
+
+/** What npm is told of a package of the workspace. */
+function publishedManifest(manifest: unknown): object {
+  const dependencies: Record<string, unknown> = {};
+  for (const [name, wanted] of Object.entries(recordAt(manifest, "dependencies")))
+    dependencies[name] = name.startsWith("@klutch/") ? version : wanted;
+  return {
+    name: textAt(manifest, "name"),
+    version,
+    description: textAt(manifest, "description"),
+    license: textAt(manifest, "license"),
+    type: "module",
+    engines: { node: `>=${oldestNode}` },
+    sideEffects: false,
+    exports: { ".": { types: "./dist/index.d.ts", default: "./dist/index.js" } },
+    files: ["dist"],
+    dependencies,
+  };
+}
