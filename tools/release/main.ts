@@ -4,16 +4,21 @@
  * `dist/release/charts`. No Docker: Debian packages come by apt, Node by npm. The same commit and packages give the same bytes.
  *
  *     npm run release:build -- [--out FOLDER] [--registry HOST/PATH] [--architecture amd64] [--image konnector] [--sign-command PROGRAM]
+ *
+ * Executables for people and the checksums of everything are built with the whole only; `--sign-executables-command` names a program that
+ * signs those for macOS and Windows: its arguments are the file and its platform.
  */
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { parseRegistry, releaseRegistry } from "@klutch/api";
 import type { Architecture } from "@klutch/oci";
 import { repositoryRoot } from "../root.ts";
+import { buildDownloads } from "./downloads.ts";
 import { imageDefinitions } from "./images.ts";
 import { buildRelease } from "./release.ts";
 import { signWith } from "./signing.ts";
 
+const say = (line: string): void => console.log(line);
 const allArchitectures: readonly Architecture[] = ["amd64", "arm64"];
 
 try {
@@ -24,6 +29,7 @@ try {
       architecture: { type: "string", multiple: true },
       image: { type: "string", multiple: true },
       "sign-command": { type: "string" },
+      "sign-executables-command": { type: "string" },
     },
   });
   const program = values["sign-command"];
@@ -35,8 +41,11 @@ try {
     architectures: chosen("architecture", allArchitectures, (each) => each, values.architecture),
     definitions: chosen("image", all, ({ name }) => name, values.image),
     sign: program === undefined ? undefined : signWith(program),
-    say: (line) => console.log(line),
+    say,
   });
+  // Part of a release has no checksums, which are of all of it.
+  if (values.image === undefined && values.architecture === undefined)
+    await buildDownloads({ out: values.out, signWith: values["sign-executables-command"], say });
 } catch (error) {
   console.error(error instanceof Error ? error.message : error);
   process.exitCode = 1;
