@@ -39,6 +39,7 @@ import {
 import { reservePorts, type RunningProcess, startProcess } from "@klutch/engines";
 import {
   anyObject,
+  type BackendProcess,
   crdObject,
   installRights,
   namespaceObject,
@@ -65,14 +66,31 @@ export const databases: ResourceType = {
 };
 export const databasesName = "databases.example.org";
 
+/** A program that is started, and what the process is called. */
+export interface StartedProgram {
+  readonly program: string;
+  readonly name: string;
+}
+
+/** What may be of another release. */
+export interface BoundWorldOptions {
+  /** Kinds of the control plane. Default: those of this tree. */
+  readonly crds?: readonly KubeObject[] | undefined;
+  readonly backend?: StartedProgram | undefined;
+}
+
 /** What the tests work with. */
 export interface BoundWorld extends AsyncDisposable {
   readonly appCluster: TestCluster;
   readonly controlPlane: TestCluster;
   /** `kubectl bind …` in the app cluster as its administrator. */
   readonly kubectlBind: (...args: readonly string[]) => Promise<string>;
-  /** Starts the konnector's process with its own account; `stop` ends it. */
-  readonly startKonnector: () => Promise<RunningProcess>;
+  /** Starts the konnector's process with its own account; `stop` ends it. Default: the program of this tree. */
+  readonly startKonnector: (started?: StartedProgram) => Promise<RunningProcess>;
+  /** Starts another backend beside those that run. */
+  readonly startBackend: (started: StartedProgram) => Promise<BackendProcess>;
+  /** The backend that was started first. */
+  readonly backend: BackendProcess;
   /** A client with the credential of an account of the control plane. */
   readonly clientOf: (account: ObjectRef) => Promise<KubeClient>;
   /** The same as a configuration. */
@@ -99,7 +117,7 @@ const template: DynamicObject = {
 };
 
 /** Everything is installed and both tenants have logged in; nothing is bound. */
-export async function startBoundWorld(scope: Scope): Promise<BoundWorld> {
+export async function startBoundWorld(scope: Scope, options: BoundWorldOptions = {}): Promise<BoundWorld> {
   await using stack = new AsyncDisposableStack();
   const [appCluster, controlPlane] = await Promise.all([
     startCluster({ name: "app-cluster" }),
@@ -117,8 +135,10 @@ export async function startBoundWorld(scope: Scope): Promise<BoundWorld> {
     const config = await accountConfig(controlPlane, { namespace: tenant, name: binderName });
     return writeKubeconfig(controlPlane, `${tenant}.kubeconfig`, { ...config, namespace: tenant });
   };
-  await installControlPlane(controlPlane.client);
-  stack.use(await startBackend(controlPlane, scope));
+  await installControlPlane(controlPlane.client, options.crds ?? bindCrds);
+  const startBackend = async (chosen: StartedProgram): Promise<BackendProcess> =>
+    started.use(await runBackend(controlPlane, scope, chosen));
+  const backend = await startBackend(options.backend ?? { program: program("backend"), name: "backend" });
   for (const tenant of Object.values(tenants)) await logIn(controlPlane.client, tenant);
   await installRights(appCluster.client, konnectorManifests({ image: "none" }));
   const admin = await writeKubeconfig(appCluster, "admin.kubeconfig", appCluster.config);
@@ -128,13 +148,17 @@ export async function startBoundWorld(scope: Scope): Promise<BoundWorld> {
     const { stdout, stderr } = await run(process.execPath, command);
     return stdout + stderr;
   };
-  const startKonnector = async (): Promise<RunningProcess> => started.use(await runKonnector(appCluster));
+  const startKonnector = async (
+    chosen: StartedProgram = { program: program("konnector"), name: "konnector-1" },
+  ): Promise<RunningProcess> => started.use(await runKonnector(appCluster, chosen));
   const owned = stack.move();
   return {
     appCluster,
     controlPlane,
     kubectlBind,
     startKonnector,
+    startBackend,
+    backend,
     clientOf,
     configOf: (account) => accountConfig(controlPlane, account),
     kubeconfigFile,
@@ -153,8 +177,8 @@ async function writeKubeconfig(cluster: TestCluster, name: string, config: Clust
   return path;
 }
 
-async function installControlPlane(client: KubeClient): Promise<void> {
-  for (const object of [...bindCrds, databaseCrd])
+async function installControlPlane(client: KubeClient, crds: readonly KubeObject[]): Promise<void> {
+  for (const object of [...crds, databaseCrd])
     await client.create<KubeObject>(customResourceDefinitions, object);
   const shipped = parseYamlDocuments(await readFile(join(tree, "deploy", "backend-rbac.yaml"), "utf8"));
   await installRights(
@@ -164,10 +188,14 @@ async function installControlPlane(client: KubeClient): Promise<void> {
   await waitFor("templates to be served", () => client.create(apiServiceExportTemplates, template));
 }
 
-async function startBackend(cluster: TestCluster, scope: Scope): Promise<AsyncDisposable> {
+async function runBackend(
+  cluster: TestCluster,
+  scope: Scope,
+  chosen: StartedProgram,
+): Promise<BackendProcess> {
   const kubeconfig = formatKubeconfig(await accountConfig(cluster, backendAccount));
   const flags = ["--control-plane-mode", `--consumer-scope=${scope}`];
-  return startBackendProcess(cluster, { kubeconfig, servesLogin: false, flags });
+  return startBackendProcess(cluster, { ...chosen, kubeconfig, servesLogin: false, flags });
 }
 
 /** What a person's login makes of the backend; the rights come from its controllers. */
@@ -192,20 +220,21 @@ export async function logIn(client: KubeClient, tenant: string): Promise<void> {
   });
 }
 
-async function runKonnector(cluster: TestCluster): Promise<RunningProcess> {
+async function runKonnector(cluster: TestCluster, chosen: StartedProgram): Promise<RunningProcess> {
   const config = await accountConfig(cluster, { namespace: consumerNamespace, name: konnectorName });
-  const kubeconfig = await writeKubeconfig(cluster, "konnector.kubeconfig", config);
+  const kubeconfig = await writeKubeconfig(cluster, `${chosen.name}.kubeconfig`, config);
   await using ports = await reservePorts(1);
   return startProcess({
-    name: "konnector",
+    name: chosen.name,
     command: process.execPath,
     args: [
-      program("konnector"),
+      chosen.program,
       `--lease-namespace=${consumerNamespace}`,
       "--probe-host=127.0.0.1",
       `--probe-port=${ports.ports[0]}`,
     ],
-    env: { KUBECONFIG: kubeconfig, POD_NAME: "konnector-1", POD_NAMESPACE: consumerNamespace },
-    logFile: join(cluster.dataDir, "konnector.log"),
+    env: { KUBECONFIG: kubeconfig, POD_NAME: chosen.name, POD_NAMESPACE: consumerNamespace },
+    logFile: join(cluster.dataDir, `${chosen.name}.log`),
+    ready: async () => (await fetch(`http://127.0.0.1:${ports.ports[0]}/readyz`)).ok,
   });
 }

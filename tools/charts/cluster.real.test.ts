@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { after, test } from "node:test";
 import { promisify } from "node:util";
 import {
+  apiServiceBindingCrd,
   apiServiceBindings,
   backendPolicyName,
   bindCrds,
@@ -29,6 +30,7 @@ import {
   validatingAdmissionPolicies,
 } from "@klutch/kube-core";
 import { installKinds, namespaceObject, startCluster } from "@klutch/kube-testing";
+import { releaseAnnotation } from "./chart.ts";
 import { foreignKinds } from "./testing/foreign-kinds.ts";
 import { chartPath, type Rendered, startHelm } from "./testing/helm.ts";
 import { atHome, everyKonnectorValue, minimal, variants } from "./testing/values.ts";
@@ -108,7 +110,10 @@ test("the API server takes every object of every variant", async () => {
 test("kinds come first and only go forward; a rollback takes the rest back; removing leaves kinds and packages", async () => {
   const values = { ...minimal.klutch, packages: { enabled: true } };
   const [old, current] = [await olderChart(), chartPath("klutch")];
-  // The kind of bindings is there from before, of no release.
+  // As an agent makes the kind, or somebody's kubectl.
+  const bindingKind = { name: apiServiceBindingCrd.metadata.name };
+  const unmarked = { metadata: { annotations: { [releaseAnnotation]: null } } };
+  await client.mergePatch(customResourceDefinitions, bindingKind, unmarked);
   await assert.rejects(
     install("klutch", old, values),
     /^crds\.check: is true, .* older kinds than v0\.1\.0: apiservicebindings\.klutch\.anynines\.com \(of no known release\); must be upgraded first: helm show crds/m,

@@ -59,7 +59,7 @@ export const folderRules: Readonly<Record<string, FolderRule>> = {
     thirdParty: ["hono", "@hono/node-server", "openid-client", "jose"],
   },
   "apps/cli": {
-    parts: ["services", "sync", "api", "kube", "kube-core"],
+    parts: ["services", "sync", "api", "oci", "kube", "kube-core"],
     thirdParty: ["commander", "@clack/prompts", "yocto-spinner"],
   },
   "apps/provider-anynines": {
@@ -79,7 +79,7 @@ export const folderRules: Readonly<Record<string, FolderRule>> = {
     thirdParty: ["pg"],
   },
   "apps/sandbox": {
-    parts: ["services", "api", "engines", "kube", "kube-core", "kube-testing", "oci"],
+    parts: ["services", "api", "engines", "kube", "kube-core", "kube-testing", "nodes", "oci"],
     thirdParty: ["pg", "@peculiar/x509", "reflect-metadata"],
   },
   // Manifests and flags of the apps are printed.

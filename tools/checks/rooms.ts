@@ -62,6 +62,7 @@ export const houseRules: readonly HouseRule[] = [
       ["verify/"],
       ["upgrade/"],
       ["service/"],
+      ["mirror/"],
       ["completion/"],
       ["app-cluster/"],
       // What every room may use.

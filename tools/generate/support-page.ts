@@ -32,6 +32,7 @@ export function supportPage(): string {
     ],
     ["etcd", version("etcd"), "what Kubernetes takes"],
     ["Crossplane", version("crossplane"), "2.0 and newer; older ones refuse the packages"],
+    ["Helm", version("helm"), "3.14 and newer"],
     ["provider-kubernetes (a8s only)", version("provider-kubernetes"), "1.2 and newer"],
     ["Dex", version("dex"), "any that does OpenID Connect discovery"],
     ["Keycloak", keycloakVersion, "any that is maintained"],

@@ -5,17 +5,16 @@ import { backendProgram } from "@klutch/backend";
 import { type KubeObject, listAt, recordsAt, textAt } from "@klutch/kube-core";
 import { services } from "@klutch/services";
 import { variablesOf } from "./bundle-configure.ts";
-import { type BundleName, bundleObjects, bundleText } from "./bundles.ts";
+import { type BundleName, bundleNames, bundleObjects, bundleText } from "./bundles.ts";
 
 const bundles = bundleObjects();
-const names: readonly BundleName[] = ["install", "install-dev", "configure", "update", "konnector"];
 
 const keyOf = ({ apiVersion, kind, metadata: { namespace = "", name = "" } }: KubeObject): string =>
   [apiVersion, kind, namespace, name].join(" ");
 const keysOf = (name: BundleName): ReadonlySet<string> => new Set(bundles[name].map(keyOf));
 
 test("no bundle has an object twice, and what configure writes is in no other", () => {
-  for (const name of names) assert.equal(keysOf(name).size, bundles[name].length, name);
+  for (const name of bundleNames) assert.equal(keysOf(name).size, bundles[name].length, name);
   for (const other of ["install", "install-dev", "update"] as const)
     assert.deepEqual(
       [...keysOf("configure")].filter((key) => keysOf(other).has(key)),
@@ -66,7 +65,7 @@ test("every artefact is named in the registry that is asked for, and by its dige
     "configuration-dataservices",
   ];
   const own = bundleObjects({ registry, digests: new Map(named.map((name) => [name, digest])) });
-  const text = names.map((name) => bundleText(name, own[name])).join("");
+  const text = bundleNames.map((name) => bundleText(name, own[name])).join("");
   assert.ok(!text.includes(releaseRegistry));
   const references = [...text.matchAll(/\S+:v\d+\.\d+\.\d+\S*/g)].map(([reference]) => reference);
   const wanted = named.map((name) => artefact(name, { registry, digest }));
@@ -78,7 +77,7 @@ test("every artefact is named in the registry that is asked for, and by its dige
 });
 
 test("a Pod of a bundle runs as nobody, writes nothing to its root and cannot become more", () => {
-  const pods = names.flatMap((name) => bundles[name]).filter(({ kind }) => kind === "Deployment");
+  const pods = bundleNames.flatMap((name) => bundles[name]).filter(({ kind }) => kind === "Deployment");
   assert.equal(pods.length, 5);
   for (const pod of pods) {
     const text = JSON.stringify(pod);

@@ -36,7 +36,10 @@ export interface BundleOptions {
 }
 
 /** Which bundles there are. */
-export type BundleName = "install" | "install-dev" | "configure" | "update" | "konnector";
+export const bundleNames = ["install", "install-dev", "configure", "update", "konnector"] as const;
+
+/** One of them. */
+export type BundleName = (typeof bundleNames)[number];
 
 /** The objects of each bundle. */
 export function bundleObjects(
@@ -117,7 +120,7 @@ export async function writeBundles(
   const folder = join(out, "bundles");
   await mkdir(folder, { recursive: true });
   const digests = new Map(images.map(({ definition, index }) => [definition.name, index.manifest.digest]));
-  const names: readonly BundleName[] = ["install", "install-dev", "configure", "update", "konnector"];
   const objects = bundleObjects({ registry, digests });
-  for (const name of names) await replaceFile(join(folder, `${name}.yaml`), bundleText(name, objects[name]));
+  for (const name of bundleNames)
+    await replaceFile(join(folder, `${name}.yaml`), bundleText(name, objects[name]));
 }

@@ -1,6 +1,11 @@
 /** How an image was made: a statement of in-toto with SLSA provenance, version 1. It is not signed; whoever releases signs it. */
+import { execFile } from "node:child_process";
+import { promisify } from "node:util";
+import { repositoryRoot } from "../root.ts";
 import { sha512Of } from "./lock-file.ts";
 import type { Contents } from "./sbom.ts";
+
+const run = promisify(execFile);
 
 /** The source an image was built of. */
 export interface Source {
@@ -8,6 +13,13 @@ export interface Source {
   readonly revision: string;
   /** When it was committed, in RFC 3339. */
   readonly committedAt: string;
+}
+
+/** The commit that is checked out. */
+export async function sourceOfRelease(): Promise<Source> {
+  const { stdout } = await run("git", ["log", "-1", "--format=%H %cI"], { cwd: repositoryRoot });
+  const [revision = "", committedAt = ""] = stdout.trim().split(" ");
+  return { revision, committedAt: new Date(committedAt).toISOString().replace(".000Z", "Z") };
 }
 
 /** The statement about the image of that digest. */

@@ -32,6 +32,7 @@ const needs: readonly (readonly [path: string, names: readonly EngineName[]])[] 
   ["packages/engines/src/helm", ["helm"]],
   ["packages/engines/src/node-engines", nodeEngineNames],
   ["packages/engines/", []],
+  ["apps/sandbox/src/nodes/", [...cluster, "kubectl", "crane", "crossplane", "helm", ...nodeEngineNames]],
   ["packages/nodes/", [...cluster, "kubectl", "crane", ...nodeEngineNames]],
   ["packages/data-servers/", []],
   ["apps/broker/", []],
@@ -46,7 +47,8 @@ export function enginesFor(files: readonly string[]): readonly EngineName[] {
 }
 
 /** Tests on real nodes, which skip themselves where there can be none. */
-const onNodes = /^(?:packages\/nodes\/|e2e\/nodes|packages\/engines\/src\/node-engines|tools\/charts\/node)/;
+const onNodes =
+  /^(?:packages\/nodes\/|apps\/sandbox\/src\/nodes\/|e2e\/nodes|packages\/engines\/src\/node-engines|tools\/charts\/node)/;
 
 /** Those that will run here: what others need would take minutes for nothing. */
 async function runnable(files: readonly string[]): Promise<readonly string[]> {

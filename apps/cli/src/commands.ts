@@ -3,7 +3,8 @@ import { Command } from "commander";
 import type { CommandTools } from "./command-tools.ts";
 import type { CliContext } from "./context.ts";
 import { CliError } from "./errors.ts";
-import { type CommonOptions, commonOptions } from "./options.ts";
+import { mirror } from "./mirror/mirror.ts";
+import { type CommonOptions, commonOptions, registryOption } from "./options.ts";
 import { doctor } from "./doctor/doctor.ts";
 import { handBack } from "./unbind/hand-back.ts";
 import { serviceCommand } from "./service/commands.ts";
@@ -14,7 +15,7 @@ import { verify } from "./verify/verify.ts";
 
 type Values = Readonly<Record<string, unknown>>;
 
-/** verify, doctor, unbind, release, hand-back, service and upgrade, for the executable `klutch`. */
+/** verify, doctor, unbind, release, hand-back, service, upgrade and mirror, for the executable `klutch`. */
 export function klutchCommands(context: CliContext, tools: CommandTools): readonly Command[] {
   const unbinding = unbindCommand(context, tools);
   tools.addConnectionFlags(unbinding.option("--timeout <duration>", "longest time to wait", unbindTimeout));
@@ -26,6 +27,7 @@ export function klutchCommands(context: CliContext, tools: CommandTools): readon
     handBackCommand(context, tools),
     serviceCommand(context, tools),
     upgradeCommand(context, tools),
+    mirrorCommand(context, tools),
   ];
 }
 
@@ -121,6 +123,20 @@ function handBackCommand(context: CliContext, tools: CommandTools): Command {
     });
   tools.addConnectionFlags(command);
   return command;
+}
+
+function mirrorCommand(context: CliContext, tools: CommandTools): Command {
+  return tools
+    .prepare(new Command("mirror"))
+    .description("Copy a release into another registry, and write manifests that name it there.")
+    .argument("<folder>", "folder that the offline archive of the release was unpacked to")
+    .requiredOption("--registry <host[/path]>", "registry that gets the artefacts")
+    .option("--out <folder>", "folder that gets the manifests", "klutch-bundles")
+    .action(async (folder: string, { out, ...values }: { readonly out: string }) => {
+      const registry = registryOption(values);
+      if (registry === undefined) throw new CliError("Usage", "--registry is missing.");
+      await mirror(context, { folder, registry, out });
+    });
 }
 
 function common(values: Values, { env }: CliContext): CommonOptions {

@@ -81,7 +81,7 @@ export function commonOptions(values: Values, env: CommonEnvironment): CommonOpt
 }
 
 /** Throws `CliError` naming the flag, also for one that is set to nothing. */
-function registryOption(values: Values): Registry | undefined {
+export function registryOption(values: Values): Registry | undefined {
   const value = values["registry"];
   if (typeof value !== "string") return undefined;
   if (text(values, "konnectorImage") !== undefined)

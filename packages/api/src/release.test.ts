@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { artefact, parseRegistry, RegistryError, releaseRegistry } from "./release.ts";
+import { artefact, parseRegistry, registryAddress, RegistryError, releaseRegistry } from "./release.ts";
 import { klutchVersion } from "./versions.ts";
 
 test("an artefact is named by registry, name and version, and by its digest besides when that is known", () => {
@@ -76,4 +76,16 @@ test("a password in front of the host is not shown", () => {
       () => parseRegistry(value),
       (error) => error instanceof RegistryError && !error.message.includes("geheim"),
     );
+});
+
+test("a registry is reached over TLS, except on this machine", () => {
+  const address = (value: string): string => {
+    const { url, path } = registryAddress(parseRegistry(value));
+    return `${url} ${path}`;
+  };
+  assert.equal(address("registry.example.org:5000/a/b"), "https://registry.example.org:5000 a/b");
+  assert.equal(address("127.0.0.1:5000"), "http://127.0.0.1:5000 ");
+  assert.equal(address("localhost/klutch"), "http://localhost klutch");
+  assert.equal(address("127.0.0.1.example.org/x"), "https://127.0.0.1.example.org x");
+  assert.equal(address("[::1]:5000/x"), "http://[::1]:5000 x");
 });

@@ -106,3 +106,10 @@ export function artefact(name: ArtefactName, options: ArtefactOptions = {}): str
   const tagged = `${registry}/${name}:${klutchVersion}`;
   return digest === undefined ? tagged : `${tagged}@${digest}`;
 }
+
+/** Where programs reach a registry: over TLS, except on this machine. */
+export function registryAddress(registry: Registry): { readonly url: string; readonly path: string } {
+  const [authority = "", ...path] = registry.split("/");
+  const isLoopback = /^(localhost|127(\.\d+){3}|\[::1\])(:\d+)?$/i.test(authority);
+  return { url: `${isLoopback ? "http" : "https"}://${authority}`, path: path.join("/") };
+}

@@ -101,7 +101,7 @@ export const engineDefinitions: readonly EngineDefinition[] = [
     ...crossplane("crossplane", crossplaneSettings),
     extraFolders: {
       goModule: "github.com/crossplane/crossplane/v2",
-      folders: ["cluster/crds", "cluster/webhookconfigurations", "cluster/charts/crossplane/templates"],
+      folders: ["cluster/crds", "cluster/webhookconfigurations", "cluster/charts/crossplane"],
     },
   },
   // The RBAC manager always listens on :8080 for metrics and has no flag for it.

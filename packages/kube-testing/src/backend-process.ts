@@ -12,6 +12,10 @@ export interface BackendProcessOptions {
   readonly servesLogin?: boolean | undefined;
   /** More flags. */
   readonly flags?: readonly string[] | undefined;
+  /** File of the program. Default: that of this tree. */
+  readonly program?: string | undefined;
+  /** Of its log, its kubeconfig in the cluster's folder, and its lease; two at a time need two. Default `backend`. */
+  readonly name?: string | undefined;
 }
 
 /** A backend that runs until it is disposed. */
@@ -20,19 +24,25 @@ export interface BackendProcess extends AsyncDisposable {
   readonly url: string;
   /** Of its probes and metrics. */
   readonly probeUrl: string;
+  /** Asks it to end, and waits. */
+  stop(): Promise<void>;
+  /** SIGKILL, as a crash would. */
+  kill(): Promise<void>;
 }
 
 const main = join(import.meta.dirname, "..", "..", "..", "apps", "backend", "src", "main.ts");
 
-/** Resolves when the backend answers. Its log is `backend.log` in the cluster's folder. */
+/** Resolves when the backend answers. Its log is in the cluster's folder. */
 export async function startBackendProcess(
   cluster: TestCluster,
-  { kubeconfig = cluster.kubeconfig, servesLogin = true, flags = [] }: BackendProcessOptions = {},
+  options: BackendProcessOptions = {},
 ): Promise<BackendProcess> {
+  const { kubeconfig = cluster.kubeconfig, servesLogin = true, flags = [] } = options;
+  const { program = main, name = "backend" } = options;
   await using stack = new AsyncDisposableStack();
   const { ports } = stack.use(await reservePorts(2));
   const [url, probe] = ports.map((port) => `http://127.0.0.1:${port}`);
-  const file = join(cluster.dataDir, "backend.kubeconfig");
+  const file = join(cluster.dataDir, `${name}.kubeconfig`);
   await writeFile(file, kubeconfig, { mode: 0o600 });
   const login = [
     "--oidc-issuer-url=http://127.0.0.1:1",
@@ -47,14 +57,21 @@ export async function startBackendProcess(
     `--probe-port=${ports[1]}`,
   ];
   const running = await startProcess({
-    name: "backend",
+    name,
     command: process.execPath,
-    args: [main, ...common, ...(servesLogin ? login : []), ...flags],
-    logFile: join(cluster.dataDir, "backend.log"),
+    args: [program, ...common, ...(servesLogin ? login : []), ...flags],
+    env: { POD_NAME: name },
+    logFile: join(cluster.dataDir, `${name}.log`),
     // Without its identity provider it never calls itself ready.
     ready: async () => (await fetch(servesLogin ? `${url}/export` : `${probe}/readyz`)).ok,
   });
   stack.use(running);
   const owned = stack.move();
-  return { url: url ?? "", probeUrl: probe ?? "", [Symbol.asyncDispose]: () => owned.disposeAsync() };
+  return {
+    url: url ?? "",
+    probeUrl: probe ?? "",
+    stop: () => running.stop(),
+    kill: () => running.kill(),
+    [Symbol.asyncDispose]: () => owned.disposeAsync(),
+  };
 }

@@ -68,16 +68,15 @@ const manager = { fieldManager: "klutch-nodes", force: true } as const;
 export async function startNodeCluster(options: NodeClusterOptions): Promise<NodeCluster> {
   await using stack = new AsyncDisposableStack();
   const { name = "cluster", registries = {} } = options;
-  await requireFitness();
+  await requireFitness(1);
   const programs = options.programs ?? (await resolveClusterPrograms());
   const network = options.network ?? stack.use(await openNodeNetwork());
   const node = network.addresses.node(network.nextNode());
   const folder = await mkdtemp(join(tmpdir(), "klutch-node-"));
   const { pause } = programs;
-  const hostname = nodeName;
-  const namespaces = stack.use(
-    await startNamespaces({ name: node.name, hostname, temporaryFolder: folder, pause }),
-  );
+  const { env } = network;
+  const place = { name: node.name, hostname: nodeName, temporaryFolder: folder };
+  const namespaces = stack.use(await startNamespaces({ ...place, pause, env }));
   await connect(network, node, namespaces);
   const now = new Date(systemClock.now());
   const plan: ClusterPlan = { name, node, nodeName, files: clusterFiles(folder), programs, registries, now };
@@ -107,7 +106,7 @@ export async function startNodeClusters(
   names: readonly string[],
   options: NodeClusterOptions & { readonly network: NodeNetwork },
 ): Promise<readonly NodeCluster[]> {
-  await requireFitness();
+  await requireFitness(names.length);
   const programs = options.programs ?? (await resolveClusterPrograms());
   const started = names.map((name) => startNodeCluster({ ...options, name, programs }));
   const results = await Promise.allSettled(started);

@@ -9,13 +9,18 @@ import { NodeError } from "./errors.ts";
 export interface Command {
   readonly command: string;
   readonly args: readonly string[];
+  /** The whole environment. Default: that of this process. */
+  readonly env?: Readonly<Record<string, string>> | undefined;
   /** For messages. Default: the command line. */
   readonly shown?: string | undefined;
 }
 
 /** What the program prints. `input` is what it reads; default: nothing. Throws `NodeError` CommandFailed with its complaint. */
-export async function run({ command, args, shown }: Command, input: string | Readable = ""): Promise<string> {
-  const child = spawn(command, args, { stdio: ["pipe", "pipe", "pipe"] });
+export async function run(
+  { command, args, env, shown }: Command,
+  input: string | Readable = "",
+): Promise<string> {
+  const child = spawn(command, args, { env: env && { ...env }, stdio: ["pipe", "pipe", "pipe"] });
   const { promise: ended, resolve } = Promise.withResolvers<number | string | null>();
   child.on("error", (error) => resolve(error.message));
   child.on("close", (code, signal) => resolve(signal ?? code));

@@ -14,12 +14,18 @@ export interface Leashed extends AsyncDisposable {
   readonly exited: Promise<number>;
 }
 
-/** Starts the script with these arguments. It gets the leash as standard input; a line or its end means: clean up. */
-export function startLeashed(name: string, script: string, args: readonly string[]): Leashed {
+/** Starts the script with these arguments, and nothing but `env` in its environment. It gets the leash as standard input; a line or its end means: clean up. */
+export function startLeashed(
+  name: string,
+  script: string,
+  args: readonly string[],
+  env: Readonly<Record<string, string>>,
+): Leashed {
   const child = spawn("/bin/sh", ["-c", script, name, ...args], {
     // Ctrl-C in a terminal is for us; the shell hears of it by the leash.
     detached: true,
     cwd: "/",
+    env: { ...env },
     stdio: ["pipe", "pipe", "pipe"],
   });
   const complaints: string[] = [];

@@ -6,7 +6,7 @@ import type { NodeNetwork } from "./network.ts";
 
 /** Both ends; they vanish with the node's namespaces. The node's way to everywhere is this machine. Throws `NodeError`. */
 export async function connect(
-  { addresses }: NodeNetwork,
+  { addresses, env }: NodeNetwork,
   { address, name }: NodeAddresses,
   namespaces: Namespaces,
 ): Promise<void> {
@@ -20,6 +20,6 @@ export async function connect(
     "link set eth0 up",
     `route add default via ${addresses.host}`,
   ];
-  await run({ command: "ip", args: ip }, outside.join("\n"));
-  await run(namespaces.enter({ command: "ip", args: ip }), inside.join("\n"));
+  await run({ command: "ip", args: ip, env }, outside.join("\n"));
+  await run(namespaces.enter({ command: "ip", args: ip, env }), inside.join("\n"));
 }

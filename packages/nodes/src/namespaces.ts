@@ -15,6 +15,8 @@ export interface NamespaceOptions {
   readonly temporaryFolder?: string | undefined;
   /** A program that does nothing but wait for orphans and end at SIGTERM. */
   readonly pause: string;
+  /** In which `ip` is found, and the programs of every Linux. */
+  readonly env: Readonly<Record<string, string>>;
 }
 
 /** Namespaces that are there. Disposing ends every process in them, and waits until nothing is left. */
@@ -137,12 +139,13 @@ export const namespaceFlags: readonly string[] = [
 
 /** Makes them. Throws `NodeError` with the system's words. */
 export async function startNamespaces(options: NamespaceOptions): Promise<Namespaces> {
-  const { name, hostname, pause, temporaryFolder = "" } = options;
+  const { name, hostname, pause, temporaryFolder = "", env } = options;
   const hierarchies = await ownHierarchies();
   const folders = hierarchies.map(({ folder }) => `${folder}/${name}`);
   const first = ["unshare", ...namespaceFlags, "/bin/sh", "-c", inside, name, hostname, pause];
   const pairs = hierarchies.flatMap((each) => [each.option, each.name]);
-  const leashed = startLeashed(name, outside, [folders.join("\n"), temporaryFolder, ...first, ...pairs]);
+  const args = [folders.join("\n"), temporaryFolder, ...first, ...pairs];
+  const leashed = startLeashed(name, outside, args, env);
   try {
     const pid = Number(await leashed.line());
     await leashed.line();
@@ -160,9 +163,9 @@ export async function startNamespaces(options: NamespaceOptions): Promise<Namesp
 
 /** The process that made the namespaces is in all of them but the one of processes, which it made for its children. */
 function entering(pid: number, inner: Command, folder = "/"): Command {
-  const { command, args, shown = [command, ...args].join(" ") } = inner;
+  const { command, args, env, shown = [command, ...args].join(" ") } = inner;
   const kinds = { mount: "mnt", net: "net", uts: "uts", cgroup: "cgroup", pid: "pid_for_children" };
   const targets = Object.entries(kinds).map(([flag, file]) => `--${flag}=/proc/${pid}/ns/${file}`);
   const shell = ["/bin/sh", "-c", entered, "node", folder];
-  return { command: "nsenter", args: [...targets, ...shell, command, ...args], shown };
+  return { command: "nsenter", args: [...targets, ...shell, command, ...args], env, shown };
 }

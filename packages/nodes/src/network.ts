@@ -1,4 +1,5 @@
 /** A bridge of this machine that nodes are on, so that they reach each other and what listens on the machine's own address there. */
+import { resolveNodePrograms } from "@klutch/engines";
 import { recordsAt, textAt } from "@klutch/kube-core";
 import { type NetworkAddresses, networkAddresses, networkCount, overlaps } from "./addresses.ts";
 import { run } from "./command.ts";
@@ -8,6 +9,8 @@ import { type Leashed, startLeashed } from "./leash.ts";
 /** A network. Disposing removes it, as does the end of this process. */
 export interface NodeNetwork extends AsyncDisposable {
   readonly addresses: NetworkAddresses;
+  /** In which `ip` is found. */
+  readonly env: Readonly<Record<string, string>>;
   /** Numbers of nodes, none twice. */
   nextNode(): number;
 }
@@ -24,21 +27,30 @@ ip link delete "$1"
 
 /** Opens the first network that nobody has. The kernel gives a bridge's name once, so it decides who gets which. Throws `NodeError`. */
 export async function openNodeNetwork(): Promise<NodeNetwork> {
-  const taken = await takenRanges();
+  const { env } = await resolveNodePrograms();
+  const taken = await takenRanges(env);
   for (let number = 0; number < networkCount; number++) {
     const addresses = networkAddresses(number);
     if (taken.some((range) => overlaps(range, addresses.subnet))) continue;
-    const bridge = await openBridge(addresses);
+    const bridge = await openBridge(addresses, env);
     if (bridge === undefined) continue;
     let nodes = 0;
-    return { addresses, nextNode: () => nodes++, [Symbol.asyncDispose]: () => bridge[Symbol.asyncDispose]() };
+    return {
+      addresses,
+      env,
+      nextNode: () => nodes++,
+      [Symbol.asyncDispose]: () => bridge[Symbol.asyncDispose](),
+    };
   }
   throw new NodeError("Unfit", "all of 10.213.0.0/16 is in use on this machine: see ip route and ip link");
 }
 
 /** Undefined when somebody else was first. */
-async function openBridge({ bridge, host }: NetworkAddresses): Promise<Leashed | undefined> {
-  const leashed = startLeashed(bridge, script, [bridge, `${host}/24`]);
+async function openBridge(
+  { bridge, host }: NetworkAddresses,
+  env: NodeNetwork["env"],
+): Promise<Leashed | undefined> {
+  const leashed = startLeashed(bridge, script, [bridge, `${host}/24`], env);
   try {
     await leashed.line();
     return leashed;
@@ -48,7 +60,9 @@ async function openBridge({ bridge, host }: NetworkAddresses): Promise<Leashed |
   }
 }
 
-async function takenRanges(): Promise<readonly string[]> {
-  const routes: unknown = JSON.parse(await run({ command: "ip", args: ["-4", "-json", "route", "show"] }));
+async function takenRanges(env: NodeNetwork["env"]): Promise<readonly string[]> {
+  const routes: unknown = JSON.parse(
+    await run({ command: "ip", args: ["-4", "-json", "route", "show"], env }),
+  );
   return recordsAt({ routes }, "routes").flatMap((route) => textAt(route, "dst") ?? []);
 }

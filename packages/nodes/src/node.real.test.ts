@@ -19,7 +19,7 @@ import { greeting, webImage } from "./testing/images.ts";
 import { podThatRuns, services, webDeployment, webService } from "./testing/objects.ts";
 
 const execute = promisify(execFile);
-const options = { skip: (await whyUnfit()) ?? false };
+const options = { skip: (await whyUnfit(2)) ?? false };
 const released = "registry.klutch.example";
 
 test(

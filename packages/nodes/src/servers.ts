@@ -81,9 +81,7 @@ export function runWith(
   { command, args }: Command,
   input?: Parameters<typeof run>[1],
 ): Promise<string> {
-  const variables = Object.entries(plan.programs.runtime.env).map(([name, value]) => `${name}=${value}`);
-  const shown = [command, ...args].join(" ");
-  return run(namespaces.enter({ command: "env", args: [...variables, command, ...args], shown }), input);
+  return run(namespaces.enter({ command, args, env: plan.programs.runtime.env }), input);
 }
 
 function start(

@@ -19,9 +19,10 @@ export {
   type Referrer,
   type RuntimeConfig,
 } from "./image.ts";
-export { blobsOf, layoutArchive, type NamedImage, writeLayout } from "./layout.ts";
+export { layoutArchive, layoutFiles, type NamedImage, writeLayout } from "./layout.ts";
+export { mirrorLayout, type MirroredImage, type MirrorOptions } from "./mirror.ts";
 export { pushImage, pushIndex, pushReferrers, type PushTarget } from "./push.ts";
 export { pushLayout, type PushLayoutTarget, type Pushed } from "./push-layout.ts";
 export { type LayoutContents, readLayout } from "./read-layout.ts";
-export { tar, type TarEntry } from "./tar.ts";
+export { tarEnd, type TarEntry, tarParts } from "./tar.ts";
 export { buildXpkg } from "./xpkg.ts";

@@ -11,7 +11,7 @@ export interface NamedImage {
 }
 
 /** All blobs of an image or an index, each once. */
-export function blobsOf(image: Image | ImageIndex): readonly Blob[] {
+function blobsOf(image: Image | ImageIndex): readonly Blob[] {
   const blobs = "images" in image ? image.images.flatMap(blobsOf) : image.blobs;
   return [...new Map([...blobs, image.manifest].map((each) => [each.digest, each])).values()];
 }
@@ -27,17 +27,15 @@ export function layoutArchive(images: readonly NamedImage[]): Uint8Array {
   return tar(layoutFiles(images));
 }
 
-function layoutFiles(
+/** The files of a layout, each blob once; paths are below its folder. */
+export function layoutFiles(
   images: readonly NamedImage[],
 ): readonly { readonly path: string; readonly content: Uint8Array }[] {
   const blobs = new Map(
     images.flatMap(({ image }) => blobsOf(image)).map((each) => [each.digest, each.bytes]),
   );
   const manifests = images.map(({ name, image }) =>
-    descriptor(
-      image.manifest,
-      name === undefined ? undefined : { "org.opencontainers.image.ref.name": name },
-    ),
+    descriptor(image.manifest, name === undefined ? undefined : { [refName]: name }),
   );
   const json = (value: object): Uint8Array => Buffer.from(JSON.stringify(value));
   return [
@@ -46,3 +44,6 @@ function layoutFiles(
     { path: "oci-layout", content: json({ imageLayoutVersion: "1.0.0" }) },
   ];
 }
+
+/** Annotation with the name of an image in a layout. */
+export const refName = "org.opencontainers.image.ref.name";

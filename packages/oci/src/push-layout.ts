@@ -2,7 +2,7 @@
 import { OciError } from "./errors.ts";
 import type { Blob, Image, ImageIndex } from "./image.ts";
 import { digestInRegistry, pushImage, pushIndex, pushReferrers, type PushTarget } from "./push.ts";
-import { readLayout } from "./read-layout.ts";
+import { type LayoutContents, readLayout } from "./read-layout.ts";
 
 /** Where to; the tags are the names in the layout. */
 export interface PushLayoutTarget extends Omit<PushTarget, "tag"> {
@@ -22,12 +22,20 @@ export async function pushLayout(folder: string, target: PushLayoutTarget): Prom
   if (target.replace !== true)
     for (const { name, image } of images) await requireFree({ ...target, tag: name }, image.manifest);
   for (const { name, image } of images) {
-    const at = { ...target, tag: name };
-    await ("images" in image ? pushIndex(image, at) : pushImage(image, at));
-    for (const subject of manifestsOf(image))
-      await pushReferrers(subject, documents.get(subject.digest) ?? [], target);
+    await pushWithDocuments(image, documents, { ...target, tag: name });
   }
   return images.map(({ name, image }) => ({ tag: name, digest: image.manifest.digest }));
+}
+
+/** Pushes one image of a layout and the documents about it. Throws `OciError`. */
+export async function pushWithDocuments(
+  image: Image | ImageIndex,
+  documents: LayoutContents["documents"],
+  target: PushTarget,
+): Promise<void> {
+  await ("images" in image ? pushIndex(image, target) : pushImage(image, target));
+  for (const subject of manifestsOf(image))
+    await pushReferrers(subject, documents.get(subject.digest) ?? [], target);
 }
 
 function manifestsOf(image: Image | ImageIndex): readonly Blob[] {

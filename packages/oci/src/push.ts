@@ -60,7 +60,23 @@ export async function digestInRegistry(target: PushTarget): Promise<string | und
   const response = await send(url, { method: "GET", headers: { accept } }, target.signal);
   if (response.status === 404) return undefined;
   if (response.status !== 200) throw await failure("question for the tag", target, response);
-  return digestOf(new Uint8Array(await response.arrayBuffer()));
+  return digestOf(await manifestOf(response, target));
+}
+
+/** The largest manifest that is read, in bytes (OCI distribution specification 1.1, pushing manifests). */
+const largestManifest = 4 * 1024 * 1024;
+
+async function manifestOf(response: Response, { registry, repository }: PushTarget): Promise<Uint8Array> {
+  const parts: Uint8Array[] = [];
+  let size = 0;
+  const body: AsyncIterable<Uint8Array> | undefined = response.body ?? undefined;
+  for await (const part of body ?? []) {
+    size += part.length;
+    if (size > largestManifest)
+      throw new OciError(`the registry ${registry} has a manifest of ${repository} with more than 4 MiB`);
+    parts.push(part);
+  }
+  return Buffer.concat(parts);
 }
 
 async function pushManifest(manifest: Blob, target: PushTarget): Promise<Response> {

@@ -3,7 +3,7 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { OciError } from "./errors.ts";
 import { type Blob, digestOf, type Image, type ImageIndex, mediaTypes, type Referrer } from "./image.ts";
-import type { NamedImage } from "./layout.ts";
+import { type NamedImage, refName } from "./layout.ts";
 
 /** What a layout holds. */
 export interface LayoutContents {
@@ -20,49 +20,61 @@ interface Descriptor {
   readonly name: string | undefined;
 }
 
+/** A layout while it is read. */
+interface Source {
+  readonly folder: string;
+  /** What was read already: images share most of their layers. */
+  readonly known: Map<string, Blob>;
+}
+
 /** Reads the layout in the folder. Throws `OciError` that names the file which is missing or has other bytes. */
 export async function readLayout(folder: string): Promise<LayoutContents> {
+  const source: Source = { folder, known: new Map() };
   const index = await jsonIn(join(folder, "index.json"));
   const images: Required<NamedImage>[] = [];
   const documents = new Map<string, readonly Referrer[]>();
   for (const descriptor of descriptorsIn(index, "manifests", folder)) {
-    const manifest = await readBlob(folder, descriptor);
+    const manifest = await readBlob(source, descriptor);
     const value = parse(manifest.bytes, descriptor.digest);
     const subject = textAt(fieldsOf(value).get("subject"), "digest");
     const artifactType = textAt(value, "artifactType");
     if (subject !== undefined && artifactType !== undefined) {
-      const document = { ...(await imageOf(folder, manifest, value)), artifactType };
+      const document = { ...(await imageOf(source, manifest, value)), artifactType };
       documents.set(subject, [...(documents.get(subject) ?? []), document]);
     } else if (descriptor.name !== undefined)
-      images.push({ name: descriptor.name, image: await imageOrIndex(folder, manifest, value) });
+      images.push({ name: descriptor.name, image: await imageOrIndex(source, manifest, value) });
   }
   return { images, documents };
 }
 
-async function imageOrIndex(folder: string, manifest: Blob, value: unknown): Promise<Image | ImageIndex> {
-  if (manifest.mediaType !== mediaTypes.index) return imageOf(folder, manifest, value);
+async function imageOrIndex(source: Source, manifest: Blob, value: unknown): Promise<Image | ImageIndex> {
+  if (manifest.mediaType !== mediaTypes.index) return imageOf(source, manifest, value);
   const images: Image[] = [];
   for (const descriptor of descriptorsIn(value, "manifests", manifest.digest)) {
-    const each = await readBlob(folder, descriptor);
-    images.push(await imageOf(folder, each, parse(each.bytes, each.digest)));
+    const each = await readBlob(source, descriptor);
+    images.push(await imageOf(source, each, parse(each.bytes, each.digest)));
   }
   return { manifest, images };
 }
 
-async function imageOf(folder: string, manifest: Blob, value: unknown): Promise<Image> {
+async function imageOf(source: Source, manifest: Blob, value: unknown): Promise<Image> {
   const config = descriptorOf(fieldsOf(value).get("config"), manifest.digest);
   const layers = descriptorsIn(value, "layers", manifest.digest);
   const blobs: Blob[] = [];
-  for (const descriptor of [config, ...layers]) blobs.push(await readBlob(folder, descriptor));
+  for (const descriptor of [config, ...layers]) blobs.push(await readBlob(source, descriptor));
   return { manifest, blobs };
 }
 
-async function readBlob(folder: string, { digest, mediaType }: Descriptor): Promise<Blob> {
+async function readBlob({ folder, known }: Source, { digest, mediaType }: Descriptor): Promise<Blob> {
+  const before = known.get(digest);
+  if (before?.mediaType === mediaType) return before;
   const path = join(folder, "blobs", ...digest.split(":"));
   const bytes = await readOrFail(path);
   const found = digestOf(bytes);
   if (found !== digest) throw new OciError(`${path} has the digest ${found}; it was changed or is not whole`);
-  return { digest, mediaType, bytes };
+  const blob = { digest, mediaType, bytes };
+  known.set(digest, blob);
+  return blob;
 }
 
 async function readOrFail(path: string): Promise<Uint8Array> {
@@ -96,7 +108,7 @@ function descriptorOf(value: unknown, what: string): Descriptor {
     throw new OciError(
       `${what}: a descriptor has the digest ${JSON.stringify(digest)}, expected sha256:<hex>`,
     );
-  const name = textAt(fieldsOf(value).get("annotations"), "org.opencontainers.image.ref.name");
+  const name = textAt(fieldsOf(value).get("annotations"), refName);
   return { digest, mediaType, name };
 }
 

@@ -29,17 +29,19 @@ const blockSize = 512;
 
 /** The archive of `entries` in the order given. Throws `RangeError` for a path or link target that ustar's short field cannot hold. */
 export function tar(entries: readonly TarEntry[]): Uint8Array {
-  const parts: Uint8Array[] = [];
-  for (const entry of entries) {
-    parts.push(block(headerOf(entry)));
-    if (!("content" in entry)) continue;
-    parts.push(entry.content);
-    const rest = entry.content.length % blockSize;
-    if (rest > 0) parts.push(new Uint8Array(blockSize - rest));
-  }
-  parts.push(new Uint8Array(2 * blockSize));
-  return Buffer.concat(parts);
+  return Buffer.concat([...entries.flatMap(tarParts), tarEnd]);
 }
+
+/** What an archive has for one entry, for archives that are too large to be put together in memory. */
+export function tarParts(entry: TarEntry): readonly Uint8Array[] {
+  const header = block(headerOf(entry));
+  if (!("content" in entry)) return [header];
+  const rest = entry.content.length % blockSize;
+  return [header, entry.content, new Uint8Array(rest > 0 ? blockSize - rest : 0)];
+}
+
+/** What an archive has after the last entry. */
+export const tarEnd: Uint8Array = new Uint8Array(2 * blockSize);
 
 function headerOf(entry: TarEntry): Header {
   const { path } = entry;

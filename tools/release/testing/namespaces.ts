@@ -6,13 +6,12 @@ import { promisify } from "node:util";
 
 const run = promisify(execFile);
 const path = { PATH: "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin" };
-const flags = ["--net", "--mount", "--pid", "--ipc", "--fork", "--kill-child", "--mount-proc"];
+const flags = ["--mount", "--pid", "--ipc", "--fork", "--kill-child", "--mount-proc"];
 
 /** Mounts are pairs of source and place; `--` ends them. */
 const prepare = `
 set -e
 root=$1; shift
-ip link set lo up
 mount --bind "$root" "$root"
 cd /
 mount -t proc proc "$root/proc"
@@ -27,7 +26,7 @@ exec "$@"
 /** Why it cannot be done here; undefined when it can. */
 export async function missingForNamespaces(): Promise<string | undefined> {
   if (process.getuid?.() !== 0) return "only root can start a program in another root";
-  return run("unshare", [...flags, "ip", "link", "set", "lo", "up"], { env: path }).then(
+  return run("unshare", [...flags, "--net", "ip", "link", "set", "lo", "up"], { env: path }).then(
     () => undefined,
     (error: unknown) => `this machine does not allow namespaces: ${String(error)}`,
   );
@@ -42,17 +41,29 @@ export interface Pod {
   readonly user: string;
 }
 
-/** Runs the script in this folder with the Pod as its argument; `volumes` are folders by their place in the Pod. Throws what it says when it fails. */
-export async function runBeside(
-  script: string,
-  pod: Pod,
-  volumes: Readonly<Record<string, string>>,
-): Promise<string> {
+/** Volumes of a Pod: folders by their place in it. */
+export type Volumes = Readonly<Record<string, string>>;
+
+/** Runs the script in this folder in the Pod's network, with the Pod as its argument. Throws what it says when it fails. */
+export async function runBeside(script: string, pod: Pod, volumes: Volumes): Promise<void> {
+  const own = [process.execPath, join(import.meta.dirname, script), JSON.stringify(pod)];
+  const inNetwork = ["/bin/sh", "-c", 'ip link set lo up && exec "$@"', "sh", ...own];
+  await run("unshare", ["--net", ...(await argumentsFor(pod, volumes, inNetwork))], { env: path });
+}
+
+/** Arguments of `unshare` that start the Pod's program itself, in this machine's network. */
+export function podArguments(pod: Pod, volumes: Volumes): Promise<readonly string[]> {
+  const { root, user, entrypoint } = pod;
+  return argumentsFor(pod, volumes, ["/usr/sbin/chroot", `--userspec=${user}`, root, ...entrypoint]);
+}
+
+async function argumentsFor(
+  { root }: Pod,
+  volumes: Volumes,
+  command: readonly string[],
+): Promise<readonly string[]> {
   for (const place of ["proc", "dev", "tmp", ...Object.keys(volumes)])
-    await mkdir(join(pod.root, place), { recursive: true });
+    await mkdir(join(root, place), { recursive: true });
   const mounts = Object.entries(volumes).flatMap(([place, source]) => [source, place]);
-  const command = [process.execPath, join(import.meta.dirname, script), JSON.stringify(pod)];
-  const args = [...flags, "/bin/sh", "-c", prepare, "sh", pod.root, ...mounts, "--", ...command];
-  const { stdout } = await run("unshare", args, { env: path });
-  return stdout;
+  return [...flags, "/bin/sh", "-c", prepare, "sh", root, ...mounts, "--", ...command];
 }

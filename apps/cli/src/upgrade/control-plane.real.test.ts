@@ -93,6 +93,23 @@ test("a program that is newer, too old or not available is named with what would
   await client.mergePatch(deployments, backend, whole, { subresource: "status" });
 });
 
+test("an image by digest from any registry is known by the labels of its chart", async () => {
+  const labels = { "app.kubernetes.io/name": "klutch-backend", "app.kubernetes.io/version": "1.7.0" };
+  await client.mergePatch(deployments, backend, {
+    metadata: { labels },
+    spec: {
+      template: {
+        spec: { containers: [{ name: "backend", image: `mirror.example/x/b@sha256:${"0".repeat(64)}` }] },
+      },
+    },
+  });
+  assert.match((await obstacles())[0]?.expected ?? "", /use the klutch of 1\.7\.0/);
+  await client.mergePatch(deployments, backend, {
+    metadata: { labels: { "app.kubernetes.io/version": "1.6.0" } },
+  });
+  assert.deepEqual(await obstacles(), []);
+});
+
 test("an app cluster whose konnector is too far away, or was not heard of, stands against it", async () => {
   await heard(client, "cluster-a", { konnectorVersion: "v1.4.0" });
   assert.match((await obstacles())[0]?.expected ?? "", /^v1\.5 to v1\.7: upgrade the konnector/);

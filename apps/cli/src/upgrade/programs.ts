@@ -95,14 +95,17 @@ function programOf(deployment: DynamicObject): readonly Program[] {
   return [];
 }
 
-/** Images may come from any registry, so names count: a path that says `klutch`, a label, or the places that both implementations have. */
+/** Images may come from any registry, so their last name counts, with a path or labels that say whose it is. */
 function partOf({ metadata }: DynamicObject, { repository, base }: ImageName): Program["part"] | undefined {
-  const isOurs =
-    metadata.labels?.["app.kubernetes.io/part-of"] === "klutch" || repository.split("/").includes("klutch");
-  if (metadata.namespace === consumerNamespace && metadata.name === konnectorName) return "konnector";
-  if (base === "konnector" && isOurs) return "konnector";
-  if (base === "example-backend" || (base === "backend" && isOurs)) return "backend";
-  return base === "crossplane" && metadata.name === "crossplane" ? "Crossplane" : undefined;
+  const { namespace, name, labels = {} } = metadata;
+  const isOurs = repository.split("/").includes("klutch");
+  const isKonnector =
+    (namespace === consumerNamespace && name === konnectorName) ||
+    (base === konnectorName && (isOurs || labels["app"] === konnectorName));
+  if (isKonnector) return "konnector";
+  const isBackend = labels["app.kubernetes.io/name"] === "klutch-backend" || (base === "backend" && isOurs);
+  if (isBackend || base === "example-backend") return "backend";
+  return base === "crossplane" && name === "crossplane" ? "Crossplane" : undefined;
 }
 
 function versionObstacles({ part, key, version, image }: Program, release: string): readonly Obstacle[] {

@@ -5,15 +5,25 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test, type TestContext } from "node:test";
 import { promisify } from "node:util";
+import { operatorManifests } from "@klutch/a8s-operator";
 import { klutchVersion, parseRegistry } from "@klutch/api";
 import { openAuthority } from "@klutch/data-servers";
 import { AptFault, reservePorts, resolveEngine, startProcess } from "@klutch/engines";
-import { recordsAt, textAt, valueAt } from "@klutch/kube-core";
+import {
+  apiVersionOf,
+  type DynamicObject,
+  recordsAt,
+  type ResourceType,
+  textAt,
+  valueAt,
+} from "@klutch/kube-core";
+import { installedAccount, startCluster, waitFor } from "@klutch/kube-testing";
 import { type Image, pushIndex, pushReferrers } from "@klutch/oci";
 import type { ReleasedImage } from "./released-image.ts";
+import { buildImages } from "./build-images.ts";
 import { type ImageDefinition, imageDefinitions } from "./images.ts";
-import { buildRelease } from "./release.ts";
-import { missingForNamespaces, runBeside } from "./testing/namespaces.ts";
+import { sourceOfRelease } from "./provenance.ts";
+import { missingForNamespaces, podArguments, runBeside } from "./testing/namespaces.ts";
 import { entrypointOf, environmentOf, runtimeConfig, unpack } from "./testing/unpack.ts";
 
 const run = promisify(execFile);
@@ -32,11 +42,14 @@ async function build(
   name: string,
   what: readonly ImageDefinition[],
 ): Promise<readonly ReleasedImage[] | AptFault> {
-  const options = { out: join(folder, name), registry, architectures: ["amd64"], definitions: what } as const;
-  return buildRelease({ ...options, say: () => undefined }).catch((error: unknown) => {
-    if (error instanceof AptFault) return error;
-    throw error;
-  });
+  const options = { out: join(folder, name), architectures: ["amd64"], definitions: what } as const;
+  const work = await mkdtemp(join(folder, "work-"));
+  return buildImages({ ...options, say: () => undefined }, await sourceOfRelease(), work).catch(
+    (error: unknown) => {
+      if (error instanceof AptFault) return error;
+      throw error;
+    },
+  );
 }
 
 function releasedOf(name: string): ReleasedImage {
@@ -64,7 +77,6 @@ test("an image of each kind is the same when it is built again", { skip }, async
     assert.equal(index.manifest.digest, first.index.manifest.digest);
     assert.deepEqual(documentsOf(built), documentsOf(first.built));
   }
-  assert.deepEqual((await readdir(join(folder, "first"))).toSorted(), ["images", "images.txt", "packages"]);
   const list = await readFile(join(folder, "first", "images.txt"), "utf8");
   assert.match(list, /^konnector:v[\d.]+@sha256:[0-9a-f]{64}\n {2}amd64 {2}[\d.]+ MB = /);
 });
@@ -204,6 +216,57 @@ test("the broker runs its database servers out of its own image, and makes a rea
   const env = { ...environmentOf(broker), ...secrets };
   const pod = { root, entrypoint: entrypointOf(broker), env, user: "65532:65532" };
   await runBeside("broker-pod.ts", pod, { "var/lib/klutch-broker": data });
+});
+
+/** What the operator makes servers of. */
+const postgresqls: ResourceType = {
+  group: "postgresql.anynines.com",
+  version: "v1beta3",
+  plural: "postgresqls",
+  kind: "Postgresql",
+  namespaced: true,
+};
+
+test("the operator runs a PostgreSQL server out of its own image, with the rights of its manifests", {
+  skip,
+}, async (t) => {
+  if (await skipped(t)) return;
+  const image = imageOf("a8s-operator");
+  const root = join(folder, "operator");
+  await unpack(image, root);
+  await using cluster = await startCluster();
+  const data = join(folder, "operator-data");
+  await mkdir(data);
+  const kubeconfig = await installedAccount(cluster.config, operatorManifests({ image: "none" }));
+  await writeFile(join(data, "kubeconfig"), kubeconfig, { mode: 0o600 });
+  await run("chown", ["-R", "65532:65532", data]);
+  const place = "/var/lib/a8s-operator";
+  const env = { ...environmentOf(image), POD_NAMESPACE: "a8s-system", KUBECONFIG: `${place}/kubeconfig` };
+  const pod = { root, entrypoint: entrypointOf(image), env, user: "65532:65532" };
+  await using operator = await startProcess({
+    name: "a8s-operator",
+    command: "/usr/bin/unshare",
+    args: await podArguments(pod, { [place]: data }),
+    env,
+    logFile: join(folder, "operator.log"),
+  });
+  const ref = { namespace: "default", name: "one" };
+  await cluster.client.create<DynamicObject>(postgresqls, {
+    apiVersion: apiVersionOf(postgresqls),
+    kind: postgresqls.kind,
+    metadata: ref,
+    spec: { version: 15, volumeSize: "3Gi", replicas: 1 },
+  });
+  await waitFor(
+    "the instance to run",
+    async () => {
+      const { status } = await cluster.client.get<DynamicObject>(postgresqls, ref);
+      if (textAt(status, "clusterStatus") === "Running") return true;
+      throw new Error(`${JSON.stringify(status)} ${await readFile(operator.logFile, "utf8")}`);
+    },
+    { timeoutMs: 90_000 },
+  );
+  await operator.kill();
 });
 
 async function skipped(t: TestContext): Promise<boolean> {

@@ -1,0 +1,48 @@
+/** `klutch mirror`: the artefacts of an unpacked release into another registry, and manifests that name them there. */
+import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { type Registry, registryAddress } from "@klutch/api";
+import { mirrorLayout } from "@klutch/oci";
+import type { CliContext } from "../context.ts";
+import { CliError } from "../errors.ts";
+import { renamed } from "./references.ts";
+
+/** Flags of `mirror`. */
+export interface MirrorCommandOptions {
+  /** Folder that the archive was unpacked to. */
+  readonly folder: string;
+  readonly registry: Registry;
+  /** Gets the manifests. */
+  readonly out: string;
+}
+
+/** Runs it. The manifests are written last: when there are any, everything that they name is there. */
+export async function mirror(context: CliContext, options: MirrorCommandOptions): Promise<void> {
+  const { folder, registry, out } = options;
+  const { terminal, signal } = context;
+  const bundles = await readBundles(join(folder, "bundles"));
+  const { url, path } = registryAddress(registry);
+  const say = (line: string): void => terminal.out(`${registry}/${line}\n`);
+  const images = await mirrorLayout({ folder, registry: url, path, signal, say });
+  const texts = bundles.map(({ name, text }) => ({ name, text: renamed(text, name, images, registry) }));
+  await mkdir(out, { recursive: true });
+  for (const { name, text } of texts) await writeFile(join(out, name), text);
+  terminal.say(`Wrote ${texts.map(({ name }) => join(out, name)).join(", ")}.`);
+}
+
+async function readBundles(
+  folder: string,
+): Promise<readonly { readonly name: string; readonly text: string }[]> {
+  try {
+    const names = (await readdir(folder)).filter((name) => name.endsWith(".yaml")).toSorted();
+    return await Promise.all(
+      names.map(async (name) => ({ name, text: await readFile(join(folder, name), "utf8") })),
+    );
+  } catch (cause) {
+    throw new CliError(
+      "Manifest",
+      `${folder} cannot be read; name the folder that the archive of the release was unpacked to.`,
+      { cause },
+    );
+  }
+}

@@ -1,0 +1,85 @@
+/** An app cluster and a control plane with many bound claims that are ready, some with a Secret of the provider's. */
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { serviceNamespaceName } from "@klutch/api";
+import { type DynamicObject, namespaces, numberAt, secrets } from "@klutch/kube-core";
+import { formatYaml } from "@klutch/kube";
+import { namespaceObject, secretObject, waitFor } from "@klutch/kube-testing";
+import { type BoundWorld, databases, databasesName, tenants } from "../security/bound-world.ts";
+import { answerSpecs } from "./traffic.ts";
+
+/** Where the claims are, and their upstream objects. */
+export const namespace = "team";
+export const serviceNamespace: string = serviceNamespaceName(tenants.a, namespace);
+
+/** How many. */
+export interface ClaimCounts {
+  readonly claims: number;
+  readonly secrets: number;
+}
+
+const patience = { timeoutMs: 240_000 };
+
+/** Binds the API in a world in which a konnector runs. Gives back the names of the claims. */
+export async function makeLivingClaims(world: BoundWorld, counts: ClaimCounts): Promise<readonly string[]> {
+  const { client: consumer } = world.appCluster;
+  const { client: provider } = world.controlPlane;
+  await bindDatabases(world);
+  await consumer.create(namespaces, namespaceObject(namespace));
+  const names = Array.from({ length: counts.claims }, (_, index) => `db-${String(index).padStart(4, "0")}`);
+  const [first = "", ...others] = names;
+  await waitFor("the API to be served", () => consumer.create(databases, claimObject(namespace, first)));
+  await inParts(others, (name) => consumer.create(databases, claimObject(namespace, name)));
+  await waitFor("the service namespace", () => provider.find(namespaces, { name: serviceNamespace }));
+  const stop = new AbortController();
+  const answering = answerSpecs({ provider, type: databases, serviceNamespace }, stop.signal, () => {});
+  await inParts(names.slice(0, counts.secrets), (name) =>
+    provider.create(secrets, secretObject(serviceNamespace, name, { password: name })),
+  );
+  await waitFor("all claims to be ready", () => areReady(world, counts), patience);
+  stop.abort(new Error("all are ready"));
+  await answering;
+  return names;
+}
+
+/** A claim. */
+export function claimObject(inNamespace: string, name: string): DynamicObject {
+  const metadata = { namespace: inNamespace, name };
+  return { apiVersion: "example.org/v1", kind: "Database", metadata, spec: { size: 1 } };
+}
+
+/** For a claim in another namespace backend and konnector have to agree anew. Resolves when it has come through. */
+export async function useNewNamespace(world: BoundWorld, name: string): Promise<void> {
+  await world.appCluster.client.create(namespaces, namespaceObject(name));
+  await world.appCluster.client.create(databases, claimObject(name, "new"));
+  const ref = { namespace: serviceNamespaceName(tenants.a, name), name: "new" };
+  const isThere = (): Promise<unknown> => world.controlPlane.client.find(databases, ref);
+  await waitFor("the claim in a new namespace", async () => (await isThere()) !== undefined, patience);
+}
+
+async function bindDatabases(world: BoundWorld): Promise<void> {
+  const manifest = join(world.appCluster.dataDir, "request.yaml");
+  const request = {
+    apiVersion: "klutch.anynines.com/v1alpha1",
+    kind: "APIServiceExportRequest",
+    metadata: { name: databasesName },
+    spec: { resources: [{ group: databases.group, resource: databases.plural }] },
+  };
+  await writeFile(manifest, formatYaml(request));
+  const remote = await world.kubeconfigFile(tenants.a);
+  const flags = ["--accept-permissions", "--skip-konnector"];
+  await world.kubectlBind("apiservice", "--remote-kubeconfig", remote, "-f", manifest, ...flags);
+}
+
+async function areReady({ appCluster: { client } }: BoundWorld, counts: ClaimCounts): Promise<true> {
+  const { items } = await client.list<DynamicObject>(databases, { namespace });
+  const ready = items.filter(({ status }) => numberAt(status, "size") === 1);
+  const copies = await client.list(secrets, { namespace });
+  if (ready.length === counts.claims && copies.items.length === counts.secrets) return true;
+  throw new Error(`${ready.length} of ${counts.claims} are ready, with ${copies.items.length} Secrets`);
+}
+
+async function inParts(all: readonly string[], work: (name: string) => Promise<unknown>): Promise<void> {
+  for (let start = 0; start < all.length; start += 25)
+    await Promise.all(all.slice(start, start + 25).map(work));
+}

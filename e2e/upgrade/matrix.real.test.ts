@@ -1,0 +1,120 @@
+/**
+ * Last release → this one → back, with 500 living claims under edits, as processes between two real API servers: first the backend, then the
+ * konnector, then both back. A program is replaced as a rollout does it: the new one starts, then the old one is told to end.
+ */
+import assert from "node:assert/strict";
+import { after, test, type TestContext } from "node:test";
+import { join } from "node:path";
+import { bindCrds } from "@klutch/api";
+import { customResourceDefinitions } from "@klutch/kube-core";
+import { waitFor } from "@klutch/kube-testing";
+import { type BoundWorld, databases, type StartedProgram, startBoundWorld } from "../security/bound-world.ts";
+import { buildEarlierRelease, type EarlierRelease, missingHistory } from "./earlier-release.ts";
+import { makeLivingClaims, namespace, serviceNamespace, useNewNamespace } from "./living-claims.ts";
+import { startTraffic, type Traffic } from "./traffic.ts";
+import { lookAtAll, writtenBetween } from "./written.ts";
+
+/** So many of the claims are edited. */
+const edited = 25;
+const apps = join(import.meta.dirname, "..", "..", "apps");
+const stack = new AsyncDisposableStack();
+after(() => stack.disposeAsync());
+
+/** What runs at this stage. */
+interface Matrix {
+  readonly world: BoundWorld;
+  readonly traffic: Traffic;
+  readonly start: (part: "backend" | "konnector", release: "earlier" | "this") => StartedProgram;
+  /** How the program that runs is ended. */
+  readonly end: { backend: () => Promise<void>; konnector: () => Promise<void> };
+}
+
+const missing = await missingHistory();
+
+test("an upgrade and the way back write no claim and no credential, and every edit goes through", async (t) => {
+  if (missing !== undefined) return t.skip(missing);
+  const matrix = await startMatrix(stack.use(await buildEarlierRelease()));
+  const { world } = matrix;
+  await stage(t, matrix, "both earlier", async () => {});
+  await stage(t, matrix, "this backend, earlier konnector", async () => {
+    const { client } = world.controlPlane;
+    for (const crd of bindCrds)
+      await client.apply(customResourceDefinitions, crd, { fieldManager: "upgrade", force: true });
+    await replaceBackend(matrix, "this");
+  });
+  await stage(t, matrix, "both of this release", () => replaceKonnector(matrix, "this"));
+  await stage(t, matrix, "earlier backend, this konnector", () => replaceBackend(matrix, "earlier"));
+  await stage(t, matrix, "both earlier again", () => replaceKonnector(matrix, "earlier"));
+});
+
+async function startMatrix(earlier: EarlierRelease): Promise<Matrix> {
+  let starts = 0;
+  const start: Matrix["start"] = (part, release) => ({
+    program: release === "earlier" ? earlier[part] : join(apps, part, "src", "main.ts"),
+    name: `${part}-${release}-${++starts}`,
+  });
+  const options = { crds: earlier.crds, backend: start("backend", "earlier") };
+  const world = stack.use(await startBoundWorld("Namespaced", options));
+  const konnector = await world.startKonnector(start("konnector", "earlier"));
+  const names = (await makeLivingClaims(world, { claims: 500, secrets: 100 })).slice(0, edited);
+  const traffic = stack.use(
+    startTraffic({
+      consumer: world.appCluster.client,
+      provider: world.controlPlane.client,
+      type: databases,
+      namespace,
+      serviceNamespace,
+      names,
+    }),
+  );
+  const end = {
+    backend: async () => world.backend[Symbol.asyncDispose](),
+    konnector: () => konnector.stop(),
+  };
+  return { world, traffic, start, end };
+}
+
+async function replaceBackend({ world, start, end }: Matrix, release: "earlier" | "this"): Promise<void> {
+  const next = await world.startBackend(start("backend", release));
+  await end.backend();
+  end.backend = async () => next[Symbol.asyncDispose]();
+}
+
+async function replaceKonnector({ world, start, end }: Matrix, release: "earlier" | "this"): Promise<void> {
+  const next = await world.startKonnector(start("konnector", release));
+  await end.konnector();
+  end.konnector = () => next.stop();
+}
+
+/** Changes something while claims are edited, and looks at what was written. */
+async function stage(
+  t: TestContext,
+  { world, traffic }: Matrix,
+  name: string,
+  change: () => Promise<void>,
+): Promise<void> {
+  const before = await lookAtAll(world);
+  const editsBefore = new Map(traffic.edits);
+  traffic.go();
+  await change();
+  await useNewNamespace(world, name.replaceAll(/[ ,]+/g, "-"));
+  await untilEdited(traffic);
+  const seen = await traffic.settle();
+  const edits = new Map(
+    traffic.edits.entries().map(([claim, count]) => [claim, count - (editsBefore.get(claim) ?? 0)]),
+  );
+  const { changed, needless } = writtenBetween(before, await lookAtAll(world), edits);
+  t.diagnostic(
+    `${name}: ${seen.edits} edits, slowest ${seen.slowestMs.toFixed(0)} ms, longest not ready ${seen.unreadyMs.toFixed(0)} ms; ` +
+      `of ${before.size} objects ${changed.length} changed, ${needless.length} needlessly`,
+  );
+  assert.deepEqual(needless, [], name);
+  assert.equal(changed.length, 2 * edited, "each edited claim and its upstream object");
+}
+
+/** Each claim was edited twice more. */
+async function untilEdited({ edits }: Traffic): Promise<void> {
+  const sum = (): number => edits.values().reduce((all, one) => all + one, 0);
+  const enough = sum() + 2 * edited;
+  await waitFor("some more edits", () => sum() >= enough, { timeoutMs: 60_000 });
+}
