@@ -63,6 +63,7 @@ export const houseRules: readonly HouseRule[] = [
       ["upgrade/"],
       ["service/"],
       ["mirror/"],
+      ["completion/"],
       ["app-cluster/"],
       // What every room may use.
       ["./"],

@@ -1,9 +1,10 @@
 /** `checksums.txt`: what every file of a release must be, in the form that `sha256sum --check` reads. */
 import { createHash } from "node:crypto";
 import { createReadStream } from "node:fs";
-import { readdir, readFile, writeFile } from "node:fs/promises";
+import { readdir, readFile } from "node:fs/promises";
 import { join, relative, sep } from "node:path";
 import { pipeline } from "node:stream/promises";
+import { replaceFile } from "./beside.ts";
 import { ReleaseError } from "./errors.ts";
 
 /** Of the file in a release's folder. */
@@ -14,7 +15,7 @@ export type Checksums = ReadonlyMap<string, string>;
 
 /** Writes the checksums of everything in the folder, by path. */
 export async function writeChecksums(folder: string): Promise<void> {
-  await writeFile(join(folder, checksumsName), formatChecksums(await checksumsOf(folder)));
+  await replaceFile(join(folder, checksumsName), formatChecksums(await checksumsOf(folder)));
 }
 
 /** One line for each file. */

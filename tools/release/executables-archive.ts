@@ -2,7 +2,7 @@
 import { promisify } from "node:util";
 import { gzip } from "node:zlib";
 import { klutchVersion } from "@klutch/api";
-import { tar } from "@klutch/oci";
+import { tarEnd, tarParts } from "@klutch/oci";
 import { type ArchivedFile, deflate, zip } from "./executables-zip.ts";
 import type { Platform } from "./executables-platforms.ts";
 
@@ -40,14 +40,10 @@ export async function packProgram(
   platform: Pick<Platform, "os">,
   content: Uint8Array,
 ): Promise<PackedProgram> {
-  const packed =
-    platform.os === "windows"
-      ? await deflate(content)
-      : await compress(tar([{ path: "program", content }]).subarray(tarBlock, -2 * tarBlock));
-  return { platform, content, packed };
+  const isZip = platform.os === "windows";
+  const [, ...body] = tarParts({ path: "program", content });
+  return { platform, content, packed: await (isZip ? deflate(content) : compress(Buffer.concat(body))) };
 }
-
-const tarBlock = 512;
 
 /** The archive with the program under its name, and these files. Only regular files, because krew unpacks nothing else. */
 export async function packExecutable(
@@ -58,6 +54,7 @@ export async function packExecutable(
   const path = programName(name, platform);
   if (platform.os === "windows") return zip([{ path, content, packed, mode: 0o755 }, ...licences]);
   // What was compressed in parts is one stream to whoever reads it (RFC 1952, section 2.2).
-  const header = tar([{ path, content, mode: 0o755 }]).subarray(0, tarBlock);
-  return Buffer.concat([await compress(header), packed, await compress(tar(licences))]);
+  const [header = tarEnd] = tarParts({ path, content, mode: 0o755 });
+  const rest = Buffer.concat([...licences.flatMap(tarParts), tarEnd]);
+  return Buffer.concat([await compress(header), packed, await compress(rest)]);
 }

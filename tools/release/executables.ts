@@ -9,6 +9,7 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { klutchVersion } from "@klutch/api";
 import { buildProgramFiles } from "./app-layer.ts";
+import { replace } from "./beside.ts";
 import { archiveName, executableNames, packExecutable, packProgram } from "./executables-archive.ts";
 import { signMachO } from "./executables-macho.ts";
 import { withoutCertificates } from "./executables-pe.ts";
@@ -36,29 +37,31 @@ export interface ExecutablesOptions {
 
 /** Builds and writes them. Throws when Node is another than the pinned one, or its package cannot be had. */
 export async function buildExecutables(options: ExecutablesOptions): Promise<void> {
-  const { out, platforms = allPlatforms, say } = options;
-  const target = join(out, "executables");
-  await rm(target, { recursive: true, force: true });
-  await mkdir(target, { recursive: true });
   const folder = await mkdtemp(join(tmpdir(), "klutch-executables-"));
   try {
-    const bundle = await buildProgramFiles("cli", folder);
-    // Node's package for Windows has none; it is the same for all platforms.
-    const nodeLicence = await readFile(join(process.execPath, "..", "..", "LICENSE"));
-    const licences = [...bundle.licences, { path: "NODE-LICENSE", content: nodeLicence }];
-    for (const platform of platforms) {
-      const node = await fetchNpmArchive(platform.node.package, folder);
-      const program = await buildExecutable({ ...options, platform, node, program: bundle.program, folder });
-      const packed = await packProgram(platform, program);
-      for (const name of executableNames) {
-        const archive = await packExecutable(name, packed, licences);
-        const file = archiveName(name, platform);
-        await writeFile(join(target, file), archive);
-        say(`executables/${file}: ${(archive.length / 1e6).toFixed(1)} MB`);
-      }
-    }
+    await replace(join(options.out, "executables"), (target) => writeArchives(options, target, folder));
   } finally {
     await rm(folder, { recursive: true, force: true });
+  }
+}
+
+async function writeArchives(options: ExecutablesOptions, target: string, folder: string): Promise<void> {
+  const { platforms = allPlatforms, say } = options;
+  await mkdir(target, { recursive: true });
+  const bundle = await buildProgramFiles("cli", folder);
+  // Node's package for Windows has none; it is the same for all platforms.
+  const nodeLicence = await readFile(join(process.execPath, "..", "..", "LICENSE"));
+  const licences = [...bundle.licences, { path: "NODE-LICENSE", content: nodeLicence }];
+  for (const platform of platforms) {
+    const node = await fetchNpmArchive(platform.node.package, folder);
+    const program = await buildExecutable({ ...options, platform, node, program: bundle.program, folder });
+    const packed = await packProgram(platform, program);
+    for (const name of executableNames) {
+      const archive = await packExecutable(name, packed, licences);
+      const file = archiveName(name, platform);
+      await writeFile(join(target, file), archive);
+      say(`executables/${file}: ${(archive.length / 1e6).toFixed(1)} MB`);
+    }
   }
 }
 

@@ -1,8 +1,8 @@
 /** The manifest by which krew, kubectl's manager of plugins, installs `kubectl bind`. */
-import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { klutchVersion, releaseDownloads } from "@klutch/api";
 import { formatYaml } from "@klutch/kube";
+import { replaceFile } from "./beside.ts";
 import { type Checksums, checksumsOf } from "./checksums.ts";
 import { ReleaseError } from "./errors.ts";
 import { archiveName, programName } from "./executables-archive.ts";
@@ -72,7 +72,7 @@ export function krewPlugin(sums: Checksums, downloads: string = releaseDownloads
 export async function writeKrewManifest(folder: string): Promise<void> {
   const archives = join(folder, "executables");
   const plugin = krewPlugin(await checksumsOf(archives));
-  await writeFile(join(archives, krewManifestName), formatYaml(plugin));
+  await replaceFile(join(archives, krewManifestName), formatYaml(plugin));
 }
 
 const description = `

@@ -11,6 +11,7 @@ import { klutchVersion } from "@klutch/api";
 import { recordAt, textAt } from "@klutch/kube-core";
 import { oldestNode } from "../build/commands.ts";
 import { repositoryRoot } from "../root.ts";
+import { replace } from "./beside.ts";
 import { ReleaseError } from "./errors.ts";
 
 const run = promisify(execFile);
@@ -34,18 +35,18 @@ export async function buildNpmPackages(options: {
   readonly out: string;
   readonly say: (line: string) => void;
 }): Promise<void> {
-  const target = join(options.out, "npm");
-  await rm(target, { recursive: true, force: true });
-  await mkdir(target, { recursive: true });
   const folder = await mkdtemp(join(tmpdir(), "klutch-npm-"));
   try {
     const compiled = join(folder, "compiled");
     await compile(folder, compiled);
     for (const name of npmPackages) await assemble(name, join(compiled, name, "src"), join(folder, name));
-    const folders = npmPackages.map((name) => join(folder, name));
-    const pack = ["pack", ...folders, "--silent", "--pack-destination", target];
-    const { stdout } = await run("npm", pack, { cwd: folder });
-    for (const file of stdout.trim().split("\n")) options.say(`npm/${file}`);
+    await replace(join(options.out, "npm"), async (target) => {
+      await mkdir(target, { recursive: true });
+      const folders = npmPackages.map((name) => join(folder, name));
+      const pack = ["pack", ...folders, "--silent", "--pack-destination", target];
+      const { stdout } = await run("npm", pack, { cwd: folder });
+      for (const file of stdout.trim().split("\n")) options.say(`npm/${file}`);
+    });
   } finally {
     await rm(folder, { recursive: true, force: true });
   }

@@ -1,6 +1,8 @@
 /** The names that one executable goes by. */
 import { basename } from "node:path";
-import { completionWord } from "./completion/command.ts";
+
+/** As the first argument: the others are words, of which the last is to be completed. Cobra's programs have the same. */
+export const completionWord = "__complete";
 
 /** Which program was started, and with what. Under the name that kubectl calls for completion, the arguments are words to complete. */
 export function programOf(argv: readonly string[]): {

@@ -10,7 +10,8 @@ import { errorText } from "./errors.ts";
 import type { CommandTools } from "./command-tools.ts";
 import { klutchCommands, unbindCommand } from "./commands.ts";
 import { type CommandDescription, describeCommand } from "./command-tree.ts";
-import { completionCommand, completionWord, printCompletion } from "./completion/command.ts";
+import { completionCommand, printCompletion } from "./completion/command.ts";
+import { completionWord } from "./names.ts";
 import { bindApiServiceOptions, bindOptions } from "./options.ts";
 import { safeTerminal } from "./safe-terminal.ts";
 

@@ -6,9 +6,6 @@ import { complete, type ReadNames } from "./completion.ts";
 import { formatCompletion } from "./protocol.ts";
 import { completionScript, shells } from "./scripts.ts";
 
-/** As the first argument: the others are words, of which the last is to be completed. Cobra's programs have the same. */
-export const completionWord = "__complete";
-
 /** Prints what may come next. What cannot be read completes nothing, and nobody is bothered with why. */
 export async function printCompletion(
   { env, terminal }: CliContext,

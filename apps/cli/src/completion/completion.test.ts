@@ -3,9 +3,8 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
-import { programOf } from "../names.ts";
+import { completionWord, programOf } from "../names.ts";
 import { startRun } from "../testing/run.ts";
-import { completionWord } from "./command.ts";
 import { completionScript, shells } from "./scripts.ts";
 
 const folder = await mkdtemp(join(tmpdir(), "klutch-completion-"));
