@@ -185,6 +185,9 @@ test("a digest wins over the tag, which stays to be read, and another registry s
     const found = objectOf(rendered, kind, name);
     assert.equal(textAt(found, "spec", "package"), artefact(artefactName, { registry }));
     assert.equal(valueAt(found, "metadata", "annotations", "helm.sh/resource-policy"), "keep");
+    // Else Crossplane would look for Function and Provider in the registry that the package was built for.
+    const skips = valueAt(found, "spec", "skipDependencyResolution");
+    assert.equal(skips, kind === "Configuration" ? true : undefined);
   }
   assert.ok(!JSON.stringify(rendered).includes("registry.klutch.example"));
 });
