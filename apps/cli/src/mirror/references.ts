@@ -13,7 +13,7 @@ export function renamed(
   images: readonly MirroredImage[],
   registry: Registry,
 ): string {
-  const known = new Map(images.map(({ name, tag, digest }) => [`${name}:${tag}@${digest}`, true]));
+  const known = new Set(images.map(({ name, tag, digest }) => `${name}:${tag}@${digest}`));
   const names = images.map(({ name, tag }) => `${name}:${tag}`).toSorted((a, b) => b.length - a.length);
   if (names.length === 0) return text;
   const reference = new RegExp(
